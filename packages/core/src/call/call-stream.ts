@@ -1,0 +1,178 @@
+import { type Code, codeFromNumber, codeNumber, ProtocolError, RpcError } from "../errors.js";
+import type { Limits } from "../limits.js";
+import { Channel, type FrameHandler } from "../transport/channel.js";
+import { describeReset, resetCodeOf } from "../transport/reset-codes.js";
+import type { DirectStream } from "../transport/session.js";
+import { readFault } from "../wire/fault.js";
+import { type Frame, FrameType, RESERVED_FLAGS, StreamKind } from "../wire/frame.js";
+import type { Carrier, IncomingCall, OutgoingCall, RequestHandler } from "./carrier.js";
+
+/** One call of ours on its own stream. Cancelling it resets the stream. */
+export class OutgoingCallStream implements Carrier, FrameHandler {
+  readonly single = true;
+  readonly channel: Channel;
+  private call: OutgoingCall | undefined;
+
+  constructor(stream: DirectStream, limits: Limits) {
+    this.channel = Channel.open(stream, StreamKind.Call, false, this, limits.maxFrameBytes);
+  }
+
+  open(call: OutgoingCall): number {
+    this.call = call;
+    return 0;
+  }
+
+  withdraw(): void {
+    this.call = undefined;
+    this.channel.reset(codeNumber("cancelled"));
+  }
+
+  cancel(_id: number, code: Code): void {
+    this.call = undefined;
+    this.channel.reset(resetCodeOf(code));
+  }
+
+  enter(): void {}
+
+  leave(): void {}
+
+  onFrame(frame: Frame): void {
+    const { call } = this;
+    if (call === undefined) throw new ProtocolError("a frame after the call's last");
+    if (frame.callId !== 0) throw new ProtocolError("a frame on a call's own stream has a call id");
+    if ((frame.flags & RESERVED_FLAGS) !== 0) throw new ProtocolError("a frame has flags without a meaning");
+    switch (frame.type) {
+      case FrameType.Response:
+        this.call = undefined;
+        call.onResponse(frame);
+        return;
+      case FrameType.Error:
+        this.call = undefined;
+        call.onError(readFault(frame));
+        return;
+      case FrameType.Item:
+        call.onItem(frame);
+        return;
+      case FrameType.End:
+        this.call = undefined;
+        call.onDone();
+        return;
+      default:
+        throw new ProtocolError(`frame type ${frame.type} is not for the caller`);
+    }
+  }
+
+  onEnd(): void {
+    this.settle(new RpcError("internal", "the stream ended before the call did"));
+  }
+
+  onReset(code: number): void {
+    const { code: status, message } = describeReset(code);
+    this.settle(new RpcError(status, message));
+    this.channel.reset(code);
+  }
+
+  onStopSending(): void {
+    // The callee has what it wants of the request; its answer is still to come.
+  }
+
+  onFailed(error: ProtocolError): void {
+    this.settle(new RpcError("internal", `protocol error: ${error.message}`, { cause: error }));
+  }
+
+  onClosed(error: Error | undefined): void {
+    const message = error === undefined ? "the session was closed" : `the session was lost: ${error.message}`;
+    this.settle(new RpcError("unavailable", message, { cause: error }));
+  }
+
+  private settle(error: RpcError): void {
+    const { call } = this;
+    this.call = undefined;
+    call?.onError(error);
+  }
+}
+
+/** One call of the peer's on its own stream. */
+export class IncomingCallStream implements Carrier, FrameHandler {
+  readonly single = true;
+  readonly channel: Channel;
+  private readonly requests: RequestHandler;
+  private readonly onOver: () => void;
+  private call: IncomingCall | undefined;
+  private requested = false;
+  private over = false;
+
+  constructor(channel: Channel, requests: RequestHandler, onOver: () => void) {
+    this.channel = channel;
+    this.requests = requests;
+    this.onOver = onOver;
+  }
+
+  open(): number {
+    throw new RpcError("internal", "a call's own stream carries no other call");
+  }
+
+  withdraw(): void {}
+
+  cancel(): void {}
+
+  enter(_id: number, call: IncomingCall): void {
+    this.call = call;
+  }
+
+  leave(): void {
+    this.call = undefined;
+    this.end();
+  }
+
+  onFrame(frame: Frame): void {
+    if (frame.callId !== 0) throw new ProtocolError("a frame on a call's own stream has a call id");
+    if ((frame.flags & RESERVED_FLAGS) !== 0) throw new ProtocolError("a frame has flags without a meaning");
+    if (this.requested) throw new ProtocolError("a second request on a call's own stream");
+    this.requested = true;
+    if (frame.type === FrameType.Request) {
+      this.requests.onRequest(this, frame);
+    } else if (frame.type === FrameType.Notify) {
+      this.requests.onNotify(this, frame);
+      this.channel.finish();
+      this.leave();
+    } else {
+      throw new ProtocolError(`a call begins with a request, not frame type ${frame.type}`);
+    }
+  }
+
+  onEnd(): void {
+    if (!this.requested) this.channel.fail(new ProtocolError("the stream ended without a request"));
+  }
+
+  onReset(code: number): void {
+    this.giveUp(codeFromNumber(code));
+    this.channel.reset(code);
+  }
+
+  onStopSending(code: number): void {
+    this.giveUp(codeFromNumber(code));
+    this.channel.reset(code);
+  }
+
+  onFailed(): void {
+    this.giveUp("internal");
+  }
+
+  onClosed(): void {
+    this.giveUp("cancelled");
+  }
+
+  private giveUp(code: Code): void {
+    const { call } = this;
+    this.call = undefined;
+    call?.onCancel(code, true);
+    this.end();
+  }
+
+  private end(): void {
+    if (this.over) return;
+    this.over = true;
+    this.onOver();
+  }
+}

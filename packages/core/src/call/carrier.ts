@@ -1,0 +1,41 @@
+import type { Code, RpcError } from "../errors.js";
+import type { Channel } from "../transport/channel.js";
+import type { Frame } from "../wire/frame.js";
+
+/** What carries calls: a lane (many), or the stream of a single call. */
+export interface Carrier {
+  readonly channel: Channel;
+  /** Whether the carrier is one call's own, so that the call's last frame ends the stream. */
+  readonly single: boolean;
+  /** Gives an outgoing call its id. Throws `RpcError` when it cannot be carried. */
+  open(call: OutgoingCall): number;
+  /** Forgets an outgoing call that never left. */
+  withdraw(id: number): void;
+  /** Gives an outgoing call up; nothing of it is delivered any more. */
+  cancel(id: number, code: Code): void;
+  /** Enters an incoming call that goes on after its request, so that cancels and credit reach it. */
+  enter(id: number, call: IncomingCall): void;
+  /** The last frame of an incoming call has been sent. */
+  leave(id: number): void;
+}
+
+/** A call this side made, as its carrier sees it. `onError` or `onDone` is the last word. */
+export interface OutgoingCall {
+  onResponse(frame: Frame): void;
+  onItem(frame: Frame): void;
+  onDone(): void;
+  onError(error: RpcError): void;
+}
+
+/** A call the peer made that is in progress, as its carrier sees it. */
+export interface IncomingCall {
+  /** The caller gave up, or is gone: nothing can be sent to it any more if `lost`. */
+  onCancel(code: Code, lost: boolean): void;
+  onCredit(bytes: number): void;
+}
+
+/** Takes the calls that arrive on a carrier. */
+export interface RequestHandler {
+  onRequest(carrier: Carrier, frame: Frame): void;
+  onNotify(carrier: Carrier, frame: Frame): void;
+}

@@ -1,0 +1,65 @@
+import type { z } from "zod";
+import type { MessageCodec, PayloadWriter } from "../contract/descriptor.js";
+import type { Schema } from "../contract/schema.js";
+import { RpcError } from "../errors.js";
+import { pack, unpack } from "../wire/msgpack.js";
+
+/** One reason why a value does not fit its schema; the `details` of an `invalid_argument` are a list of them. */
+export interface Issue {
+  readonly path: readonly (string | number)[];
+  readonly code: string;
+  readonly message: string;
+}
+
+/**
+ * MessagePack payloads, validated by a zod schema on both sides: what does not fit is neither sent nor delivered.
+ * The wire carries what the sender gave; defaults and transforms are the receiver's.
+ */
+export function zodCodec<S extends Schema>(schema: S): MessageCodec<z.input<S>, z.output<S>> {
+  return {
+    encode(value: z.input<S>, out: PayloadWriter): void {
+      const { success, error } = schema.safeParse(value);
+      if (!success) throw misfit(error);
+      append(pack(value), out);
+    },
+    decode(bytes: Uint8Array, start: number, end: number): z.output<S> {
+      const { success, data, error } = schema.safeParse(unpackPayload(bytes, start, end));
+      if (!success) throw misfit(error);
+      return data;
+    },
+  };
+}
+
+/** MessagePack payloads without validation. */
+export function msgpackCodec<T>(): MessageCodec<T> {
+  return {
+    encode: (value, out) => append(pack(value), out),
+    decode: (bytes, start, end) => unpackPayload(bytes, start, end) as T,
+  };
+}
+
+function append(payload: Uint8Array, out: PayloadWriter): void {
+  out.reserve(payload.length);
+  out.buffer.set(payload, out.position);
+  out.position += payload.length;
+}
+
+function unpackPayload(bytes: Uint8Array, start: number, end: number): unknown {
+  try {
+    return unpack(bytes, start, end);
+  } catch (error) {
+    throw new RpcError("invalid_argument", "the payload is not one MessagePack value", { cause: error });
+  }
+}
+
+function misfit(error: z.core.$ZodError): RpcError {
+  const issues: Issue[] = error.issues.map(({ path, code, message }) => ({
+    path: path.map((key) => (typeof key === "symbol" ? String(key) : key)) as (string | number)[],
+    code: code ?? "custom",
+    message,
+  }));
+  const [first] = issues;
+  const where = first === undefined || first.path.length === 0 ? "" : ` at ${first.path.join(".")}`;
+  const more = issues.length > 1 ? ` (and ${issues.length - 1} more)` : "";
+  return new RpcError("invalid_argument", `${first?.message ?? "invalid value"}${where}${more}`, { details: issues });
+}

@@ -1,0 +1,134 @@
+import { ProtocolError } from "../errors.js";
+import { FrameType, INITIAL_CREDIT } from "../wire/frame.js";
+import type { Carrier } from "./carrier.js";
+
+/** Received and unread bytes of items at which a call's own stream is paused, and those at which it goes on. */
+const PAUSE_AT = 256 * 1024;
+const RESUME_AT = 128 * 1024;
+/** Read bytes that make a credit frame worth its while. */
+const CREDIT_STEP = INITIAL_CREDIT / 4;
+
+/** Holds the sender of items back while they are not read: by credit on a lane, by QUIC's own on a stream. */
+export interface ReceiveFlow {
+  /** An item frame of `bytes` has arrived. Throws `ProtocolError` when the peer had no credit for it. */
+  received(bytes: number): void;
+  /** An item frame of `bytes` has been read by the application. */
+  consumed(bytes: number): void;
+  /** The call is over: no more credit may be given, since its id will serve another. */
+  end(): void;
+}
+
+export function receiveFlow(carrier: Carrier, id: number): ReceiveFlow {
+  return carrier.single ? new StreamReceiveFlow(carrier) : new LaneReceiveFlow(carrier, id);
+}
+
+class LaneReceiveFlow implements ReceiveFlow {
+  private window = INITIAL_CREDIT;
+  private unreported = 0;
+  private over = false;
+  private readonly carrier: Carrier;
+  private readonly id: number;
+
+  constructor(carrier: Carrier, id: number) {
+    this.carrier = carrier;
+    this.id = id;
+  }
+
+  received(bytes: number): void {
+    if (this.window <= 0) throw new ProtocolError("an item was sent without credit");
+    this.window -= bytes;
+  }
+
+  consumed(bytes: number): void {
+    this.unreported += bytes;
+    if (this.unreported < CREDIT_STEP || this.over) return;
+    const { channel } = this.carrier;
+    const mark = channel.begin(FrameType.Credit, this.id);
+    channel.out.varint(this.unreported);
+    channel.commit(mark);
+    this.window += this.unreported;
+    this.unreported = 0;
+  }
+
+  end(): void {
+    this.over = true;
+  }
+}
+
+class StreamReceiveFlow implements ReceiveFlow {
+  private unread = 0;
+  private paused = false;
+  private readonly carrier: Carrier;
+
+  constructor(carrier: Carrier) {
+    this.carrier = carrier;
+  }
+
+  received(bytes: number): void {
+    this.unread += bytes;
+    if (this.paused || this.unread < PAUSE_AT) return;
+    this.paused = true;
+    this.carrier.channel.stream.pause();
+  }
+
+  consumed(bytes: number): void {
+    this.unread -= bytes;
+    if (!this.paused || this.unread > RESUME_AT) return;
+    this.paused = false;
+    this.carrier.channel.stream.resume();
+  }
+
+  end(): void {
+    // What is still unread holds nobody back.
+  }
+}
+
+/** Says when the sender of items may go on. */
+export class SendFlow {
+  private credit: number;
+  private readonly carrier: Carrier;
+  private resume: (() => void) | undefined;
+
+  constructor(carrier: Carrier) {
+    this.carrier = carrier;
+    this.credit = carrier.single ? Number.POSITIVE_INFINITY : INITIAL_CREDIT;
+  }
+
+  get ready(): boolean {
+    return this.credit > 0 && this.carrier.channel.writable;
+  }
+
+  spend(bytes: number): void {
+    this.credit -= bytes;
+  }
+
+  grant(bytes: number): void {
+    this.credit += bytes;
+    this.wake();
+  }
+
+  /** Calls `resume` once when `ready`; at the call's end as well, so that the sender can stop. */
+  wait(resume: () => void): void {
+    this.resume = resume;
+    if (!this.carrier.channel.writable) this.carrier.channel.whenWritable(() => this.wake());
+  }
+
+  /** The call is over. */
+  end(): void {
+    this.credit = Number.POSITIVE_INFINITY;
+    const { resume } = this;
+    this.resume = undefined;
+    resume?.();
+  }
+
+  private wake(): void {
+    if (this.resume === undefined || this.credit <= 0) return;
+    const { resume } = this;
+    if (!this.carrier.channel.writable) {
+      this.carrier.channel.whenWritable(() => this.wake());
+      return;
+    }
+    this.resume = undefined;
+    resume();
+  }
+}

@@ -1,0 +1,168 @@
+/** What feeds an `ItemStream`. */
+export interface ItemStreamOwner {
+  /** The consumer has taken an item that was pushed with this size. */
+  onTaken(size: number): void;
+  /** The consumer wants no more: it left its loop, or cancelled the stream. Called once, and not after the end. */
+  onAbandoned(): void;
+}
+
+/**
+ * The messages a call receives: a WHATWG `ReadableStream` that is also iterated directly, so that `for await` takes
+ * what has arrived without the machinery of a reader. Leaving the loop, or cancelling, cancels the call.
+ */
+export class ItemStream<Item> extends ReadableStream<Item> {
+  readonly #queue: ItemQueue<Item>;
+
+  /** @internal */
+  constructor(queue: ItemQueue<Item>) {
+    super(
+      {
+        pull: (controller) => queue.pull(controller),
+        cancel: () => queue.abandon(),
+      },
+      { highWaterMark: 0 },
+    );
+    this.#queue = queue;
+  }
+
+  /** Iterates over the items; leaving the loop cancels the call unless `preventCancel`. Locks the stream meanwhile. */
+  override values(options?: ReadableStreamIteratorOptions): ReadableStreamAsyncIterator<Item> {
+    return new ItemIterator(this.#queue, this.getReader(), options?.preventCancel ?? false);
+  }
+
+  override [Symbol.asyncIterator](options?: ReadableStreamIteratorOptions): ReadableStreamAsyncIterator<Item> {
+    return this.values(options);
+  }
+}
+
+type Waiter<Item> = { resolve(result: IteratorResult<Item, undefined>): void; reject(error: unknown): void };
+type Ending = { readonly error: Error | undefined };
+
+/** Items that have arrived and were not read yet, with one consumer: an iterator or the stream's reader. */
+export class ItemQueue<Item> {
+  private items: Item[] = [];
+  private sizes: number[] = [];
+  private head = 0;
+  private ending: Ending | undefined;
+  private waiters: Waiter<Item>[] = [];
+  private wakePull: (() => void) | undefined;
+  private readonly owner: ItemStreamOwner;
+
+  constructor(owner: ItemStreamOwner) {
+    this.owner = owner;
+  }
+
+  push(item: Item, size: number): void {
+    const waiter = this.waiters.shift();
+    if (waiter !== undefined) {
+      this.owner.onTaken(size);
+      waiter.resolve({ value: item, done: false });
+      return;
+    }
+    this.items.push(item);
+    this.sizes.push(size);
+    this.wake();
+  }
+
+  /** Nothing more comes; the error, if any, is thrown once what has arrived is read. */
+  end(error: Error | undefined): void {
+    if (this.ending !== undefined) return;
+    this.ending = { error };
+    const { waiters } = this;
+    this.waiters = [];
+    for (const waiter of waiters) this.settle(waiter);
+    this.wake();
+  }
+
+  next(): Promise<IteratorResult<Item, undefined>> {
+    if (this.head < this.items.length) return Promise.resolve({ value: this.take(), done: false });
+    return new Promise((resolve, reject) => {
+      const waiter = { resolve, reject };
+      if (this.ending === undefined) this.waiters.push(waiter);
+      else this.settle(waiter);
+    });
+  }
+
+  pull(controller: ReadableStreamDefaultController<Item>): Promise<void> | void {
+    if (this.head < this.items.length) {
+      while (this.head < this.items.length) controller.enqueue(this.take());
+    } else if (this.ending === undefined) {
+      return new Promise<void>((resolve) => {
+        this.wakePull = resolve;
+      }).then(() => this.pull(controller));
+    } else if (this.ending.error !== undefined) {
+      controller.error(this.ending.error);
+    } else {
+      controller.close();
+    }
+  }
+
+  abandon(): void {
+    this.items = [];
+    this.sizes = [];
+    this.head = 0;
+    if (this.ending?.error !== undefined) this.ending = { error: undefined };
+    if (this.ending !== undefined) return;
+    this.end(undefined);
+    this.owner.onAbandoned();
+  }
+
+  private take(): Item {
+    const at = this.head++;
+    const item = this.items[at] as Item;
+    this.owner.onTaken(this.sizes[at] as number);
+    if (this.head === this.items.length) {
+      this.items = [];
+      this.sizes = [];
+      this.head = 0;
+    }
+    return item;
+  }
+
+  /** An error is thrown once; after it the sequence is over, as a generator's. */
+  private settle(waiter: Waiter<Item>): void {
+    const error = this.ending?.error;
+    if (error === undefined) {
+      waiter.resolve({ value: undefined, done: true });
+      return;
+    }
+    this.ending = { error: undefined };
+    waiter.reject(error);
+  }
+
+  private wake(): void {
+    const { wakePull } = this;
+    this.wakePull = undefined;
+    wakePull?.();
+  }
+}
+
+class ItemIterator<Item> implements ReadableStreamAsyncIterator<Item> {
+  private readonly queue: ItemQueue<Item>;
+  private readonly lock: ReadableStreamDefaultReader<Item>;
+  private readonly preventCancel: boolean;
+
+  constructor(queue: ItemQueue<Item>, lock: ReadableStreamDefaultReader<Item>, preventCancel: boolean) {
+    this.queue = queue;
+    this.lock = lock;
+    this.preventCancel = preventCancel;
+  }
+
+  next(): Promise<IteratorResult<Item, undefined>> {
+    return this.queue.next();
+  }
+
+  return(): Promise<IteratorResult<Item, undefined>> {
+    if (!this.preventCancel) this.queue.abandon();
+    this.lock.releaseLock();
+    return Promise.resolve({ value: undefined, done: true });
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.return();
+  }
+}

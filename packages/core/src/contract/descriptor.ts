@@ -1,0 +1,85 @@
+import type { Delivery } from "./service.js";
+
+/**
+ * Turns values into payload bytes and back. `In` is what a sender gives, `Out` what a receiver gets: they differ where
+ * the schema has defaults or transforms.
+ */
+export interface MessageCodec<In, Out = In> {
+  /** Appends the payload of `value`. Throws `RpcError` when the value does not fit the schema. */
+  encode(value: In, out: PayloadWriter): void;
+  /** Reads `bytes[start, end)`. Throws `RpcError` `invalid_argument` with the schema's issues when it does not fit. */
+  decode(bytes: Uint8Array, start: number, end: number): Out;
+}
+
+/** The growing buffer that payloads are appended to. */
+export interface PayloadWriter {
+  /** Valid until the next `reserve`. */
+  buffer: Uint8Array;
+  /** Where the next byte goes. */
+  position: number;
+  /** Makes room for `length` more bytes; may replace `buffer`. */
+  reserve(length: number): void;
+}
+
+/** The shapes of a call, by which side streams. */
+export type MethodKind = "unary" | "notify" | "server_stream" | "client_stream" | "duplex" | "bytes";
+
+/**
+ * One method as the runtime needs it. The four type parameters are what the caller sends and the handler gets, then
+ * what the handler returns and the caller gets.
+ */
+export interface MethodDescriptor<
+  Kind extends MethodKind = MethodKind,
+  Sent = unknown,
+  Received = Sent,
+  Returned = unknown,
+  Result = Returned,
+> {
+  readonly kind: Kind;
+  readonly name: string;
+  /** 1 to 2^14-1, unique in the service. */
+  readonly id: number;
+  /** Undefined where the method takes nothing. */
+  readonly input: MessageCodec<Sent, Received> | undefined;
+  /** Of the result, or of each item. Undefined where the method gives nothing. */
+  readonly output: MessageCodec<Returned, Result> | undefined;
+  readonly idempotent: boolean;
+  readonly delivery: Delivery;
+  readonly service: ServiceIdentity;
+}
+
+/** What names a service on the wire. */
+export interface ServiceIdentity {
+  readonly name: string;
+  /** 16 bits. */
+  readonly id: number;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a method of any types, as in a table of methods
+export type AnyMethod<Kind extends MethodKind = MethodKind> = MethodDescriptor<Kind, any, any, any, any>;
+
+/** A service as the runtime needs it; `quicrpc gen` writes them. */
+export interface ServiceDescriptor<Methods extends Record<string, AnyMethod> = Record<string, AnyMethod>>
+  extends ServiceIdentity {
+  readonly methods: Methods;
+}
+
+/** What is left to say of a method once its service, name and kind are known. */
+export interface MethodOptions<Sent, Received, Returned, Result> {
+  readonly id: number;
+  readonly input?: MessageCodec<Sent, Received>;
+  readonly output?: MessageCodec<Returned, Result>;
+  readonly idempotent?: boolean;
+  readonly delivery?: Delivery;
+}
+
+/** Makes a method descriptor. */
+export function defineMethod<Kind extends MethodKind, Sent = void, Received = Sent, Returned = void, Result = Returned>(
+  service: ServiceIdentity,
+  kind: Kind,
+  name: string,
+  options: MethodOptions<Sent, Received, Returned, Result>,
+): MethodDescriptor<Kind, Sent, Received, Returned, Result> {
+  const { id, input, output, idempotent = false, delivery = "reliable" } = options;
+  return { kind, name, id, input, output, idempotent, delivery, service };
+}

@@ -1,0 +1,36 @@
+import type { z } from "zod";
+
+/** Any zod 4 schema. */
+export type Schema = z.ZodType;
+
+/** A sequence of messages of one schema: an input or output that streams. */
+export interface StreamSchema<Item extends Schema = Schema> {
+  readonly kind: "stream";
+  readonly item: Item;
+}
+
+/** Raw bytes, passed through without messages or validation. */
+export interface BytesSchema {
+  readonly kind: "bytes";
+}
+
+/** What a method can take or give. */
+export type Payload = Schema | StreamSchema | BytesSchema;
+
+/** Declares that an input or output is a stream of `item` messages. */
+export function stream<Item extends Schema>(item: Item): StreamSchema<Item> {
+  return { kind: "stream", item };
+}
+
+/** Declares that an input or output is raw bytes. */
+export function bytes(): BytesSchema {
+  return { kind: "bytes" };
+}
+
+export function isStreamSchema(payload: Payload | undefined): payload is StreamSchema {
+  return payload !== undefined && "kind" in payload && payload.kind === "stream" && "item" in payload;
+}
+
+export function isBytesSchema(payload: Payload | undefined): payload is BytesSchema {
+  return payload !== undefined && "kind" in payload && payload.kind === "bytes";
+}

@@ -1,0 +1,10 @@
+/**
+ * The id of a service that was given none: FNV-1a (32 bits) of its full name in UTF-8, folded to 16 bits; 0 becomes 1.
+ * Independent of other services, so that services from different packages can be served together.
+ */
+export function defaultServiceId(name: string): number {
+  let hash = 0x811c9dc5;
+  for (const byte of new TextEncoder().encode(name)) hash = Math.imul(hash ^ byte, 0x01000193);
+  const folded = ((hash >>> 16) ^ hash) & 0xffff;
+  return folded === 0 ? 1 : folded;
+}

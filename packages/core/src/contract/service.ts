@@ -1,0 +1,87 @@
+import type { Payload, Schema } from "./schema.js";
+
+/** Options of `rpc`. A missing input or output costs no payload bytes on the wire. */
+export interface RpcOptions<
+  Input extends Payload | undefined = Payload | undefined,
+  Output extends Payload | undefined = Payload | undefined,
+  Errors extends Record<string, Schema> = Record<string, Schema>,
+> {
+  readonly input?: Input;
+  readonly output?: Output;
+  /** Typed errors: name to the schema of its details. */
+  readonly errors?: Errors;
+  /** The call may be made again safely when it is not known whether it ran. Default false. */
+  readonly idempotent?: boolean;
+}
+
+/** A method that answers. */
+export interface RpcSchema<
+  Input extends Payload | undefined = Payload | undefined,
+  Output extends Payload | undefined = Payload | undefined,
+  Errors extends Record<string, Schema> = Record<string, Schema>,
+> extends RpcOptions<Input, Output, Errors> {
+  readonly type: "rpc";
+}
+
+/** How a notification travels: in order on a stream, or in a datagram that may be lost and is never late. */
+export type Delivery = "reliable" | "datagram";
+
+/** Options of `notify`. */
+export interface NotifyOptions<Input extends Schema | undefined = Schema | undefined> {
+  readonly input?: Input;
+  /** Default "reliable". */
+  readonly delivery?: Delivery;
+}
+
+/** A method without an answer. */
+export interface NotifySchema<Input extends Schema | undefined = Schema | undefined> extends NotifyOptions<Input> {
+  readonly type: "notify";
+}
+
+export type MethodSchema = RpcSchema | NotifySchema;
+
+/** Marks service schemas across copies of this module (a schema loader may have its own). */
+export const SERVICE_SCHEMA: unique symbol = Symbol.for("quicrpc.service") as typeof SERVICE_SCHEMA;
+
+/** A named set of methods, as written by hand and read by `quicrpc gen`. */
+export interface ServiceSchema<
+  Name extends string = string,
+  Methods extends Record<string, MethodSchema> = Record<string, MethodSchema>,
+> {
+  readonly [SERVICE_SCHEMA]: true;
+  readonly name: Name;
+  readonly methods: Methods;
+}
+
+/** Declares a method that answers: unary, or streaming where its input or output is a `stream` or `bytes`. */
+export function rpc<
+  const Input extends Payload | undefined = undefined,
+  const Output extends Payload | undefined = undefined,
+  const Errors extends Record<string, Schema> = Record<never, never>,
+>(options: RpcOptions<Input, Output, Errors> = {}): RpcSchema<Input, Output, Errors> {
+  return { type: "rpc", ...options };
+}
+
+/** Declares a method without an answer. */
+export function notify<const Input extends Schema | undefined = undefined>(
+  options: NotifyOptions<Input> = {},
+): NotifySchema<Input> {
+  return { type: "notify", ...options };
+}
+
+/**
+ * Declares a service.
+ *
+ * @param name dotted and versioned by convention: `"shop.v1.Orders"`. It names the service to the peer.
+ */
+export function service<const Name extends string, const Methods extends Record<string, MethodSchema>>(
+  name: Name,
+  methods: Methods,
+): ServiceSchema<Name, Methods> {
+  return { [SERVICE_SCHEMA]: true, name, methods };
+}
+
+/** Whether `value` was made by `service`, by this copy of the module or another. */
+export function isServiceSchema(value: unknown): value is ServiceSchema {
+  return typeof value === "object" && value !== null && SERVICE_SCHEMA in value;
+}

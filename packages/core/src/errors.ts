@@ -1,0 +1,80 @@
+/**
+ * The status codes, gRPC's sixteen, spelled as Connect does. A code's index is its number on the wire, in error frames
+ * and in stream resets; 0 is success.
+ */
+const CODES = [
+  "ok",
+  "cancelled",
+  "unknown",
+  "invalid_argument",
+  "deadline_exceeded",
+  "not_found",
+  "already_exists",
+  "permission_denied",
+  "resource_exhausted",
+  "failed_precondition",
+  "aborted",
+  "out_of_range",
+  "unimplemented",
+  "internal",
+  "unavailable",
+  "data_loss",
+  "unauthenticated",
+] as const;
+
+/** Why a call failed. The set is closed: switch over it. */
+export type Code = Exclude<(typeof CODES)[number], "ok">;
+
+/** The number of a code on the wire, 1 to 16. */
+export function codeNumber(code: Code): number {
+  return CODES.indexOf(code);
+}
+
+/** The code of a number from the wire; a number that is none reads as `unknown`. */
+export function codeFromNumber(number: number): Code {
+  const code = CODES[number];
+  return code === undefined || code === "ok" ? "unknown" : code;
+}
+
+/** What an `RpcError` may carry beside its code and message. */
+export interface RpcErrorOptions {
+  /** Anything the codec can carry; it reaches the peer. */
+  readonly details?: unknown;
+  /** What led to this error. It stays on this side. */
+  readonly cause?: unknown;
+}
+
+/**
+ * The one error of calls. A handler throws it to choose the code, message and details that the caller sees; every
+ * failure of a call, local or remote, is one.
+ */
+export class RpcError extends Error {
+  override readonly name = "RpcError";
+  readonly code: Code;
+  readonly details: unknown;
+
+  constructor(code: Code, message: string, options: RpcErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.details = options.details;
+  }
+
+  /**
+   * Any thrown value as an `RpcError`: itself if it is one, an abort as `cancelled`, a timeout's abort as
+   * `deadline_exceeded`, anything else as `code` with the value as the cause.
+   */
+  static from(value: unknown, code: Code = "unknown"): RpcError {
+    if (value instanceof RpcError) return value;
+    if (value instanceof Error) {
+      if (value.name === "AbortError") return new RpcError("cancelled", "the call was cancelled", { cause: value });
+      if (value.name === "TimeoutError") return new RpcError("deadline_exceeded", value.message, { cause: value });
+      return new RpcError(code, value.message, { cause: value });
+    }
+    return new RpcError(code, String(value), { cause: value });
+  }
+}
+
+/** A peer broke the protocol: the stream it happened on is given up. */
+export class ProtocolError extends Error {
+  override readonly name = "ProtocolError";
+}

@@ -1,0 +1,51 @@
+// What applications and generated code use.
+export { bytes, type BytesSchema, type Payload, type Schema, stream, type StreamSchema } from "./contract/schema.js";
+export {
+  type Delivery,
+  type MethodSchema,
+  notify,
+  type NotifyOptions,
+  type NotifySchema,
+  rpc,
+  type RpcOptions,
+  type RpcSchema,
+  service,
+  type ServiceSchema,
+} from "./contract/service.js";
+export type { Caller } from "./call/caller.js";
+export type { Issue } from "./call/codec.js";
+export type { ItemStream } from "./call/item-stream.js";
+export type { CallOptions } from "./call/options.js";
+export { type Code, RpcError, type RpcErrorOptions } from "./errors.js";
+export { DEFAULT_LIMITS, type Limits } from "./limits.js";
+export type { CallContext } from "./server/context.js";
+export type { ErrorHook, FailureSite } from "./server/dispatch.js";
+export { type Awaitable, createRouter, type Handlers, type Router, type StreamSource } from "./server/router.js";
+export { createSession, type Session, type SessionEnd, type SessionOptions } from "./session/session.js";
+export { createMemoryPair } from "./transport/memory.js";
+export type { CloseInfo, TransportSession } from "./transport/session.js";
+
+// What generated code, tools and other transports use.
+export { msgpackCodec, zodCodec } from "./call/codec.js";
+export {
+  type AnyMethod,
+  defineMethod,
+  type MessageCodec,
+  type MethodDescriptor,
+  type MethodKind,
+  type MethodOptions,
+  type PayloadWriter,
+  type ServiceDescriptor,
+  type ServiceIdentity,
+} from "./contract/descriptor.js";
+export { isBytesSchema, isStreamSchema } from "./contract/schema.js";
+export { isServiceSchema, SERVICE_SCHEMA } from "./contract/service.js";
+export { defaultServiceId } from "./contract/service-id.js";
+export type {
+  DirectSession,
+  DirectSessionHandler,
+  DirectStream,
+  DirectStreamHandler,
+  WebTransportSession,
+  WebTransportStream,
+} from "./transport/session.js";

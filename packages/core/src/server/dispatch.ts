@@ -1,0 +1,117 @@
+import type { Caller } from "../call/caller.js";
+import type { Carrier, RequestHandler } from "../call/carrier.js";
+import { decodePayload } from "../call/payload.js";
+import type { AnyMethod } from "../contract/descriptor.js";
+import { ProtocolError, RpcError } from "../errors.js";
+import type { Limits } from "../limits.js";
+import type { Frame } from "../wire/frame.js";
+import { type IncomingRequest, readOptionalHead, readRequest } from "../wire/request.js";
+import { IncomingContext } from "./context.js";
+import { Reply } from "./reply.js";
+import type { BoundMethod, MethodTable } from "./router.js";
+import { sendStream } from "./stream-reply.js";
+
+/** Where a failed call happened. */
+export interface FailureSite {
+  /** "service/method", or the ids if the method is unknown. */
+  readonly method: string;
+}
+
+/** Told of what the caller is not told: exceptions of handlers, results that do not fit, failed notifications. */
+export type ErrorHook = (error: unknown, site: FailureSite) => void;
+
+/** What dispatch needs of its session. */
+export interface DispatchSettings<Context> {
+  readonly table: MethodTable<Context>;
+  readonly connection: Context;
+  readonly session: Caller;
+  readonly limits: Limits;
+  readonly onError: ErrorHook;
+}
+
+/** Serves incoming calls, from request frame to reply. */
+export class Dispatcher<Context> implements RequestHandler {
+  private readonly settings: DispatchSettings<Context>;
+
+  constructor(settings: DispatchSettings<Context>) {
+    this.settings = settings;
+  }
+
+  onRequest(carrier: Carrier, frame: Frame): void {
+    const { callId } = frame;
+    const request = readRequest(frame);
+    const bound = this.settings.table.find(request.serviceId, request.methodId);
+    if (bound === undefined) {
+      new Reply(carrier, callId, undefined, this.settings).fail(this.unknownMethod(request));
+      return;
+    }
+    const { method, handler } = bound;
+    let context: IncomingContext<Context>;
+    let input: unknown;
+    try {
+      const timeoutMs = readOptionalHead(frame, request.cursor)?.timeoutMs;
+      if (method.kind !== "unary" && method.kind !== "server_stream") throw wrongKind(method, "a request");
+      input = decodePayload(method.input, request.cursor);
+      context = new IncomingContext(method, timeoutMs, this.settings.session, this.settings.connection);
+    } catch (error) {
+      if (error instanceof ProtocolError) throw error;
+      new Reply(carrier, callId, undefined, this.settings).fail(RpcError.from(error, "invalid_argument"));
+      return;
+    }
+    const reply = new Reply(carrier, callId, context, this.settings);
+    try {
+      const result = handler(input, context);
+      if (method.kind === "server_stream") void sendStream(reply, result);
+      else if (isPromiseLike(result)) reply.later(result);
+      else reply.send(result);
+    } catch (error) {
+      reply.fail(error);
+    }
+  }
+
+  onNotify(_carrier: Carrier, frame: Frame): void {
+    const request = readRequest(frame);
+    const bound = this.settings.table.find(request.serviceId, request.methodId);
+    try {
+      if (bound === undefined) throw this.unknownMethod(request);
+      this.runNotify(bound, frame, request);
+    } catch (error) {
+      if (error instanceof ProtocolError) throw error;
+      const { serviceId, methodId } = request;
+      this.settings.onError(error, { method: bound === undefined ? `${serviceId}/${methodId}` : nameOf(bound.method) });
+    }
+  }
+
+  private runNotify({ method, handler }: BoundMethod<Context>, frame: Frame, request: IncomingRequest): void {
+    if (method.kind !== "notify") throw wrongKind(method, "a notification");
+    readOptionalHead(frame, request.cursor);
+    const input = decodePayload(method.input, request.cursor);
+    const result = handler(input, new IncomingContext(method, undefined, this.settings.session, this.settings.connection));
+    if (isPromiseLike(result)) {
+      result.then(undefined, (error: unknown) => this.settings.onError(error, { method: nameOf(method) }));
+    }
+  }
+
+  private unknownMethod({ serviceId, methodId }: IncomingRequest): RpcError {
+    const service = this.settings.table.serviceName(serviceId);
+    return new RpcError(
+      "unimplemented",
+      service === undefined
+        ? `no service with id ${serviceId} is served here`
+        : `service ${service} has no method with id ${methodId} here`,
+    );
+  }
+}
+
+export function nameOf(method: AnyMethod): string {
+  return `${method.service.name}/${method.name}`;
+}
+
+function wrongKind(method: AnyMethod, called: string): RpcError {
+  return new RpcError("unimplemented", `${nameOf(method)} is ${method.kind} here, and was called by ${called}`);
+}
+
+function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+}
+

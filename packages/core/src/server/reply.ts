@@ -1,0 +1,159 @@
+import type { Carrier, IncomingCall } from "../call/carrier.js";
+import { SendFlow } from "../call/flow.js";
+import { encodePayload } from "../call/payload.js";
+import type { AnyMethod } from "../contract/descriptor.js";
+import { type Code, RpcError } from "../errors.js";
+import type { Limits } from "../limits.js";
+import { writeFault } from "../wire/fault.js";
+import { FrameType } from "../wire/frame.js";
+import type { IncomingContext } from "./context.js";
+
+/** What a reply needs beside its call. */
+export interface ReplySettings {
+  readonly limits: Limits;
+  readonly onError: (error: unknown, site: { readonly method: string }) => void;
+}
+
+/** What goes back for one incoming call: a response or an error, or items and an end. Nothing after the last frame. */
+export class Reply implements IncomingCall {
+  /** The last frame was sent, or there is nobody to send it to. */
+  over = false;
+  /** Called once when the call is given up, before its end. */
+  onGivenUp: (() => void) | undefined;
+  private sendFlow: SendFlow | undefined;
+  private readonly carrier: Carrier;
+  private readonly id: number;
+  private readonly context: IncomingContext<unknown> | undefined;
+  private readonly settings: ReplySettings;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(carrier: Carrier, id: number, context: IncomingContext<unknown> | undefined, settings: ReplySettings) {
+    this.carrier = carrier;
+    this.id = id;
+    this.context = context;
+    this.settings = settings;
+  }
+
+  /** When the next item may be sent. */
+  get flow(): SendFlow {
+    this.sendFlow ??= new SendFlow(this.carrier);
+    return this.sendFlow;
+  }
+
+  /** The call goes on after its request: cancels, credit and the deadline reach it from now on. */
+  goesOn(): void {
+    this.carrier.enter(this.id, this);
+    const deadline = this.context?.deadline;
+    if (deadline === undefined) return;
+    const expire = (): void => this.giveUp(new RpcError("deadline_exceeded", "the deadline has passed"), false);
+    this.timer = setTimeout(expire, Math.max(0, deadline - Date.now()));
+  }
+
+  /** Sends what a promise resolves to. */
+  later(result: PromiseLike<unknown>): void {
+    this.goesOn();
+    result.then(
+      (value) => this.send(value),
+      (error: unknown) => this.fail(error),
+    );
+  }
+
+  /** Sends the result of a unary call. */
+  send(result: unknown): void {
+    if (this.over) return;
+    try {
+      this.message(FrameType.Response, result, this.carrier.single);
+    } catch (error) {
+      this.fail(this.misfit(error));
+      return;
+    }
+    this.finish();
+  }
+
+  /** Sends one message of a stream. */
+  item(item: unknown): void {
+    if (this.over) return;
+    try {
+      this.flow.spend(this.message(FrameType.Item, item, false));
+    } catch (error) {
+      throw this.misfit(error);
+    }
+  }
+
+  /** Ends a stream well. */
+  end(): void {
+    if (this.over) return;
+    const { channel } = this.carrier;
+    channel.commit(channel.begin(FrameType.End, this.id), this.carrier.single);
+    this.finish();
+  }
+
+  /** Ends the call with an error. Only an `RpcError` says to the caller what went wrong. */
+  fail(error: unknown): void {
+    if (this.over) return;
+    const { channel, single } = this.carrier;
+    const mark = channel.begin(FrameType.Error, this.id);
+    writeFault(channel.out, this.tellable(error), this.settings.limits.maxErrorMessageBytes);
+    channel.commit(mark, single);
+    this.finish();
+  }
+
+  /** Frames of a stream leave together. */
+  coalesce(): void {
+    this.carrier.channel.coalesce();
+  }
+
+  onCancel(code: Code, lost: boolean): void {
+    this.giveUp(new RpcError(code, lost ? "the caller is gone" : "the caller gave the call up"), lost);
+  }
+
+  onCredit(bytes: number): void {
+    this.sendFlow?.grant(bytes);
+  }
+
+  private giveUp(reason: RpcError, lost: boolean): void {
+    if (this.over) return;
+    // First the answer, so that nothing a listener of the signal does can come before it.
+    if (lost) this.finish();
+    else this.fail(reason);
+    this.context?.abort(reason);
+    this.onGivenUp?.();
+  }
+
+  private message(type: number, value: unknown, end: boolean): number {
+    const { channel } = this.carrier;
+    const mark = channel.begin(type, this.id);
+    try {
+      encodePayload(this.context?.method.output, value, channel.out);
+    } catch (error) {
+      channel.abandon(mark);
+      throw error;
+    }
+    const bytes = channel.out.position - mark;
+    channel.commit(mark, end);
+    return bytes;
+  }
+
+  private finish(): void {
+    this.over = true;
+    clearTimeout(this.timer);
+    this.sendFlow?.end();
+    this.carrier.leave(this.id);
+  }
+
+  private misfit(error: unknown): Error {
+    const { message } = RpcError.from(error);
+    return new Error(`the result does not fit its schema: ${message}`, { cause: error });
+  }
+
+  private tellable(error: unknown): RpcError {
+    if (error instanceof RpcError) return error;
+    this.settings.onError(error, { method: this.methodName() });
+    return new RpcError("internal", "the handler failed");
+  }
+
+  private methodName(): string {
+    const method: AnyMethod | undefined = this.context?.method;
+    return method === undefined ? "unknown" : `${method.service.name}/${method.name}`;
+  }
+}

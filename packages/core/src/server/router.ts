@@ -1,0 +1,89 @@
+import type { AnyMethod, MethodDescriptor, MethodKind } from "../contract/descriptor.js";
+import type { CallContext } from "./context.js";
+
+/** A value or a promise of it. */
+export type Awaitable<T> = T | PromiseLike<T>;
+
+/** What a handler may stream from. */
+export type StreamSource<Item> = AsyncIterable<Item> | Iterable<Item> | ReadableStream<Item>;
+
+/** The handler that serves a method. */
+export type Handler<Method extends AnyMethod, Context> =
+  Method extends MethodDescriptor<infer Kind, infer _Sent, infer Received, infer Returned, infer _Result>
+    ? (input: Received, context: CallContext<Context>) => HandlerResult<Kind, Returned>
+    : never;
+
+type HandlerResult<Kind extends MethodKind, Returned> = Kind extends "unary"
+  ? Awaitable<Returned>
+  : Kind extends "notify"
+    ? Awaitable<void>
+    : Awaitable<StreamSource<Returned>>;
+
+/** One handler per method. */
+export type Handlers<Methods extends Record<string, AnyMethod>, Context> = {
+  [Name in keyof Methods]: Handler<Methods[Name], Context>;
+};
+
+/** A method with its handler, as dispatch finds it. */
+export interface BoundMethod<Context = unknown> {
+  readonly method: AnyMethod;
+  // biome-ignore lint/suspicious/noExplicitAny: the table holds handlers of all types; the codecs vouch for them
+  readonly handler: (input: any, context: CallContext<Context>) => unknown;
+}
+
+/** Handlers of one or more services, for `serve` or a session. */
+export interface Router<Context = unknown> {
+  readonly methods: readonly BoundMethod<Context>[];
+}
+
+/** Binds handlers to the methods of a service. Throws `TypeError` when a handler is missing. */
+export function createRouter<Methods extends Record<string, AnyMethod>, Context = unknown>(
+  methods: Methods,
+  handlers: Handlers<Methods, Context>,
+): Router<Context> {
+  const bound = Object.entries(methods).map(([name, method]) => {
+    const handler: unknown = handlers[name];
+    if (typeof handler !== "function") throw new TypeError(`${method.service.name}/${name} has no handler`);
+    // Called on their own object, so that a class instance can serve.
+    return { method, handler: handler.bind(handlers) as BoundMethod<Context>["handler"] };
+  });
+  return { methods: bound };
+}
+
+/** All that a session serves, by the ids on the wire. */
+export class MethodTable<Context> {
+  private readonly byId: Map<number, BoundMethod<Context>> = new Map();
+  private readonly serviceNames: Map<number, string> = new Map();
+
+  /** Throws `TypeError` when two routers serve one method, or two services have one id. */
+  constructor(routers: readonly Router<Context>[]) {
+    for (const bound of routers.flatMap((router) => router.methods)) this.add(bound);
+  }
+
+  find(serviceId: number, methodId: number): BoundMethod<Context> | undefined {
+    return this.byId.get(tableKey(serviceId, methodId));
+  }
+
+  /** The name of a served service. */
+  serviceName(serviceId: number): string | undefined {
+    return this.serviceNames.get(serviceId);
+  }
+
+  private add(bound: BoundMethod<Context>): void {
+    const { service, id, name } = bound.method;
+    const present = this.serviceNames.get(service.id);
+    if (present !== undefined && present !== service.name) {
+      throw new TypeError(`services ${present} and ${service.name} have the same id, ${service.id}`);
+    }
+    this.serviceNames.set(service.id, service.name);
+    const key = tableKey(service.id, id);
+    const other = this.byId.get(key);
+    if (other !== undefined) throw new TypeError(`${service.name}/${name} and ${other.method.name} are served under one id, ${id}`);
+    this.byId.set(key, bound);
+  }
+}
+
+/** Service ids have 16 bits and method ids 14: a small integer holds both. */
+function tableKey(serviceId: number, methodId: number): number {
+  return methodId <= 0x3fff ? (serviceId << 14) | methodId : -1;
+}

@@ -1,0 +1,167 @@
+import { IncomingCallStream, OutgoingCallStream } from "../call/call-stream.js";
+import type { Caller } from "../call/caller.js";
+import type { Carrier } from "../call/carrier.js";
+import type { ItemStream } from "../call/item-stream.js";
+import { Lane } from "../call/lane.js";
+import type { CallOptions } from "../call/options.js";
+import { invokeNotify, invokeServerStream, invokeUnary } from "../client/invoke.js";
+import type { AnyMethod, MethodDescriptor } from "../contract/descriptor.js";
+import { deferred } from "../deferred.js";
+import { RpcError } from "../errors.js";
+import { DEFAULT_LIMITS, type Limits } from "../limits.js";
+import { Dispatcher, type ErrorHook } from "../server/dispatch.js";
+import { MethodTable, type Router } from "../server/router.js";
+import { Channel, type FrameHandler } from "../transport/channel.js";
+import { ResetCode } from "../transport/reset-codes.js";
+import type { CloseInfo, DirectSession, DirectStream, TransportSession } from "../transport/session.js";
+import { directSession } from "../transport/web-session.js";
+import { StreamKind } from "../wire/frame.js";
+
+/** What a session is made with. */
+export interface SessionOptions<Context = unknown> {
+  /** What this side serves. Default: nothing. */
+  readonly routers?: readonly Router<Context>[];
+  /** What handlers find as `context.connection`. */
+  readonly connection?: Context;
+  readonly limits?: Partial<Limits>;
+  /** Told of failures that the caller is not told in full. Default: `console.error`. */
+  readonly onError?: ErrorHook;
+}
+
+/** How a session ended. */
+export interface SessionEnd {
+  /** Application error code of the close, 0 for a clean one. */
+  readonly closeCode: number;
+  readonly reason: string;
+  /** Why the session was lost; undefined after a close by either side with code 0. */
+  readonly error: Error | undefined;
+}
+
+/** Calls over one transport session; both sides may call and serve. */
+export interface Session<Transport extends TransportSession = TransportSession> extends Caller {
+  /** What the session runs over. */
+  readonly transport: Transport;
+  /** Resolves when the session has ended, whichever way. Never rejects. */
+  readonly closed: Promise<SessionEnd>;
+  /** Ends the session: calls in progress fail with `unavailable`. */
+  close(info?: CloseInfo): Promise<SessionEnd>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Runs the protocol over a transport session. */
+export function createSession<Context = unknown, Transport extends TransportSession = TransportSession>(
+  transport: Transport,
+  options: SessionOptions<Context> = {},
+): Session<Transport> {
+  return new RpcSession(transport, options);
+}
+
+class RpcSession<Context, Transport extends TransportSession> implements Session<Transport> {
+  readonly closed: Promise<SessionEnd>;
+  readonly transport: Transport;
+  private readonly direct: DirectSession;
+  private readonly limits: Limits;
+  private readonly dispatcher: Dispatcher<Context>;
+  private readonly pickLane = (): Carrier => this.lane();
+  private readonly pickStream = (): Carrier => this.callStream();
+  private readonly forgetLane = (lane: Lane): void => {
+    if (this.ourLane === lane) this.ourLane = undefined;
+  };
+  private ourLane: Lane | undefined;
+  private peerStreams = 0;
+  private ended = false;
+
+  constructor(transport: Transport, options: SessionOptions<Context>) {
+    this.transport = transport;
+    this.direct = directSession(transport);
+    this.limits = { ...DEFAULT_LIMITS, ...options.limits };
+    this.dispatcher = new Dispatcher<Context>({
+      table: new MethodTable(options.routers ?? []),
+      connection: options.connection as Context,
+      session: this,
+      limits: this.limits,
+      onError: options.onError ?? logError,
+    });
+    const { promise, resolve } = deferred<SessionEnd>();
+    this.closed = promise;
+    this.direct.attach({
+      onStream: (stream) => this.accept(stream),
+      onClosed: ({ closeCode = 0, reason = "" }, error) => {
+        this.ended = true;
+        resolve({ closeCode, reason, error });
+      },
+    });
+  }
+
+  unary<Sent, Received, Returned, Result>(
+    method: MethodDescriptor<"unary", Sent, Received, Returned, Result>,
+    input: Sent,
+    options?: CallOptions,
+  ): Promise<Result> {
+    const pick = options?.via === "stream" ? this.pickStream : this.pickLane;
+    return invokeUnary(pick, method as AnyMethod<"unary">, input, options, this.limits) as Promise<Result>;
+  }
+
+  async notify<Sent, Received>(
+    method: MethodDescriptor<"notify", Sent, Received, void, void>,
+    input: Sent,
+    options?: CallOptions,
+  ): Promise<void> {
+    const pick = options?.via === "stream" ? this.pickStream : this.pickLane;
+    invokeNotify(pick, method as AnyMethod<"notify">, input, options);
+  }
+
+  serverStream<Sent, Received, Returned, Result>(
+    method: MethodDescriptor<"server_stream", Sent, Received, Returned, Result>,
+    input: Sent,
+    options?: CallOptions,
+  ): ItemStream<Result> {
+    const pick = options?.via === "lane" ? this.pickLane : this.pickStream;
+    const any = method as AnyMethod<"server_stream">;
+    return invokeServerStream(pick, any, input, options, this.limits) as ItemStream<Result>;
+  }
+
+  close(info?: CloseInfo): Promise<SessionEnd> {
+    this.direct.close(info);
+    return this.closed;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  private lane(): Lane {
+    this.ourLane ??= Lane.open(this.openStream(), this.dispatcher, this.limits, this.forgetLane);
+    return this.ourLane;
+  }
+
+  private callStream(): OutgoingCallStream {
+    return new OutgoingCallStream(this.openStream(), this.limits);
+  }
+
+  private openStream(): DirectStream {
+    if (this.ended) throw new RpcError("unavailable", "the session has closed");
+    try {
+      return this.direct.openStream();
+    } catch (error) {
+      throw RpcError.from(error, "unavailable");
+    }
+  }
+
+  private accept(stream: DirectStream): void {
+    const channel = Channel.accept(stream, (kind, of) => this.handlerOf(kind, of), this.limits.maxFrameBytes);
+    if (this.peerStreams >= this.limits.maxStreams) channel.reset(ResetCode.TooManyStreams);
+  }
+
+  private handlerOf(kind: number, channel: Channel): FrameHandler | undefined {
+    if (kind !== StreamKind.Lane && kind !== StreamKind.Call) return undefined;
+    this.peerStreams++;
+    const onOver = (): void => {
+      this.peerStreams--;
+    };
+    if (kind === StreamKind.Lane) return Lane.accept(channel, this.dispatcher, this.limits, onOver);
+    return new IncomingCallStream(channel, this.dispatcher, onOver);
+  }
+}
+
+const logError: ErrorHook = (error, { method }) => console.error(`quicrpc: ${method} failed:`, error);

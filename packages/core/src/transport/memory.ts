@@ -1,0 +1,189 @@
+import type { CloseInfo, DirectSession, DirectSessionHandler, DirectStream, DirectStreamHandler } from "./session.js";
+
+/** Bytes sent and not yet delivered above which `write` returns false. */
+const HIGH_WATER = 256 * 1024;
+
+/**
+ * Two connected in-process sessions: what one sends, the other receives, in a later microtask. The calls run through
+ * the whole protocol, so they serve for tests and for services that share a process.
+ */
+export function createMemoryPair(): [DirectSession, DirectSession] {
+  const a = new MemorySession();
+  const b = new MemorySession();
+  a.peer = b;
+  b.peer = a;
+  return [a, b];
+}
+
+class MemorySession implements DirectSession {
+  peer!: MemorySession;
+  readonly streams: Set<MemoryStream> = new Set();
+  private handler: DirectSessionHandler | undefined;
+  private early: MemoryStream[] = [];
+  private ended: { info: CloseInfo; error: Error | undefined } | undefined;
+
+  attach(handler: DirectSessionHandler): void {
+    this.handler = handler;
+    const { early } = this;
+    this.early = [];
+    for (const stream of early) handler.onStream(stream);
+    if (this.ended !== undefined) handler.onClosed(this.ended.info, this.ended.error);
+  }
+
+  openStream(): DirectStream {
+    if (this.ended !== undefined) throw new Error("the session has closed");
+    const ours = new MemoryStream(this);
+    const theirs = new MemoryStream(this.peer);
+    ours.peer = theirs;
+    theirs.peer = ours;
+    this.streams.add(ours);
+    this.peer.streams.add(theirs);
+    queueMicrotask(() => this.peer.accept(theirs));
+    return ours;
+  }
+
+  close(info: CloseInfo = {}): void {
+    if (this.ended !== undefined) return;
+    const { closeCode = 0, reason = "" } = info;
+    const error = closeCode === 0 ? undefined : new Error(`the session was closed with code ${closeCode}: ${reason}`);
+    this.end({ closeCode, reason }, error);
+    queueMicrotask(() => this.peer.end({ closeCode, reason }, error));
+  }
+
+  private accept(stream: MemoryStream): void {
+    if (this.ended !== undefined) return;
+    if (this.handler === undefined) this.early.push(stream);
+    else this.handler.onStream(stream);
+  }
+
+  private end(info: CloseInfo, error: Error | undefined): void {
+    if (this.ended !== undefined) return;
+    this.ended = { info, error };
+    for (const stream of this.streams) stream.sessionClosed(error);
+    this.streams.clear();
+    this.handler?.onClosed(info, error);
+  }
+}
+
+/** What is on its way to a stream: bytes, or the end of its receiving side. */
+type Event = Uint8Array | "end" | { readonly reset: number };
+
+class MemoryStream implements DirectStream {
+  peer!: MemoryStream;
+  private readonly session: MemorySession;
+  private handler: DirectStreamHandler | undefined;
+  private readonly arrived: Event[] = [];
+  private arrivedBytes = 0;
+  private paused = false;
+  private scheduled = false;
+  private receiving = true;
+  private sending = true;
+  private drainWanted = false;
+
+  constructor(session: MemorySession) {
+    this.session = session;
+  }
+
+  attach(handler: DirectStreamHandler): void {
+    this.handler = handler;
+    this.schedule();
+  }
+
+  write(bytes: Uint8Array, end = false): boolean {
+    if (!this.sending) return true;
+    const { peer } = this;
+    if (bytes.length > 0) peer.arrive(bytes.slice());
+    if (end) {
+      peer.arrive("end");
+      this.sending = false;
+      this.release();
+    }
+    if (peer.arrivedBytes <= HIGH_WATER) return true;
+    this.drainWanted = true;
+    return false;
+  }
+
+  reset(code: number): void {
+    if (!this.sending) return;
+    this.sending = false;
+    this.peer.dropArrived();
+    this.peer.arrive({ reset: code });
+    this.release();
+  }
+
+  stopSending(code: number): void {
+    if (!this.receiving) return;
+    this.receiving = false;
+    this.dropArrived();
+    this.release();
+    const { peer } = this;
+    queueMicrotask(() => {
+      if (peer.sending) peer.handler?.onStopSending(code);
+    });
+  }
+
+  pause(): void {
+    this.paused = true;
+  }
+
+  resume(): void {
+    this.paused = false;
+    this.schedule();
+  }
+
+  sessionClosed(error: Error | undefined): void {
+    const live = this.receiving || this.sending;
+    this.receiving = false;
+    this.sending = false;
+    this.dropArrived();
+    if (live) this.handler?.onClosed(error);
+  }
+
+  private arrive(event: Event): void {
+    if (!this.receiving) return;
+    if (event instanceof Uint8Array) this.arrivedBytes += event.length;
+    this.arrived.push(event);
+    this.schedule();
+  }
+
+  private dropArrived(): void {
+    this.arrived.length = 0;
+    this.arrivedBytes = 0;
+  }
+
+  private schedule(): void {
+    if (this.scheduled || this.paused || this.handler === undefined || this.arrived.length === 0) return;
+    this.scheduled = true;
+    queueMicrotask(() => this.deliver());
+  }
+
+  private deliver(): void {
+    this.scheduled = false;
+    const { handler } = this;
+    if (handler === undefined) return;
+    while (this.receiving && !this.paused) {
+      const event = this.arrived.shift();
+      if (event === undefined) break;
+      if (event instanceof Uint8Array) {
+        this.arrivedBytes -= event.length;
+        handler.onData(event);
+      } else {
+        this.receiving = false;
+        if (event === "end") handler.onEnd();
+        else handler.onReset(event.reset);
+        this.release();
+      }
+    }
+    this.peer.drained();
+  }
+
+  private drained(): void {
+    if (!this.drainWanted || this.peer.arrivedBytes > HIGH_WATER) return;
+    this.drainWanted = false;
+    if (this.sending) this.handler?.onDrain();
+  }
+
+  private release(): void {
+    if (!this.receiving && !this.sending) this.session.streams.delete(this);
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * What core asks of a transport: the W3C WebTransport shape, and beside it the direct interface that an engine may
+ * offer for speed. A session that has `openStream` is direct; any other is driven through its WHATWG streams.
+ */
+
+/** How a session ended or shall end (W3C WebTransport §6.9 `WebTransportCloseInfo`). */
+export interface CloseInfo {
+  /** Application error code, 0 to 2^32-1. Default 0. */
+  closeCode?: number;
+  /** At most 1024 bytes of UTF-8. Default "". */
+  reason?: string;
+}
+
+/** The part of the W3C `WebTransport` interface that core uses (W3C WebTransport §6). */
+export interface WebTransportSession {
+  readonly ready: Promise<unknown>;
+  /** Fulfils on a clean close from either side, rejects when the session is lost. */
+  readonly closed: Promise<CloseInfo | undefined | void>;
+  close(info?: CloseInfo): void;
+  createBidirectionalStream(): Promise<WebTransportStream>;
+  readonly incomingBidirectionalStreams: ReadableStream<WebTransportStream>;
+}
+
+/** A W3C `WebTransportBidirectionalStream`. */
+export interface WebTransportStream {
+  readonly readable: ReadableStream<Uint8Array>;
+  readonly writable: WritableStream<Uint8Array>;
+}
+
+/** A session whose streams offer the direct interface. Every call is synchronous, on the JavaScript thread. */
+export interface DirectSession {
+  /** Starts delivery to `handler`, beginning with what arrived before. Called once. */
+  attach(handler: DirectSessionHandler): void;
+  /**
+   * Opens a bidirectional stream. When the peer's stream limit is reached the stream waits, holding what is written,
+   * until the peer allows it. Throws when the session has closed.
+   */
+  openStream(): DirectStream;
+  close(info?: CloseInfo): void;
+}
+
+/** What a direct session tells its owner. */
+export interface DirectSessionHandler {
+  /** The peer opened a stream. */
+  onStream(stream: DirectStream): void;
+  /** The session ended; `error` is undefined after a clean close (code 0) by either side. Called once, after every stream's `onClosed`. */
+  onClosed(info: CloseInfo, error: Error | undefined): void;
+}
+
+/** One bidirectional stream of a direct session. Methods after the stream's end do nothing. */
+export interface DirectStream {
+  /** Starts delivery to `handler`, beginning with what arrived before. Called once. */
+  attach(handler: DirectStreamHandler): void;
+  /**
+   * Sends `bytes`, and FIN after them when `end` is true. The bytes are copied or sent before it returns, so the
+   * caller may reuse the buffer. Returns false above the high-water mark; `onDrain` follows once below it again.
+   */
+  write(bytes: Uint8Array, end?: boolean): boolean;
+  /** Abandons the sending side (RESET_STREAM, RFC 9000 §19.4). */
+  reset(code: number): void;
+  /** Asks the peer to stop sending (STOP_SENDING, RFC 9000 §19.5); nothing more is delivered. */
+  stopSending(code: number): void;
+  /** Stops delivery, so that flow control stalls the peer (RFC 9000 §4.1). */
+  pause(): void;
+  resume(): void;
+}
+
+/** What a direct stream tells its owner. `onEnd` or `onReset` is the last word of the receiving side. */
+export interface DirectStreamHandler {
+  /** Bytes in order; the chunk belongs to the handler and is never written again. */
+  onData(chunk: Uint8Array): void;
+  /** The peer sent FIN. */
+  onEnd(): void;
+  /** The peer reset its sending side. */
+  onReset(code: number): void;
+  /** The peer asked this side to stop sending; writes are dropped from now on. */
+  onStopSending(code: number): void;
+  /** The send buffer is below its high-water mark again. */
+  onDrain(): void;
+  /** The session ended before the stream did. The last call. */
+  onClosed(error: Error | undefined): void;
+}
+
+/** Either shape of session. */
+export type TransportSession = DirectSession | WebTransportSession;

@@ -1,0 +1,243 @@
+import type {
+  CloseInfo,
+  DirectSession,
+  DirectSessionHandler,
+  DirectStream,
+  DirectStreamHandler,
+  TransportSession,
+  WebTransportSession,
+  WebTransportStream,
+} from "./session.js";
+
+/** The direct interface of any session: its own, or one laid over its WHATWG streams. */
+export function directSession(session: TransportSession): DirectSession {
+  return "openStream" in session ? session : new WebSession(session);
+}
+
+const EMPTY = new Uint8Array(0);
+
+class WebSession implements DirectSession {
+  private readonly session: WebTransportSession;
+  private readonly streams: Set<WebStream> = new Set();
+
+  constructor(session: WebTransportSession) {
+    this.session = session;
+  }
+
+  attach(handler: DirectSessionHandler): void {
+    void this.acceptStreams(handler);
+    this.session.closed.then(
+      (info) => this.end(handler, info ?? {}, undefined),
+      (error: unknown) => this.end(handler, {}, asError(error)),
+    );
+    // A failed `ready` fails `closed` as well; it must not surface as an unhandled rejection.
+    this.session.ready.catch(() => {});
+  }
+
+  openStream(): DirectStream {
+    const stream = new WebStream(this.session.createBidirectionalStream(), (done) => this.streams.delete(done));
+    this.streams.add(stream);
+    return stream;
+  }
+
+  close(info?: CloseInfo): void {
+    this.session.close(info);
+  }
+
+  private async acceptStreams(handler: DirectSessionHandler): Promise<void> {
+    const reader = this.session.incomingBidirectionalStreams.getReader();
+    try {
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return;
+        const stream = new WebStream(Promise.resolve(value), (over) => this.streams.delete(over));
+        this.streams.add(stream);
+        handler.onStream(stream);
+      }
+    } catch {
+      // The session has ended: `closed` says how.
+    }
+  }
+
+  private end(handler: DirectSessionHandler, info: CloseInfo, error: Error | undefined): void {
+    for (const stream of this.streams) stream.sessionClosed(error);
+    this.streams.clear();
+    handler.onClosed(info, error);
+  }
+}
+
+/** One WHATWG stream pair behind the direct interface. */
+class WebStream implements DirectStream {
+  private readonly opened: Promise<WebTransportStream>;
+  private readonly onDone: (stream: WebStream) => void;
+  private handler: DirectStreamHandler | undefined;
+  private writer: WritableStreamDefaultWriter<Uint8Array> | undefined;
+  private reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  /** Written before the stream was open. */
+  private early: { bytes: Uint8Array; end: boolean }[] = [];
+  private sending = true;
+  private receiving = true;
+  private over = false;
+  private drainAwaited = false;
+  private resumed: (() => void) | undefined;
+  private paused = false;
+  private resetCode: number | undefined;
+  private stopCode: number | undefined;
+
+  constructor(opened: Promise<WebTransportStream>, onDone: (stream: WebStream) => void) {
+    this.opened = opened;
+    this.onDone = onDone;
+    opened.then(
+      (stream) => this.open(stream),
+      (error: unknown) => this.sessionClosed(asError(error)),
+    );
+  }
+
+  attach(handler: DirectStreamHandler): void {
+    this.handler = handler;
+    this.opened.then(
+      () => this.receive(handler),
+      () => {},
+    );
+  }
+
+  write(bytes: Uint8Array, end = false): boolean {
+    if (!this.sending) return true;
+    if (end) this.sending = false;
+    const copy = bytes.length === 0 ? EMPTY : bytes.slice();
+    if (this.writer === undefined) {
+      this.early.push({ bytes: copy, end });
+      return true;
+    }
+    this.send(this.writer, copy, end);
+    return this.writableNow(this.writer);
+  }
+
+  reset(code: number): void {
+    this.sending = false;
+    this.resetCode = code;
+    this.early = [];
+    this.writer?.abort(streamError(code)).catch(() => {});
+    this.doneIfBoth();
+  }
+
+  stopSending(code: number): void {
+    this.receiving = false;
+    this.stopCode = code;
+    this.reader?.cancel(streamError(code)).catch(() => {});
+    this.resumed?.();
+    this.doneIfBoth();
+  }
+
+  pause(): void {
+    this.paused = true;
+  }
+
+  resume(): void {
+    this.paused = false;
+    this.resumed?.();
+    this.resumed = undefined;
+  }
+
+  sessionClosed(error: Error | undefined): void {
+    if (this.over) return;
+    this.over = true;
+    this.sending = false;
+    this.receiving = false;
+    this.resumed?.();
+    this.handler?.onClosed(error);
+  }
+
+  private open(stream: WebTransportStream): void {
+    const writer = stream.writable.getWriter();
+    this.writer = writer;
+    this.reader = stream.readable.getReader();
+    writer.closed.then(
+      () => {},
+      (error: unknown) => this.sendingFailed(error),
+    );
+    // `ready` is replaced when it rejects; each must have a handler.
+    writer.ready.catch(() => {});
+    if (this.stopCode !== undefined) this.reader.cancel(streamError(this.stopCode)).catch(() => {});
+    if (this.resetCode !== undefined) writer.abort(streamError(this.resetCode)).catch(() => {});
+    const { early } = this;
+    this.early = [];
+    for (const { bytes, end } of early) this.send(writer, bytes, end);
+  }
+
+  private send(writer: WritableStreamDefaultWriter<Uint8Array>, bytes: Uint8Array, end: boolean): void {
+    if (bytes.length > 0) writer.write(bytes).catch(() => {});
+    if (end) {
+      writer.close().catch(() => {});
+      this.doneIfBoth();
+    }
+  }
+
+  private writableNow(writer: WritableStreamDefaultWriter<Uint8Array>): boolean {
+    if (!this.sending || (writer.desiredSize ?? 1) > 0) return true;
+    if (!this.drainAwaited) {
+      this.drainAwaited = true;
+      writer.ready.then(
+        () => {
+          this.drainAwaited = false;
+          if (!this.over) this.handler?.onDrain();
+        },
+        () => {},
+      );
+    }
+    return false;
+  }
+
+  private sendingFailed(error: unknown): void {
+    const code = streamErrorCode(error);
+    if (code === undefined || this.over || this.resetCode !== undefined) return;
+    this.sending = false;
+    this.handler?.onStopSending(code);
+  }
+
+  private async receive(handler: DirectStreamHandler): Promise<void> {
+    const reader = this.reader as ReadableStreamDefaultReader<Uint8Array>;
+    try {
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (!this.receiving) return;
+        if (this.paused) await new Promise<void>((resolve) => (this.resumed = resolve));
+        if (!this.receiving) return;
+        if (done) break;
+        handler.onData(value);
+      }
+      this.receiving = false;
+      handler.onEnd();
+    } catch (error) {
+      const code = streamErrorCode(error);
+      // Without a code the session is ending: `closed` follows with the reason.
+      if (!this.receiving || code === undefined) return;
+      this.receiving = false;
+      handler.onReset(code);
+    }
+    this.doneIfBoth();
+  }
+
+  private doneIfBoth(): void {
+    if (this.sending || this.receiving || this.over) return;
+    this.over = true;
+    this.onDone(this);
+  }
+}
+
+/** The code of a `WebTransportError` whose source is the stream (W3C WebTransport §7), else undefined. */
+function streamErrorCode(error: unknown): number | undefined {
+  if (typeof error !== "object" || error === null || !("streamErrorCode" in error)) return undefined;
+  return typeof error.streamErrorCode === "number" ? error.streamErrorCode : undefined;
+}
+
+/** What `abort` and `cancel` take to send a code: a `WebTransportError` where the platform has it. */
+function streamError(code: number): Error {
+  const { WebTransportError } = globalThis as { WebTransportError?: new (message: string, init: object) => Error };
+  if (WebTransportError !== undefined) return new WebTransportError("", { streamErrorCode: code });
+  return Object.assign(new Error(`stream error ${code}`), { source: "stream", streamErrorCode: code });
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

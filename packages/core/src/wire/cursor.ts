@@ -1,0 +1,36 @@
+import { ProtocolError } from "../errors.js";
+import { readVarint, varintLengthFromFirstByte } from "./varint.js";
+
+/** Reads the fields of a frame's body in order; throws `ProtocolError` where the frame ends too soon. */
+export class Cursor {
+  readonly bytes: Uint8Array;
+  position: number;
+  readonly end: number;
+
+  constructor(bytes: Uint8Array, start: number, end: number) {
+    this.bytes = bytes;
+    this.position = start;
+    this.end = end;
+  }
+
+  byte(): number {
+    return this.bytes[this.take(1)] as number;
+  }
+
+  varint(): number {
+    if (this.position >= this.end) throw tooShort();
+    return readVarint(this.bytes, this.take(varintLengthFromFirstByte(this.bytes[this.position] as number)));
+  }
+
+  /** Passes over `length` bytes and returns where they begin. */
+  take(length: number): number {
+    const start = this.position;
+    if (length > this.end - start) throw tooShort();
+    this.position = start + length;
+    return start;
+  }
+}
+
+function tooShort(): ProtocolError {
+  return new ProtocolError("a frame ends before its fields do");
+}

@@ -1,0 +1,40 @@
+import { codeFromNumber, codeNumber, RpcError } from "../errors.js";
+import { Cursor } from "./cursor.js";
+import type { Frame } from "./frame.js";
+import { pack, unpack } from "./msgpack.js";
+import { decodeText, encodeText } from "./text.js";
+import type { FrameWriter } from "./writer.js";
+
+/** Appends the body of an error frame: code (1 byte) | message length (varint) | message (UTF-8) | details (msgpack, may be absent). */
+export function writeFault(out: FrameWriter, error: RpcError, maxMessageBytes: number): void {
+  const message = encodeText(error.message, maxMessageBytes);
+  const details = error.details === undefined ? undefined : packDetails(error.details);
+  out.byte(codeNumber(error.code));
+  out.varint(message.length);
+  out.bytes(message);
+  if (details !== undefined) out.bytes(details);
+}
+
+/** Details that cannot be carried must not cost the caller the error itself. */
+function packDetails(details: unknown): Uint8Array | undefined {
+  try {
+    return pack(details);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads an error frame. Details that cannot be read are left out. */
+export function readFault(frame: Frame): RpcError {
+  const cursor = new Cursor(frame.bytes, frame.start, frame.end);
+  const code = codeFromNumber(cursor.byte());
+  const length = cursor.varint();
+  const start = cursor.take(length);
+  const message = decodeText(frame.bytes, start, start + length);
+  if (cursor.position === frame.end) return new RpcError(code, message);
+  try {
+    return new RpcError(code, message, { details: unpack(frame.bytes, cursor.position, frame.end) });
+  } catch {
+    return new RpcError(code, message);
+  }
+}

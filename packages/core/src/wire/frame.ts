@@ -1,0 +1,64 @@
+/**
+ * A frame, on lanes and on the streams of single calls alike (docs/protocol.md §3):
+ *
+ *     length (varint) | type and flags (1 byte) | call id (varint) | body
+ *
+ * `length` counts what follows it. The low four bits of the second field are the type, the high four its flags.
+ */
+export const FrameType = {
+  /** version (varint), then settings as fields. The first frame of each side on a lane. */
+  Hello: 0x0,
+  /** service (2 bytes), method (varint), [head], payload */
+  Request: 0x1,
+  /** As a request, without an answer; call id 0. */
+  Notify: 0x2,
+  /** [head], payload */
+  Response: 0x3,
+  /** code (1 byte), message length (varint), message (UTF-8), details (msgpack, may be absent) */
+  Error: 0x4,
+  /** [head], payload: one message of a stream */
+  Item: 0x5,
+  /** The stream of messages ends well. */
+  End: 0x6,
+  /** code (1 byte): the caller gives the call up. */
+  Cancel: 0x7,
+  /** bytes (varint): the receiver of items has room for so many more. Lanes only. */
+  Credit: 0x8,
+} as const;
+
+export const TYPE_MASK = 0x0f;
+/** A head (fields with a length before them) stands before the payload. */
+export const FLAG_HEAD = 0x10;
+/** Flags without a meaning yet: a frame that has one is refused. */
+export const RESERVED_FLAGS = 0xe0;
+
+/** What the first varint of a stream says that it is. */
+export const StreamKind = {
+  /** One call: its frames have call id 0. */
+  Call: 0x1,
+  /** Many calls, told apart by id. */
+  Lane: 0x2,
+} as const;
+
+export const PROTOCOL_VERSION = 1;
+
+/**
+ * Bytes of item frames that a sender may send on a lane, for each call, before the first credit. The sender may
+ * overdraw by the frame that crosses the line.
+ */
+export const INITIAL_CREDIT: number = 256 * 1024;
+
+/** One received frame. The reader reuses a single object: it is valid during `onFrame` only, its bytes as well. */
+export interface Frame {
+  /** A `FrameType`, or a number that is none. */
+  type: number;
+  flags: number;
+  callId: number;
+  bytes: Uint8Array;
+  /** Where the body begins. */
+  start: number;
+  /** Where the frame ends. */
+  end: number;
+  /** Bytes of the whole frame, its length field included. */
+  size: number;
+}

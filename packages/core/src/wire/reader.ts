@@ -1,0 +1,112 @@
+import { ProtocolError } from "../errors.js";
+import { type Frame, TYPE_MASK } from "./frame.js";
+import { readVarint, varintLengthFromFirstByte } from "./varint.js";
+
+const NOTHING = new Uint8Array(0);
+/** A buffer of at most this size is kept for the next frame that comes in pieces. */
+const KEPT_BUFFER = 64 * 1024;
+
+/** Splits a byte stream into frames. Synchronous; throws `ProtocolError` on what cannot be a frame. */
+export class FrameReader {
+  private readonly frame: Frame = { type: 0, flags: 0, callId: 0, bytes: NOTHING, start: 0, end: 0, size: 0 };
+  /** The beginning of a frame whose rest has not arrived. */
+  private partial: Uint8Array = NOTHING;
+  private partialLength = 0;
+  private stopped = false;
+  private readonly maxFrameBytes: number;
+
+  constructor(maxFrameBytes: number) {
+    this.maxFrameBytes = maxFrameBytes;
+  }
+
+  /** Whether the bytes so far end within a frame. */
+  get midFrame(): boolean {
+    return this.partialLength > 0;
+  }
+
+  /** Ends the current and every later `push`: for an owner that has given the stream up. */
+  stop(): void {
+    this.stopped = true;
+    this.partial = NOTHING;
+    this.partialLength = 0;
+  }
+
+  /** Calls `onFrame` for each frame that `chunk`, from `position` on, completes. */
+  push(chunk: Uint8Array, position: number, onFrame: (frame: Frame) => void): void {
+    let at = position;
+    if (this.partialLength > 0) at = this.completePartial(chunk, at, onFrame);
+    while (!this.stopped && at < chunk.length) {
+      const size = this.frameSize(chunk, at, chunk.length);
+      if (size === 0 || at + size > chunk.length) {
+        this.keep(chunk, at, chunk.length);
+        return;
+      }
+      this.emit(chunk, at, size, onFrame);
+      at += size;
+    }
+  }
+
+  private completePartial(chunk: Uint8Array, position: number, onFrame: (frame: Frame) => void): number {
+    let at = position;
+    let size = this.frameSize(this.partial, 0, this.partialLength);
+    while (size === 0 && at < chunk.length) {
+      this.keep(chunk, at, at + 1);
+      at++;
+      size = this.frameSize(this.partial, 0, this.partialLength);
+    }
+    if (size === 0) return at;
+    const taken = Math.min(size - this.partialLength, chunk.length - at);
+    this.keep(chunk, at, at + taken);
+    at += taken;
+    if (this.partialLength < size) return at;
+    const whole = this.partial;
+    this.partialLength = 0;
+    // Taken away while it is read: `onFrame` may push again.
+    this.partial = NOTHING;
+    this.emit(whole, 0, size, onFrame);
+    if (!this.stopped && this.partial === NOTHING && whole.length <= KEPT_BUFFER) this.partial = whole;
+    return at;
+  }
+
+  /** Grows with what has arrived, never with what a length field promises. */
+  private keep(chunk: Uint8Array, from: number, to: number): void {
+    const length = this.partialLength + to - from;
+    if (length > this.partial.length) {
+      const larger = new Uint8Array(Math.min(Math.max(64, length * 2), this.maxFrameBytes + 8));
+      larger.set(this.partial.subarray(0, this.partialLength));
+      this.partial = larger;
+    }
+    this.partial.set(chunk.subarray(from, to), this.partialLength);
+    this.partialLength = length;
+  }
+
+  /** Bytes of the frame at `at`, its length field included; 0 while the length field is incomplete. */
+  private frameSize(bytes: Uint8Array, at: number, end: number): number {
+    const lengthSize = varintLengthFromFirstByte(bytes[at] as number);
+    if (at + lengthSize > end) return 0;
+    const length = readVarint(bytes, at);
+    if (length < 2) throw new ProtocolError(`a frame of ${length} bytes is too short to be one`);
+    if (length + lengthSize > this.maxFrameBytes) {
+      throw new ProtocolError(`a frame of ${length} bytes exceeds maxFrameBytes (${this.maxFrameBytes})`);
+    }
+    return lengthSize + length;
+  }
+
+  private emit(bytes: Uint8Array, at: number, size: number, onFrame: (frame: Frame) => void): void {
+    const { frame } = this;
+    const typeAt = at + varintLengthFromFirstByte(bytes[at] as number);
+    const typeAndFlags = bytes[typeAt] as number;
+    const idAt = typeAt + 1;
+    const start = idAt + varintLengthFromFirstByte(bytes[idAt] as number);
+    const end = at + size;
+    if (start > end) throw new ProtocolError("a frame ends within its call id");
+    frame.type = typeAndFlags & TYPE_MASK;
+    frame.flags = typeAndFlags & ~TYPE_MASK;
+    frame.callId = readVarint(bytes, idAt);
+    frame.bytes = bytes;
+    frame.start = start;
+    frame.end = end;
+    frame.size = size;
+    onFrame(frame);
+  }
+}

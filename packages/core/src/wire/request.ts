@@ -1,0 +1,32 @@
+import { Cursor } from "./cursor.js";
+import { FLAG_HEAD, type Frame } from "./frame.js";
+import { type Head, readHead } from "./head.js";
+import { writeVarint } from "./varint.js";
+import type { FrameWriter } from "./writer.js";
+
+/** Appends what names a method: service (2 bytes, big-endian) | method (varint). */
+export function writeMethodId(out: FrameWriter, serviceId: number, methodId: number): void {
+  // `begin` has made room.
+  out.buffer[out.position] = serviceId >>> 8;
+  out.buffer[out.position + 1] = serviceId;
+  out.position = writeVarint(out.buffer, out.position + 2, methodId);
+}
+
+/** A request or notification as it arrived; its payload is what the cursor has left. */
+export interface IncomingRequest {
+  readonly serviceId: number;
+  readonly methodId: number;
+  readonly cursor: Cursor;
+}
+
+export function readRequest(frame: Frame): IncomingRequest {
+  const cursor = new Cursor(frame.bytes, frame.start, frame.end);
+  const at = cursor.take(2);
+  const serviceId = ((frame.bytes[at] as number) << 8) | (frame.bytes[at + 1] as number);
+  return { serviceId, methodId: cursor.varint(), cursor };
+}
+
+/** The head of `frame` if it has one; leaves the cursor at the payload. */
+export function readOptionalHead(frame: Frame, cursor: Cursor): Head | undefined {
+  return (frame.flags & FLAG_HEAD) === 0 ? undefined : readHead(cursor);
+}

@@ -1,0 +1,78 @@
+/**
+ * Variable-length integers as in QUIC (RFC 9000 §16): the two top bits of the first byte give the length, 1, 2, 4 or 8
+ * bytes, big-endian. A value may be written longer than it needs to be. Values stop at 2^53-1.
+ */
+
+/** The largest value that 2 bytes hold. */
+export const VARINT2_MAX = 0x3fff;
+/** The largest value that 4 bytes hold. */
+export const VARINT4_MAX = 0x3fff_ffff;
+
+/** How many bytes `value` takes, at the least. */
+export function varintLength(value: number): number {
+  if (value <= 0x3f) return 1;
+  if (value <= VARINT2_MAX) return 2;
+  return value <= VARINT4_MAX ? 4 : 8;
+}
+
+/** Writes `value` in as few bytes as it needs and returns the position after it. The buffer must have room. */
+export function writeVarint(bytes: Uint8Array, position: number, value: number): number {
+  if (value <= 0x3f) {
+    bytes[position] = value;
+    return position + 1;
+  }
+  if (value <= VARINT2_MAX) return writeVarint2(bytes, position, value);
+  if (value <= VARINT4_MAX) return writeVarint4(bytes, position, value);
+  const high = Math.floor(value / 0x1_0000_0000);
+  bytes[position] = 0xc0 | (high >>> 24);
+  bytes[position + 1] = high >>> 16;
+  bytes[position + 2] = high >>> 8;
+  bytes[position + 3] = high;
+  bytes[position + 4] = value >>> 24;
+  bytes[position + 5] = value >>> 16;
+  bytes[position + 6] = value >>> 8;
+  bytes[position + 7] = value;
+  return position + 8;
+}
+
+/** Writes `value`, at most 2^14-1, in two bytes. */
+export function writeVarint2(bytes: Uint8Array, position: number, value: number): number {
+  bytes[position] = 0x40 | (value >>> 8);
+  bytes[position + 1] = value;
+  return position + 2;
+}
+
+/** Writes `value`, at most 2^30-1, in four bytes. */
+export function writeVarint4(bytes: Uint8Array, position: number, value: number): number {
+  bytes[position] = 0x80 | (value >>> 24);
+  bytes[position + 1] = value >>> 16;
+  bytes[position + 2] = value >>> 8;
+  bytes[position + 3] = value;
+  return position + 4;
+}
+
+/** The whole length of the integer whose first byte this is. */
+export function varintLengthFromFirstByte(first: number): number {
+  return 1 << (first >>> 6);
+}
+
+/** Reads the integer at `position`; all its bytes must be there. Its length is `varintLengthFromFirstByte`. */
+export function readVarint(bytes: Uint8Array, position: number): number {
+  const first = bytes[position] as number;
+  if (first < 0x40) return first;
+  const second = bytes[position + 1] as number;
+  if (first < 0x80) return ((first & 0x3f) << 8) | second;
+  const high = (((first & 0x3f) << 24) | (second << 16) | (at(bytes, position + 2) << 8) | at(bytes, position + 3)) >>> 0;
+  if (first < 0xc0) return high;
+  const low =
+    ((at(bytes, position + 4) << 24) |
+      (at(bytes, position + 5) << 16) |
+      (at(bytes, position + 6) << 8) |
+      at(bytes, position + 7)) >>>
+    0;
+  return high * 0x1_0000_0000 + low;
+}
+
+function at(bytes: Uint8Array, index: number): number {
+  return bytes[index] as number;
+}

@@ -1,0 +1,90 @@
+import { VARINT2_MAX, writeVarint, writeVarint2, writeVarint4 } from "./varint.js";
+
+/** Longest header before a frame's body: type, call id (8) and, in a request, service (2) and method (8). */
+const MAX_HEADER = 24;
+
+/** Appends frames to one growing buffer. At most one frame is open at a time. */
+export class FrameWriter {
+  buffer: Uint8Array;
+  position = 0;
+  private open = false;
+  private readonly initialSize: number;
+
+  /** @param initialSize bytes, also the size it returns to after a large burst */
+  constructor(initialSize: number) {
+    this.initialSize = initialSize;
+    this.buffer = new Uint8Array(initialSize);
+  }
+
+  reserve(length: number): void {
+    const needed = this.position + length;
+    if (needed <= this.buffer.length) return;
+    const larger = new Uint8Array(Math.max(needed, this.buffer.length * 2));
+    larger.set(this.buffer.subarray(0, this.position));
+    this.buffer = larger;
+  }
+
+  /** Starts a frame and returns its mark, for `commit` or `abandon`. Two bytes are set aside for the length. */
+  begin(typeAndFlags: number, callId: number): number {
+    this.requireIdle();
+    this.open = true;
+    this.reserve(MAX_HEADER + 2);
+    const mark = this.position;
+    const { buffer } = this;
+    buffer[mark + 2] = typeAndFlags;
+    this.position = writeVarint(buffer, mark + 3, callId);
+    return mark;
+  }
+
+  /** Throws while a frame is open: a payload's encoder runs user code (getters), which could start a call on this writer. */
+  requireIdle(): void {
+    if (this.open) throw new Error("a message was encoded while another was being encoded");
+  }
+
+  /** Ends the frame begun at `mark`: writes its length, in four bytes if two do not hold it. */
+  commit(mark: number): void {
+    this.open = false;
+    const length = this.position - mark - 2;
+    if (length <= VARINT2_MAX) {
+      writeVarint2(this.buffer, mark, length);
+      return;
+    }
+    this.reserve(2);
+    this.buffer.copyWithin(mark + 4, mark + 2, this.position);
+    this.position += 2;
+    writeVarint4(this.buffer, mark, length);
+  }
+
+  /** Takes back the frame begun at `mark`. */
+  abandon(mark: number): void {
+    this.open = false;
+    this.position = mark;
+  }
+
+  byte(value: number): void {
+    this.reserve(1);
+    this.buffer[this.position++] = value;
+  }
+
+  varint(value: number): void {
+    this.reserve(8);
+    this.position = writeVarint(this.buffer, this.position, value);
+  }
+
+  bytes(source: Uint8Array): void {
+    this.reserve(source.length);
+    this.buffer.set(source, this.position);
+    this.position += source.length;
+  }
+
+  /** What has been written, valid until the next write. */
+  written(): Uint8Array {
+    return this.buffer.subarray(0, this.position);
+  }
+
+  /** Forgets what was written; lets go of the memory of an unusually large burst. */
+  clear(): void {
+    this.position = 0;
+    if (this.buffer.length > this.initialSize * 16) this.buffer = new Uint8Array(this.initialSize);
+  }
+}

@@ -1,0 +1,110 @@
+import { createHash, type webcrypto, X509Certificate } from "node:crypto";
+import { link, mkdir, readFile, rename, unlink, writeFile } from "node:fs/promises";
+import { isIP } from "node:net";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { X509CertificateGenerator, SubjectAlternativeNameExtension } from "@peculiar/x509";
+
+/** A certificate that a client trusts by its hash (W3C WebTransport §9.4, `serverCertificateHashes`). */
+export interface DevCertificate {
+  /** PEM. */
+  readonly cert: string;
+  /** PEM, PKCS #8. */
+  readonly key: string;
+  /** What a client passes as one of its `serverCertificateHashes`. */
+  readonly hash: { readonly algorithm: "sha-256"; readonly value: Uint8Array<ArrayBuffer> };
+  readonly validTo: Date;
+}
+
+/** Options of `devCertificate`. */
+export interface DevCertificateOptions {
+  /** Host names and addresses. Default: localhost, 127.0.0.1 and ::1. */
+  readonly hosts?: readonly string[];
+  /** Where it is kept. Default: the user's cache folder. */
+  readonly directory?: string;
+}
+
+const HOUR = 3_600_000;
+/** Browsers trust by hash only what is valid for at most 14 days. */
+const LIFETIME = 14 * 24 * HOUR - 2 * HOUR;
+/** A certificate with less than this left is made anew. */
+const RENEW_BEFORE = 24 * HOUR;
+
+/**
+ * A self-signed ECDSA P-256 certificate for development. It is kept for the next call, in this process or another of
+ * this user, and made anew a day before it expires.
+ */
+export async function devCertificate(options: DevCertificateOptions = {}): Promise<DevCertificate> {
+  const { hosts = ["localhost", "127.0.0.1", "::1"], directory = defaultDirectory() } = options;
+  const name = createHash("sha256").update(hosts.join("\n")).digest("hex").slice(0, 12);
+  const path = join(directory, `dev-${name}.pem`);
+  const kept = await read(path);
+  if (kept !== undefined && isFresh(kept)) return kept;
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  return keep(path, await generate(hosts), kept !== undefined);
+}
+
+/** Of processes that make one at the same time, all get the one that was written first. */
+async function keep(path: string, made: string, replace: boolean): Promise<DevCertificate> {
+  const temporary = `${path}.${process.pid}`;
+  await writeFile(temporary, made, { mode: 0o600 });
+  try {
+    if (replace) await rename(temporary, path);
+    else await link(temporary, path).finally(() => unlink(temporary));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    const first = await read(path);
+    if (first !== undefined) return first;
+  }
+  return parse(made);
+}
+
+async function read(path: string): Promise<DevCertificate | undefined> {
+  try {
+    return parse(await readFile(path, "utf8"));
+  } catch {
+    // Missing, or not what was written: it is made anew.
+    return undefined;
+  }
+}
+
+function isFresh({ validTo }: DevCertificate): boolean {
+  return validTo.getTime() - Date.now() > RENEW_BEFORE;
+}
+
+function parse(pem: string): DevCertificate {
+  const [cert = ""] = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\n?/.exec(pem) ?? [];
+  const [key = ""] = /-----BEGIN PRIVATE KEY-----[^-]+-----END PRIVATE KEY-----\n?/.exec(pem) ?? [];
+  const { raw, validTo } = new X509Certificate(cert);
+  if (key === "") throw new Error("no private key");
+  const value = new Uint8Array(createHash("sha256").update(raw).digest());
+  return { cert, key, hash: { algorithm: "sha-256", value }, validTo: new Date(validTo) };
+}
+
+async function generate(hosts: readonly string[]): Promise<string> {
+  const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
+  const keys = (await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"])) as webcrypto.CryptoKeyPair;
+  const notBefore = new Date(Date.now() - HOUR);
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    name: `CN=${hosts[0] ?? "localhost"}, O=quicrpc development`,
+    notBefore,
+    notAfter: new Date(notBefore.getTime() + LIFETIME),
+    signingAlgorithm: algorithm,
+    keys: keys as CryptoKeyPair,
+    extensions: [
+      new SubjectAlternativeNameExtension(
+        hosts.map((value) => ({ type: isIP(value) === 0 ? ("dns" as const) : ("ip" as const), value })),
+      ),
+    ],
+  });
+  const pkcs8 = Buffer.from(await crypto.subtle.exportKey("pkcs8", keys.privateKey as CryptoKey));
+  const body = pkcs8.toString("base64").replace(/.{64}(?=.)/g, "$&\n");
+  return `${certificate.toString("pem")}\n-----BEGIN PRIVATE KEY-----\n${body}\n-----END PRIVATE KEY-----\n`;
+}
+
+function defaultDirectory(): string {
+  const { XDG_CACHE_HOME, LOCALAPPDATA } = process.env;
+  if (process.platform === "win32" && LOCALAPPDATA !== undefined) return join(LOCALAPPDATA, "quicrpc");
+  if (process.platform === "darwin") return join(homedir(), "Library", "Caches", "quicrpc");
+  return join(XDG_CACHE_HOME ?? join(homedir(), ".cache"), "quicrpc");
+}

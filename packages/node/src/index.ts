@@ -1,0 +1,3 @@
+export { connect, type ConnectOptions } from "./connect.js";
+export { devCertificate, type DevCertificate, type DevCertificateOptions } from "./dev-certificate.js";
+export { serve, type ServeOptions, type Server } from "./serve.js";

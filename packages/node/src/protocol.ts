@@ -1,0 +1,5 @@
+/** The application protocol that both sides agree on in the TLS handshake (RFC 7301). */
+export const ALPN = "quicrpc/1";
+
+/** The UDP port where none is given. */
+export const DEFAULT_PORT = 4433;
