@@ -1,0 +1,50 @@
+// Starts the server and the client, each in a process of its own, and shows what they say.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+const server = spawn(process.execPath, [script("server.js")], {
+  env: { ...process.env, PORT: "0" },
+  stdio: ["ignore", "pipe", "inherit"],
+});
+const children: ChildProcess[] = [server];
+
+let interrupted = false;
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.once(signal, () => {
+    interrupted = true;
+    for (const child of children) child.kill();
+  });
+}
+
+process.exitCode = await run();
+
+async function run(): Promise<number> {
+  try {
+    const url = await servedUrl();
+    if (url === undefined || interrupted) return interrupted ? 130 : 1;
+    const client = spawn(process.execPath, [script("client.js"), url], { stdio: ["ignore", "inherit", "inherit"] });
+    children.push(client);
+    const [code] = (await once(client, "exit")) as [number | null];
+    return interrupted ? 130 : (code ?? 1);
+  } finally {
+    server.kill();
+  }
+}
+
+/** The URL in the server's first line; undefined when the server ends without one. Its lines are shown as they come. */
+function servedUrl(): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const lines = createInterface({ input: server.stdout });
+    lines.on("line", (line) => {
+      console.log(`server   ${line}`);
+      resolve(/quic:\S+/.exec(line)?.[0]);
+    });
+    server.once("exit", () => resolve(undefined));
+  });
+}
+
+function script(name: string): string {
+  return fileURLToPath(new URL(name, import.meta.url));
+}
