@@ -10,6 +10,7 @@ import type { Carrier, IncomingCall, OutgoingCall, RequestHandler } from "./carr
 /** One call of ours on its own stream. Cancelling it resets the stream. */
 export class OutgoingCallStream implements Carrier, FrameHandler {
   readonly single = true;
+  readonly notifyId = 0;
   readonly channel: Channel;
   private call: OutgoingCall | undefined;
 
@@ -47,8 +48,7 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
         call.onResponse(frame);
         return;
       case FrameType.Error:
-        this.call = undefined;
-        call.onError(readFault(frame));
+        this.settle(readFault(frame));
         return;
       case FrameType.Item:
         call.onItem(frame);
@@ -95,6 +95,7 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
 /** One call of the peer's on its own stream. */
 export class IncomingCallStream implements Carrier, FrameHandler {
   readonly single = true;
+  readonly notifyId = 0;
   readonly channel: Channel;
   private readonly requests: RequestHandler;
   private readonly onOver: () => void;

@@ -7,6 +7,8 @@ export interface Carrier {
   readonly channel: Channel;
   /** Whether the carrier is one call's own, so that the call's last frame ends the stream. */
   readonly single: boolean;
+  /** The id of a notification's frame, which belongs to no call. */
+  readonly notifyId: number;
   /** Gives an outgoing call its id. Throws `RpcError` when it cannot be carried. */
   open(call: OutgoingCall): number;
   /** Forgets an outgoing call that never left. */

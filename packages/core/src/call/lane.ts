@@ -19,6 +19,7 @@ const GIVEN_UP: OutgoingCall = { onResponse() {}, onItem() {}, onDone() {}, onEr
 export class Lane implements Carrier, FrameHandler {
   readonly single = false;
   readonly channel: Channel;
+  readonly notifyId: number;
   private readonly ourBit: 0 | 1;
   private readonly outgoing: CallTable<OutgoingCall>;
   private readonly incoming: (IncomingCall | undefined)[] = [];
@@ -36,6 +37,7 @@ export class Lane implements Carrier, FrameHandler {
     onOver: (lane: Lane) => void,
   ) {
     this.ourBit = ourBit;
+    this.notifyId = ourBit;
     this.requests = requests;
     this.maxCalls = limits.maxCallsPerLane;
     this.outgoing = new CallTable(limits.maxCallsPerLane);
@@ -145,8 +147,7 @@ export class Lane implements Carrier, FrameHandler {
         call.onResponse(frame);
         return;
       case FrameType.Error:
-        this.outgoing.release(index);
-        call.onError(readFault(frame));
+        this.endWithFault(index, call, frame);
         return;
       case FrameType.Item:
         call.onItem(frame);
@@ -158,6 +159,13 @@ export class Lane implements Carrier, FrameHandler {
       default:
         throw new ProtocolError(`frame type ${frame.type} is not for the caller`);
     }
+  }
+
+  /** A frame that cannot be read must leave the call in the table, to fail with the lane. */
+  private endWithFault(index: number, call: OutgoingCall, frame: Frame): void {
+    const error = readFault(frame);
+    this.outgoing.release(index);
+    call.onError(error);
   }
 
   private onFrameOfTheirs(frame: Frame): void {

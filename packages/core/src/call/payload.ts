@@ -1,10 +1,26 @@
 import type { MessageCodec } from "../contract/descriptor.js";
+import { RpcError } from "../errors.js";
 import type { Cursor } from "../wire/cursor.js";
 import type { FrameWriter } from "../wire/writer.js";
 
-/** Appends the payload of `value`; a method without a message there has no payload. */
-export function encodePayload(codec: MessageCodec<unknown> | undefined, value: unknown, out: FrameWriter): void {
+/**
+ * Appends the payload of `value` to the frame begun at `mark`; a method without a message there has no payload. Throws
+ * `RpcError` `resource_exhausted` when the frame is larger than the peer, by default, takes.
+ */
+export function encodePayload(
+  codec: MessageCodec<unknown> | undefined,
+  value: unknown,
+  out: FrameWriter,
+  mark: number,
+  maxFrameBytes: number,
+): void {
   codec?.encode(value, out);
+  // With its length field in four bytes.
+  const size = out.position - mark + 2;
+  if (size > maxFrameBytes) {
+    const text = `the message makes a frame of ${size} bytes, and limits.maxFrameBytes is ${maxFrameBytes}`;
+    throw new RpcError("resource_exhausted", text);
+  }
 }
 
 /** The value of the payload at the cursor; undefined where the method has no message there, whatever was sent. */

@@ -28,7 +28,7 @@ export function invokeUnary(
     const carrier = pick();
     const call = new UnaryCall(method, resolve, reject);
     const id = carrier.open(call);
-    sendRequest(carrier, id, FrameType.Request, method, input, timeoutMs);
+    sendRequest(carrier, id, FrameType.Request, method, input, timeoutMs, limits);
     call.unwatch = watch(options?.signal, timeoutMs, (error) => {
       carrier.cancel(id, error.code);
       reject(error);
@@ -42,10 +42,11 @@ export function invokeNotify(
   method: AnyMethod<"notify">,
   input: unknown,
   options: CallOptions | undefined,
+  limits: Limits,
 ): void {
   throwIfAborted(options?.signal);
   const carrier = pick();
-  sendRequest(carrier, 0, FrameType.Notify, method, input, undefined);
+  sendRequest(carrier, carrier.notifyId, FrameType.Notify, method, input, undefined, limits);
 }
 
 /** One server-streaming call: request out, items in until end or error. */
@@ -63,7 +64,7 @@ export function invokeServerStream(
     const carrier = pick();
     const id = carrier.open(call);
     call.carriedBy(carrier, id);
-    sendRequest(carrier, id, FrameType.Request, method, input, timeoutMs);
+    sendRequest(carrier, id, FrameType.Request, method, input, timeoutMs, limits);
     call.unwatch = watch(options?.signal, timeoutMs, (error) => {
       carrier.cancel(id, error.code);
       call.onError(error);
@@ -81,6 +82,7 @@ function sendRequest(
   method: AnyMethod,
   input: unknown,
   timeoutMs: number | undefined,
+  limits: Limits,
 ): void {
   const { channel } = carrier;
   let mark: number | undefined;
@@ -88,7 +90,7 @@ function sendRequest(
     mark = channel.begin(timeoutMs === undefined ? type : type | FLAG_HEAD, id);
     writeMethodId(channel.out, method.service.id, method.id);
     if (timeoutMs !== undefined) writeHead(channel.out, timeoutMs);
-    encodePayload(method.input, input, channel.out);
+    encodePayload(method.input, input, channel.out, mark, limits.maxFrameBytes);
   } catch (error) {
     if (mark !== undefined) channel.abandon(mark);
     if (type === FrameType.Request || carrier.single) carrier.withdraw(id);

@@ -92,8 +92,9 @@ export class Reply implements IncomingCall {
   fail(error: unknown): void {
     if (this.over) return;
     const { channel, single } = this.carrier;
+    const told = this.tellable(error);
     const mark = channel.begin(FrameType.Error, this.id);
-    writeFault(channel.out, this.tellable(error), this.settings.limits.maxErrorMessageBytes);
+    writeFault(channel.out, told, this.settings.limits);
     channel.commit(mark, single);
     this.finish();
   }
@@ -124,7 +125,7 @@ export class Reply implements IncomingCall {
     const { channel } = this.carrier;
     const mark = channel.begin(type, this.id);
     try {
-      encodePayload(this.context?.method.output, value, channel.out);
+      encodePayload(this.context?.method.output, value, channel.out, mark, this.settings.limits.maxFrameBytes);
     } catch (error) {
       channel.abandon(mark);
       throw error;
@@ -142,7 +143,8 @@ export class Reply implements IncomingCall {
   }
 
   private misfit(error: unknown): Error {
-    const { message } = RpcError.from(error);
+    const { code, message } = RpcError.from(error);
+    if (code === "resource_exhausted") return error as RpcError;
     return new Error(`the result does not fit its schema: ${message}`, { cause: error });
   }
 

@@ -108,7 +108,7 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
     options?: CallOptions,
   ): Promise<void> {
     const pick = options?.via === "stream" ? this.pickStream : this.pickLane;
-    invokeNotify(pick, method as AnyMethod<"notify">, input, options);
+    invokeNotify(pick, method as AnyMethod<"notify">, input, options, this.limits);
   }
 
   serverStream<Sent, Received, Returned, Result>(

@@ -5,17 +5,27 @@ import { pack, unpack } from "./msgpack.js";
 import { decodeText, encodeText } from "./text.js";
 import type { FrameWriter } from "./writer.js";
 
+/** The fields of a frame and of an error beside the message and the details. */
+const MAX_FRAMING = 32;
+
+/** The limits that an error is held to. */
+export interface FaultLimits {
+  readonly maxErrorMessageBytes: number;
+  readonly maxFrameBytes: number;
+}
+
 /** Appends the body of an error frame: code (1 byte) | message length (varint) | message (UTF-8) | details (msgpack, may be absent). */
-export function writeFault(out: FrameWriter, error: RpcError, maxMessageBytes: number): void {
-  const message = encodeText(error.message, maxMessageBytes);
+export function writeFault(out: FrameWriter, error: RpcError, limits: FaultLimits): void {
+  const message = encodeText(error.message, limits.maxErrorMessageBytes);
   const details = error.details === undefined ? undefined : packDetails(error.details);
   out.byte(codeNumber(error.code));
   out.varint(message.length);
   out.bytes(message);
-  if (details !== undefined) out.bytes(details);
+  const room = limits.maxFrameBytes - MAX_FRAMING - message.length;
+  if (details !== undefined && details.length <= room) out.bytes(details);
 }
 
-/** Details that cannot be carried must not cost the caller the error itself. */
+/** Details that cannot be carried, or are too large, must not cost the caller the error itself. */
 function packDetails(details: unknown): Uint8Array | undefined {
   try {
     return pack(details);

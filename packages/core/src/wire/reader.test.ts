@@ -1,0 +1,120 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ProtocolError } from "../errors.js";
+import { FrameReader } from "./reader.js";
+import { FrameWriter } from "./writer.js";
+
+const MAX = 100_000;
+type Seen = { type: number; callId: number; body: number[]; size: number };
+
+const frames = fc.array(
+  fc.record({
+    type: fc.integer({ min: 0, max: 15 }),
+    callId: fc.oneof(fc.nat(100), fc.nat(2 ** 20), fc.nat(2 ** 40)),
+    body: fc.oneof(fc.uint8Array({ maxLength: 40 }), fc.uint8Array({ minLength: 16_380, maxLength: 16_400 })),
+  }),
+  { minLength: 1, maxLength: 5 },
+);
+
+function encode(list: { type: number; callId: number; body: Uint8Array }[]): Uint8Array {
+  const out = new FrameWriter(16);
+  for (const { type, callId, body } of list) {
+    const mark = out.begin(type, callId);
+    out.bytes(body);
+    out.commit(mark);
+  }
+  return out.written().slice();
+}
+
+function collect(reader: FrameReader, chunks: Uint8Array[]): Seen[] {
+  const seen: Seen[] = [];
+  for (const chunk of chunks) {
+    reader.push(chunk, 0, ({ type, callId, bytes, start, end, size }) => {
+      seen.push({ type, callId, body: [...bytes.subarray(start, end)], size });
+    });
+  }
+  return seen;
+}
+
+describe("FrameReader", () => {
+  it("reads back what FrameWriter wrote, however it is cut", () => {
+    fc.assert(
+      fc.property(frames, fc.array(fc.nat(40_000), { maxLength: 8 }), (list, cuts) => {
+        const bytes = encode(list);
+        const at = [0, ...cuts.filter((cut) => cut < bytes.length).sort((a, b) => a - b), bytes.length];
+        const chunks = at.slice(1).map((end, i) => bytes.subarray(at[i], end));
+        const seen = collect(new FrameReader(MAX), chunks);
+        expect(seen.map(({ type, callId, body }) => ({ type, callId, body }))).toEqual(
+          list.map(({ type, callId, body }) => ({ type, callId, body: [...body] })),
+        );
+        expect(seen.reduce((sum, { size }) => sum + size, 0)).toBe(bytes.length);
+      }),
+    );
+  });
+
+  it("reads a frame cut in two at every byte", () => {
+    const bytes = encode([
+      { type: 3, callId: 70, body: new Uint8Array([1, 2, 3, 4]) },
+      { type: 6, callId: 2 ** 33, body: new Uint8Array() },
+    ]);
+    const whole = collect(new FrameReader(MAX), [bytes]);
+    for (let cut = 0; cut <= bytes.length; cut++) {
+      const reader = new FrameReader(MAX);
+      expect(collect(reader, [bytes.subarray(0, cut), bytes.subarray(cut)])).toEqual(whole);
+      expect(reader.midFrame).toBe(false);
+    }
+    expect(collect(new FrameReader(MAX), [...bytes].map((byte) => new Uint8Array([byte])))).toEqual(whole);
+  });
+
+  it("knows that it ends within a frame", () => {
+    const reader = new FrameReader(MAX);
+    collect(reader, [new Uint8Array([0x40])]);
+    expect(reader.midFrame).toBe(true);
+  });
+
+  it("takes a frame of exactly maxFrameBytes and refuses one byte more", () => {
+    const frame = encode([{ type: 5, callId: 0, body: new Uint8Array(996) }]);
+    expect(frame.length).toBe(1000);
+    expect(collect(new FrameReader(1000), [frame])).toHaveLength(1);
+    expect(() => collect(new FrameReader(999), [frame])).toThrow(/maxFrameBytes \(999\)/);
+  });
+
+  it("refuses a declared length before the bytes arrive", () => {
+    expect(() => collect(new FrameReader(MAX), [new Uint8Array([0x9f, 0xff, 0xff, 0xff])])).toThrow(ProtocolError);
+  });
+
+  it("never throws anything but ProtocolError on garbage", () => {
+    fc.assert(
+      fc.property(fc.array(fc.uint8Array({ maxLength: 60 }), { maxLength: 6 }), (chunks) => {
+        try {
+          collect(new FrameReader(256), chunks);
+        } catch (error) {
+          expect(error).toBeInstanceOf(ProtocolError);
+        }
+      }),
+    );
+  });
+
+  it("stops in the middle of a chunk when told to", () => {
+    const bytes = encode([1, 2, 3].map((type) => ({ type, callId: 0, body: new Uint8Array() })));
+    const reader = new FrameReader(MAX);
+    const seen: number[] = [];
+    reader.push(bytes, 0, ({ type }) => {
+      seen.push(type);
+      if (type === 2) reader.stop();
+    });
+    expect(seen).toEqual([1, 2]);
+  });
+});
+
+describe("FrameWriter", () => {
+  it("refuses a frame within a frame, and goes on after an abandoned one", () => {
+    const out = new FrameWriter(16);
+    const mark = out.begin(1, 0);
+    expect(() => out.begin(1, 0)).toThrow(/while another/);
+    out.abandon(mark);
+    expect(out.written()).toHaveLength(0);
+    out.commit(out.begin(6, 0));
+    expect([...out.written()]).toEqual([0x40, 2, 6, 0]);
+  });
+});

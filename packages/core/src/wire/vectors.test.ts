@@ -1,0 +1,128 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { defaultServiceId } from "../contract/service-id.js";
+import { type Code, codeFromNumber, codeNumber, ProtocolError, RpcError } from "../errors.js";
+import { DEFAULT_LIMITS } from "../limits.js";
+import { Cursor } from "./cursor.js";
+import { readFault, writeFault } from "./fault.js";
+import { FLAG_HEAD, type Frame, FrameType } from "./frame.js";
+import { writeHead } from "./head.js";
+import { pack, unpack } from "./msgpack.js";
+import { FrameReader } from "./reader.js";
+import { readOptionalHead, readRequest, writeMethodId } from "./request.js";
+import { readVarint, varintLength, varintLengthFromFirstByte, writeVarint } from "./varint.js";
+import { FrameWriter } from "./writer.js";
+
+interface Fields {
+  type: keyof typeof FrameType;
+  callId: number;
+  version?: number;
+  serviceId?: number;
+  methodId?: number;
+  timeoutMs?: number;
+  code?: Code;
+  message?: string;
+  details?: unknown;
+  bytes?: number;
+  value?: unknown;
+}
+interface Vectors {
+  varints: { value: number; hex: string }[];
+  longerVarints: { value: number; hex: string }[];
+  serviceIds: { name: string; id: number }[];
+  frames: { name: string; hex: string; frame: Fields }[];
+  readOnlyFrames: { name: string; hex: string; frame: Fields }[];
+  malformedFrames: { name: string; hex: string }[];
+}
+
+const path = new URL("../../../../test/vectors/frames.json", import.meta.url);
+const vectors = JSON.parse(readFileSync(path, "utf8")) as Vectors;
+const bytesOf = (hex: string): Uint8Array => new Uint8Array(Buffer.from(hex.replaceAll(" ", ""), "hex"));
+const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
+
+describe("the vectors of test/vectors/frames.json", () => {
+  it.each(vectors.varints)("varint $value is $hex", ({ value, hex }) => {
+    const bytes = new Uint8Array(8);
+    const end = writeVarint(bytes, 0, value);
+    expect(hexOf(bytes.subarray(0, end))).toBe(hex);
+    expect(varintLength(value)).toBe(end);
+    expect(readVarint(bytesOf(hex), 0)).toBe(value);
+  });
+
+  it.each(vectors.longerVarints)("varint $hex, longer than needed, is $value", ({ value, hex }) => {
+    const bytes = bytesOf(hex);
+    expect(readVarint(bytes, 0)).toBe(value);
+    expect(varintLengthFromFirstByte(bytes[0] as number)).toBe(bytes.length);
+  });
+
+  it.each(vectors.serviceIds)("service $name has id $id", ({ name, id }) => {
+    expect(defaultServiceId(name)).toBe(id);
+  });
+
+  it.each(vectors.frames)("writes $name", ({ hex, frame }) => {
+    expect(hexOf(write(frame))).toBe(hex.replaceAll(" ", ""));
+  });
+
+  it.each([...vectors.frames, ...vectors.readOnlyFrames])("reads $name", ({ hex, frame }) => {
+    expect(read(bytesOf(hex))).toEqual([frame]);
+  });
+
+  it.each(vectors.malformedFrames)("refuses $name", ({ hex }) => {
+    expect(() => read(bytesOf(hex))).toThrow(ProtocolError);
+  });
+});
+
+function write(fields: Fields): Uint8Array {
+  const out = new FrameWriter(64);
+  const head = fields.timeoutMs === undefined ? 0 : FLAG_HEAD;
+  const mark = out.begin(FrameType[fields.type] | head, fields.callId);
+  if (fields.version !== undefined) out.varint(fields.version);
+  if (fields.serviceId !== undefined) writeMethodId(out, fields.serviceId, fields.methodId as number);
+  if (fields.timeoutMs !== undefined) writeHead(out, fields.timeoutMs);
+  if (fields.type === "Error") {
+    const error = new RpcError(fields.code as Code, fields.message as string, { details: fields.details });
+    writeFault(out, error, DEFAULT_LIMITS);
+  }
+  if (fields.type === "Cancel") out.byte(codeNumber(fields.code as Code));
+  if (fields.bytes !== undefined) out.varint(fields.bytes);
+  if (fields.value !== undefined) out.bytes(pack(fields.value));
+  out.commit(mark);
+  return out.written();
+}
+
+function read(bytes: Uint8Array): Fields[] {
+  const found: Fields[] = [];
+  new FrameReader(DEFAULT_LIMITS.maxFrameBytes).push(bytes, 0, (frame) => found.push(fieldsOf(frame)));
+  return found;
+}
+
+function fieldsOf(frame: Frame): Fields {
+  const names = Object.keys(FrameType) as (keyof typeof FrameType)[];
+  const type = names.find((name) => FrameType[name] === frame.type) as keyof typeof FrameType;
+  const fields: Fields = { type, callId: frame.callId };
+  const cursor = new Cursor(frame.bytes, frame.start, frame.end);
+  switch (type) {
+    case "Hello":
+      return { ...fields, version: cursor.varint() };
+    case "Cancel":
+      return { ...fields, code: codeFromNumber(cursor.byte()) };
+    case "Credit":
+      return { ...fields, bytes: cursor.varint() };
+    case "Error": {
+      const { code, message, details } = readFault(frame);
+      return { ...fields, code, message, ...(details !== undefined && { details }) };
+    }
+    case "Request":
+    case "Notify": {
+      const { serviceId, methodId, cursor: rest } = readRequest(frame);
+      const timeoutMs = readOptionalHead(frame, rest)?.timeoutMs;
+      return { ...fields, serviceId, methodId, ...(timeoutMs !== undefined && { timeoutMs }), ...payload(rest) };
+    }
+    default:
+      return { ...fields, ...payload(cursor) };
+  }
+}
+
+function payload({ bytes, position, end }: Cursor): { value?: unknown } {
+  return position === end ? {} : { value: unpack(bytes, position, end) };
+}

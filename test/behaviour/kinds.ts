@@ -1,0 +1,90 @@
+import { createMemoryPair, createSession, type Limits, type Session, type TransportSession } from "@quicrpc/core";
+import { devCertificate } from "@quicrpc/node";
+import { Endpoint, type QuicSession } from "@quicrpc/quic";
+import { behaviourRouter, Witness } from "./service.js";
+
+/** Two sessions joined by one kind of transport, both serving the test service. */
+export interface Pair {
+  readonly client: Session;
+  readonly server: Session;
+  /** What the server's handlers did. */
+  readonly witness: Witness;
+  /** The client's end of the transport, as the kind has it. */
+  readonly transport: TransportSession;
+  close(): Promise<void>;
+}
+
+export interface Kind {
+  readonly name: string;
+  connect(limits?: Partial<Limits>): Promise<Pair>;
+}
+
+function join(client: TransportSession, server: TransportSession, limits: Partial<Limits> = {}): Omit<Pair, "close"> {
+  const witness = new Witness();
+  const onError = (error: unknown, { method }: { method: string }): void => {
+    witness.errors.push({ error, method });
+    witness.saw(`error ${method}`);
+  };
+  const routers = [behaviourRouter(witness)];
+  return {
+    server: createSession(server, { routers, onError, limits }),
+    client: createSession(client, { routers: [behaviourRouter(new Witness())], limits }),
+    witness,
+    transport: client,
+  };
+}
+
+const memory: Kind = {
+  name: "in-process",
+  async connect(limits) {
+    const [client, server] = createMemoryPair();
+    const pair = join(client, server, limits);
+    return { ...pair, close: async () => void (await pair.client.close()) };
+  },
+};
+
+function quic(name: string, driver: "loop" | "thread", face: (session: QuicSession) => TransportSession): Kind {
+  return {
+    name,
+    async connect(limits) {
+      const { cert, key, hash } = await devCertificate();
+      const host = "127.0.0.1";
+      const listener = Endpoint.bind({ host, port: 0, driver });
+      const dialler = Endpoint.bind({ host, port: 0, driver });
+      const accepted = new Promise<QuicSession>((resolve) => {
+        listener.listen({ alpn: ["test"], tls: { cert, key } }, resolve);
+      });
+      const client = await dialler.connect({
+        host,
+        port: listener.address.port,
+        serverName: "localhost",
+        alpn: ["test"],
+        tls: { serverCertificateHashes: [hash] },
+      });
+      const pair = join(face(client), face(await accepted), limits);
+      const close = async (): Promise<void> => {
+        await pair.client.close();
+        await Promise.all([dialler.close(), listener.close()]);
+      };
+      return { ...pair, close };
+    },
+  };
+}
+
+/** Only what the W3C interface has, so that core drives the session through WHATWG streams. */
+function webFace(session: QuicSession): TransportSession {
+  return {
+    ready: session.ready,
+    closed: session.closed,
+    close: (info) => session.close(info),
+    createBidirectionalStream: () => session.createBidirectionalStream(),
+    incomingBidirectionalStreams: session.incomingBidirectionalStreams,
+  };
+}
+
+export const kinds: readonly Kind[] = [
+  memory,
+  quic("QUIC", "loop", (session) => session),
+  quic("QUIC, thread driver", "thread", (session) => session),
+  quic("QUIC through WHATWG streams", "loop", webFace),
+];

@@ -1,0 +1,115 @@
+import { createRouter, defineMethod, RpcError, type Code, type Router, zodCodec } from "@quicrpc/core";
+import { z } from "zod";
+
+const service = { name: "test.v1.Behaviour", id: 4660 };
+const Text = z.object({ text: z.string() });
+const Count = z.object({
+  n: z.int(),
+  /** Bytes of padding in each item. */
+  size: z.int().optional(),
+  /** Fails after n items with this code. */
+  failWith: z.string().optional(),
+  /** Stays open after n items. */
+  open: z.boolean().optional(),
+});
+const Item = z.object({ i: z.int(), pad: z.string().optional() });
+
+/** One method of each kind and habit that the behaviours need, described by hand. */
+export const methods = {
+  echo: defineMethod(service, "unary", "echo", { id: 1, input: zodCodec(Text), output: zodCodec(Text) }),
+  /** Answers with what its name says of an empty object. */
+  blank: defineMethod(service, "unary", "blank", {
+    id: 2,
+    input: zodCodec(z.object({ text: z.string().optional() })),
+    output: zodCodec(z.object({ keys: z.int().optional() })),
+  }),
+  nothing: defineMethod(service, "unary", "nothing", { id: 3 }),
+  fail: defineMethod(service, "unary", "fail", {
+    id: 4,
+    input: zodCodec(z.object({ code: z.string(), message: z.string(), details: z.unknown().optional() })),
+    output: zodCodec(Text),
+  }),
+  /** Throws what is not an RpcError. */
+  crash: defineMethod(service, "unary", "crash", { id: 5, input: zodCodec(Text), output: zodCodec(Text) }),
+  /** Gives what its schema forbids. */
+  wrong: defineMethod(service, "unary", "wrong", { id: 6, input: zodCodec(Text), output: zodCodec(z.object({ n: z.int() })) }),
+  /** Answers when told to by `release`, or fails when its signal fires. */
+  wait: defineMethod(service, "unary", "wait", { id: 7, input: zodCodec(Text), output: zodCodec(Text) }),
+  remaining: defineMethod(service, "unary", "remaining", { id: 8, output: zodCodec(z.number().nullable()) }),
+  note: defineMethod(service, "notify", "note", { id: 9, input: zodCodec(Text) }),
+  items: defineMethod(service, "server_stream", "items", { id: 10, input: zodCodec(Count), output: zodCodec(Item) }),
+  /** Calls `echo` of the caller. */
+  callBack: defineMethod(service, "unary", "callBack", { id: 11, input: zodCodec(Text), output: zodCodec(Text) }),
+};
+
+/** Known to the client alone. */
+export const unserved = {
+  method: defineMethod(service, "unary", "unserved", { id: 999, input: zodCodec(Text), output: zodCodec(Text) }),
+  service: defineMethod({ name: "test.v1.Other", id: 9 }, "unary", "x", { id: 1, input: zodCodec(Text), output: zodCodec(Text) }),
+};
+
+/** What the handlers did, for tests to wait on instead of sleeping. */
+export class Witness {
+  readonly events: string[] = [];
+  readonly errors: { error: unknown; method: string }[] = [];
+  readonly release: Map<string, () => void> = new Map();
+  private waiting: { event: string; resolve: () => void }[] = [];
+
+  saw(event: string): void {
+    this.events.push(event);
+    this.waiting = this.waiting.filter((wait) => {
+      if (wait.event === event) wait.resolve();
+      return wait.event !== event;
+    });
+  }
+
+  /** Resolves when the event has happened. */
+  until(event: string): Promise<void> {
+    if (this.events.includes(event)) return Promise.resolve();
+    return new Promise((resolve) => this.waiting.push({ event, resolve }));
+  }
+}
+
+export function behaviourRouter(witness: Witness): Router {
+  return createRouter(methods, {
+    echo: ({ text }) => ({ text }),
+    blank: (input) => (Object.keys(input).length === 0 ? {} : { keys: Object.keys(input).length }),
+    nothing: () => witness.saw("nothing"),
+    fail: ({ code, message, details }) => {
+      throw new RpcError(code as Code, message, { details });
+    },
+    crash: async ({ text }) => {
+      throw new Error(text);
+    },
+    wrong: () => ({ n: 0.5 }),
+    wait: ({ text }, { signal }) =>
+      new Promise((resolve, reject) => {
+        witness.saw(`wait ${text}`);
+        witness.release.set(text, () => resolve({ text }));
+        signal.addEventListener("abort", () => {
+          witness.saw(`aborted ${text} ${(signal.reason as RpcError).code}`);
+          reject(signal.reason);
+        });
+      }),
+    remaining: (_, { deadline }) => (deadline === undefined ? null : deadline - Date.now()),
+    note: ({ text }) => {
+      witness.saw(`note ${text}`);
+      if (text === "bad") throw new Error("bad note");
+    },
+    async *items({ n, size = 0, failWith, open = false }, { signal }) {
+      const aborted = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+      const pad = size === 0 ? {} : { pad: "x".repeat(size) };
+      try {
+        for (let i = 0; i < n; i++) {
+          witness.saw(`item ${i}`);
+          yield { i, ...pad };
+        }
+        if (failWith !== undefined) throw new RpcError(failWith as Code, "after the items");
+        if (open) await aborted;
+      } finally {
+        witness.saw(`left ${n}`);
+      }
+    },
+    callBack: async (input, { session }) => session.unary(methods.echo, input),
+  });
+}

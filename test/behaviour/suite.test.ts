@@ -1,0 +1,319 @@
+import { RpcError, type CallOptions, type Code } from "@quicrpc/core";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { kinds, type Pair } from "./kinds.js";
+import { methods, unserved } from "./service.js";
+
+const codes: Code[] = [
+  "cancelled", "unknown", "invalid_argument", "deadline_exceeded", "not_found", "already_exists", "permission_denied",
+  "resource_exhausted", "failed_precondition", "aborted", "out_of_range", "unimplemented", "internal", "unavailable",
+  "data_loss", "unauthenticated",
+];
+
+const carriers: { via: "lane" | "stream" }[] = [{ via: "lane" }, { via: "stream" }];
+
+describe.each(kinds)("$name", (kind) => {
+  describe.each(carriers)("by $via", ({ via }) => {
+    let pair: Pair;
+    beforeEach(async () => {
+      pair = await kind.connect();
+    });
+    afterEach(() => pair.close());
+
+    const options = (more: CallOptions = {}): CallOptions => ({ via, ...more });
+    const echo = (text: string, more?: CallOptions) => pair.client.unary(methods.echo, { text }, options(more));
+    const wait = (text: string, more?: CallOptions) => pair.client.unary(methods.wait, { text }, options(more));
+    const items = (n: number, more: object = {}, call?: CallOptions) =>
+      pair.client.serverStream(methods.items, { n, ...more }, options(call));
+    /** The session still serves. */
+    const alive = async () => expect(await echo("alive")).toEqual({ text: "alive" });
+
+    describe("basic", () => {
+      it("C1 unary echo returns the value", async () => {
+        expect(await echo("größe ✓")).toEqual({ text: "größe ✓" });
+      });
+
+      it("C4 server stream: N items in order, then a clean end", async () => {
+        expect(await collect(items(1000))).toEqual(range(1000));
+      });
+
+      it("C5 server stream with zero items", async () => {
+        expect(await collect(items(0))).toEqual([]);
+      });
+
+      it("C11 unknown method: unimplemented, session lives", async () => {
+        const error = await failure(pair.client.unary(unserved.method, { text: "" }, options()));
+        expect(error).toMatchObject({ code: "unimplemented", message: "service test.v1.Behaviour has no method with id 999 here" });
+        await alive();
+      });
+
+      it("C12 unknown service: unimplemented, session lives", async () => {
+        const error = await failure(pair.client.unary(unserved.service, { text: "" }, options()));
+        expect(error).toMatchObject({ code: "unimplemented", message: "no service with id 9 is served here" });
+        await alive();
+      });
+
+      it("C14 notify reaches the handler; its failure goes to the error hook", async () => {
+        await pair.client.notify(methods.note, { text: "good" }, options());
+        await pair.client.notify(methods.note, { text: "bad" }, options());
+        await pair.witness.until("note good");
+        await pair.witness.until("error test.v1.Behaviour/note");
+        expect(pair.witness.errors).toMatchObject([{ error: { message: "bad note" } }]);
+        await alive();
+      });
+
+      it("C15 the server calls the client over the same session", async () => {
+        expect(await pair.client.unary(methods.callBack, { text: "back" }, options())).toEqual({ text: "back" });
+        expect(await pair.server.unary(methods.echo, { text: "there" }, options())).toEqual({ text: "there" });
+        expect(await collect(pair.server.serverStream(methods.items, { n: 3 }, options()))).toEqual(range(3));
+      });
+    });
+
+    describe("empty and large", () => {
+      it("C17 `{}` differs from nothing, in requests and responses", async () => {
+        expect(await pair.client.unary(methods.blank, {}, options())).toEqual({});
+        expect(await pair.client.unary(methods.blank, { text: "" }, options())).toEqual({ keys: 1 });
+        expect(await pair.client.unary(methods.nothing, undefined, options())).toBeUndefined();
+      });
+
+      it("C19 300 KB request and response", async () => {
+        const text = "0123456789".repeat(30_000);
+        expect((await echo(text)).text === text).toBe(true);
+      });
+
+      it("C21 1,000 large calls at once", async () => {
+        const texts = Array.from({ length: 1000 }, (_, i) => `${i}:${"x".repeat(20_000)}`);
+        const answers = await Promise.all(texts.map((text) => echo(text)));
+        expect(answers.every(({ text }, i) => text === texts[i])).toBe(true);
+      });
+
+      it("C22 20,000 small calls at once: no answer crosses", async () => {
+        const answers = await Promise.all(Array.from({ length: 20_000 }, (_, i) => echo(String(i))));
+        expect(answers.every(({ text }, i) => text === String(i))).toBe(true);
+      });
+    });
+
+    describe("cancellation", () => {
+      it("C23 aborted before the start: nothing is sent", async () => {
+        const signal = AbortSignal.abort();
+        expect(await failure(wait("early", { signal }))).toMatchObject({ code: "cancelled" });
+        expect(await failure(collect(items(1, {}, { signal })))).toMatchObject({ code: "cancelled" });
+        await alive();
+        expect(pair.witness.events).toEqual([]);
+      });
+
+      it("C24 unary after the request went out: the handler's signal fires", async () => {
+        const abort = new AbortController();
+        const call = wait("a", { signal: abort.signal });
+        await pair.witness.until("wait a");
+        abort.abort();
+        expect(await failure(call)).toMatchObject({ code: "cancelled" });
+        await pair.witness.until("aborted a cancelled");
+        await alive();
+      });
+
+      it("C26 server stream before the first item, and after some", async () => {
+        const abort = new AbortController();
+        const first = collect(items(0, { open: true }, { signal: abort.signal }));
+        const iterator = items(3, { open: true }, { signal: abort.signal })[Symbol.asyncIterator]();
+        for (const i of [0, 1, 2]) expect(await iterator.next()).toEqual({ done: false, value: { i } });
+        abort.abort();
+        expect(await failure(first)).toMatchObject({ code: "cancelled" });
+        expect(await failure(iterator.next())).toMatchObject({ code: "cancelled" });
+        await pair.witness.until("left 0");
+        await pair.witness.until("left 3");
+        await alive();
+      });
+
+      it.each([
+        ["break", async (stream: ReadableStream<unknown>) => { for await (const _ of stream) break; }],
+        ["reader.cancel()", async (stream: ReadableStream<unknown>) => {
+          const reader = stream.getReader();
+          await reader.read();
+          await reader.cancel();
+        }],
+        ["iterator.return()", async (stream: ReadableStream<unknown>) => {
+          const iterator = stream[Symbol.asyncIterator]();
+          await iterator.next();
+          const pending = iterator.next();
+          await iterator.return?.();
+          expect(await pending).toMatchObject({ done: true });
+        }],
+      ])("C27 consumer's %s cancels the call, even while the producer waits", async (_, leave) => {
+        await leave(items(1, { open: true }));
+        await pair.witness.until("left 1");
+        await alive();
+      });
+
+      it("C29 cancelling one call leaves its siblings untouched", async () => {
+        const abort = new AbortController();
+        const given = wait("given up", { signal: abort.signal });
+        const kept = wait("kept");
+        await Promise.all([pair.witness.until("wait given up"), pair.witness.until("wait kept")]);
+        abort.abort();
+        expect(await failure(given)).toMatchObject({ code: "cancelled" });
+        await pair.witness.until("aborted given up cancelled");
+        pair.witness.release.get("kept")?.();
+        expect(await kept).toEqual({ text: "kept" });
+      });
+
+      it("C30 cancel after completion is a no-op", async () => {
+        const abort = new AbortController();
+        expect(await echo("done", { signal: abort.signal })).toEqual({ text: "done" });
+        expect(await collect(items(2, {}, { signal: abort.signal }))).toEqual(range(2));
+        abort.abort();
+        await alive();
+      });
+    });
+
+    describe("deadlines", () => {
+      it("C31 unary expiry: deadline_exceeded on both ends", async () => {
+        expect(await failure(wait("late", { timeoutMs: 20 }))).toMatchObject({ code: "deadline_exceeded" });
+        await pair.witness.until("aborted late deadline_exceeded");
+        await alive();
+      });
+
+      it("C32 server stream expiry, the items before it delivered", async () => {
+        const stream = items(2, { open: true }, { timeoutMs: 100 });
+        const seen: unknown[] = [];
+        const error = await failure((async () => { for await (const item of stream) seen.push(item); })());
+        expect(error).toMatchObject({ code: "deadline_exceeded" });
+        expect(seen).toEqual(range(2));
+        await pair.witness.until("left 2");
+      });
+
+      it("C33 the handler sees the remaining time", async () => {
+        const remaining = await pair.client.unary(methods.remaining, undefined, options({ timeoutMs: 60_000 }));
+        expect(remaining).toBeGreaterThan(30_000);
+        expect(remaining).toBeLessThanOrEqual(60_000);
+        expect(await pair.client.unary(methods.remaining, undefined, options())).toBeNull();
+      });
+
+      it("C36 zero, negative, NaN, infinite and over-maximum timeouts", async () => {
+        expect(await failure(echo("", { timeoutMs: 0 }))).toMatchObject({ code: "deadline_exceeded" });
+        expect(await failure(echo("", { timeoutMs: -5 }))).toMatchObject({ code: "deadline_exceeded" });
+        expect(await failure(echo("", { timeoutMs: Number.NaN }))).toMatchObject({ code: "invalid_argument" });
+        expect(await echo("a", { timeoutMs: Number.POSITIVE_INFINITY })).toEqual({ text: "a" });
+        expect(await echo("b", { timeoutMs: 1e12 })).toEqual({ text: "b" });
+      });
+    });
+
+    describe("errors", () => {
+      it.each(codes)("C42 status code %s, on unary and on a stream", async (code) => {
+        const unary = pair.client.unary(methods.fail, { code, message: `it was ${code}` }, options());
+        expect(await failure(unary)).toMatchObject({ code, message: `it was ${code}` });
+        expect(await failure(collect(items(0, { failWith: code })))).toMatchObject({ code, message: "after the items" });
+      });
+
+      it.each([["unicode", "größe ✓ 🎈"], ["whitespace", " \t\n "], ["8 KiB", "m".repeat(8192)], ["empty", ""]])(
+        "C43 %s message arrives exactly",
+        async (_, message) => {
+          const error = await failure(pair.client.unary(methods.fail, { code: "aborted", message }, options()));
+          expect(error.message).toBe(message);
+        },
+      );
+
+      it("C44 error details round-trip", async () => {
+        const details = { a: [1, "two", null], at: { deep: true } };
+        const error = await failure(pair.client.unary(methods.fail, { code: "aborted", message: "", details }, options()));
+        expect(error.details).toEqual(details);
+      });
+
+      it("C45 error after k items: all k, then the error · C46 with zero items", async () => {
+        for (const n of [5, 0]) {
+          const seen: unknown[] = [];
+          const reading = (async () => { for await (const item of items(n, { failWith: "aborted" })) seen.push(item); })();
+          expect(await failure(reading)).toMatchObject({ code: "aborted" });
+          expect(seen).toEqual(range(n));
+        }
+      });
+
+      it("C49 a thrown plain Error leaks neither message nor stack", async () => {
+        const error = await failure(pair.client.unary(methods.crash, { text: "the secret" }, options()));
+        expect(error).toMatchObject({ code: "internal", message: "the handler failed", details: undefined });
+        expect(pair.witness.errors).toMatchObject([{ error: { message: "the secret" }, method: "test.v1.Behaviour/crash" }]);
+      });
+
+      it("C50 invalid input is refused with the issue's path, invalid output is internal", async () => {
+        const input = { text: 5 } as unknown as { text: string };
+        expect(await failure(pair.client.unary(methods.echo, input, options()))).toMatchObject({
+          code: "invalid_argument",
+          details: [{ path: ["text"], code: "invalid_type" }],
+        });
+        const error = await failure(pair.client.unary(methods.wrong, { text: "" }, options()));
+        expect(error).toMatchObject({ code: "internal", message: "the handler failed" });
+        expect(String(pair.witness.errors[0]?.error)).toContain("does not fit its schema");
+      });
+    });
+
+    describe("session", () => {
+      it("C62 a slow reader stalls the writer, and reading on delivers all", async () => {
+        const n = 2000;
+        const iterator = items(n, { size: 4000 })[Symbol.asyncIterator]();
+        expect((await iterator.next()).value).toMatchObject({ i: 0 });
+        // The session works on while the stream stalls: enough round trips for everything in flight to settle.
+        let sent = -1;
+        for (let calm = 0; calm < 20; ) {
+          await echo("tick");
+          const now = pair.witness.events.length;
+          calm = now === sent ? calm + 1 : 0;
+          sent = now;
+        }
+        expect(sent).toBeLessThan(n);
+        let count = 1;
+        for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) {
+          expect(next.value.i).toBe(count++);
+        }
+        expect(count).toBe(n);
+      });
+
+      it("C63 the session ends with calls in progress: every one settles with unavailable", async () => {
+        const calls = [wait("a"), wait("b"), collect(items(3, { open: true }))].map(failure);
+        await Promise.all(["wait a", "wait b", "item 2"].map((event) => pair.witness.until(event)));
+        await pair.server.close({ closeCode: 7, reason: "maintenance" });
+        for (const error of await Promise.all(calls)) expect(error).toMatchObject({ code: "unavailable" });
+        await Promise.all(["aborted a cancelled", "aborted b cancelled", "left 3"].map((event) => pair.witness.until(event)));
+        const end = await pair.client.closed;
+        expect(end.error).toBeInstanceOf(Error);
+        expect(await failure(echo("after"))).toMatchObject({ code: "unavailable" });
+      });
+    });
+  });
+
+  describe("limits", () => {
+    it("C51 a message exactly at maxFrameBytes passes · C52 one byte more names the limit, and the session lives", async () => {
+      const pair = await kind.connect({ maxFrameBytes: 10_000 });
+      try {
+        // length 4, type 1, id 1, service 2, method 1, map 1, key 5, string head 3
+        const most = 10_000 - 18;
+        const text = "x".repeat(most);
+        expect((await pair.client.unary(methods.echo, { text }, { via: "stream" })).text.length).toBe(most);
+        const error = await failure(pair.client.unary(methods.echo, { text: `${text}x` }, { via: "stream" }));
+        expect(error).toMatchObject({ code: "resource_exhausted" });
+        expect(error.message).toMatch(/10001 bytes.*limits\.maxFrameBytes is 10000/);
+        expect(await pair.client.unary(methods.echo, { text: "alive" })).toEqual({ text: "alive" });
+      } finally {
+        await pair.close();
+      }
+    });
+  });
+});
+
+function range(n: number): { i: number }[] {
+  return Array.from({ length: n }, (_, i) => ({ i }));
+}
+
+async function collect<T>(stream: ReadableStream<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const item of stream) all.push(item);
+  return all;
+}
+
+async function failure(promise: Promise<unknown>): Promise<RpcError> {
+  try {
+    await promise;
+  } catch (error) {
+    expect(error).toBeInstanceOf(RpcError);
+    return error as RpcError;
+  }
+  throw new Error("the call succeeded");
+}

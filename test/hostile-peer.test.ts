@@ -1,0 +1,188 @@
+import { createMemoryPair, createSession, type RpcError, type Session } from "@quicrpc/core";
+import fc from "fast-check";
+import { beforeEach, describe, expect, it } from "vitest";
+import { behaviourRouter, methods, Witness } from "./behaviour/service.js";
+import { RawPeer, type RawStream, settle } from "./raw-peer.js";
+
+const HELLO = "4003 00 00 01";
+const PROTOCOL_ERROR = 0x20;
+/** echo({ text: "hi" }) of the test service, with this call id. */
+const echo = (id: string) => `400e 01 ${id} 1234 01 81 a474657874 a26869`;
+const ECHOED = (id: string) => `400b03${id}81a474657874a26869`;
+
+let peer: RawPeer;
+let session: Session;
+let witness: Witness;
+beforeEach(() => {
+  const [ours, theirs] = createMemoryPair();
+  witness = new Witness();
+  peer = new RawPeer(theirs);
+  session = createSession(ours, { routers: [behaviourRouter(witness)], onError: () => {} });
+});
+
+/** The session still serves a peer that behaves. */
+async function alive(): Promise<void> {
+  const lane = await peer.open().send(`02 ${HELLO} ${echo("00")}`);
+  expect(lane.received).toBe(`4003000001${ECHOED("00")}`);
+}
+
+describe("what a peer may not send costs it the stream, and nothing else", () => {
+  it.each([
+    ["an unknown kind of stream", "3f 00 00", 0x21],
+    ["a frame too short", "01 4001 01", PROTOCOL_ERROR],
+    ["a frame longer than the limit", "01 bfffffff 01", PROTOCOL_ERROR],
+    ["reserved flags", "01 4005 41 00 1234 03", PROTOCOL_ERROR],
+    ["a request that ends within its fields", "01 4003 01 00 12", PROTOCOL_ERROR],
+    ["a head longer than its frame", "01 4007 11 00 1234 01 3f 00", PROTOCOL_ERROR],
+    ["a response nobody asked for", "01 4002 03 00", PROTOCOL_ERROR],
+    ["a call id on a call's own stream", `01 ${echo("02")}`, PROTOCOL_ERROR],
+    ["a lane without hello", `02 ${echo("00")}`, PROTOCOL_ERROR],
+    ["a lane of another version", "02 4003 00 00 02", PROTOCOL_ERROR],
+    ["an unknown frame type on a lane", `02 ${HELLO} 4002 0f 00`, PROTOCOL_ERROR],
+    ["an answer to no call on a lane", `02 ${HELLO} 4002 03 01`, PROTOCOL_ERROR],
+    ["a call id beyond the limit", `02 ${HELLO} 4010 01 80020000 1234 01 81 a474657874 a26869`, PROTOCOL_ERROR],
+    ["a second hello", `02 ${HELLO} ${HELLO}`, PROTOCOL_ERROR],
+  ])("C61 %s", async (_, hex, code) => {
+    const stream = await peer.open().send(hex);
+    expect(stream).toMatchObject({ resetCode: code, stopCode: code });
+    await alive();
+  });
+
+  it("C61 two requests on a call's own stream: the first is answered, the second stopped", async () => {
+    const stream = await peer.open().send(`01 ${echo("00")} ${echo("00")}`);
+    expect(stream).toMatchObject({ received: ECHOED("00"), ended: true, stopCode: PROTOCOL_ERROR });
+    await alive();
+  });
+
+  it("C61 a call id that is still in progress", async () => {
+    const lane = await peer.open().send(`02 ${HELLO} 400d 01 04 1234 07 81 a474657874 a161`);
+    await witness.until("wait a");
+    await lane.send("400d 01 04 1234 07 81 a474657874 a161");
+    expect(lane.resetCode).toBe(PROTOCOL_ERROR);
+    await witness.until("aborted a cancelled");
+    await alive();
+  });
+
+  it("C61 garbage, whatever it is", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ maxLength: 80 }), fc.constantFrom("", "01", `02 ${HELLO}`), async (bytes, start) => {
+        await peer.open().send(start + Buffer.from(bytes).toString("hex"), true);
+      }),
+      { numRuns: 300 },
+    );
+    await alive();
+  });
+
+  it("C58 FIN within a frame, or before a request", async () => {
+    expect(await peer.open().send("01 400e 01", true)).toMatchObject({ resetCode: PROTOCOL_ERROR });
+    expect(await peer.open().send("01", true)).toMatchObject({ resetCode: PROTOCOL_ERROR });
+    expect(await peer.open().send("", true)).toMatchObject({ resetCode: PROTOCOL_ERROR });
+    await alive();
+  });
+
+  it("C59 an unknown head field: passed over with an odd key, refused with an even one", async () => {
+    const body = "81 a474657874 a26869";
+    const odd = await peer.open().send(`01 4012 11 00 1234 01 03 21 01 ff ${body}`, true);
+    expect(odd.received).toBe(ECHOED("00"));
+    const even = await peer.open().send(`01 4012 11 00 1234 01 03 22 01 ff ${body}`, true);
+    expect(even.received.slice(4, 10)).toBe("04000c");
+    await alive();
+  });
+
+  it("C55 names from the wire index nothing: __proto__ and constructor keys are just unknown", async () => {
+    const key = Buffer.from("__proto__").toString("hex");
+    const stream = await peer.open().send(`01 4019 01 00 1234 01 82 a9${key} 80 a474657874 a26869`, true);
+    expect(stream.received).toBe(ECHOED("00"));
+    expect(({} as Record<string, unknown>)["text"]).toBeUndefined();
+  });
+
+  it("a payload that is no MessagePack, or more than one value, is invalid_argument", async () => {
+    for (const payload of ["c1", "81a474657874", "8080"]) {
+      const length = (5 + payload.length / 2).toString(16).padStart(2, "0");
+      const stream = await peer.open().send(`01 40${length} 01 00 1234 01 ${payload}`, true);
+      expect(stream.received.slice(4, 10), payload).toBe("040003");
+    }
+    await alive();
+  });
+});
+
+describe("a callee that does not keep to the protocol", () => {
+  const input = { text: "" };
+  async function call(via: "lane" | "stream"): Promise<{ stream: RawStream; outcome: Promise<RpcError> }> {
+    const outcome = session.unary(methods.echo, input, { via }).then(
+      () => Promise.reject(new Error("the call succeeded")),
+      (error: RpcError) => error,
+    );
+    await settle();
+    return { stream: peer.accepted.at(-1) as RawStream, outcome };
+  }
+
+  it.each([
+    ["C57 no response", "", "internal", "the stream ended before the call did"],
+    ["C57 a stream's end instead of a response", "4002 06 00", "internal", "a unary call ended without a response"],
+    ["C57 an item instead of a response", "4003 05 00 80", "internal", "protocol error: an item in a unary call"],
+    ["C58 a FIN within the response", "4008 03 00", "internal", "protocol error: the stream ends within a frame"],
+    ["C50 a response that its schema forbids", "4003 03 00 80", "internal", "the answer of test.v1.Behaviour/echo does not fit its schema"],
+    ["C48 an error frame cut short", "4003 04 00 05", "internal", "protocol error: a frame ends before its fields do"],
+    ["C48 an error frame with an unknown code", "4004 04 00 c8 00", "unknown", ""],
+    ["C48 an error frame with unreadable details", "4005 04 00 05 00 c1", "not_found", ""],
+  ])("%s", async (_, hex, code, message) => {
+    const { stream, outcome } = await call("stream");
+    await stream.send(hex, true);
+    const error = await outcome;
+    expect(error.code).toBe(code);
+    expect(error.message).toContain(message);
+  });
+
+  it("an answer to a call that was never made ends the lane, and the next call opens another", async () => {
+    const { stream, outcome } = await call("lane");
+    await stream.send(`${HELLO} 4003 03 04 80`);
+    expect(await outcome).toMatchObject({ code: "internal" });
+    expect(stream.resetCode).toBe(PROTOCOL_ERROR);
+    const next = await call("lane");
+    expect(next.stream).not.toBe(stream);
+    await next.stream.send(`${HELLO} 4008 04 00 05 04 67 6f 6e 65`);
+    expect(await next.outcome).toMatchObject({ code: "not_found", message: "gone" });
+  });
+
+  it("items sent without credit end the lane", async () => {
+    const stream = session.serverStream(methods.items, { n: 100 }, { via: "lane" });
+    await settle();
+    const lane = peer.accepted.at(-1) as RawStream;
+    const pad = Buffer.from("x".repeat(60_000)).toString("hex");
+    // 60,017 bytes of frame: the fifth crosses 262,144, the sixth has no credit.
+    const item = `8000ea6d 05 00 82 a169 00 a3706164 daea60 ${pad}`;
+    await lane.send(HELLO);
+    for (let i = 0; i < 5; i++) await lane.send(item);
+    expect(lane.resetCode).toBeUndefined();
+    await lane.send(item);
+    expect(lane.resetCode).toBe(PROTOCOL_ERROR);
+    const seen: unknown[] = [];
+    const reading = (async () => {
+      for await (const { i } of stream) seen.push(i);
+    })();
+    await expect(reading).rejects.toMatchObject({ code: "internal" });
+    expect(seen).toHaveLength(5);
+  });
+
+  it("a cancelled call's late answer is dropped, and its id is free only then", async () => {
+    const abort = new AbortController();
+    const cancelled = session.unary(methods.echo, input, { signal: abort.signal });
+    await settle();
+    abort.abort();
+    await expect(cancelled).rejects.toMatchObject({ code: "cancelled" });
+    const second = session.unary(methods.echo, { text: "2" });
+    await settle();
+    const lane = peer.accepted.at(-1) as RawStream;
+    // The second call has id 2, since id 0 is still the cancelled one's.
+    expect(lane.received).toContain("4003070001");
+    expect(lane.received).toContain("400d0102123401");
+    await lane.send(`${HELLO} ${ECHOED("00")} 400a 03 02 81 a474657874 a132`);
+    expect(await second).toEqual({ text: "2" });
+    void session.unary(methods.echo, { text: "3" }).catch(() => {});
+    await settle();
+    expect(lane.received).toContain("400d0102123401");
+    expect(lane.received.endsWith("81a474657874a133")).toBe(true);
+    await session.close();
+  });
+});

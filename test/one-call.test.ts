@@ -1,0 +1,62 @@
+import { createMemoryPair, createRouter, createSession, defineMethod, zodCodec } from "@quicrpc/core";
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { RawPeer, settle } from "./raw-peer.js";
+
+const multiply = defineMethod({ name: "demo.v1.Arith", id: 0xdd3e }, "unary", "multiply", {
+  id: 1,
+  input: zodCodec(z.object({ a: z.int(), b: z.int() })),
+  output: zodCodec(z.object({ pro: z.int() })),
+});
+
+const page = readFileSync(new URL("../docs/one-call.md", import.meta.url), "utf8");
+
+/** The bytes that the page shows under a name: a fenced block whose first word is the name. */
+function bytesOnPage(name: string): string {
+  const block = new RegExp(`\`\`\`text ${name}\n([\\s\\S]*?)\`\`\``).exec(page)?.[1];
+  if (block === undefined) throw new Error(`docs/one-call.md has no block ${name}`);
+  return block
+    .split("\n")
+    .map((line) => line.split("  ")[0]?.replaceAll(" ", "") ?? "")
+    .join("");
+}
+
+describe("docs/one-call.md", () => {
+  it("shows the bytes that a caller sends in a lane", async () => {
+    const [ours, theirs] = createMemoryPair();
+    const peer = new RawPeer(theirs);
+    const session = createSession(ours);
+    const call = session.unary(multiply, { a: 9, b: 2 });
+    await settle();
+    const [lane] = peer.accepted;
+    expect(lane?.received).toBe(bytesOnPage("request-in-a-lane"));
+    await lane?.send(bytesOnPage("response-in-a-lane"));
+    expect(await call).toEqual({ pro: 18 });
+  });
+
+  it("shows the bytes that a callee sends in a lane", async () => {
+    const [ours, theirs] = createMemoryPair();
+    const peer = new RawPeer(theirs);
+    createSession(ours, { routers: [createRouter({ multiply }, { multiply: ({ a, b }) => ({ pro: a * b }) })] });
+    const lane = await peer.open().send(bytesOnPage("request-in-a-lane"));
+    expect(lane.received).toBe(bytesOnPage("response-in-a-lane"));
+  });
+
+  it("shows the bytes of a call on its own stream, both ways", async () => {
+    const [ours, theirs] = createMemoryPair();
+    const peer = new RawPeer(theirs);
+    const session = createSession(ours, {
+      routers: [createRouter({ multiply }, { multiply: ({ a, b }) => ({ pro: a * b }) })],
+    });
+    const call = session.unary(multiply, { a: 9, b: 2 }, { via: "stream" });
+    await settle();
+    const [stream] = peer.accepted;
+    expect(stream).toMatchObject({ received: bytesOnPage("request-on-a-stream"), ended: true });
+    await stream?.send(bytesOnPage("response-on-a-stream"), true);
+    expect(await call).toEqual({ pro: 18 });
+
+    const served = await peer.open().send(bytesOnPage("request-on-a-stream"), true);
+    expect(served).toMatchObject({ received: bytesOnPage("response-on-a-stream"), ended: true });
+  });
+});
