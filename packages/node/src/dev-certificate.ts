@@ -1,9 +1,7 @@
-import { createHash, type webcrypto, X509Certificate } from "node:crypto";
+import { createHash, X509Certificate } from "node:crypto";
 import { link, mkdir, readFile, rename, unlink, writeFile } from "node:fs/promises";
-import { isIP } from "node:net";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { X509CertificateGenerator, SubjectAlternativeNameExtension } from "@peculiar/x509";
 
 /** A certificate that a client trusts by its hash (W3C WebTransport §9.4, `serverCertificateHashes`). */
 export interface DevCertificate {
@@ -24,11 +22,8 @@ export interface DevCertificateOptions {
   readonly directory?: string;
 }
 
-const HOUR = 3_600_000;
-/** Browsers trust by hash only what is valid for at most 14 days. */
-const LIFETIME = 14 * 24 * HOUR - 2 * HOUR;
-/** A certificate with less than this left is made anew. */
-const RENEW_BEFORE = 24 * HOUR;
+/** A certificate with less than a day left is made anew, in milliseconds. */
+const RENEW_BEFORE = 24 * 3_600_000;
 
 /**
  * A self-signed ECDSA P-256 certificate for development. It is kept for the next call, in this process or another of
@@ -40,8 +35,10 @@ export async function devCertificate(options: DevCertificateOptions = {}): Promi
   const path = join(directory, `dev-${name}.pem`);
   const kept = await read(path);
   if (kept !== undefined && isFresh(kept)) return kept;
+  // Loaded only now: a server with a certificate of its own never needs it.
+  const { makeCertificate } = await import("./make-certificate.js");
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  return keep(path, await generate(hosts), kept !== undefined);
+  return keep(path, await makeCertificate(hosts), kept !== undefined);
 }
 
 /** Of processes that make one at the same time, all get the one that was written first. */
@@ -79,27 +76,6 @@ function parse(pem: string): DevCertificate {
   if (key === "") throw new Error("no private key");
   const value = new Uint8Array(createHash("sha256").update(raw).digest());
   return { cert, key, hash: { algorithm: "sha-256", value }, validTo: new Date(validTo) };
-}
-
-async function generate(hosts: readonly string[]): Promise<string> {
-  const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
-  const keys = (await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"])) as webcrypto.CryptoKeyPair;
-  const notBefore = new Date(Date.now() - HOUR);
-  const certificate = await X509CertificateGenerator.createSelfSigned({
-    name: `CN=${hosts[0] ?? "localhost"}, O=quicrpc development`,
-    notBefore,
-    notAfter: new Date(notBefore.getTime() + LIFETIME),
-    signingAlgorithm: algorithm,
-    keys: keys as CryptoKeyPair,
-    extensions: [
-      new SubjectAlternativeNameExtension(
-        hosts.map((value) => ({ type: isIP(value) === 0 ? ("dns" as const) : ("ip" as const), value })),
-      ),
-    ],
-  });
-  const pkcs8 = Buffer.from(await crypto.subtle.exportKey("pkcs8", keys.privateKey as CryptoKey));
-  const body = pkcs8.toString("base64").replace(/.{64}(?=.)/g, "$&\n");
-  return `${certificate.toString("pem")}\n-----BEGIN PRIVATE KEY-----\n${body}\n-----END PRIVATE KEY-----\n`;
 }
 
 function defaultDirectory(): string {

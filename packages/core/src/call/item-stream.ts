@@ -46,6 +46,8 @@ export class ItemQueue<Item> {
   private ending: Ending | undefined;
   private waiters: Waiter<Item>[] = [];
   private wakePull: (() => void) | undefined;
+  /** Called when the consumer has been told of the end. */
+  onTold: (() => void) | undefined;
   private readonly owner: ItemStreamOwner;
 
   constructor(owner: ItemStreamOwner) {
@@ -122,6 +124,7 @@ export class ItemQueue<Item> {
   /** An error is thrown once; after it the sequence is over, as a generator's. */
   private settle(waiter: Waiter<Item>): void {
     const error = this.ending?.error;
+    this.onTold?.();
     if (error === undefined) {
       waiter.resolve({ value: undefined, done: true });
       return;
@@ -146,6 +149,7 @@ class ItemIterator<Item> implements ReadableStreamAsyncIterator<Item> {
     this.queue = queue;
     this.lock = lock;
     this.preventCancel = preventCancel;
+    queue.onTold = () => this.unlock();
   }
 
   next(): Promise<IteratorResult<Item, undefined>> {
@@ -154,8 +158,13 @@ class ItemIterator<Item> implements ReadableStreamAsyncIterator<Item> {
 
   return(): Promise<IteratorResult<Item, undefined>> {
     if (!this.preventCancel) this.queue.abandon();
-    this.lock.releaseLock();
+    this.unlock();
     return Promise.resolve({ value: undefined, done: true });
+  }
+
+  private unlock(): void {
+    this.queue.onTold = undefined;
+    this.lock.releaseLock();
   }
 
   [Symbol.asyncIterator](): this {

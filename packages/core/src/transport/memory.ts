@@ -1,4 +1,4 @@
-import type { CloseInfo, DirectSession, DirectSessionHandler, DirectStream, DirectStreamHandler } from "./session.js";
+import { closeError, type CloseInfo, type DirectSession, type DirectSessionHandler, type DirectStream, type DirectStreamHandler } from "./session.js";
 
 /** Bytes sent and not yet delivered above which `write` returns false. */
 const HIGH_WATER = 256 * 1024;
@@ -45,7 +45,7 @@ class MemorySession implements DirectSession {
   close(info: CloseInfo = {}): void {
     if (this.ended !== undefined) return;
     const { closeCode = 0, reason = "" } = info;
-    const error = closeCode === 0 ? undefined : new Error(`the session was closed with code ${closeCode}: ${reason}`);
+    const error = closeError({ closeCode, reason });
     this.end({ closeCode, reason }, error);
     queueMicrotask(() => this.peer.end({ closeCode, reason }, error));
   }

@@ -1,12 +1,13 @@
-import type {
-  CloseInfo,
-  DirectSession,
-  DirectSessionHandler,
-  DirectStream,
-  DirectStreamHandler,
-  TransportSession,
-  WebTransportSession,
-  WebTransportStream,
+import {
+  closeError,
+  type CloseInfo,
+  type DirectSession,
+  type DirectSessionHandler,
+  type DirectStream,
+  type DirectStreamHandler,
+  type TransportSession,
+  type WebTransportSession,
+  type WebTransportStream,
 } from "./session.js";
 
 /** The direct interface of any session: its own, or one laid over its WHATWG streams. */
@@ -27,7 +28,7 @@ class WebSession implements DirectSession {
   attach(handler: DirectSessionHandler): void {
     void this.acceptStreams(handler);
     this.session.closed.then(
-      (info) => this.end(handler, info ?? {}, undefined),
+      (info) => this.end(handler, info ?? {}, closeError(info ?? {})),
       (error: unknown) => this.end(handler, {}, asError(error)),
     );
     // A failed `ready` fails `closed` as well; it must not surface as an unhandled rejection.

@@ -1,0 +1,67 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import type { Contestant } from "./contestant.js";
+import type { Answer, Command } from "./peer.js";
+
+/** What one run of a workload took. CPU is of both processes together. */
+export interface Measurement {
+  readonly callsPerSecond: number;
+  readonly cpuMicrosPerCall: number;
+}
+
+/** A contestant's server and client, each in a process. */
+export class ProcessPair {
+  private readonly server: ChildProcess;
+  private readonly client: ChildProcess;
+
+  private constructor(server: ChildProcess, client: ChildProcess) {
+    this.server = server;
+    this.client = client;
+  }
+
+  static async start({ name }: Contestant): Promise<ProcessPair> {
+    const server = start(["server", name]);
+    const { ready: port } = (await answerOf(server)) as { ready: number };
+    const client = start(["client", name, String(port)]);
+    await answerOf(client);
+    return new ProcessPair(server, client);
+  }
+
+  async measure(calls: number, inFlight: number): Promise<Measurement> {
+    const before = await this.serverCpu();
+    const answer = ask(this.client, { run: { calls, inFlight } });
+    const { seconds, cpu } = (await answer) as { seconds: number; cpu: number };
+    const serverCpu = (await this.serverCpu()) - before;
+    return { callsPerSecond: calls / seconds, cpuMicrosPerCall: (cpu + serverCpu) / calls };
+  }
+
+  stop(): void {
+    this.client.disconnect();
+    this.server.disconnect();
+  }
+
+  private async serverCpu(): Promise<number> {
+    return ((await ask(this.server, { cpu: true })) as { cpu: number }).cpu;
+  }
+}
+
+function start(args: string[]): ChildProcess {
+  return fork(fileURLToPath(new URL("peer.js", import.meta.url)), args);
+}
+
+function ask(peer: ChildProcess, command: Command): Promise<Answer> {
+  const answer = answerOf(peer);
+  peer.send(command);
+  return answer;
+}
+
+function answerOf(peer: ChildProcess): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const onExit = (code: number | null): void => reject(new Error(`a peer ended with code ${code}`));
+    peer.once("exit", onExit);
+    peer.once("message", (answer: Answer) => {
+      peer.off("exit", onExit);
+      resolve(answer);
+    });
+  });
+}

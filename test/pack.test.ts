@@ -1,0 +1,124 @@
+// What npm would publish, installed in an empty project: generate, compile strictly, serve and call over QUIC.
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, it } from "vitest";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const folders = ["core", "quic", "node", "browser", "codegen", "cli"];
+
+const files: Record<string, string> = {
+  "tsconfig.json": JSON.stringify({
+    compilerOptions: {
+      target: "es2023",
+      lib: ["es2023", "dom", "dom.iterable", "dom.asynciterable", "esnext.disposable"],
+      module: "nodenext",
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noUncheckedIndexedAccess: true,
+      verbatimModuleSyntax: true,
+      skipLibCheck: false,
+      types: ["node"],
+      outDir: "out",
+      rootDir: ".",
+    },
+    include: ["*.ts", "generated"],
+  }),
+  "arith.service.ts": `
+    import { rpc, service } from "@quicrpc/core";
+    import { z } from "zod";
+    export const Arith = service("demo.v1.Arith", {
+      multiply: rpc({ input: z.object({ a: z.int(), b: z.int() }), output: z.object({ pro: z.int() }) }),
+    });`,
+  "server.ts": `
+    import { devCertificate, serve } from "@quicrpc/node";
+    import { createArithRouter } from "./generated/arith.js";
+    const router = createArithRouter({ multiply: ({ a, b }) => ({ pro: a * b }) });
+    const tls = await devCertificate({ directory: "certificates" });
+    const server = await serve({ port: 0, tls, routers: [router] });
+    console.log(server.address.port);
+    process.stdin.once("end", () => void server.close()).resume();`,
+  "client.ts": `
+    import { connect, devCertificate } from "@quicrpc/node";
+    import { createArithClient } from "./generated/arith.js";
+    const { hash } = await devCertificate({ directory: "certificates" });
+    const session = await connect(\`quic://localhost:\${process.argv[2]}\`, { serverCertificateHashes: [hash] });
+    const { pro } = await createArithClient(session).multiply({ a: 9, b: 2 });
+    const exact: number = pro;
+    console.log(exact);
+    await session.close();`,
+  // Type-checked only: it runs in a page.
+  "page.ts": `
+    import { connect } from "@quicrpc/browser";
+    import { createArithClient } from "./generated/arith.js";
+    export const inPage = async (): Promise<number> =>
+      (await createArithClient(await connect("https://localhost:4433")).multiply({ a: 9, b: 2 })).pro;`,
+};
+
+let scratch: string;
+let project: string;
+
+beforeAll(async () => {
+  scratch = await mkdtemp(join(tmpdir(), "quicrpc-pack-"));
+  project = join(scratch, "project");
+  await mkdir(project);
+  for (const [name, text] of Object.entries(files)) await writeFile(join(project, name), text);
+});
+
+afterAll(() => rm(scratch, { recursive: true, force: true, maxRetries: 3 }));
+
+it("packs, installs, generates, compiles and talks", { timeout: 300_000 }, async () => {
+  const { devDependencies } = await json<{ devDependencies: Record<string, string> }>(join(root, "package.json"));
+  const dependencies: Record<string, string | undefined> = {};
+  for (const name of ["typescript", "zod", "@types/node"]) dependencies[name] = devDependencies[name];
+  for (const folder of folders) {
+    const { name } = await json<{ name: string }>(join(root, "packages", folder, "package.json"));
+    const packed = await npm(["pack", `./packages/${folder}`, "--json", "--pack-destination", scratch], root);
+    const [{ filename, files: list }] = JSON.parse(packed) as [{ filename: string; files: { path: string }[] }];
+    const strays = list.map(({ path }) => path).filter((path) => /\.test\.|tsbuildinfo|^native\/target/.test(path));
+    expect(strays, `${name} packs what it should not`).toEqual([]);
+    dependencies[name] = `file:${join(scratch, filename)}`;
+  }
+  await writeFile(join(project, "package.json"), JSON.stringify({ private: true, type: "module", dependencies }));
+  await npm(["install", "--prefer-offline", "--no-audit", "--no-fund"], project);
+
+  await npm(["exec", "--offline", "--", "quicrpc", "gen", "arith.service.ts", "--out", "generated"], project);
+  await npm(["exec", "--offline", "--", "tsc", "-p", "."], project);
+
+  const server = spawn(process.execPath, ["out/server.js"], { cwd: project, stdio: ["pipe", "pipe", "inherit"] });
+  try {
+    const [port] = (await once(createInterface({ input: server.stdout }), "line")) as [string];
+    expect(await command(process.execPath, ["out/client.js", port], project)).toBe("18\n");
+    server.stdin.end();
+    expect(await once(server, "exit")).toEqual([0, null]);
+  } finally {
+    server.kill("SIGKILL");
+  }
+});
+
+async function json<T>(path: string): Promise<T> {
+  return JSON.parse(await readFile(path, "utf8")) as T;
+}
+
+function npm(args: string[], cwd: string): Promise<string> {
+  return command("npm", args, cwd);
+}
+
+/** What the command prints; what it says about its failure becomes the error. */
+async function command(file: string, args: string[], cwd: string): Promise<string> {
+  // npm hands its own settings, the workspace among them, to what it starts.
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("npm_")));
+  const shell = process.platform === "win32" && file === "npm";
+  const options = { cwd, env, shell, maxBuffer: 1 << 26 };
+  try {
+    return (await promisify(execFile)(file, args, options)).stdout;
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout: string; stderr: string };
+    throw new Error(`${file} ${args.join(" ")}\n${stdout}${stderr}`, { cause: error });
+  }
+}
