@@ -100,7 +100,7 @@ describe("what a peer may not send costs it the stream, and nothing else", () =>
     for (const payload of ["c1", "81a474657874", "8080"]) {
       const length = (5 + payload.length / 2).toString(16).padStart(2, "0");
       const stream = await peer.open().send(`01 40${length} 01 00 1234 01 ${payload}`, true);
-      expect(stream.received.slice(4, 10), payload).toBe("040003");
+      expect({ payload, answer: stream.received.slice(4, 10) }).toEqual({ payload, answer: "040003" });
     }
     await alive();
   });

@@ -29,12 +29,12 @@ async function answer(command: Command): Promise<void> {
   send({ seconds: (performance.now() - started) / 1000, cpu: cpuMicros() - cpu });
 }
 
-async function run({ multiply }: Client, calls: number, inFlight: number): Promise<void> {
+async function run(client: Client, calls: number, inFlight: number): Promise<void> {
   let left = calls;
   const worker = async (): Promise<void> => {
     while (left-- > 0) {
       const a = left & 0xff;
-      if ((await multiply(a, 3)) !== a * 3) throw new Error("a wrong product");
+      if ((await client.multiply(a, 3)) !== a * 3) throw new Error("a wrong product");
     }
   };
   await Promise.all(Array.from({ length: inFlight }, worker));

@@ -1,5 +1,5 @@
-import { createHash, X509Certificate } from "node:crypto";
-import { link, mkdir, readFile, rename, unlink, writeFile } from "node:fs/promises";
+import { createHash, randomUUID, X509Certificate } from "node:crypto";
+import { link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
@@ -43,15 +43,17 @@ export async function devCertificate(options: DevCertificateOptions = {}): Promi
 
 /** Of processes that make one at the same time, all get the one that was written first. */
 async function keep(path: string, made: string, replace: boolean): Promise<DevCertificate> {
-  const temporary = `${path}.${process.pid}`;
+  const temporary = `${path}.${randomUUID()}`;
   await writeFile(temporary, made, { mode: 0o600 });
   try {
     if (replace) await rename(temporary, path);
-    else await link(temporary, path).finally(() => unlink(temporary));
+    else await link(temporary, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     const first = await read(path);
     if (first !== undefined) return first;
+  } finally {
+    await rm(temporary, { force: true });
   }
   return parse(made);
 }

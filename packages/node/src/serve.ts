@@ -1,5 +1,6 @@
 import {
   type CloseInfo,
+  combineRouters,
   createSession,
   type ErrorHook,
   type Limits,
@@ -44,14 +45,15 @@ export interface Server {
 
 /**
  * Serves `routers` on a UDP port. Rejects with a `QuicError`: `EADDRINUSE` when the port is taken,
- * `ERR_QUIC_INVALID_OPTION` when the certificate or key cannot be read.
+ * `ERR_QUIC_INVALID_OPTION` when the certificate or key cannot be read. Throws `TypeError` when two routers collide.
  */
 export async function serve<Context = unknown>(options: ServeOptions<Context>): Promise<Server> {
   const { port = DEFAULT_PORT, host, tls, transport } = options;
+  const routers = [combineRouters(options.routers)];
   const endpoint = Endpoint.bind({ port, ...(host !== undefined && { host }) });
   const sessions = new Set<Session<QuicSession>>();
   const onSession = (quic: QuicSession): void => {
-    const session = createSession(quic, sessionOptions(options, quic));
+    const session = createSession(quic, sessionOptions({ ...options, routers }, quic));
     sessions.add(session);
     void session.closed.then(() => sessions.delete(session));
     options.onSession?.(session);

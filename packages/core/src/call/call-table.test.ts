@@ -23,7 +23,7 @@ describe("CallTable", () => {
           expect(table.size).toBe(model.size);
           for (let index = 0; index < 21; index++) expect(table.get(index)).toBe(model.get(index));
         }
-        expect(table.drain().sort()).toEqual([...model.values()].sort());
+        expect(table.drain().sort((a, b) => a - b)).toEqual([...model.values()].sort((a, b) => a - b));
         expect(table.size).toBe(0);
       }),
     );

@@ -38,6 +38,6 @@ export class CallTable<T> {
     const live = this.entries.filter((entry) => entry !== undefined);
     this.entries.length = 0;
     this.free.length = 0;
-    return live as T[];
+    return live;
   }
 }

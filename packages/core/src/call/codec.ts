@@ -54,7 +54,7 @@ function unpackPayload(bytes: Uint8Array, start: number, end: number): unknown {
 
 function misfit(error: z.core.$ZodError): RpcError {
   const issues: Issue[] = error.issues.map(({ path, code, message }) => ({
-    path: path.map((key) => (typeof key === "symbol" ? String(key) : key)) as (string | number)[],
+    path: path.map((key) => (typeof key === "symbol" ? String(key) : key)),
     code: code ?? "custom",
     message,
   }));

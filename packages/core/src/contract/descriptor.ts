@@ -55,7 +55,8 @@ export interface ServiceIdentity {
   readonly id: number;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a method of any types, as in a table of methods
+/** A method of any types, as in a table of methods. */
+// oxlint-disable-next-line typescript/no-explicit-any -- unknown would not accept methods of any types
 export type AnyMethod<Kind extends MethodKind = MethodKind> = MethodDescriptor<Kind, any, any, any, any>;
 
 /** A service as the runtime needs it; `quicrpc gen` writes them. */

@@ -103,7 +103,7 @@ export class Dispatcher<Context> implements RequestHandler {
   }
 }
 
-export function nameOf(method: AnyMethod): string {
+function nameOf(method: AnyMethod): string {
   return `${method.service.name}/${method.name}`;
 }
 

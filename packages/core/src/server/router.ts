@@ -8,7 +8,7 @@ export type Awaitable<T> = T | PromiseLike<T>;
 export type StreamSource<Item> = AsyncIterable<Item> | Iterable<Item> | ReadableStream<Item>;
 
 /** The handler that serves a method. */
-export type Handler<Method extends AnyMethod, Context> =
+type Handler<Method extends AnyMethod, Context> =
   Method extends MethodDescriptor<infer Kind, infer _Sent, infer Received, infer Returned, infer _Result>
     ? (input: Received, context: CallContext<Context>) => HandlerResult<Kind, Returned>
     : never;
@@ -27,7 +27,7 @@ export type Handlers<Methods extends Record<string, AnyMethod>, Context> = {
 /** A method with its handler, as dispatch finds it. */
 export interface BoundMethod<Context = unknown> {
   readonly method: AnyMethod;
-  // biome-ignore lint/suspicious/noExplicitAny: the table holds handlers of all types; the codecs vouch for them
+  // oxlint-disable-next-line typescript/no-explicit-any -- the table holds handlers of all types; the codecs vouch for them
   readonly handler: (input: any, context: CallContext<Context>) => unknown;
 }
 
@@ -50,14 +50,30 @@ export function createRouter<Methods extends Record<string, AnyMethod>, Context 
   return { methods: bound };
 }
 
+/**
+ * All routers as one, checked. Throws `TypeError` when two routers serve one method, or two services have one id. A
+ * server that makes many sessions combines its routers once.
+ */
+export function combineRouters<Context>(routers: readonly Router<Context>[]): Router<Context> {
+  return MethodTable.of(routers);
+}
+
 /** All that a session serves, by the ids on the wire. */
-export class MethodTable<Context> {
+export class MethodTable<Context> implements Router<Context> {
+  readonly methods: readonly BoundMethod<Context>[];
   private readonly byId: Map<number, BoundMethod<Context>> = new Map();
   private readonly serviceNames: Map<number, string> = new Map();
 
-  /** Throws `TypeError` when two routers serve one method, or two services have one id. */
-  constructor(routers: readonly Router<Context>[]) {
-    for (const bound of routers.flatMap((router) => router.methods)) this.add(bound);
+  private constructor(methods: readonly BoundMethod<Context>[]) {
+    this.methods = methods;
+    for (const bound of methods) this.add(bound);
+  }
+
+  /** The table of `routers`; of a table alone, itself. Throws as `combineRouters` does. */
+  static of<Context>(routers: readonly Router<Context>[]): MethodTable<Context> {
+    const [first] = routers;
+    if (routers.length === 1 && first instanceof MethodTable) return first;
+    return new MethodTable(routers.flatMap(({ methods }) => methods));
   }
 
   find(serviceId: number, methodId: number): BoundMethod<Context> | undefined {

@@ -6,7 +6,7 @@
 /** The largest value that 2 bytes hold. */
 export const VARINT2_MAX = 0x3fff;
 /** The largest value that 4 bytes hold. */
-export const VARINT4_MAX = 0x3fff_ffff;
+const VARINT4_MAX = 0x3fff_ffff;
 
 /** How many bytes `value` takes, at the least. */
 export function varintLength(value: number): number {

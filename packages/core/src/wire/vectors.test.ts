@@ -52,7 +52,7 @@ describe("the vectors of test/vectors/frames.json", () => {
   it.each(vectors.longerVarints)("varint $hex, longer than needed, is $value", ({ value, hex }) => {
     const bytes = bytesOf(hex);
     expect(readVarint(bytes, 0)).toBe(value);
-    expect(varintLengthFromFirstByte(bytes[0] as number)).toBe(bytes.length);
+    expect(varintLengthFromFirstByte(bytes[0] ?? 0)).toBe(bytes.length);
   });
 
   it.each(vectors.serviceIds)("service $name has id $id", ({ name, id }) => {

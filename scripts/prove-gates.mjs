@@ -1,0 +1,324 @@
+// Seeds one violation per gate in a temporary copy of the tree, and checks that the gate fails and names it.
+import { execFileSync } from "node:child_process";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fail, npm, root, run, tool } from "./setup.mjs";
+
+const CORE = "packages/core/src";
+const LAYERS = {
+  "": ["wire", "contract", "transport", "call", "client", "server", "session", "index"],
+  wire: ["contract", "transport", "call", "client", "server", "session", "index"],
+  contract: ["wire", "transport", "call", "client", "server", "session", "index"],
+  transport: ["call", "client", "server", "session", "index"],
+  call: ["client", "server", "session", "index"],
+  client: ["server", "session", "index"],
+  server: ["client", "session", "index"],
+  session: ["index"],
+};
+const FORBIDDEN = {
+  core: ["@quicrpc/quic", "@quicrpc/node", "@quicrpc/browser", "@quicrpc/codegen", "quicrpc", "node:fs", "fs"],
+  quic: ["@quicrpc/core", "@quicrpc/node", "@quicrpc/browser", "@quicrpc/codegen", "quicrpc"],
+  node: ["@quicrpc/browser", "@quicrpc/codegen", "quicrpc"],
+  browser: ["@quicrpc/quic", "@quicrpc/node", "@quicrpc/codegen", "quicrpc", "node:fs"],
+  codegen: ["@quicrpc/quic", "@quicrpc/node", "@quicrpc/browser", "quicrpc"],
+  cli: ["@quicrpc/core", "@quicrpc/quic", "@quicrpc/browser"],
+};
+
+const RESTRICTED = "no-restricted-imports";
+
+/** Each lint violation is in a file of its own, so that one run of the linter judges many. */
+function lintSeed(what, plantAll) {
+  const files = {};
+  const expected = [];
+  plantAll((path, text, rule) => {
+    files[path] = `${text}\n`;
+    expected.push({ path, rule });
+  });
+  const judge = (output) => {
+    const lines = output.split("\n");
+    const at = (path, rule) => lines.some((line) => line.startsWith(`${path}:`) && line.includes(rule));
+    return expected.flatMap(({ path, rule }) => {
+      if (rule === undefined)
+        return at(path, RESTRICTED) ? [`${path} is flagged, though it may import what it does`] : [];
+      return at(path, rule) ? [] : [`${rule} in ${path}`];
+    });
+  };
+  return { what: `${expected.length} files: ${what}`, gate: "lint", args: ["-f", "unix"], files, judge };
+}
+
+function seedPromisesAndCycles(seed) {
+  const floating = "async function work(): Promise<void> {}\nexport function start(): void {\n  work();\n}";
+  seed(`${CORE}/call/seeded-floating.ts`, floating, "no-floating-promises");
+  seed(`${CORE}/call/seeded-floating.test.ts`, floating, "no-floating-promises");
+  seed("test/seeded-floating.test.ts", floating, "no-floating-promises");
+  seed(
+    `${CORE}/call/seeded-a.ts`,
+    'import { b } from "./seeded-b.js";\nexport const a = (): number => b();',
+    "no-cycle",
+  );
+  seed(
+    `${CORE}/call/seeded-b.ts`,
+    'import { a } from "./seeded-a.js";\nexport const b = (): number => a();',
+    "no-cycle",
+  );
+}
+
+// Apart from the others: the type-aware rules pass over core's files once core imports a package that refers to it.
+function seedImports(seed) {
+  for (const [folder, targets] of Object.entries(LAYERS)) {
+    for (const target of targets) {
+      const up = folder === "" ? "." : "..";
+      const specifier = target === "index" ? `${up}/index.js` : `${up}/${target}/thing.js`;
+      seed(
+        join(CORE, folder, `seeded-to-${target}.ts`),
+        `import type { T } from "${specifier}";\nexport type U = T;`,
+        RESTRICTED,
+      );
+    }
+  }
+  for (const [name, specifiers] of Object.entries(FORBIDDEN)) {
+    for (const specifier of [...specifiers, "msgpackr", "@quicrpc-examples/arith", "../../../bench/thing.js"]) {
+      const path = `packages/${name}/src/seeded-imports-${specifier.replace(/\W/g, "-")}.ts`;
+      const rule = specifier === "fs" ? "no-nodejs-modules" : RESTRICTED;
+      seed(path, `import * as thing from "${specifier}";\nexport const it: unknown = thing;`, rule);
+    }
+  }
+  seed(`${CORE}/wire/seeded-msgpackr.ts`, 'export { Packr } from "msgpackr";', RESTRICTED);
+  seed("test/seeded-example.test.ts", 'import "../examples/arith/src/server.js";', RESTRICTED);
+  // What is allowed must stay allowed.
+  const lower = ["errors", "limits", "wire/thing", "contract/thing", "transport/thing", "call/thing", "client/thing"];
+  const imports = [...lower, "server/thing"].map((path, i) => `import type { T as T${i} } from "../${path}.js";`);
+  seed(
+    `${CORE}/session/seeded-down.ts`,
+    `${imports.join("\n")}\nexport type U = T0 | T1 | T2 | T3 | T4 | T5 | T6 | T7;`,
+  );
+  seed(`${CORE}/transport/seeded-own.ts`, 'import type { T } from "./session.js";\nexport type U = T;');
+}
+
+const seeds = [
+  lintSeed("floating promises and import cycles", seedPromisesAndCycles),
+  lintSeed("imports against the layers", seedImports),
+  {
+    what: "a type error",
+    gate: "typecheck",
+    files: { [`${CORE}/seeded.ts`]: 'export const seeded: number = "one";\n' },
+    expect: /core\/src\/seeded\.ts.*TS2322/,
+  },
+  {
+    what: "an export without its type",
+    gate: "typecheck",
+    files: { [`${CORE}/seeded.ts`]: "export function seeded(n: number) {\n  return n + 1;\n}\n" },
+    expect: /core\/src\/seeded\.ts.*TS90\d\d/,
+  },
+  {
+    what: "a Node global in core",
+    gate: "typecheck",
+    files: { [`${CORE}/seeded.ts`]: "export const seeded: unknown = process;\n" },
+    expect: /core\/src\/seeded\.ts.*TS2591/,
+  },
+  {
+    what: "a type error in a test beside the source",
+    gate: "typecheck",
+    files: { [`${CORE}/wire/seeded.test.ts`]: 'export const seeded: number = "one";\n' },
+    expect: /core\/src\/wire\/seeded\.test\.ts.*TS2322/,
+  },
+  {
+    what: "a type error in test/",
+    gate: "typecheck",
+    files: { "test/seeded.test.ts": 'export const seeded: number = "one";\n' },
+    expect: /test\/seeded\.test\.ts.*TS2322/,
+  },
+  {
+    what: "a type error in bench/",
+    gate: "typecheck",
+    files: { "bench/seeded.ts": 'export const seeded: number = "one";\n' },
+    expect: /bench\/seeded\.ts.*TS2322/,
+  },
+  {
+    what: "a type error in an example",
+    gate: "typecheck",
+    files: { "examples/arith/src/seeded.ts": 'export const seeded: number = "one";\n' },
+    expect: /examples\/arith\/src\/seeded\.ts.*TS2322/,
+  },
+  {
+    what: "bad formatting",
+    gate: "format:check",
+    files: { [`${CORE}/seeded.ts`]: "export const seeded  :number=1\n" },
+    expect: /seeded\.ts format/,
+  },
+  {
+    what: "an unused file",
+    gate: "knip",
+    files: { [`${CORE}/seeded.ts`]: "export const seeded: number = 1;\n" },
+    expect: /Unused files[\s\S]*core\/src\/seeded\.ts/,
+  },
+  {
+    what: "an unused export",
+    gate: "knip",
+    files: { [`${CORE}/errors.ts`]: (text) => `${text}\nexport const seeded: number = 1;\n` },
+    expect: /Unused exports[\s\S]*seeded.*core\/src\/errors\.ts/,
+  },
+  {
+    what: "an unused dependency",
+    gate: "knip",
+    files: {
+      "packages/quic/package.json": (text) => text.replace(/\}\s*$/, ', "dependencies": { "commander": "*" } }\n'),
+    },
+    expect: /Unused dependencies[\s\S]*commander.*packages\/quic/,
+  },
+  {
+    what: "an exports path to no file",
+    gate: "publint",
+    files: { "packages/core/package.json": (text) => text.replace("./dist/index.js", "./dist/no-such.js") },
+    expect: /dist\/no-such\.js but the file does not exist/,
+  },
+  {
+    what: "a types path to no file",
+    gate: "attw",
+    files: { "packages/core/package.json": (text) => text.replace("./dist/index.d.ts", "./dist/no-such.d.ts") },
+    expect: /attw packages\/core: failed/,
+  },
+  {
+    what: "failing tests in each place for tests",
+    command: [...tool.vitest, "run", "seeded"],
+    gate: "vitest",
+    files: Object.fromEntries(
+      ["packages/core/src/call/seeded.test.ts", "packages/core/test/seeded.test.ts", "test/seeded.test.ts"].map(
+        (path) => [path, 'import { expect, test } from "vitest";\ntest("seeded", () => expect(1).toBe(2));\n'],
+      ),
+    ),
+    expect: /Tests\s+3 failed/,
+  },
+  {
+    what: "a workflow without a runner",
+    gate: "lint:workflows",
+    files: { ".github/workflows/seeded.yml": "on: push\njobs:\n  seeded:\n    steps: [{ run: 'true' }]\n" },
+    expect: /seeded\.yml.*runs-on/,
+  },
+  {
+    what: "bad formatting in Rust",
+    gate: "check:rust",
+    files: { "packages/quic/native/src/lib.rs": (text) => `${text}\npub fn seeded( ) { }\n` },
+    expect: /Diff in .*lib\.rs/,
+  },
+  {
+    what: "a clippy lint",
+    gate: "check:rust",
+    files: { "packages/quic/native/src/lib.rs": (text) => `${text}\npub fn seeded(n: u8) -> bool {\n    n == n\n}\n` },
+    expect: /eq_op/,
+  },
+];
+
+const copy = mkdtempSync(join(tmpdir(), "quicrpc-gates-"));
+process.on("exit", () => rmSync(copy, { recursive: true, force: true }));
+
+if (!existsSync(join(root, "packages/cli/dist"))) fail("Nothing is built yet: run npm run build first.");
+copyTree();
+
+const only = process.argv[2];
+let bad = 0;
+const report = (ok, line, detail = "") => {
+  if (!ok) bad += 1;
+  console.log(`${ok ? "ok    " : "FAILED"} ${line}${ok || detail === "" ? "" : `\n${detail}`}`);
+};
+
+const chosen = seeds.filter(({ gate }) => only === undefined || gate === only);
+const usable = new Set();
+for (const gate of new Set(chosen.map((seed) => seed.gate))) {
+  if (gate === "vitest") {
+    usable.add(gate);
+    continue;
+  }
+  const { code, output } = await runGate({ gate });
+  const skipped = output.match(/^skipped: .*/m)?.[0];
+  if (skipped !== undefined) console.log(`       ${gate}: ${skipped}`);
+  else usable.add(gate);
+  if (code !== 0)
+    report(false, `${gate}: fails with nothing seeded`, output.trimEnd().split("\n").slice(0, 30).join("\n"));
+}
+for (const seed of chosen.filter(({ gate }) => usable.has(gate))) {
+  const undo = plant(seed.files);
+  const { code, output } = await runGate(seed);
+  undo();
+  const missed = seed.judge?.(output) ?? (seed.expect.test(output) ? [] : [`nothing matches ${seed.expect}`]);
+  const ok = code !== 0 && missed.length === 0;
+  report(
+    ok,
+    `${seed.gate}: ${seed.what}`,
+    [`exit code ${code}`, ...missed, ...(seed.judge ? [] : [output.trimEnd()])].join("\n"),
+  );
+}
+console.log(bad === 0 ? "Every gate holds." : `${bad} failed.`);
+process.exit(bad === 0 ? 0 : 1);
+
+function runGate({ gate, args = [], command }) {
+  const { args: npmArgs, ...how } = npm(["run", "--silent", gate, "--", ...args]);
+  const env = { NO_COLOR: "1", CARGO_TARGET_DIR: join(root, "packages/quic/native/target") };
+  return run(command ?? npmArgs, { ...(command === undefined ? how : {}), cwd: copy, capture: true, env });
+}
+
+/** Writes the files of a seed, and returns what takes them away again. */
+function plant(files) {
+  const before = Object.keys(files).map((path) => {
+    const full = join(copy, path);
+    return { full, text: existsSync(full) ? readFileSync(full, "utf8") : undefined };
+  });
+  for (const [path, content] of Object.entries(files)) {
+    const full = join(copy, path);
+    mkdirSync(dirname(full), { recursive: true });
+    writeFileSync(full, typeof content === "string" ? content : content(readFileSync(full, "utf8")));
+  }
+  return () => {
+    for (const { full, text } of before) {
+      if (text === undefined) rmSync(full);
+      else writeFileSync(full, text);
+    }
+  };
+}
+
+function copyTree() {
+  const listed = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { cwd: root });
+  for (const path of listed
+    .toString()
+    .split("\0")
+    .filter((name) => name !== "" && existsSync(join(root, name)))) {
+    cpSync(join(root, path), join(copy, path));
+  }
+  execFileSync("git", ["init", "--quiet"], { cwd: copy });
+  for (const workspace of ["packages", "examples"]) {
+    for (const name of readdirSync(join(root, workspace))) linkModules(join(workspace, name));
+    // Declarations, so that every package sees the others' types before the first build.
+    for (const name of readdirSync(join(root, workspace))) {
+      const dist = join(workspace, name, "dist");
+      if (existsSync(join(root, dist))) cpSync(join(root, dist), join(copy, dist), { recursive: true });
+    }
+  }
+  linkModules("");
+}
+
+/** Links each installed package, but keeps the links between workspaces inside the copy. */
+function linkModules(folder) {
+  const from = join(root, folder, "node_modules");
+  if (!existsSync(from)) return;
+  const to = join(copy, folder, "node_modules");
+  mkdirSync(to, { recursive: true });
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    const path = join(from, entry.name);
+    if (entry.isSymbolicLink()) symlinkSync(readlinkSync(path), join(to, entry.name));
+    else if (entry.name.startsWith("@quicrpc"))
+      cpSync(path, join(to, entry.name), { recursive: true, verbatimSymlinks: true });
+    else if (!entry.name.startsWith(".") || entry.name === ".bin") symlinkSync(path, join(to, entry.name));
+  }
+}

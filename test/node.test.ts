@@ -1,0 +1,183 @@
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createRouter, type Session, type SessionOptions } from "@quicrpc/core";
+import { connect, devCertificate, serve, type ServeOptions, type Server } from "@quicrpc/node";
+import type { QuicSession } from "@quicrpc/quic";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { behaviourRouter, methods, Witness } from "./behaviour/service.js";
+
+const host = "127.0.0.1";
+const open: { close(): Promise<unknown> }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close();
+});
+
+async function served(options: Partial<ServeOptions> = {}): Promise<Server> {
+  const routers = [behaviourRouter(new Witness())];
+  const server = await serve({ host, port: 0, tls: await devCertificate(), routers, ...options });
+  open.push(server);
+  return server;
+}
+
+async function connected(server: Server, options: SessionOptions = {}): Promise<Session<QuicSession>> {
+  const { hash } = await devCertificate();
+  const url = `quic://${host}:${server.address.port}`;
+  const session = await connect(url, { serverCertificateHashes: [hash], ...options });
+  open.push(session);
+  return session;
+}
+
+describe("serve and connect", () => {
+  it("carry calls, both ways, with the application's connection context", async () => {
+    const sessions: Session<QuicSession>[] = [];
+    const { echo } = methods;
+    const router = createRouter({ echo }, { echo: (_, { connection }) => ({ text: String(connection) }) });
+    const server = await served({
+      routers: [router],
+      connection: ({ remoteAddress }) => `from ${remoteAddress.host}`,
+      onSession: (session) => void sessions.push(session),
+    });
+    const session = await connected(server, { routers: [behaviourRouter(new Witness())] });
+    expect(await session.unary(echo, { text: "" })).toEqual({ text: "from 127.0.0.1" });
+    expect(session.transport.alpnProtocol).toBe("quicrpc/1");
+    expect(await sessions[0]?.unary(echo, { text: "to the client" })).toEqual({ text: "to the client" });
+    expect(server.sessions.size).toBe(1);
+    await session.close();
+    await sessions[0]?.closed;
+    expect(server.sessions.size).toBe(0);
+  });
+
+  it("a closing server fails the calls in progress with unavailable, and says why", async () => {
+    const witness = new Witness();
+    const server = await served({ routers: [behaviourRouter(witness)] });
+    const session = await connected(server);
+    const call = session.unary(methods.wait, { text: "a" });
+    await witness.until("wait a");
+    await Promise.all([
+      expect(call).rejects.toMatchObject({ code: "unavailable", message: expect.stringContaining("maintenance") }),
+      server.close({ closeCode: 9, reason: "maintenance" }),
+    ]);
+    expect(await session.closed).toMatchObject({ closeCode: 9, reason: "maintenance" });
+  });
+
+  it("a handler's exception is printed by default, with the method's name", async () => {
+    const print = vi.spyOn(console, "error").mockImplementation(() => {});
+    const session = await connected(await served());
+    await expect(session.unary(methods.crash, { text: "boom" })).rejects.toMatchObject({ code: "internal" });
+    expect(print).toHaveBeenCalledWith("quicrpc: test.v1.Behaviour/crash failed:", expect.objectContaining({ message: "boom" }));
+    print.mockRestore();
+  });
+});
+
+describe("what can go wrong says so, with a code", () => {
+  it("the port is in use", async () => {
+    const { address } = await served();
+    const error = await failure(served({ port: address.port }));
+    expect(error).toMatchObject({ name: "QuicError", source: "system", code: "EADDRINUSE" });
+    expect(error.message).toContain(String(address.port));
+  });
+
+  it.each([
+    ["an empty certificate", { cert: "" }],
+    ["a certificate that is none", { cert: "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n" }],
+    ["a missing key", { key: "" }],
+    ["no certificate at all", { cert: undefined as unknown as string }],
+  ])("%s", async (_, wrong) => {
+    const tls = { ...(await devCertificate()), ...wrong };
+    const error = await failure(served({ tls }));
+    expect(error).toMatchObject({ name: "QuicError", code: "ERR_QUIC_INVALID_OPTION" });
+  });
+
+  it("a wrong certificate hash", async () => {
+    const { address } = await served();
+    const value = new Uint8Array(32);
+    const connecting = connect(`quic://${host}:${address.port}`, { serverCertificateHashes: [{ algorithm: "sha-256", value }] });
+    expect(await failure(connecting)).toMatchObject({ code: "ERR_QUIC_CERTIFICATE_HASH_MISMATCH" });
+  });
+
+  it("a certificate that no root vouches for, and one for another name", async () => {
+    const { address } = await served();
+    const url = `quic://${host}:${address.port}`;
+    const elsewhere = await mkdtemp(join(tmpdir(), "quicrpc-"));
+    try {
+      const other = await devCertificate({ directory: elsewhere });
+      expect(await failure(connect(url, { ca: other.cert }))).toMatchObject({ code: "ERR_QUIC_CERTIFICATE_UNTRUSTED" });
+    } finally {
+      await rm(elsewhere, { recursive: true });
+    }
+    const { cert } = await devCertificate();
+    const named = connect(url, { ca: cert, serverName: "example.org" });
+    expect(await failure(named)).toMatchObject({ code: "ERR_QUIC_CERTIFICATE_NAME" });
+  });
+
+  it("nobody answers", async () => {
+    const error = await failure(connect(`quic://${host}:1`, { timeoutMs: 200 }));
+    expect(error).toMatchObject({ code: "ERR_QUIC_HANDSHAKE_TIMEOUT" });
+    expect(error.message).toContain("127.0.0.1:1");
+  });
+
+  it("the attempt is aborted", async () => {
+    const connecting = connect(`quic://${host}:1`, { signal: AbortSignal.timeout(20) });
+    expect((await failure(connecting)).name).toMatch(/TimeoutError|QuicError/);
+  });
+
+  it("another scheme than quic:", async () => {
+    expect((await failure(connect("https://localhost:1"))).message).toContain("quic://host:port");
+  });
+
+  it("two routers for one method", async () => {
+    const routers = [behaviourRouter(new Witness()), behaviourRouter(new Witness())];
+    expect((await failure(served({ routers }))).message).toContain("test.v1.Behaviour/echo");
+  });
+
+  it("a router without a handler", () => {
+    expect(() => createRouter({ echo: methods.echo }, {} as never)).toThrow("test.v1.Behaviour/echo has no handler");
+  });
+});
+
+describe("devCertificate", () => {
+  async function inFolder(test: (directory: string) => Promise<void>): Promise<void> {
+    const directory = await mkdtemp(join(tmpdir(), "quicrpc-"));
+    try {
+      await test(join(directory, "made"));
+    } finally {
+      await rm(directory, { recursive: true });
+    }
+  }
+
+  it("is made once, kept for this user only, and is what browsers trust by hash", () =>
+    inFolder(async (directory) => {
+      const all = await Promise.all(Array.from({ length: 4 }, () => devCertificate({ directory })));
+      const [first] = all;
+      expect(new Set(all.map(({ cert }) => cert)).size).toBe(1);
+      expect((await devCertificate({ directory })).cert).toBe(first?.cert);
+      const [file] = await readdir(directory);
+      if (process.platform !== "win32") expect((await stat(join(directory, file ?? ""))).mode & 0o077).toBe(0);
+      const days = ((first?.validTo.getTime() ?? 0) - Date.now()) / 86_400_000;
+      expect(days).toBeGreaterThan(13);
+      expect(days).toBeLessThan(14);
+    }));
+
+  it("is made anew when it is about to expire, or when the file is damaged", () =>
+    inFolder(async (directory) => {
+      const { cert } = await devCertificate({ directory });
+      vi.useFakeTimers({ now: Date.now() + 13.5 * 86_400_000, toFake: ["Date"] });
+      const renewed = await devCertificate({ directory });
+      vi.useRealTimers();
+      expect(renewed.cert).not.toBe(cert);
+      const [file] = await readdir(directory);
+      const path = join(directory, file ?? "");
+      await writeFile(path, (await readFile(path, "utf8")).slice(100));
+      expect((await devCertificate({ directory })).cert).not.toBe(renewed.cert);
+    }));
+});
+
+async function failure(promise: Promise<unknown>): Promise<Error> {
+  try {
+    await promise;
+  } catch (error) {
+    return error as Error;
+  }
+  throw new Error("it went well");
+}
