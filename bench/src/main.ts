@@ -2,24 +2,25 @@
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import { contestants } from "./contestants/index.js";
-import { type Measurement, ProcessPair } from "./process-pair.js";
+import { type Measurement, pinned, ProcessPair } from "./process-pair.js";
 
 const { values } = parseArgs({
-  options: { rounds: { type: "string", default: "7" }, json: { type: "boolean", default: false } },
+  options: { rounds: { type: "string", default: "15" }, json: { type: "boolean", default: false } },
 });
 const rounds = Number(values.rounds);
+const WARM_UP = 4;
 
-/** Calls per round, chosen so that a round of the fastest takes about half a second. */
+/** Calls per round: many short rounds, so that what disturbs the machine disturbs all contestants alike. */
 const workloads = [
-  { name: "sequential", calls: 10_000, inFlight: 1 },
-  { name: "64 in flight", calls: 60_000, inFlight: 64 },
+  { name: "sequential", calls: 3_000, inFlight: 1 },
+  { name: "64 in flight", calls: 30_000, inFlight: 64 },
 ];
 
 const results = workloads.map(({ name }) => ({ workload: name, measured: contestants.map((): Measurement[] => []) }));
 
 const pairs = await Promise.all(contestants.map((contestant) => ProcessPair.start(contestant)));
 try {
-  for (let round = -1; round < rounds; round++) {
+  for (let round = -WARM_UP; round < rounds; round++) {
     if (process.stderr.isTTY) process.stderr.write(round < 0 ? "warming up\r" : `round ${round + 1} of ${rounds}\r`);
     for (const [w, { calls, inFlight }] of workloads.entries()) {
       for (const [c, pair] of pairs.entries()) {
@@ -41,10 +42,11 @@ const rows = results.flatMap(({ workload, measured }) =>
   })),
 );
 
+const placement = pinned ? "server and client on a core each" : "server and client not pinned to cores";
 if (values.json) {
-  console.log(JSON.stringify({ node: process.version, cpu: cpus()[0]?.model, cores: cpus().length, rounds, rows }, null, 2));
+  console.log(JSON.stringify({ node: process.version, cpu: cpus()[0]?.model, cores: cpus().length, pinned, rounds, rows }, null, 2));
 } else {
-  console.log(`Node ${process.version}, ${cpus().length} x ${cpus()[0]?.model}, ${rounds} rounds, medians\n`);
+  console.log(`Node ${process.version}, ${cpus().length} x ${cpus()[0]?.model}, ${rounds} rounds, medians; ${placement}\n`);
   console.log("| workload | | calls/s | CPU µs/call, both processes | calls per CPU second against grpc-js |");
   console.log("|---|---|---:|---:|---:|");
   for (const row of rows) {

@@ -1,4 +1,5 @@
-import { type ChildProcess, fork } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { cpus } from "node:os";
 import { fileURLToPath } from "node:url";
 import type { Contestant } from "./contestant.js";
 import type { Answer, Command } from "./peer.js";
@@ -20,9 +21,9 @@ export class ProcessPair {
   }
 
   static async start({ name }: Contestant): Promise<ProcessPair> {
-    const server = start(["server", name]);
+    const server = start(0, ["server", name]);
     const { ready: port } = (await answerOf(server)) as { ready: number };
-    const client = start(["client", name, String(port)]);
+    const client = start(1, ["client", name, String(port)]);
     await answerOf(client);
     return new ProcessPair(server, client);
   }
@@ -45,8 +46,16 @@ export class ProcessPair {
   }
 }
 
-function start(args: string[]): ChildProcess {
-  return fork(fileURLToPath(new URL("peer.js", import.meta.url)), args);
+/**
+ * Whether the two ends get a core each. Where the scheduler places them alone decides a sequential call's time within a
+ * factor of three, and it changes its mind between runs.
+ */
+export const pinned: boolean = cpus().length >= 2 && spawnSync("taskset", ["-c", "0,1", "true"]).status === 0;
+
+function start(core: number, args: string[]): ChildProcess {
+  const node = [process.execPath, fileURLToPath(new URL("peer.js", import.meta.url)), ...args];
+  const [command = "", ...rest] = pinned ? ["taskset", "-c", String(core), ...node] : node;
+  return spawn(command, rest, { stdio: ["ignore", "inherit", "inherit", "ipc"] });
 }
 
 function ask(peer: ChildProcess, command: Command): Promise<Answer> {

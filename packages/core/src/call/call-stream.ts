@@ -63,7 +63,8 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
   }
 
   onEnd(): void {
-    this.settle(new RpcError("internal", "the stream ended before the call did"));
+    // The usual end: an error is made only if it is needed, since its stack costs more than the call.
+    if (this.call !== undefined) this.settle(new RpcError("internal", "the stream ended before the call did"));
   }
 
   onReset(code: number): void {
