@@ -1,0 +1,118 @@
+//! Transport settings. JavaScript resolves the defaults and hands over one array of numbers, in the order below.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use quinn_proto::congestion::{BbrConfig, CubicConfig, NewRenoConfig};
+use quinn_proto::{AckFrequencyConfig, IdleTimeout, TransportConfig, VarInt};
+
+use crate::error::Failure;
+
+/// Mirrors `transportNumbers` in `src/limits.ts`. Zero means "off" where a setting can be off.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    pub idle_timeout_ms: f64,
+    pub keep_alive_interval_ms: f64,
+    pub max_concurrent_streams: f64,
+    pub stream_ceiling: f64,
+    pub stream_receive_window: f64,
+    pub receive_window: f64,
+    pub send_window: f64,
+    pub high_water_mark: f64,
+    pub initial_rtt_ms: f64,
+    pub max_ack_delay_ms: f64,
+    pub congestion_control: f64,
+    pub max_sessions: f64,
+    pub max_handshakes: f64,
+}
+
+/// What the engine itself needs of a connection's settings.
+#[derive(Clone, Copy, Debug)]
+pub struct PerConnection {
+    pub high_water_mark: usize,
+    pub stream_ceiling: u64,
+}
+
+impl Settings {
+    pub fn from_numbers(numbers: &[f64]) -> Result<Self, Failure> {
+        let &[
+            idle_timeout_ms,
+            keep_alive_interval_ms,
+            max_concurrent_streams,
+            stream_ceiling,
+            stream_receive_window,
+            receive_window,
+            send_window,
+            high_water_mark,
+            initial_rtt_ms,
+            max_ack_delay_ms,
+            congestion_control,
+            max_sessions,
+            max_handshakes,
+        ] = numbers
+        else {
+            return Err(Failure::option("transport settings have the wrong length"));
+        };
+        Ok(Settings {
+            idle_timeout_ms,
+            keep_alive_interval_ms,
+            max_concurrent_streams,
+            stream_ceiling,
+            stream_receive_window,
+            receive_window,
+            send_window,
+            high_water_mark,
+            initial_rtt_ms,
+            max_ack_delay_ms,
+            congestion_control,
+            max_sessions,
+            max_handshakes,
+        })
+    }
+
+    pub fn per_connection(&self) -> PerConnection {
+        PerConnection {
+            high_water_mark: self.high_water_mark as usize,
+            stream_ceiling: self.stream_ceiling as u64,
+        }
+    }
+
+    pub fn transport(&self) -> Result<Arc<TransportConfig>, Failure> {
+        let mut transport = TransportConfig::default();
+        let idle = (self.idle_timeout_ms > 0.0)
+            .then(|| IdleTimeout::try_from(millis(self.idle_timeout_ms)))
+            .transpose()
+            .map_err(|_| Failure::option("idleTimeoutMs is too large"))?;
+        transport
+            .max_idle_timeout(idle)
+            .keep_alive_interval((self.keep_alive_interval_ms > 0.0).then(|| millis(self.keep_alive_interval_ms)))
+            .max_concurrent_bidi_streams(varint(self.max_concurrent_streams, "maxConcurrentStreams")?)
+            .max_concurrent_uni_streams(VarInt::from_u32(0))
+            .datagram_receive_buffer_size(None)
+            .stream_receive_window(varint(self.stream_receive_window, "streamReceiveWindow")?)
+            .receive_window(varint(self.receive_window, "receiveWindow")?)
+            .send_window(self.send_window as u64);
+        if self.initial_rtt_ms > 0.0 {
+            transport.initial_rtt(millis(self.initial_rtt_ms));
+        }
+        if self.max_ack_delay_ms > 0.0 {
+            let mut acks = AckFrequencyConfig::default();
+            acks.max_ack_delay(Some(millis(self.max_ack_delay_ms)));
+            transport.ack_frequency_config(Some(acks));
+        }
+        match self.congestion_control as u32 {
+            1 => transport.congestion_controller_factory(Arc::new(NewRenoConfig::default())),
+            2 => transport.congestion_controller_factory(Arc::new(BbrConfig::default())),
+            _ => transport.congestion_controller_factory(Arc::new(CubicConfig::default())),
+        };
+        Ok(Arc::new(transport))
+    }
+}
+
+fn millis(value: f64) -> Duration {
+    Duration::from_secs_f64(value / 1000.0)
+}
+
+fn varint(value: f64, name: &str) -> Result<VarInt, Failure> {
+    VarInt::from_u64(value as u64).map_err(|_| Failure::option(format!("{name} is too large")))
+}

@@ -1,0 +1,102 @@
+//! One QUIC connection, its streams by id, and where it stands.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasherDefault, Hasher};
+use std::time::Instant;
+
+use quinn_proto as qp;
+
+use crate::config::PerConnection;
+use crate::handle::Handle;
+use crate::tls::Verdict;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    Handshaking,
+    Live,
+    /// JavaScript has been told of the end; QUIC may still be closing or draining (RFC 9000 §10.2).
+    Over,
+}
+
+pub struct Connection {
+    pub proto: qp::Connection,
+    pub handle: Handle,
+    pub phase: Phase,
+    pub incoming: bool,
+    pub settings: PerConnection,
+    pub streams: HashMap<qp::StreamId, Handle, BuildHasherDefault<IdHasher>>,
+    /// Streams that wait for the peer's limit, first come first served.
+    pub waiting: VecDeque<Handle>,
+    /// In the endpoint's list of connections with something to transmit or a timer to set.
+    pub dirty: bool,
+    pub deadline: Option<Instant>,
+    /// The earliest entry of this connection in the endpoint's timer heap.
+    pub scheduled: Option<Instant>,
+    /// A client's certificate verifier explains itself here.
+    pub verdict: Option<Verdict>,
+}
+
+impl Connection {
+    pub fn new(proto: qp::Connection, handle: Handle, settings: PerConnection) -> Self {
+        Connection {
+            incoming: proto.side().is_server(),
+            proto,
+            handle,
+            phase: Phase::Handshaking,
+            settings,
+            streams: HashMap::default(),
+            waiting: VecDeque::new(),
+            dirty: false,
+            deadline: None,
+            scheduled: None,
+            verdict: None,
+        }
+    }
+
+    /// JavaScript knows a dialled connection from the start, an accepted one from its handshake on.
+    pub fn announced(&self) -> bool {
+        !self.incoming || self.phase == Phase::Live
+    }
+
+    /// Doubles the peer's stream limit while it uses half of it, up to the ceiling.
+    pub fn raise_stream_limit(&mut self) {
+        let limit = self.proto.max_concurrent_streams(qp::Dir::Bi);
+        let ceiling = self.settings.stream_ceiling;
+        if limit < ceiling && self.proto.streams().remote_open_streams(qp::Dir::Bi) * 2 >= limit {
+            let raised = (limit.max(1) * 2).min(ceiling);
+            if let Ok(raised) = qp::VarInt::from_u64(raised) {
+                self.proto.set_max_concurrent_streams(qp::Dir::Bi, raised);
+            }
+        }
+    }
+
+    /// The negotiated ALPN protocol.
+    pub fn alpn(&self) -> Option<Vec<u8>> {
+        self.proto
+            .crypto_session()
+            .handshake_data()?
+            .downcast::<qp::crypto::rustls::HandshakeData>()
+            .ok()?
+            .protocol
+    }
+}
+
+/// Stream ids count up in fours per connection and are bounded by the stream limit; a full hash would only cost time.
+#[derive(Default)]
+pub struct IdHasher(u64);
+
+impl Hasher for IdHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.0 = (self.0.rotate_left(5) ^ value).wrapping_mul(0x517c_c1b7_2722_0a95);
+    }
+}

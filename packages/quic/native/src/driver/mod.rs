@@ -1,0 +1,75 @@
+//! Who wakes the engine: readiness of the socket, and one timer.
+
+use std::rc::Rc;
+use std::time::Instant;
+
+use napi::sys;
+
+use crate::error::Failure;
+use crate::host::Host;
+
+pub mod thread;
+#[cfg(unix)]
+pub mod uv;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    Auto,
+    Loop,
+    Thread,
+}
+
+impl Choice {
+    pub fn parse(name: &str) -> Self {
+        match name {
+            "loop" => Choice::Loop,
+            "thread" => Choice::Thread,
+            _ => Choice::Auto,
+        }
+    }
+}
+
+/// A driver calls `Host::on_ready`, `Host::on_timer` and, once its handles are closed, `Host::on_closed`.
+pub trait Readiness {
+    fn name(&self) -> &'static str;
+    /// The timer shall fire at `deadline`, or earlier: a spurious firing costs little, a late one costs latency.
+    fn arm(&mut self, deadline: Instant);
+    /// The timer has fired.
+    fn disarmed(&mut self);
+    /// Whether to report writability as well.
+    fn want_writable(&mut self, wanted: bool);
+    /// Reading was reported and done.
+    fn rearm(&mut self);
+    /// Whether this driver keeps the process alive.
+    fn set_ref(&mut self, wanted: bool);
+    /// Begins to close. Returns true when that is already complete; otherwise `Host::on_closed` follows.
+    fn close(&mut self) -> bool;
+}
+
+pub type Driver = Box<dyn Readiness>;
+
+/// # Safety
+/// `env` is running a call on this thread.
+pub unsafe fn start(choice: Choice, env: sys::napi_env, host: &Rc<Host>) -> Result<Driver, Failure> {
+    #[cfg(unix)]
+    if choice != Choice::Thread {
+        // SAFETY: the caller's promise.
+        match unsafe { uv::UvDriver::start(env, host) } {
+            Some(driver) => return Ok(Box::new(driver)),
+            None if choice == Choice::Loop => {
+                return Err(Failure::option(
+                    "the loop driver needs libuv, which this runtime does not offer; use driver \"thread\" or \"auto\"",
+                ));
+            }
+            None => {}
+        }
+    }
+    #[cfg(not(unix))]
+    if choice == Choice::Loop {
+        return Err(Failure::option(
+            "the loop driver is not available on this platform; use \"thread\" or \"auto\"",
+        ));
+    }
+    // SAFETY: the caller's promise.
+    unsafe { thread::ThreadDriver::start(env, host) }.map(|driver| Box::new(driver) as Driver)
+}

@@ -1,0 +1,236 @@
+//! The loop driver: the socket and the timer live in Node's own libuv loop.
+//!
+//! The functions are resolved at run time. Node promises no libuv ABI to addons and other runtimes lack these symbols;
+//! where one is missing, the thread driver takes over. Only opaque pointers cross this boundary, and handle sizes are
+//! asked for, so no struct layout is assumed.
+
+use std::ffi::{c_int, c_void};
+use std::os::fd::AsRawFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+use std::rc::Rc;
+use std::sync::OnceLock;
+use std::time::Instant;
+
+use napi::sys;
+
+use super::Readiness;
+use crate::host::Host;
+use crate::js::page::scoped;
+
+#[repr(C)]
+struct Handle([u8; 0]);
+type Raw = *mut Handle;
+
+const UV_POLL: c_int = 8;
+const UV_PREPARE: c_int = 9;
+const UV_TIMER: c_int = 13;
+const UV_READABLE: c_int = 1;
+const UV_WRITABLE: c_int = 2;
+
+macro_rules! uv_functions {
+    ($($name:ident $symbol:literal: fn($($arg:ty),*) -> $result:ty;)*) => {
+        struct Uv { $($name: unsafe extern "C" fn($($arg),*) -> $result,)* }
+
+        impl Uv {
+            fn load() -> Option<Self> {
+                Some(Uv { $($name: {
+                    // SAFETY: a lookup of a NUL-terminated name; the signature is libuv 1.x's documented one.
+                    unsafe {
+                        let symbol = libc::dlsym(libc::RTLD_DEFAULT, $symbol.as_ptr());
+                        if symbol.is_null() {
+                            return None;
+                        }
+                        std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($arg),*) -> $result>(symbol)
+                    }
+                },)* })
+            }
+        }
+    };
+}
+
+uv_functions! {
+    handle_size c"uv_handle_size": fn(c_int) -> usize;
+    handle_set_data c"uv_handle_set_data": fn(Raw, *mut c_void) -> ();
+    handle_get_data c"uv_handle_get_data": fn(Raw) -> *mut c_void;
+    poll_init c"uv_poll_init": fn(*mut c_void, Raw, c_int) -> c_int;
+    poll_start c"uv_poll_start": fn(Raw, c_int, extern "C" fn(Raw, c_int, c_int)) -> c_int;
+    timer_init c"uv_timer_init": fn(*mut c_void, Raw) -> c_int;
+    timer_start c"uv_timer_start": fn(Raw, extern "C" fn(Raw), u64, u64) -> c_int;
+    prepare_init c"uv_prepare_init": fn(*mut c_void, Raw) -> c_int;
+    prepare_start c"uv_prepare_start": fn(Raw, extern "C" fn(Raw)) -> c_int;
+    close c"uv_close": fn(Raw, extern "C" fn(Raw)) -> ();
+    reference c"uv_ref": fn(Raw) -> ();
+    unreference c"uv_unref": fn(Raw) -> ();
+}
+
+fn uv() -> Option<&'static Uv> {
+    static UV: OnceLock<Option<Uv>> = OnceLock::new();
+    UV.get_or_init(Uv::load).as_ref()
+}
+
+/// What every handle's data points to.
+struct Context {
+    host: Rc<Host>,
+    env: sys::napi_env,
+    open: usize,
+}
+
+pub struct UvDriver {
+    uv: &'static Uv,
+    poll: Raw,
+    timer: Raw,
+    prepare: Raw,
+    armed: Option<Instant>,
+    writable: bool,
+}
+
+impl UvDriver {
+    /// # Safety
+    /// `env` is running a call on this thread.
+    pub unsafe fn start(env: sys::napi_env, host: &Rc<Host>) -> Option<Self> {
+        let uv = uv()?;
+        let fd = host.with_socket(|socket| socket.io().as_raw_fd())?;
+        let mut raw_loop = ptr::null_mut();
+        // SAFETY: the loop belongs to this thread. Each handle is allocated at the size libuv asks for, initialised
+        // once, and freed only in its close callback.
+        unsafe {
+            if sys::napi_get_uv_event_loop(env, &mut raw_loop) != sys::Status::napi_ok {
+                return None;
+            }
+            let raw_loop = raw_loop.cast::<c_void>();
+            let poll = allocate(uv, UV_POLL)?;
+            if (uv.poll_init)(raw_loop, poll, fd) != 0 {
+                libc::free(poll.cast());
+                return None;
+            }
+            let (timer, prepare) = (allocate(uv, UV_TIMER)?, allocate(uv, UV_PREPARE)?);
+            (uv.timer_init)(raw_loop, timer);
+            (uv.prepare_init)(raw_loop, prepare);
+            let context = Box::into_raw(Box::new(Context {
+                host: host.clone(),
+                env,
+                open: 3,
+            }));
+            for handle in [poll, timer, prepare] {
+                (uv.handle_set_data)(handle, context.cast());
+                // Unreferenced until the endpoint listens or has sessions.
+                (uv.unreference)(handle);
+            }
+            (uv.poll_start)(poll, UV_READABLE, on_poll);
+            (uv.prepare_start)(prepare, on_prepare);
+            Some(UvDriver {
+                uv,
+                poll,
+                timer,
+                prepare,
+                armed: None,
+                writable: false,
+            })
+        }
+    }
+}
+
+impl Readiness for UvDriver {
+    fn name(&self) -> &'static str {
+        "loop"
+    }
+
+    fn arm(&mut self, deadline: Instant) {
+        if self.armed.is_some_and(|armed| armed <= deadline) {
+            return;
+        }
+        self.armed = Some(deadline);
+        let wait = deadline.saturating_duration_since(Instant::now());
+        // Rounded up: a timer that fires early would only be set again.
+        let ms = wait.as_micros().div_ceil(1000) as u64;
+        // SAFETY: an open timer handle.
+        unsafe { (self.uv.timer_start)(self.timer, on_timer, ms, 0) };
+    }
+
+    fn disarmed(&mut self) {
+        self.armed = None;
+    }
+
+    fn want_writable(&mut self, wanted: bool) {
+        if self.writable != wanted {
+            self.writable = wanted;
+            let events = UV_READABLE | if wanted { UV_WRITABLE } else { 0 };
+            // SAFETY: an open poll handle; starting again replaces the events.
+            unsafe { (self.uv.poll_start)(self.poll, events, on_poll) };
+        }
+    }
+
+    fn rearm(&mut self) {}
+
+    fn set_ref(&mut self, wanted: bool) {
+        // SAFETY: an open handle.
+        unsafe {
+            if wanted {
+                (self.uv.reference)(self.poll);
+            } else {
+                (self.uv.unreference)(self.poll);
+            }
+        }
+    }
+
+    fn close(&mut self) -> bool {
+        // SAFETY: open handles, closed once: the host drops this driver next. The poll handle keeps the loop alive
+        // until its callback, so that a promise waiting for it settles.
+        unsafe {
+            (self.uv.reference)(self.poll);
+            for handle in [self.poll, self.timer, self.prepare] {
+                (self.uv.close)(handle, on_close);
+            }
+        }
+        false
+    }
+}
+
+fn allocate(uv: &Uv, kind: c_int) -> Option<Raw> {
+    // SAFETY: zeroed memory of the size libuv reports for this handle type.
+    let handle = unsafe { libc::calloc(1, (uv.handle_size)(kind)) }.cast::<Handle>();
+    (!handle.is_null()).then_some(handle)
+}
+
+/// Runs `act` on the handle's host inside a handle scope; a panic shuts the endpoint down.
+fn enter(handle: Raw, act: impl FnOnce(&Rc<Host>)) {
+    let Some(uv) = uv() else { return };
+    // SAFETY: libuv calls back on the loop's thread with a handle whose data is the Context of `start`, which lives
+    // until the last close callback.
+    unsafe {
+        let context = (uv.handle_get_data)(handle).cast::<Context>();
+        let (host, env) = ((*context).host.clone(), (*context).env);
+        scoped(env, || {
+            if catch_unwind(AssertUnwindSafe(|| act(&host))).is_err() {
+                host.break_down();
+            }
+        });
+    }
+}
+
+extern "C" fn on_poll(handle: Raw, _status: c_int, events: c_int) {
+    enter(handle, |host| host.on_ready(events & UV_WRITABLE != 0, true));
+}
+
+extern "C" fn on_timer(handle: Raw) {
+    enter(handle, |host| host.on_timer(true));
+}
+
+extern "C" fn on_prepare(handle: Raw) {
+    enter(handle, |host| host.on_prepare());
+}
+
+extern "C" fn on_close(handle: Raw) {
+    let Some(uv) = uv() else { return };
+    // SAFETY: as in `enter`; after this callback libuv no longer touches the handle. The last one frees the context.
+    unsafe {
+        let context = (uv.handle_get_data)(handle).cast::<Context>();
+        (*context).open -= 1;
+        if (*context).open == 0 {
+            enter(handle, |host| host.on_closed(true));
+            drop(Box::from_raw(context));
+        }
+        libc::free(handle.cast());
+    }
+}

@@ -1,0 +1,221 @@
+//! Failures as data. JavaScript builds its `QuicError` from these fields and parses no message.
+
+use std::borrow::Cow;
+use std::net::SocketAddr;
+
+use quinn_proto::{ConnectError, ConnectionError};
+
+/// TLS alert `no_application_protocol` (RFC 7301 §3.2) as a QUIC CRYPTO_ERROR (RFC 9001 §4.8).
+const NO_APPLICATION_PROTOCOL: u64 = 0x178;
+/// APPLICATION_ERROR: an application close before the handshake was confirmed (RFC 9000 §10.2.3).
+const APPLICATION_ERROR: u64 = 0x0c;
+/// CONNECTION_REFUSED (RFC 9000 §20.1).
+const CONNECTION_REFUSED: u64 = 0x02;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    Session,
+    Tls,
+    System,
+    Usage,
+}
+
+impl Source {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Source::Session => "session",
+            Source::Tls => "tls",
+            Source::System => "system",
+            Source::Usage => "usage",
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Failure {
+    pub source: Source,
+    pub code: Cow<'static, str>,
+    pub message: String,
+    /// The application close code and reason, where either side closed the session with one.
+    pub close: Option<(u64, String)>,
+}
+
+impl Failure {
+    pub fn new(source: Source, code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        Failure {
+            source,
+            code: code.into(),
+            message: message.into(),
+            close: None,
+        }
+    }
+
+    pub fn option(message: impl Into<String>) -> Self {
+        Failure::new(Source::Usage, "ERR_QUIC_INVALID_OPTION", message)
+    }
+
+    pub fn closed(code: u64, reason: String) -> Self {
+        let message = format!("the session was closed here with code {code}");
+        Failure {
+            close: Some((code, reason)),
+            ..Failure::new(Source::Session, "ERR_QUIC_CLOSED", message)
+        }
+    }
+
+    pub fn endpoint_closed() -> Self {
+        Failure::new(Source::Usage, "ERR_QUIC_CLOSED", "the endpoint has closed")
+    }
+
+    /// `doing` completes "could not …".
+    pub fn system(error: &std::io::Error, doing: &str) -> Self {
+        let code = error.raw_os_error().map_or("EIO", errno_name);
+        Failure::new(Source::System, code, format!("could not {doing}: {error} [{code}]"))
+    }
+
+    pub fn connect(error: &ConnectError, remote: SocketAddr) -> Self {
+        match error {
+            ConnectError::InvalidServerName(name) => {
+                Failure::option(format!("serverName {name:?} is not a valid DNS name"))
+            }
+            ConnectError::InvalidRemoteAddress(_) => Failure::option(format!("{remote} cannot be connected to")),
+            other => Failure::new(
+                Source::Session,
+                "ERR_QUIC_TRANSPORT",
+                format!("could not connect to {remote}: {other}"),
+            ),
+        }
+    }
+
+    /// What the end of a session means; `handshaking` tells whether it ever was established.
+    pub fn lost(error: &ConnectionError, remote: SocketAddr, handshaking: bool) -> Self {
+        let (source, code, message) = match error {
+            ConnectionError::ApplicationClosed(close) => {
+                return Failure::closed_by_peer(remote, close.error_code.into_inner(), &close.reason);
+            }
+            ConnectionError::TimedOut if handshaking => (
+                Source::Session,
+                "ERR_QUIC_HANDSHAKE_TIMEOUT",
+                format!("no answer from {remote} over UDP; is the server running and UDP allowed?"),
+            ),
+            ConnectionError::TimedOut => (
+                Source::Session,
+                "ERR_QUIC_IDLE_TIMEOUT",
+                format!("nothing arrived from {remote} within the idle timeout"),
+            ),
+            ConnectionError::ConnectionClosed(close) => {
+                return Failure::transport(
+                    close.error_code.into(),
+                    &String::from_utf8_lossy(&close.reason),
+                    remote,
+                    true,
+                );
+            }
+            ConnectionError::TransportError(error) => {
+                return Failure::transport(error.code.into(), &error.reason, remote, false);
+            }
+            ConnectionError::Reset => (
+                Source::Session,
+                "ERR_QUIC_TRANSPORT",
+                format!("{remote} no longer knows this session (stateless reset); it has probably restarted"),
+            ),
+            ConnectionError::VersionMismatch => (
+                Source::Session,
+                "ERR_QUIC_TRANSPORT",
+                format!("{remote} speaks no QUIC version known here"),
+            ),
+            ConnectionError::LocallyClosed => return Failure::closed(0, String::new()),
+            ConnectionError::CidsExhausted => (
+                Source::Session,
+                "ERR_QUIC_TRANSPORT",
+                "no connection ids are left on this endpoint".to_owned(),
+            ),
+        };
+        Failure::new(source, code, message)
+    }
+
+    fn closed_by_peer(remote: SocketAddr, code: u64, reason: &[u8]) -> Self {
+        let reason = String::from_utf8_lossy(reason).into_owned();
+        let detail = if reason.is_empty() {
+            String::new()
+        } else {
+            format!(": {reason}")
+        };
+        let message = format!("{remote} closed the session with code {code}{detail}");
+        Failure {
+            close: Some((code, reason)),
+            ..Failure::new(Source::Session, "ERR_QUIC_CLOSED_BY_PEER", message)
+        }
+    }
+
+    fn transport(code: u64, reason: &str, remote: SocketAddr, by_peer: bool) -> Self {
+        let who = if by_peer {
+            format!("{remote} ended the session")
+        } else {
+            format!("the session with {remote} failed")
+        };
+        let detail = if reason.is_empty() {
+            String::new()
+        } else {
+            format!(": {reason}")
+        };
+        match code {
+            NO_APPLICATION_PROTOCOL => Failure::new(
+                Source::Tls,
+                "ERR_QUIC_ALPN_MISMATCH",
+                format!("{remote} and this endpoint have no ALPN protocol in common"),
+            ),
+            APPLICATION_ERROR if by_peer => Failure::new(
+                Source::Session,
+                "ERR_QUIC_CLOSED_BY_PEER",
+                format!("{remote} closed the session during its handshake"),
+            ),
+            CONNECTION_REFUSED => Failure::new(
+                Source::Session,
+                "ERR_QUIC_REFUSED",
+                format!("{remote} refuses new sessions for now; try again later"),
+            ),
+            0x100..=0x1ff => Failure::new(
+                Source::Tls,
+                "ERR_QUIC_TLS",
+                format!("{who} with TLS alert {}{detail}", code & 0xff),
+            ),
+            _ => Failure::new(
+                Source::Session,
+                "ERR_QUIC_TRANSPORT",
+                format!("{who} with transport error {code:#x}{detail}"),
+            ),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn errno_name(errno: i32) -> &'static str {
+    match errno {
+        libc::EADDRINUSE => "EADDRINUSE",
+        libc::EADDRNOTAVAIL => "EADDRNOTAVAIL",
+        libc::EACCES => "EACCES",
+        libc::EPERM => "EPERM",
+        libc::EMFILE => "EMFILE",
+        libc::ENFILE => "ENFILE",
+        libc::ENOBUFS => "ENOBUFS",
+        libc::ENOMEM => "ENOMEM",
+        libc::EAFNOSUPPORT => "EAFNOSUPPORT",
+        libc::EINVAL => "EINVAL",
+        _ => "EIO",
+    }
+}
+
+/// Winsock codes (WSAEACCES and so on).
+#[cfg(not(unix))]
+fn errno_name(errno: i32) -> &'static str {
+    match errno {
+        10048 => "EADDRINUSE",
+        10049 => "EADDRNOTAVAIL",
+        10013 => "EACCES",
+        10024 => "EMFILE",
+        10055 => "ENOBUFS",
+        10047 => "EAFNOSUPPORT",
+        10022 => "EINVAL",
+        _ => "EIO",
+    }
+}

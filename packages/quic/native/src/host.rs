@@ -1,0 +1,238 @@
+//! One endpoint at home in a JavaScript thread: wakes in, records to JavaScript, then one flush, so that
+//! acknowledgements ride with replies.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use napi::sys;
+
+use crate::driver::{Choice, Driver, start};
+use crate::endpoint::Endpoint;
+use crate::error::Failure;
+use crate::js::hook::CleanupHook;
+use crate::js::page::{Page, scoped};
+use crate::sink::Kind;
+use crate::socket::Socket;
+
+pub struct Host {
+    env: sys::napi_env,
+    /// None once closed. Never borrowed while JavaScript runs.
+    endpoint: RefCell<Option<Endpoint>>,
+    page: RefCell<Page>,
+    driver: RefCell<Option<Driver>>,
+    driver_name: Cell<&'static str>,
+    hook: RefCell<Option<CleanupHook>>,
+    broken: Cell<bool>,
+    /// The driver has closed and will not call again.
+    driver_gone: Cell<bool>,
+    tearing_down: Cell<bool>,
+}
+
+impl Host {
+    /// # Safety
+    /// `env` is running a call on this thread; `page` was made for it.
+    pub unsafe fn start(env: sys::napi_env, socket: Socket, page: Page, choice: Choice) -> Result<Rc<Self>, Failure> {
+        let host = Rc::new(Host {
+            env,
+            endpoint: RefCell::new(Some(Endpoint::new(socket))),
+            page: RefCell::new(page),
+            driver: RefCell::new(None),
+            driver_name: Cell::new("thread"),
+            hook: RefCell::new(None),
+            broken: Cell::new(false),
+            driver_gone: Cell::new(false),
+            tearing_down: Cell::new(false),
+        });
+        // SAFETY: the caller's promise.
+        let driver = unsafe { start(choice, env, &host) };
+        match driver {
+            Ok(driver) => {
+                host.driver_name.set(driver.name());
+                host.driver.replace(Some(driver));
+                // After the driver: hooks run last in, first out, and this one must find the driver whole.
+                // SAFETY: the caller's promise.
+                host.hook.replace(unsafe { CleanupHook::add(env, &host) });
+                Ok(host)
+            }
+            Err(failure) => {
+                host.page.borrow_mut().release();
+                Err(failure)
+            }
+        }
+    }
+
+    pub fn driver_name(&self) -> &'static str {
+        self.driver_name.get()
+    }
+
+    pub fn with_socket<T>(&self, act: impl FnOnce(&Socket) -> T) -> Option<T> {
+        self.endpoint.borrow().as_ref().map(|endpoint| act(&endpoint.socket))
+    }
+
+    /// Runs `act` on the endpoint, unless it has closed.
+    #[inline]
+    pub fn with<T>(&self, act: impl FnOnce(&mut Endpoint) -> T) -> Option<T> {
+        self.endpoint.borrow_mut().as_mut().map(act)
+    }
+
+    pub fn set_ref(&self, wanted: bool) {
+        if let Some(driver) = self.driver.borrow_mut().as_mut() {
+            driver.set_ref(wanted);
+        }
+    }
+
+    fn with_driver(&self, act: impl FnOnce(&mut Driver)) {
+        if let Some(driver) = self.driver.borrow_mut().as_mut() {
+            act(driver);
+        }
+    }
+
+    pub fn on_ready(self: &Rc<Self>, writable: bool, outermost: bool) {
+        self.with(|endpoint| {
+            if writable {
+                endpoint.socket.writable();
+            }
+            endpoint.receive();
+        });
+        self.pump(outermost);
+        self.with_driver(|driver| driver.rearm());
+    }
+
+    pub fn on_timer(self: &Rc<Self>, outermost: bool) {
+        self.with_driver(|driver| driver.disarmed());
+        self.with(Endpoint::timeouts);
+        self.pump(outermost);
+    }
+
+    /// Just before libuv waits: whatever JavaScript did in this turn is sent now.
+    pub fn on_prepare(self: &Rc<Self>) {
+        self.flush();
+        if self.with(|endpoint| endpoint.has_records()) == Some(true) {
+            self.pump(true);
+        }
+    }
+
+    /// JavaScript's own flush (thread driver), scheduled by setImmediate after it did something.
+    pub fn on_immediate(self: &Rc<Self>) {
+        if self.driver_gone.get() {
+            self.on_closed(false);
+            return;
+        }
+        self.flush();
+        if self.with(|endpoint| endpoint.has_records()) == Some(true) {
+            self.pump(false);
+            self.flush();
+        }
+    }
+
+    /// Delivers everything that waits, then flushes. In the thread driver promise reactions run only after this
+    /// returns, so a flush here would send acknowledgements ahead of the replies; JavaScript's setImmediate follows.
+    fn pump(self: &Rc<Self>, outermost: bool) {
+        let delivered = self.deliver(outermost);
+        if outermost || !delivered {
+            self.flush();
+        }
+    }
+
+    fn deliver(self: &Rc<Self>, outermost: bool) -> bool {
+        let mut delivered = false;
+        loop {
+            let count = self.with(|endpoint| {
+                if !endpoint.has_records() {
+                    return 0;
+                }
+                endpoint.streams.hold();
+                self.page.borrow_mut().fill(|sink| endpoint.collect(sink))
+            });
+            let count = count.unwrap_or(0);
+            if count > 0 {
+                delivered = true;
+                let call = self.page.borrow().call();
+                call.run(count, outermost);
+            }
+            self.with(|endpoint| endpoint.streams.release());
+            if count == 0 {
+                return delivered;
+            }
+        }
+    }
+
+    pub fn flush(&self) {
+        let wants = self.with(|endpoint| {
+            endpoint.flush();
+            (endpoint.deadline(), endpoint.socket.blocked())
+        });
+        if let Some((deadline, blocked)) = wants {
+            self.with_driver(|driver| {
+                if let Some(deadline) = deadline {
+                    driver.arm(deadline);
+                }
+                driver.want_writable(blocked);
+            });
+        }
+    }
+
+    /// Closes every session and the driver. The last records and `Closed` follow when its handles are gone.
+    pub fn close(self: &Rc<Self>, code: u32, reason: &[u8]) {
+        self.with(|endpoint| endpoint.close_all(code, reason));
+        self.close_driver();
+    }
+
+    fn close_driver(&self) {
+        if let Some(mut driver) = self.driver.take() {
+            self.driver_gone.set(driver.close());
+        }
+    }
+
+    /// The driver's handles are closed: the socket can go.
+    pub fn on_closed(self: &Rc<Self>, outermost: bool) {
+        if !self.tearing_down.get() {
+            self.deliver(outermost);
+        }
+        if self.endpoint.take().is_some() && !self.tearing_down.get() && !self.broken.get() {
+            self.tell(Kind::Closed, outermost);
+        }
+        self.page.borrow_mut().release();
+        if let Some(hook) = self.hook.take() {
+            hook.remove(self);
+        }
+    }
+
+    fn tell(&self, kind: Kind, outermost: bool) {
+        let call = {
+            let mut page = self.page.borrow_mut();
+            page.fill(|sink| sink.push(kind, [0; 3]));
+            page.call()
+        };
+        call.run(1, outermost);
+    }
+
+    /// The environment ends: no more JavaScript.
+    pub fn tear_down(self: &Rc<Self>) {
+        self.tearing_down.set(true);
+        self.with(|endpoint| endpoint.close_all(0, b""));
+        self.close_driver();
+        // Otherwise its last close callback calls on_closed.
+        if self.driver_gone.get() {
+            self.on_closed(false);
+        }
+    }
+
+    /// A panic was caught. The engine's state cannot be trusted any more: tell JavaScript and shut down.
+    pub fn break_down(self: &Rc<Self>) {
+        if self.broken.replace(true) {
+            return;
+        }
+        if let Ok(mut endpoint) = self.endpoint.try_borrow_mut()
+            && let Some(endpoint) = endpoint.as_mut()
+        {
+            endpoint.abandon();
+        }
+        // SAFETY: on the JavaScript thread.
+        unsafe { scoped(self.env, || self.tell(Kind::Broken, false)) };
+        self.close_driver();
+        if self.driver_gone.get() {
+            self.on_closed(false);
+        }
+    }
+}

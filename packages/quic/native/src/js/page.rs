@@ -1,0 +1,204 @@
+//! The memory shared with JavaScript, and the one call that tells it to look.
+
+use std::ptr;
+
+use napi::sys;
+
+use crate::sink::{RECORD_WORDS, RECORDS, SLAB_BYTES, Sink};
+
+pub struct Page {
+    env: sys::napi_env,
+    dispatch: sys::napi_ref,
+    context: sys::napi_async_context,
+    records: *mut u32,
+    records_ref: sys::napi_ref,
+    slab: *mut u8,
+    slab_ref: sys::napi_ref,
+    used: usize,
+}
+
+impl Page {
+    /// # Safety
+    /// `env` is running a call; `dispatch` is a function, `records` a Uint32Array over an ArrayBuffer that JavaScript
+    /// never exposes, transfers or resizes.
+    pub unsafe fn new(env: sys::napi_env, dispatch: sys::napi_value, records: sys::napi_value) -> Option<Self> {
+        let (mut kind, mut length, mut data) = (-1, 0, ptr::null_mut());
+        let mut page = Page {
+            env,
+            dispatch: ptr::null_mut(),
+            context: ptr::null_mut(),
+            records: ptr::null_mut(),
+            records_ref: ptr::null_mut(),
+            slab: ptr::null_mut(),
+            slab_ref: ptr::null_mut(),
+            used: SLAB_BYTES,
+        };
+        // SAFETY: the caller's promise. The reference keeps the array, and with it the memory, alive.
+        unsafe {
+            sys::napi_get_typedarray_info(
+                env,
+                records,
+                &mut kind,
+                &mut length,
+                &mut data,
+                ptr::null_mut(),
+                ptr::null_mut(),
+            );
+            if kind != sys::TypedarrayType::uint32_array || length != RECORDS * RECORD_WORDS {
+                return None;
+            }
+            page.records = data.cast();
+            sys::napi_create_reference(env, dispatch, 1, &mut page.dispatch);
+            sys::napi_create_reference(env, records, 1, &mut page.records_ref);
+            let mut name = ptr::null_mut();
+            sys::napi_create_string_utf8(env, c"quicrpc".as_ptr(), 7, &mut name);
+            sys::napi_async_init(env, ptr::null_mut(), name, &mut page.context);
+        }
+        Some(page)
+    }
+
+    /// Lets `fill` write one batch. Returns the number of records. Needs an open handle scope.
+    pub fn fill(&mut self, fill: impl FnOnce(&mut Sink<'_>)) -> usize {
+        if self.used == SLAB_BYTES || self.slab_detached() {
+            self.renew_slab();
+        }
+        if self.slab.is_null() {
+            return 0;
+        }
+        // SAFETY: both regions are kept alive by references and checked against detachment; JavaScript does not run
+        // while these borrows exist. Bytes below `used` are never written again.
+        let mut sink = unsafe {
+            Sink {
+                records: std::slice::from_raw_parts_mut(self.records, RECORDS * RECORD_WORDS),
+                slab: std::slice::from_raw_parts_mut(self.slab, SLAB_BYTES),
+                count: 0,
+                used: self.used,
+            }
+        };
+        fill(&mut sink);
+        self.used = sink.used;
+        sink.count
+    }
+
+    /// A handler may have transferred the buffer behind a chunk to another thread; its memory is then no longer ours.
+    fn slab_detached(&self) -> bool {
+        let (mut slab, mut buffer, mut detached) = (ptr::null_mut(), ptr::null_mut(), true);
+        // SAFETY: a live reference, inside a handle scope.
+        unsafe {
+            sys::napi_get_reference_value(self.env, self.slab_ref, &mut slab);
+            sys::napi_get_typedarray_info(
+                self.env,
+                slab,
+                ptr::null_mut(),
+                ptr::null_mut(),
+                ptr::null_mut(),
+                &mut buffer,
+                ptr::null_mut(),
+            );
+            sys::napi_is_detached_arraybuffer(self.env, buffer, &mut detached);
+        }
+        detached
+    }
+
+    fn renew_slab(&mut self) {
+        let (mut value, mut data) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: inside a handle scope; the old slab lives on as long as JavaScript holds chunks of it.
+        unsafe {
+            if !self.slab_ref.is_null() {
+                sys::napi_delete_reference(self.env, self.slab_ref);
+                self.slab_ref = ptr::null_mut();
+            }
+            self.slab = ptr::null_mut();
+            if sys::napi_create_buffer(self.env, SLAB_BYTES, &mut data, &mut value) == sys::Status::napi_ok {
+                sys::napi_create_reference(self.env, value, 1, &mut self.slab_ref);
+                self.slab = data.cast();
+                self.used = 0;
+            }
+        }
+    }
+
+    pub fn call(&self) -> Call {
+        Call {
+            env: self.env,
+            dispatch: self.dispatch,
+            context: self.context,
+            slab: self.slab_ref,
+        }
+    }
+
+    /// Forgets JavaScript. Not in Drop: that may run in a finalizer, where references cannot be deleted.
+    pub fn release(&mut self) {
+        // SAFETY: each reference is deleted once, while the environment lives.
+        unsafe {
+            for reference in [&mut self.dispatch, &mut self.records_ref, &mut self.slab_ref] {
+                if !reference.is_null() {
+                    sys::napi_delete_reference(self.env, *reference);
+                    *reference = ptr::null_mut();
+                }
+            }
+            if !self.context.is_null() {
+                sys::napi_async_destroy(self.env, self.context);
+                self.context = ptr::null_mut();
+            }
+        }
+        self.slab = ptr::null_mut();
+    }
+}
+
+/// The call into JavaScript, free of any borrow: handlers call back into the engine.
+pub struct Call {
+    env: sys::napi_env,
+    dispatch: sys::napi_ref,
+    context: sys::napi_async_context,
+    slab: sys::napi_ref,
+}
+
+impl Call {
+    /// `dispatch(count, slab)`. From a bare libuv callback (`outermost`) the call must also run microtasks and ticks.
+    pub fn run(&self, count: usize, outermost: bool) {
+        if self.dispatch.is_null() {
+            return;
+        }
+        let (mut dispatch, mut slab, mut number, mut global, mut result) = (
+            ptr::null_mut(),
+            ptr::null_mut(),
+            ptr::null_mut(),
+            ptr::null_mut(),
+            ptr::null_mut(),
+        );
+        // SAFETY: live references, inside a handle scope. An exception that escapes the dispatch loop must not stay
+        // pending when control returns to libuv.
+        unsafe {
+            sys::napi_get_reference_value(self.env, self.dispatch, &mut dispatch);
+            sys::napi_get_reference_value(self.env, self.slab, &mut slab);
+            sys::napi_create_uint32(self.env, count as u32, &mut number);
+            sys::napi_get_global(self.env, &mut global);
+            let args = [number, slab];
+            let status = if outermost {
+                sys::napi_make_callback(self.env, self.context, global, dispatch, 2, args.as_ptr(), &mut result)
+            } else {
+                sys::napi_call_function(self.env, global, dispatch, 2, args.as_ptr(), &mut result)
+            };
+            if status == sys::Status::napi_pending_exception {
+                let mut exception = ptr::null_mut();
+                sys::napi_get_and_clear_last_exception(self.env, &mut exception);
+                sys::napi_fatal_exception(self.env, exception);
+            }
+        }
+    }
+}
+
+/// Runs `body` inside a handle scope.
+///
+/// # Safety
+/// On the thread of `env`, while it can run native code.
+pub unsafe fn scoped<T>(env: sys::napi_env, body: impl FnOnce() -> T) -> T {
+    let mut scope = ptr::null_mut();
+    // SAFETY: the caller's promise; scopes are closed in order.
+    unsafe {
+        sys::napi_open_handle_scope(env, &mut scope);
+        let result = body();
+        sys::napi_close_handle_scope(env, scope);
+        result
+    }
+}

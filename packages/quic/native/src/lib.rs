@@ -1,0 +1,70 @@
+//! The QUIC engine of `@quicrpc/quic`: sans-IO quinn-proto driven on the JavaScript thread. See docs/engine.md.
+
+#![cfg_attr(test, allow(dead_code, unused_imports))]
+
+mod config;
+mod connection;
+mod driver;
+mod endpoint;
+mod error;
+mod events;
+mod handle;
+mod hashes;
+mod host;
+mod js;
+mod methods;
+mod sink;
+mod socket;
+mod stream;
+mod tls;
+
+use std::net::IpAddr;
+
+use napi::bindgen_prelude::{Env, JsValue, Unknown};
+use napi_derive::napi;
+
+use crate::driver::Choice;
+use crate::error::Failure;
+use crate::host::Host;
+use crate::js::args::Answer;
+use crate::js::page::Page;
+use crate::socket::Socket;
+
+/// Binds a UDP socket. `host` is an IP address or empty, `records` a Uint32Array of `RECORDS * RECORD_WORDS`.
+/// Returns an object with the functions of methods.rs, or a failure list.
+// Left out of the unit tests: their binary runs without Node and cannot link Node-API.
+#[cfg(not(test))]
+#[napi]
+pub fn bind<'env>(
+    env: &'env Env,
+    host: String,
+    port: u16,
+    driver: String,
+    dispatch: Unknown<'env>,
+    records: Unknown<'env>,
+) -> Unknown<'env> {
+    let raw = env.raw();
+    let start = || -> Result<_, Failure> {
+        let ip = match host.as_str() {
+            "" => None,
+            text => Some(
+                text.parse::<IpAddr>()
+                    .map_err(|_| Failure::option(format!("host {text:?} is not an IP address")))?,
+            ),
+        };
+        let socket = Socket::bind(ip, port)?;
+        // SAFETY: inside a call of this environment; src/endpoint.ts passes its dispatch function and an array that it
+        // keeps to itself.
+        unsafe {
+            let page = Page::new(raw, dispatch.raw(), records.raw())
+                .ok_or_else(|| Failure::option("records must be a Uint32Array of the agreed length"))?;
+            let host = Host::start(raw, socket, page, Choice::parse(&driver))?;
+            Ok(js::bound::object(raw, &host, methods::METHODS))
+        }
+    };
+    // SAFETY: values made in this call, for this call's return.
+    unsafe {
+        let value = start().unwrap_or_else(|failure| Answer::from(failure).to_js(raw));
+        Unknown::from_raw_unchecked(raw, value)
+    }
+}

@@ -1,0 +1,203 @@
+//! The functions JavaScript sees. Handles are numbers, failures are lists; see `src/native.ts` for the types.
+
+use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
+
+use crate::config::Settings;
+use crate::error::Failure;
+use crate::events::canonical;
+use crate::handle::Handle;
+use crate::hashes::parse_hashes;
+use crate::host::Host;
+use crate::js::args::{Answer, Args};
+use crate::js::bound::Method;
+use crate::tls::{self, Trust};
+
+pub const METHODS: &[(&str, Method)] = &[
+    ("address", address),
+    ("bufferSizes", buffer_sizes),
+    ("close", close),
+    ("closeSession", close_session),
+    ("connect", connect),
+    ("driver", |host, _| Answer::Text(host.driver_name().to_owned())),
+    ("failure", failure),
+    ("flush", flush),
+    ("listen", listen),
+    ("openStream", open_stream),
+    ("panic", panic),
+    ("reset", reset),
+    ("sessionInfo", session_info),
+    ("sessionStats", session_stats),
+    ("setPaused", set_paused),
+    ("setRef", set_ref),
+    ("stopSending", stop_sending),
+    ("streamId", stream_id),
+    ("write", write),
+];
+
+fn text(value: impl ToString) -> Answer {
+    Answer::Text(value.to_string())
+}
+
+fn number(value: impl Into<f64>) -> Answer {
+    Answer::Number(value.into())
+}
+
+fn address_list(address: SocketAddr) -> Answer {
+    let family = if address.is_ipv4() { "IPv4" } else { "IPv6" };
+    Answer::List(vec![text(address.ip()), number(address.port()), text(family)])
+}
+
+/// () → [host, port, family]
+fn address(host: &Rc<Host>, _: &Args) -> Answer {
+    host.with_socket(|socket| address_list(socket.address()))
+        .unwrap_or(Answer::Nothing)
+}
+
+/// () → [receive, send] in bytes
+fn buffer_sizes(host: &Rc<Host>, _: &Args) -> Answer {
+    host.with_socket(|socket| {
+        let (receive, send) = socket.buffer_sizes();
+        Answer::List(vec![Answer::Number(receive as f64), Answer::Number(send as f64)])
+    })
+    .unwrap_or(Answer::Nothing)
+}
+
+/// (code, reason bytes); the `Closed` record follows
+fn close(host: &Rc<Host>, args: &Args) -> Answer {
+    host.close(args.uint(0), args.bytes(1));
+    Answer::Nothing
+}
+
+/// (session, code, reason bytes); the `Lost` record follows
+fn close_session(host: &Rc<Host>, args: &Args) -> Answer {
+    let session = Handle::unpack(args.number(0));
+    host.with(|endpoint| endpoint.close_connection(session, args.uint(1), args.bytes(2)));
+    Answer::Nothing
+}
+
+/// (cert PEM, key PEM, ALPN wire, settings) → failure or undefined
+fn listen(host: &Rc<Host>, args: &Args) -> Answer {
+    let listen = || {
+        let settings = Settings::from_numbers(args.numbers(3))?;
+        let crypto = tls::server(args.bytes(0), args.bytes(1), args.bytes(2))?;
+        host.with(|endpoint| endpoint.listen(crypto, &settings))
+            .unwrap_or_else(|| Err(Failure::endpoint_closed()))
+    };
+    listen().map_or_else(Answer::from, |()| Answer::Nothing)
+}
+
+/// (ip, port, server name, ALPN wire, trust kind, trust bytes, settings) → session or failure
+fn connect(host: &Rc<Host>, args: &Args) -> Answer {
+    let connect = || {
+        let ip: IpAddr = args
+            .text(0)
+            .parse()
+            .map_err(|_| Failure::option(format!("{:?} is not an IP address", args.text(0))))?;
+        let remote = SocketAddr::new(ip, args.uint(1) as u16);
+        let trust = match args.uint(4) {
+            0 => Trust::System,
+            1 => Trust::Ca(args.bytes(5).to_vec()),
+            _ => Trust::Hashes(parse_hashes(args.bytes(5))),
+        };
+        let settings = Settings::from_numbers(args.numbers(6))?;
+        let (crypto, verdict) = tls::client(trust, args.bytes(3))?;
+        let name = args.text(2);
+        host.with(|endpoint| endpoint.connect(remote, &name, crypto, verdict, &settings))
+            .unwrap_or_else(|| Err(Failure::endpoint_closed()))
+    };
+    connect().map_or_else(Answer::from, |session| Answer::Number(session.pack()))
+}
+
+/// (failure number) → failure, once
+fn failure(host: &Rc<Host>, args: &Args) -> Answer {
+    host.with(|endpoint| endpoint.take_failure(args.uint(0)))
+        .flatten()
+        .map_or(Answer::Nothing, Answer::from)
+}
+
+fn flush(host: &Rc<Host>, _: &Args) -> Answer {
+    host.on_immediate();
+    Answer::Nothing
+}
+
+/// (session) → stream or failure
+fn open_stream(host: &Rc<Host>, args: &Args) -> Answer {
+    let session = Handle::unpack(args.number(0));
+    host.with(|endpoint| endpoint.open_stream(session))
+        .unwrap_or_else(|| Err(Failure::endpoint_closed()))
+        .map_or_else(Answer::from, |stream| Answer::Number(stream.pack()))
+}
+
+/// (stream, bytes, end) → flags
+fn write(host: &Rc<Host>, args: &Args) -> Answer {
+    let stream = Handle::unpack(args.number(0));
+    let flags = host.with(|endpoint| endpoint.write(stream, args.bytes(1), args.boolean(2)));
+    number(flags.unwrap_or(0))
+}
+
+/// (stream, code) → flags
+fn reset(host: &Rc<Host>, args: &Args) -> Answer {
+    let stream = Handle::unpack(args.number(0));
+    let flags = host.with(|endpoint| endpoint.reset(stream, args.uint(1)));
+    number(flags.unwrap_or(0))
+}
+
+/// (stream, code) → flags
+fn stop_sending(host: &Rc<Host>, args: &Args) -> Answer {
+    let stream = Handle::unpack(args.number(0));
+    let flags = host.with(|endpoint| endpoint.stop_sending(stream, args.uint(1)));
+    number(flags.unwrap_or(0))
+}
+
+/// (stream, paused)
+fn set_paused(host: &Rc<Host>, args: &Args) -> Answer {
+    let stream = Handle::unpack(args.number(0));
+    host.with(|endpoint| endpoint.set_paused(stream, args.boolean(1)));
+    Answer::Nothing
+}
+
+/// (stream) → QUIC stream id, or -1 while it waits for the peer's limit
+fn stream_id(host: &Rc<Host>, args: &Args) -> Answer {
+    let stream = Handle::unpack(args.number(0));
+    let id = host.with(|endpoint| endpoint.streams.get(stream)?.id).flatten();
+    Answer::Number(id.map_or(-1.0, |id| quinn_proto::VarInt::from(id).into_inner() as f64))
+}
+
+/// (referenced)
+fn set_ref(host: &Rc<Host>, args: &Args) -> Answer {
+    host.set_ref(args.boolean(0));
+    Answer::Nothing
+}
+
+/// (session) → [remote, local ip | undefined, ALPN]
+fn session_info(host: &Rc<Host>, args: &Args) -> Answer {
+    let session = Handle::unpack(args.number(0));
+    host.with(|endpoint| {
+        let connection = endpoint.connection(session)?;
+        let remote = canonical(connection.proto.remote_address());
+        let local = connection.proto.local_ip().map(|ip| ip.to_canonical());
+        let alpn = connection.alpn().unwrap_or_default();
+        Some(Answer::List(vec![
+            address_list(remote),
+            local.map_or(Answer::Nothing, text),
+            text(String::from_utf8_lossy(&alpn)),
+        ]))
+    })
+    .flatten()
+    .unwrap_or(Answer::Nothing)
+}
+
+/// (session) → seven numbers, see `Endpoint::stats`
+fn session_stats(host: &Rc<Host>, args: &Args) -> Answer {
+    let session = Handle::unpack(args.number(0));
+    host.with(|endpoint| endpoint.stats(session))
+        .flatten()
+        .map_or(Answer::Nothing, |stats| Answer::List(stats.map(Answer::Number).into()))
+}
+
+/// Proves in the tests that a panic stays inside.
+fn panic(host: &Rc<Host>, _: &Args) -> Answer {
+    host.with(|_| panic!("asked for by a test"));
+    Answer::Nothing
+}

@@ -1,0 +1,164 @@
+//! One non-blocking UDP socket with GSO, GRO and ECN, by quinn-udp.
+
+use std::io::{self, IoSliceMut};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+
+use quinn_proto as qp;
+use quinn_udp::{RecvMeta, UdpSocketState};
+use socket2::{Domain, Protocol, Type};
+
+use crate::error::Failure;
+
+/// What is asked of the kernel for SO_RCVBUF and SO_SNDBUF; it grants what its own limits allow.
+const BUFFER_BYTES: usize = 4 << 20;
+/// Buffers per receive call; with GRO each may hold up to 64 KiB of datagrams.
+const RECEIVE_SLOTS: usize = 8;
+const RECEIVE_SLOT_BYTES: usize = 65_536;
+/// Datagrams per GSO send: 40 of at most 1,452 bytes stay below the 64 KiB an IP packet may hold.
+const MAX_SEGMENTS: usize = 40;
+
+pub struct Socket {
+    io: UdpSocket,
+    state: UdpSocketState,
+    address: SocketAddr,
+    buffer: Vec<u8>,
+    /// A transmit the kernel had no room for. While it waits, nothing else is sent.
+    unsent: Option<(qp::Transmit, Vec<u8>)>,
+}
+
+impl Socket {
+    /// Without a host: dual stack `::`, or `0.0.0.0` where IPv6 is unavailable.
+    pub fn bind(host: Option<IpAddr>, port: u16) -> Result<Self, Failure> {
+        let bound = match host {
+            Some(ip) => bind(ip, port),
+            None => bind(Ipv6Addr::UNSPECIFIED.into(), port).or_else(|error| {
+                match error.kind() {
+                    // A busy port is busy; falling back would hide that.
+                    io::ErrorKind::AddrInUse | io::ErrorKind::PermissionDenied => Err(error),
+                    _ => bind(Ipv4Addr::UNSPECIFIED.into(), port),
+                }
+            }),
+        };
+        let wanted = SocketAddr::new(host.unwrap_or(Ipv6Addr::UNSPECIFIED.into()), port);
+        let doing = format!("bind UDP {wanted}");
+        let io = bound.map_err(|error| Failure::system(&error, &doing))?;
+        let state = UdpSocketState::new((&io).into()).map_err(|error| Failure::system(&error, &doing))?;
+        // Larger buffers only help; what was granted is reported in the stats.
+        let _ = state.set_recv_buffer_size((&io).into(), BUFFER_BYTES);
+        let _ = state.set_send_buffer_size((&io).into(), BUFFER_BYTES);
+        let address = io.local_addr().map_err(|error| Failure::system(&error, &doing))?;
+        Ok(Socket {
+            io,
+            state,
+            address,
+            buffer: vec![0; RECEIVE_SLOTS * RECEIVE_SLOT_BYTES],
+            unsent: None,
+        })
+    }
+
+    pub fn io(&self) -> &UdpSocket {
+        &self.io
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub fn may_fragment(&self) -> bool {
+        self.state.may_fragment()
+    }
+
+    /// Granted (SO_RCVBUF, SO_SNDBUF) in bytes.
+    pub fn buffer_sizes(&self) -> (usize, usize) {
+        (
+            self.state.recv_buffer_size((&self.io).into()).unwrap_or(0),
+            self.state.send_buffer_size((&self.io).into()).unwrap_or(0),
+        )
+    }
+
+    /// Read anew before each send: quinn-udp lowers it to 1 when the kernel refuses a GSO send.
+    pub fn max_segments(&self) -> usize {
+        self.state.max_gso_segments().min(MAX_SEGMENTS)
+    }
+
+    /// The address as this socket's family writes it, or None when it cannot reach it.
+    pub fn reachable(&self, remote: SocketAddr) -> Option<SocketAddr> {
+        match (self.address, remote) {
+            (SocketAddr::V6(_), SocketAddr::V4(v4)) => {
+                Some(SocketAddr::new(v4.ip().to_ipv6_mapped().into(), v4.port()))
+            }
+            (SocketAddr::V4(_), SocketAddr::V6(v6)) => {
+                let v4 = v6.ip().to_ipv4_mapped()?;
+                Some(SocketAddr::new(v4.into(), v6.port()))
+            }
+            _ => Some(remote),
+        }
+    }
+
+    pub fn blocked(&self) -> bool {
+        self.unsent.is_some()
+    }
+
+    /// Sends, or keeps the transmit until the socket is writable. Every other error costs this datagram only: QUIC
+    /// repairs losses.
+    pub fn send(&mut self, transmit: qp::Transmit, contents: &[u8]) {
+        if self.unsent.is_some() {
+            return;
+        }
+        let contents = &contents[..transmit.size];
+        let sent = self.state.try_send(
+            (&self.io).into(),
+            &quinn_udp::Transmit {
+                destination: transmit.destination,
+                ecn: transmit
+                    .ecn
+                    .and_then(|ecn| quinn_udp::EcnCodepoint::from_bits(ecn as u8)),
+                contents,
+                segment_size: transmit.segment_size,
+                src_ip: transmit.src_ip,
+            },
+        );
+        if sent.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
+            self.unsent = Some((transmit, contents.to_vec()));
+        }
+    }
+
+    pub fn writable(&mut self) {
+        if let Some((transmit, contents)) = self.unsent.take() {
+            self.send(transmit, &contents);
+        }
+    }
+
+    /// One receive call; `each` gets every buffer with its description. Returns the number of buffers filled.
+    pub fn receive(&mut self, mut each: impl FnMut(&mut Self, &RecvMeta, &[u8])) -> usize {
+        let mut meta = [RecvMeta::default(); RECEIVE_SLOTS];
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let filled = {
+            let mut rest = buffer.as_mut_slice();
+            let mut slots: [IoSliceMut; RECEIVE_SLOTS] = std::array::from_fn(|_| {
+                let (slot, tail) = std::mem::take(&mut rest).split_at_mut(RECEIVE_SLOT_BYTES);
+                rest = tail;
+                IoSliceMut::new(slot)
+            });
+            // WouldBlock and the errors of earlier sends (ICMP) both mean: nothing to read now.
+            self.state.recv((&self.io).into(), &mut slots, &mut meta).unwrap_or(0)
+        };
+        for (index, meta) in meta.iter().enumerate().take(filled) {
+            let start = index * RECEIVE_SLOT_BYTES;
+            each(self, meta, &buffer[start..start + meta.len]);
+        }
+        self.buffer = buffer;
+        filled
+    }
+}
+
+fn bind(ip: IpAddr, port: u16) -> io::Result<UdpSocket> {
+    let address = SocketAddr::new(ip, port);
+    let socket = socket2::Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
+    if ip == IpAddr::V6(Ipv6Addr::UNSPECIFIED) {
+        socket.set_only_v6(false)?;
+    }
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    Ok(socket.into())
+}

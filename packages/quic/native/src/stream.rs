@@ -1,0 +1,179 @@
+//! One bidirectional stream: what waits to be sent, and how far each side has come.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use quinn_proto as qp;
+
+use crate::handle::Handle;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sending {
+    Open,
+    /// FIN follows what is pending.
+    Finishing,
+    /// FIN or RESET_STREAM has been handed to QUIC.
+    Done,
+}
+
+pub struct Stream {
+    pub connection: Handle,
+    /// None while the peer's stream limit keeps the stream waiting.
+    pub id: Option<qp::StreamId>,
+    pub sending: Sending,
+    pub receiving: bool,
+    pub paused: bool,
+    /// In the endpoint's queue of readable streams.
+    pub queued: bool,
+    pending: VecDeque<Bytes>,
+    pending_bytes: usize,
+    want_drain: bool,
+    /// RESET_STREAM and STOP_SENDING asked for while waiting for an id.
+    early_reset: Option<qp::VarInt>,
+    early_stop: Option<qp::VarInt>,
+}
+
+/// What came of handing pending bytes to QUIC.
+#[derive(Default)]
+pub struct Flushed {
+    pub drained: bool,
+}
+
+impl Stream {
+    pub fn new(connection: Handle, id: Option<qp::StreamId>) -> Self {
+        Stream {
+            connection,
+            id,
+            sending: Sending::Open,
+            receiving: true,
+            paused: false,
+            queued: false,
+            pending: VecDeque::new(),
+            pending_bytes: 0,
+            want_drain: false,
+            early_reset: None,
+            early_stop: None,
+        }
+    }
+
+    pub fn finished(&self) -> bool {
+        self.sending == Sending::Done && !self.receiving
+    }
+
+    /// Returns false when more than `high_water_mark` bytes are pending; `flush` then reports `drained` once.
+    pub fn write(&mut self, connection: &mut qp::Connection, data: &[u8], end: bool, high_water_mark: usize) -> bool {
+        if self.sending != Sending::Open {
+            return true;
+        }
+        let mut rest = data;
+        if let Some(id) = self.id
+            && self.pending.is_empty()
+        {
+            while !rest.is_empty() {
+                match connection.send_stream(id).write(rest) {
+                    Ok(written) => rest = &rest[written..],
+                    Err(qp::WriteError::Blocked) => break,
+                    // Stopped by the peer: the event is on its way, the bytes are void.
+                    Err(_) => rest = &[],
+                }
+            }
+        }
+        if !rest.is_empty() {
+            self.pending_bytes += rest.len();
+            self.pending.push_back(Bytes::copy_from_slice(rest));
+        }
+        if end {
+            self.sending = Sending::Finishing;
+            self.finish_if_flushed(connection);
+        }
+        if self.pending_bytes <= high_water_mark {
+            return true;
+        }
+        self.want_drain = true;
+        false
+    }
+
+    fn finish_if_flushed(&mut self, connection: &mut qp::Connection) {
+        if let Some(id) = self.id
+            && self.sending == Sending::Finishing
+            && self.pending.is_empty()
+        {
+            // Only fails when the peer has stopped the stream, which ends the sending side as well.
+            let _ = connection.send_stream(id).finish();
+            self.sending = Sending::Done;
+        }
+    }
+
+    /// Hands pending bytes to QUIC as far as it takes them.
+    pub fn flush(&mut self, connection: &mut qp::Connection, high_water_mark: usize) -> Flushed {
+        let Some(id) = self.id else {
+            return Flushed::default();
+        };
+        while let Some(chunk) = self.pending.front_mut() {
+            let before = chunk.len();
+            // write_chunks advances the chunk past what it took, without copying.
+            match connection.send_stream(id).write_chunks(std::slice::from_mut(chunk)) {
+                Ok(written) => {
+                    self.pending_bytes -= written.bytes;
+                    if written.bytes == before {
+                        self.pending.pop_front();
+                    }
+                }
+                Err(_) => break,
+            }
+        }
+        self.finish_if_flushed(connection);
+        // Half the mark, so that a writer at the mark is not woken for every packet.
+        let drained = self.want_drain && self.pending_bytes <= high_water_mark / 2;
+        if drained {
+            self.want_drain = false;
+        }
+        Flushed { drained }
+    }
+
+    /// Takes the id that became available. What was asked for while waiting happens now.
+    pub fn opened(&mut self, id: qp::StreamId, connection: &mut qp::Connection) {
+        self.id = Some(id);
+        if let Some(code) = self.early_reset {
+            let _ = connection.send_stream(id).reset(code);
+        }
+        if let Some(code) = self.early_stop {
+            let _ = connection.recv_stream(id).stop(code);
+        }
+    }
+
+    pub fn reset(&mut self, connection: &mut qp::Connection, code: qp::VarInt) {
+        if self.sending == Sending::Done {
+            return;
+        }
+        self.drop_pending();
+        match self.id {
+            // Fails only when the stream is already gone.
+            Some(id) => drop(connection.send_stream(id).reset(code)),
+            None => self.early_reset = Some(code),
+        }
+    }
+
+    pub fn stop(&mut self, connection: &mut qp::Connection, code: qp::VarInt) {
+        if !self.receiving {
+            return;
+        }
+        self.receiving = false;
+        match self.id {
+            Some(id) => drop(connection.recv_stream(id).stop(code)),
+            None => self.early_stop = Some(code),
+        }
+    }
+
+    /// The peer asked to stop: nothing more is sent.
+    pub fn stopped(&mut self) {
+        self.drop_pending();
+    }
+
+    fn drop_pending(&mut self) {
+        self.sending = Sending::Done;
+        self.pending.clear();
+        self.pending_bytes = 0;
+        self.want_drain = false;
+    }
+}

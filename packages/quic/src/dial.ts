@@ -1,0 +1,176 @@
+import { lookup } from "node:dns/promises";
+import { isIP } from "node:net";
+import type { Engine } from "./engine.js";
+import { invalidOption, QuicError } from "./errors.js";
+import { CONNECTION_ATTEMPT_DELAY_MS, DEFAULT_HANDSHAKE_TIMEOUT_MS, type TransportOptions, transportNumbers } from "./limits.js";
+import { unwrap } from "./native.js";
+import type { QuicSession } from "./session.js";
+import { type ClientTlsOptions, encodeAlpn, encodeTrust } from "./tls-options.js";
+
+/** Options of `connect`. */
+export interface ConnectOptions {
+  /** A host name or an IP address, in brackets or not. */
+  host: string;
+  port: number;
+  /** The name the certificate must be for. Default: `host`. */
+  serverName?: string;
+  /** Protocols offered, in order of preference (RFC 7301). At least one. */
+  alpn: string[];
+  tls?: ClientTlsOptions;
+  transport?: TransportOptions;
+  /** Gives up; the promise then rejects with the signal's reason. */
+  signal?: AbortSignal;
+  /** Time for name resolution and handshake together. Default 10,000. */
+  handshakeTimeoutMs?: number;
+}
+
+/** Everything about a dial but the address. */
+interface Plan {
+  readonly engine: Engine;
+  readonly serverName: string;
+  readonly port: number;
+  readonly alpn: Uint8Array;
+  readonly trust: readonly [number, Uint8Array];
+  readonly transport: Float64Array;
+}
+
+/** Resolves the host and dials its addresses, each a moment after the one before (RFC 8305 §5). The first session wins. */
+export async function dial(engine: Engine, options: ConnectOptions): Promise<QuicSession> {
+  const { signal, port, handshakeTimeoutMs = DEFAULT_HANDSHAKE_TIMEOUT_MS } = options;
+  const host = options.host.replace(/^\[(.*)\]$/, "$1");
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) {
+    throw invalidOption(`port must be an integer from 1 to 65535, not ${String(port)}`);
+  }
+  if (!(handshakeTimeoutMs > 0 && handshakeTimeoutMs <= 0x7fff_ffff)) {
+    throw invalidOption(`handshakeTimeoutMs must be from 1 to 2147483647, not ${String(handshakeTimeoutMs)}`);
+  }
+  const plan: Plan = {
+    engine,
+    port,
+    serverName: options.serverName ?? host,
+    alpn: encodeAlpn(options.alpn),
+    trust: encodeTrust(options.tls),
+    transport: transportNumbers(options.transport),
+  };
+  signal?.throwIfAborted();
+
+  const where = `${host}${isIP(host) === 6 ? " port " : ":"}${port}`;
+  const attempts = new Attempts(plan);
+  const timer = setTimeout(() => {
+    const message = `no answer from ${where} over UDP within ${handshakeTimeoutMs} ms; is the server running and UDP allowed?`;
+    attempts.giveUp(new QuicError({ source: "session", code: "ERR_QUIC_HANDSHAKE_TIMEOUT", message }));
+  }, handshakeTimeoutMs);
+  const onAbort = (): void => attempts.giveUp(signal?.reason);
+  signal?.addEventListener("abort", onAbort, { once: true });
+  resolveHost(host, engine.address.family).then(
+    (addresses) => attempts.start(addresses),
+    (error: unknown) => attempts.giveUp(error),
+  );
+  try {
+    return await attempts.result;
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", onAbort);
+  }
+}
+
+/** The host's addresses that a socket of this family can reach, in the resolver's order. */
+async function resolveHost(host: string, family: "IPv4" | "IPv6"): Promise<string[]> {
+  if (isIP(host) !== 0) return [host];
+  let found: { address: string; family: number }[];
+  try {
+    found = await lookup(host, { all: true });
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code ?? "ENOTFOUND";
+    throw new QuicError({ source: "system", code, message: `the name ${host} could not be resolved [${code}]`, cause });
+  }
+  const reachable = found.filter((entry) => family === "IPv6" || entry.family === 4).map((entry) => entry.address);
+  if (reachable.length === 0) {
+    const message = `${host} has no ${family} address, and this endpoint is bound to ${family} only`;
+    throw new QuicError({ source: "system", code: "EAFNOSUPPORT", message });
+  }
+  return reachable;
+}
+
+class Attempts {
+  readonly result: Promise<QuicSession>;
+  readonly #plan: Plan;
+  readonly #open: Set<number> = new Set();
+  #resolve!: (session: QuicSession) => void;
+  #reject!: (reason: unknown) => void;
+  #waiting: string[] = [];
+  #next: NodeJS.Timeout | undefined;
+  #firstError: unknown;
+  #settled = false;
+
+  constructor(plan: Plan) {
+    this.#plan = plan;
+    this.result = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+
+  start(addresses: string[]): void {
+    if (this.#settled) return;
+    this.#waiting = addresses;
+    this.#tryNext();
+  }
+
+  giveUp(reason: unknown): void {
+    if (this.#settled) return;
+    this.#settle();
+    this.#reject(reason);
+  }
+
+  #tryNext(): void {
+    clearTimeout(this.#next);
+    const address = this.#waiting.shift();
+    if (address === undefined) {
+      if (this.#open.size === 0) this.giveUp(this.#firstError);
+      return;
+    }
+    if (this.#waiting.length > 0) this.#next = setTimeout(() => this.#tryNext(), CONNECTION_ATTEMPT_DELAY_MS);
+    const { engine, port, serverName, alpn, trust, transport } = this.#plan;
+    let handle: number;
+    try {
+      handle = unwrap(engine.native.connect(address, port, serverName, alpn, trust[0], trust[1], transport));
+    } catch (error) {
+      this.#failed(error);
+      return;
+    }
+    this.#open.add(handle);
+    engine.dial(handle, {
+      connected: (session) => {
+        this.#open.delete(handle);
+        if (this.#settled) {
+          session.close();
+          return;
+        }
+        this.#settle();
+        this.#resolve(session);
+      },
+      failed: (error) => {
+        this.#open.delete(handle);
+        this.#failed(error);
+      },
+    });
+  }
+
+  #failed(error: unknown): void {
+    if (this.#settled) return;
+    this.#firstError ??= error;
+    this.#tryNext();
+  }
+
+  /** Ends every attempt but the one that won. */
+  #settle(): void {
+    this.#settled = true;
+    clearTimeout(this.#next);
+    const { engine } = this.#plan;
+    for (const handle of this.#open) {
+      engine.kick();
+      engine.native.closeSession(handle, 0, new Uint8Array(0));
+    }
+  }
+}

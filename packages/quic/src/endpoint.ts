@@ -1,0 +1,175 @@
+import { isIP } from "node:net";
+import { type ConnectOptions, dial } from "./dial.js";
+import { Engine } from "./engine.js";
+import { invalidOption, QuicError } from "./errors.js";
+import { type ListenTransportOptions, transportNumbers } from "./limits.js";
+import { unwrap } from "./native.js";
+import { type CloseInfo, encodeReason, type QuicSession, type SocketAddress } from "./session.js";
+import { encodeAlpn, toPem } from "./tls-options.js";
+
+/** Options of `Endpoint.bind`. */
+export interface BindOptions {
+  /** An IP address or "localhost". Default: "::" for IPv6 and IPv4, or "0.0.0.0" where IPv6 is unavailable. */
+  host?: string;
+  /** UDP port. Default 0: any free one. */
+  port?: number;
+  /** How the engine is woken; see docs/engine.md. Default "auto", or what QUICRPC_DRIVER says. */
+  driver?: "auto" | "loop" | "thread";
+}
+
+/** Options of `Endpoint.listen`. */
+export interface ListenOptions {
+  /** Protocols served, in order of preference (RFC 7301). At least one. */
+  alpn: string[];
+  /** PEM: the certificate chain, leaf first, and its private key. */
+  tls: { cert: string | Uint8Array; key: string | Uint8Array };
+  transport?: ListenTransportOptions;
+}
+
+/** Counters of an endpoint. */
+export interface EndpointStats {
+  /** Sessions, including those being dialled. */
+  readonly sessions: number;
+  /** The socket buffers granted by the system, in bytes. */
+  readonly receiveBuffer: number;
+  readonly sendBuffer: number;
+}
+
+/** One UDP socket that can both accept and dial. */
+export class Endpoint {
+  readonly address: SocketAddress;
+  readonly driver: "loop" | "thread";
+  readonly #engine: Engine;
+  #listening = false;
+  #sessions = 0;
+  #wantsRef = true;
+  #referenced = false;
+  #closing = false;
+  #open = true;
+  readonly #closed: Promise<void>;
+  #settleClosed!: () => void;
+
+  private constructor(engine: Engine) {
+    this.#engine = engine;
+    this.address = engine.address;
+    this.driver = engine.threaded ? "thread" : "loop";
+    this.#closed = new Promise((resolve) => {
+      this.#settleClosed = resolve;
+    });
+    engine.onSessionCount = (count) => {
+      this.#sessions = count;
+      this.#updateRef();
+    };
+    engine.onClosed = () => {
+      this.#open = false;
+      this.#closing = true;
+      this.#settleClosed();
+    };
+  }
+
+  /** Binds the socket. Throws `QuicError` with the system's code, such as `EADDRINUSE`. */
+  static bind(options: BindOptions = {}): Endpoint {
+    const { port = 0 } = options;
+    if (!Number.isInteger(port) || port < 0 || port > 65_535) {
+      throw invalidOption(`port must be an integer from 0 to 65535, not ${String(port)}`);
+    }
+    const host = options.host === "localhost" ? "127.0.0.1" : (options.host ?? "");
+    if (host !== "" && isIP(host) === 0) {
+      throw invalidOption(`host must be an IP address or "localhost", not ${JSON.stringify(host)}`);
+    }
+    return new Endpoint(new Engine(host, port, chooseDriver(options.driver)));
+  }
+
+  /** Whether it accepts sessions. */
+  get listening(): boolean {
+    return this.#listening;
+  }
+
+  /** Whether it can no longer be used: `close` was called, or the engine failed. */
+  get closed(): boolean {
+    return this.#closing;
+  }
+
+  /** Accepts sessions from now on. `onSession` gets each one whose handshake is complete. */
+  listen(options: ListenOptions, onSession: (session: QuicSession) => void): void {
+    this.#assertOpen();
+    if (this.#listening) {
+      throw new QuicError({ source: "usage", code: "ERR_QUIC_LISTENING", message: "the endpoint already listens" });
+    }
+    const { cert, key } = options.tls;
+    unwrap(
+      this.#engine.native.listen(
+        toPem(cert, "tls.cert"),
+        toPem(key, "tls.key"),
+        encodeAlpn(options.alpn),
+        transportNumbers(options.transport),
+      ),
+    );
+    this.#listening = true;
+    this.#engine.onSession = onSession;
+    this.#updateRef();
+  }
+
+  /** Dials from this endpoint's socket. Every address of the host is tried. */
+  async connect(options: ConnectOptions): Promise<QuicSession> {
+    this.#assertOpen();
+    return dial(this.#engine, options);
+  }
+
+  stats(): EndpointStats {
+    const [receiveBuffer, sendBuffer] = this.#engine.native.bufferSizes() ?? [0, 0];
+    return { sessions: this.#sessions, receiveBuffer, sendBuffer };
+  }
+
+  /** Closes every session with CONNECTION_CLOSE, then the socket. Fulfils when the socket is closed. */
+  close(info: CloseInfo = {}): Promise<void> {
+    if (!this.#closing) {
+      this.#closing = true;
+      this.#listening = false;
+      this.#engine.kick();
+      this.#engine.native.close(info.closeCode ?? 0, encodeReason(info.reason));
+    }
+    return this.#closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** Keeps the process alive while the endpoint listens or has sessions. The default. */
+  ref(): this {
+    this.#wantsRef = true;
+    this.#updateRef();
+    return this;
+  }
+
+  /** Lets the process exit although the endpoint listens or has sessions. */
+  unref(): this {
+    this.#wantsRef = false;
+    this.#updateRef();
+    return this;
+  }
+
+  #updateRef(): void {
+    const wanted = this.#open && this.#wantsRef && (this.#listening || this.#sessions > 0);
+    if (wanted === this.#referenced) return;
+    this.#referenced = wanted;
+    this.#engine.native.setRef(wanted);
+  }
+
+  #assertOpen(): void {
+    if (this.#closing) {
+      throw new QuicError({ source: "usage", code: "ERR_QUIC_CLOSED", message: "the endpoint has closed" });
+    }
+  }
+}
+
+/** Bun resolves libuv's symbols to stubs that abort, so the engine must not even look for them there. */
+function chooseDriver(option: BindOptions["driver"]): string {
+  const driver = process.env["QUICRPC_DRIVER"] ?? option ?? "auto";
+  if (driver !== "auto" && driver !== "loop" && driver !== "thread") {
+    throw invalidOption(`driver must be "auto", "loop" or "thread", not ${JSON.stringify(driver)}`);
+  }
+  const versions: Record<string, string | undefined> = process.versions;
+  return driver === "auto" && versions["bun"] !== undefined ? "thread" : driver;
+}

@@ -1,0 +1,202 @@
+import { QuicError } from "./errors.js";
+import { fromFailure, loadNative, type NativeEndpoint, unwrap } from "./native.js";
+import * as record from "./records.js";
+import { cleanOr, QuicSession, type SocketAddress } from "./session.js";
+import { QuicStream } from "./stream.js";
+
+/** What becomes of a dialled connection. */
+export interface Dialling {
+  connected(session: QuicSession): void;
+  failed(error: QuicError): void;
+}
+
+interface Slot {
+  readonly handle: number;
+  session: QuicSession | undefined;
+  readonly dialling: Dialling | undefined;
+}
+
+/**
+ * One native endpoint and the objects that stand for its sessions and streams. Records arrive in batches; each becomes
+ * one call on a session or stream.
+ */
+export class Engine {
+  readonly native: NativeEndpoint;
+  readonly address: SocketAddress;
+  /** With the thread driver, what JavaScript did must be flushed by JavaScript. */
+  readonly threaded: boolean;
+  readonly streams: (QuicStream | undefined)[] = [];
+  onSession: ((session: QuicSession) => void) | undefined;
+  /** Called whenever the number of sessions, dialling ones included, changes. */
+  onSessionCount: ((count: number) => void) | undefined;
+  onClosed: (() => void) | undefined;
+  readonly #slots: (Slot | undefined)[] = [];
+  #sessionCount = 0;
+  readonly #records = new Uint32Array(record.RECORDS * record.RECORD_WORDS);
+  /** Errors of connections whose streams have been told and which themselves have not. */
+  readonly #failures = new Map<number, QuicError>();
+  #flushScheduled = false;
+  readonly #flush = (): void => {
+    this.#flushScheduled = false;
+    this.native.flush();
+  };
+
+  constructor(host: string, port: number, driver: string) {
+    const dispatch = (count: number, slab: Uint8Array): void => this.#dispatch(count, slab);
+    this.native = unwrap(loadNative().bind(host, port, driver, dispatch, this.#records));
+    this.threaded = this.native.driver() === "thread";
+    const [address, boundPort, family] = this.native.address() ?? ["", 0, "IPv4"];
+    this.address = { host: address, port: boundPort, family };
+  }
+
+  /** Announces that JavaScript has left something to send. The loop driver notices by itself. */
+  kick(): void {
+    if (!this.threaded || this.#flushScheduled) return;
+    this.#flushScheduled = true;
+    setImmediate(this.#flush);
+  }
+
+  adoptStream(handle: number): QuicStream {
+    const stream = new QuicStream(this, handle);
+    this.streams[record.handleIndex(handle)] = stream;
+    return stream;
+  }
+
+  dial(handle: number, dialling: Dialling): void {
+    this.#slots[record.handleIndex(handle)] = { handle, session: undefined, dialling };
+    this.#count(1);
+    this.kick();
+  }
+
+  #count(change: number): void {
+    this.#sessionCount += change;
+    this.onSessionCount?.(this.#sessionCount);
+  }
+
+  /** A handler that throws costs its own record only: the rest of the batch is still delivered. */
+  #dispatch(count: number, slab: Uint8Array): void {
+    if (this.threaded) this.kick();
+    const records = this.#records;
+    const end = count * record.RECORD_WORDS;
+    let at = 0;
+    while (at < end) {
+      try {
+        while (at < end) {
+          const kind = records[at] as number;
+          const a = records[at + 1] as number;
+          const b = records[at + 2] as number;
+          const c = records[at + 3] as number;
+          at += record.RECORD_WORDS;
+          switch (kind) {
+            case record.DATA:
+              this.streams[a]?.receiveData(slab, b, c);
+              break;
+            case record.END:
+              this.streams[a]?.receiveEnd(b !== 0);
+              break;
+            case record.STREAM: {
+              const stream = this.adoptStream(record.packHandle(b, c));
+              this.#slots[a]?.session?.receiveStream(stream);
+              break;
+            }
+            case record.RESET:
+              this.streams[a]?.receiveReset(b !== 0, c);
+              break;
+            case record.STOPPED:
+              this.streams[a]?.receiveStopped(b !== 0, c);
+              break;
+            case record.DRAIN:
+              this.streams[a]?.receiveDrain();
+              break;
+            case record.FREED:
+              this.streams[a]?.receiveFreed();
+              break;
+            case record.STREAM_CLOSED:
+              this.streams[a]?.receiveClosed(cleanOr(this.#failure(b)));
+              break;
+            case record.CONNECTED:
+              this.#connected(a, b);
+              break;
+            case record.LOST:
+              this.#lost(a, b, c);
+              break;
+            case record.CLOSED:
+              this.onClosed?.();
+              break;
+            case record.BROKEN:
+              this.#broken();
+              break;
+          }
+        }
+      } catch (error) {
+        reportException(error);
+      }
+    }
+  }
+
+  #failure(number: number): QuicError {
+    let error = this.#failures.get(number);
+    if (error === undefined) {
+      const failure = this.native.failure(number);
+      error =
+        failure === undefined
+          ? new QuicError({ source: "session", code: "ERR_QUIC_CLOSED", message: "the session has closed" })
+          : fromFailure(failure);
+      this.#failures.set(number, error);
+    }
+    return error;
+  }
+
+  #connected(index: number, generation: number): void {
+    const handle = record.packHandle(index, generation);
+    let slot = this.#slots[index];
+    if (slot === undefined || slot.handle !== handle) {
+      slot = { handle, session: undefined, dialling: undefined };
+      this.#slots[index] = slot;
+      this.#count(1);
+    }
+    const session = new QuicSession(this, handle, this.address);
+    slot.session = session;
+    if (slot.dialling !== undefined) slot.dialling.connected(session);
+    else this.onSession?.(session);
+  }
+
+  #lost(index: number, generation: number, failure: number): void {
+    const error = this.#failure(failure);
+    this.#failures.delete(failure);
+    const slot = this.#slots[index];
+    if (slot === undefined || slot.handle !== record.packHandle(index, generation)) return;
+    this.#slots[index] = undefined;
+    this.#end(slot, error);
+  }
+
+  #end(slot: Slot, error: QuicError): void {
+    this.#count(-1);
+    if (slot.session !== undefined) slot.session.receiveLost(error);
+    else slot.dialling?.failed(error);
+  }
+
+  /** A panic was caught in the engine; it has shut itself down. */
+  #broken(): void {
+    const message = "the QUIC engine failed and closed this endpoint; please report this with the message on stderr";
+    const error = new QuicError({ source: "session", code: "ERR_QUIC_INTERNAL", message });
+    const calls = this.streams.splice(0).map((stream) => () => stream?.receiveClosed(error));
+    const slots = this.#slots.splice(0);
+    for (const slot of slots) if (slot !== undefined) calls.push(() => this.#end(slot, error));
+    for (const call of calls) {
+      try {
+        call();
+      } catch (thrown) {
+        reportException(thrown);
+      }
+    }
+    this.onClosed?.();
+  }
+}
+
+/** To `uncaughtException`, as an exception of an event listener goes. */
+function reportException(error: unknown): void {
+  queueMicrotask(() => {
+    throw error;
+  });
+}

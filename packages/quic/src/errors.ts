@@ -1,0 +1,55 @@
+/** Where an error arose. */
+export type QuicErrorSource = "session" | "stream" | "tls" | "system" | "usage";
+
+/** What a `QuicError` is made of. */
+export interface QuicErrorInit {
+  source: QuicErrorSource;
+  code: string;
+  message: string;
+  streamErrorCode?: number | undefined;
+  closeCode?: number | undefined;
+  reason?: string | undefined;
+  cause?: unknown;
+}
+
+/**
+ * Every error of this package. `code` is stable: a system code (`EADDRINUSE`) or one of the `ERR_QUIC_` codes listed in
+ * docs/engine.md.
+ */
+export class QuicError extends Error {
+  override readonly name: string = "QuicError";
+  readonly source: QuicErrorSource;
+  readonly code: string;
+  /** The application code of RESET_STREAM or STOP_SENDING, 0 to 2^32-1; null for every other error. */
+  readonly streamErrorCode: number | null;
+  /** The application code of CONNECTION_CLOSE, where there was one. */
+  readonly closeCode?: number;
+  /** The reason given with `closeCode`. */
+  readonly reason?: string;
+
+  constructor(init: QuicErrorInit) {
+    super(init.message, init.cause === undefined ? undefined : { cause: init.cause });
+    this.source = init.source;
+    this.code = init.code;
+    this.streamErrorCode = init.streamErrorCode ?? null;
+    if (init.closeCode !== undefined) this.closeCode = init.closeCode;
+    if (init.reason !== undefined) this.reason = init.reason;
+  }
+}
+
+/** An option or argument that cannot be used. */
+export function invalidOption(message: string): QuicError {
+  return new QuicError({ source: "usage", code: "ERR_QUIC_INVALID_OPTION", message });
+}
+
+/** The peer reset its sending side (RFC 9000 §19.4). */
+export function resetError(code: number): QuicError {
+  const message = `the peer reset the stream with code ${code}`;
+  return new QuicError({ source: "stream", code: "ERR_QUIC_RESET", message, streamErrorCode: code });
+}
+
+/** The peer asked this side to stop sending (RFC 9000 §19.5). */
+export function stopSendingError(code: number): QuicError {
+  const message = `the peer stopped reading the stream with code ${code}`;
+  return new QuicError({ source: "stream", code: "ERR_QUIC_STOP_SENDING", message, streamErrorCode: code });
+}

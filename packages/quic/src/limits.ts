@@ -1,0 +1,116 @@
+import { invalidOption } from "./errors.js";
+
+/** Settings of a session's transport. What is left out has the default of `DEFAULT_TRANSPORT`. */
+export interface TransportOptions {
+  /** A session without any packet from the peer for this long is lost (RFC 9000 §10.1). 0: never. The smaller of both sides' values counts. */
+  idleTimeoutMs?: number;
+  /** Sends a PING after this long without traffic, so that the session does not idle out. 0: off. */
+  keepAliveIntervalMs?: number;
+  /**
+   * Streams the peer may have open at once, at first (MAX_STREAMS, RFC 9000 §4.6). Memory is reserved for each, so a
+   * session starts low and the limit doubles while the peer uses half of it.
+   */
+  maxConcurrentStreams?: number;
+  /** Where that growth ends. Default: 4096, or `maxConcurrentStreams` where that is given. */
+  maxConcurrentStreamsCeiling?: number;
+  /** Bytes a peer may send on one stream ahead of what is read (RFC 9000 §4.1). */
+  streamReceiveWindow?: number;
+  /** Bytes a peer may send on the whole session ahead of what is read. */
+  receiveWindow?: number;
+  /** Bytes of a session sent or about to be sent, and not acknowledged. */
+  sendWindow?: number;
+  /** Bytes waiting on one stream beyond the send window, above which `write` returns false. */
+  highWaterMark?: number;
+  /** The round-trip time assumed before the first measurement (RFC 9002 §6.2.2). */
+  initialRttMs?: number;
+  /** Asks the peer to acknowledge within this time, where it supports the ACK frequency extension. 0: its own choice, usually 25 ms. */
+  maxAckDelayMs?: number;
+  congestionControl?: "cubic" | "newreno" | "bbr";
+}
+
+/** Settings of a listening endpoint. */
+export interface ListenTransportOptions extends TransportOptions {
+  /** Sessions accepted at once; further peers are refused (CONNECTION_REFUSED). */
+  maxSessions?: number;
+  /** Handshakes in progress at once; further peers are refused. From half of it on, peers must prove their address first (Retry, RFC 9000 §8.1.2). */
+  maxHandshakes?: number;
+}
+
+/** The defaults, all in one place. Sizes in bytes, times in milliseconds. */
+export const DEFAULT_TRANSPORT: Readonly<Required<ListenTransportOptions>> = {
+  idleTimeoutMs: 30_000,
+  keepAliveIntervalMs: 0,
+  maxConcurrentStreams: 100,
+  maxConcurrentStreamsCeiling: 4096,
+  streamReceiveWindow: 4 * 1024 * 1024,
+  receiveWindow: 16 * 1024 * 1024,
+  sendWindow: 8 * 1024 * 1024,
+  highWaterMark: 256 * 1024,
+  initialRttMs: 333,
+  maxAckDelayMs: 0,
+  congestionControl: "cubic",
+  maxSessions: 10_000,
+  maxHandshakes: 1_000,
+};
+
+/** Default for `handshakeTimeoutMs` of `connect`. */
+export const DEFAULT_HANDSHAKE_TIMEOUT_MS = 10_000;
+/** The pause before `connect` tries a further address of the host beside the ones under way (RFC 8305 §5). */
+export const CONNECTION_ATTEMPT_DELAY_MS = 250;
+/** UTF-8 bytes of a close reason that are sent (W3C WebTransport §6.9). */
+export const MAX_CLOSE_REASON_BYTES = 1024;
+
+const CONGESTION_CONTROL: ReadonlyMap<string, number> = new Map([
+  ["cubic", 0],
+  ["newreno", 1],
+  ["bbr", 2],
+]);
+
+/** Least and greatest accepted values. */
+const RANGES: Readonly<Record<Exclude<keyof ListenTransportOptions, "congestionControl">, readonly [number, number]>> = {
+  idleTimeoutMs: [0, 2 ** 32],
+  keepAliveIntervalMs: [0, 2 ** 32],
+  maxConcurrentStreams: [0, 2 ** 20],
+  maxConcurrentStreamsCeiling: [0, 2 ** 20],
+  streamReceiveWindow: [1024, 2 ** 40],
+  receiveWindow: [1024, 2 ** 40],
+  sendWindow: [1024, 2 ** 40],
+  highWaterMark: [0, 2 ** 32],
+  initialRttMs: [1, 60_000],
+  maxAckDelayMs: [0, 16_000],
+  maxSessions: [0, 2 ** 24],
+  maxHandshakes: [1, 2 ** 24],
+};
+
+/** The settings as the engine takes them. The order is that of `Settings` in native/src/config.rs. */
+export function transportNumbers(options: ListenTransportOptions = {}): Float64Array {
+  const number = (name: keyof typeof RANGES): number => {
+    const value = options[name] ?? DEFAULT_TRANSPORT[name];
+    const [least, greatest] = RANGES[name];
+    if (typeof value !== "number" || !(value >= least && value <= greatest)) {
+      throw invalidOption(`transport.${name} must be a number from ${least} to ${greatest}, not ${String(value)}`);
+    }
+    return value;
+  };
+  const congestion = CONGESTION_CONTROL.get(options.congestionControl ?? DEFAULT_TRANSPORT.congestionControl);
+  if (congestion === undefined) {
+    throw invalidOption(`transport.congestionControl must be "cubic", "newreno" or "bbr", not ${String(options.congestionControl)}`);
+  }
+  return Float64Array.of(
+    number("idleTimeoutMs"),
+    number("keepAliveIntervalMs"),
+    number("maxConcurrentStreams"),
+    options.maxConcurrentStreamsCeiling === undefined && options.maxConcurrentStreams !== undefined
+      ? options.maxConcurrentStreams
+      : number("maxConcurrentStreamsCeiling"),
+    number("streamReceiveWindow"),
+    number("receiveWindow"),
+    number("sendWindow"),
+    number("highWaterMark"),
+    number("initialRttMs"),
+    number("maxAckDelayMs"),
+    congestion,
+    number("maxSessions"),
+    number("maxHandshakes"),
+  );
+}

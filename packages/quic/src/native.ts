@@ -1,0 +1,118 @@
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+import { QuicError, type QuicErrorSource } from "./errors.js";
+
+/** A failure as the engine reports it. */
+export type NativeFailure = readonly [
+  source: QuicErrorSource,
+  code: string,
+  message: string,
+  closeCode: number | undefined,
+  reason: string | undefined,
+];
+
+/** An address as the engine reports it. */
+export type NativeAddress = readonly [host: string, port: number, family: "IPv4" | "IPv6"];
+
+/** The functions of native/src/methods.rs. Sessions and streams are packed handles. */
+export interface NativeEndpoint {
+  address(): NativeAddress | undefined;
+  bufferSizes(): readonly [receive: number, send: number] | undefined;
+  close(code: number, reason: Uint8Array): void;
+  closeSession(session: number, code: number, reason: Uint8Array): void;
+  connect(
+    ip: string,
+    port: number,
+    serverName: string,
+    alpn: Uint8Array,
+    trustKind: number,
+    trust: Uint8Array,
+    transport: Float64Array,
+  ): number | NativeFailure;
+  driver(): "loop" | "thread";
+  failure(number: number): NativeFailure | undefined;
+  flush(): void;
+  listen(cert: Uint8Array, key: Uint8Array, alpn: Uint8Array, transport: Float64Array): undefined | NativeFailure;
+  openStream(session: number): number | NativeFailure;
+  panic(): void;
+  reset(stream: number, code: number): number;
+  sessionInfo(session: number): readonly [NativeAddress, string | undefined, string] | undefined;
+  sessionStats(session: number): readonly number[] | undefined;
+  setPaused(stream: number, paused: boolean): void;
+  setRef(referenced: boolean): void;
+  stopSending(stream: number, code: number): number;
+  streamId(stream: number): number;
+  write(stream: number, bytes: Uint8Array, end: boolean): number;
+}
+
+interface NativeModule {
+  bind(
+    host: string,
+    port: number,
+    driver: string,
+    dispatch: (count: number, slab: Uint8Array) => void,
+    records: Uint32Array,
+  ): NativeEndpoint | NativeFailure;
+}
+
+/** Throws when the engine answered with a failure. */
+export function unwrap<T>(answer: T | NativeFailure): T {
+  if (Array.isArray(answer)) throw fromFailure(answer as unknown as NativeFailure);
+  return answer as T;
+}
+
+export function fromFailure([source, code, message, closeCode, reason]: NativeFailure): QuicError {
+  return new QuicError({ source, code, message, closeCode, reason });
+}
+
+/** Mirrors `platformName` in scripts/build-native.mjs. */
+function platformName(): string {
+  const name = `${process.platform}-${process.arch}`;
+  return process.platform === "linux" ? `${name}-${isMusl() ? "musl" : "gnu"}` : name;
+}
+
+function isMusl(): boolean {
+  try {
+    // Without this a report resolves the names of open sockets, which takes seconds behind a slow DNS server.
+    Object.assign(process.report, { excludeNetwork: true });
+    const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } };
+    return header.glibcVersionRuntime === undefined;
+  } catch {
+    return false;
+  }
+}
+
+let loaded: NativeModule | undefined;
+
+/** Loads the engine for this platform, once per thread. */
+export function loadNative(): NativeModule {
+  if (loaded !== undefined) return loaded;
+  const platform = platformName();
+  const path = fileURLToPath(new URL(`../prebuilds/${platform}.node`, import.meta.url));
+  if (!existsSync(path)) {
+    throw missing(platform, "there is no prebuilt engine for it in this package");
+  }
+  try {
+    loaded = createRequire(import.meta.url)(path) as NativeModule;
+    return loaded;
+  } catch (cause) {
+    throw missing(platform, reasonOf(cause), cause);
+  }
+}
+
+function reasonOf(cause: unknown): string {
+  const text = cause instanceof Error ? cause.message : String(cause);
+  const glibc = /GLIBC_([\d.]+)/.exec(text);
+  if (glibc !== null) return `the engine needs glibc ${glibc[1]} or newer, which this system does not have`;
+  return `the engine could not be loaded: ${text}`;
+}
+
+function missing(platform: string, why: string, cause?: unknown): QuicError {
+  return new QuicError({
+    source: "system",
+    code: "ERR_QUIC_NATIVE_MISSING",
+    message: `QUIC is not available on ${platform}: ${why}. Build it with "npm run build:native" in a source checkout (needs Rust), or use a WebTransport session of another package`,
+    cause,
+  });
+}

@@ -1,0 +1,46 @@
+// The layout shared with native/src/sink.rs: records of four 32-bit words, kind first.
+
+/** 32-bit words of one record. */
+export const RECORD_WORDS = 4;
+/** Records of one batch. */
+export const RECORDS = 1024;
+
+/** [session index, stream index, stream generation] */
+export const STREAM = 1;
+/** [stream, offset, length] */
+export const DATA = 2;
+/** [stream, freed] */
+export const END = 3;
+/** [stream, freed, code] */
+export const RESET = 4;
+/** [stream, freed, code] */
+export const STOPPED = 5;
+/** [stream] */
+export const DRAIN = 6;
+/** [stream] */
+export const FREED = 7;
+/** [stream, failure number] */
+export const STREAM_CLOSED = 8;
+/** [session index, generation, accepted] */
+export const CONNECTED = 9;
+/** [session index, generation, failure number] */
+export const LOST = 10;
+export const CLOSED = 11;
+export const BROKEN = 12;
+
+/** Answer of a stream call: more is pending than the high-water mark. */
+export const FLAG_ABOVE_HIGH_WATER = 1;
+/** Answer of a stream call: both sides are done and the handle is void. */
+export const FLAG_FREED = 2;
+
+const INDEX_SPAN = 2 ** 24;
+
+/** A handle of native/src/handle.rs: the generation above 24 bits of index. */
+export function packHandle(index: number, generation: number): number {
+  return generation * INDEX_SPAN + index;
+}
+
+/** The table index in a handle. */
+export function handleIndex(handle: number): number {
+  return handle % INDEX_SPAN;
+}

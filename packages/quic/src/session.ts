@@ -1,0 +1,180 @@
+import type { Engine } from "./engine.js";
+import { QuicError } from "./errors.js";
+import { MAX_CLOSE_REASON_BYTES } from "./limits.js";
+import { unwrap } from "./native.js";
+import { SessionFace } from "./session-face.js";
+import type { QuicStream } from "./stream.js";
+
+/** How a session ended or shall end. */
+export interface CloseInfo {
+  /** Application error code, 0 to 2^32-1. Default 0. */
+  closeCode?: number;
+  /** At most 1024 bytes of UTF-8; more is cut. Default "". */
+  reason?: string;
+}
+
+/** An IP address and UDP port. */
+export interface SocketAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly family: "IPv4" | "IPv6";
+}
+
+/** What a session tells its owner. */
+export interface SessionHandler {
+  /** The peer opened a stream. */
+  onStream(stream: QuicStream): void;
+  /** The session ended; `error` is undefined after a clean close (code 0) by either side. Once, after every stream's `onClosed`. */
+  onClosed(info: CloseInfo, error: Error | undefined): void;
+}
+
+/** Counters of a session, since its start. */
+export interface SessionStats {
+  readonly smoothedRttMs: number;
+  /** Bytes. */
+  readonly congestionWindow: number;
+  readonly packetsSent: number;
+  readonly packetsLost: number;
+  /** UDP payload bytes. */
+  readonly bytesSent: number;
+  /** UDP payload bytes. */
+  readonly bytesReceived: number;
+  /** The UDP payload size the path is known to carry, in bytes. */
+  readonly mtu: number;
+}
+
+const NO_STATS: SessionStats = {
+  smoothedRttMs: 0,
+  congestionWindow: 0,
+  packetsSent: 0,
+  packetsLost: 0,
+  bytesSent: 0,
+  bytesReceived: 0,
+  mtu: 0,
+};
+
+/** An established QUIC session. Use it through a handler (`attach`, `openStream`), or through the W3C WebTransport members. */
+export class QuicSession {
+  readonly remoteAddress: SocketAddress;
+  /** The address of this end, as far as the system tells. */
+  readonly localAddress: SocketAddress;
+  /** The negotiated ALPN protocol. */
+  readonly alpnProtocol: string;
+  readonly #engine: Engine;
+  readonly #handle: number;
+  #handler: SessionHandler | undefined;
+  #early: QuicStream[] = [];
+  #ended: { info: CloseInfo; error: QuicError | undefined } | undefined;
+  #face: SessionFace | undefined;
+  #lastStats: SessionStats = NO_STATS;
+
+  /** @internal */
+  constructor(engine: Engine, handle: number, local: SocketAddress) {
+    this.#engine = engine;
+    this.#handle = handle;
+    const [remote, localHost, alpn] = engine.native.sessionInfo(handle) ?? [["", 0, "IPv4"] as const, undefined, ""];
+    const [host, port, family] = remote;
+    this.remoteAddress = { host, port, family };
+    this.localAddress = { host: localHost ?? local.host, port: local.port, family };
+    this.alpnProtocol = alpn;
+  }
+
+  /** Starts delivery to `handler`, beginning with what arrived before. Once per session. */
+  attach(handler: SessionHandler): void {
+    if (this.#handler !== undefined) {
+      throw new QuicError({ source: "usage", code: "ERR_QUIC_ATTACHED", message: "the session already has a handler" });
+    }
+    this.#handler = handler;
+    const early = this.#early;
+    this.#early = [];
+    for (const stream of early) handler.onStream(stream);
+    if (this.#ended !== undefined) handler.onClosed(this.#ended.info, this.#ended.error);
+  }
+
+  /**
+   * Opens a bidirectional stream. Beyond the peer's stream limit it waits, holding what is written. Throws when the
+   * session has closed.
+   */
+  openStream(): QuicStream {
+    if (this.#ended !== undefined) {
+      throw this.#ended.error ?? new QuicError({ source: "session", code: "ERR_QUIC_CLOSED", message: "the session has closed" });
+    }
+    const engine = this.#engine;
+    return engine.adoptStream(unwrap(engine.native.openStream(this.#handle)));
+  }
+
+  /** Closes the session at once with CONNECTION_CLOSE (RFC 9000 §10.2); unsent data is dropped. */
+  close(info: CloseInfo = {}): void {
+    if (this.#ended !== undefined) return;
+    this.#engine.kick();
+    this.#engine.native.closeSession(this.#handle, info.closeCode ?? 0, encodeReason(info.reason));
+  }
+
+  stats(): SessionStats {
+    const numbers = this.#engine.native.sessionStats(this.#handle);
+    if (numbers !== undefined) this.#lastStats = toStats(numbers);
+    return this.#lastStats;
+  }
+
+  /** Fulfilled: a session is given out only when its handshake is complete. */
+  get ready(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
+  /** Fulfils when either side closed the session, rejects when it was lost (W3C WebTransport §6.4). */
+  get closed(): Promise<CloseInfo> {
+    return this.#web().closed;
+  }
+
+  /** The streams the peer opens; takes the place of a handler. */
+  get incomingBidirectionalStreams(): ReadableStream<QuicStream> {
+    return this.#web().incoming;
+  }
+
+  /** `openStream` as W3C WebTransport names it. */
+  async createBidirectionalStream(): Promise<QuicStream> {
+    return this.openStream();
+  }
+
+  #web(): SessionFace {
+    if (this.#face === undefined) {
+      this.#face = new SessionFace(this);
+      if (this.#ended !== undefined) this.#face.settle(this.#ended.info, this.#ended.error);
+    }
+    return this.#face;
+  }
+
+  /** @internal */
+  receiveStream(stream: QuicStream): void {
+    if (this.#handler === undefined) this.#early.push(stream);
+    else this.#handler.onStream(stream);
+  }
+
+  /** @internal */
+  receiveLost(error: QuicError): void {
+    if (this.#ended !== undefined) return;
+    const { closeCode, reason = "" } = error;
+    const info: CloseInfo = closeCode === undefined ? {} : { closeCode, reason };
+    this.#ended = { info, error: cleanOr(error) };
+    // The face first: a handler that throws must not leave `closed` pending.
+    this.#face?.settle(info, error);
+    this.#handler?.onClosed(info, this.#ended.error);
+  }
+}
+
+/** A close with code 0 by either side is not an error. */
+export function cleanOr(error: QuicError): QuicError | undefined {
+  return error.closeCode === 0 ? undefined : error;
+}
+
+/** At most 1024 bytes, cut between characters. */
+export function encodeReason(reason = ""): Uint8Array {
+  const bytes = new Uint8Array(MAX_CLOSE_REASON_BYTES);
+  return bytes.subarray(0, new TextEncoder().encodeInto(reason, bytes).written);
+}
+
+function toStats(numbers: readonly number[]): SessionStats {
+  const [smoothedRttMs = 0, congestionWindow = 0, packetsSent = 0, packetsLost = 0, bytesSent = 0, bytesReceived = 0, mtu = 0] =
+    numbers;
+  return { smoothedRttMs, congestionWindow, packetsSent, packetsLost, bytesSent, bytesReceived, mtu };
+}

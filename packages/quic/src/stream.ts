@@ -1,0 +1,220 @@
+import type { Engine } from "./engine.js";
+import { QuicError } from "./errors.js";
+import { FLAG_ABOVE_HIGH_WATER, FLAG_FREED, handleIndex } from "./records.js";
+import { StreamFace } from "./stream-face.js";
+
+/** What a stream tells its owner. `onEnd` or `onReset` is the last word of the receiving side. */
+export interface StreamHandler {
+  /** Bytes in order. The chunk belongs to the handler; it is a view of a larger buffer and never written again. */
+  onData(chunk: Uint8Array): void;
+  /** The peer sent FIN. */
+  onEnd(): void;
+  /** The peer reset its sending side; code 0 to 2^32-1 (RFC 9000 §19.4). */
+  onReset(code: number): void;
+  /** The peer asked this side to stop sending (RFC 9000 §19.5); writes are dropped from now on. */
+  onStopSending(code: number): void;
+  /** Less is pending than the high-water mark again. Once per `write` that returned false. */
+  onDrain(): void;
+  /** The session ended before the stream did; `error` is undefined after a clean close. The last call. */
+  onClosed(error: Error | undefined): void;
+}
+
+/** An event kept until there is someone to tell. */
+type Held = (handler: StreamHandler) => void;
+
+/** One bidirectional QUIC stream. Every method is synchronous; after the stream's end they do nothing. */
+export class QuicStream {
+  readonly #engine: Engine;
+  /** -1 once the engine has freed the stream. */
+  #handle: number;
+  #id: number | undefined;
+  #handler: StreamHandler | undefined;
+  /** Events go straight to the handler: it is attached, not paused, and nothing is held. */
+  #flowing = false;
+  #paused = false;
+  #receiving = true;
+  #enginePaused = false;
+  #held: Held[] = [];
+  #face: StreamFace | undefined;
+
+  /** @internal */
+  constructor(engine: Engine, handle: number) {
+    this.#engine = engine;
+    this.#handle = handle;
+  }
+
+  /**
+   * The QUIC stream id (RFC 9000 §2.1); -1 while the stream waits for the peer's stream limit. Asked for on first use,
+   * so a stream that ended before has -1 as well.
+   */
+  get id(): number {
+    if (this.#id === undefined && this.#handle >= 0) {
+      const id = this.#engine.native.streamId(this.#handle);
+      if (id >= 0) this.#id = id;
+    }
+    return this.#id ?? -1;
+  }
+
+  /** Starts delivery to `handler`, beginning with what arrived before. Once per stream. */
+  attach(handler: StreamHandler): void {
+    if (this.#handler !== undefined) {
+      throw new QuicError({ source: "usage", code: "ERR_QUIC_ATTACHED", message: "the stream already has a handler" });
+    }
+    this.#handler = handler;
+    if (!this.#paused) this.#flow();
+  }
+
+  /**
+   * Sends `bytes`, and FIN after them when `end` is true. The bytes are copied before it returns. Returns false above
+   * the high-water mark; `onDrain` follows once.
+   */
+  write(bytes: Uint8Array, end = false): boolean {
+    if (this.#handle < 0) return true;
+    const engine = this.#engine;
+    if (engine.threaded) engine.kick();
+    const flags = engine.native.write(this.#handle, bytes, end);
+    if (flags === 0) return true;
+    if ((flags & FLAG_FREED) !== 0) this.#forget();
+    return (flags & FLAG_ABOVE_HIGH_WATER) === 0;
+  }
+
+  /** Abandons the sending side: RESET_STREAM with `code`, 0 to 2^32-1 (RFC 9000 §19.4). */
+  reset(code: number): void {
+    if (this.#handle < 0) return;
+    this.#engine.kick();
+    if ((this.#engine.native.reset(this.#handle, code) & FLAG_FREED) !== 0) this.#forget();
+  }
+
+  /** Asks the peer to stop sending: STOP_SENDING with `code` (RFC 9000 §19.5). Nothing more is delivered. */
+  stopSending(code: number): void {
+    if (!this.#receiving) return;
+    this.#receiving = false;
+    this.#held.length = 0;
+    if (this.#handle < 0) return;
+    this.#engine.kick();
+    if ((this.#engine.native.stopSending(this.#handle, code) & FLAG_FREED) !== 0) this.#forget();
+  }
+
+  /** Stops delivery, so that flow control stalls the peer (RFC 9000 §4.1). */
+  pause(): void {
+    if (this.#paused) return;
+    this.#paused = true;
+    this.#flowing = false;
+    this.#pauseEngine(true);
+  }
+
+  /** Goes on with delivery. */
+  resume(): void {
+    if (!this.#paused) return;
+    this.#paused = false;
+    if (this.#handler !== undefined) this.#flow();
+  }
+
+  /** The receiving side as a byte stream; takes the place of a handler. */
+  get readable(): ReadableStream<Uint8Array> {
+    return this.#web().readable;
+  }
+
+  /** The sending side; takes the place of a handler. `abort` resets the stream with the error's `streamErrorCode`, or 0. */
+  get writable(): WritableStream<Uint8Array> {
+    return this.#web().writable;
+  }
+
+  #web(): StreamFace {
+    this.#face ??= new StreamFace(this);
+    return this.#face;
+  }
+
+  #pauseEngine(paused: boolean): void {
+    if (this.#enginePaused === paused || this.#handle < 0) return;
+    this.#enginePaused = paused;
+    this.#engine.kick();
+    this.#engine.native.setPaused(this.#handle, paused);
+  }
+
+  #flow(): void {
+    if (this.#held.length > 0) {
+      queueMicrotask(() => this.#release());
+      return;
+    }
+    this.#flowing = true;
+    this.#pauseEngine(false);
+  }
+
+  /** Delivers what was held. A handler that throws does not lose what follows. */
+  #release(): void {
+    const handler = this.#handler;
+    if (handler === undefined || this.#paused) return;
+    const held = this.#held;
+    try {
+      while (held.length > 0 && !this.#paused) held.shift()?.(handler);
+    } finally {
+      if (!this.#paused && !this.#flowing) this.#flow();
+    }
+  }
+
+  #forget(): void {
+    this.#engine.streams[handleIndex(this.#handle)] = undefined;
+    this.#handle = -1;
+  }
+
+  /** @internal */
+  receiveData(slab: Uint8Array, offset: number, length: number): void {
+    if (!this.#receiving) return;
+    const chunk = new Uint8Array(slab.buffer, slab.byteOffset + offset, length);
+    if (this.#flowing) {
+      (this.#handler as StreamHandler).onData(chunk);
+      return;
+    }
+    this.#held.push((handler) => handler.onData(chunk));
+    this.#pauseEngine(true);
+  }
+
+  /** @internal */
+  receiveEnd(freed: boolean): void {
+    if (freed) this.#forget();
+    if (!this.#receiving) return;
+    this.#receiving = false;
+    if (this.#flowing) (this.#handler as StreamHandler).onEnd();
+    else this.#held.push((handler) => handler.onEnd());
+  }
+
+  /** @internal */
+  receiveReset(freed: boolean, code: number): void {
+    if (freed) this.#forget();
+    if (!this.#receiving) return;
+    this.#receiving = false;
+    if (this.#flowing) (this.#handler as StreamHandler).onReset(code);
+    else this.#held.push((handler) => handler.onReset(code));
+  }
+
+  /** @internal Sending-side events: pausing does not delay them. */
+  receiveStopped(freed: boolean, code: number): void {
+    if (freed) this.#forget();
+    this.#tell((handler) => handler.onStopSending(code));
+  }
+
+  /** @internal */
+  receiveDrain(): void {
+    this.#tell((handler) => handler.onDrain());
+  }
+
+  /** @internal */
+  receiveFreed(): void {
+    this.#forget();
+  }
+
+  /** @internal */
+  receiveClosed(error: QuicError | undefined): void {
+    this.#forget();
+    if (this.#paused) this.#held.length = 0;
+    this.#receiving = false;
+    if (this.#handler !== undefined && this.#held.length === 0) this.#handler.onClosed(error);
+    else this.#held.push((handler) => handler.onClosed(error));
+  }
+
+  #tell(event: Held): void {
+    if (this.#handler !== undefined) event(this.#handler);
+    else this.#held.push(event);
+  }
+}

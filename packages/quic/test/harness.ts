@@ -1,0 +1,127 @@
+import {
+  connect,
+  type ConnectOptions,
+  Endpoint,
+  type ListenTransportOptions,
+  type QuicSession,
+  type QuicStream,
+  type SessionHandler,
+  type StreamHandler,
+  type TransportOptions,
+} from "../dist/index.js";
+import { certificate, type TestCertificate } from "./certificates.js";
+
+export const ALPN = ["test/1"];
+export const DRIVERS = ["loop", "thread"] as const;
+export type DriverName = (typeof DRIVERS)[number];
+export { connect, Endpoint };
+
+/** A promise and the means to settle it. */
+export function deferred<T = void>(): { promise: Promise<T>; resolve: (value: T) => void; reject: (error: unknown) => void } {
+  let resolve!: (value: T) => void;
+  let reject!: (error: unknown) => void;
+  const promise = new Promise<T>((res, rej) => {
+    resolve = res;
+    reject = rej;
+  });
+  return { promise, resolve, reject };
+}
+
+/** A handler of which only some events matter. */
+export function onStreamEvents(events: Partial<StreamHandler>): StreamHandler {
+  const nothing = (): void => {};
+  return { onData: nothing, onEnd: nothing, onReset: nothing, onStopSending: nothing, onDrain: nothing, onClosed: nothing, ...events };
+}
+
+export function onSessionEvents(events: Partial<SessionHandler>): SessionHandler {
+  return { onStream() {}, onClosed() {}, ...events };
+}
+
+/** Echoes every stream of a session, FIN included, respecting backpressure. */
+export function echo(session: QuicSession): void {
+  session.attach(
+    onSessionEvents({
+      onStream(stream) {
+        stream.attach(
+          onStreamEvents({
+            onData: (chunk) => {
+              if (!stream.write(chunk)) stream.pause();
+            },
+            onDrain: () => stream.resume(),
+            onEnd: () => stream.write(new Uint8Array(0), true),
+          }),
+        );
+      },
+    }),
+  );
+}
+
+/** Everything a stream receives until its end. */
+export function readAll(stream: QuicStream): Promise<Buffer> {
+  const { promise, resolve, reject } = deferred<Buffer>();
+  const chunks: Uint8Array[] = [];
+  stream.attach(
+    onStreamEvents({
+      onData: (chunk) => chunks.push(chunk),
+      onEnd: () => resolve(Buffer.concat(chunks)),
+      onReset: (code) => reject(new Error(`reset ${code}`)),
+      onClosed: (error) => reject(error ?? new Error("closed")),
+    }),
+  );
+  return promise;
+}
+
+export function bytes(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}
+
+/** Servers and clients of one test, closed after it. */
+export class World {
+  readonly #driver: DriverName;
+  readonly #endpoints: Endpoint[] = [];
+  certificate!: TestCertificate;
+
+  constructor(driver: DriverName) {
+    this.#driver = driver;
+  }
+
+  bind(host = "127.0.0.1"): Endpoint {
+    const endpoint = Endpoint.bind({ host, driver: this.#driver });
+    this.#endpoints.push(endpoint);
+    return endpoint;
+  }
+
+  async serve(
+    onSession: (session: QuicSession) => void,
+    options: { transport?: ListenTransportOptions; tls?: TestCertificate; alpn?: string[] } = {},
+  ): Promise<Endpoint> {
+    this.certificate = options.tls ?? (await certificate());
+    const server = this.bind();
+    const { transport, alpn = ALPN } = options;
+    server.listen({ alpn, tls: this.certificate, ...(transport === undefined ? {} : { transport }) }, onSession);
+    return server;
+  }
+
+  /** Dials `server` with its certificate pinned. */
+  dial(server: Endpoint, options: Partial<ConnectOptions> = {}, client: Endpoint = this.bind()): Promise<QuicSession> {
+    return client.connect({
+      host: "127.0.0.1",
+      port: server.address.port,
+      alpn: ALPN,
+      tls: { serverCertificateHashes: [{ algorithm: "sha-256", value: this.certificate.hash }] },
+      ...options,
+    });
+  }
+
+  /** A client session and the server's session at its other end. */
+  async pair(options: { server?: ListenTransportOptions; client?: TransportOptions } = {}): Promise<[QuicSession, QuicSession]> {
+    const accepted = deferred<QuicSession>();
+    const server = await this.serve(accepted.resolve, options.server === undefined ? {} : { transport: options.server });
+    const client = await this.dial(server, options.client === undefined ? {} : { transport: options.client });
+    return [client, await accepted.promise];
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#endpoints.map((endpoint) => endpoint.close()));
+  }
+}

@@ -1,0 +1,368 @@
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { dial } from "../dist/dial.js";
+import { Engine } from "../dist/engine.js";
+import type { CloseInfo, QuicSession } from "../dist/index.js";
+import { certificate } from "./certificates.js";
+import { ALPN, bytes, connect, deferred, DRIVERS, echo, Endpoint, onSessionEvents, onStreamEvents, readAll, World } from "./harness.js";
+
+const hashOf = (value: Uint8Array) => ({ serverCertificateHashes: [{ algorithm: "sha-256" as const, value }] });
+
+/** How a session ends, as its handler is told. */
+function ending(session: QuicSession): Promise<{ info: CloseInfo; error: Error | undefined }> {
+  const { promise, resolve } = deferred<{ info: CloseInfo; error: Error | undefined }>();
+  session.attach(onSessionEvents({ onClosed: (info, error) => resolve({ info, error }) }));
+  return promise;
+}
+
+describe.each(DRIVERS)("sessions, %s driver", (driver) => {
+  let world: World;
+  beforeEach(() => {
+    world = new World(driver);
+  });
+  afterEach(() => world.close());
+
+  describe("closing", () => {
+    test("code and reason reach the peer; both sides see an error", async () => {
+      const [client, server] = await world.pair();
+      const [here, there] = [ending(client), ending(server)];
+      client.close({ closeCode: 0xffff_ffff, reason: "enough" });
+      expect(await there).toMatchObject({
+        info: { closeCode: 0xffff_ffff, reason: "enough" },
+        error: { code: "ERR_QUIC_CLOSED_BY_PEER", closeCode: 0xffff_ffff, reason: "enough", source: "session" },
+      });
+      expect(await here).toMatchObject({ info: { closeCode: 0xffff_ffff }, error: { code: "ERR_QUIC_CLOSED" } });
+    });
+
+    test("code 0 is clean", async () => {
+      const [client, server] = await world.pair();
+      const [here, there] = [ending(client), ending(server)];
+      server.close();
+      expect(await here).toEqual({ info: { closeCode: 0, reason: "" }, error: undefined });
+      expect((await there).error).toBeUndefined();
+      expect(() => client.openStream()).toThrow("closed");
+    });
+
+    test("every live stream is told once, before the session", async () => {
+      const [client, server] = await world.pair();
+      const log: string[] = [];
+      const over = deferred();
+      client.attach(
+        onSessionEvents({
+          onClosed: () => {
+            log.push("session");
+            over.resolve();
+          },
+        }),
+      );
+      for (let i = 0; i < 3; i++) {
+        const stream = client.openStream();
+        stream.attach(onStreamEvents({ onClosed: (error) => log.push(`stream ${(error as { code?: string }).code}`) }));
+        stream.write(bytes("x"));
+      }
+      server.close({ closeCode: 3 });
+      await over.promise;
+      const told = "stream ERR_QUIC_CLOSED_BY_PEER";
+      expect(log).toEqual([told, told, told, "session"]);
+    });
+
+    test("closing the endpoint closes its sessions with the code", async () => {
+      const accepted = deferred();
+      const server = await world.serve(() => accepted.resolve());
+      const session = await world.dial(server);
+      await accepted.promise;
+      const end = ending(session);
+      await server.close({ closeCode: 17, reason: "restart" });
+      expect((await end).info).toEqual({ closeCode: 17, reason: "restart" });
+      await server.close();
+      // The port is free at once.
+      await Endpoint.bind({ host: "127.0.0.1", port: server.address.port }).close();
+    });
+
+    test("what arrived before the close is delivered", async () => {
+      const [client, server] = await world.pair();
+      let stream: Promise<Buffer> | undefined;
+      const over = deferred();
+      server.attach(
+        onSessionEvents({
+          onStream: (opened) => {
+            stream = readAll(opened);
+          },
+          onClosed: () => over.resolve(),
+        }),
+      );
+      const local = client.openStream();
+      local.write(bytes("last words"), true);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      client.close();
+      await over.promise;
+      expect(String(await stream)).toBe("last words");
+    });
+
+    test("an idle session times out", async () => {
+      const [client, server] = await world.pair({ client: { idleTimeoutMs: 300 } });
+      const ends = await Promise.all([ending(client), ending(server)]);
+      for (const { error } of ends) expect(error).toMatchObject({ code: "ERR_QUIC_IDLE_TIMEOUT" });
+    });
+
+    test("keep-alive prevents that", async () => {
+      const [client] = await world.pair({ client: { idleTimeoutMs: 300, keepAliveIntervalMs: 100 } });
+      let over = false;
+      void ending(client).then(() => {
+        over = true;
+      });
+      await new Promise((resolve) => setTimeout(resolve, 700));
+      expect(over).toBe(false);
+    });
+  });
+
+  describe("trust", () => {
+    test("the right hash, also among others", async () => {
+      const server = await world.serve(echo);
+      const other = { algorithm: "sha-256" as const, value: new Uint8Array(32) };
+      const { serverCertificateHashes: right } = hashOf(world.certificate.hash);
+      const session = await world.dial(server, { tls: { serverCertificateHashes: [other, ...right] } });
+      expect(session.alpnProtocol).toBe(ALPN[0]);
+      expect(session.remoteAddress).toEqual({ host: "127.0.0.1", port: server.address.port, family: "IPv4" });
+    });
+
+    test("a wrong hash", async () => {
+      const server = await world.serve(() => expect.unreachable());
+      await expect(world.dial(server, { tls: hashOf(new Uint8Array(32)) })).rejects.toMatchObject({
+        name: "QuicError",
+        source: "tls",
+        code: "ERR_QUIC_CERTIFICATE_HASH_MISMATCH",
+      });
+    });
+
+    test("a hash does not excuse 15 days of validity, an expired certificate, or another curve", async () => {
+      const code = async (request: Parameters<typeof certificate>[0]): Promise<string> => {
+        const server = await world.serve(() => expect.unreachable(), { tls: await certificate(request) });
+        return world.dial(server).then(() => "connected", (error: { code: string }) => error.code);
+      };
+      expect(await code({ days: 15 })).toBe("ERR_QUIC_CERTIFICATE_UNSUITABLE");
+      expect(await code({ from: Date.now() - 20 * 864e5, days: 10 })).toBe("ERR_QUIC_CERTIFICATE_EXPIRED");
+      expect(await code({ keyAlgorithm: { name: "ECDSA", namedCurve: "P-384", hash: "SHA-384" } })).toBe(
+        "ERR_QUIC_CERTIFICATE_UNSUITABLE",
+      );
+    });
+
+    test("an authority: right, wrong, wrong name, expired", async () => {
+      const [authority, stranger] = await Promise.all([certificate({ ca: true }), certificate({ ca: true })]);
+      const leaf = await certificate({ issuer: authority });
+      const server = await world.serve(echo, { tls: leaf });
+      const tls = { ca: authority.cert };
+      const session = await world.dial(server, { tls, serverName: "localhost" });
+      session.close();
+      const code = (options: object): Promise<string> =>
+        world.dial(server, options).then(() => "connected", (error: { code: string }) => error.code);
+      expect(await code({ tls: { ca: stranger.cert }, serverName: "localhost" })).toBe("ERR_QUIC_CERTIFICATE_UNTRUSTED");
+      expect(await code({ tls, serverName: "example.com" })).toBe("ERR_QUIC_CERTIFICATE_NAME");
+      expect(await code({ tls })).toBe("ERR_QUIC_CERTIFICATE_NAME");
+      const old = await certificate({ issuer: authority, from: Date.now() - 20 * 864e5, days: 10 });
+      const expired = await world.serve(echo, { tls: old });
+      await expect(world.dial(expired, { tls, serverName: "localhost" })).rejects.toMatchObject({
+        code: "ERR_QUIC_CERTIFICATE_EXPIRED",
+      });
+    });
+
+    test("no ALPN protocol in common", async () => {
+      const server = await world.serve(() => expect.unreachable());
+      await expect(world.dial(server, { alpn: ["other"] })).rejects.toMatchObject({
+        source: "tls",
+        code: "ERR_QUIC_ALPN_MISMATCH",
+      });
+    });
+
+    test("PEM that is none", async () => {
+      const endpoint = world.bind();
+      const { cert, key } = await certificate();
+      for (const tls of [{ cert: "nonsense", key }, { cert, key: "nonsense" }, { cert, key: (await certificate()).key }]) {
+        expect(() => endpoint.listen({ alpn: ALPN, tls }, () => {})).toThrow(
+          expect.objectContaining({ code: "ERR_QUIC_INVALID_OPTION", source: "usage" }),
+        );
+      }
+      endpoint.listen({ alpn: ALPN, tls: { cert, key } }, () => {});
+    });
+  });
+
+  describe("dialling", () => {
+    test("a name with several addresses", async () => {
+      const server = await world.serve(echo);
+      const client = world.bind("::");
+      const session = await world.dial(server, { host: "localhost" }, client);
+      expect(session.remoteAddress.host).toBe("127.0.0.1");
+    });
+
+    test("a dual-stack endpoint serves both families", async () => {
+      const tls = await certificate();
+      const server = Endpoint.bind({ driver });
+      server.listen({ alpn: ALPN, tls }, echo);
+      const common = { port: server.address.port, alpn: ALPN, tls: hashOf(tls.hash) };
+      for (const host of server.address.family === "IPv6" ? ["127.0.0.1", "[::1]"] : ["127.0.0.1"]) {
+        const session = await connect({ ...common, host });
+        const stream = session.openStream();
+        const reply = readAll(stream);
+        stream.write(bytes(host), true);
+        expect(String(await reply)).toBe(host);
+      }
+      await server.close();
+    });
+
+    test("a port where nobody answers", async () => {
+      const silent = createSocket("udp4").bind(0, "127.0.0.1");
+      await once(silent, "listening");
+      const { port } = silent.address();
+      silent.close();
+      await expect(
+        world.bind().connect({ host: "127.0.0.1", port, alpn: ALPN, handshakeTimeoutMs: 150 }),
+      ).rejects.toMatchObject({
+        code: "ERR_QUIC_HANDSHAKE_TIMEOUT",
+        message: expect.stringContaining(`no answer from 127.0.0.1:${port} over UDP`),
+      });
+    });
+
+    test("an abort signal, before and during", async () => {
+      const client = world.bind();
+      const options = { host: "127.0.0.1", port: 9, alpn: ALPN };
+      await expect(client.connect({ ...options, signal: AbortSignal.abort() })).rejects.toMatchObject({ name: "AbortError" });
+      const controller = new AbortController();
+      const dialling = client.connect({ ...options, signal: controller.signal });
+      setImmediate(() => controller.abort(new Error("changed my mind")));
+      await expect(dialling).rejects.toThrow("changed my mind");
+      // Its end is reported to nobody, and it is no longer counted.
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      expect(client.stats().sessions).toBe(0);
+    });
+
+    test("a port in use", () => {
+      const { port } = world.bind().address;
+      expect(() => Endpoint.bind({ host: "127.0.0.1", port, driver })).toThrow(
+        expect.objectContaining({ code: "EADDRINUSE", source: "system" }),
+      );
+    });
+
+    test("over the session limit the peer is refused", async () => {
+      const server = await world.serve(echo, { transport: { maxSessions: 1 } });
+      const first = await world.dial(server);
+      await expect(world.dial(server)).rejects.toMatchObject({ code: "ERR_QUIC_REFUSED" });
+      first.close();
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      await world.dial(server);
+    });
+
+    test("two endpoints dial each other from the ports they listen on", async () => {
+      const tls = await certificate();
+      const [a, b] = [world.bind(), world.bind()];
+      for (const endpoint of [a, b]) endpoint.listen({ alpn: ALPN, tls }, echo);
+      for (const [from, to] of [[a, b], [b, a]] as const) {
+        const session = await from.connect({ host: "127.0.0.1", port: to.address.port, alpn: ALPN, tls: hashOf(tls.hash) });
+        const stream = session.openStream();
+        const reply = readAll(stream);
+        stream.write(bytes("peer"), true);
+        expect(String(await reply)).toBe("peer");
+        expect(session.localAddress.port).toBe(from.address.port);
+      }
+    });
+
+    test.each([
+      [{ port: 0 }, "port"],
+      [{ alpn: [] }, "alpn"],
+      [{ handshakeTimeoutMs: Number.NaN }, "handshakeTimeoutMs"],
+      [{ transport: { idleTimeoutMs: -1 } }, "idleTimeoutMs"],
+      [{ tls: { serverCertificateHashes: [] } }, "serverCertificateHashes"],
+      [{ tls: { ca: "nonsense" } }, "tls.ca"],
+    ])("refuses %j", async (options, named) => {
+      await expect(world.bind().connect({ host: "127.0.0.1", port: 9, alpn: ALPN, ...options })).rejects.toMatchObject({
+        code: "ERR_QUIC_INVALID_OPTION",
+        message: expect.stringContaining(named),
+      });
+    });
+  });
+
+  test("garbage on the port harms nothing", async () => {
+    const server = await world.serve(echo);
+    const session = await world.dial(server);
+    const noise = createSocket("udp4");
+    const send = (data: Uint8Array) =>
+      new Promise((resolve) => noise.send(data, server.address.port, "127.0.0.1", resolve));
+    let seed = 1;
+    for (let i = 0; i < 500; i++) {
+      const data = new Uint8Array(1 + (i * 37) % 1400).map(() => (seed = (seed * 48_271) % 0x7fff_ffff) & 255);
+      // Every kind of first byte, and QUIC version 1 in half of the long headers.
+      data[0] = i & 255;
+      if (i % 2 === 0) data.set([0, 0, 0, 1].slice(0, data.length - 1), 1);
+      await send(data);
+    }
+    noise.close();
+    const stream = session.openStream();
+    const reply = readAll(stream);
+    stream.write(bytes("still here"), true);
+    expect(String(await reply)).toBe("still here");
+  });
+
+  test("a path that drops every ninth datagram costs time, not bytes", async () => {
+    const server = await world.serve(echo);
+    const [front, back] = [createSocket("udp4"), createSocket("udp4")];
+    await Promise.all([front, back].map((socket) => once(socket.bind(0, "127.0.0.1"), "listening")));
+    let client = 0;
+    let count = 0;
+    const passes = (): boolean => ++count % 9 !== 0;
+    front.on("message", (data, from) => {
+      client = from.port;
+      if (passes()) back.send(data, server.address.port, "127.0.0.1");
+    });
+    back.on("message", (data) => {
+      if (passes()) front.send(data, client, "127.0.0.1");
+    });
+    const session = await world.dial(server, { port: front.address().port });
+    const data = Buffer.alloc(300_000, "lossy");
+    const stream = session.openStream();
+    const reply = readAll(stream);
+    stream.write(data, true);
+    expect((await reply).equals(data)).toBe(true);
+    expect(session.stats().packetsLost).toBeGreaterThan(0);
+    for (let i = 0; i < 20; i++) {
+      const call = session.openStream();
+      const answer = readAll(call);
+      call.write(bytes("small"), true);
+      expect(String(await answer)).toBe("small");
+    }
+    front.close();
+    back.close();
+  });
+
+  test("counts and socket buffers", async () => {
+    const server = await world.serve(echo);
+    const session = await world.dial(server);
+    const stream = session.openStream();
+    const reply = readAll(stream);
+    stream.write(new Uint8Array(100_000), true);
+    await reply;
+    const stats = session.stats();
+    expect(stats.bytesSent).toBeGreaterThan(100_000);
+    expect(stats.bytesReceived).toBeGreaterThan(100_000);
+    expect(stats.smoothedRttMs).toBeGreaterThan(0);
+    expect(stats.mtu).toBeGreaterThanOrEqual(1200);
+    expect(server.stats()).toMatchObject({ sessions: 1 });
+    expect(server.stats().receiveBuffer).toBeGreaterThan(0);
+  });
+
+  test("a panic in the engine stays inside and ends the endpoint's sessions", async () => {
+    const server = await world.serve(echo);
+    const engine = new Engine("127.0.0.1", 0, driver);
+    const closed = deferred();
+    engine.onClosed = () => closed.resolve();
+    const options = { host: "127.0.0.1", port: server.address.port, alpn: ALPN, tls: hashOf(world.certificate.hash) };
+    const session = await dial(engine, options);
+    const end = ending(session);
+    const stream = session.openStream();
+    const streamEnd = readAll(stream);
+    engine.native.panic();
+    await expect(streamEnd).rejects.toMatchObject({ code: "ERR_QUIC_INTERNAL" });
+    expect(await end).toMatchObject({ error: { code: "ERR_QUIC_INTERNAL", source: "session" } });
+    await closed.promise;
+    expect(stream.write(bytes("into the void"))).toBe(true);
+  });
+});
