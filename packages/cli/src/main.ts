@@ -1,0 +1,34 @@
+#!/usr/bin/env node
+import { readFileSync } from "node:fs";
+import { Command, CommanderError } from "commander";
+import { genCommand } from "./gen.js";
+
+const USAGE = 2;
+
+const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+  version: string;
+};
+
+const program = new Command("quicrpc")
+  .description("Typed RPC over QUIC: tools for service schemas.")
+  .version(version, "-V, --version", "print the version")
+  .helpCommand(false)
+  .showSuggestionAfterError(true)
+  .showHelpAfterError("(add --help for usage)")
+  .addHelpText(
+    "after",
+    "\nExamples:\n  $ quicrpc gen src/arith.service.ts --out src/generated\n  $ quicrpc gen --help",
+  );
+
+// Settings are inherited by a command that is made by `command()`, not by one that is added.
+const gen = genCommand().copyInheritedSettings(program);
+program.addCommand(gen);
+for (const command of [program, gen]) command.exitOverride();
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  // Commander has printed the message by now; help and version end here too, with exit code 0.
+  if (!(error instanceof CommanderError)) throw error;
+  process.exitCode = error.exitCode === 0 ? 0 : USAGE;
+}

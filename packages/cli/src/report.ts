@@ -1,0 +1,57 @@
+import { relative } from "node:path";
+import type { Diagnostic, GeneratedFile } from "@quicrpc/codegen";
+import picocolors from "picocolors";
+
+type Colors = ReturnType<typeof picocolors.createColors>;
+
+/** Colours for `stream`: none where NO_COLOR is set or it is no terminal. */
+export function colorsFor(stream: { readonly isTTY?: boolean }, env: NodeJS.ProcessEnv): Colors {
+  const forced = env["FORCE_COLOR"] !== undefined && env["FORCE_COLOR"] !== "0";
+  const wanted = env["NO_COLOR"] === undefined || env["NO_COLOR"] === "";
+  return picocolors.createColors(wanted && (forced || stream.isTTY === true));
+}
+
+/** Diagnostics for people: where, what, the code, and what to write instead. */
+export function formatDiagnostics(diagnostics: readonly Diagnostic[], cwd: string, colors: Colors): string {
+  const blocks = diagnostics.map((diagnostic) => formatDiagnostic(diagnostic, cwd, colors));
+  const count = `${diagnostics.length} problem${diagnostics.length === 1 ? "" : "s"}; nothing was written.`;
+  return `${[...blocks, colors.bold(count)].join("\n\n")}\n`;
+}
+
+function formatDiagnostic(diagnostic: Diagnostic, cwd: string, colors: Colors): string {
+  const { file, line, column, frame, service, method, path, message, help, code } = diagnostic;
+  const place =
+    file === undefined ? "" : [showPath(file, cwd), line, column].filter((part) => part !== undefined).join(":");
+  const subject = [service, method].filter((part) => part !== undefined).join("/");
+  const where = [subject, path].filter((part) => part !== undefined && part !== "").join(" ");
+  const head = [place && `${colors.cyan(place)} -`, colors.red("error"), colors.dim(code)].filter(Boolean).join(" ");
+  return [
+    `${head}${where === "" ? "" : ` ${colors.dim("in")} ${where}`}`,
+    `  ${message}`,
+    ...(frame === undefined
+      ? []
+      : frame.split("\n").map((each) => `    ${each.replace(/\^+$/, (mark) => colors.red(mark))}`)),
+    ...(help === undefined ? [] : [`  ${colors.green("help:")} ${help}`]),
+  ].join("\n");
+}
+
+/** What was done with each file, and how long all of it took. */
+export function formatFiles(
+  files: readonly GeneratedFile[],
+  options: { readonly cwd: string; readonly check: boolean; readonly elapsedMs: number },
+  colors: Colors,
+): string {
+  const lines = files.map(({ path, changed, services, methods }) => {
+    const verb = !changed ? colors.dim("unchanged") : options.check ? colors.red("stale") : colors.green("wrote");
+    return `${verb} ${showPath(path, options.cwd)} (${plural(services, "service")}, ${plural(methods, "method")})\n`;
+  });
+  return `${lines.join("")}${colors.dim(`in ${Math.round(options.elapsedMs)} ms`)}\n`;
+}
+
+function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+function showPath(path: string, cwd: string): string {
+  return relative(cwd, path) || path;
+}

@@ -1,0 +1,157 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
+
+const MAIN = fileURLToPath(new URL("../dist/main.js", import.meta.url));
+const cache = fileURLToPath(new URL("../.cache", import.meta.url));
+mkdirSync(cache, { recursive: true });
+const cwd = mkdtempSync(join(cache, "test-"));
+afterAll(() => rmSync(cwd, { recursive: true, force: true }));
+beforeEach(() => {
+  rmSync(cwd, { recursive: true, force: true });
+  mkdirSync(cwd, { recursive: true });
+});
+
+const GOOD = `import { rpc, service } from "@quicrpc/core";
+export const Ping = service("demo.v1.Ping", { ping: rpc() });
+`;
+const BAD = `import { rpc, service } from "@quicrpc/core";
+import { z } from "zod";
+export const Ping = service("demo.v1.Ping", { ping: rpc({ input: z.symbol() }) });
+`;
+
+interface Run {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function quicrpc(args: readonly string[], env: NodeJS.ProcessEnv = {}): Run {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], {
+    cwd,
+    encoding: "utf8",
+    env: { PATH: process.env["PATH"], ...env },
+  });
+  return { code: status, stdout: stdout.replace(/in \d+ ms/, "in 0 ms"), stderr };
+}
+
+function write(name: string, text: string): void {
+  mkdirSync(dirname(join(cwd, name)), { recursive: true });
+  writeFileSync(join(cwd, name), text);
+}
+
+describe("usage", () => {
+  test("help shows the commands and how to use them", () => {
+    const help = quicrpc(["--help"]);
+    expect(help).toMatchObject({ code: 0, stderr: "" });
+    expect(help.stdout).toContain("gen [options] [files...]");
+    const gen = quicrpc(["gen", "--help"]);
+    expect(gen).toMatchObject({ code: 0, stderr: "" });
+    expect(gen.stdout).toContain("$ quicrpc gen src/arith.service.ts --out src/generated");
+    for (const option of ["--out", "--import-extension", "--check", "--json"]) expect(gen.stdout).toContain(option);
+  });
+
+  test("version", () => {
+    const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+      version: string;
+    };
+    expect(quicrpc(["--version"])).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
+  });
+
+  test("wrong usage exits with 2 and says what was meant", () => {
+    const option = quicrpc(["gen", "--ouf", "x"]);
+    expect(option.code).toBe(2);
+    expect(option.stderr).toContain("unknown option '--ouf'\n(Did you mean --out?)");
+    const command = quicrpc(["gne"]);
+    expect(command.code).toBe(2);
+    expect(command.stderr).toContain("unknown command 'gne'\n(Did you mean gen?)");
+    expect(quicrpc(["gen", "--import-extension", "mjs"]).code).toBe(2);
+    expect(quicrpc([]).code).toBe(2);
+  });
+});
+
+describe("gen", () => {
+  test("writes, then leaves alone what has not changed", () => {
+    write("src/ping.service.ts", GOOD);
+    expect(quicrpc(["gen"])).toEqual({
+      code: 0,
+      stdout: "wrote src/generated/ping.ts (1 service, 1 method)\nin 0 ms\n",
+      stderr: "",
+    });
+    expect(quicrpc(["gen", "src/*.service.ts"]).stdout).toBe(
+      "unchanged src/generated/ping.ts (1 service, 1 method)\nin 0 ms\n",
+    );
+    expect(quicrpc(["gen", "src/ping.service.ts", "--out", "out"]).stdout).toContain("wrote out/ping.ts");
+  });
+
+  test("looks into neither node_modules nor dist", () => {
+    write("a/node_modules/b/ping.service.ts", BAD);
+    write("dist/ping.service.ts", BAD);
+    write("ping.service.ts", GOOD);
+    expect(quicrpc(["gen"])).toMatchObject({ code: 0 });
+  });
+
+  test("a mistake exits with 1, shows the place and leaves earlier output untouched", () => {
+    write("ping.service.ts", GOOD);
+    quicrpc(["gen"]);
+    const before = readFileSync(join(cwd, "generated/ping.ts"), "utf8");
+    write("ping.service.ts", BAD);
+    const run = quicrpc(["gen"]);
+    expect(run).toMatchObject({ code: 1, stdout: "" });
+    expect(run.stderr).toMatchInlineSnapshot(`
+      "ping.service.ts:3:66 - error unsupported-type in demo.v1.Ping/ping input
+        z.symbol() is a symbol, which has no form on the wire.
+          3 | export const Ping = service("demo.v1.Ping", { ping: rpc({ input: z.symbol() }) });
+            |                                                                  ^^^^^^^^^^
+        help: Symbols cannot be sent. Use z.literal or z.enum.
+
+      1 problem; nothing was written.
+      "
+    `);
+    expect(readFileSync(join(cwd, "generated/ping.ts"), "utf8")).toBe(before);
+  });
+
+  test("a glob or a path without a file exits with 1", () => {
+    const glob = quicrpc(["gen", "nothing/*.ts"]);
+    expect(glob.code).toBe(1);
+    expect(glob.stderr).toContain("No file matches nothing/*.ts");
+    const path = quicrpc(["gen", "nothing.service.ts"]);
+    expect(path.code).toBe(1);
+    expect(path.stderr).toContain("nothing.service.ts - error file-not-found");
+  });
+
+  test("--check writes nothing and fails on stale output", () => {
+    write("ping.service.ts", GOOD);
+    const stale = quicrpc(["gen", "--check"]);
+    expect(stale).toMatchObject({ code: 1, stdout: "stale generated/ping.ts (1 service, 1 method)\nin 0 ms\n" });
+    expect(stale.stderr).toContain("run quicrpc gen");
+    expect(existsSync(join(cwd, "generated"))).toBe(false);
+    quicrpc(["gen"]);
+    expect(quicrpc(["gen", "--check"]).code).toBe(0);
+  });
+
+  test("--json prints files and diagnostics", () => {
+    write("ping.service.ts", GOOD);
+    expect(JSON.parse(quicrpc(["gen", "--json"]).stdout)).toEqual({
+      diagnostics: [],
+      files: [{ path: "generated/ping.ts", schema: "ping.service.ts", services: 1, methods: 1, status: "written" }],
+    });
+    write("ping.service.ts", BAD);
+    const run = quicrpc(["gen", "--json"]);
+    expect(run).toMatchObject({ code: 1, stderr: "" });
+    expect(JSON.parse(run.stdout)).toMatchObject({
+      diagnostics: [{ code: "unsupported-type", line: 3, service: "demo.v1.Ping", method: "ping", path: "input" }],
+      files: [],
+    });
+  });
+
+  test("colours only where they are wanted", () => {
+    write("ping.service.ts", BAD);
+    const colored = (env: NodeJS.ProcessEnv): boolean => quicrpc(["gen"], env).stderr.includes("\u001b[");
+    expect(colored({})).toBe(false);
+    expect(colored({ FORCE_COLOR: "1" })).toBe(true);
+    expect(colored({ FORCE_COLOR: "1", NO_COLOR: "1" })).toBe(false);
+  });
+});

@@ -1,0 +1,181 @@
+import { annotate, type Annotations, emptyAnnotations, noteDocs } from "./source/annotate.js";
+import { type Diagnostic, placeOf } from "./diagnostics.js";
+import { discoverServices, type FoundMethod, type FoundService } from "./discover.js";
+import type { IdAssigner } from "./ids.js";
+import { loadSchemaModule } from "./load.js";
+import { type MethodShape, type PayloadPart, shapeOfMethod } from "./methods.js";
+import type { FileModel, MessageModel, MethodModel, ServiceModel } from "./model.js";
+import { camelCase, NameScope, pascalCase } from "./names.js";
+import { CORE_IMPORTS } from "./print/core-imports.js";
+import { literalProperties } from "./source/object-literal.js";
+import { readSource, type SchemaSource } from "./source/source-file.js";
+import { declareTypes, type FileTypes } from "./types/declare.js";
+import { SchemaGraph } from "./types/graph.js";
+import { exportedSchemas } from "./types/naming.js";
+import { isZodSchema } from "./types/zod.js";
+
+/** Loads the schema module at `file` and makes its model; undefined when something was reported. */
+export async function buildFile(
+  file: string,
+  ids: IdAssigner,
+  report: (diagnostic: Diagnostic) => void,
+): Promise<FileModel | undefined> {
+  let failed = false;
+  const fail = (diagnostic: Diagnostic): void => {
+    failed = true;
+    report(diagnostic);
+  };
+  const { exports, problem } = await loadSchemaModule(file);
+  if (exports === undefined) {
+    fail(problem);
+    return undefined;
+  }
+  const source = readSource(file);
+  const services = discoverServices(exports, source, fail);
+  if (services.length === 0 && !failed) {
+    fail({
+      file,
+      code: "no-service",
+      message: "This module exports no service.",
+      help: 'Export one, as in export const Arith = service("demo.v1.Arith", { … }).',
+    });
+  }
+
+  const scope = new NameScope();
+  scope.reserve(
+    "z",
+    ...CORE_IMPORTS,
+    ...services.flatMap((each) => [each.exportName, ...serviceNames(prefixOf(each))]),
+  );
+  const annotations = emptyAnnotations();
+  const exported = exportedSchemas(exports);
+  for (const [schema, name] of exported) {
+    const written = source.exported(name);
+    if (written !== undefined) noteDocs(written, schema, annotations);
+  }
+  const graph = new SchemaGraph(exported);
+  const shapes = new Map<FoundMethod, MethodShape>();
+  const payloads: unknown[] = [];
+  for (const service of services) {
+    for (const method of service.methods) {
+      const context = { service: service.name, method: method.name };
+      const shape = shapeOfMethod(method, ({ node, ...rest }) => {
+        fail({ ...(node === undefined ? { file } : placeOf(node)), ...rest, ...context });
+      });
+      for (const part of [shape?.input, shape?.output]) {
+        if (part === undefined) continue;
+        annotate(source, part.written, part.schema, annotations);
+        payloads.push(part.schema);
+        graph.add(graphRoot(service, method, part), annotations, (unsupported, path, node) => {
+          fail({ ...(node === undefined ? { file } : placeOf(node)), ...unsupported, ...context, path });
+        });
+      }
+      checkErrors(service, method, source, annotations, (diagnostic) => fail({ file, ...diagnostic, ...context }));
+      if (shape !== undefined) shapes.set(method, shape);
+    }
+  }
+  if (failed) return undefined;
+
+  const types = declareTypes(graph, payloads, exported, annotations, scope);
+  return {
+    schemaFile: file,
+    services: services.map((service) => serviceModel(service, shapes, types, ids)),
+    declarations: types.declarations,
+  };
+}
+
+/** What the declarations of a service start with: the name of its export, or of the service for a default export. */
+function prefixOf(service: FoundService): string {
+  return pascalCase(service.exportName === "default" ? (service.name.split(".").at(-1) ?? "") : service.exportName);
+}
+
+/** The names that are printed for a service, besides its types. */
+function serviceNames(prefix: string): string[] {
+  const camel = camelCase(prefix);
+  return [
+    prefix,
+    `${camel}Service`,
+    `${camel}Methods`,
+    `${prefix}Handlers`,
+    `${prefix}Client`,
+    `create${prefix}Router`,
+    `create${prefix}Client`,
+  ];
+}
+
+function graphRoot(service: FoundService, method: FoundMethod, part: PayloadPart): Parameters<SchemaGraph["add"]>[0] {
+  const role = part.streams ? "Item" : part.option === "input" ? "Input" : "Output";
+  const option = `["methods"]["${method.name}"]["${part.option}"]`;
+  return {
+    schema: part.schema,
+    label: [prefixOf(service), method.name, role],
+    path: part.option,
+    root: service.exportName,
+    access: part.streams ? `${option}["item"]` : option,
+    node: method.options.get(part.option)?.node ?? method.node,
+  };
+}
+
+/** Typed errors are checked as messages are, in a graph of their own. */
+function checkErrors(
+  service: FoundService,
+  method: FoundMethod,
+  source: SchemaSource,
+  annotations: Annotations,
+  fail: (diagnostic: Omit<Diagnostic, "service" | "method">) => void,
+): void {
+  const { errors } = method.schema as { readonly errors?: Readonly<Record<string, unknown>> };
+  const option = method.options.get("errors");
+  const node = option?.node ?? method.node;
+  for (const { name, value } of literalProperties(source, option?.value))
+    annotate(source, value, errors?.[name], annotations);
+  for (const [name, schema] of Object.entries(errors ?? {})) {
+    const root = { schema, label: [], path: `errors.${name}`, root: service.exportName, access: "", node };
+    new SchemaGraph().add(root, annotations, (unsupported, path, at) => {
+      fail({ ...(at === undefined ? {} : placeOf(at)), ...unsupported, path });
+    });
+  }
+}
+
+function serviceModel(
+  service: FoundService,
+  shapes: ReadonlyMap<FoundMethod, MethodShape>,
+  types: FileTypes,
+  ids: IdAssigner,
+): ServiceModel {
+  const methodIds = ids.methodIds(
+    service.name,
+    service.methods.map((method) => method.name),
+  );
+  const message = (part: PayloadPart | undefined): MessageModel | undefined =>
+    part !== undefined && isZodSchema(part.schema)
+      ? { sent: types.typeOf(part.schema, "input"), received: types.typeOf(part.schema, "output") }
+      : undefined;
+  const methods = service.methods.flatMap((method): MethodModel[] => {
+    const shape = shapes.get(method);
+    const id = methodIds.get(method.name);
+    if (shape === undefined || id === undefined) return [];
+    const { idempotent, delivery } = method.schema as { readonly idempotent?: unknown; readonly delivery?: unknown };
+    return [
+      {
+        name: method.name,
+        id,
+        kind: shape.kind,
+        docs: method.docs,
+        idempotent: idempotent === true,
+        datagram: delivery === "datagram",
+        input: message(shape.input),
+        output: message(shape.output),
+      },
+    ];
+  });
+  return {
+    name: service.name,
+    id: ids.serviceId(service.name),
+    exportName: service.exportName,
+    prefix: prefixOf(service),
+    docs: service.docs,
+    methods,
+    node: service.node,
+  };
+}

@@ -1,0 +1,75 @@
+import type { Node } from "ts-morph";
+
+/** What kind of mistake a diagnostic reports; stable, for tools. */
+export type DiagnosticCode =
+  | "no-files"
+  | "file-not-found"
+  | "load-failed"
+  | "no-service"
+  | "invalid-service"
+  | "service-name"
+  | "duplicate-service"
+  | "service-id-clash"
+  | "output-clash"
+  | "method-name"
+  | "duplicate-method"
+  | "not-a-method"
+  | "not-a-schema"
+  | "zod-3"
+  | "unsupported-type"
+  | "nested-stream"
+  | "nested-bytes"
+  | "bytes-direction"
+  | "notify-output"
+  | "notify-stream"
+  | "invalid-delivery"
+  | "not-generated-yet";
+
+/** One mistake in a schema, with where it is and what to write instead. */
+export interface Diagnostic {
+  readonly code: DiagnosticCode;
+  /** What is wrong. */
+  readonly message: string;
+  /** What to write instead. */
+  readonly help?: string;
+  /** Absolute path; absent when the mistake is in no file. */
+  readonly file?: string;
+  /** From 1. */
+  readonly line?: number;
+  /** From 1. */
+  readonly column?: number;
+  /** The offending line, numbered, with the place underlined. */
+  readonly frame?: string;
+  readonly service?: string;
+  readonly method?: string;
+  /** Where in the method, as in `input.user.avatar`. */
+  readonly path?: string;
+}
+
+/** A place in a source file. */
+export interface SourcePlace {
+  readonly file: string;
+  readonly line?: number;
+  readonly column?: number;
+  readonly frame?: string;
+}
+
+/** The place of `node`, with its code frame. */
+export function placeOf(node: Node): SourcePlace {
+  const source = node.getSourceFile();
+  const start = node.getStart();
+  const { line, column } = source.getLineAndColumnAtPos(start);
+  return { ...placeAt(source.getFilePath(), source.getFullText(), line, column, node.getEnd() - start) };
+}
+
+/** The place at `line` and `column` (from 1) of a file with content `text`; `length` characters are underlined. */
+export function placeAt(file: string, text: string, line: number, column: number, length = 1): SourcePlace {
+  const code = text.split(/\r?\n/)[line - 1];
+  if (code === undefined) return { file, line, column };
+  const gutter = String(line);
+  const marked = Math.max(1, Math.min(length, code.length - column + 1));
+  // Tabs are kept before the marker so that it stays under what it marks.
+  const indent = code.slice(0, column - 1).replace(/[^\t]/g, " ");
+  const frame = `${gutter} | ${code}\n${" ".repeat(gutter.length)} | ${indent}${"^".repeat(marked)}`;
+  return { file, line, column, frame };
+}

@@ -1,0 +1,155 @@
+import { isServiceSchema, type MethodSchema } from "@quicrpc/core";
+import { type Expression, Node } from "ts-morph";
+import { type Diagnostic, placeOf } from "./diagnostics.js";
+import { isReservedMethodName, isIdentifier, isServiceName } from "./names.js";
+import { type LiteralProperty, literalProperties } from "./source/object-literal.js";
+import { jsDocOf, type SchemaSource } from "./source/source-file.js";
+
+/** A service as found in a schema module, with what its source shows. */
+export interface FoundService {
+  readonly exportName: string;
+  readonly name: string;
+  readonly docs: string | undefined;
+  /** The name in its declaration, to point at. */
+  readonly node: Node | undefined;
+  readonly methods: readonly FoundMethod[];
+}
+
+/** A method as found in a service. */
+export interface FoundMethod {
+  readonly name: string;
+  readonly schema: MethodSchema;
+  readonly docs: string | undefined;
+  readonly node: Node | undefined;
+  /** Its options as they are written. */
+  readonly options: ReadonlyMap<string, LiteralProperty>;
+}
+
+/** The services that a module exports, in the order of its exports. */
+export function discoverServices(
+  exports: Readonly<Record<string, unknown>>,
+  source: SchemaSource,
+  report: (diagnostic: Diagnostic) => void,
+): FoundService[] {
+  const file = source.file.getFilePath();
+  const found = new Map<unknown, FoundService>();
+  const order = source.file.getVariableDeclarations().map((each) => each.getName());
+  const names = Object.keys(exports).sort((a, b) => order.indexOf(a) - order.indexOf(b));
+  for (const exportName of names) {
+    const value = exports[exportName];
+    // A service that is exported by name and as the default is one service.
+    if (!isServiceSchema(value) || found.has(value)) continue;
+    const { name, methods } = value as { readonly name: unknown; readonly methods: unknown };
+    const call = source.exported(exportName);
+    const [nameNode, methodsNode] = Node.isCallExpression(call) ? call.getArguments() : [];
+    const place = nameNode ?? call;
+    const at = place === undefined ? { file } : placeOf(place);
+    if (typeof name !== "string" || !isServiceName(name)) {
+      report({
+        ...at,
+        code: "service-name",
+        message: `${JSON.stringify(name)} is not a service name.`,
+        help: 'Use dotted identifiers with a version, as in "shop.v1.Orders".',
+        service: String(name),
+      });
+      continue;
+    }
+    if (typeof methods !== "object" || methods === null || Object.keys(methods).length === 0) {
+      report({
+        ...at,
+        code: "invalid-service",
+        message: `${name} has no methods.`,
+        help: "Add one, as in service(name, { ping: rpc() }).",
+        service: name,
+      });
+      continue;
+    }
+    const properties = literalProperties(source, methodsNode as Expression | undefined);
+    const declaration = call?.getFirstAncestor(
+      (each) => Node.isVariableDeclaration(each) || Node.isExportAssignment(each),
+    );
+    found.set(value, {
+      exportName,
+      name,
+      docs: jsDocOf(declaration),
+      node: place,
+      methods: findMethods(name, methods as Readonly<Record<string, unknown>>, properties, source, report, at),
+    });
+  }
+  return [...found.values()];
+}
+
+function findMethods(
+  service: string,
+  methods: Readonly<Record<string, unknown>>,
+  properties: readonly LiteralProperty[],
+  source: SchemaSource,
+  report: (diagnostic: Diagnostic) => void,
+  fallback: Pick<Diagnostic, "file" | "line" | "column" | "frame">,
+): FoundMethod[] {
+  const seen = new Set<string>();
+  for (const { name, node } of properties) {
+    if (seen.has(name)) {
+      report({
+        ...placeOf(node),
+        code: "duplicate-method",
+        message: `${service} has another method ${name}, which this one replaces.`,
+        help: "Rename one of them.",
+        service,
+        method: name,
+      });
+    }
+    seen.add(name);
+  }
+  const found: FoundMethod[] = [];
+  for (const [name, schema] of Object.entries(methods)) {
+    const property = properties.findLast((each) => each.name === name);
+    const at = property === undefined ? fallback : placeOf(property.node);
+    const problem = nameProblem(name) ?? schemaProblem(schema);
+    if (problem !== undefined) {
+      report({ ...at, ...problem, service, method: name });
+      continue;
+    }
+    const value = property?.value;
+    const call = Node.isIdentifier(value) ? source.resolve(value) : value;
+    const [options] = Node.isCallExpression(call) ? call.getArguments() : [];
+    found.push({
+      name,
+      schema: schema as MethodSchema,
+      docs: jsDocOf(property?.node),
+      node: property?.node,
+      options: new Map(literalProperties(source, options as Expression | undefined).map((each) => [each.name, each])),
+    });
+  }
+  return found;
+}
+
+type Problem = Pick<Diagnostic, "code" | "message" | "help">;
+
+function nameProblem(name: string): Problem | undefined {
+  if (!isIdentifier(name)) {
+    return {
+      code: "method-name",
+      message: `${JSON.stringify(name)} is not a method name.`,
+      help: "Use a JavaScript identifier, as in getUser.",
+    };
+  }
+  if (isReservedMethodName(name)) {
+    return {
+      code: "method-name",
+      message: `${name} is a reserved name: a client with such a method would break promises or objects.`,
+      help: `Use another name, as in ${name.replaceAll("_", "")}Call.`,
+    };
+  }
+  return undefined;
+}
+
+function schemaProblem(schema: unknown): Problem | undefined {
+  const type = typeof schema === "object" && schema !== null && "type" in schema ? schema.type : undefined;
+  if (type === "rpc" || type === "notify") return undefined;
+  return {
+    code: "not-a-method",
+    message: "This is not a method.",
+    help: "Make it with rpc({ input, output }) or notify({ input }).",
+  };
+}

@@ -1,0 +1,47 @@
+import type { MethodKind } from "@quicrpc/core";
+import type { Node } from "ts-morph";
+import type { Declaration, TypeNode } from "./types/node.js";
+
+/** The types of one message: what its sender gives and what its receiver gets. */
+export interface MessageModel {
+  readonly sent: TypeNode;
+  readonly received: TypeNode;
+}
+
+/** The kinds of method that are generated. */
+export type GeneratedKind = Extract<MethodKind, "unary" | "notify" | "server_stream">;
+
+/** One method, ready to print. */
+export interface MethodModel {
+  readonly name: string;
+  readonly id: number;
+  readonly kind: GeneratedKind;
+  readonly docs: string | undefined;
+  readonly idempotent: boolean;
+  readonly datagram: boolean;
+  readonly input: MessageModel | undefined;
+  readonly output: MessageModel | undefined;
+}
+
+/** One service, ready to print. */
+export interface ServiceModel {
+  /** As the peer knows it. */
+  readonly name: string;
+  readonly id: number;
+  /** The export of the schema module that holds it. */
+  readonly exportName: string;
+  /** What the names of its declarations start with. */
+  readonly prefix: string;
+  readonly docs: string | undefined;
+  readonly methods: readonly MethodModel[];
+  /** Where it is declared; undefined when the source does not show it. */
+  readonly node: Node | undefined;
+}
+
+/** All that one schema module declares. */
+export interface FileModel {
+  /** The schema module's absolute path. */
+  readonly schemaFile: string;
+  readonly services: readonly ServiceModel[];
+  readonly declarations: readonly Declaration[];
+}

@@ -1,0 +1,13 @@
+/** All that generated files may import from @quicrpc/core: values, then types. */
+export const CORE_VALUES: readonly string[] = ["createRouter", "defineMethod", "zodCodec"];
+export const CORE_TYPES: readonly string[] = [
+  "Awaitable",
+  "CallContext",
+  "CallOptions",
+  "Caller",
+  "ItemStream",
+  "MethodDescriptor",
+  "Router",
+  "StreamSource",
+];
+export const CORE_IMPORTS: readonly string[] = [...CORE_VALUES, ...CORE_TYPES];

@@ -1,0 +1,162 @@
+import { type Expression, Node } from "ts-morph";
+import { type AnySchema, childrenOf, defOf, isZodSchema } from "../types/zod.js";
+import { literalProperties, returned } from "./object-literal.js";
+import { jsDocOf, type SchemaSource, unwrapExpression } from "./source-file.js";
+
+/** What the source says of schemas: where each is written, what constant holds it, the comments of its fields. */
+export interface Annotations {
+  readonly nodes: Map<unknown, Node>;
+  readonly constants: Map<unknown, string>;
+  /** The comments of those constants. */
+  readonly constantDocs: Map<unknown, string>;
+  readonly fieldDocs: Map<AnySchema, Map<string, string>>;
+}
+
+export function emptyAnnotations(): Annotations {
+  return { nodes: new Map(), constants: new Map(), constantDocs: new Map(), fieldDocs: new Map() };
+}
+
+/** zod's functions and methods that wrap one schema in another of this type. */
+const WRAPPERS: Readonly<Record<string, string>> = {
+  array: "array",
+  set: "set",
+  optional: "optional",
+  exactOptional: "optional",
+  nullable: "nullable",
+  default: "default",
+  _default: "default",
+  prefault: "prefault",
+  catch: "catch",
+  nonoptional: "nonoptional",
+  readonly: "readonly",
+  lazy: "lazy",
+};
+
+/**
+ * Walks an expression beside the schema it made, and notes what the source says of each part. Where the two do not
+ * match (a schema made by a function, say) the walk stops: the parts below are then described by what holds them.
+ */
+export function annotate(
+  source: SchemaSource,
+  expression: Expression | undefined,
+  schema: unknown,
+  into: Annotations,
+): void {
+  if (expression === undefined) return;
+  const written = unwrapExpression(expression);
+  if (!into.nodes.has(schema)) into.nodes.set(schema, written);
+  else if (isZodSchema(schema)) return;
+  if (!isZodSchema(schema)) return;
+  if (Node.isIdentifier(written)) {
+    const target = source.resolve(written);
+    if (target === undefined) return;
+    if (!into.constants.has(schema)) into.constants.set(schema, written.getText());
+    noteDocs(target, schema, into);
+    into.nodes.delete(schema);
+    annotate(source, target, schema, into);
+    // What is wrong in a constant is shown there; the schema as a whole, where it is used.
+    return;
+  }
+  if (!Node.isCallExpression(written)) return;
+  const callee = written.getExpression();
+  const name = Node.isPropertyAccessExpression(callee) ? callee.getName() : callee.getText();
+  const receiver = Node.isPropertyAccessExpression(callee) ? unwrapExpression(callee.getExpression()) : undefined;
+  const onSchema = receiver !== undefined && !isNamespace(source, receiver);
+  const [first, second] = written.getArguments().filter((each) => Node.isExpression(each));
+  const def = defOf(schema);
+
+  if (name in WRAPPERS && WRAPPERS[name] === def.type) {
+    const [child] = childrenOf(schema);
+    const inner = onSchema ? receiver : name === "lazy" && first !== undefined ? returned(first) : first;
+    annotate(source, inner, child?.schema, into);
+  } else if (onSchema) {
+    // A check, a description or a brand: the same schema or a copy of it.
+    const original = schema._zod.parent;
+    annotateCopy(source, receiver, original ?? schema, schema, into);
+    if (name === "extend" || name === "safeExtend") annotateFields(source, first, schema, into);
+  } else if (def.type === "object") {
+    annotateFields(source, first, schema, into);
+  } else if (def.type === "record" || def.type === "map") {
+    const [key, value] = childrenOf(schema);
+    annotate(source, first, key?.schema, into);
+    annotate(source, second, value?.schema, into);
+  } else if (def.type === "union" || def.type === "tuple" || def.type === "intersection") {
+    const list = name === "discriminatedUnion" ? second : first;
+    const parts =
+      def.type === "intersection" ? [first, second] : Node.isArrayLiteralExpression(list) ? list.getElements() : [];
+    const children = childrenOf(schema);
+    for (const [index, part] of parts.entries()) annotate(source, part, children[index]?.schema, into);
+  } else if (def.type === "pipe") {
+    const [from, to] = childrenOf(schema);
+    annotate(source, name === "preprocess" ? second : first, name === "preprocess" ? to?.schema : from?.schema, into);
+    if (name !== "preprocess") annotate(source, second, to?.schema, into);
+  }
+}
+
+/** Notes the comment of the constant that `initializer` sets, as that of `schema`. */
+export function noteDocs(initializer: Expression, schema: unknown, into: Annotations): void {
+  const docs = jsDocOf(initializer.getFirstAncestor(Node.isVariableDeclaration));
+  if (docs !== undefined && !into.constantDocs.has(schema)) into.constantDocs.set(schema, docs);
+}
+
+function annotateCopy(
+  source: SchemaSource,
+  receiver: Expression | undefined,
+  original: AnySchema,
+  copy: AnySchema,
+  into: Annotations,
+): void {
+  if (receiver === undefined) return;
+  const { type } = defOf(copy);
+  if (original === copy) {
+    // `.brand()` gives the schema itself; `.extend()` and `.strict()` give one without a parent. Its fields are found
+    // in the receiver all the same.
+    if (Node.isIdentifier(receiver)) {
+      const target = source.resolve(receiver);
+      if (target !== undefined && type === "object") annotateBase(source, target, copy, into);
+    } else if (type === "object") {
+      annotateBase(source, receiver, copy, into);
+    }
+    return;
+  }
+  annotate(source, receiver, original, into);
+}
+
+/** Notes the fields of `schema` that are written in `expression`, which made a schema it was derived from. */
+function annotateBase(source: SchemaSource, expression: Expression, schema: AnySchema, into: Annotations): void {
+  const written = unwrapExpression(expression);
+  if (!Node.isCallExpression(written)) return;
+  const [first] = written.getArguments().filter((each) => Node.isExpression(each));
+  annotateFields(source, first, schema, into);
+  const callee = written.getExpression();
+  if (!Node.isPropertyAccessExpression(callee)) return;
+  const receiver = unwrapExpression(callee.getExpression());
+  if (isNamespace(source, receiver)) return;
+  const next = Node.isIdentifier(receiver) ? source.resolve(receiver) : receiver;
+  if (next !== undefined) annotateBase(source, next, schema, into);
+}
+
+function annotateFields(
+  source: SchemaSource,
+  literal: Expression | undefined,
+  schema: AnySchema,
+  into: Annotations,
+): void {
+  const children = new Map(childrenOf(schema).map((child) => [child.segment, child.schema]));
+  const docs = into.fieldDocs.get(schema) ?? new Map<string, string>();
+  into.fieldDocs.set(schema, docs);
+  for (const property of literalProperties(source, literal)) {
+    const child = children.get(property.name);
+    if (child === undefined) continue;
+    const text = jsDocOf(property.node);
+    if (text !== undefined && !docs.has(property.name)) docs.set(property.name, text);
+    annotate(source, property.value, child, into);
+  }
+}
+
+/** Whether an identifier is `z` in `z.object`, rather than a schema: it is not a constant of the project. */
+function isNamespace(source: SchemaSource, receiver: Expression): boolean {
+  if (Node.isIdentifier(receiver)) return source.resolve(receiver) === undefined;
+  // z.iso.date(), z.coerce.number()
+  return Node.isPropertyAccessExpression(receiver) && isNamespace(source, unwrapExpression(receiver.getExpression()));
+}

@@ -1,0 +1,50 @@
+import { type Expression, Node } from "ts-morph";
+import { type SchemaSource, unwrapExpression } from "./source-file.js";
+
+/** One property of an object literal: the node to point at, and what it is set to. */
+export interface LiteralProperty {
+  readonly name: string;
+  readonly node: Node;
+  readonly value: Expression | undefined;
+}
+
+/** The properties of an object literal in order, spreads of constants included; duplicates are kept. */
+export function literalProperties(source: SchemaSource, expression: Expression | undefined): LiteralProperty[] {
+  if (expression === undefined) return [];
+  const unwrapped = unwrapExpression(expression);
+  const literal = Node.isIdentifier(unwrapped) ? source.resolve(unwrapped) : unwrapped;
+  if (!Node.isObjectLiteralExpression(literal)) return [];
+  const properties: LiteralProperty[] = [];
+  for (const property of literal.getProperties()) {
+    if (Node.isPropertyAssignment(property)) {
+      properties.push({ name: propertyName(property.getNameNode()), node: property, value: property.getInitializer() });
+    } else if (Node.isShorthandPropertyAssignment(property)) {
+      const name = property.getNameNode();
+      properties.push({ name: name.getText(), node: property, value: name });
+    } else if (Node.isGetAccessorDeclaration(property)) {
+      properties.push({ name: propertyName(property.getNameNode()), node: property, value: returned(property) });
+    } else if (Node.isSpreadAssignment(property)) {
+      properties.push(...literalProperties(source, property.getExpression()));
+    }
+  }
+  return properties;
+}
+
+/** What a function or getter returns, where that is a single expression. */
+export function returned(node: Node): Expression | undefined {
+  if (Node.isArrowFunction(node)) {
+    const body = node.getBody();
+    if (Node.isExpression(body)) return unwrapExpression(body);
+  }
+  if (!Node.isArrowFunction(node) && !Node.isFunctionExpression(node) && !Node.isGetAccessorDeclaration(node)) {
+    return undefined;
+  }
+  return node.getStatements().find(Node.isReturnStatement)?.getExpression();
+}
+
+function propertyName(name: Node): string {
+  if (Node.isStringLiteral(name) || Node.isNoSubstitutionTemplateLiteral(name)) return name.getLiteralText();
+  if (Node.isComputedPropertyName(name)) return propertyName(name.getExpression());
+  if (Node.isNumericLiteral(name)) return String(name.getLiteralValue());
+  return name.getText();
+}

@@ -1,0 +1,195 @@
+import { typeText } from "../print/type-text.js";
+import { type FieldNode, generic, isText, type NamedType, text, type TypeNode, union } from "./node.js";
+import { isOptional, mayBeUndefined } from "./optional.js";
+import { isUint8Array } from "./support.js";
+import { type AnySchema, canonical, defOf, type Direction, hasTrait, isZodSchema, lazyTarget, shapeOf } from "./zod.js";
+
+/** What turning schemas into types needs to know of the file. */
+export interface ConversionContext {
+  /** The named type of a schema, when it has one. */
+  named(schema: AnySchema): NamedType | undefined;
+  /** How to reach a schema in a type expression: an export and what to add to its type. */
+  expression(schema: AnySchema): { readonly root: string; readonly access: string };
+  fieldDocs(object: AnySchema, field: string, schema: AnySchema): string | undefined;
+}
+
+const KEYWORDS: Readonly<Record<string, string>> = {
+  string: "string",
+  number: "number",
+  int: "number",
+  bigint: "bigint",
+  boolean: "boolean",
+  date: "Date",
+  null: "null",
+  undefined: "undefined",
+  void: "void",
+  any: "any",
+  unknown: "unknown",
+  never: "never",
+  success: "boolean",
+};
+
+/** The type of `schema`: its name when it has one. */
+export function typeOf(schema: unknown, direction: Direction, context: ConversionContext): TypeNode {
+  if (!isZodSchema(schema)) return text("unknown");
+  const target = context.named(canonical(schema));
+  return target === undefined ? definitionOf(schema, direction, context) : { kind: "reference", target, direction };
+}
+
+/** The type of `schema` written out, its parts by name where they have one. */
+export function definitionOf(schema: AnySchema, direction: Direction, context: ConversionContext): TypeNode {
+  const def = defOf(schema);
+  const of = (child: unknown): TypeNode => typeOf(child, direction, context);
+  // A coerced schema takes anything.
+  if (direction === "input" && "coerce" in def && def.coerce) return text("unknown");
+  switch (def.type) {
+    case "object":
+      return objectType(schema, direction, context);
+    case "array":
+      return { kind: "array", element: of(def.element), readonly: false };
+    case "tuple": {
+      const optional = def.items.map((item) => isOptional(item, direction));
+      const lastRequired = optional.lastIndexOf(false);
+      return {
+        kind: "tuple",
+        items: def.items.map((item, index) => ({ type: of(item), optional: index > lastRequired })),
+        rest: def.rest ? of(def.rest) : undefined,
+        readonly: false,
+      };
+    }
+    case "record": {
+      const record = generic("Record", of(def.keyType), of(def.valueType));
+      const partial = def.partial === true || (direction === "input" && isOptional(def.valueType, "input"));
+      return partial ? generic("Partial", record) : record;
+    }
+    case "map":
+      return generic("Map", of(def.keyType), of(def.valueType));
+    case "set":
+      return generic("Set", of(def.valueType));
+    case "enum":
+      return enumType(schema, context);
+    case "literal":
+      return union(def.values.map(literal));
+    case "union":
+      return union(def.options.map(of));
+    case "intersection":
+      return { kind: "intersection", parts: [of(def.left), of(def.right)] };
+    case "optional":
+      return hasTrait(schema, "$ZodExactOptional") ? of(def.innerType) : union([of(def.innerType), text("undefined")]);
+    case "nullable":
+      return union([of(def.innerType), text("null")]);
+    case "default":
+      return direction === "input" ? union([of(def.innerType), text("undefined")]) : defined(def.innerType, of);
+    case "prefault":
+      return direction === "input" ? union([of(def.innerType), text("undefined")]) : of(def.innerType);
+    case "nonoptional":
+      return defined(def.innerType, of);
+    case "catch":
+      return of(def.innerType);
+    case "success":
+      return direction === "input" ? of(def.innerType) : text("boolean");
+    case "readonly":
+      return readonlyType(of(def.innerType));
+    case "lazy":
+      return of(lazyTarget(schema));
+    case "pipe":
+      return pipeType(def.in, def.out, schema, direction, context);
+    case "template_literal":
+      return text(`\`${def.parts.map((part) => templatePart(part, of)).join("")}\``);
+    case "custom":
+      return isUint8Array(schema) ? text("Uint8Array") : schemaType(schema, "output", context);
+    case "transform":
+      return direction === "input" ? text("unknown") : schemaType(schema, direction, context);
+    default:
+      return text(KEYWORDS[def.type] ?? "unknown");
+  }
+}
+
+function objectType(schema: AnySchema, direction: Direction, context: ConversionContext): TypeNode {
+  const def = defOf(schema);
+  const fields: FieldNode[] = [];
+  for (const [name, child] of shapeOf(schema)) {
+    if (!isZodSchema(child)) continue;
+    fields.push({
+      name,
+      optional: isOptional(child, direction),
+      type: typeOf(child, direction, context),
+      docs: context.fieldDocs(schema, name, child),
+    });
+  }
+  const catchall = def.type === "object" ? def.catchall : undefined;
+  const index = catchall === undefined ? undefined : typeOf(catchall, direction, context);
+  const others = index === undefined || isText(index, "never") ? undefined : index;
+  if (fields.length === 0 && others === undefined) return generic("Record", text("string"), text("never"));
+  return { kind: "object", fields, index: others };
+}
+
+function pipeType(
+  from: AnySchema,
+  to: AnySchema,
+  pipe: AnySchema,
+  direction: Direction,
+  context: ConversionContext,
+): TypeNode {
+  if (direction === "input") {
+    // What a preprocessing function takes may be narrower than unknown.
+    return defOf(from).type === "transform" ? schemaType(pipe, direction, context) : typeOf(from, direction, context);
+  }
+  return defOf(to).type === "transform" ? schemaType(pipe, direction, context) : typeOf(to, direction, context);
+}
+
+/** The type as zod itself infers it, for what cannot be known without running the compiler. */
+function schemaType(schema: AnySchema, direction: Direction, context: ConversionContext): TypeNode {
+  return { kind: "schema", helper: direction, ...context.expression(schema) };
+}
+
+function enumType(schema: AnySchema, context: ConversionContext): TypeNode {
+  const def = defOf(schema);
+  if (def.type !== "enum") return text("never");
+  const entries = Object.entries(def.entries);
+  // Where keys and values differ it may be a TypeScript enum, whose members are types of their own.
+  if (entries.some(([key, value]) => key !== value)) return schemaType(schema, "output", context);
+  return union(entries.map(([, value]) => literal(value)));
+}
+
+function literal(value: unknown): TypeNode {
+  return text(
+    typeof value === "bigint" ? `${value}n` : typeof value === "string" ? JSON.stringify(value) : String(value),
+  );
+}
+
+function templatePart(
+  part: AnySchema | string | number | bigint | boolean | null | undefined,
+  of: (child: unknown) => TypeNode,
+): string {
+  if (isZodSchema(part)) return `\${${typeText(of(part))}}`;
+  return part === undefined ? "" : String(part).replace(/[`\\]|\$\{/g, "\\$&");
+}
+
+function defined(inner: AnySchema, of: (child: unknown) => TypeNode): TypeNode {
+  const type = of(inner);
+  if (type.kind === "union") return union(type.options.filter((option) => !isText(option, "undefined")));
+  if (isText(type, "undefined")) return text("never");
+  const opaque = type.kind === "schema" || (type.kind === "reference" && mayBeUndefined(inner));
+  return opaque ? generic("Exclude", type, text("undefined")) : type;
+}
+
+function readonlyType(type: TypeNode): TypeNode {
+  switch (type.kind) {
+    case "array":
+    case "tuple":
+      return { ...type, readonly: true };
+    case "union":
+      return union(type.options.map(readonlyType));
+    case "generic":
+      return type.name === "Map" || type.name === "Set"
+        ? { ...type, name: `Readonly${type.name}` }
+        : type.name.startsWith("Readonly")
+          ? type
+          : generic("Readonly", type);
+    case "text":
+      return isText(type, "unknown") ? generic("Readonly", type) : type;
+    default:
+      return generic("Readonly", type);
+  }
+}

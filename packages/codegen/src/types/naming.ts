@@ -1,0 +1,109 @@
+import { camelCase, isIdentifier, type NameScope, pascalCase, singular } from "../names.js";
+import { type GraphEntry, ONE, type SchemaGraph } from "./graph.js";
+import type { NamedType } from "./node.js";
+import { type AnySchema, canonical, childrenOf, defOf, isZodSchema, metaOf, shapeOf } from "./zod.js";
+
+/** Types that get a name when their schema has one, or is used more than once. */
+const NAMEABLE: ReadonlySet<string> = new Set([
+  "union",
+  "intersection",
+  "tuple",
+  "enum",
+  "record",
+  "array",
+  "map",
+  "set",
+]);
+/** Those of them that get a name also where a whole payload is of that type. */
+const NAMED_AS_PAYLOAD: ReadonlySet<string> = new Set(["union", "intersection", "tuple"]);
+const MAX_INLINE_ENUM = 4;
+
+/** The types of a file that have names, by schema. */
+export function nameTypes(
+  graph: SchemaGraph,
+  constants: ReadonlyMap<unknown, string>,
+  constantDocs: ReadonlyMap<unknown, string>,
+  scope: NameScope,
+): Map<AnySchema, NamedType> {
+  const given = givenNames(graph, constants);
+  const named = new Map<AnySchema, NamedType>();
+  const comments = new Map<AnySchema, string>();
+  for (const [schema, docs] of constantDocs) if (isZodSchema(schema)) comments.set(canonical(schema), docs);
+  for (const entry of graph.entries.values()) {
+    const name = given.get(entry.schema);
+    if (!needsName(entry, name)) continue;
+    const wanted = name ?? labelName(entry.label);
+    named.set(entry.schema, {
+      name: scope.take(wanted, ["Parsed"]),
+      docs: documentation(entry.met) ?? documentation(entry.schema) ?? comments.get(entry.schema),
+      differs: false,
+    });
+  }
+  for (const type of named.values()) scope.reserve(`${type.name}Parsed`);
+  return named;
+}
+
+/** The text that describes `schema`: its description, and whether it is deprecated. */
+export function documentation(schema: AnySchema): string | undefined {
+  const { description, deprecated } = metaOf(schema);
+  const lines = [
+    ...(typeof description === "string" && description !== "" ? [description] : []),
+    ...(deprecated === true ? ["@deprecated"] : []),
+  ];
+  return lines.length === 0 ? undefined : lines.join("\n\n");
+}
+
+function needsName(entry: GraphEntry, given: string | undefined): boolean {
+  const { schema } = entry;
+  const def = defOf(schema);
+  if (entry.recursive) return true;
+  if (def.type === "object") return shapeOf(schema).size > 0;
+  if (!NAMEABLE.has(def.type)) return false;
+  if (def.type === "union" && childrenOf(schema).every((child) => isScalar(child.schema)) && given === undefined)
+    return false;
+  if (given !== undefined) return true;
+  if (def.type === "enum") return entry.uses > 1 || Object.keys(def.entries).length > MAX_INLINE_ENUM;
+  return NAMED_AS_PAYLOAD.has(def.type) && (entry.isRoot || entry.uses > 1);
+}
+
+/** Names that people gave: `.meta({ id })`, then constants, then `.meta({ title })`. */
+function givenNames(graph: SchemaGraph, constants: ReadonlyMap<unknown, string>): Map<AnySchema, string> {
+  const names = new Map<AnySchema, string>();
+  const offer = (schema: AnySchema, name: unknown): void => {
+    if (typeof name !== "string") return;
+    const type = pascalCase(name.replace(/[_-]?schema$/i, ""));
+    if (isIdentifier(type) && type !== "_" && !names.has(schema)) names.set(schema, type);
+  };
+  const known = (schema: unknown): schema is AnySchema => isZodSchema(schema) && graph.entries.has(canonical(schema));
+  for (const { schema, met } of graph.entries.values()) {
+    offer(schema, metaOf(met).id ?? metaOf(schema).id);
+  }
+  for (const [schema, name] of constants) if (known(schema)) offer(canonical(schema), name);
+  for (const { schema, met } of graph.entries.values()) {
+    const title = metaOf(met).title ?? metaOf(schema).title;
+    if (typeof title === "string" && /^[\w -]+$/.test(title)) offer(schema, title);
+  }
+  return names;
+}
+
+function labelName(label: readonly string[]): string {
+  const words: string[] = [];
+  for (const part of label) {
+    if (part !== ONE) words.push(pascalCase(part));
+    else words.push(pascalCase(singular(camelCase(words.pop() ?? "item"))));
+  }
+  return words.join("");
+}
+
+function isScalar(schema: unknown): boolean {
+  return isZodSchema(schema) && childrenOf(canonical(schema)).length === 0;
+}
+
+/** The schemas that a module exports, by the names of the exports. */
+export function exportedSchemas(exports: Readonly<Record<string, unknown>>): Map<unknown, string> {
+  const names = new Map<unknown, string>();
+  for (const [name, value] of Object.entries(exports)) {
+    if (isZodSchema(value) && name !== "default" && !names.has(value)) names.set(value, name);
+  }
+  return names;
+}

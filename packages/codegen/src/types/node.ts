@@ -1,0 +1,78 @@
+/** A TypeScript type, before it is printed. */
+export type TypeNode =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "schema"; readonly helper: "input" | "output"; readonly root: string; readonly access: string }
+  | { readonly kind: "reference"; readonly target: NamedType; readonly direction: "input" | "output" }
+  | { readonly kind: "array"; readonly element: TypeNode; readonly readonly: boolean }
+  | {
+      readonly kind: "tuple";
+      readonly items: readonly { readonly type: TypeNode; readonly optional: boolean }[];
+      readonly rest: TypeNode | undefined;
+      readonly readonly: boolean;
+    }
+  | { readonly kind: "generic"; readonly name: string; readonly args: readonly TypeNode[] }
+  | { readonly kind: "union"; readonly options: readonly TypeNode[] }
+  | { readonly kind: "intersection"; readonly parts: readonly TypeNode[] }
+  | ObjectNode;
+
+/** An object type. */
+export interface ObjectNode {
+  readonly kind: "object";
+  readonly fields: readonly FieldNode[];
+  /** The type of all other keys. */
+  readonly index: TypeNode | undefined;
+}
+
+/** One field of an object type. */
+export interface FieldNode {
+  readonly name: string;
+  readonly optional: boolean;
+  readonly type: TypeNode;
+  readonly docs: string | undefined;
+}
+
+/** A type that has a name, or two where the accepted and the resulting type differ. */
+export interface NamedType {
+  readonly name: string;
+  readonly docs: string | undefined;
+  differs: boolean;
+}
+
+/** One interface or type alias of a generated file. */
+export interface Declaration {
+  readonly name: string;
+  readonly docs: string | undefined;
+  readonly type: TypeNode;
+}
+
+/** The name that `reference` prints as. */
+export function referenceName(target: NamedType, direction: "input" | "output"): string {
+  return direction === "output" && target.differs ? `${target.name}Parsed` : target.name;
+}
+
+export function text(value: string): TypeNode {
+  return { kind: "text", text: value };
+}
+
+export function generic(name: string, ...args: TypeNode[]): TypeNode {
+  return { kind: "generic", name, args };
+}
+
+/** The union of `options`: flat, without repeats, absorbed by `any` and `unknown`. */
+export function union(options: readonly TypeNode[]): TypeNode {
+  const flat = options.flatMap((option) => (option.kind === "union" ? option.options : [option]));
+  for (const wide of ["any", "unknown"]) if (flat.some((each) => isText(each, wide))) return text(wide);
+  const seen = new Set<string>();
+  const kept = flat.filter((option) => {
+    if (isText(option, "never")) return false;
+    if (option.kind !== "text") return true;
+    return !seen.has(option.text) && seen.add(option.text);
+  });
+  const [only] = kept;
+  if (only === undefined) return text("never");
+  return kept.length === 1 ? only : { kind: "union", options: kept };
+}
+
+export function isText(node: TypeNode, value: string): boolean {
+  return node.kind === "text" && node.text === value;
+}

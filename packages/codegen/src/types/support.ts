@@ -1,0 +1,117 @@
+import { isBytesSchema, isStreamSchema, type Payload } from "@quicrpc/core";
+import type { DiagnosticCode } from "../diagnostics.js";
+import { type AnySchema, defOf, isZod3Schema, isZodSchema } from "./zod.js";
+
+/** Why something cannot be (in) a message, and what to write instead. */
+export interface Unsupported {
+  readonly code: DiagnosticCode;
+  readonly message: string;
+  readonly help: string;
+}
+
+const REPLACEMENTS: Readonly<Record<string, readonly [what: string, help: string]>> = {
+  function: ["a function", "Functions cannot be sent. Make it a method of the service, and send its arguments."],
+  promise: ["a promise", "Write the schema of the value it gives: handlers may return a promise of any output."],
+  symbol: ["a symbol", "Symbols cannot be sent. Use z.literal or z.enum."],
+  file: ["a file", "Send its content and name: z.object({ name: z.string(), content: z.instanceof(Uint8Array) })."],
+  nan: ["always NaN", "Use z.number() or z.null()."],
+};
+
+/** Why `schema` itself cannot be sent, whatever is inside it; undefined when it can. */
+export function unsupported(schema: AnySchema): Unsupported | undefined {
+  const def = defOf(schema);
+  const replacement = REPLACEMENTS[def.type];
+  if (replacement !== undefined) {
+    return unsupportedType(`z.${def.type}() is ${replacement[0]}, which has no form on the wire.`, replacement[1]);
+  }
+  if (def.type === "literal" && def.values.some((value) => typeof value === "symbol")) {
+    return unsupportedType("A symbol has no form on the wire.", 'Use a string, as in z.literal("name").');
+  }
+  if (def.type === "custom" && !isUint8Array(schema)) {
+    const name = classOf(schema)?.name;
+    if (name !== undefined) {
+      return unsupportedType(
+        `z.instanceof(${name}) is a class, and an instance would arrive as a plain object or not at all.`,
+        name === "Date"
+          ? "Use z.date()."
+          : /^(Buffer|ArrayBuffer|DataView|\w+Array|Blob)$/.test(name)
+            ? "Use z.instanceof(Uint8Array) for bytes."
+            : "Describe its fields with z.object, and make the instance with z.codec or in the handler.",
+      );
+    }
+  }
+  return undefined;
+}
+
+/** Whether a custom schema takes a Uint8Array and not any object: `z.instanceof(Uint8Array)` or its like. */
+export function isUint8Array(schema: AnySchema): boolean {
+  const named = classOf(schema);
+  if (named !== undefined) return named === Uint8Array || named.name === "Uint8Array";
+  return accepts(schema, new Uint8Array()) && !accepts(schema, {}) && !accepts(schema, "");
+}
+
+/** Why `value`, found where a schema should be, is none. */
+export function notASchema(value: unknown, isRoot: boolean): Unsupported {
+  if (typeof value === "object" && value !== null) {
+    if (isStreamSchema(value as Payload)) {
+      return {
+        code: "nested-stream",
+        message: "A stream cannot be inside a message.",
+        help: "Stream the whole input or output, as in output: stream(z.object({ … })), or use z.array for a list.",
+      };
+    }
+    if (isBytesSchema(value as Payload)) {
+      return {
+        code: "nested-bytes",
+        message: "bytes() cannot be inside a message.",
+        help: "Use z.instanceof(Uint8Array) for bytes in a message.",
+      };
+    }
+    if (isZod3Schema(value)) {
+      return {
+        code: "zod-3",
+        message: "This schema is made by zod 3.",
+        help: 'Install zod 4 (npm install zod@^4), or import from "zod/v4" where zod 3.25 is installed.',
+      };
+    }
+    const fields = Object.entries(value);
+    if (fields.some(([, field]) => isZodSchema(field))) {
+      return {
+        code: "not-a-schema",
+        message: "This is a plain object of schemas, not a schema.",
+        help: "Put z.object around it: z.object({ … }).",
+      };
+    }
+  }
+  return {
+    code: "not-a-schema",
+    message: `This is ${describe(value)}, not a zod schema.`,
+    help: isRoot ? "Use a zod 4 schema, such as z.object({ … }), stream(schema) or bytes()." : "Use a zod 4 schema.",
+  };
+}
+
+function unsupportedType(message: string, help: string): Unsupported {
+  return { code: "unsupported-type", message, help };
+}
+
+function classOf(schema: AnySchema): { readonly name: string } | undefined {
+  const { Class } = schema._zod.bag as { Class?: unknown };
+  return typeof Class === "function" ? Class : undefined;
+}
+
+function accepts(schema: AnySchema, value: unknown): boolean {
+  try {
+    const result = schema._zod.run({ value, issues: [] }, {});
+    return !(result instanceof Promise) && result.issues.length === 0;
+  } catch {
+    return false;
+  }
+}
+
+function describe(value: unknown): string {
+  if (value === undefined) return "undefined (an import that does not exist, or a constant used before it is set?)";
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  if (typeof value === "function") return "a function";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}

@@ -1,0 +1,145 @@
+import { afterAll, describe, expect, test } from "vitest";
+import { relative } from "node:path";
+import { generate } from "../src/index.js";
+import { createWorkspace } from "./workspace.js";
+
+const workspace = createWorkspace();
+afterAll(() => workspace[Symbol.dispose]());
+
+const IMPORTS = `import { bytes, notify, rpc, service, stream } from "@quicrpc/core";
+import { z } from "zod";
+`;
+
+/** The diagnostics of modules, one module per text, as text. */
+async function diagnose(...texts: readonly string[]): Promise<string> {
+  const files = texts.map((text, index) => workspace.write(`${index}/bad.service.ts`, text));
+  const { diagnostics, files: made } = await generate({ files });
+  expect(made).toEqual([]);
+  return diagnostics
+    .map(({ file, line, column, frame, ...rest }) => {
+      const { code, service, method, path, message, help } = rest;
+      const place = [file === undefined ? "" : relative(workspace.path, file), line, column].join(":");
+      const text = `${place} [${code}] ${[service, method, path].filter((each) => each !== undefined).join(" ")}\n${message}\n${frame ?? ""}\nhelp: ${help ?? ""}`;
+      return text.replaceAll(workspace.path, "").replace(/^help: $/m, "");
+    })
+    .join("\n\n");
+}
+
+/** The diagnostics of a service with these methods. */
+function methods(text: string): Promise<string> {
+  return diagnose(`${IMPORTS}export const Bad = service("test.v1.Bad", {\n${text}\n});\n`);
+}
+
+describe("modules", () => {
+  test("file not found", async () => {
+    const { diagnostics } = await generate({ files: ["nowhere.service.ts"], cwd: workspace.path });
+    expect(diagnostics).toMatchObject([{ code: "file-not-found", file: `${workspace.path}/nowhere.service.ts` }]);
+  });
+  test("syntax error", async () => {
+    expect(await diagnose(`${IMPORTS}export const Bad = service("test.v1.Bad" {});`)).toMatchSnapshot();
+  });
+  test("throws", async () => {
+    expect(
+      await diagnose(
+        `${IMPORTS}export const a: string = "x";\nfail();\nfunction fail(): never {\n  throw new Error("no database");\n}\n`,
+      ),
+    ).toMatchSnapshot();
+  });
+  test("import that does not exist", async () => {
+    expect(await diagnose(`import { x } from "./nowhere.js";\nexport const y = x;\n`)).toMatchSnapshot();
+  });
+  test("tsconfig.json that cannot be read", async () => {
+    const file = workspace.write(
+      "config/a.service.ts",
+      `${IMPORTS}export const Bad = service("a", { ping: rpc() });\n`,
+    );
+    workspace.write("config/tsconfig.json", JSON.stringify({ extends: "./nowhere.json" }));
+    const { diagnostics } = await generate({ files: [file] });
+    expect(diagnostics).toMatchObject([{ code: "load-failed", file }]);
+    expect(diagnostics[0]?.message).toContain("nowhere.json");
+  });
+  test("no service", async () => {
+    expect(await diagnose(`${IMPORTS}export const a = z.string();\n`)).toMatchSnapshot();
+  });
+  test("no methods", async () => {
+    expect(await diagnose(`${IMPORTS}export const Bad = service("test.v1.Bad", {});\n`)).toMatchSnapshot();
+  });
+  test("service name", async () => {
+    expect(await diagnose(`${IMPORTS}export const Bad = service("test/v1 Bad", { ping: rpc() });\n`)).toMatchSnapshot();
+  });
+  test("two services of one name", async () => {
+    const text = `${IMPORTS}export const Bad = service("test.v1.Bad", { ping: rpc() });\n`;
+    expect(await diagnose(`${text}export const Bad2 = service("test.v1.Bad", { pong: rpc() });\n`)).toMatchSnapshot();
+  });
+  test("two services of one id", async () => {
+    const files = [
+      workspace.write(
+        "c/bad.service.ts",
+        `${IMPORTS}export const A = service("a", { ping: rpc() });\nexport const B = service("b", { ping: rpc() });\n`,
+      ),
+    ];
+    const ids = {
+      serviceId: () => 7,
+      methodIds: (_: string, names: readonly string[]) => new Map(names.map((name) => [name, 1])),
+    };
+    const { diagnostics } = await generate({ files, ids });
+    expect(diagnostics).toMatchObject([{ code: "service-id-clash", service: "b", line: 4 }]);
+  });
+  test("two outputs of one name", async () => {
+    const text = `${IMPORTS}export const Bad = service("test.v1.Bad", { ping: rpc() });\n`;
+    const files = ["d/a.service.ts", "e/a.service.ts"].map((name) => workspace.write(name, text));
+    const { diagnostics } = await generate({ files, out: workspace.path });
+    expect(diagnostics).toMatchObject([{ code: "output-clash" }]);
+  });
+  test("problems of all files come together", async () => {
+    const text = (name: string): string =>
+      `${IMPORTS}export const Bad = service("test.v1.${name}", { ping: rpc({ input: z.symbol() }), pong: rpc({ output: z.nan() }) });\n`;
+    expect((await diagnose(text("A"), text("B"))).match(/\[unsupported-type\]/g)).toHaveLength(4);
+  });
+});
+
+describe("methods", () => {
+  test.each([
+    ["duplicate method", "  ping: rpc(),\n  ping: notify(),"],
+    ["method name", '  "get user": rpc(),'],
+    ["reserved name", '  then: rpc(),\n  constructor: rpc(),\n  ["__proto__"]: rpc(),'],
+    ["not a method", "  ping: z.string(),"],
+    ["notify with output", "  ping: notify({ input: z.string(), output: z.string() } as never),"],
+    ["notify with stream", "  ping: notify({ input: stream(z.string()) as never }),"],
+    ["delivery", '  ping: notify({ delivery: "pigeon" as never }),'],
+    ["bytes in one direction", "  up: rpc({ input: bytes(), output: z.int() }),\n  down: rpc({ output: bytes() }),"],
+    ["client streaming", "  sum: rpc({ input: stream(z.int()), output: z.int() }),"],
+    ["duplex", "  chat: rpc({\n    input: stream(z.string()),\n    output: stream(z.string()),\n  }),"],
+    ["byte tunnel", "  tunnel: rpc({ input: bytes(), output: bytes() }),"],
+  ])("%s", async (_, text) => {
+    expect(await methods(text)).toMatchSnapshot();
+  });
+});
+
+describe("schemas", () => {
+  test.each([
+    ["plain object", "  ping: rpc({ input: { a: z.int() } as never }),"],
+    ["other value", '  ping: rpc({ input: "string" as never, output: null as never }),'],
+    ["zod 3", "  ping: rpc({ input: { _def: {}, safeParse() {} } as never }),"],
+    ["function", "  ping: rpc({ input: z.object({ user: z.object({ call: z.function() }).optional() }) }),"],
+    ["promise", "  ping: rpc({ output: z.promise(z.string()) }),"],
+    ["symbol", "  ping: rpc({ output: z.array(z.symbol()) }),"],
+    ["file", "  ping: rpc({\n    input: z.object({\n      list: z.record(z.string(), z.file()),\n    }),\n  }),"],
+    ["NaN", "  ping: rpc({ output: z.union([z.string(), z.nan()]) }),"],
+    [
+      "class",
+      "  ping: rpc({ input: z.object({ at: z.instanceof(Date), of: z.instanceof(URL), raw: z.instanceof(Buffer) }) }),",
+    ],
+    ["nested stream", "  ping: rpc({ output: z.object({ items: stream(z.int()) as never }) }),"],
+    ["nested bytes", "  ping: rpc({ output: z.object({ items: z.array(bytes() as never) }) }),"],
+    ["error details", "  ping: rpc({ errors: { BAD: z.object({ why: z.symbol() }) } }),"],
+    ["stream of a stream", "  ping: rpc({ output: stream(stream(z.int()) as never) }),"],
+  ])("%s", async (_, text) => {
+    expect(await methods(text)).toMatchSnapshot();
+  });
+
+  test("in a constant, shown where it is written", async () => {
+    const text = `${IMPORTS}const User = z.object({\n  avatar: z.file(),\n});\nexport const Bad = service("test.v1.Bad", { ping: rpc({ input: z.array(User) }) });\n`;
+    expect(await diagnose(text)).toMatchSnapshot();
+  });
+});

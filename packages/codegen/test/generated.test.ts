@@ -1,0 +1,159 @@
+import { spawnSync } from "node:child_process";
+import { copyFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { generate, writeGenerated } from "../src/index.js";
+import { createWorkspace, fixture, TSC } from "./workspace.js";
+
+const workspace = createWorkspace();
+afterAll(() => workspace[Symbol.dispose]());
+
+describe("generated code", () => {
+  test("is as in the golden file", async () => {
+    const { files, diagnostics } = await generate({ files: [fixture("rich.service.ts")], importExtension: "js" });
+    expect(diagnostics).toEqual([]);
+    expect(files).toHaveLength(1);
+    expect(files[0]).toMatchObject({ services: 2, methods: 11, changed: true });
+    await expect(files[0]?.text).toMatchFileSnapshot("golden/rich.ts.txt");
+  });
+
+  test("compiles under strict settings, with the types that zod infers", async () => {
+    for (const name of ["rich.service.ts", "shared.ts", "rich.assert.ts"]) {
+      copyFileSync(fixture(name), join(workspace.path, name));
+    }
+    const schema = join(workspace.path, "rich.service.ts");
+    const { files } = await generate({ files: [schema], importExtension: "js" });
+    writeGenerated(files);
+    workspace.write(
+      "tsconfig.json",
+      JSON.stringify({
+        extends: "../../../../tsconfig.base.json",
+        compilerOptions: { composite: false, declarationMap: false, sourceMap: false, types: [], outDir: "out" },
+        files: ["generated/rich.ts", "rich.assert.ts"],
+      }),
+    );
+    // A schema's own types are inferred, which isolatedDeclarations does not allow: those complaints are not ours.
+    const ours = tsc("tsconfig.json")
+      .split("\n")
+      .filter((line) => line !== "" && !/^\s|^(rich\.service|shared)\.ts.*error TS90\d\d/.test(line));
+    expect(ours).toEqual([]);
+  });
+
+  test("is not written again when nothing has changed", async () => {
+    const schema = workspace.write("again/ping.service.ts", PING);
+    const first = await generate({ files: [schema] });
+    writeGenerated(first.files);
+    const path = join(workspace.path, "again/generated/ping.ts");
+    const { mtimeMs } = statSync(path);
+    const second = await generate({ files: [schema] });
+    expect(second.files.map((file) => file.changed)).toEqual([false]);
+    writeGenerated(second.files);
+    expect(statSync(path).mtimeMs).toBe(mtimeMs);
+  });
+
+  test("follows the schema when it is generated again in one process", async () => {
+    const schema = workspace.write("fresh/ping.service.ts", PING);
+    writeGenerated((await generate({ files: [schema] })).files);
+    workspace.write("fresh/ping.service.ts", PING.replace("ping:", "pong:"));
+    const { files } = await generate({ files: [schema] });
+    expect(files[0]?.text).toContain("pong(input: undefined, context: CallContext<Context>): Awaitable<void>;");
+  });
+
+  test("imports the schema as the nearest tsconfig.json allows", async () => {
+    const schema = workspace.write("extension/a.service.ts", PING);
+    workspace.write(
+      "extension/base.json",
+      JSON.stringify({ compilerOptions: { rewriteRelativeImportExtensions: true } }),
+    );
+    workspace.write("extension/tsconfig.json", JSON.stringify({ extends: "./base.json" }));
+    const text = async (importExtension?: "ts" | "js" | "none"): Promise<string | undefined> =>
+      (await generate({ files: [schema], ...(importExtension && { importExtension }) })).files[0]?.text;
+    expect(await text()).toContain('from "../a.service.ts"');
+    expect(await text("js")).toContain('from "../a.service.js"');
+    expect(await text("none")).toContain('from "../a.service"');
+    workspace.write("extension/tsconfig.json", "{}");
+    expect(await text()).toContain('from "../a.service.js"');
+  });
+
+  test("follows re-exports and imports for comments", async () => {
+    workspace.write(
+      "split/types.ts",
+      'import { z } from "zod";\n/** A place. */\nexport const Point = z.object({ x: z.number() });',
+    );
+    workspace.write(
+      "split/geo.ts",
+      [
+        'import { rpc, service } from "@quicrpc/core";',
+        'import { Point as P } from "./types.js";',
+        "/** Where things are. */",
+        'export const Geo = service("geo.v1.Geo", {',
+        "  /** The middle. */",
+        "  middle: rpc({ input: P, output: P.optional() }),",
+        "});",
+      ].join("\n"),
+    );
+    const schema = workspace.write("split/all.service.ts", 'export { Geo } from "./geo.js";');
+    const { files, diagnostics } = await generate({ files: [schema] });
+    expect(diagnostics).toEqual([]);
+    expect(files[0]?.text).toContain("/** A place. */");
+    expect(files[0]?.text).toContain(
+      "/** The middle. */\n  middle(input: P, options?: CallOptions): Promise<P | undefined>;",
+    );
+    expect(files[0]?.text).toContain("Where things are.");
+  });
+
+  test("calls what it describes", async () => {
+    const schema = workspace.write(
+      "run/sum.service.ts",
+      `import { rpc, service } from "@quicrpc/core";
+       import { z } from "zod";
+       export const Sum = service("demo.v1.Sum", {
+         add: rpc({ input: z.object({ a: z.int(), b: z.int().default(1) }), output: z.int() }),
+         reset: rpc(),
+       });`,
+    );
+    const { files } = await generate({ files: [schema], importExtension: "ts" });
+    writeGenerated(files);
+    const generated = (await import(/* @vite-ignore */ files[0]?.path ?? "")) as {
+      sumMethods: Record<
+        string,
+        { id: number; input?: { encode(value: unknown, out: Writer): void; decode(...args: unknown[]): unknown } }
+      >;
+      createSumClient(caller: unknown): Record<string, (...args: unknown[]) => unknown>;
+      createSumRouter(handlers: object): { methods: readonly { method: { name: string } }[] };
+    };
+    const calls: unknown[][] = [];
+    const client = generated.createSumClient({ unary: (...args: unknown[]) => void calls.push(args) });
+    client["add"]?.({ a: 1 }, { timeoutMs: 5 });
+    client["reset"]?.({ timeoutMs: 6 });
+    expect(calls.map(([, input, options]) => [input, options])).toEqual([
+      [{ a: 1 }, { timeoutMs: 5 }],
+      [undefined, { timeoutMs: 6 }],
+    ]);
+    expect(calls[0]?.[0]).toBe(generated.sumMethods["add"]);
+    const out = new Writer();
+    generated.sumMethods["add"]?.input?.encode({ a: 4 }, out);
+    expect(generated.sumMethods["add"]?.input?.decode(out.buffer, 0, out.position)).toEqual({ a: 4, b: 1 });
+    const router = generated.createSumRouter({ add: () => 0, reset: () => undefined });
+    expect(router.methods.map(({ method }) => method.name)).toEqual(["add", "reset"]);
+  });
+});
+
+const PING = `import { rpc, service } from "@quicrpc/core";
+export const Ping = service("demo.v1.Ping", { ping: rpc() });
+`;
+
+class Writer {
+  buffer: Uint8Array = new Uint8Array(256);
+  position = 0;
+  reserve(): void {}
+}
+
+/** What the compiler has to say, or that it could not run. */
+function tsc(project: string): string {
+  const { stdout, stderr, error } = spawnSync(process.execPath, [TSC, "-p", project], {
+    cwd: workspace.path,
+    encoding: "utf8",
+  });
+  return `${error?.message ?? ""}${stdout}${stderr}`;
+}
