@@ -65,9 +65,13 @@ describe("what a peer may not send costs it the stream, and nothing else", () =>
 
   it("C61 garbage, whatever it is", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.uint8Array({ maxLength: 80 }), fc.constantFrom("", "01", `02 ${HELLO}`), async (bytes, start) => {
-        await peer.open().send(start + Buffer.from(bytes).toString("hex"), true);
-      }),
+      fc.asyncProperty(
+        fc.uint8Array({ maxLength: 80 }),
+        fc.constantFrom("", "01", `02 ${HELLO}`),
+        async (bytes, start) => {
+          await peer.open().send(start + Buffer.from(bytes).toString("hex"), true);
+        },
+      ),
       { numRuns: 300 },
     );
     await alive();
@@ -122,7 +126,12 @@ describe("a callee that does not keep to the protocol", () => {
     ["C57 a stream's end instead of a response", "4002 06 00", "internal", "a unary call ended without a response"],
     ["C57 an item instead of a response", "4003 05 00 80", "internal", "protocol error: an item in a unary call"],
     ["C58 a FIN within the response", "4008 03 00", "internal", "protocol error: the stream ends within a frame"],
-    ["C50 a response that its schema forbids", "4003 03 00 80", "internal", "the answer of test.v1.Behaviour/echo does not fit its schema"],
+    [
+      "C50 a response that its schema forbids",
+      "4003 03 00 80",
+      "internal",
+      "the answer of test.v1.Behaviour/echo does not fit its schema",
+    ],
     ["C48 an error frame cut short", "4003 04 00 05", "internal", "protocol error: a frame ends before its fields do"],
     ["C48 an error frame with an unknown code", "4004 04 00 c8 00", "unknown", ""],
     ["C48 an error frame with unreadable details", "4005 04 00 05 00 c1", "not_found", ""],

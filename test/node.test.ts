@@ -65,7 +65,10 @@ describe("serve and connect", () => {
     const print = vi.spyOn(console, "error").mockImplementation(() => {});
     const session = await connected(await served());
     await expect(session.unary(methods.crash, { text: "boom" })).rejects.toMatchObject({ code: "internal" });
-    expect(print).toHaveBeenCalledWith("quicrpc: test.v1.Behaviour/crash failed:", expect.objectContaining({ message: "boom" }));
+    expect(print).toHaveBeenCalledWith(
+      "quicrpc: test.v1.Behaviour/crash failed:",
+      expect.objectContaining({ message: "boom" }),
+    );
     print.mockRestore();
   });
 });
@@ -92,7 +95,9 @@ describe("what can go wrong says so, with a code", () => {
   it("a wrong certificate hash", async () => {
     const { address } = await served();
     const value = new Uint8Array(32);
-    const connecting = connect(`quic://${host}:${address.port}`, { serverCertificateHashes: [{ algorithm: "sha-256", value }] });
+    const connecting = connect(`quic://${host}:${address.port}`, {
+      serverCertificateHashes: [{ algorithm: "sha-256", value }],
+    });
     expect(await failure(connecting)).toMatchObject({ code: "ERR_QUIC_CERTIFICATE_HASH_MISMATCH" });
   });
 

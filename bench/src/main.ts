@@ -44,9 +44,17 @@ const rows = results.flatMap(({ workload, measured }) =>
 
 const placement = pinned ? "server and client on a core each" : "server and client not pinned to cores";
 if (values.json) {
-  console.log(JSON.stringify({ node: process.version, cpu: cpus()[0]?.model, cores: cpus().length, pinned, rounds, rows }, null, 2));
+  console.log(
+    JSON.stringify(
+      { node: process.version, cpu: cpus()[0]?.model, cores: cpus().length, pinned, rounds, rows },
+      null,
+      2,
+    ),
+  );
 } else {
-  console.log(`Node ${process.version}, ${cpus().length} x ${cpus()[0]?.model}, ${rounds} rounds, medians; ${placement}\n`);
+  console.log(
+    `Node ${process.version}, ${cpus().length} x ${cpus()[0]?.model}, ${rounds} rounds, medians; ${placement}\n`,
+  );
   console.log("| workload | | calls/s | CPU µs/call, both processes | calls per CPU second against grpc-js |");
   console.log("|---|---|---:|---:|---:|");
   for (const row of rows) {

@@ -5,7 +5,10 @@ import { contestantNamed } from "./contestants/index.js";
 
 /** What a peer is asked, and what it answers with: CPU in microseconds since the process began. */
 export type Command = { readonly run: { readonly calls: number; readonly inFlight: number } } | { readonly cpu: true };
-export type Answer = { readonly ready: number } | { readonly seconds: number; readonly cpu: number } | { readonly cpu: number };
+export type Answer =
+  | { readonly ready: number }
+  | { readonly seconds: number; readonly cpu: number }
+  | { readonly cpu: number };
 
 const [role, name, port] = process.argv.slice(2);
 const contestant = contestantNamed(name);

@@ -32,7 +32,11 @@ export const methods = {
   /** Throws what is not an RpcError. */
   crash: defineMethod(service, "unary", "crash", { id: 5, input: zodCodec(Text), output: zodCodec(Text) }),
   /** Gives what its schema forbids. */
-  wrong: defineMethod(service, "unary", "wrong", { id: 6, input: zodCodec(Text), output: zodCodec(z.object({ n: z.int() })) }),
+  wrong: defineMethod(service, "unary", "wrong", {
+    id: 6,
+    input: zodCodec(Text),
+    output: zodCodec(z.object({ n: z.int() })),
+  }),
   /** Answers when told to by `release`, or fails when its signal fires. */
   wait: defineMethod(service, "unary", "wait", { id: 7, input: zodCodec(Text), output: zodCodec(Text) }),
   remaining: defineMethod(service, "unary", "remaining", { id: 8, output: zodCodec(z.number().nullable()) }),
@@ -45,7 +49,11 @@ export const methods = {
 /** Known to the client alone. */
 export const unserved = {
   method: defineMethod(service, "unary", "unserved", { id: 999, input: zodCodec(Text), output: zodCodec(Text) }),
-  service: defineMethod({ name: "test.v1.Other", id: 9 }, "unary", "x", { id: 1, input: zodCodec(Text), output: zodCodec(Text) }),
+  service: defineMethod({ name: "test.v1.Other", id: 9 }, "unary", "x", {
+    id: 1,
+    input: zodCodec(Text),
+    output: zodCodec(Text),
+  }),
 };
 
 /** What the handlers did, for tests to wait on instead of sleeping. */

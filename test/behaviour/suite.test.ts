@@ -4,9 +4,22 @@ import { kinds, type Pair } from "./kinds.js";
 import { methods, unserved } from "./service.js";
 
 const codes: Code[] = [
-  "cancelled", "unknown", "invalid_argument", "deadline_exceeded", "not_found", "already_exists", "permission_denied",
-  "resource_exhausted", "failed_precondition", "aborted", "out_of_range", "unimplemented", "internal", "unavailable",
-  "data_loss", "unauthenticated",
+  "cancelled",
+  "unknown",
+  "invalid_argument",
+  "deadline_exceeded",
+  "not_found",
+  "already_exists",
+  "permission_denied",
+  "resource_exhausted",
+  "failed_precondition",
+  "aborted",
+  "out_of_range",
+  "unimplemented",
+  "internal",
+  "unavailable",
+  "data_loss",
+  "unauthenticated",
 ];
 
 const carriers: { via: "lane" | "stream" }[] = [{ via: "lane" }, { via: "stream" }];
@@ -42,7 +55,10 @@ describe.each(kinds)("$name", (kind) => {
 
       it("C11 unknown method: unimplemented, session lives", async () => {
         const error = await failure(pair.client.unary(unserved.method, { text: "" }, options()));
-        expect(error).toMatchObject({ code: "unimplemented", message: "service test.v1.Behaviour has no method with id 999 here" });
+        expect(error).toMatchObject({
+          code: "unimplemented",
+          message: "service test.v1.Behaviour has no method with id 999 here",
+        });
         await alive();
       });
 
@@ -125,19 +141,30 @@ describe.each(kinds)("$name", (kind) => {
       });
 
       it.each([
-        ["break", async (stream: ReadableStream<unknown>) => { for await (const _ of stream) break; }],
-        ["reader.cancel()", async (stream: ReadableStream<unknown>) => {
-          const reader = stream.getReader();
-          await reader.read();
-          await reader.cancel();
-        }],
-        ["iterator.return()", async (stream: ReadableStream<unknown>) => {
-          const iterator = stream[Symbol.asyncIterator]();
-          await iterator.next();
-          const pending = iterator.next();
-          await iterator.return?.();
-          expect(await pending).toMatchObject({ done: true });
-        }],
+        [
+          "break",
+          async (stream: ReadableStream<unknown>) => {
+            for await (const _ of stream) break;
+          },
+        ],
+        [
+          "reader.cancel()",
+          async (stream: ReadableStream<unknown>) => {
+            const reader = stream.getReader();
+            await reader.read();
+            await reader.cancel();
+          },
+        ],
+        [
+          "iterator.return()",
+          async (stream: ReadableStream<unknown>) => {
+            const iterator = stream[Symbol.asyncIterator]();
+            await iterator.next();
+            const pending = iterator.next();
+            await iterator.return?.();
+            expect(await pending).toMatchObject({ done: true });
+          },
+        ],
       ])("C27 consumer's %s cancels the call, even while the producer waits", async (_, leave) => {
         await leave(items(1, { open: true }));
         await pair.witness.until("left 1");
@@ -175,7 +202,11 @@ describe.each(kinds)("$name", (kind) => {
       it("C32 server stream expiry, the items before it delivered", async () => {
         const stream = items(2, { open: true }, { timeoutMs: 100 });
         const seen: unknown[] = [];
-        const error = await failure((async () => { for await (const item of stream) seen.push(item); })());
+        const error = await failure(
+          (async () => {
+            for await (const item of stream) seen.push(item);
+          })(),
+        );
         expect(error).toMatchObject({ code: "deadline_exceeded" });
         expect(seen).toEqual(range(2));
         await pair.witness.until("left 2");
@@ -201,27 +232,36 @@ describe.each(kinds)("$name", (kind) => {
       it.each(codes)("C42 status code %s, on unary and on a stream", async (code) => {
         const unary = pair.client.unary(methods.fail, { code, message: `it was ${code}` }, options());
         expect(await failure(unary)).toMatchObject({ code, message: `it was ${code}` });
-        expect(await failure(collect(items(0, { failWith: code })))).toMatchObject({ code, message: "after the items" });
+        expect(await failure(collect(items(0, { failWith: code })))).toMatchObject({
+          code,
+          message: "after the items",
+        });
       });
 
-      it.each([["unicode", "größe ✓ 🎈"], ["whitespace", " \t\n "], ["8 KiB", "m".repeat(8192)], ["empty", ""]])(
-        "C43 %s message arrives exactly",
-        async (_, message) => {
-          const error = await failure(pair.client.unary(methods.fail, { code: "aborted", message }, options()));
-          expect(error.message).toBe(message);
-        },
-      );
+      it.each([
+        ["unicode", "größe ✓ 🎈"],
+        ["whitespace", " \t\n "],
+        ["8 KiB", "m".repeat(8192)],
+        ["empty", ""],
+      ])("C43 %s message arrives exactly", async (_, message) => {
+        const error = await failure(pair.client.unary(methods.fail, { code: "aborted", message }, options()));
+        expect(error.message).toBe(message);
+      });
 
       it("C44 error details round-trip", async () => {
         const details = { a: [1, "two", null], at: { deep: true } };
-        const error = await failure(pair.client.unary(methods.fail, { code: "aborted", message: "", details }, options()));
+        const error = await failure(
+          pair.client.unary(methods.fail, { code: "aborted", message: "", details }, options()),
+        );
         expect(error.details).toEqual(details);
       });
 
       it("C45 error after k items: all k, then the error · C46 with zero items", async () => {
         for (const n of [5, 0]) {
           const seen: unknown[] = [];
-          const reading = (async () => { for await (const item of items(n, { failWith: "aborted" })) seen.push(item); })();
+          const reading = (async () => {
+            for await (const item of items(n, { failWith: "aborted" })) seen.push(item);
+          })();
           expect(await failure(reading)).toMatchObject({ code: "aborted" });
           expect(seen).toEqual(range(n));
         }
@@ -230,7 +270,9 @@ describe.each(kinds)("$name", (kind) => {
       it("C49 a thrown plain Error leaks neither message nor stack", async () => {
         const error = await failure(pair.client.unary(methods.crash, { text: "the secret" }, options()));
         expect(error).toMatchObject({ code: "internal", message: "the handler failed", details: undefined });
-        expect(pair.witness.errors).toMatchObject([{ error: { message: "the secret" }, method: "test.v1.Behaviour/crash" }]);
+        expect(pair.witness.errors).toMatchObject([
+          { error: { message: "the secret" }, method: "test.v1.Behaviour/crash" },
+        ]);
       });
 
       it("C50 invalid input is refused with the issue's path, invalid output is internal", async () => {
@@ -271,7 +313,9 @@ describe.each(kinds)("$name", (kind) => {
         await Promise.all(["wait a", "wait b", "item 2"].map((event) => pair.witness.until(event)));
         await pair.server.close({ closeCode: 7, reason: "maintenance" });
         for (const error of await Promise.all(calls)) expect(error).toMatchObject({ code: "unavailable" });
-        await Promise.all(["aborted a cancelled", "aborted b cancelled", "left 3"].map((event) => pair.witness.until(event)));
+        await Promise.all(
+          ["aborted a cancelled", "aborted b cancelled", "left 3"].map((event) => pair.witness.until(event)),
+        );
         const end = await pair.client.closed;
         expect(end.error).toBeInstanceOf(Error);
         expect(await failure(echo("after"))).toMatchObject({ code: "unavailable" });

@@ -12,16 +12,19 @@ interface ArithClient extends grpc.Client {
 }
 
 const proto = loadSync(fileURLToPath(new URL("../../arith.proto", import.meta.url)));
-const { Arith } = (grpc.loadPackageDefinition(proto) as unknown as {
-  demo: { v1: { Arith: grpc.ServiceClientConstructor } };
-}).demo.v1;
+const { Arith } = (
+  grpc.loadPackageDefinition(proto) as unknown as {
+    demo: { v1: { Arith: grpc.ServiceClientConstructor } };
+  }
+).demo.v1;
 
 export const grpcJs: Contestant = {
   name: "@grpc/grpc-js",
   async serve({ cert, key }) {
     const server = new grpc.Server();
     server.addService(Arith.service, {
-      multiply: ({ request: { a, b } }: { request: { a: number; b: number } }, done: Done) => done(null, { pro: a * b }),
+      multiply: ({ request: { a, b } }: { request: { a: number; b: number } }, done: Done) =>
+        done(null, { pro: a * b }),
     });
     const pair = { cert_chain: Buffer.from(cert), private_key: Buffer.from(key) };
     const credentials = grpc.ServerCredentials.createSsl(null, [pair]);

@@ -19,7 +19,6 @@ export const Arith = service("demo.v1.Arith", {
   divide: rpc({
     input: z.object({ a: z.int(), b: z.int() }),
     output: z.object({ quo: z.int(), rem: z.int() }),
-    errors: { DIVIDE_BY_ZERO: z.object({ a: z.int() }) },
     idempotent: true,
   }),
 

@@ -11,7 +11,11 @@ report("connect", `${url}, QUIC with TLS 1.3`, connecting);
 
 const arith = createArithClient(session);
 
-for (const [a, b] of [[9, 2], [6, 7], [12, 12]] as const) {
+for (const [a, b] of [
+  [9, 2],
+  [6, 7],
+  [12, 12],
+] as const) {
   const started = performance.now();
   const { pro } = await arith.multiply({ a, b }, { timeoutMs: 1000 });
   report("unary", `multiply ${a} x ${b} = ${pro}`, started);

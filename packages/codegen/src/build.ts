@@ -1,4 +1,4 @@
-import { annotate, type Annotations, emptyAnnotations, noteDocs } from "./source/annotate.js";
+import { annotate, emptyAnnotations, noteDocs } from "./source/annotate.js";
 import { type Diagnostic, placeOf } from "./diagnostics.js";
 import { discoverServices, type FoundMethod, type FoundService } from "./discover.js";
 import type { IdAssigner } from "./ids.js";
@@ -7,8 +7,7 @@ import { type MethodShape, type PayloadPart, shapeOfMethod } from "./methods.js"
 import type { FileModel, MessageModel, MethodModel, ServiceModel } from "./model.js";
 import { camelCase, NameScope, pascalCase } from "./names.js";
 import { CORE_IMPORTS } from "./print/core-imports.js";
-import { literalProperties } from "./source/object-literal.js";
-import { readSource, type SchemaSource } from "./source/source-file.js";
+import { readSource } from "./source/source-file.js";
 import { declareTypes, type FileTypes } from "./types/declare.js";
 import { SchemaGraph } from "./types/graph.js";
 import { exportedSchemas } from "./types/naming.js";
@@ -70,7 +69,6 @@ export async function buildFile(
           fail({ ...(node === undefined ? { file } : placeOf(node)), ...unsupported, ...context, path });
         });
       }
-      checkErrors(service, method, source, annotations, (diagnostic) => fail({ file, ...diagnostic, ...context }));
       if (shape !== undefined) shapes.set(method, shape);
     }
   }
@@ -116,27 +114,6 @@ function graphRoot(service: FoundService, method: FoundMethod, part: PayloadPart
   };
 }
 
-/** Typed errors are checked as messages are, in a graph of their own. */
-function checkErrors(
-  service: FoundService,
-  method: FoundMethod,
-  source: SchemaSource,
-  annotations: Annotations,
-  fail: (diagnostic: Omit<Diagnostic, "service" | "method">) => void,
-): void {
-  const { errors } = method.schema as { readonly errors?: Readonly<Record<string, unknown>> };
-  const option = method.options.get("errors");
-  const node = option?.node ?? method.node;
-  for (const { name, value } of literalProperties(source, option?.value))
-    annotate(source, value, errors?.[name], annotations);
-  for (const [name, schema] of Object.entries(errors ?? {})) {
-    const root = { schema, label: [], path: `errors.${name}`, root: service.exportName, access: "", node };
-    new SchemaGraph().add(root, annotations, (unsupported, path, at) => {
-      fail({ ...(at === undefined ? {} : placeOf(at)), ...unsupported, path });
-    });
-  }
-}
-
 function serviceModel(
   service: FoundService,
   shapes: ReadonlyMap<FoundMethod, MethodShape>,
@@ -155,7 +132,7 @@ function serviceModel(
     const shape = shapes.get(method);
     const id = methodIds.get(method.name);
     if (shape === undefined || id === undefined) return [];
-    const { idempotent, delivery } = method.schema as { readonly idempotent?: unknown; readonly delivery?: unknown };
+    const { idempotent } = method.schema as { readonly idempotent?: unknown };
     return [
       {
         name: method.name,
@@ -163,7 +140,6 @@ function serviceModel(
         kind: shape.kind,
         docs: method.docs,
         idempotent: idempotent === true,
-        datagram: delivery === "datagram",
         input: message(shape.input),
         output: message(shape.output),
       },

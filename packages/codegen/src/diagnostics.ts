@@ -22,7 +22,7 @@ export type DiagnosticCode =
   | "bytes-direction"
   | "notify-output"
   | "notify-stream"
-  | "invalid-delivery"
+  | "unknown-option"
   | "not-generated-yet";
 
 /** One mistake in a schema, with where it is and what to write instead. */

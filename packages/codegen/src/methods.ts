@@ -34,6 +34,11 @@ export function shapeOfMethod(method: FoundMethod, report: (problem: MethodProbl
     report({ code, message, help, path: option, node: method.options.get(option)?.node ?? method.node });
   };
 
+  const unknown = Object.keys(options).find((option) => !KNOWN_OPTIONS.has(option));
+  if (unknown !== undefined) {
+    const known = options["type"] === "notify" ? "input" : "input, output and idempotent";
+    return problem(unknown, "unknown-option", `${unknown} is not an option.`, `The options here are ${known}.`);
+  }
   if (options["type"] === "notify") {
     if (output !== undefined) {
       return problem(
@@ -45,15 +50,6 @@ export function shapeOfMethod(method: FoundMethod, report: (problem: MethodProbl
     }
     if (isStream(input) || isBytes(input)) {
       return problem("input", "notify-stream", "A notification takes one message.", "Use rpc for a stream or bytes.");
-    }
-    const { delivery } = options;
-    if (delivery !== undefined && delivery !== "reliable" && delivery !== "datagram") {
-      return problem(
-        "delivery",
-        "invalid-delivery",
-        `${JSON.stringify(delivery)} is not a delivery.`,
-        'Use "reliable" or "datagram".',
-      );
     }
     return { kind: "notify", input: part(method, "input", input), output: undefined };
   }
@@ -79,6 +75,8 @@ export function shapeOfMethod(method: FoundMethod, report: (problem: MethodProbl
   }
   return { kind, input: part(method, "input", input), output: part(method, "output", output) };
 }
+
+const KNOWN_OPTIONS: ReadonlySet<string> = new Set(["type", "input", "output", "idempotent"]);
 
 const KIND_NAMES: Readonly<Record<MethodKind, string>> = {
   unary: "a unary method",

@@ -18,7 +18,6 @@ export interface MethodModel {
   readonly kind: GeneratedKind;
   readonly docs: string | undefined;
   readonly idempotent: boolean;
-  readonly datagram: boolean;
   readonly input: MessageModel | undefined;
   readonly output: MessageModel | undefined;
 }

@@ -1,7 +1,6 @@
 // What applications and generated code use.
 export { bytes, type BytesSchema, type Payload, type Schema, stream, type StreamSchema } from "./contract/schema.js";
 export {
-  type Delivery,
   type MethodSchema,
   notify,
   type NotifyOptions,
@@ -20,7 +19,14 @@ export { type Code, RpcError, type RpcErrorOptions } from "./errors.js";
 export { DEFAULT_LIMITS, type Limits } from "./limits.js";
 export type { CallContext } from "./server/context.js";
 export type { ErrorHook, FailureSite } from "./server/dispatch.js";
-export { type Awaitable, combineRouters, createRouter, type Handlers, type Router, type StreamSource } from "./server/router.js";
+export {
+  type Awaitable,
+  combineRouters,
+  createRouter,
+  type Handlers,
+  type Router,
+  type StreamSource,
+} from "./server/router.js";
 export { createSession, type Session, type SessionEnd, type SessionOptions } from "./session/session.js";
 export { createMemoryPair } from "./transport/memory.js";
 export type { CloseInfo, TransportSession } from "./transport/session.js";

@@ -7,7 +7,10 @@ export interface ConnectOptions<Context = unknown> extends SessionOptions<Contex
   /** Roots to trust instead of the system's, PEM. */
   readonly ca?: string | Uint8Array;
   /** Hashes of the certificates to trust (W3C WebTransport §9.4): ECDSA P-256, valid now, for at most 14 days. */
-  readonly serverCertificateHashes?: readonly { readonly algorithm: "sha-256"; readonly value: Uint8Array<ArrayBuffer> }[];
+  readonly serverCertificateHashes?: readonly {
+    readonly algorithm: "sha-256";
+    readonly value: Uint8Array<ArrayBuffer>;
+  }[];
   /** The name to find in the certificate, where it is not the URL's host. */
   readonly serverName?: string;
   /** Milliseconds until the attempt is given up. Default 10,000. */

@@ -47,6 +47,8 @@ function serialNumber(): ArrayBuffer {
 }
 
 function pem(label: string, der: ArrayBuffer): string {
-  const lines = Buffer.from(der).toString("base64").replace(/.{64}(?=.)/g, "$&\n");
+  const lines = Buffer.from(der)
+    .toString("base64")
+    .replace(/.{64}(?=.)/g, "$&\n");
   return `-----BEGIN ${label}-----\n${lines}\n-----END ${label}-----\n`;
 }

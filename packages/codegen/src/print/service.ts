@@ -84,13 +84,12 @@ function descriptorType(method: MethodModel, of: TypeOfMessage): string {
 
 function descriptor(method: MethodModel, identity: string, schemaName: string): string {
   const at = `${schemaName}.methods.${method.name}`;
-  const output = method.kind === "server_stream" ? "output!.item" : "output!";
+  const output = method.kind === "server_stream" ? "output.item" : "output";
   const options = [
     `id: ${method.id}`,
-    ...(method.input === undefined ? [] : [`input: zodCodec(${at}.input!)`]),
+    ...(method.input === undefined ? [] : [`input: zodCodec(${at}.input)`]),
     ...(method.output === undefined ? [] : [`output: zodCodec(${at}.${output})`]),
     ...(method.idempotent ? ["idempotent: true"] : []),
-    ...(method.datagram ? ['delivery: "datagram"'] : []),
   ];
   const head = `defineMethod(${identity}, "${method.kind}", "${method.name}", `;
   return options.length === 1

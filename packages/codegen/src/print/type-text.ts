@@ -8,9 +8,7 @@ const plainSchemaText: SchemaTypeText = (helper, root, access) => `z.${helper}<$
 
 /** `typeof` an exported constant, with what is added to it to reach a part. */
 export function schemaExpression(root: string, access: string): string {
-  // The options of a method may be left out, so a step through one has to take `undefined` away.
-  const match = /^(\["methods"\]\[[^\]]+\]\["(?:input|output)"\])(.*)$/.exec(access);
-  return match === null ? `(typeof ${root})${access}` : `NonNullable<(typeof ${root})${match[1]}>${match[2]}`;
+  return `(typeof ${root})${access}`;
 }
 
 /** `node` as TypeScript on one line. */

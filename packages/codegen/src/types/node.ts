@@ -16,7 +16,7 @@ export type TypeNode =
   | ObjectNode;
 
 /** An object type. */
-export interface ObjectNode {
+interface ObjectNode {
   readonly kind: "object";
   readonly fields: readonly FieldNode[];
   /** The type of all other keys. */

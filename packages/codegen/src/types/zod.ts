@@ -160,7 +160,7 @@ export function childrenOf(schema: AnySchema): ChildSchema[] {
 }
 
 /** Whether a catchall is what `z.strictObject` and `z.looseObject` set. */
-export function isPlainCatchall(catchall: AnySchema): boolean {
+function isPlainCatchall(catchall: AnySchema): boolean {
   const { type } = defOf(catchall);
   return type === "never" || type === "unknown" || type === "any";
 }

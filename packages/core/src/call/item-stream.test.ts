@@ -4,7 +4,10 @@ import { ItemQueue, ItemStream } from "./item-stream.js";
 function fixture(): { queue: ItemQueue<number>; stream: ItemStream<number>; taken: number[]; abandoned: () => number } {
   const taken: number[] = [];
   let abandoned = 0;
-  const queue = new ItemQueue<number>({ onTaken: (size) => void taken.push(size), onAbandoned: () => void abandoned++ });
+  const queue = new ItemQueue<number>({
+    onTaken: (size) => void taken.push(size),
+    onAbandoned: () => void abandoned++,
+  });
   return { queue, stream: new ItemStream(queue), taken, abandoned: () => abandoned };
 }
 

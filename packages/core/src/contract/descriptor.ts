@@ -1,5 +1,3 @@
-import type { Delivery } from "./service.js";
-
 /**
  * Turns values into payload bytes and back. `In` is what a sender gives, `Out` what a receiver gets: they differ where
  * the schema has defaults or transforms.
@@ -44,7 +42,6 @@ export interface MethodDescriptor<
   /** Of the result, or of each item. Undefined where the method gives nothing. */
   readonly output: MessageCodec<Returned, Result> | undefined;
   readonly idempotent: boolean;
-  readonly delivery: Delivery;
   readonly service: ServiceIdentity;
 }
 
@@ -71,7 +68,6 @@ export interface MethodOptions<Sent, Received, Returned, Result> {
   readonly input?: MessageCodec<Sent, Received>;
   readonly output?: MessageCodec<Returned, Result>;
   readonly idempotent?: boolean;
-  readonly delivery?: Delivery;
 }
 
 /** Makes a method descriptor. */
@@ -81,6 +77,6 @@ export function defineMethod<Kind extends MethodKind, Sent = void, Received = Se
   name: string,
   options: MethodOptions<Sent, Received, Returned, Result>,
 ): MethodDescriptor<Kind, Sent, Received, Returned, Result> {
-  const { id, input, output, idempotent = false, delivery = "reliable" } = options;
-  return { kind, name, id, input, output, idempotent, delivery, service };
+  const { id, input, output, idempotent = false } = options;
+  return { kind, name, id, input, output, idempotent, service };
 }

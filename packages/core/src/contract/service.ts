@@ -1,15 +1,9 @@
 import type { Payload, Schema } from "./schema.js";
 
 /** Options of `rpc`. A missing input or output costs no payload bytes on the wire. */
-export interface RpcOptions<
-  Input extends Payload | undefined = Payload | undefined,
-  Output extends Payload | undefined = Payload | undefined,
-  Errors extends Record<string, Schema> = Record<string, Schema>,
-> {
+export interface RpcOptions<Input extends Payload | undefined, Output extends Payload | undefined> {
   readonly input?: Input;
   readonly output?: Output;
-  /** Typed errors: name to the schema of its details. */
-  readonly errors?: Errors;
   /** The call may be made again safely when it is not known whether it ran. Default false. */
   readonly idempotent?: boolean;
 }
@@ -18,24 +12,22 @@ export interface RpcOptions<
 export interface RpcSchema<
   Input extends Payload | undefined = Payload | undefined,
   Output extends Payload | undefined = Payload | undefined,
-  Errors extends Record<string, Schema> = Record<string, Schema>,
-> extends RpcOptions<Input, Output, Errors> {
+> {
   readonly type: "rpc";
+  readonly input: Input;
+  readonly output: Output;
+  readonly idempotent: boolean;
 }
 
-/** How a notification travels: in order on a stream, or in a datagram that may be lost and is never late. */
-export type Delivery = "reliable" | "datagram";
-
 /** Options of `notify`. */
-export interface NotifyOptions<Input extends Schema | undefined = Schema | undefined> {
+export interface NotifyOptions<Input extends Schema | undefined> {
   readonly input?: Input;
-  /** Default "reliable". */
-  readonly delivery?: Delivery;
 }
 
 /** A method without an answer. */
-export interface NotifySchema<Input extends Schema | undefined = Schema | undefined> extends NotifyOptions<Input> {
+export interface NotifySchema<Input extends Schema | undefined = Schema | undefined> {
   readonly type: "notify";
+  readonly input: Input;
 }
 
 export type MethodSchema = RpcSchema | NotifySchema;
@@ -53,20 +45,24 @@ export interface ServiceSchema<
   readonly methods: Methods;
 }
 
-/** Declares a method that answers: unary, or streaming where its input or output is a `stream` or `bytes`. */
+/**
+ * Declares a method that answers: unary, or streaming where its input or output is a `stream` or `bytes`. Options it does
+ * not know are kept, for the generator to complain of.
+ */
 export function rpc<
   const Input extends Payload | undefined = undefined,
   const Output extends Payload | undefined = undefined,
-  const Errors extends Record<string, Schema> = Record<never, never>,
->(options: RpcOptions<Input, Output, Errors> = {}): RpcSchema<Input, Output, Errors> {
-  return { type: "rpc", ...options };
+>(options: RpcOptions<Input, Output> = {}): RpcSchema<NoInfer<Input>, NoInfer<Output>> {
+  // NoInfer: a left out input is undefined, not whatever the surrounding `service` would accept.
+  const { input, output, idempotent = false } = options;
+  return { ...options, type: "rpc", input: input as Input, output: output as Output, idempotent };
 }
 
 /** Declares a method without an answer. */
 export function notify<const Input extends Schema | undefined = undefined>(
   options: NotifyOptions<Input> = {},
-): NotifySchema<Input> {
-  return { type: "notify", ...options };
+): NotifySchema<NoInfer<Input>> {
+  return { ...options, type: "notify", input: options.input as Input };
 }
 
 /**

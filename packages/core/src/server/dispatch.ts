@@ -86,7 +86,10 @@ export class Dispatcher<Context> implements RequestHandler {
     if (method.kind !== "notify") throw wrongKind(method, "a notification");
     readOptionalHead(frame, request.cursor);
     const input = decodePayload(method.input, request.cursor);
-    const result = handler(input, new IncomingContext(method, undefined, this.settings.session, this.settings.connection));
+    const result = handler(
+      input,
+      new IncomingContext(method, undefined, this.settings.session, this.settings.connection),
+    );
     if (isPromiseLike(result)) {
       result.then(undefined, (error: unknown) => this.settings.onError(error, { method: nameOf(method) }));
     }
@@ -114,4 +117,3 @@ function wrongKind(method: AnyMethod, called: string): RpcError {
 function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
   return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }
-

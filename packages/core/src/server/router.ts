@@ -94,7 +94,8 @@ export class MethodTable<Context> implements Router<Context> {
     this.serviceNames.set(service.id, service.name);
     const key = tableKey(service.id, id);
     const other = this.byId.get(key);
-    if (other !== undefined) throw new TypeError(`${service.name}/${name} and ${other.method.name} are served under one id, ${id}`);
+    if (other !== undefined)
+      throw new TypeError(`${service.name}/${name} and ${other.method.name} are served under one id, ${id}`);
     this.byId.set(key, bound);
   }
 }

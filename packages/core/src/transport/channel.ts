@@ -57,7 +57,13 @@ export class Channel implements DirectStreamHandler {
   }
 
   /** A stream this side opened; its kind goes out with the first frame. */
-  static open(stream: DirectStream, kind: number, coalesced: boolean, handler: FrameHandler, maxFrameBytes: number): Channel {
+  static open(
+    stream: DirectStream,
+    kind: number,
+    coalesced: boolean,
+    handler: FrameHandler,
+    maxFrameBytes: number,
+  ): Channel {
     const channel = new Channel(stream, maxFrameBytes);
     channel.handler = handler;
     if (coalesced) channel.coalesce();

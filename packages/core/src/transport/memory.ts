@@ -1,4 +1,11 @@
-import { closeError, type CloseInfo, type DirectSession, type DirectSessionHandler, type DirectStream, type DirectStreamHandler } from "./session.js";
+import {
+  closeError,
+  type CloseInfo,
+  type DirectSession,
+  type DirectSessionHandler,
+  type DirectStream,
+  type DirectStreamHandler,
+} from "./session.js";
 
 /** Bytes sent and not yet delivered above which `write` returns false. */
 const HIGH_WATER = 256 * 1024;

@@ -63,7 +63,12 @@ describe("FrameReader", () => {
       expect(collect(reader, [bytes.subarray(0, cut), bytes.subarray(cut)])).toEqual(whole);
       expect(reader.midFrame).toBe(false);
     }
-    expect(collect(new FrameReader(MAX), [...bytes].map((byte) => new Uint8Array([byte])))).toEqual(whole);
+    expect(
+      collect(
+        new FrameReader(MAX),
+        [...bytes].map((byte) => new Uint8Array([byte])),
+      ),
+    ).toEqual(whole);
   });
 
   it("knows that it ends within a frame", () => {

@@ -62,7 +62,8 @@ export function readVarint(bytes: Uint8Array, position: number): number {
   if (first < 0x40) return first;
   const second = bytes[position + 1] as number;
   if (first < 0x80) return ((first & 0x3f) << 8) | second;
-  const high = (((first & 0x3f) << 24) | (second << 16) | (at(bytes, position + 2) << 8) | at(bytes, position + 3)) >>> 0;
+  const high =
+    (((first & 0x3f) << 24) | (second << 16) | (at(bytes, position + 2) << 8) | at(bytes, position + 3)) >>> 0;
   if (first < 0xc0) return high;
   const low =
     ((at(bytes, position + 4) << 24) |
