@@ -1,5 +1,6 @@
 // What npm would publish, installed in an empty project: generate, compile strictly, serve and call over QUIC.
 import { execFile, spawn } from "node:child_process";
+import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -35,7 +36,7 @@ const files: Record<string, string> = {
     export const Arith = service("demo.v1.Arith", {
       multiply: rpc({ input: z.object({ a: z.int(), b: z.int() }), output: z.object({ pro: z.int() }) }),
     });`,
-  "server.ts": `
+  "arith-server.ts": `
     import { devCertificate, serve } from "@quicrpc/node";
     import { createArithRouter } from "./generated/arith.js";
     const router = createArithRouter({ multiply: ({ a, b }) => ({ pro: a * b }) });
@@ -43,7 +44,7 @@ const files: Record<string, string> = {
     const server = await serve({ port: 0, tls, routers: [router] });
     console.log(server.address.port);
     process.stdin.once("end", () => void server.close()).resume();`,
-  "client.ts": `
+  "arith-client.ts": `
     import { connect, devCertificate } from "@quicrpc/node";
     import { createArithClient } from "./generated/arith.js";
     const { hash } = await devCertificate({ directory: "certificates" });
@@ -67,7 +68,9 @@ beforeAll(async () => {
   scratch = await mkdtemp(join(tmpdir(), "quicrpc-pack-"));
   project = join(scratch, "project");
   await mkdir(project);
-  for (const [name, text] of Object.entries(files)) await writeFile(join(project, name), text);
+  for (const [name, text] of Object.entries({ ...files, ...(await readmeFiles()) })) {
+    await writeFile(join(project, name), text);
+  }
 });
 
 afterAll(() => rm(scratch, { recursive: true, force: true, maxRetries: 3 }));
@@ -87,19 +90,41 @@ it("packs, installs, generates, compiles and talks", { timeout: 300_000 }, async
   await writeFile(join(project, "package.json"), JSON.stringify({ private: true, type: "module", dependencies }));
   await npm(["install", "--prefer-offline", "--no-audit", "--no-fund"], project);
 
-  await npm(["exec", "--offline", "--", "quicrpc", "gen", "arith.service.ts", "--out", "generated"], project);
+  await npm(["exec", "--offline", "--", "quicrpc", "gen", "--out", "generated"], project);
   await npm(["exec", "--offline", "--", "tsc", "-p", "."], project);
 
-  const server = spawn(process.execPath, ["out/server.js"], { cwd: project, stdio: ["pipe", "pipe", "inherit"] });
+  const arith = spawn(process.execPath, ["out/arith-server.js"], { cwd: project, stdio: ["pipe", "pipe", "inherit"] });
+  const greeter = spawn(process.execPath, ["out/server.js"], { cwd: project, stdio: ["ignore", "inherit", "inherit"] });
   try {
-    const [port] = (await once(createInterface({ input: server.stdout }), "line")) as [string];
-    expect(await command(process.execPath, ["out/client.js", port], project)).toBe("18\n");
-    server.stdin.end();
-    expect(await once(server, "exit")).toEqual([0, null]);
+    const [port] = (await once(createInterface({ input: arith.stdout }), "line")) as [string];
+    expect(await command(process.execPath, ["out/arith-client.js", port], project)).toBe("18\n");
+    arith.stdin.end();
+    expect(await once(arith, "exit")).toEqual([0, null]);
+    const said = "{ text: 'Hello, Ada!' }\n3\n2\n1\n0\n";
+    expect(await command(process.execPath, ["out/client.js"], project)).toBe(said);
   } finally {
-    server.kill("SIGKILL");
+    arith.kill("SIGKILL");
+    greeter.kill("SIGKILL");
   }
 });
+
+/** The files of the README's first service, on a port that is free here. */
+async function readmeFiles(): Promise<Record<string, string>> {
+  const readme = await readFile(join(root, "README.md"), "utf8");
+  const blocks = [...readme.matchAll(/^`([\w.]+\.ts)`[^\n]*\n\n```ts\n([\s\S]*?)```/gm)];
+  expect(blocks.map(([, name]) => name)).toEqual(["greeter.service.ts", "server.ts", "client.ts"]);
+  const port = await freePort();
+  return Object.fromEntries(blocks.map(([, name, text = ""]) => [name, text.replaceAll("4433", String(port))]));
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const socket = createSocket("udp4").bind(0, () => {
+      const { port } = socket.address();
+      socket.close(() => resolve(port));
+    });
+  });
+}
 
 async function json<T>(path: string): Promise<T> {
   return JSON.parse(await readFile(path, "utf8")) as T;
