@@ -72,16 +72,20 @@ export async function step(label, args, { advice, ...options }) {
   if (code !== 0) fail(`${label}: failed after ${seconds}. ${advice}`, output, code);
 }
 
-/** Everything the repository needs to run: dependencies, the native engine, the TypeScript build. */
-export async function setup() {
+/**
+ * Everything the repository needs to run: dependencies, the native engine, the TypeScript build. Returns whether there is
+ * an engine; without one it ends the process unless `engineOptional`.
+ */
+export async function setup({ engineOptional = false } = {}) {
   const [major, minor] = process.versions.node.split(".").map(Number);
   if (major < 20 || (major === 20 && minor < 19)) {
     fail(`Node 20.19 or newer is needed; this is ${process.version}.`);
   }
   await installPackages();
   const { code } = await run(["packages/quic/scripts/build-native.mjs"]);
-  if (code !== 0) process.exit(code);
+  if (code !== 0 && !engineOptional) process.exit(code);
   await step("build: tsc -b", [...tool.tsc, "-b", ...pretty()], { advice: "Fix the type errors below." });
+  return code === 0;
 }
 
 /** Generates and builds the example that `npm start` runs and the tests import nothing from. */

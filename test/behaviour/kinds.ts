@@ -82,9 +82,11 @@ function webFace(session: QuicSession): TransportSession {
   };
 }
 
-export const kinds: readonly Kind[] = [
-  memory,
+const overQuic: readonly Kind[] = [
   quic("QUIC", "loop", (session) => session),
   quic("QUIC, thread driver", "thread", (session) => session),
   quic("QUIC through WHATWG streams", "loop", webFace),
 ];
+
+/** Every kind there is here: without the native engine (`scripts/test.mjs` says so), only what needs none. */
+export const kinds: readonly Kind[] = process.env["QUICRPC_NO_ENGINE"] === undefined ? [memory, ...overQuic] : [memory];
