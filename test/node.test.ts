@@ -48,6 +48,33 @@ describe("serve and connect", () => {
     expect(server.sessions.size).toBe(0);
   });
 
+  it("a server whose hook throws loses that session only", async () => {
+    const saved = process.listeners("uncaughtException");
+    process.removeAllListeners("uncaughtException");
+    const thrown = new Promise((resolve) => process.once("uncaughtException", resolve));
+    let count = 0;
+    const server = await served({
+      connection: () => {
+        if (count++ === 0) throw new Error("in the hook");
+        return "second";
+      },
+    });
+    const first = await connected(server);
+    expect(await first.closed).toMatchObject({ closeCode: 1 });
+    expect(await thrown).toMatchObject({ message: "in the hook" });
+    for (const listener of saved) process.on("uncaughtException", listener);
+    const second = await connected(server);
+    expect(await second.unary(methods.echo, { text: "on" })).toEqual({ text: "on" });
+    expect(server.sessions.size).toBe(1);
+  });
+
+  it("a client whose routers collide dials nobody", async () => {
+    const server = await served();
+    const routers = [behaviourRouter(new Witness()), behaviourRouter(new Witness())];
+    await expect(connected(server, { routers })).rejects.toThrow("test.v1.Behaviour/echo");
+    expect(server.sessions.size).toBe(0);
+  });
+
   it("a closing server fails the calls in progress with unavailable, and says why", async () => {
     const witness = new Witness();
     const server = await served({ routers: [behaviourRouter(witness)] });
@@ -174,7 +201,9 @@ describe("devCertificate", () => {
       const [file] = await readdir(directory);
       const path = join(directory, file ?? "");
       await writeFile(path, (await readFile(path, "utf8")).slice(100));
-      expect((await devCertificate({ directory })).cert).not.toBe(renewed.cert);
+      const again = await devCertificate({ directory });
+      expect(again.cert).not.toBe(renewed.cert);
+      expect((await devCertificate({ directory })).cert).toBe(again.cert);
     }));
 });
 

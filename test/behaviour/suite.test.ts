@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { RpcError, type CallOptions, type Code } from "@quicrpc/core";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { kinds, type Pair } from "./kinds.js";
@@ -219,6 +220,15 @@ describe.each(kinds)("$name", (kind) => {
         expect(await pair.client.unary(methods.remaining, undefined, options())).toBeNull();
       });
 
+      it("C35 10,000 simultaneous expiries leave no timers", async () => {
+        const before = timers();
+        const calls = Array.from({ length: 10_000 }, (_, i) => failure(wait(String(i), { timeoutMs: 300 })));
+        for (const error of await Promise.all(calls)) expect(error.code).toBe("deadline_exceeded");
+        await alive();
+        // Those of the handlers go when the cancels arrive.
+        while (timers() > before) await new Promise(setImmediate);
+      });
+
       it("C36 zero, negative, NaN, infinite and over-maximum timeouts", async () => {
         expect(await failure(echo("", { timeoutMs: 0 }))).toMatchObject({ code: "deadline_exceeded" });
         expect(await failure(echo("", { timeoutMs: -5 }))).toMatchObject({ code: "deadline_exceeded" });
@@ -308,6 +318,20 @@ describe.each(kinds)("$name", (kind) => {
         expect(count).toBe(n);
       });
 
+      it("C66 calls that are over leave no listener and no timer", async () => {
+        const { signal } = new AbortController();
+        const before = timers();
+        for (let round = 0; round < 20; round++) {
+          await Promise.all([
+            ...Array.from({ length: 100 }, (_, i) => echo(String(i), { signal, timeoutMs: 60_000 })),
+            ...Array.from({ length: 20 }, () => collect(items(5, {}, { signal, timeoutMs: 60_000 }))),
+            ...Array.from({ length: 20 }, () => failure(collect(items(1, { failWith: "aborted" }, { signal })))),
+          ]);
+        }
+        expect(getEventListeners(signal, "abort")).toHaveLength(0);
+        expect(timers()).toBeLessThanOrEqual(before);
+      });
+
       it("C63 the session ends with calls in progress: every one settles with unavailable", async () => {
         const calls = [wait("a"), wait("b"), collect(items(3, { open: true }))].map(failure);
         await Promise.all(["wait a", "wait b", "item 2"].map((event) => pair.witness.until(event)));
@@ -344,6 +368,11 @@ describe.each(kinds)("$name", (kind) => {
 
 function range(n: number): { i: number }[] {
   return Array.from({ length: n }, (_, i) => ({ i }));
+}
+
+/** Timers of this process that would fire. */
+function timers(): number {
+  return process.getActiveResourcesInfo().filter((resource) => resource === "Timeout").length;
 }
 
 async function collect<T>(stream: ReadableStream<T>): Promise<T[]> {

@@ -36,6 +36,9 @@ export function codeFromNumber(number: number): Code {
   return code === undefined || code === "ok" ? "unknown" : code;
 }
 
+/** Marks errors across copies of this module, so that a handler's error is one whichever copy it was made by. */
+const RPC_ERROR: symbol = Symbol.for("quicrpc.RpcError");
+
 /** What an `RpcError` may carry beside its code and message. */
 export interface RpcErrorOptions {
   /** Anything the codec can carry; it reaches the peer. */
@@ -59,6 +62,11 @@ export class RpcError extends Error {
     this.details = options.details;
   }
 
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    if (this !== RpcError) return Function.prototype[Symbol.hasInstance].call(this, value);
+    return typeof value === "object" && value !== null && RPC_ERROR in value;
+  }
+
   /**
    * Any thrown value as an `RpcError`: itself if it is one, an abort as `cancelled`, a timeout's abort as
    * `deadline_exceeded`, anything else as `code` with the value as the cause.
@@ -73,6 +81,8 @@ export class RpcError extends Error {
     return new RpcError(code, String(value), { cause: value });
   }
 }
+
+Object.defineProperty(RpcError.prototype, RPC_ERROR, { value: true });
 
 /** A peer broke the protocol: the stream it happened on is given up. */
 export class ProtocolError extends Error {

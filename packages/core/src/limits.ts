@@ -2,21 +2,30 @@
 export interface Limits {
   /** Bytes of one frame as received: a message and its few bytes of framing. */
   readonly maxFrameBytes: number;
-  /** Calls the peer may have in progress on one lane. A lane's call ids stay below it. */
+  /** Bytes of frames that have begun to arrive, over all streams of a session. */
+  readonly maxUnfinishedBytes: number;
+  /** Bytes that wait to be sent on one stream because the peer does not read. */
+  readonly maxUnsentBytes: number;
+  /** Calls and notifications of the peer in progress on one session. More are refused with `resource_exhausted`. */
+  readonly maxCalls: number;
+  /** Calls in progress on one lane; its call ids stay below it. */
   readonly maxCallsPerLane: number;
   /** Streams of calls the peer may have in progress on one session, lanes included. */
   readonly maxStreams: number;
-  /** Bytes of an error's message, as received and as sent: a longer one is cut when sent. */
+  /** Bytes of an error's message: a longer one is cut when it is sent. */
   readonly maxErrorMessageBytes: number;
-  /** Largest `timeoutMs`; larger ones are lowered to it. 2^31-1 is the largest delay of a timer. */
+  /** Largest timeout, of both sides; larger ones are lowered to it. 2^31-1 is the largest delay of a timer. */
   readonly maxTimeoutMs: number;
 }
 
 /** What holds where nothing else is set. */
 export const DEFAULT_LIMITS: Limits = {
   maxFrameBytes: 4 * 1024 * 1024,
+  maxUnfinishedBytes: 64 * 1024 * 1024,
+  maxUnsentBytes: 64 * 1024 * 1024,
+  maxCalls: 65_536,
   maxCallsPerLane: 65_536,
-  maxStreams: 10_000,
+  maxStreams: 65_536,
   maxErrorMessageBytes: 64 * 1024,
   maxTimeoutMs: 2 ** 31 - 1,
 };

@@ -1,4 +1,4 @@
-import { createSession, type Session, type SessionOptions } from "@quicrpc/core";
+import { combineRouters, createSession, type Session, type SessionOptions } from "@quicrpc/core";
 import { connect as connectQuic, type QuicSession, type TransportOptions } from "@quicrpc/quic";
 import { ALPN, DEFAULT_PORT } from "./protocol.js";
 
@@ -23,14 +23,15 @@ export interface ConnectOptions<Context = unknown> extends SessionOptions<Contex
 
 /**
  * Connects to `quic://host[:port]`. Rejects with a `QuicError` that says why: no answer, a certificate that is not
- * trusted, another protocol.
+ * trusted, another protocol. Throws `TypeError` when two routers collide.
  */
 export async function connect<Context = unknown>(
   url: string | URL,
   options: ConnectOptions<Context> = {},
 ): Promise<Session<QuicSession>> {
   const { host, port } = target(url);
-  const { ca, serverCertificateHashes, serverName, timeoutMs, signal, transport, ...session } = options;
+  const { ca, serverCertificateHashes, serverName, timeoutMs, signal, transport, routers = [], ...session } = options;
+  const combined = [combineRouters(routers)];
   const quic = await connectQuic({
     host,
     port,
@@ -44,7 +45,7 @@ export async function connect<Context = unknown>(
     ...(signal !== undefined && { signal }),
     ...(transport !== undefined && { transport }),
   });
-  return createSession(quic, session);
+  return createSession(quic, { ...session, routers: combined });
 }
 
 function target(url: string | URL): { host: string; port: number } {

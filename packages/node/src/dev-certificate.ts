@@ -38,20 +38,22 @@ export async function devCertificate(options: DevCertificateOptions = {}): Promi
   // Loaded only now: a server with a certificate of its own never needs it.
   const { makeCertificate } = await import("./make-certificate.js");
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  return keep(path, await makeCertificate(hosts), kept !== undefined);
+  if (kept !== undefined) await rm(path, { force: true });
+  return keep(path, await makeCertificate(hosts));
 }
 
 /** Of processes that make one at the same time, all get the one that was written first. */
-async function keep(path: string, made: string, replace: boolean): Promise<DevCertificate> {
+async function keep(path: string, made: string): Promise<DevCertificate> {
   const temporary = `${path}.${randomUUID()}`;
   await writeFile(temporary, made, { mode: 0o600 });
   try {
-    if (replace) await rename(temporary, path);
-    else await link(temporary, path);
+    await link(temporary, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     const first = await read(path);
     if (first !== undefined) return first;
+    // Something is there that is no certificate.
+    await rename(temporary, path);
   } finally {
     await rm(temporary, { force: true });
   }

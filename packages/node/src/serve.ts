@@ -53,10 +53,16 @@ export async function serve<Context = unknown>(options: ServeOptions<Context>): 
   const endpoint = Endpoint.bind({ port, ...(host !== undefined && { host }) });
   const sessions = new Set<Session<QuicSession>>();
   const onSession = (quic: QuicSession): void => {
-    const session = createSession(quic, sessionOptions({ ...options, routers }, quic));
-    sessions.add(session);
-    void session.closed.then(() => sessions.delete(session));
-    options.onSession?.(session);
+    try {
+      const session = createSession(quic, sessionOptions({ ...options, routers }, quic));
+      sessions.add(session);
+      void session.closed.then(() => sessions.delete(session));
+      options.onSession?.(session);
+    } catch (error) {
+      // One peer's session is lost; the exception goes where an event listener's goes.
+      quic.close({ closeCode: 1, reason: "the server could not take the session" });
+      throw error;
+    }
   };
   try {
     endpoint.listen({ alpn: [ALPN], tls, ...(transport !== undefined && { transport }) }, onSession);

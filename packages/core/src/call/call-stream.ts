@@ -1,10 +1,9 @@
 import { type Code, codeFromNumber, codeNumber, ProtocolError, RpcError } from "../errors.js";
-import type { Limits } from "../limits.js";
-import { Channel, type FrameHandler } from "../transport/channel.js";
+import { Channel, type ChannelSettings, type FrameHandler } from "../transport/channel.js";
 import { describeReset, resetCodeOf } from "../transport/reset-codes.js";
 import type { DirectStream } from "../transport/session.js";
 import { readFault } from "../wire/fault.js";
-import { type Frame, FrameType, RESERVED_FLAGS, StreamKind } from "../wire/frame.js";
+import { type Frame, FrameType, StreamKind } from "../wire/frame.js";
 import type { Carrier, IncomingCall, OutgoingCall, RequestHandler } from "./carrier.js";
 
 /** One call of ours on its own stream. Cancelling it resets the stream. */
@@ -14,8 +13,8 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
   readonly channel: Channel;
   private call: OutgoingCall | undefined;
 
-  constructor(stream: DirectStream, limits: Limits) {
-    this.channel = Channel.open(stream, StreamKind.Call, false, this, limits.maxFrameBytes);
+  constructor(stream: DirectStream, settings: ChannelSettings) {
+    this.channel = Channel.open(stream, StreamKind.Call, this, settings);
   }
 
   open(call: OutgoingCall): number {
@@ -41,7 +40,6 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
     const { call } = this;
     if (call === undefined) throw new ProtocolError("a frame after the call's last");
     if (frame.callId !== 0) throw new ProtocolError("a frame on a call's own stream has a call id");
-    if ((frame.flags & RESERVED_FLAGS) !== 0) throw new ProtocolError("a frame has flags without a meaning");
     switch (frame.type) {
       case FrameType.Response:
         this.call = undefined;
@@ -102,6 +100,9 @@ export class IncomingCallStream implements Carrier, FrameHandler {
   private readonly onOver: () => void;
   private call: IncomingCall | undefined;
   private requested = false;
+  private answered = false;
+  /** The peer's side has ended: until then the stream counts as in use. */
+  private finished = false;
   private over = false;
 
   constructor(channel: Channel, requests: RequestHandler, onOver: () => void) {
@@ -119,17 +120,18 @@ export class IncomingCallStream implements Carrier, FrameHandler {
   cancel(): void {}
 
   enter(_id: number, call: IncomingCall): void {
-    this.call = call;
+    if (this.over) call.onCancel("cancelled", true);
+    else this.call = call;
   }
 
   leave(): void {
     this.call = undefined;
-    this.end();
+    this.answered = true;
+    if (this.finished) this.end();
   }
 
   onFrame(frame: Frame): void {
     if (frame.callId !== 0) throw new ProtocolError("a frame on a call's own stream has a call id");
-    if ((frame.flags & RESERVED_FLAGS) !== 0) throw new ProtocolError("a frame has flags without a meaning");
     if (this.requested) throw new ProtocolError("a second request on a call's own stream");
     this.requested = true;
     if (frame.type === FrameType.Request) {
@@ -144,7 +146,9 @@ export class IncomingCallStream implements Carrier, FrameHandler {
   }
 
   onEnd(): void {
+    this.finished = true;
     if (!this.requested) this.channel.fail(new ProtocolError("the stream ended without a request"));
+    else if (this.answered) this.end();
   }
 
   onReset(code: number): void {
@@ -168,8 +172,8 @@ export class IncomingCallStream implements Carrier, FrameHandler {
   private giveUp(code: Code): void {
     const { call } = this;
     this.call = undefined;
-    call?.onCancel(code, true);
     this.end();
+    call?.onCancel(code, true);
   }
 
   private end(): void {

@@ -68,18 +68,18 @@ class StreamReceiveFlow implements ReceiveFlow {
     this.unread += bytes;
     if (this.paused || this.unread < PAUSE_AT) return;
     this.paused = true;
-    this.carrier.channel.stream.pause();
+    this.carrier.channel.pause();
   }
 
   consumed(bytes: number): void {
     this.unread -= bytes;
     if (!this.paused || this.unread > RESUME_AT) return;
     this.paused = false;
-    this.carrier.channel.stream.resume();
+    this.carrier.channel.resume();
   }
 
   end(): void {
-    // What is still unread holds nobody back.
+    // The stream's end has been read: what is still unread holds nobody back.
   }
 }
 
@@ -88,6 +88,7 @@ export class SendFlow {
   private credit: number;
   private readonly carrier: Carrier;
   private resume: (() => void) | undefined;
+  private queued = false;
 
   constructor(carrier: Carrier) {
     this.carrier = carrier;
@@ -110,7 +111,7 @@ export class SendFlow {
   /** Calls `resume` once when `ready`; at the call's end as well, so that the sender can stop. */
   wait(resume: () => void): void {
     this.resume = resume;
-    if (!this.carrier.channel.writable) this.carrier.channel.whenWritable(() => this.wake());
+    this.wake();
   }
 
   /** The call is over. */
@@ -125,10 +126,20 @@ export class SendFlow {
     if (this.resume === undefined || this.credit <= 0) return;
     const { resume } = this;
     if (!this.carrier.channel.writable) {
-      this.carrier.channel.whenWritable(() => this.wake());
+      this.queue();
       return;
     }
     this.resume = undefined;
     resume();
+  }
+
+  /** Waits for the channel, once however often it is asked. */
+  private queue(): void {
+    if (this.queued) return;
+    this.queued = true;
+    this.carrier.channel.whenWritable(() => {
+      this.queued = false;
+      this.wake();
+    });
   }
 }

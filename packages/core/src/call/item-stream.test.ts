@@ -106,6 +106,33 @@ describe("ItemStream", () => {
     expect(() => stream.getReader()).toThrow(TypeError);
   });
 
+  it("goes from a reader to an iterator and back without losing an item", async () => {
+    const { queue, stream } = fixture();
+    for (let i = 0; i < 6; i++) queue.push(i, 1);
+    let reader = stream.getReader();
+    expect(await reader.read()).toMatchObject({ value: 0 });
+    reader.releaseLock();
+    for await (const item of stream.values({ preventCancel: true })) if (item === 2) break;
+    reader = stream.getReader();
+    const rest = [await reader.read(), await reader.read(), await reader.read()].map(({ value }) => value);
+    expect(rest).toEqual([3, 4, 5]);
+    const pending = reader.read();
+    reader.releaseLock();
+    await expect(pending).rejects.toThrow(TypeError);
+    const iterator = stream.values({ preventCancel: true });
+    const next = iterator.next();
+    queue.push(6, 1);
+    queue.push(7, 1);
+    expect([(await next).value, (await iterator.next()).value]).toEqual([6, 7]);
+    await iterator.return?.();
+    expect(await iterator.next()).toMatchObject({ done: true });
+    reader = stream.getReader();
+    queue.push(8, 1);
+    expect(await reader.read()).toMatchObject({ value: 8 });
+    queue.end(undefined);
+    expect(await reader.read()).toMatchObject({ done: true });
+  });
+
   it("is left without being abandoned when preventCancel is set", async () => {
     const { queue, stream, abandoned } = fixture();
     queue.push(1, 1);

@@ -46,8 +46,8 @@ export class ItemQueue<Item> {
   private ending: Ending | undefined;
   private waiters: Waiter<Item>[] = [];
   private wakePull: (() => void) | undefined;
-  /** Called when the consumer has been told of the end. */
-  onTold: (() => void) | undefined;
+  /** An iterator takes the items itself. A read that was left pending before must not take them from it. */
+  private iterator: { onTold(): void } | undefined;
   private readonly owner: ItemStreamOwner;
 
   constructor(owner: ItemStreamOwner) {
@@ -76,6 +76,12 @@ export class ItemQueue<Item> {
     this.wake();
   }
 
+  /** Gives the items to an iterator; undefined gives them back to the stream's readers. */
+  giveTo(iterator: { onTold(): void } | undefined): void {
+    this.iterator = iterator;
+    if (this.head < this.items.length || this.ending !== undefined) this.wake();
+  }
+
   next(): Promise<IteratorResult<Item, undefined>> {
     if (this.head < this.items.length) return Promise.resolve({ value: this.take(), done: false });
     return new Promise((resolve, reject) => {
@@ -85,9 +91,10 @@ export class ItemQueue<Item> {
     });
   }
 
+  /** One item for each read: what is in the controller's own queue would be lost to an iterator. */
   pull(controller: ReadableStreamDefaultController<Item>): Promise<void> | void {
     if (this.head < this.items.length) {
-      while (this.head < this.items.length) controller.enqueue(this.take());
+      controller.enqueue(this.take());
     } else if (this.ending === undefined) {
       return new Promise<void>((resolve) => {
         this.wakePull = resolve;
@@ -124,7 +131,7 @@ export class ItemQueue<Item> {
   /** An error is thrown once; after it the sequence is over, as a generator's. */
   private settle(waiter: Waiter<Item>): void {
     const error = this.ending?.error;
-    this.onTold?.();
+    this.iterator?.onTold();
     if (error === undefined) {
       waiter.resolve({ value: undefined, done: true });
       return;
@@ -134,6 +141,7 @@ export class ItemQueue<Item> {
   }
 
   private wake(): void {
+    if (this.iterator !== undefined) return;
     const { wakePull } = this;
     this.wakePull = undefined;
     wakePull?.();
@@ -144,26 +152,30 @@ class ItemIterator<Item> implements ReadableStreamAsyncIterator<Item> {
   private readonly queue: ItemQueue<Item>;
   private readonly lock: ReadableStreamDefaultReader<Item>;
   private readonly preventCancel: boolean;
+  private over = false;
 
   constructor(queue: ItemQueue<Item>, lock: ReadableStreamDefaultReader<Item>, preventCancel: boolean) {
     this.queue = queue;
     this.lock = lock;
     this.preventCancel = preventCancel;
-    queue.onTold = () => this.unlock();
+    queue.giveTo(this);
   }
 
   next(): Promise<IteratorResult<Item, undefined>> {
-    return this.queue.next();
+    return this.over ? Promise.resolve({ value: undefined, done: true }) : this.queue.next();
   }
 
   return(): Promise<IteratorResult<Item, undefined>> {
-    if (!this.preventCancel) this.queue.abandon();
-    this.unlock();
+    if (!this.over && !this.preventCancel) this.queue.abandon();
+    this.onTold();
     return Promise.resolve({ value: undefined, done: true });
   }
 
-  private unlock(): void {
-    this.queue.onTold = undefined;
+  /** The end has been delivered, or is not wanted: readers may have the stream. */
+  onTold(): void {
+    if (this.over) return;
+    this.over = true;
+    this.queue.giveTo(undefined);
     this.lock.releaseLock();
   }
 

@@ -1,13 +1,17 @@
 import { type Code, codeFromNumber, codeNumber, ProtocolError, RpcError } from "../errors.js";
-import type { Limits } from "../limits.js";
-import { Channel, type FrameHandler } from "../transport/channel.js";
+import { Channel, type ChannelSettings, type FrameHandler } from "../transport/channel.js";
 import { describeReset } from "../transport/reset-codes.js";
 import type { DirectStream } from "../transport/session.js";
 import { Cursor } from "../wire/cursor.js";
 import { readFault } from "../wire/fault.js";
-import { type Frame, FrameType, PROTOCOL_VERSION, RESERVED_FLAGS, StreamKind } from "../wire/frame.js";
+import { type Frame, FrameType, PROTOCOL_VERSION, StreamKind } from "../wire/frame.js";
 import { CallTable } from "./call-table.js";
 import type { Carrier, IncomingCall, OutgoingCall, RequestHandler } from "./carrier.js";
+
+/** The buffer that frames of one turn gather in, at first. */
+const BUFFER = 16 * 1024;
+/** Above it an index would not fit a small integer. */
+const MAX_CALL_ID = 0x7fff_ffff;
 
 /** Takes the rest of a call that was given up: its last frame frees the id. */
 const GIVEN_UP: OutgoingCall = { onResponse() {}, onItem() {}, onDone() {}, onError() {} };
@@ -26,6 +30,7 @@ export class Lane implements Carrier, FrameHandler {
   private readonly requests: RequestHandler;
   private readonly maxCalls: number;
   private readonly onOver: (lane: Lane) => void;
+  private givenUp = 0;
   private greeted = false;
   private over = false;
 
@@ -33,7 +38,7 @@ export class Lane implements Carrier, FrameHandler {
     ourBit: 0 | 1,
     channel: (lane: Lane) => Channel,
     requests: RequestHandler,
-    limits: Limits,
+    { limits }: ChannelSettings,
     onOver: (lane: Lane) => void,
   ) {
     this.ourBit = ourBit;
@@ -43,22 +48,32 @@ export class Lane implements Carrier, FrameHandler {
     this.outgoing = new CallTable(limits.maxCallsPerLane);
     this.onOver = onOver;
     this.channel = channel(this);
+    this.channel.coalesce(BUFFER);
     this.sayHello();
   }
 
-  static open(stream: DirectStream, requests: RequestHandler, limits: Limits, onOver: (lane: Lane) => void): Lane {
-    const channel = (lane: Lane) => Channel.open(stream, StreamKind.Lane, true, lane, limits.maxFrameBytes);
-    return new Lane(0, channel, requests, limits, onOver);
+  static open(
+    stream: DirectStream,
+    requests: RequestHandler,
+    settings: ChannelSettings,
+    onOver: (lane: Lane) => void,
+  ): Lane {
+    const channel = (lane: Lane) => Channel.open(stream, StreamKind.Lane, lane, settings);
+    return new Lane(0, channel, requests, settings, onOver);
   }
 
-  static accept(channel: Channel, requests: RequestHandler, limits: Limits, onOver: (lane: Lane) => void): Lane {
-    channel.coalesce();
-    return new Lane(1, () => channel, requests, limits, onOver);
+  static accept(
+    channel: Channel,
+    requests: RequestHandler,
+    settings: ChannelSettings,
+    onOver: (lane: Lane) => void,
+  ): Lane {
+    return new Lane(1, () => channel, requests, settings, onOver);
   }
 
-  /** Calls of this side that have not ended. */
-  get callsInFlight(): number {
-    return this.outgoing.size;
+  /** Whether no more calls should be opened: it has ended, or calls that were given up hold all its ids. */
+  get spent(): boolean {
+    return this.over || (this.givenUp > 0 && this.outgoing.size >= this.maxCalls);
   }
 
   open(call: OutgoingCall): number {
@@ -71,19 +86,25 @@ export class Lane implements Carrier, FrameHandler {
   }
 
   withdraw(id: number): void {
-    this.outgoing.release(id >>> 1);
+    const call = this.outgoing.get(id >>> 1);
+    if (call !== undefined) this.release(id >>> 1, call);
   }
 
   cancel(id: number, code: Code): void {
     if (this.over) return;
     this.outgoing.replace(id >>> 1, GIVEN_UP);
-    const mark = this.channel.begin(FrameType.Cancel, id);
-    this.channel.out.byte(codeNumber(code));
-    this.channel.commit(mark);
+    this.givenUp++;
+    this.channel.whenIdle(() => {
+      if (this.over) return;
+      const mark = this.channel.begin(FrameType.Cancel, id);
+      this.channel.out.byte(codeNumber(code));
+      this.channel.commit(mark);
+    });
   }
 
   enter(id: number, call: IncomingCall): void {
-    this.incoming[id >>> 1] = call;
+    if (this.over) call.onCancel("cancelled", true);
+    else this.incoming[id >>> 1] = call;
   }
 
   leave(id: number): void {
@@ -92,7 +113,7 @@ export class Lane implements Carrier, FrameHandler {
   }
 
   onFrame(frame: Frame): void {
-    if ((frame.flags & RESERVED_FLAGS) !== 0) throw new ProtocolError("a frame has flags without a meaning");
+    if (frame.callId > MAX_CALL_ID) throw new ProtocolError(`call id ${frame.callId} is beyond any limit`);
     if (!this.greeted) this.readHello(frame);
     else if ((frame.callId & 1) === this.ourBit) this.onFrameOfOurs(frame);
     else this.onFrameOfTheirs(frame);
@@ -143,7 +164,7 @@ export class Lane implements Carrier, FrameHandler {
     if (call === undefined) throw new ProtocolError(`a frame for call ${frame.callId}, which is not in progress`);
     switch (frame.type) {
       case FrameType.Response:
-        this.outgoing.release(index);
+        this.release(index, call);
         call.onResponse(frame);
         return;
       case FrameType.Error:
@@ -153,7 +174,7 @@ export class Lane implements Carrier, FrameHandler {
         call.onItem(frame);
         return;
       case FrameType.End:
-        this.outgoing.release(index);
+        this.release(index, call);
         call.onDone();
         return;
       default:
@@ -164,8 +185,13 @@ export class Lane implements Carrier, FrameHandler {
   /** A frame that cannot be read must leave the call in the table, to fail with the lane. */
   private endWithFault(index: number, call: OutgoingCall, frame: Frame): void {
     const error = readFault(frame);
-    this.outgoing.release(index);
+    this.release(index, call);
     call.onError(error);
+  }
+
+  private release(index: number, call: OutgoingCall): void {
+    this.outgoing.release(index);
+    if (call === GIVEN_UP) this.givenUp--;
   }
 
   private onFrameOfTheirs(frame: Frame): void {

@@ -23,16 +23,8 @@ export function invokeUnary(
   limits: Limits,
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const timeoutMs = timeoutOf(options, limits);
-    throwIfAborted(options?.signal);
-    const carrier = pick();
     const call = new UnaryCall(method, resolve, reject);
-    const id = carrier.open(call);
-    sendRequest(carrier, id, FrameType.Request, method, input, timeoutMs, limits);
-    call.unwatch = watch(options?.signal, timeoutMs, (error) => {
-      carrier.cancel(id, error.code);
-      reject(error);
-    });
+    startCall(call, pick, method, input, options, limits);
   });
 }
 
@@ -44,6 +36,7 @@ export function invokeNotify(
   options: CallOptions | undefined,
   limits: Limits,
 ): void {
+  timeoutOf(options, limits);
   throwIfAborted(options?.signal);
   const carrier = pick();
   sendRequest(carrier, carrier.notifyId, FrameType.Notify, method, input, undefined, limits);
@@ -58,21 +51,49 @@ export function invokeServerStream(
   limits: Limits,
 ): ItemStream<unknown> {
   const call = new ItemsCall(method);
+  startCall(call, pick, method, input, options, limits);
+  return call.stream;
+}
+
+/** A call that this side makes, with what gives it up by signal or time. */
+interface StartedCall extends OutgoingCall {
+  /** Undoes the watch over signal and time. */
+  unwatch: (() => void) | undefined;
+  carriedBy(carrier: Carrier, id: number): void;
+}
+
+/** Sends the request; whatever fails on the way is the call's error. */
+function startCall(
+  call: StartedCall,
+  pick: PickCarrier,
+  method: AnyMethod,
+  input: unknown,
+  options: CallOptions | undefined,
+  limits: Limits,
+): void {
+  let carrier: Carrier;
+  let id: number;
+  let timeoutMs: number | undefined;
   try {
-    const timeoutMs = timeoutOf(options, limits);
+    timeoutMs = timeoutOf(options, limits);
     throwIfAborted(options?.signal);
-    const carrier = pick();
-    const id = carrier.open(call);
+    carrier = pick();
+    id = carrier.open(call);
     call.carriedBy(carrier, id);
+  } catch (error) {
+    call.onError(RpcError.from(error, "internal"));
+    return;
+  }
+  // From here on: encoding runs user code, which may fire the signal.
+  call.unwatch = watch(options?.signal, timeoutMs, (error) => {
+    call.onError(error);
+    carrier.cancel(id, error.code);
+  });
+  try {
     sendRequest(carrier, id, FrameType.Request, method, input, timeoutMs, limits);
-    call.unwatch = watch(options?.signal, timeoutMs, (error) => {
-      carrier.cancel(id, error.code);
-      call.onError(error);
-    });
   } catch (error) {
     call.onError(RpcError.from(error, "internal"));
   }
-  return call.stream;
 }
 
 function sendRequest(
@@ -87,6 +108,10 @@ function sendRequest(
   const { channel } = carrier;
   let mark: number | undefined;
   try {
+    if (channel.overfull) {
+      const text = `the peer does not read: limits.maxUnsentBytes is ${limits.maxUnsentBytes}`;
+      throw new RpcError("resource_exhausted", text);
+    }
     mark = channel.begin(timeoutMs === undefined ? type : type | FLAG_HEAD, id);
     writeMethodId(channel.out, method.service.id, method.id);
     if (timeoutMs !== undefined) writeHead(channel.out, timeoutMs);
@@ -99,7 +124,7 @@ function sendRequest(
   channel.commit(mark, carrier.single);
 }
 
-class UnaryCall implements OutgoingCall {
+class UnaryCall implements StartedCall {
   unwatch: (() => void) | undefined;
   private readonly method: AnyMethod;
   private readonly resolve: (value: unknown) => void;
@@ -110,6 +135,8 @@ class UnaryCall implements OutgoingCall {
     this.resolve = resolve;
     this.reject = reject;
   }
+
+  carriedBy(): void {}
 
   onResponse(frame: Frame): void {
     this.unwatch?.();
@@ -137,7 +164,7 @@ class UnaryCall implements OutgoingCall {
   }
 }
 
-class ItemsCall implements OutgoingCall {
+class ItemsCall implements StartedCall {
   unwatch: (() => void) | undefined;
   readonly stream: ItemStream<unknown>;
   private readonly queue: ItemQueue<unknown>;
@@ -168,8 +195,8 @@ class ItemsCall implements OutgoingCall {
     try {
       item = decodeMessage(this.method, frame);
     } catch (error) {
-      this.carrier?.cancel(this.id, "internal");
       this.onError(unreadable(this.method, error));
+      this.carrier?.cancel(this.id, "internal");
       return;
     }
     this.queue.push(item, size);
@@ -209,7 +236,8 @@ function decodeMessage(method: AnyMethod, frame: Frame): unknown {
 
 /** The peer sent what its own schema forbids: not the caller's fault, whatever the codec calls it. */
 function unreadable(method: AnyMethod, error: unknown): RpcError {
-  const { message, details } = RpcError.from(error);
+  const { code, message, details } = RpcError.from(error);
+  if (code === "unimplemented") return new RpcError(code, message);
   const text = `the answer of ${method.service.name}/${method.name} does not fit its schema: ${message}`;
   return new RpcError("internal", text, { details, cause: error });
 }

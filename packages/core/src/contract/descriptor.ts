@@ -5,7 +5,10 @@
 export interface MessageCodec<In, Out = In> {
   /** Appends the payload of `value`. Throws `RpcError` when the value does not fit the schema. */
   encode(value: In, out: PayloadWriter): void;
-  /** Reads `bytes[start, end)`. Throws `RpcError` `invalid_argument` with the schema's issues when it does not fit. */
+  /**
+   * Reads `bytes[start, end)`, which are valid during the call only: what is kept must be copied. Throws `RpcError` `invalid_argument` with
+   * the schema's issues when it does not fit.
+   */
   decode(bytes: Uint8Array, start: number, end: number): Out;
 }
 
@@ -70,7 +73,7 @@ export interface MethodOptions<Sent, Received, Returned, Result> {
   readonly idempotent?: boolean;
 }
 
-/** Makes a method descriptor. */
+/** Makes a method descriptor. Throws `RangeError` for an id that does not fit the wire. */
 export function defineMethod<Kind extends MethodKind, Sent = void, Received = Sent, Returned = void, Result = Returned>(
   service: ServiceIdentity,
   kind: Kind,
@@ -78,5 +81,12 @@ export function defineMethod<Kind extends MethodKind, Sent = void, Received = Se
   options: MethodOptions<Sent, Received, Returned, Result>,
 ): MethodDescriptor<Kind, Sent, Received, Returned, Result> {
   const { id, input, output, idempotent = false } = options;
+  requireId(`the id of ${service.name}/${name}`, id, 1, 0x3fff);
+  requireId(`the id of service ${service.name}`, service.id, 0, 0xffff);
   return { kind, name, id, input, output, idempotent, service };
+}
+
+function requireId(what: string, id: number, least: number, most: number): void {
+  if (Number.isInteger(id) && id >= least && id <= most) return;
+  throw new RangeError(`${what} is ${id}; it must be a whole number from ${least} to ${most}`);
 }

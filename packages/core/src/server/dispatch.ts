@@ -27,6 +27,8 @@ export interface DispatchSettings<Context> {
   readonly session: Caller;
   readonly limits: Limits;
   readonly onError: ErrorHook;
+  /** Calls and notifications that are in progress. */
+  inProgress: number;
 }
 
 /** Serves incoming calls, from request frame to reply. */
@@ -49,10 +51,12 @@ export class Dispatcher<Context> implements RequestHandler {
     let context: IncomingContext<Context>;
     let input: unknown;
     try {
+      this.requireRoom();
       const timeoutMs = readOptionalHead(frame, request.cursor)?.timeoutMs;
       if (method.kind !== "unary" && method.kind !== "server_stream") throw wrongKind(method, "a request");
       input = decodePayload(method.input, request.cursor);
-      context = new IncomingContext(method, timeoutMs, this.settings.session, this.settings.connection);
+      const inRange = timeoutMs === undefined ? undefined : Math.min(timeoutMs, this.settings.limits.maxTimeoutMs);
+      context = new IncomingContext(method, inRange, this.settings.session, this.settings.connection);
     } catch (error) {
       if (error instanceof ProtocolError) throw error;
       new Reply(carrier, callId, undefined, this.settings).fail(RpcError.from(error, "invalid_argument"));
@@ -84,15 +88,32 @@ export class Dispatcher<Context> implements RequestHandler {
 
   private runNotify({ method, handler }: BoundMethod<Context>, frame: Frame, request: IncomingRequest): void {
     if (method.kind !== "notify") throw wrongKind(method, "a notification");
+    this.requireRoom();
     readOptionalHead(frame, request.cursor);
     const input = decodePayload(method.input, request.cursor);
     const result = handler(
       input,
       new IncomingContext(method, undefined, this.settings.session, this.settings.connection),
     );
-    if (isPromiseLike(result)) {
-      result.then(undefined, (error: unknown) => this.settings.onError(error, { method: nameOf(method) }));
-    }
+    if (!isPromiseLike(result)) return;
+    const { settings } = this;
+    settings.inProgress++;
+    result.then(
+      () => void settings.inProgress--,
+      (error: unknown) => {
+        settings.inProgress--;
+        settings.onError(error, { method: nameOf(method) });
+      },
+    );
+  }
+
+  private requireRoom(): void {
+    const { inProgress, limits } = this.settings;
+    if (inProgress < limits.maxCalls) return;
+    throw new RpcError(
+      "resource_exhausted",
+      `${inProgress} calls are in progress: limits.maxCalls is ${limits.maxCalls}`,
+    );
   }
 
   private unknownMethod({ serviceId, methodId }: IncomingRequest): RpcError {

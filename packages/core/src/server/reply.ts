@@ -4,7 +4,7 @@ import { encodePayload } from "../call/payload.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import { type Code, RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
-import { writeFault } from "../wire/fault.js";
+import { encodeFault, writeFault } from "../wire/fault.js";
 import { FrameType } from "../wire/frame.js";
 import type { IncomingContext } from "./context.js";
 
@@ -12,6 +12,7 @@ import type { IncomingContext } from "./context.js";
 export interface ReplySettings {
   readonly limits: Limits;
   readonly onError: (error: unknown, site: { readonly method: string }) => void;
+  inProgress: number;
 }
 
 /** What goes back for one incoming call: a response or an error, or items and an end. Nothing after the last frame. */
@@ -26,6 +27,7 @@ export class Reply implements IncomingCall {
   private readonly context: IncomingContext<unknown> | undefined;
   private readonly settings: ReplySettings;
   private timer: ReturnType<typeof setTimeout> | undefined;
+  private entered = false;
 
   constructor(carrier: Carrier, id: number, context: IncomingContext<unknown> | undefined, settings: ReplySettings) {
     this.carrier = carrier;
@@ -42,7 +44,10 @@ export class Reply implements IncomingCall {
 
   /** The call goes on after its request: cancels, credit and the deadline reach it from now on. */
   goesOn(): void {
+    this.entered = true;
+    this.settings.inProgress++;
     this.carrier.enter(this.id, this);
+    if (this.over) return;
     const deadline = this.context?.deadline;
     if (deadline === undefined) return;
     const expire = (): void => this.giveUp(new RpcError("deadline_exceeded", "the deadline has passed"), false);
@@ -92,16 +97,16 @@ export class Reply implements IncomingCall {
   fail(error: unknown): void {
     if (this.over) return;
     const { channel, single } = this.carrier;
-    const told = this.tellable(error);
+    const fault = encodeFault(this.tellable(error), this.settings.limits);
     const mark = channel.begin(FrameType.Error, this.id);
-    writeFault(channel.out, told, this.settings.limits);
+    writeFault(channel.out, fault);
     channel.commit(mark, single);
     this.finish();
   }
 
   /** Frames of a stream leave together. */
-  coalesce(): void {
-    this.carrier.channel.coalesce();
+  coalesce(bytes: number): void {
+    this.carrier.channel.coalesce(bytes);
   }
 
   onCancel(code: Code, lost: boolean): void {
@@ -109,7 +114,7 @@ export class Reply implements IncomingCall {
   }
 
   onCredit(bytes: number): void {
-    this.sendFlow?.grant(bytes);
+    this.flow.grant(bytes);
   }
 
   private giveUp(reason: RpcError, lost: boolean): void {
@@ -137,6 +142,7 @@ export class Reply implements IncomingCall {
 
   private finish(): void {
     this.over = true;
+    if (this.entered) this.settings.inProgress--;
     clearTimeout(this.timer);
     this.sendFlow?.end();
     this.carrier.leave(this.id);

@@ -100,7 +100,7 @@ export class MethodTable<Context> implements Router<Context> {
   }
 }
 
-/** Service ids have 16 bits and method ids 14: a small integer holds both. */
+/** Service ids have 16 bits and method ids 14, so a small integer holds both; no method has a larger id (-1). */
 function tableKey(serviceId: number, methodId: number): number {
   return methodId <= 0x3fff ? (serviceId << 14) | methodId : -1;
 }

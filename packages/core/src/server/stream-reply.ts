@@ -1,20 +1,23 @@
 import type { Reply } from "./reply.js";
 
+/** Bytes of the buffer that items of one turn gather in, at first. */
+const BUFFER = 1024;
+
 /** Sends all that `result` (what a streaming handler gave) yields, as fast as the caller takes it. Never rejects. */
 export async function sendStream(reply: Reply, result: unknown): Promise<void> {
-  reply.coalesce();
+  let source: Source | undefined;
+  // At once, even while a `next` is pending; a generator runs its `finally` when that `next` settles.
+  reply.onGivenUp = () => source?.stop();
+  reply.coalesce(BUFFER);
   reply.goesOn();
   try {
-    const source = await result;
-    const iterator = iterate(source);
-    // At once, even while a `next` is pending; a generator runs its `finally` when that `next` settles.
-    reply.onGivenUp = () => void stop(iterator);
-    if (reply.over) void stop(iterator);
+    source = sourceOf(await result);
+    if (reply.over) source.stop();
     while (!reply.over) {
-      const { done, value } = await iterator.next();
+      const { done, value } = await source.next();
       if (done === true) break;
-      reply.item(value);
-      if (!reply.flow.ready) await new Promise<void>((resolve) => reply.flow.wait(resolve));
+      if (!sendItem(reply, value)) source.stop();
+      else if (!reply.flow.ready) await new Promise<void>((resolve) => reply.flow.wait(resolve));
     }
     reply.end();
   } catch (error) {
@@ -22,31 +25,50 @@ export async function sendStream(reply: Reply, result: unknown): Promise<void> {
   }
 }
 
-type AnyIterator = AsyncIterator<unknown> | Iterator<unknown>;
+/** Whether the item could be sent; if not, the call has failed. */
+function sendItem(reply: Reply, item: unknown): boolean {
+  try {
+    reply.item(item);
+    return true;
+  } catch (error) {
+    reply.fail(error);
+    return false;
+  }
+}
 
-function iterate(source: unknown): AnyIterator {
-  if (typeof source === "object" && source !== null) {
-    if (Symbol.asyncIterator in source) return (source as AsyncIterable<unknown>)[Symbol.asyncIterator]();
-    if (Symbol.iterator in source) return (source as Iterable<unknown>)[Symbol.iterator]();
-    // Safari's streams are not iterable.
-    if (source instanceof ReadableStream) return iterateReader(source.getReader());
+/** What a streaming handler gave, whichever form it has. */
+interface Source {
+  next(): PromiseLike<IteratorResult<unknown>> | IteratorResult<unknown>;
+  /** Tells the producer that nobody listens. Its own failure on the way out has nobody to tell. */
+  stop(): void;
+}
+
+function sourceOf(given: unknown): Source {
+  if (typeof given === "object" && given !== null) {
+    // Before its iterator: that one would cancel only after a pending read.
+    if (given instanceof ReadableStream) return readerSource(given.getReader());
+    if (Symbol.asyncIterator in given) return iteratorSource((given as AsyncIterable<unknown>)[Symbol.asyncIterator]());
+    if (Symbol.iterator in given) return iteratorSource((given as Iterable<unknown>)[Symbol.iterator]());
   }
   throw new TypeError("a streaming handler must give an iterable or a ReadableStream");
 }
 
-function iterateReader(reader: ReadableStreamDefaultReader<unknown>): AsyncIterator<unknown> {
+function readerSource(reader: ReadableStreamDefaultReader<unknown>): Source {
   return {
     next: () => reader.read() as Promise<IteratorResult<unknown>>,
-    return: async () => {
-      await reader.cancel();
-      return { done: true, value: undefined };
+    stop: () => {
+      reader.cancel().catch(() => {});
     },
   };
 }
 
-/** The producer's own failure on the way out has nobody to tell. */
-async function stop(iterator: AnyIterator): Promise<void> {
-  try {
-    await iterator.return?.();
-  } catch {}
+function iteratorSource(iterator: AsyncIterator<unknown> | Iterator<unknown>): Source {
+  return {
+    next: () => iterator.next(),
+    stop: () => {
+      Promise.resolve()
+        .then(() => iterator.return?.())
+        .catch(() => {});
+    },
+  };
 }

@@ -11,7 +11,7 @@ import { RpcError } from "../errors.js";
 import { DEFAULT_LIMITS, type Limits } from "../limits.js";
 import { Dispatcher, type ErrorHook } from "../server/dispatch.js";
 import { MethodTable, type Router } from "../server/router.js";
-import { Channel, type FrameHandler } from "../transport/channel.js";
+import { Channel, type ChannelSettings, type FrameHandler } from "../transport/channel.js";
 import { ResetCode } from "../transport/reset-codes.js";
 import type { CloseInfo, DirectSession, DirectStream, TransportSession } from "../transport/session.js";
 import { directSession } from "../transport/web-session.js";
@@ -61,6 +61,7 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
   readonly transport: Transport;
   private readonly direct: DirectSession;
   private readonly limits: Limits;
+  private readonly settings: ChannelSettings;
   private readonly dispatcher: Dispatcher<Context>;
   private readonly pickLane = (): Carrier => this.lane();
   private readonly pickStream = (): Carrier => this.callStream();
@@ -75,12 +76,14 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
     this.transport = transport;
     this.direct = directSession(transport);
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };
+    this.settings = { limits: this.limits, budget: { usedBytes: 0, maxBytes: this.limits.maxUnfinishedBytes } };
     this.dispatcher = new Dispatcher<Context>({
       table: MethodTable.of(options.routers ?? []),
       connection: options.connection as Context,
       session: this,
       limits: this.limits,
-      onError: options.onError ?? logError,
+      onError: guarded(options.onError ?? logError),
+      inProgress: 0,
     });
     const { promise, resolve } = deferred<SessionEnd>();
     this.closed = promise;
@@ -120,7 +123,7 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
     return invokeServerStream(pick, method, input, options, this.limits) as ItemStream<Result>;
   }
 
-  close(info?: CloseInfo): Promise<SessionEnd> {
+  async close(info?: CloseInfo): Promise<SessionEnd> {
     this.direct.close(info);
     return this.closed;
   }
@@ -130,12 +133,14 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
   }
 
   private lane(): Lane {
-    this.ourLane ??= Lane.open(this.openStream(), this.dispatcher, this.limits, this.forgetLane);
+    if (this.ourLane === undefined || this.ourLane.spent) {
+      this.ourLane = Lane.open(this.openStream(), this.dispatcher, this.settings, this.forgetLane);
+    }
     return this.ourLane;
   }
 
   private callStream(): OutgoingCallStream {
-    return new OutgoingCallStream(this.openStream(), this.limits);
+    return new OutgoingCallStream(this.openStream(), this.settings);
   }
 
   private openStream(): DirectStream {
@@ -148,19 +153,35 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
   }
 
   private accept(stream: DirectStream): void {
-    const channel = Channel.accept(stream, (kind, of) => this.handlerOf(kind, of), this.limits.maxFrameBytes);
-    if (this.peerStreams >= this.limits.maxStreams) channel.reset(ResetCode.TooManyStreams);
-  }
-
-  private handlerOf(kind: number, channel: Channel): FrameHandler | undefined {
-    if (kind !== StreamKind.Lane && kind !== StreamKind.Call) return undefined;
+    if (this.peerStreams >= this.limits.maxStreams) {
+      stream.reset(ResetCode.TooManyStreams);
+      stream.stopSending(ResetCode.TooManyStreams);
+      return;
+    }
     this.peerStreams++;
     const onOver = (): void => {
       this.peerStreams--;
     };
-    if (kind === StreamKind.Lane) return Lane.accept(channel, this.dispatcher, this.limits, onOver);
-    return new IncomingCallStream(channel, this.dispatcher, onOver);
+    const handlerOf = (kind: number, channel: Channel): FrameHandler | undefined => {
+      if (kind === StreamKind.Lane) return Lane.accept(channel, this.dispatcher, this.settings, onOver);
+      if (kind === StreamKind.Call) return new IncomingCallStream(channel, this.dispatcher, onOver);
+      return undefined;
+    };
+    Channel.accept(stream, { handlerOf, onUnclaimed: onOver }, this.settings);
   }
+}
+
+/** A hook that throws must not cost the call, or the calls beside it: its exception goes to the platform's own hook. */
+function guarded(hook: ErrorHook): ErrorHook {
+  return (error, site) => {
+    try {
+      hook(error, site);
+    } catch (thrown) {
+      queueMicrotask(() => {
+        throw thrown;
+      });
+    }
+  };
 }
 
 // oxlint-disable-next-line no-console -- the default of an option; a crash in a handler must not pass unseen

@@ -1,6 +1,7 @@
-import { ProtocolError } from "../errors.js";
+import { codeNumber, ProtocolError } from "../errors.js";
+import type { Limits } from "../limits.js";
 import type { Frame } from "../wire/frame.js";
-import { FrameReader } from "../wire/reader.js";
+import { FrameReader, type ReadBudget } from "../wire/reader.js";
 import { readVarint, varintLengthFromFirstByte } from "../wire/varint.js";
 import { FrameWriter } from "../wire/writer.js";
 import { ResetCode } from "./reset-codes.js";
@@ -8,10 +9,9 @@ import type { DirectStream, DirectStreamHandler } from "./session.js";
 
 /** Written bytes that are sent at once, without waiting for the end of the turn. */
 const FLUSH_AT = 64 * 1024;
-const LANE_BUFFER = 16 * 1024;
 
 /** One buffer serves every channel that sends each frame at once: `write` has taken the bytes when it returns. */
-const shared: FrameWriter = new FrameWriter(LANE_BUFFER);
+const shared: FrameWriter = new FrameWriter(16 * 1024);
 
 /** What a channel tells its owner. After `onFailed` or `onClosed` nothing follows. */
 export interface FrameHandler {
@@ -27,8 +27,19 @@ export interface FrameHandler {
   onClosed(error: Error | undefined): void;
 }
 
-/** Chooses the handler of an incoming stream by its kind; undefined refuses it. */
-export type HandlerOfKind = (kind: number, channel: Channel) => FrameHandler | undefined;
+/** Decides what becomes of a stream that the peer opened. */
+export interface StreamClaim {
+  /** Chooses the handler by the stream's kind; undefined refuses the stream. */
+  handlerOf(kind: number, channel: Channel): FrameHandler | undefined;
+  /** The stream ended before it had a handler. */
+  onUnclaimed(): void;
+}
+
+/** What the channels of a session share. */
+export interface ChannelSettings {
+  readonly limits: Limits;
+  readonly budget: ReadBudget;
+}
 
 /** One stream as frames, both ways. */
 export class Channel implements DirectStreamHandler {
@@ -36,14 +47,21 @@ export class Channel implements DirectStreamHandler {
   /** False above the transport's high-water mark. */
   writable = true;
   private readonly reader: FrameReader;
+  private readonly limits: Limits;
   private handler: FrameHandler | undefined;
-  private handlerOfKind: HandlerOfKind | undefined;
+  private claim: StreamClaim | undefined;
   /** Goes out before the first frame; undefined once it has. */
   private kindToSend: number | undefined;
   private prefix: Uint8Array | undefined;
   private writer: FrameWriter = shared;
   private flushScheduled = false;
   private sendingOver = false;
+  /** The peer opened the stream: what it does not read of our answers holds back its requests. */
+  private accepted = false;
+  private pauses = 0;
+  private heldBack = false;
+  /** Bytes handed to the transport since it said it was above its high-water mark. */
+  private unsentBytes = 0;
   private waiting: (() => void)[] | undefined;
   private readonly onFrame = (frame: Frame): void => this.handler?.onFrame(frame);
   private readonly flushLater = (): void => {
@@ -51,38 +69,38 @@ export class Channel implements DirectStreamHandler {
     this.flush(false);
   };
 
-  private constructor(stream: DirectStream, maxFrameBytes: number) {
+  private constructor(stream: DirectStream, { limits, budget }: ChannelSettings) {
     this.stream = stream;
-    this.reader = new FrameReader(maxFrameBytes);
+    this.limits = limits;
+    this.reader = new FrameReader(limits.maxFrameBytes, budget);
   }
 
   /** A stream this side opened; its kind goes out with the first frame. */
-  static open(
-    stream: DirectStream,
-    kind: number,
-    coalesced: boolean,
-    handler: FrameHandler,
-    maxFrameBytes: number,
-  ): Channel {
-    const channel = new Channel(stream, maxFrameBytes);
+  static open(stream: DirectStream, kind: number, handler: FrameHandler, settings: ChannelSettings): Channel {
+    const channel = new Channel(stream, settings);
     channel.handler = handler;
-    if (coalesced) channel.coalesce();
     channel.kindToSend = kind;
     stream.attach(channel);
     return channel;
   }
 
   /** A stream the peer opened. */
-  static accept(stream: DirectStream, handlerOfKind: HandlerOfKind, maxFrameBytes: number): Channel {
-    const channel = new Channel(stream, maxFrameBytes);
-    channel.handlerOfKind = handlerOfKind;
+  static accept(stream: DirectStream, claim: StreamClaim, settings: ChannelSettings): Channel {
+    const channel = new Channel(stream, settings);
+    channel.accepted = true;
+    channel.claim = claim;
     stream.attach(channel);
     return channel;
   }
 
-  /** From now on, frames of one turn of the event loop leave in one write. */
-  coalesce(): void {
-    if (this.writer === shared) this.writer = new FrameWriter(LANE_BUFFER);
+  /** From now on, frames of one turn of the event loop leave in one write, from a buffer of `bytes` at first. */
+  coalesce(bytes: number): void {
+    if (this.writer === shared) this.writer = new FrameWriter(bytes);
+  }
+
+  /** Whether so much waits to be sent that nothing should be added (`limits.maxUnsentBytes`). */
+  get overfull(): boolean {
+    return this.unsentBytes > this.limits.maxUnsentBytes;
   }
 
   /** The buffer that frames are appended to: `begin`, the body, then `commit` or `abandon`. */
@@ -113,6 +131,12 @@ export class Channel implements DirectStreamHandler {
     if (this.writer === shared) this.writer.clear();
   }
 
+  /** Runs `write` now, or after the frame that is being encoded: user code called from an encoder may lead here. */
+  whenIdle(write: () => void): void {
+    if (this.writer.idle) write();
+    else queueMicrotask(write);
+  }
+
   /** Ends this side with FIN, without a further frame. */
   finish(): void {
     this.flush(true);
@@ -126,23 +150,32 @@ export class Channel implements DirectStreamHandler {
     this.stream.stopSending(code);
   }
 
+  /** Stops reading until `resume` has been called as often. */
+  pause(): void {
+    if (this.pauses++ === 0) this.stream.pause();
+  }
+
+  resume(): void {
+    if (--this.pauses === 0) this.stream.resume();
+  }
+
   /** Calls `resume` once, when `writable` is true again. Never calls it if the stream ends before. */
   whenWritable(resume: () => void): void {
     this.waiting ??= [];
     this.waiting.push(resume);
   }
 
-  /** Gives the stream up because of what the peer sent. */
-  fail(error: ProtocolError): void {
+  /** Gives the stream up because of what the peer sent, or does not take. */
+  fail(error: ProtocolError, code: number = ResetCode.ProtocolError): void {
     const { handler } = this;
-    if (handler === undefined && this.handlerOfKind === undefined) return;
-    this.reset(ResetCode.ProtocolError);
+    if (handler === undefined && this.claim === undefined) return;
+    this.reset(code);
     handler?.onFailed(error);
   }
 
   onData(chunk: Uint8Array): void {
     try {
-      if (this.handlerOfKind !== undefined) this.readKind(chunk);
+      if (this.claim !== undefined) this.readKind(chunk, this.claim);
       else this.reader.push(chunk, 0, this.onFrame);
     } catch (error) {
       this.fail(error instanceof ProtocolError ? error : new ProtocolError(String(error), { cause: error }));
@@ -153,7 +186,7 @@ export class Channel implements DirectStreamHandler {
   }
 
   onEnd(): void {
-    if (this.handlerOfKind !== undefined || this.reader.midFrame) {
+    if (this.claim !== undefined || this.reader.midFrame) {
       this.fail(new ProtocolError("the stream ends within a frame"));
     } else {
       this.handler?.onEnd();
@@ -163,7 +196,8 @@ export class Channel implements DirectStreamHandler {
   onReset(code: number): void {
     const { handler } = this;
     this.stopReading();
-    handler?.onReset(code);
+    if (handler === undefined) this.stream.reset(code);
+    else handler.onReset(code);
   }
 
   onStopSending(code: number): void {
@@ -174,6 +208,11 @@ export class Channel implements DirectStreamHandler {
 
   onDrain(): void {
     this.writable = true;
+    this.unsentBytes = 0;
+    if (this.heldBack) {
+      this.heldBack = false;
+      this.resume();
+    }
     const { waiting } = this;
     this.waiting = undefined;
     if (waiting !== undefined) for (const resume of waiting) resume();
@@ -187,9 +226,11 @@ export class Channel implements DirectStreamHandler {
   }
 
   private stopReading(): void {
+    const { claim } = this;
     this.reader.stop();
     this.handler = undefined;
-    this.handlerOfKind = undefined;
+    this.claim = undefined;
+    claim?.onUnclaimed();
   }
 
   private schedule(): void {
@@ -200,28 +241,54 @@ export class Channel implements DirectStreamHandler {
 
   private flush(end: boolean): void {
     const { writer } = this;
-    if (writer.position === 0 && !end) return;
-    if (!this.sendingOver) {
-      this.sendingOver = end;
-      this.writable = this.stream.write(writer.written(), end);
+    // The whole frame leaves when it is committed.
+    if (!writer.idle || (writer.position === 0 && !end)) return;
+    const bytes = writer.written();
+    try {
+      if (!this.sendingOver) {
+        this.sendingOver = end;
+        this.writable = this.stream.write(bytes, end);
+      }
+    } catch (error) {
+      this.onClosed(error instanceof Error ? error : new Error(String(error)));
+    } finally {
+      // Whatever happens: the buffer may be everyone's.
+      writer.clear();
     }
-    writer.clear();
+    if (!this.writable) this.holdBack(bytes.length);
   }
 
-  private readKind(chunk: Uint8Array): void {
+  /** A peer that does not read its answers sends no more requests, and holds no more memory here than its limit. */
+  private holdBack(bytes: number): void {
+    this.unsentBytes += bytes;
+    if (!this.accepted) return;
+    if (!this.heldBack) {
+      this.heldBack = true;
+      this.pause();
+    }
+    if (this.overfull) {
+      const text = `the peer does not read: limits.maxUnsentBytes is ${this.limits.maxUnsentBytes}`;
+      this.fail(new ProtocolError(text), codeNumber("resource_exhausted"));
+    }
+  }
+
+  private readKind(chunk: Uint8Array, claim: StreamClaim): void {
     const bytes = this.prefix === undefined ? chunk : join(this.prefix, chunk);
     if (bytes.length === 0) return;
     const length = varintLengthFromFirstByte(bytes[0] as number);
     if (bytes.length < length) {
-      this.prefix = bytes;
+      this.prefix = bytes.slice();
       return;
     }
-    const choose = this.handlerOfKind as HandlerOfKind;
     this.prefix = undefined;
-    this.handlerOfKind = undefined;
-    this.handler = choose(readVarint(bytes, 0), this);
-    if (this.handler === undefined) this.reset(ResetCode.UnknownKind);
-    else this.reader.push(bytes, length, this.onFrame);
+    const handler = claim.handlerOf(readVarint(bytes, 0), this);
+    if (handler === undefined) {
+      this.reset(ResetCode.UnknownKind);
+      return;
+    }
+    this.claim = undefined;
+    this.handler = handler;
+    this.reader.push(bytes, length, this.onFrame);
   }
 }
 

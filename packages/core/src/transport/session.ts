@@ -49,7 +49,7 @@ export interface DirectSessionHandler {
 
 /** One bidirectional stream of a direct session. Methods after the stream's end do nothing. */
 export interface DirectStream {
-  /** Starts delivery to `handler`, beginning with what arrived before. Called once. */
+  /** Starts delivery to `handler`, beginning with what arrived before; nothing is delivered before it returns. Called once. */
   attach(handler: DirectStreamHandler): void;
   /**
    * Sends `bytes`, and FIN after them when `end` is true. The bytes are copied or sent before it returns, so the

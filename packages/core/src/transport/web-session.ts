@@ -26,7 +26,9 @@ class WebSession implements DirectSession {
   }
 
   attach(handler: DirectSessionHandler): void {
-    void this.acceptStreams(handler);
+    // Taken at once: where the application reads the streams already, this throws.
+    const reader = this.session.incomingBidirectionalStreams.getReader();
+    void this.acceptStreams(reader, handler);
     this.session.closed.then(
       (info) => this.end(handler, info ?? {}, closeError(info ?? {})),
       (error: unknown) => this.end(handler, {}, asError(error)),
@@ -45,18 +47,17 @@ class WebSession implements DirectSession {
     this.session.close(info);
   }
 
-  private async acceptStreams(handler: DirectSessionHandler): Promise<void> {
-    const reader = this.session.incomingBidirectionalStreams.getReader();
-    try {
-      for (;;) {
-        const { done, value } = await reader.read();
-        if (done) return;
-        const stream = new WebStream(Promise.resolve(value), (over) => this.streams.delete(over));
-        this.streams.add(stream);
-        handler.onStream(stream);
-      }
-    } catch {
-      // The session has ended: `closed` says how.
+  private async acceptStreams(
+    reader: ReadableStreamDefaultReader<WebTransportStream>,
+    handler: DirectSessionHandler,
+  ): Promise<void> {
+    for (;;) {
+      // A rejection means that the session has ended: `closed` says how.
+      const next = await reader.read().catch(() => undefined);
+      if (next?.value === undefined) return;
+      const stream = new WebStream(Promise.resolve(next.value), (over) => this.streams.delete(over));
+      this.streams.add(stream);
+      handler.onStream(stream);
     }
   }
 
@@ -90,7 +91,10 @@ class WebStream implements DirectStream {
     this.onDone = onDone;
     opened.then(
       (stream) => this.open(stream),
-      (error: unknown) => this.sessionClosed(asError(error)),
+      (error: unknown) => {
+        onDone(this);
+        this.sessionClosed(asError(error));
+      },
     );
   }
 
@@ -190,32 +194,37 @@ class WebStream implements DirectStream {
   }
 
   private sendingFailed(error: unknown): void {
-    const code = streamErrorCode(error);
-    if (code === undefined || this.over || this.resetCode !== undefined) return;
-    this.sending = false;
-    this.handler?.onStopSending(code);
+    withCode(error, (code) => {
+      if (this.over || this.resetCode !== undefined) return;
+      this.sending = false;
+      this.handler?.onStopSending(code);
+      this.doneIfBoth();
+    });
   }
 
   private async receive(handler: DirectStreamHandler): Promise<void> {
     const reader = this.reader as ReadableStreamDefaultReader<Uint8Array>;
-    try {
-      for (;;) {
-        const { done, value } = await reader.read();
-        if (!this.receiving) return;
-        if (this.paused) await new Promise<void>((resolve) => (this.resumed = resolve));
-        if (!this.receiving) return;
-        if (done) break;
-        handler.onData(value);
+    for (;;) {
+      const next = await reader.read().catch((error: unknown) => ({ error }));
+      while (this.paused && this.receiving) await new Promise<void>((resolve) => (this.resumed = resolve));
+      if (!this.receiving) return;
+      if ("error" in next) {
+        withCode(next.error, (code) => this.ended(() => handler.onReset(code)));
+        return;
       }
-      this.receiving = false;
-      handler.onEnd();
-    } catch (error) {
-      const code = streamErrorCode(error);
-      // Without a code the session is ending: `closed` follows with the reason.
-      if (!this.receiving || code === undefined) return;
-      this.receiving = false;
-      handler.onReset(code);
+      if (next.done) {
+        this.ended(() => handler.onEnd());
+        return;
+      }
+      handler.onData(next.value);
     }
+  }
+
+  /** The receiving side is over; `tell` says how, unless the stream is. */
+  private ended(tell: () => void): void {
+    if (!this.receiving || this.over) return;
+    this.receiving = false;
+    tell();
     this.doneIfBoth();
   }
 
@@ -226,16 +235,38 @@ class WebStream implements DirectStream {
   }
 }
 
-/** The code of a `WebTransportError` whose source is the stream (W3C WebTransport §7), else undefined. */
-function streamErrorCode(error: unknown): number | undefined {
-  if (typeof error !== "object" || error === null || !("streamErrorCode" in error)) return undefined;
-  return typeof error.streamErrorCode === "number" ? error.streamErrorCode : undefined;
+/**
+ * Calls `tell` with the code of a stream's error: that of a `WebTransportError` (W3C WebTransport §7), or 0 where it has
+ * none. Without one the session may be ending, and `closed`, which has the reason, gets to speak first.
+ */
+function withCode(error: unknown, tell: (code: number) => void): void {
+  if (typeof error === "object" && error !== null && "streamErrorCode" in error) {
+    const { streamErrorCode } = error;
+    if (typeof streamErrorCode === "number") {
+      tell(streamErrorCode);
+      return;
+    }
+  }
+  setTimeout(() => tell(0), 0);
 }
+
+type StreamError = Error & { readonly streamErrorCode?: number | null };
 
 /** What `abort` and `cancel` take to send a code: a `WebTransportError` where the platform has it. */
 function streamError(code: number): Error {
-  const { WebTransportError } = globalThis as { WebTransportError?: new (message: string, init: object) => Error };
-  if (WebTransportError !== undefined) return new WebTransportError("", { streamErrorCode: code });
+  const platform = globalThis as { WebTransportError?: new (...args: unknown[]) => StreamError };
+  const { WebTransportError } = platform;
+  if (WebTransportError !== undefined) {
+    // The specification's constructor takes a message and an init; browsers still have one that takes the init alone.
+    for (const args of [["", { streamErrorCode: code }], [{ message: "", streamErrorCode: code }]]) {
+      try {
+        const error = new WebTransportError(...args);
+        if (error.streamErrorCode === code) return error;
+      } catch {
+        // The other form, then.
+      }
+    }
+  }
   return Object.assign(new Error(`stream error ${code}`), { source: "stream", streamErrorCode: code });
 }
 

@@ -14,15 +14,28 @@ export interface FaultLimits {
   readonly maxFrameBytes: number;
 }
 
-/** Appends the body of an error frame: code (1 byte) | message length (varint) | message (UTF-8) | details (msgpack, may be absent). */
-export function writeFault(out: FrameWriter, error: RpcError, limits: FaultLimits): void {
+/** The body of an error frame: code (1 byte) | message length (varint) | message (UTF-8) | details (msgpack, may be absent). */
+export interface Fault {
+  readonly code: number;
+  readonly message: Uint8Array;
+  readonly details: Uint8Array | undefined;
+}
+
+/** Encodes an error; details that cannot be carried, or are too large, are left out. May run user code (getters). */
+export function encodeFault(error: RpcError, limits: FaultLimits): Fault {
   const message = encodeText(error.message, limits.maxErrorMessageBytes);
   const details = error.details === undefined ? undefined : packDetails(error.details);
-  out.byte(codeNumber(error.code));
+  const room = limits.maxFrameBytes - MAX_FRAMING - message.length;
+  const fits = details !== undefined && details.length <= room;
+  return { code: codeNumber(error.code), message, details: fits ? details : undefined };
+}
+
+/** Appends the body of an error frame. */
+export function writeFault(out: FrameWriter, { code, message, details }: Fault): void {
+  out.byte(code);
   out.varint(message.length);
   out.bytes(message);
-  const room = limits.maxFrameBytes - MAX_FRAMING - message.length;
-  if (details !== undefined && details.length <= room) out.bytes(details);
+  if (details !== undefined) out.bytes(details);
 }
 
 /** Details that cannot be carried, or are too large, must not cost the caller the error itself. */

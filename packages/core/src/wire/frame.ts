@@ -29,8 +29,13 @@ export const FrameType = {
 export const TYPE_MASK = 0x0f;
 /** A head (fields with a length before them) stands before the payload. */
 export const FLAG_HEAD = 0x10;
-/** Flags without a meaning yet: a frame that has one is refused. */
-export const RESERVED_FLAGS = 0xe0;
+/** The types whose frames may have a head. */
+const TYPES_WITH_HEAD = (1 << 0x1) | (1 << 0x2) | (1 << 0x3) | (1 << 0x5);
+
+/** Whether frames of `type` may have `flags`: at most a head, and that only with a payload. */
+export function flagsAllowed(type: number, flags: number): boolean {
+  return flags === 0 || (flags === FLAG_HEAD && (TYPES_WITH_HEAD & (1 << type)) !== 0);
+}
 
 /** What the first varint of a stream says that it is. */
 export const StreamKind = {

@@ -1,5 +1,5 @@
 import { RpcError } from "../errors.js";
-import type { Cursor } from "./cursor.js";
+import { Cursor } from "./cursor.js";
 import type { FrameWriter } from "./writer.js";
 import { varintLength, writeVarint } from "./varint.js";
 
@@ -34,22 +34,18 @@ export function writeHead(out: FrameWriter, timeoutMs: number): void {
 /** Reads a head and leaves the cursor at the payload. Throws `RpcError` `unimplemented` for a field it may not ignore. */
 export function readHead(cursor: Cursor): Head {
   const head: Head = { timeoutMs: undefined };
-  const headLength = cursor.varint();
-  const end = cursor.take(headLength) + headLength;
-  cursor.position = end - headLength;
-  while (cursor.position < end) {
-    const key = cursor.varint();
-    const length = cursor.varint();
-    const value = cursor.take(length);
-    if (key === Field.Timeout) {
-      cursor.position = value;
-      head.timeoutMs = cursor.varint();
-      cursor.position = value + length;
-    } else if (key % 2 === 0) {
-      cursor.position = end;
-      throw new RpcError("unimplemented", `head field ${key} is not understood by this peer`);
-    }
+  const fields = nested(cursor, cursor.varint());
+  while (fields.position < fields.end) {
+    const key = fields.varint();
+    const value = nested(fields, fields.varint());
+    if (key === Field.Timeout) head.timeoutMs = value.varint();
+    else if (key % 2 === 0) throw new RpcError("unimplemented", `head field ${key} is not understood here`);
   }
-  cursor.position = end;
   return head;
+}
+
+/** A cursor over the next `length` bytes, which `cursor` passes over. */
+function nested(cursor: Cursor, length: number): Cursor {
+  const start = cursor.take(length);
+  return new Cursor(cursor.bytes, start, start + length);
 }

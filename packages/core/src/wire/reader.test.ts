@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ProtocolError } from "../errors.js";
-import { FrameReader } from "./reader.js";
+import { FrameReader, type ReadBudget } from "./reader.js";
 import { FrameWriter } from "./writer.js";
 
 const MAX = 100_000;
+const budget = (): ReadBudget => ({ usedBytes: 0, maxBytes: 1e9 });
 type Seen = { type: number; callId: number; body: number[]; size: number };
 
 const frames = fc.array(
@@ -43,7 +44,7 @@ describe("FrameReader", () => {
         const bytes = encode(list);
         const at = [0, ...cuts.filter((cut) => cut < bytes.length).sort((a, b) => a - b), bytes.length];
         const chunks = at.slice(1).map((end, i) => bytes.subarray(at[i], end));
-        const seen = collect(new FrameReader(MAX), chunks);
+        const seen = collect(new FrameReader(MAX, budget()), chunks);
         expect(seen.map(({ type, callId, body }) => ({ type, callId, body }))).toEqual(
           list.map(({ type, callId, body }) => ({ type, callId, body: [...body] })),
         );
@@ -57,22 +58,22 @@ describe("FrameReader", () => {
       { type: 3, callId: 70, body: new Uint8Array([1, 2, 3, 4]) },
       { type: 6, callId: 2 ** 33, body: new Uint8Array() },
     ]);
-    const whole = collect(new FrameReader(MAX), [bytes]);
+    const whole = collect(new FrameReader(MAX, budget()), [bytes]);
     for (let cut = 0; cut <= bytes.length; cut++) {
-      const reader = new FrameReader(MAX);
+      const reader = new FrameReader(MAX, budget());
       expect(collect(reader, [bytes.subarray(0, cut), bytes.subarray(cut)])).toEqual(whole);
       expect(reader.midFrame).toBe(false);
     }
     expect(
       collect(
-        new FrameReader(MAX),
+        new FrameReader(MAX, budget()),
         [...bytes].map((byte) => new Uint8Array([byte])),
       ),
     ).toEqual(whole);
   });
 
   it("knows that it ends within a frame", () => {
-    const reader = new FrameReader(MAX);
+    const reader = new FrameReader(MAX, budget());
     collect(reader, [new Uint8Array([0x40])]);
     expect(reader.midFrame).toBe(true);
   });
@@ -80,19 +81,37 @@ describe("FrameReader", () => {
   it("takes a frame of exactly maxFrameBytes and refuses one byte more", () => {
     const frame = encode([{ type: 5, callId: 0, body: new Uint8Array(996) }]);
     expect(frame.length).toBe(1000);
-    expect(collect(new FrameReader(1000), [frame])).toHaveLength(1);
-    expect(() => collect(new FrameReader(999), [frame])).toThrow(/maxFrameBytes \(999\)/);
+    expect(collect(new FrameReader(1000, budget()), [frame])).toHaveLength(1);
+    expect(() => collect(new FrameReader(999, budget()), [frame])).toThrow(/maxFrameBytes \(999\)/);
+  });
+
+  it("holds what has begun to arrive within the budget of its session", () => {
+    const shared = { usedBytes: 0, maxBytes: 1500 };
+    const half = encode([{ type: 5, callId: 0, body: new Uint8Array(996) }]).subarray(0, 600);
+    const [first, second, third] = [
+      new FrameReader(MAX, shared),
+      new FrameReader(MAX, shared),
+      new FrameReader(MAX, shared),
+    ];
+    collect(first, [half]);
+    collect(second, [half]);
+    expect(shared.usedBytes).toBe(1200);
+    expect(() => collect(third, [half])).toThrow(/maxUnfinishedBytes \(1500\)/);
+    for (const reader of [first, second, third]) reader.stop();
+    expect(shared.usedBytes).toBe(0);
   });
 
   it("refuses a declared length before the bytes arrive", () => {
-    expect(() => collect(new FrameReader(MAX), [new Uint8Array([0x9f, 0xff, 0xff, 0xff])])).toThrow(ProtocolError);
+    expect(() => collect(new FrameReader(MAX, budget()), [new Uint8Array([0x9f, 0xff, 0xff, 0xff])])).toThrow(
+      ProtocolError,
+    );
   });
 
   it("never throws anything but ProtocolError on garbage", () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 60 }), { maxLength: 6 }), (chunks) => {
         try {
-          collect(new FrameReader(256), chunks);
+          collect(new FrameReader(256, budget()), chunks);
         } catch (error) {
           expect(error).toBeInstanceOf(ProtocolError);
         }
@@ -102,7 +121,7 @@ describe("FrameReader", () => {
 
   it("stops in the middle of a chunk when told to", () => {
     const bytes = encode([1, 2, 3].map((type) => ({ type, callId: 0, body: new Uint8Array() })));
-    const reader = new FrameReader(MAX);
+    const reader = new FrameReader(MAX, budget());
     const seen: number[] = [];
     reader.push(bytes, 0, ({ type }) => {
       seen.push(type);

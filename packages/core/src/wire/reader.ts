@@ -1,10 +1,16 @@
 import { ProtocolError } from "../errors.js";
-import { type Frame, TYPE_MASK } from "./frame.js";
+import { type Frame, flagsAllowed, TYPE_MASK } from "./frame.js";
 import { readVarint, varintLengthFromFirstByte } from "./varint.js";
 
 const NOTHING = new Uint8Array(0);
 /** A buffer of at most this size is kept for the next frame that comes in pieces. */
 const KEPT_BUFFER = 64 * 1024;
+
+/** What the unfinished frames of a session may hold together. */
+export interface ReadBudget {
+  usedBytes: number;
+  readonly maxBytes: number;
+}
 
 /** Splits a byte stream into frames. Synchronous; throws `ProtocolError` on what cannot be a frame. */
 export class FrameReader {
@@ -14,9 +20,11 @@ export class FrameReader {
   private partialLength = 0;
   private stopped = false;
   private readonly maxFrameBytes: number;
+  private readonly budget: ReadBudget;
 
-  constructor(maxFrameBytes: number) {
+  constructor(maxFrameBytes: number, budget: ReadBudget) {
     this.maxFrameBytes = maxFrameBytes;
+    this.budget = budget;
   }
 
   /** Whether the bytes so far end within a frame. */
@@ -28,7 +36,7 @@ export class FrameReader {
   stop(): void {
     this.stopped = true;
     this.partial = NOTHING;
-    this.partialLength = 0;
+    this.setPartialLength(0);
   }
 
   /** Calls `onFrame` for each frame that `chunk`, from `position` on, completes. */
@@ -60,7 +68,7 @@ export class FrameReader {
     at += taken;
     if (this.partialLength < size) return at;
     const whole = this.partial;
-    this.partialLength = 0;
+    this.setPartialLength(0);
     // Taken away while it is read: `onFrame` may push again.
     this.partial = NOTHING;
     this.emit(whole, 0, size, onFrame);
@@ -77,6 +85,14 @@ export class FrameReader {
       this.partial = larger;
     }
     this.partial.set(chunk.subarray(from, to), this.partialLength);
+    this.setPartialLength(length);
+    const { usedBytes, maxBytes } = this.budget;
+    if (usedBytes > maxBytes)
+      throw new ProtocolError(`unfinished frames exceed limits.maxUnfinishedBytes (${maxBytes})`);
+  }
+
+  private setPartialLength(length: number): void {
+    this.budget.usedBytes += length - this.partialLength;
     this.partialLength = length;
   }
 
@@ -103,6 +119,7 @@ export class FrameReader {
     frame.type = typeAndFlags & TYPE_MASK;
     frame.flags = typeAndFlags & ~TYPE_MASK;
     frame.callId = readVarint(bytes, idAt);
+    if (!flagsAllowed(frame.type, frame.flags)) throw new ProtocolError("a frame has flags without a meaning");
     frame.bytes = bytes;
     frame.start = start;
     frame.end = end;

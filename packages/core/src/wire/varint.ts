@@ -1,3 +1,5 @@
+import { ProtocolError } from "../errors.js";
+
 /**
  * Variable-length integers as in QUIC (RFC 9000 §16): the two top bits of the first byte give the length, 1, 2, 4 or 8
  * bytes, big-endian. A value may be written longer than it needs to be. Values stop at 2^53-1.
@@ -71,6 +73,7 @@ export function readVarint(bytes: Uint8Array, position: number): number {
       (at(bytes, position + 6) << 8) |
       at(bytes, position + 7)) >>>
     0;
+  if (high > 0x1f_ffff) throw new ProtocolError("an integer is beyond 2^53-1");
   return high * 0x1_0000_0000 + low;
 }
 

@@ -4,7 +4,7 @@ import { defaultServiceId } from "../contract/service-id.js";
 import { type Code, codeFromNumber, codeNumber, ProtocolError, RpcError } from "../errors.js";
 import { DEFAULT_LIMITS } from "../limits.js";
 import { Cursor } from "./cursor.js";
-import { readFault, writeFault } from "./fault.js";
+import { encodeFault, readFault, writeFault } from "./fault.js";
 import { FLAG_HEAD, type Frame, FrameType } from "./frame.js";
 import { writeHead } from "./head.js";
 import { pack, unpack } from "./msgpack.js";
@@ -81,7 +81,7 @@ function write(fields: Fields): Uint8Array {
   if (fields.timeoutMs !== undefined) writeHead(out, fields.timeoutMs);
   if (fields.type === "Error") {
     const error = new RpcError(fields.code as Code, fields.message as string, { details: fields.details });
-    writeFault(out, error, DEFAULT_LIMITS);
+    writeFault(out, encodeFault(error, DEFAULT_LIMITS));
   }
   if (fields.type === "Cancel") out.byte(codeNumber(fields.code as Code));
   if (fields.bytes !== undefined) out.varint(fields.bytes);
@@ -92,7 +92,9 @@ function write(fields: Fields): Uint8Array {
 
 function read(bytes: Uint8Array): Fields[] {
   const found: Fields[] = [];
-  new FrameReader(DEFAULT_LIMITS.maxFrameBytes).push(bytes, 0, (frame) => found.push(fieldsOf(frame)));
+  new FrameReader(DEFAULT_LIMITS.maxFrameBytes, { usedBytes: 0, maxBytes: 1e6 }).push(bytes, 0, (frame) =>
+    found.push(fieldsOf(frame)),
+  );
   return found;
 }
 

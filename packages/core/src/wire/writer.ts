@@ -36,6 +36,11 @@ export class FrameWriter {
     return mark;
   }
 
+  /** Whether no frame is open. */
+  get idle(): boolean {
+    return !this.open;
+  }
+
   /** Throws while a frame is open: a payload's encoder runs user code (getters), which could start a call on this writer. */
   requireIdle(): void {
     if (this.open) throw new Error("a message was encoded while another was being encoded");
