@@ -19,7 +19,10 @@ async function main() {
     extensions: [new SubjectAlternativeNameExtension([{ type: "dns", value: "localhost" }])],
   });
   const pkcs8 = Buffer.from(await crypto.subtle.exportKey("pkcs8", keys.privateKey)).toString("base64");
-  const tls = { cert: certificate.toString("pem"), key: `-----BEGIN PRIVATE KEY-----\n${pkcs8}\n-----END PRIVATE KEY-----\n` };
+  const tls = {
+    cert: certificate.toString("pem"),
+    key: `-----BEGIN PRIVATE KEY-----\n${pkcs8}\n-----END PRIVATE KEY-----\n`,
+  };
   const env = { ...process.env, BENCH_TLS: JSON.stringify(tls), ...(role === "auto" ? {} : { QUICRPC_DRIVER: role }) };
   Object.assign(process.env, env);
   const server = spawn(process.execPath, [import.meta.filename ?? new URL(import.meta.url).pathname, "serve"], {
@@ -61,7 +64,9 @@ async function measure(name, count, serverPid, unit, run) {
   await run();
   const seconds = (performance.now() - t0) / 1000;
   const rate = Math.round(count / seconds).toLocaleString("en");
-  console.log(`${name.padEnd(32)} ${rate.padStart(12)} ${unit}/s   ${(((cpu() - cpu0) / count) * 1e6).toFixed(3)} µs CPU each`);
+  console.log(
+    `${name.padEnd(32)} ${rate.padStart(12)} ${unit}/s   ${(((cpu() - cpu0) / count) * 1e6).toFixed(3)} µs CPU each`,
+  );
 }
 
 const handler = (onData, onEnd = () => {}, onDrain = () => {}) => ({
@@ -78,7 +83,11 @@ async function sequential(session, pid) {
   const bytes = new Uint8Array(32);
   let resolve;
   stream.attach(handler(() => resolve()));
-  const roundTrip = () => new Promise((done) => { resolve = done; stream.write(bytes); });
+  const roundTrip = () =>
+    new Promise((done) => {
+      resolve = done;
+      stream.write(bytes);
+    });
   for (let i = 0; i < 5000; i++) await roundTrip();
   await measure("sequential round trips", 60_000, pid, "", async () => {
     for (let i = 0; i < 60_000; i++) await roundTrip();
@@ -94,10 +103,17 @@ async function calls(session, pid) {
       stream.write(bytes, true);
     });
   for (let i = 0; i < 5000; i++) await call();
-  for (const [inFlight, count] of [[1, 30_000], [64, 300_000]]) {
+  for (const [inFlight, count] of [
+    [1, 30_000],
+    [64, 300_000],
+  ]) {
     await measure(`a stream per call, ${inFlight} in flight`, count, pid, "", async () => {
       let left = count;
-      await Promise.all(Array.from({ length: inFlight }, async () => { while (left-- > 0) await call(); }));
+      await Promise.all(
+        Array.from({ length: inFlight }, async () => {
+          while (left-- > 0) await call();
+        }),
+      );
     });
   }
 }
@@ -111,38 +127,58 @@ async function frames(session, pid) {
   let sent = IN_FLIGHT;
   let received = 0;
   let rest = 0;
-  await measure("32-byte frames, 512 in flight", COUNT, pid, "", () =>
-    new Promise((done) => {
-      stream.attach(handler((chunk) => {
-        rest += chunk.length;
-        const whole = Math.floor(rest / FRAME);
-        rest -= whole * FRAME;
-        received += whole;
-        const more = Math.min(whole, COUNT - sent);
-        sent += more;
-        if (more > 0) stream.write(zeros.subarray(0, more * FRAME));
-        if (received >= COUNT) done();
-      }));
-      stream.write(zeros.subarray(0, IN_FLIGHT * FRAME));
-    }));
+  await measure(
+    "32-byte frames, 512 in flight",
+    COUNT,
+    pid,
+    "",
+    () =>
+      new Promise((done) => {
+        stream.attach(
+          handler((chunk) => {
+            rest += chunk.length;
+            const whole = Math.floor(rest / FRAME);
+            rest -= whole * FRAME;
+            received += whole;
+            const more = Math.min(whole, COUNT - sent);
+            sent += more;
+            if (more > 0) stream.write(zeros.subarray(0, more * FRAME));
+            if (received >= COUNT) done();
+          }),
+        );
+        stream.write(zeros.subarray(0, IN_FLIGHT * FRAME));
+      }),
+  );
 }
 
 async function bulk(session, pid) {
   const CHUNK = new Uint8Array(65_536).fill(1);
   const CHUNKS = 16_000;
   const stream = session.openStream();
-  await measure("one way, GB", (CHUNKS * CHUNK.length) / 1e9, pid, "GB", () =>
-    new Promise((done) => {
-      let left = CHUNKS;
-      const send = () => {
-        while (left > 0) {
-          left--;
-          if (!stream.write(CHUNK, left === 0)) return;
-        }
-      };
-      stream.attach(handler(() => done(), () => {}, send));
-      send();
-    }));
+  await measure(
+    "one way, GB",
+    (CHUNKS * CHUNK.length) / 1e9,
+    pid,
+    "GB",
+    () =>
+      new Promise((done) => {
+        let left = CHUNKS;
+        const send = () => {
+          while (left > 0) {
+            left--;
+            if (!stream.write(CHUNK, left === 0)) return;
+          }
+        };
+        stream.attach(
+          handler(
+            () => done(),
+            () => {},
+            send,
+          ),
+        );
+        send();
+      }),
+  );
   console.log(session.stats());
 }
 

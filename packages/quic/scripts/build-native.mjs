@@ -26,12 +26,16 @@ function sources(directory) {
 
 function fingerprint() {
   const hash = createHash("sha256");
-  const files = [...sources(join(crate, "src")), ...["Cargo.toml", "Cargo.lock", "build.rs"].map((name) => join(crate, name))];
+  const files = [
+    ...sources(join(crate, "src")),
+    ...["Cargo.toml", "Cargo.lock", "build.rs"].map((name) => join(crate, name)),
+  ];
   for (const file of files) hash.update(relative(crate, file)).update("\0").update(readFileSync(file)).update("\0");
   return hash.digest("hex");
 }
 
-const library = { win32: "quicrpc_quic.dll", darwin: "libquicrpc_quic.dylib" }[process.platform] ?? "libquicrpc_quic.so";
+const library =
+  { win32: "quicrpc_quic.dll", darwin: "libquicrpc_quic.dylib" }[process.platform] ?? "libquicrpc_quic.so";
 const output = join(prebuilds, `${platformName()}.node`);
 const stamp = join(target, `${platformName()}.stamp`);
 const wanted = fingerprint();
@@ -46,7 +50,9 @@ if (spawnSync("cargo", ["--version"]).error) {
   );
   process.exit(1);
 }
-console.log(`building the native engine${existsSync(join(target, "release")) ? "" : " (first time: one to two minutes)"}…`);
+console.log(
+  `building the native engine${existsSync(join(target, "release")) ? "" : " (first time: one to two minutes)"}…`,
+);
 const started = Date.now();
 const built = spawnSync("cargo", ["build", "--release", "--locked"], {
   cwd: crate,

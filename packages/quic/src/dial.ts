@@ -2,7 +2,12 @@ import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import type { Engine } from "./engine.js";
 import { invalidOption, QuicError } from "./errors.js";
-import { CONNECTION_ATTEMPT_DELAY_MS, DEFAULT_HANDSHAKE_TIMEOUT_MS, type TransportOptions, transportNumbers } from "./limits.js";
+import {
+  CONNECTION_ATTEMPT_DELAY_MS,
+  DEFAULT_HANDSHAKE_TIMEOUT_MS,
+  type TransportOptions,
+  transportNumbers,
+} from "./limits.js";
 import { unwrap } from "./native.js";
 import type { QuicSession } from "./session.js";
 import { type ClientTlsOptions, encodeAlpn, encodeTrust } from "./tls-options.js";

@@ -166,10 +166,13 @@ export class Endpoint {
 
 /** Bun resolves libuv's symbols to stubs that abort, so the engine must not even look for them there. */
 function chooseDriver(option: BindOptions["driver"]): string {
-  const driver = process.env["QUICRPC_DRIVER"] ?? option ?? "auto";
+  const driver = process.env["QUICRPC_DRIVER"] || (option ?? "auto");
   if (driver !== "auto" && driver !== "loop" && driver !== "thread") {
-    throw invalidOption(`driver must be "auto", "loop" or "thread", not ${JSON.stringify(driver)}`);
+    throw invalidOption(`driver, or QUICRPC_DRIVER, must be "auto", "loop" or "thread", not ${JSON.stringify(driver)}`);
   }
   const versions: Record<string, string | undefined> = process.versions;
-  return driver === "auto" && versions["bun"] !== undefined ? "thread" : driver;
+  if (versions["bun"] === undefined) return driver;
+  if (driver === "loop")
+    throw invalidOption('the loop driver needs libuv, which Bun does not offer; use "thread" or "auto"');
+  return "thread";
 }

@@ -1,4 +1,4 @@
-import { QuicError } from "./errors.js";
+import { QuicError, reportException } from "./errors.js";
 import { fromFailure, loadNative, type NativeEndpoint, unwrap } from "./native.js";
 import * as record from "./records.js";
 import { cleanOr, QuicSession, type SocketAddress } from "./session.js";
@@ -35,6 +35,9 @@ export class Engine {
   readonly #records = new Uint32Array(record.RECORDS * record.RECORD_WORDS);
   /** Errors of connections whose streams have been told and which themselves have not. */
   readonly #failures = new Map<number, QuicError>();
+  #dispatching = false;
+  /** Indices in `streams` that become free when this batch is over. */
+  readonly #leaving: number[] = [];
   #flushScheduled = false;
   readonly #flush = (): void => {
     this.#flushScheduled = false;
@@ -62,6 +65,15 @@ export class Engine {
     return stream;
   }
 
+  /**
+   * A call of JavaScript ended the stream. During a batch its place stays taken: records that were written before that
+   * call may follow, and nothing of what the peer sent gets lost. The engine reuses no index within a batch.
+   */
+  releaseStream(index: number): void {
+    if (this.#dispatching) this.#leaving.push(index);
+    else this.streams[index] = undefined;
+  }
+
   dial(handle: number, dialling: Dialling): void {
     this.#slots[record.handleIndex(handle)] = { handle, session: undefined, dialling };
     this.#count(1);
@@ -76,6 +88,7 @@ export class Engine {
   /** A handler that throws costs its own record only: the rest of the batch is still delivered. */
   #dispatch(count: number, slab: Uint8Array): void {
     if (this.threaded) this.kick();
+    this.#dispatching = true;
     const records = this.#records;
     const end = count * record.RECORD_WORDS;
     let at = 0;
@@ -132,6 +145,9 @@ export class Engine {
         reportException(error);
       }
     }
+    this.#dispatching = false;
+    for (const index of this.#leaving) this.streams[index] = undefined;
+    this.#leaving.length = 0;
   }
 
   #failure(number: number): QuicError {
@@ -192,11 +208,4 @@ export class Engine {
     }
     this.onClosed?.();
   }
-}
-
-/** To `uncaughtException`, as an exception of an event listener goes. */
-function reportException(error: unknown): void {
-  queueMicrotask(() => {
-    throw error;
-  });
 }

@@ -53,3 +53,10 @@ export function stopSendingError(code: number): QuicError {
   const message = `the peer stopped reading the stream with code ${code}`;
   return new QuicError({ source: "stream", code: "ERR_QUIC_STOP_SENDING", message, streamErrorCode: code });
 }
+
+/** To `uncaughtException`, as an exception of an event listener goes. */
+export function reportException(error: unknown): void {
+  queueMicrotask(() => {
+    throw error;
+  });
+}

@@ -57,6 +57,8 @@ export const DEFAULT_TRANSPORT: Readonly<Required<ListenTransportOptions>> = {
 export const DEFAULT_HANDSHAKE_TIMEOUT_MS = 10_000;
 /** The pause before `connect` tries a further address of the host beside the ones under way (RFC 8305 §5). */
 export const CONNECTION_ATTEMPT_DELAY_MS = 250;
+/** Streams of a session that wait for someone to take them; further ones are reset. */
+export const MAX_UNCLAIMED_STREAMS = 4096;
 /** UTF-8 bytes of a close reason that are sent (W3C WebTransport §6.9). */
 export const MAX_CLOSE_REASON_BYTES = 1024;
 
@@ -67,20 +69,21 @@ const CONGESTION_CONTROL: ReadonlyMap<string, number> = new Map([
 ]);
 
 /** Least and greatest accepted values. */
-const RANGES: Readonly<Record<Exclude<keyof ListenTransportOptions, "congestionControl">, readonly [number, number]>> = {
-  idleTimeoutMs: [0, 2 ** 32],
-  keepAliveIntervalMs: [0, 2 ** 32],
-  maxConcurrentStreams: [0, 2 ** 20],
-  maxConcurrentStreamsCeiling: [0, 2 ** 20],
-  streamReceiveWindow: [1024, 2 ** 40],
-  receiveWindow: [1024, 2 ** 40],
-  sendWindow: [1024, 2 ** 40],
-  highWaterMark: [0, 2 ** 32],
-  initialRttMs: [1, 60_000],
-  maxAckDelayMs: [0, 16_000],
-  maxSessions: [0, 2 ** 24],
-  maxHandshakes: [1, 2 ** 24],
-};
+const RANGES: Readonly<Record<Exclude<keyof ListenTransportOptions, "congestionControl">, readonly [number, number]>> =
+  {
+    idleTimeoutMs: [0, 2 ** 32],
+    keepAliveIntervalMs: [0, 2 ** 32],
+    maxConcurrentStreams: [0, 2 ** 20],
+    maxConcurrentStreamsCeiling: [0, 2 ** 20],
+    streamReceiveWindow: [1024, 2 ** 40],
+    receiveWindow: [1024, 2 ** 40],
+    sendWindow: [1024, 2 ** 40],
+    highWaterMark: [0, 2 ** 32],
+    initialRttMs: [1, 60_000],
+    maxAckDelayMs: [0, 16_000],
+    maxSessions: [0, 2 ** 24],
+    maxHandshakes: [1, 2 ** 24],
+  };
 
 /** The settings as the engine takes them. The order is that of `Settings` in native/src/config.rs. */
 export function transportNumbers(options: ListenTransportOptions = {}): Float64Array {
@@ -94,7 +97,9 @@ export function transportNumbers(options: ListenTransportOptions = {}): Float64A
   };
   const congestion = CONGESTION_CONTROL.get(options.congestionControl ?? DEFAULT_TRANSPORT.congestionControl);
   if (congestion === undefined) {
-    throw invalidOption(`transport.congestionControl must be "cubic", "newreno" or "bbr", not ${String(options.congestionControl)}`);
+    throw invalidOption(
+      `transport.congestionControl must be "cubic", "newreno" or "bbr", not ${String(options.congestionControl)}`,
+    );
   }
   return Float64Array.of(
     number("idleTimeoutMs"),

@@ -13,7 +13,7 @@ export type NativeFailure = readonly [
 ];
 
 /** An address as the engine reports it. */
-export type NativeAddress = readonly [host: string, port: number, family: "IPv4" | "IPv6"];
+type NativeAddress = readonly [host: string, port: number, family: "IPv4" | "IPv6"];
 
 /** The functions of native/src/methods.rs. Sessions and streams are packed handles. */
 export interface NativeEndpoint {
@@ -30,12 +30,12 @@ export interface NativeEndpoint {
     trust: Uint8Array,
     transport: Float64Array,
   ): number | NativeFailure;
+  counts(): readonly [connections: number, streams: number, timers: number] | undefined;
   driver(): "loop" | "thread";
   failure(number: number): NativeFailure | undefined;
   flush(): void;
   listen(cert: Uint8Array, key: Uint8Array, alpn: Uint8Array, transport: Float64Array): undefined | NativeFailure;
   openStream(session: number): number | NativeFailure;
-  panic(): void;
   reset(stream: number, code: number): number;
   sessionInfo(session: number): readonly [NativeAddress, string | undefined, string] | undefined;
   sessionStats(session: number): readonly number[] | undefined;

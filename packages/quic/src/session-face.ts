@@ -1,4 +1,5 @@
 import type { QuicError } from "./errors.js";
+import { MAX_UNCLAIMED_STREAMS } from "./limits.js";
 import type { CloseInfo, QuicSession, SessionHandler } from "./session.js";
 import type { QuicStream } from "./stream.js";
 
@@ -31,14 +32,21 @@ export class SessionFace {
   }
 }
 
-/** Streams wait here unread; the peer's stream limit bounds how many. */
+/**
+ * Streams wait here unread. The peer's stream limit does not bound how many: a stream that the peer has both reset and
+ * stopped counts no longer. After a cancel nobody takes streams any more.
+ */
 function incomingStreams(session: QuicSession): ReadableStream<QuicStream> {
+  let open = true;
   return new ReadableStream<QuicStream>({
+    cancel() {
+      open = false;
+    },
     start(controller) {
-      let open = true;
       const handler: SessionHandler = {
         onStream(stream) {
-          if (open) controller.enqueue(stream);
+          if (open && (controller.desiredSize ?? 0) > -MAX_UNCLAIMED_STREAMS) controller.enqueue(stream);
+          else stream.refuse();
         },
         onClosed(_info, error) {
           if (!open) return;

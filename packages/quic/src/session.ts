@@ -1,6 +1,6 @@
 import type { Engine } from "./engine.js";
-import { QuicError } from "./errors.js";
-import { MAX_CLOSE_REASON_BYTES } from "./limits.js";
+import { QuicError, reportException } from "./errors.js";
+import { MAX_CLOSE_REASON_BYTES, MAX_UNCLAIMED_STREAMS } from "./limits.js";
 import { unwrap } from "./native.js";
 import { SessionFace } from "./session-face.js";
 import type { QuicStream } from "./stream.js";
@@ -87,7 +87,13 @@ export class QuicSession {
     this.#handler = handler;
     const early = this.#early;
     this.#early = [];
-    for (const stream of early) handler.onStream(stream);
+    for (const stream of early) {
+      try {
+        handler.onStream(stream);
+      } catch (error) {
+        reportException(error);
+      }
+    }
     if (this.#ended !== undefined) handler.onClosed(this.#ended.info, this.#ended.error);
   }
 
@@ -97,7 +103,10 @@ export class QuicSession {
    */
   openStream(): QuicStream {
     if (this.#ended !== undefined) {
-      throw this.#ended.error ?? new QuicError({ source: "session", code: "ERR_QUIC_CLOSED", message: "the session has closed" });
+      throw (
+        this.#ended.error ??
+        new QuicError({ source: "session", code: "ERR_QUIC_CLOSED", message: "the session has closed" })
+      );
     }
     const engine = this.#engine;
     return engine.adoptStream(unwrap(engine.native.openStream(this.#handle)));
@@ -146,8 +155,9 @@ export class QuicSession {
 
   /** @internal */
   receiveStream(stream: QuicStream): void {
-    if (this.#handler === undefined) this.#early.push(stream);
-    else this.#handler.onStream(stream);
+    if (this.#handler !== undefined) this.#handler.onStream(stream);
+    else if (this.#early.length < MAX_UNCLAIMED_STREAMS) this.#early.push(stream);
+    else stream.refuse();
   }
 
   /** @internal */
@@ -174,7 +184,14 @@ export function encodeReason(reason = ""): Uint8Array {
 }
 
 function toStats(numbers: readonly number[]): SessionStats {
-  const [smoothedRttMs = 0, congestionWindow = 0, packetsSent = 0, packetsLost = 0, bytesSent = 0, bytesReceived = 0, mtu = 0] =
-    numbers;
+  const [
+    smoothedRttMs = 0,
+    congestionWindow = 0,
+    packetsSent = 0,
+    packetsLost = 0,
+    bytesSent = 0,
+    bytesReceived = 0,
+    mtu = 0,
+  ] = numbers;
   return { smoothedRttMs, congestionWindow, packetsSent, packetsLost, bytesSent, bytesReceived, mtu };
 }

@@ -32,17 +32,16 @@ export class StreamFace implements StreamHandler {
     this.writable = new WritableStream<Uint8Array>({
       start: (controller) => {
         this.#writer = controller;
+        // At once: `abort` below is called only after a write in progress, and that may wait for a peer that reads no more.
+        const { signal } = controller;
+        signal.addEventListener("abort", () => this.#abort(signal.reason), { once: true });
       },
       write: (chunk) => this.#write(chunk),
       close: () => {
         this.#writer = undefined;
         stream.write(new Uint8Array(0), true);
       },
-      abort: (reason) => {
-        this.#writer = undefined;
-        this.#release();
-        stream.reset(errorCode(reason));
-      },
+      abort: (reason) => this.#abort(reason),
     });
     stream.attach(this);
   }
@@ -53,6 +52,12 @@ export class StreamFace implements StreamHandler {
     return new Promise((resolve) => {
       this.#drained = resolve;
     });
+  }
+
+  #abort(reason: unknown): void {
+    this.#writer = undefined;
+    this.#stream.reset(errorCode(reason));
+    this.#release();
   }
 
   #release(): void {

@@ -74,7 +74,7 @@ export class QuicStream {
     if (engine.threaded) engine.kick();
     const flags = engine.native.write(this.#handle, bytes, end);
     if (flags === 0) return true;
-    if ((flags & FLAG_FREED) !== 0) this.#forget();
+    if ((flags & FLAG_FREED) !== 0) this.#release();
     return (flags & FLAG_ABOVE_HIGH_WATER) === 0;
   }
 
@@ -82,7 +82,7 @@ export class QuicStream {
   reset(code: number): void {
     if (this.#handle < 0) return;
     this.#engine.kick();
-    if ((this.#engine.native.reset(this.#handle, code) & FLAG_FREED) !== 0) this.#forget();
+    if ((this.#engine.native.reset(this.#handle, code) & FLAG_FREED) !== 0) this.#release();
   }
 
   /** Asks the peer to stop sending: STOP_SENDING with `code` (RFC 9000 §19.5). Nothing more is delivered. */
@@ -92,7 +92,7 @@ export class QuicStream {
     this.#held.length = 0;
     if (this.#handle < 0) return;
     this.#engine.kick();
-    if ((this.#engine.native.stopSending(this.#handle, code) & FLAG_FREED) !== 0) this.#forget();
+    if ((this.#engine.native.stopSending(this.#handle, code) & FLAG_FREED) !== 0) this.#release();
   }
 
   /** Stops delivery, so that flow control stalls the peer (RFC 9000 §4.1). */
@@ -120,6 +120,12 @@ export class QuicStream {
     return this.#web().writable;
   }
 
+  /** @internal Nobody takes this stream. */
+  refuse(): void {
+    this.stopSending(0);
+    this.reset(0);
+  }
+
   #web(): StreamFace {
     this.#face ??= new StreamFace(this);
     return this.#face;
@@ -134,7 +140,7 @@ export class QuicStream {
 
   #flow(): void {
     if (this.#held.length > 0) {
-      queueMicrotask(() => this.#release());
+      queueMicrotask(() => this.#deliverHeld());
       return;
     }
     this.#flowing = true;
@@ -142,7 +148,7 @@ export class QuicStream {
   }
 
   /** Delivers what was held. A handler that throws does not lose what follows. */
-  #release(): void {
+  #deliverHeld(): void {
     const handler = this.#handler;
     if (handler === undefined || this.#paused) return;
     const held = this.#held;
@@ -153,7 +159,15 @@ export class QuicStream {
     }
   }
 
+  /** A call of ours has ended the stream. */
+  #release(): void {
+    this.#engine.releaseStream(handleIndex(this.#handle));
+    this.#handle = -1;
+  }
+
+  /** The engine has ended the stream. */
   #forget(): void {
+    if (this.#handle < 0) return;
     this.#engine.streams[handleIndex(this.#handle)] = undefined;
     this.#handle = -1;
   }
@@ -166,7 +180,9 @@ export class QuicStream {
       (this.#handler as StreamHandler).onData(chunk);
       return;
     }
-    this.#held.push((handler) => handler.onData(chunk));
+    // Copied: one held byte would keep its whole slab.
+    const copy = chunk.slice();
+    this.#held.push((handler) => handler.onData(copy));
     this.#pauseEngine(true);
   }
 

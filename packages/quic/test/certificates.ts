@@ -1,5 +1,10 @@
 import "reflect-metadata";
-import { X509CertificateGenerator, BasicConstraintsExtension, SubjectAlternativeNameExtension, type X509Certificate } from "@peculiar/x509";
+import {
+  X509CertificateGenerator,
+  BasicConstraintsExtension,
+  SubjectAlternativeNameExtension,
+  type X509Certificate,
+} from "@peculiar/x509";
 
 const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 const DAY = 24 * 3600 * 1000;
@@ -29,7 +34,9 @@ export async function certificate(request: Request = {}): Promise<TestCertificat
   const keys = await crypto.subtle.generateKey(keyAlgorithm, true, ["sign", "verify"]);
   const subject = `CN=${ca ? "test authority" : (names[0] ?? "test")}`;
   const x509 = await X509CertificateGenerator.create({
-    serialNumber: Math.floor(Math.random() * 2 ** 40).toString(16).padStart(12, "1"),
+    serialNumber: Math.floor(Math.random() * 2 ** 40)
+      .toString(16)
+      .padStart(12, "1"),
     subject,
     issuer: issuer?.x509.subject ?? subject,
     notBefore,

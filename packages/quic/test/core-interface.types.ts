@@ -1,5 +1,10 @@
 // Compiled, never run: the classes satisfy what core asks of a transport.
-import type { DirectSession, DirectStream, WebTransportSession, WebTransportStream } from "../../core/src/transport/session.js";
+import type {
+  DirectSession,
+  DirectStream,
+  WebTransportSession,
+  WebTransportStream,
+} from "../../core/src/transport/session.js";
 import type { QuicSession, QuicStream } from "../src/index.js";
 
 declare const session: QuicSession;

@@ -17,7 +17,11 @@ export type DriverName = (typeof DRIVERS)[number];
 export { connect, Endpoint };
 
 /** A promise and the means to settle it. */
-export function deferred<T = void>(): { promise: Promise<T>; resolve: (value: T) => void; reject: (error: unknown) => void } {
+export function deferred<T = void>(): {
+  promise: Promise<T>;
+  resolve: (value: T) => void;
+  reject: (error: unknown) => void;
+} {
   let resolve!: (value: T) => void;
   let reject!: (error: unknown) => void;
   const promise = new Promise<T>((res, rej) => {
@@ -30,7 +34,15 @@ export function deferred<T = void>(): { promise: Promise<T>; resolve: (value: T)
 /** A handler of which only some events matter. */
 export function onStreamEvents(events: Partial<StreamHandler>): StreamHandler {
   const nothing = (): void => {};
-  return { onData: nothing, onEnd: nothing, onReset: nothing, onStopSending: nothing, onDrain: nothing, onClosed: nothing, ...events };
+  return {
+    onData: nothing,
+    onEnd: nothing,
+    onReset: nothing,
+    onStopSending: nothing,
+    onDrain: nothing,
+    onClosed: nothing,
+    ...events,
+  };
 }
 
 export function onSessionEvents(events: Partial<SessionHandler>): SessionHandler {
@@ -114,9 +126,14 @@ export class World {
   }
 
   /** A client session and the server's session at its other end. */
-  async pair(options: { server?: ListenTransportOptions; client?: TransportOptions } = {}): Promise<[QuicSession, QuicSession]> {
+  async pair(
+    options: { server?: ListenTransportOptions; client?: TransportOptions } = {},
+  ): Promise<[QuicSession, QuicSession]> {
     const accepted = deferred<QuicSession>();
-    const server = await this.serve(accepted.resolve, options.server === undefined ? {} : { transport: options.server });
+    const server = await this.serve(
+      accepted.resolve,
+      options.server === undefined ? {} : { transport: options.server },
+    );
     const client = await this.dial(server, options.client === undefined ? {} : { transport: options.client });
     return [client, await accepted.promise];
   }

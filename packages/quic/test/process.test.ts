@@ -3,7 +3,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DRIVERS, echo, World } from "./harness.js";
 
 /** Runs `body` as a module with the package, a way to dial the echo server, and stream helpers in scope. */
-function run(body: string, env: Record<string, string>): Promise<{ code: number | null; signal: string | null; out: string }> {
+function run(
+  body: string,
+  env: Record<string, string>,
+): Promise<{ code: number | null; signal: string | null; out: string }> {
   const program = `
     import { connect, Endpoint } from ${JSON.stringify(new URL("../dist/index.js", import.meta.url).href)};
     const value = Buffer.from(process.env.HASH, "hex");
@@ -43,7 +46,11 @@ describe.each(DRIVERS)("processes, %s driver", (driver) => {
   });
 
   test("a bound endpoint without sessions does not keep the process", async () => {
-    expect(await run(`console.log(Endpoint.bind().driver);`, env)).toEqual({ code: 0, signal: null, out: `${driver}\n` });
+    expect(await run(`console.log(Endpoint.bind().driver);`, env)).toEqual({
+      code: 0,
+      signal: null,
+      out: `${driver}\n`,
+    });
   });
 
   test("neither does one that is unref'd, though it listens and has a session", async () => {
@@ -82,7 +89,10 @@ describe.each(DRIVERS)("processes, %s driver", (driver) => {
       };
       run("a", true); run("b", false); run("c", true);`;
     const { code, out } = await run(body, env);
-    expect({ code, lines: out.trim().split("\n").sort() }).toEqual({ code: 0, lines: ["caught a", "caught c", "data b"] });
+    expect({ code, lines: out.trim().split("\n").sort() }).toEqual({
+      code: 0,
+      lines: ["caught a", "caught c", "data b"],
+    });
   });
 
   test("an uncaught exception of a handler ends the process as any other", async () => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { QuicSession, QuicStream } from "../dist/index.js";
-import { bytes, DRIVERS, World } from "./harness.js";
+import { bytes, DRIVERS, onStreamEvents, World } from "./harness.js";
 
 async function accept(session: QuicSession): Promise<QuicStream> {
   const reader = session.incomingBidirectionalStreams.getReader();
@@ -53,7 +53,11 @@ describe.each(DRIVERS)("W3C WebTransport members, %s driver", (driver) => {
     })();
     const remote = await arriving;
     const reader = remote.readable.getReader();
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    // Until nothing moves any more.
+    for (let before = -1; before !== written; ) {
+      before = written;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
     expect(written).toBeLessThan(12);
     let received = 0;
     for (;;) {
@@ -89,7 +93,36 @@ describe.each(DRIVERS)("W3C WebTransport members, %s driver", (driver) => {
     const reader = (await arriving).readable.getReader();
     await reader.read();
     await writer.abort({ streamErrorCode: 0xffff_ffff });
-    await expect(reader.read()).rejects.toMatchObject({ code: "ERR_QUIC_RESET", source: "stream", streamErrorCode: 0xffff_ffff });
+    await expect(reader.read()).rejects.toMatchObject({
+      code: "ERR_QUIC_RESET",
+      source: "stream",
+      streamErrorCode: 0xffff_ffff,
+    });
+  });
+
+  test("abort does not wait for a peer that reads no more", async () => {
+    const limits = { streamReceiveWindow: 65_536, sendWindow: 65_536, highWaterMark: 65_536 };
+    const [client, server] = await world.pair({ server: limits, client: limits });
+    const arriving = accept(server);
+    const { writable } = await client.createBidirectionalStream();
+    const writer = writable.getWriter();
+    const stuck = writer.write(new Uint8Array(1_000_000));
+    const remote = await arriving;
+    const reset = new Promise<number>((resolve) => remote.attach(onStreamEvents({ onReset: resolve })));
+    remote.pause();
+    await writer.abort({ streamErrorCode: 12 });
+    remote.resume();
+    expect(await reset).toBe(12);
+    await stuck;
+  });
+
+  test("streams that come after incomingBidirectionalStreams was cancelled are refused", async () => {
+    const [client, server] = await world.pair();
+    await server.incomingBidirectionalStreams.cancel();
+    const { readable, writable } = await client.createBidirectionalStream();
+    const writer = writable.getWriter();
+    await writer.write(bytes("x"));
+    await expect(readable.getReader().read()).rejects.toMatchObject({ code: "ERR_QUIC_RESET" });
   });
 
   test("cancel stops the sender with the code", async () => {

@@ -109,6 +109,7 @@ impl Settings {
     }
 }
 
+/// Panics on numbers that src/limits.ts lets nobody pass; a test proves with one that a panic stays inside.
 fn millis(value: f64) -> Duration {
     Duration::from_secs_f64(value / 1000.0)
 }

@@ -30,8 +30,10 @@ pub struct Connection {
     /// In the endpoint's list of connections with something to transmit or a timer to set.
     pub dirty: bool,
     pub deadline: Option<Instant>,
-    /// The earliest entry of this connection in the endpoint's timer heap.
+    /// The entry of this connection among the endpoint's timers; at or before `deadline`.
     pub scheduled: Option<Instant>,
+    /// When an accepted connection must have completed its handshake.
+    pub give_up: Option<Instant>,
     /// A client's certificate verifier explains itself here.
     pub verdict: Option<Verdict>,
 }
@@ -49,6 +51,7 @@ impl Connection {
             dirty: false,
             deadline: None,
             scheduled: None,
+            give_up: None,
             verdict: None,
         }
     }

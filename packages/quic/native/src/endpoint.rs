@@ -1,10 +1,9 @@
 //! One UDP socket's connections. Bytes and time go in; datagrams, records and a deadline come out. Nothing here waits.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use quinn_proto as qp;
@@ -17,6 +16,9 @@ use crate::sink::{Kind, Notice};
 use crate::socket::Socket;
 use crate::stream::Stream;
 use crate::tls::Verdict;
+
+/// A peer that does not complete its handshake within this time is given up: an idle timeout may be long, or off.
+const ACCEPT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What a listening endpoint allows.
 struct Admission {
@@ -33,8 +35,15 @@ pub struct Endpoint {
     pub(crate) streams: Table<Stream>,
     pub(crate) notices: VecDeque<Notice>,
     pub(crate) readable: VecDeque<Handle>,
+    /// Readable streams that go on in the next batch.
+    pub(crate) held_over: VecDeque<Handle>,
     dirty: Vec<usize>,
-    timers: BinaryHeap<Reverse<(Instant, usize)>>,
+    /// One entry for each connection with a deadline: `Connection::scheduled`, at or before that deadline.
+    timers: BTreeSet<(Instant, usize)>,
+    /// Connections that QUIC has forgotten and whose end JavaScript has yet to hear. See `reap`.
+    drained: Vec<(usize, qp::EndpointEvent)>,
+    /// Closing: nothing new begins.
+    closing: bool,
     failures: HashMap<u32, Failure>,
     next_failure: u32,
     next_generation: u32,
@@ -55,8 +64,11 @@ impl Endpoint {
             streams: Table::default(),
             notices: VecDeque::new(),
             readable: VecDeque::new(),
+            held_over: VecDeque::new(),
             dirty: Vec::new(),
-            timers: BinaryHeap::new(),
+            timers: BTreeSet::new(),
+            drained: Vec::new(),
+            closing: false,
             failures: HashMap::new(),
             next_failure: 0,
             next_generation: 0,
@@ -87,6 +99,9 @@ impl Endpoint {
         verdict: Verdict,
         settings: &Settings,
     ) -> Result<Handle, Failure> {
+        if self.closing {
+            return Err(Failure::endpoint_closed());
+        }
         let reachable = self.socket.reachable(remote).ok_or_else(|| {
             Failure::option(format!(
                 "{remote} cannot be reached from this endpoint, which is bound to {}",
@@ -204,7 +219,7 @@ impl Endpoint {
                 Ok((ch, proto)) => {
                     self.accepted += 1;
                     self.handshaking += 1;
-                    self.adopt(ch, proto, settings);
+                    self.adopt(ch, proto, settings).give_up = Some(now + ACCEPT_TIMEOUT);
                 }
                 Err(error) => {
                     if let Some(transmit) = error.response {
@@ -220,9 +235,12 @@ impl Endpoint {
         let Some(Some(connection)) = self.connections.get_mut(index) else {
             return;
         };
-        let mut drained = false;
+        let mut drained = None;
         while let Some(event) = connection.proto.poll_endpoint_events() {
-            drained |= event.is_drained();
+            if event.is_drained() {
+                drained = Some(event);
+                break;
+            }
             if let Some(event) = self.proto.handle_event(qp::ConnectionHandle(index), event) {
                 connection.proto.handle_event(event);
             }
@@ -232,9 +250,25 @@ impl Endpoint {
         {
             self.event(index, event);
         }
-        if drained {
+        if let Some(event) = drained {
             self.end(index, None);
-            self.connections[index] = None;
+            self.drained.push((index, event));
+            if !self.has_records() {
+                self.reap();
+            }
+        }
+    }
+
+    /// Gives the places of drained connections back, once JavaScript knows that they are gone: a dial could otherwise
+    /// take the place of a connection whose end waits to be told, and unread bytes would be lost.
+    pub fn reap(&mut self) {
+        for (index, event) in std::mem::take(&mut self.drained) {
+            self.proto.handle_event(qp::ConnectionHandle(index), event);
+            if let Some(connection) = self.connections[index].take()
+                && let Some(at) = connection.scheduled
+            {
+                self.timers.remove(&(at, index));
+            }
         }
     }
 
@@ -328,6 +362,7 @@ impl Endpoint {
 
     /// Closes every session and sends what that takes.
     pub fn close_all(&mut self, code: u32, reason: &[u8]) {
+        self.closing = true;
         self.admission = None;
         self.proto.set_server_config(None);
         let open: Vec<Handle> = self.connections.iter().flatten().map(|c| c.handle).collect();
@@ -337,11 +372,18 @@ impl Endpoint {
         self.flush();
     }
 
+    /// Connections, streams and timers.
+    pub fn counts(&self) -> [usize; 3] {
+        let connections = self.connections.iter().flatten().count();
+        [connections, self.streams.len(), self.timers.len()]
+    }
+
     /// Forgets everything without a word to the peers, after a panic.
     pub fn abandon(&mut self) {
         self.connections.clear();
         self.notices.clear();
         self.readable.clear();
+        self.drained.clear();
         self.dirty.clear();
         self.timers.clear();
     }
@@ -381,38 +423,90 @@ impl Endpoint {
             return;
         };
         connection.deadline = connection.proto.poll_timeout();
+        if connection.phase == Phase::Handshaking
+            && let Some(give_up) = connection.give_up
+        {
+            connection.deadline = Some(connection.deadline.map_or(give_up, |at| at.min(give_up)));
+        }
         if let Some(deadline) = connection.deadline
             && connection.scheduled.is_none_or(|at| deadline < at)
         {
-            connection.scheduled = Some(deadline);
-            self.timers.push(Reverse((deadline, index)));
+            if let Some(later) = connection.scheduled.replace(deadline) {
+                self.timers.remove(&(later, index));
+            }
+            self.timers.insert((deadline, index));
         }
     }
 
     /// When `timeouts` is next due. Timers that moved later are found out there, not here.
     pub fn deadline(&self) -> Option<Instant> {
-        self.timers.peek().map(|Reverse((at, _))| *at)
+        self.timers.first().map(|(at, _)| *at)
     }
 
     pub fn timeouts(&mut self) {
         let now = Instant::now();
-        while let Some(&Reverse((at, index))) = self.timers.peek()
+        while let Some(&(at, index)) = self.timers.first()
             && at <= now
         {
-            self.timers.pop();
+            self.timers.pop_first();
             let Some(Some(connection)) = self.connections.get_mut(index) else {
                 continue;
             };
-            if connection.scheduled != Some(at) {
-                continue;
-            }
             connection.scheduled = None;
-            if connection.deadline.is_some_and(|deadline| deadline <= now) {
+            if connection.phase == Phase::Handshaking && connection.give_up.is_some_and(|at| at <= now) {
+                let handle = connection.handle;
+                self.close_connection(handle, 0, b"");
+            } else if connection.deadline.is_some_and(|deadline| deadline <= now) {
                 connection.proto.handle_timeout(now);
                 self.mark(index);
                 self.drive(index);
             }
             self.schedule(index);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, UdpSocket};
+
+    use super::*;
+    use crate::tls::{Trust, client};
+
+    /// The kernel rarely refuses a datagram on loopback, so the refusal itself is made up.
+    #[test]
+    fn a_blocked_socket_sends_nothing_until_it_is_writable_and_then_everything_in_order() {
+        let localhost = Ipv4Addr::LOCALHOST.into();
+        let peer = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        peer.set_nonblocking(true).unwrap();
+        let destination = peer.local_addr().unwrap();
+        let mut endpoint = Endpoint::new(Socket::bind(Some(localhost), 0).ok().unwrap());
+        let transmit = qp::Transmit {
+            destination,
+            ecn: None,
+            size: 4,
+            segment_size: None,
+            src_ip: None,
+        };
+        endpoint.socket.block_with(transmit, b"held");
+        let (crypto, verdict) = client(Trust::Hashes(Vec::new()), b"\x04test").ok().unwrap();
+        let settings = Settings::from_numbers(&[3e4, 0., 100., 100., 1e6, 1e6, 1e6, 1e5, 333., 0., 0., 10., 10.]);
+        let connected = endpoint.connect(destination, "localhost", crypto, verdict, &settings.ok().unwrap());
+        assert!(connected.is_ok());
+
+        let mut buffer = [0; 2000];
+        endpoint.flush();
+        assert!(endpoint.socket.blocked());
+        assert!(peer.recv(&mut buffer).is_err());
+
+        endpoint.socket.writable();
+        assert!(!endpoint.socket.blocked());
+        endpoint.flush();
+        assert_eq!(peer.recv(&mut buffer).unwrap(), 4);
+        assert_eq!(&buffer[..4], b"held");
+        // The client's first Initial (RFC 9000 §14.1).
+        assert!(peer.recv(&mut buffer).unwrap() >= 1200);
+        assert!(endpoint.deadline().is_some());
+        assert_eq!(endpoint.counts(), [1, 0, 1]);
     }
 }

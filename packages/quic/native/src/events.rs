@@ -8,11 +8,15 @@ use crate::endpoint::Endpoint;
 use crate::error::{Failure, Source};
 use crate::handle::Handle;
 use crate::sink::{Kind, Sink};
-use crate::stream::{Sending, Stream};
+use crate::stream::Stream;
 
 /// Flags in the answer of `write`, `reset` and `stop_sending`.
 pub const ABOVE_HIGH_WATER: u32 = 1;
 pub const FREED: u32 = 2;
+
+/// The most that is delivered of an accepted stream before JavaScript could pause it. Streams that nobody attaches thus
+/// hold no more than this times the stream limit; the rest stays under flow control.
+const FIRST_BYTES: usize = 4096;
 
 impl Endpoint {
     pub(crate) fn event(&mut self, index: usize, event: qp::Event) {
@@ -70,7 +74,9 @@ impl Endpoint {
             && connection.phase == Phase::Live
             && let Some(id) = connection.proto.streams().accept(Dir::Bi)
         {
-            let Some(handle) = self.streams.insert(Stream::new(connection.handle, Some(id))) else {
+            let mut stream = Stream::new(connection.handle, Some(id));
+            stream.fresh = true;
+            let Some(handle) = self.streams.insert(stream) else {
                 let full = qp::VarInt::from_u32(0);
                 let _ = connection.proto.recv_stream(id).stop(full);
                 let _ = connection.proto.send_stream(id).reset(full);
@@ -109,6 +115,7 @@ impl Endpoint {
         let before = stream.sending;
         let flushed = stream.flush(&mut connection.proto, connection.settings.high_water_mark);
         let finished = before != stream.sending && stream.finished();
+        stream.farewell |= finished;
         if flushed.drained {
             self.notify_stream(Kind::Drain, handle, [0, 0]);
         }
@@ -131,6 +138,7 @@ impl Endpoint {
             return;
         };
         stream.stopped();
+        stream.farewell = true;
         self.notify_stream(Kind::Stopped, handle, [0, clamp(code)]);
     }
 
@@ -199,7 +207,8 @@ impl Endpoint {
         }
         let finished_before = stream.finished();
         let flags = act(stream, &mut connection.proto, connection.settings.high_water_mark);
-        let freed = !finished_before && stream.finished();
+        // With a Stopped record on its way JavaScript shall hear that first.
+        let freed = !finished_before && stream.finished() && !stream.farewell;
         self.mark(index);
         if freed {
             self.free(handle);
@@ -265,7 +274,7 @@ impl Endpoint {
                 && let Some(handle) = notice.stream
             {
                 // What arrived before the end of the connection is still delivered.
-                self.collect_stream(handle, sink);
+                self.collect_stream(handle, sink, usize::MAX);
                 if sink.full() || sink.room() == 0 {
                     self.notices.push_front(notice);
                     break;
@@ -277,19 +286,22 @@ impl Endpoint {
             && sink.room() > 0
             && let Some(handle) = self.readable.pop_front()
         {
-            self.collect_stream(handle, sink);
+            let fresh = self.streams.get(handle).is_some_and(|stream| stream.fresh);
+            self.collect_stream(handle, sink, if fresh { FIRST_BYTES } else { usize::MAX });
         }
+        self.readable.append(&mut self.held_over);
     }
 
     fn collect_notice(&mut self, notice: crate::sink::Notice, sink: &mut Sink<'_>) {
         let mut words = notice.words;
         if let Some(handle) = notice.stream {
-            let Some(stream) = self.streams.get(handle) else {
+            let Some(stream) = self.streams.get_mut(handle) else {
                 return;
             };
             let finished = stream.finished();
             match notice.kind {
                 Kind::Stopped => {
+                    stream.farewell = false;
                     words[1] = u32::from(finished);
                     if finished {
                         self.free(handle);
@@ -302,7 +314,8 @@ impl Endpoint {
         sink.push(notice.kind, words);
     }
 
-    fn collect_stream(&mut self, handle: Handle, sink: &mut Sink<'_>) {
+    /// Delivers at most `most` bytes of a stream; what is left follows in the next batch.
+    fn collect_stream(&mut self, handle: Handle, sink: &mut Sink<'_>, most: usize) {
         let Some(stream) = self.streams.get_mut(handle) else {
             return;
         };
@@ -322,11 +335,12 @@ impl Endpoint {
         let mut receiver = connection.proto.recv_stream(id);
         if let Ok(mut chunks) = receiver.read(true) {
             loop {
-                if sink.room() == 0 {
+                let room = sink.room().min(most.saturating_sub(sink.used - start));
+                if room == 0 {
                     more = true;
                     break;
                 }
-                match chunks.next(sink.room()) {
+                match chunks.next(room) {
                     Ok(Some(chunk)) => sink.put(&chunk.bytes),
                     Ok(None) => {
                         end = Some((Kind::End, 0));
@@ -341,7 +355,9 @@ impl Endpoint {
             }
             transmit = chunks.finalize().should_transmit();
         }
+        stream.queued = more;
         if sink.used > start {
+            stream.fresh = false;
             sink.push(Kind::Data, [handle.index, start as u32, (sink.used - start) as u32]);
         }
         if let Some((kind, code)) = end {
@@ -352,8 +368,7 @@ impl Endpoint {
                 transmit = true;
             }
             stream.receiving = false;
-            // Stopped before: its record is still waiting and frees the stream.
-            let freed = stream.sending == Sending::Done && !self.stop_is_waiting(handle);
+            let freed = stream.finished() && !stream.farewell;
             sink.push(kind, [handle.index, u32::from(freed), code]);
             if freed {
                 self.free(handle);
@@ -363,15 +378,8 @@ impl Endpoint {
             self.mark(index);
         }
         if more {
-            self.queue_readable(handle);
+            self.held_over.push_back(handle);
         }
-    }
-
-    /// Whether a Stopped or Freed record of this stream has yet to be collected.
-    fn stop_is_waiting(&self, handle: Handle) -> bool {
-        self.notices
-            .iter()
-            .any(|notice| notice.stream == Some(handle) && matches!(notice.kind, Kind::Stopped | Kind::Freed))
     }
 
     /// Smoothed RTT in ms, congestion window, packets sent, packets lost, bytes sent, bytes received, path MTU.

@@ -88,6 +88,10 @@ impl<T> Table<T> {
         Some(value)
     }
 
+    pub fn len(&self) -> usize {
+        self.entries.len() - self.free.len() - self.held_back.len()
+    }
+
     /// From here to `release`, removed indices are not reused.
     pub fn hold(&mut self) {
         self.holding = true;

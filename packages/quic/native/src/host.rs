@@ -98,6 +98,10 @@ impl Host {
         self.with_driver(|driver| driver.rearm());
     }
 
+    pub fn repair(&self) {
+        self.with_driver(|driver| driver.repair());
+    }
+
     pub fn on_timer(self: &Rc<Self>, outermost: bool) {
         self.with_driver(|driver| driver.disarmed());
         self.with(Endpoint::timeouts);
@@ -107,7 +111,7 @@ impl Host {
     /// Just before libuv waits: whatever JavaScript did in this turn is sent now.
     pub fn on_prepare(self: &Rc<Self>) {
         self.flush();
-        if self.with(|endpoint| endpoint.has_records()) == Some(true) {
+        if self.has_records() {
             self.pump(true);
         }
     }
@@ -119,18 +123,29 @@ impl Host {
             return;
         }
         self.flush();
-        if self.with(|endpoint| endpoint.has_records()) == Some(true) {
-            self.pump(false);
+        while self.has_records() && self.deliver(false) {
             self.flush();
         }
+    }
+
+    fn has_records(&self) -> bool {
+        self.with(|endpoint| endpoint.has_records()) == Some(true)
     }
 
     /// Delivers everything that waits, then flushes. In the thread driver promise reactions run only after this
     /// returns, so a flush here would send acknowledgements ahead of the replies; JavaScript's setImmediate follows.
     fn pump(self: &Rc<Self>, outermost: bool) {
-        let delivered = self.deliver(outermost);
-        if outermost || !delivered {
+        let mut delivered = self.deliver(outermost);
+        while outermost || !delivered {
             self.flush();
+            // Sending may end a connection: that is told now, since nothing else may wake the engine.
+            if !self.has_records() {
+                return;
+            }
+            delivered = self.deliver(outermost);
+            if !delivered {
+                return;
+            }
         }
     }
 
@@ -150,7 +165,12 @@ impl Host {
                 let call = self.page.borrow().call();
                 call.run(count, outermost);
             }
-            self.with(|endpoint| endpoint.streams.release());
+            self.with(|endpoint| {
+                endpoint.streams.release();
+                if count == 0 {
+                    endpoint.reap();
+                }
+            });
             if count == 0 {
                 return delivered;
             }

@@ -123,6 +123,11 @@ impl Socket {
         }
     }
 
+    #[cfg(test)]
+    pub fn block_with(&mut self, transmit: qp::Transmit, contents: &[u8]) {
+        self.unsent = Some((transmit, contents.to_vec()));
+    }
+
     pub fn writable(&mut self) {
         if let Some((transmit, contents)) = self.unsent.take() {
             self.send(transmit, &contents);

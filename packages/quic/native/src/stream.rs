@@ -28,6 +28,10 @@ pub struct Stream {
     pending: VecDeque<Bytes>,
     pending_bytes: usize,
     want_drain: bool,
+    /// A Stopped or Freed record of this stream has yet to be collected; that frees it.
+    pub farewell: bool,
+    /// Accepted and not yet delivered from. See `FIRST_BYTES`.
+    pub fresh: bool,
     /// RESET_STREAM and STOP_SENDING asked for while waiting for an id.
     early_reset: Option<qp::VarInt>,
     early_stop: Option<qp::VarInt>,
@@ -51,6 +55,8 @@ impl Stream {
             pending: VecDeque::new(),
             pending_bytes: 0,
             want_drain: false,
+            farewell: false,
+            fresh: false,
             early_reset: None,
             early_stop: None,
         }
@@ -143,6 +149,7 @@ impl Stream {
     }
 
     pub fn reset(&mut self, connection: &mut qp::Connection, code: qp::VarInt) {
+        // After FIN what was written is still sent: core resets streams whose answer is on its way.
         if self.sending == Sending::Done {
             return;
         }

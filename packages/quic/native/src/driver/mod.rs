@@ -40,6 +40,8 @@ pub trait Readiness {
     fn want_writable(&mut self, wanted: bool);
     /// Reading was reported and done.
     fn rearm(&mut self);
+    /// Polling was stopped by an error condition of the socket, which is over.
+    fn repair(&mut self) {}
     /// Whether this driver keeps the process alive.
     fn set_ref(&mut self, wanted: bool);
     /// Begins to close. Returns true when that is already complete; otherwise `Host::on_closed` follows.

@@ -105,28 +105,32 @@ impl ThreadDriver {
                 ));
             }
             sys::napi_unref_threadsafe_function(env, wake);
-            // SAFETY: the duplicate lives in `shared` and is removed from the poller in `close` before it is dropped.
-            shared
-                .poller
-                .add(&shared.socket, Event::readable(SOCKET))
-                .map_err(failed)?;
         }
         let wake = Wake(wake);
-        let thread = std::thread::Builder::new()
-            .name("quicrpc-readiness".to_owned())
-            .spawn({
-                let shared = shared.clone();
-                move || wait(&shared, wake)
-            })
-            .map_err(failed)?;
-        Ok(ThreadDriver {
-            shared,
+        let mut driver = ThreadDriver {
+            shared: shared.clone(),
             wake,
-            thread: Some(thread),
+            thread: None,
             armed: None,
             writable: false,
             env,
-        })
+        };
+        // SAFETY: the duplicate lives in `shared` and is removed from the poller in `close` before it is dropped.
+        let started = unsafe { shared.poller.add(&shared.socket, Event::readable(SOCKET)) }.and_then(|()| {
+            std::thread::Builder::new()
+                .name("quicrpc-readiness".to_owned())
+                .spawn(move || wait(&shared, wake))
+        });
+        match started {
+            Ok(thread) => {
+                driver.thread = Some(thread);
+                Ok(driver)
+            }
+            Err(error) => {
+                driver.close();
+                Err(failed(error))
+            }
+        }
     }
 
     fn interest(&self) {

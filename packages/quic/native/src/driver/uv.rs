@@ -60,13 +60,17 @@ uv_functions! {
     prepare_init c"uv_prepare_init": fn(*mut c_void, Raw) -> c_int;
     prepare_start c"uv_prepare_start": fn(Raw, extern "C" fn(Raw)) -> c_int;
     close c"uv_close": fn(Raw, extern "C" fn(Raw)) -> ();
+    version c"uv_version": fn() -> u32;
     reference c"uv_ref": fn(Raw) -> ();
     unreference c"uv_unref": fn(Raw) -> ();
 }
 
 fn uv() -> Option<&'static Uv> {
     static UV: OnceLock<Option<Uv>> = OnceLock::new();
-    UV.get_or_init(Uv::load).as_ref()
+    // Another major version may number its handle types differently.
+    // SAFETY: the documented signature.
+    UV.get_or_init(|| Uv::load().filter(|uv| unsafe { (uv.version)() } >> 16 == 1))
+        .as_ref()
 }
 
 /// What every handle's data points to.
@@ -163,6 +167,12 @@ impl Readiness for UvDriver {
 
     fn rearm(&mut self) {}
 
+    fn repair(&mut self) {
+        let events = UV_READABLE | if self.writable { UV_WRITABLE } else { 0 };
+        // SAFETY: as above.
+        unsafe { (self.uv.poll_start)(self.poll, events, on_poll) };
+    }
+
     fn set_ref(&mut self, wanted: bool) {
         // SAFETY: an open handle.
         unsafe {
@@ -209,8 +219,14 @@ fn enter(handle: Raw, act: impl FnOnce(&Rc<Host>)) {
     }
 }
 
-extern "C" fn on_poll(handle: Raw, _status: c_int, events: c_int) {
-    enter(handle, |host| host.on_ready(events & UV_WRITABLE != 0, true));
+extern "C" fn on_poll(handle: Raw, status: c_int, events: c_int) {
+    enter(handle, |host| {
+        // An error condition of the socket stops the handle; receiving takes the error away.
+        host.on_ready(status < 0 || events & UV_WRITABLE != 0, true);
+        if status < 0 {
+            host.repair();
+        }
+    });
 }
 
 extern "C" fn on_timer(handle: Raw) {
