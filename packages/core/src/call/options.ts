@@ -1,5 +1,6 @@
 import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
+import { onAbort } from "./abort.js";
 
 /** What a caller may set for one call. */
 export interface CallOptions {
@@ -41,7 +42,7 @@ export function watch(
   giveUp: (error: RpcError) => void,
 ): (() => void) | undefined {
   if (signal === undefined && timeoutMs === undefined) return undefined;
-  const onAbort = (): void => {
+  const onSignal = (): void => {
     unwatch();
     giveUp(new RpcError("cancelled", "the call was cancelled", { cause: signal?.reason }));
   };
@@ -52,8 +53,8 @@ export function watch(
   const timer = timeoutMs === undefined ? undefined : setTimeout(onTime, timeoutMs);
   const unwatch = (): void => {
     clearTimeout(timer);
-    signal?.removeEventListener("abort", onAbort);
+    forget?.();
   };
-  signal?.addEventListener("abort", onAbort);
+  const forget = signal === undefined ? undefined : onAbort(signal, onSignal);
   return unwatch;
 }

@@ -1,0 +1,23 @@
+import { getEventListeners } from "node:events";
+import { expect, it } from "vitest";
+import { onAbort } from "./abort.js";
+
+it("a signal has one listener for all that wait for it, and none when nobody does", () => {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const called: number[] = [];
+  const forget = [1, 2, 3].map((n) => onAbort(signal, () => void called.push(n)));
+  expect(getEventListeners(signal, "abort")).toHaveLength(1);
+  for (const one of forget) one();
+  expect(getEventListeners(signal, "abort")).toHaveLength(0);
+
+  onAbort(signal, () => void called.push(4));
+  const five = onAbort(signal, () => void called.push(5));
+  // One callback may take another back while the signal fires.
+  onAbort(signal, () => five());
+  onAbort(signal, () => void called.push(6))();
+  controller.abort();
+  five();
+  expect(called).toEqual([4, 5]);
+  expect(getEventListeners(signal, "abort")).toHaveLength(0);
+});

@@ -1,0 +1,32 @@
+/** The callbacks that wait for each signal. */
+const waiting: WeakMap<AbortSignal, Set<() => void>> = new WeakMap();
+
+/**
+ * Calls `callback` once when `signal` fires. Returns what takes it back. However many calls share a signal, it gets one
+ * listener: Node warns of a leak at the eleventh.
+ */
+export function onAbort(signal: AbortSignal, callback: () => void): () => void {
+  const callbacks = waiting.get(signal) ?? listen(signal);
+  // A callback of its own, so that one function may wait twice.
+  const own = (): void => callback();
+  callbacks.add(own);
+  return () => {
+    callbacks.delete(own);
+    if (callbacks.size > 0 || waiting.get(signal) !== callbacks) return;
+    waiting.delete(signal);
+    signal.removeEventListener("abort", fire);
+  };
+}
+
+function listen(signal: AbortSignal): Set<() => void> {
+  const callbacks = new Set<() => void>();
+  waiting.set(signal, callbacks);
+  signal.addEventListener("abort", fire, { once: true });
+  return callbacks;
+}
+
+function fire(this: AbortSignal): void {
+  const callbacks = waiting.get(this);
+  waiting.delete(this);
+  if (callbacks !== undefined) for (const callback of callbacks) callback();
+}
