@@ -20,10 +20,11 @@ export class ProcessPair {
     this.client = client;
   }
 
-  static async start({ name }: Contestant): Promise<ProcessPair> {
-    const server = start(0, ["server", name]);
+  /** @param cores of server and client, where processes can be pinned */
+  static async start({ name }: Contestant, cores: readonly [number, number]): Promise<ProcessPair> {
+    const server = start(cores[0], ["server", name]);
     const { ready: port } = (await answerOf(server)) as { ready: number };
-    const client = start(1, ["client", name, String(port)]);
+    const client = start(cores[1], ["client", name, String(port)]);
     await answerOf(client);
     return new ProcessPair(server, client);
   }
@@ -47,8 +48,8 @@ export class ProcessPair {
 }
 
 /**
- * Whether the two ends get a core each. Where the scheduler places them alone decides a sequential call's time within a
- * factor of three, and it changes its mind between runs.
+ * Whether processes can be pinned to cores. Where the scheduler places the two ends decides a sequential call's time
+ * within a factor of three (waking another core is dear, above all on virtual machines), and it changes its mind.
  */
 export const pinned: boolean = cpus().length >= 2 && spawnSync("taskset", ["-c", "0,1", "true"]).status === 0;
 
