@@ -111,6 +111,12 @@ const seeds = [
   lintSeed("floating promises and import cycles", seedPromisesAndCycles),
   lintSeed("imports against the layers", seedImports),
   {
+    what: "a generated file that its schema has outrun",
+    gate: "gen:check",
+    files: { "examples/arith/src/arith.service.ts": (text) => text.replace("pro: z.int()", "product: z.int()") },
+    expect: /stale examples\/arith\/src\/generated\/arith\.ts/,
+  },
+  {
     what: "a type error",
     gate: "typecheck",
     files: { [`${CORE}/seeded.ts`]: 'export const seeded: number = "one";\n' },
@@ -143,8 +149,8 @@ const seeds = [
   {
     what: "a type error in bench/",
     gate: "typecheck",
-    files: { "bench/seeded.ts": 'export const seeded: number = "one";\n' },
-    expect: /bench\/seeded\.ts.*TS2322/,
+    files: { "bench/src/seeded.ts": 'export const seeded: number = "one";\n' },
+    expect: /bench\/src\/seeded\.ts.*TS2322/,
   },
   {
     what: "a type error in an example",
