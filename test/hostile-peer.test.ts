@@ -51,6 +51,23 @@ describe("what a peer may not send costs it the stream, and nothing else", () =>
     await alive();
   });
 
+  it("C57 items in a call that takes one message", async () => {
+    const stream = await peer.open().send("01 400d 01 00 1234 07 81 a474657874 a161 4003 05 00 80");
+    expect(stream.resetCode).toBe(PROTOCOL_ERROR);
+    await witness.until("aborted a internal");
+    await alive();
+  });
+
+  it("C55 items without credit end the lane", async () => {
+    const item = `8000ea65 05 00 da ea60 ${"78".repeat(60_000)}`;
+    const lane = await peer.open().send(`02 ${HELLO} 4005 01 00 1234 0e`);
+    for (let i = 0; i < 5; i++) await lane.send(item);
+    expect(lane.resetCode).toBeUndefined();
+    await lane.send(item);
+    expect(lane.resetCode).toBe(PROTOCOL_ERROR);
+    await alive();
+  });
+
   it("C61 two requests on a call's own stream: the first is answered, the second stopped", async () => {
     const stream = await peer.open().send(`01 ${echo("00")} ${echo("00")}`);
     expect(stream).toMatchObject({ received: ECHOED("00"), ended: true, stopCode: PROTOCOL_ERROR });
@@ -126,8 +143,13 @@ describe("a callee that does not keep to the protocol", () => {
 
   it.each([
     ["C57 no response", "", "internal", "the stream ended before the call did"],
-    ["C57 a stream's end instead of a response", "4002 06 00", "internal", "a unary call ended without a response"],
-    ["C57 an item instead of a response", "4003 05 00 80", "internal", "protocol error: an item in a unary call"],
+    ["C57 a stream's end instead of a response", "4002 06 00", "internal", "the call ended without a response"],
+    [
+      "C57 an item instead of a response",
+      "4003 05 00 80",
+      "internal",
+      "protocol error: an item in a call with one answer",
+    ],
     ["C58 a FIN within the response", "4008 03 00", "internal", "protocol error: the stream ends within a frame"],
     [
       "C50 a response that its schema forbids",

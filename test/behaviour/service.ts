@@ -44,6 +44,20 @@ export const methods = {
   items: defineMethod(service, "server_stream", "items", { id: 10, input: zodCodec(Count), output: zodCodec(Item) }),
   /** Calls `echo` of the caller. */
   callBack: defineMethod(service, "unary", "callBack", { id: 11, input: zodCodec(Text), output: zodCodec(Text) }),
+  /** Adds up numbers; stops early, with what it has, after a negative one. */
+  sum: defineMethod(service, "client_stream", "sum", {
+    id: 12,
+    input: zodCodec(z.number()),
+    output: zodCodec(z.number()),
+  }),
+  /** Repeats each text in upper case; "first" answers before it reads. */
+  chat: defineMethod(service, "duplex", "chat", { id: 13, input: zodCodec(z.string()), output: zodCodec(z.string()) }),
+  /** Reads no item until `release("sink")`, then counts them. */
+  sink: defineMethod(service, "client_stream", "sink", {
+    id: 14,
+    input: zodCodec(z.string()),
+    output: zodCodec(z.int()),
+  }),
 };
 
 /** Known to the client alone. */
@@ -117,6 +131,40 @@ export function behaviourRouter(witness: Witness): Router {
       } finally {
         witness.saw(`left ${n}`);
       }
+    },
+    sum: async (input) => {
+      let sum = 0;
+      witness.saw("sum");
+      try {
+        for await (const n of input) {
+          sum += n;
+          if (n < 0) break;
+        }
+      } catch (error) {
+        witness.saw(`sum ${(error as RpcError).code}`);
+        throw error;
+      }
+      return sum;
+    },
+    async *chat(input) {
+      yield "HELLO";
+      try {
+        for await (const text of input) {
+          if (text === "fail") throw new RpcError("aborted", "as asked");
+          if (text === "bye") return;
+          yield text.toUpperCase();
+        }
+        yield "BYE";
+      } finally {
+        witness.saw("chat over");
+      }
+    },
+    sink: async (input) => {
+      witness.saw("sink");
+      await new Promise<void>((resolve) => witness.release.set("sink", resolve));
+      let count = 0;
+      for await (const _ of input) count++;
+      return count;
     },
     callBack: async (input, { session }) => session.unary(methods.echo, input),
   });

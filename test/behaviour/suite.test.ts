@@ -38,6 +38,7 @@ describe.each(kinds)("$name", (kind) => {
     const wait = (text: string, more?: CallOptions) => pair.client.unary(methods.wait, { text }, options(more));
     const items = (n: number, more: object = {}, call?: CallOptions) =>
       pair.client.serverStream(methods.items, { n, ...more }, options(call));
+    const chat = (call?: CallOptions) => pair.client.duplex(methods.chat, options(call));
     /** The session still serves. */
     const alive = async () => expect(await echo("alive")).toEqual({ text: "alive" });
 
@@ -52,6 +53,48 @@ describe.each(kinds)("$name", (kind) => {
 
       it("C5 server stream with zero items", async () => {
         expect(await collect(items(0))).toEqual([]);
+      });
+
+      it("C2 client stream: N items, one result · C3 zero items", async () => {
+        for (const source of [[1, 2, 3], asyncFrom([1, 2, 3]), readableFrom([1, 2, 3])]) {
+          expect(await pair.client.clientStream(methods.sum, source, options())).toBe(6);
+        }
+        expect(await pair.client.clientStream(methods.sum, [], options())).toBe(0);
+      });
+
+      it("C6 half duplex: all in, then all out", async () => {
+        const { readable, writable } = chat();
+        const writer = writable.getWriter();
+        for (const text of ["a", "b"]) await writer.write(text);
+        await writer.close();
+        expect(await collect(readable)).toEqual(["HELLO", "A", "B", "BYE"]);
+      });
+
+      it("C7 full duplex: reply k before request k+1 · C9 the server speaks first", async () => {
+        const { readable, writable } = chat();
+        const iterator = readable[Symbol.asyncIterator]();
+        const writer = writable.getWriter();
+        expect(await iterator.next()).toEqual({ done: false, value: "HELLO" });
+        for (const text of ["a", "b", "c"]) {
+          await writer.write(text);
+          expect((await iterator.next()).value).toBe(text.toUpperCase());
+        }
+        await writer.close();
+        expect((await iterator.next()).value).toBe("BYE");
+        expect(await iterator.next()).toMatchObject({ done: true });
+      });
+
+      it("C8 duplex with zero items from the caller", async () => {
+        const { readable, writable } = chat();
+        await writable.close();
+        expect(await collect(readable)).toEqual(["HELLO", "BYE"]);
+      });
+
+      it("C10 an early result of a client stream stops the sender cleanly", async () => {
+        const source = endless();
+        expect(await pair.client.clientStream(methods.sum, source, options())).toBe(-1);
+        await source.left;
+        await alive();
       });
 
       it("C11 unknown method: unimplemented, session lives", async () => {
@@ -172,6 +215,34 @@ describe.each(kinds)("$name", (kind) => {
         await alive();
       });
 
+      it("C25 client stream before half-close, and after it", async () => {
+        const abort = new AbortController();
+        const source = endless(1);
+        const open = pair.client.clientStream(methods.sum, source, options({ signal: abort.signal }));
+        const closed = pair.client.clientStream(methods.sink, ["a"], options({ signal: abort.signal }));
+        await Promise.all([pair.witness.until("sum"), pair.witness.until("sink")]);
+        abort.abort();
+        expect(await failure(open)).toMatchObject({ code: "cancelled" });
+        expect(await failure(closed)).toMatchObject({ code: "cancelled" });
+        await source.left;
+        await pair.witness.until("sum cancelled");
+        await alive();
+      });
+
+      it("C28 duplex: the sending side aborted, the receiving side left", async () => {
+        const aborted = chat();
+        const iterator = aborted.readable[Symbol.asyncIterator]();
+        await iterator.next();
+        await aborted.writable.abort(new Error("enough"));
+        expect(await failure(iterator.next())).toMatchObject({ code: "cancelled" });
+        await pair.witness.until("chat over");
+
+        const left = chat();
+        for await (const _ of left.readable) break;
+        expect(await failure(left.writable.getWriter().write("too late"))).toMatchObject({ code: "cancelled" });
+        await alive();
+      });
+
       it("C29 cancelling one call leaves its siblings untouched", async () => {
         const abort = new AbortController();
         const given = wait("given up", { signal: abort.signal });
@@ -277,6 +348,32 @@ describe.each(kinds)("$name", (kind) => {
         }
       });
 
+      it("C45 an error of a duplex call reaches both directions", async () => {
+        const { readable, writable } = chat();
+        const writer = writable.getWriter();
+        await writer.write("a");
+        await writer.write("fail");
+        const seen: string[] = [];
+        const reading = (async () => {
+          for await (const text of readable) seen.push(text);
+        })();
+        expect(await failure(reading)).toMatchObject({ code: "aborted", message: "as asked" });
+        expect(seen).toEqual(["HELLO", "A"]);
+        expect(await failure(writer.closed)).toMatchObject({ code: "aborted" });
+      });
+
+      it("C50 an invalid item is refused at once, and a failing source fails the call", async () => {
+        const wrong = pair.client.clientStream(methods.sum, [1, "two" as unknown as number], options());
+        expect(await failure(wrong)).toMatchObject({ code: "invalid_argument" });
+        const failing = (function* (): Iterable<number> {
+          yield 1;
+          throw new Error("in the source");
+        })();
+        const broken = pair.client.clientStream(methods.sum, failing, options());
+        expect(await failure(broken)).toMatchObject({ code: "cancelled", message: "in the source" });
+        await alive();
+      });
+
       it("C49 a thrown plain Error leaks neither message nor stack", async () => {
         const error = await failure(pair.client.unary(methods.crash, { text: "the secret" }, options()));
         expect(error).toMatchObject({ code: "internal", message: "the handler failed", details: undefined });
@@ -318,6 +415,24 @@ describe.each(kinds)("$name", (kind) => {
         expect(count).toBe(n);
       });
 
+      it("C62 a callee that does not read stalls the caller's items", async () => {
+        let taken = 0;
+        const source = (function* (): Iterable<string> {
+          for (; taken < 2000; taken++) yield "x".repeat(4000);
+        })();
+        const call = pair.client.clientStream(methods.sink, source, options());
+        await pair.witness.until("sink");
+        let before = -1;
+        for (let calm = 0; calm < 20; ) {
+          await echo("tick");
+          calm = taken === before ? calm + 1 : 0;
+          before = taken;
+        }
+        expect(taken).toBeLessThan(2000);
+        pair.witness.release.get("sink")?.();
+        expect(await call).toBe(2000);
+      });
+
       it("C66 calls that are over leave no listener and no timer", async () => {
         const { signal } = new AbortController();
         const before = timers();
@@ -333,8 +448,16 @@ describe.each(kinds)("$name", (kind) => {
       });
 
       it("C63 the session ends with calls in progress: every one settles with unavailable", async () => {
-        const calls = [wait("a"), wait("b"), collect(items(3, { open: true }))].map(failure);
-        await Promise.all(["wait a", "wait b", "item 2"].map((event) => pair.witness.until(event)));
+        const talk = chat();
+        const calls = [
+          wait("a"),
+          wait("b"),
+          collect(items(3, { open: true })),
+          pair.client.clientStream(methods.sum, endless(1), options()),
+          collect(talk.readable),
+          talk.writable.getWriter().closed,
+        ].map(failure);
+        await Promise.all(["wait a", "wait b", "item 2", "sum"].map((event) => pair.witness.until(event)));
         await pair.server.close({ closeCode: 7, reason: "maintenance" });
         for (const error of await Promise.all(calls)) expect(error).toMatchObject({ code: "unavailable" });
         await Promise.all(
@@ -368,6 +491,40 @@ describe.each(kinds)("$name", (kind) => {
 
 function range(n: number): { i: number }[] {
   return Array.from({ length: n }, (_, i) => ({ i }));
+}
+
+function readableFrom<T>(items: T[]): ReadableStream<T> {
+  return new ReadableStream({
+    start(out) {
+      for (const item of items) out.enqueue(item);
+      out.close();
+    },
+  });
+}
+
+async function* asyncFrom<T>(items: T[]): AsyncIterable<T> {
+  yield* items;
+}
+
+/** -1, or another number, and then nothing until it is left. */
+function endless(first: number = -1): AsyncIterable<number> & { left: Promise<void> } {
+  let leave: () => void = () => {};
+  const left = new Promise<void>((resolve) => {
+    leave = resolve;
+  });
+  let given = false;
+  const iterator: AsyncIterator<number> = {
+    next: () => {
+      if (given) return new Promise(() => {});
+      given = true;
+      return Promise.resolve({ done: false, value: first });
+    },
+    return: () => {
+      leave();
+      return Promise.resolve({ done: true, value: undefined });
+    },
+  };
+  return { left, [Symbol.asyncIterator]: () => iterator };
 }
 
 /** Timers of this process that would fire. */

@@ -4,12 +4,12 @@ import { discoverServices, type FoundMethod, type FoundService } from "./discove
 import type { IdAssigner } from "./ids.js";
 import { loadSchemaModule } from "./load.js";
 import { type MethodShape, type PayloadPart, shapeOfMethod } from "./methods.js";
-import type { FileModel, MessageModel, MethodModel, ServiceModel } from "./model.js";
+import type { FileModel, GeneratedKind, MessageModel, MethodModel, ServiceModel } from "./model.js";
 import { camelCase, NameScope, pascalCase } from "./names.js";
 import { CORE_IMPORTS } from "./print/core-imports.js";
 import { readSource } from "./source/source-file.js";
 import { declareTypes, type FileTypes } from "./types/declare.js";
-import { SchemaGraph } from "./types/graph.js";
+import { type GraphRoot, SchemaGraph } from "./types/graph.js";
 import { exportedSchemas } from "./types/naming.js";
 import { isZodSchema } from "./types/zod.js";
 
@@ -61,15 +61,16 @@ export async function buildFile(
       const shape = shapeOfMethod(method, ({ node, ...rest }) => {
         fail({ ...(node === undefined ? { file } : placeOf(node)), ...rest, ...context });
       });
-      for (const part of [shape?.input, shape?.output]) {
+      if (shape === undefined) continue;
+      for (const part of [shape.input, shape.output]) {
         if (part === undefined) continue;
         annotate(source, part.written, part.schema, annotations);
         payloads.push(part.schema);
-        graph.add(graphRoot(service, method, part), annotations, (unsupported, path, node) => {
+        graph.add(graphRoot(service, method, shape.kind, part), annotations, (unsupported, path, node) => {
           fail({ ...(node === undefined ? { file } : placeOf(node)), ...unsupported, ...context, path });
         });
       }
-      if (shape !== undefined) shapes.set(method, shape);
+      shapes.set(method, shape);
     }
   }
   if (failed) return undefined;
@@ -101,8 +102,10 @@ function serviceNames(prefix: string): string[] {
   ];
 }
 
-function graphRoot(service: FoundService, method: FoundMethod, part: PayloadPart): Parameters<SchemaGraph["add"]>[0] {
-  const role = part.streams ? "Item" : part.option === "input" ? "Input" : "Output";
+function graphRoot(service: FoundService, method: FoundMethod, kind: GeneratedKind, part: PayloadPart): GraphRoot {
+  const side = part.option === "input" ? "Input" : "Output";
+  // Where the output alone streams, an item can only be one of it.
+  const role = kind === "server_stream" && part.streams ? "Item" : part.streams ? `${side}Item` : side;
   const option = `["methods"]["${method.name}"]["${part.option}"]`;
   return {
     schema: part.schema,

@@ -64,28 +64,18 @@ export function shapeOfMethod(method: FoundMethod, report: (problem: MethodProbl
     );
   }
   const kind = kindOf(input, output);
-  if (kind !== "unary" && kind !== "server_stream") {
-    const option = kind === "bytes" || kind === "duplex" || isStream(input) ? "input" : "output";
+  if (kind === "bytes") {
     return problem(
-      option,
+      "input",
       "not-generated-yet",
-      `not generated yet: ${KIND_NAMES[kind]}.`,
-      "Use a unary method, or stream(…) as the output.",
+      "not generated yet: a byte tunnel (bytes() as input and output).",
+      "Use stream(z.instanceof(Uint8Array)) for both input and output.",
     );
   }
   return { kind, input: part(method, "input", input), output: part(method, "output", output) };
 }
 
 const KNOWN_OPTIONS: ReadonlySet<string> = new Set(["type", "input", "output", "idempotent"]);
-
-const KIND_NAMES: Readonly<Record<MethodKind, string>> = {
-  unary: "a unary method",
-  notify: "a notification",
-  server_stream: "server streaming",
-  client_stream: "client streaming (a stream as the input)",
-  duplex: "duplex streaming (streams as input and output)",
-  bytes: "a byte tunnel (bytes() as input and output)",
-};
 
 function kindOf(input: Payload | undefined, output: Payload | undefined): MethodKind {
   if (isBytes(input)) return "bytes";

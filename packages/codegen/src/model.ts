@@ -9,7 +9,7 @@ export interface MessageModel {
 }
 
 /** The kinds of method that are generated. */
-export type GeneratedKind = Extract<MethodKind, "unary" | "notify" | "server_stream">;
+export type GeneratedKind = Exclude<MethodKind, "bytes">;
 
 /** One method, ready to print. */
 export interface MethodModel {

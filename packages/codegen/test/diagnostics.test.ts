@@ -108,8 +108,7 @@ describe("methods", () => {
     ["notify with stream", "  ping: notify({ input: stream(z.string()) as never }),"],
     ["unknown option", "  ping: rpc({ inptu: z.object({ a: z.int() }) } as object),"],
     ["bytes in one direction", "  up: rpc({ input: bytes(), output: z.int() }),\n  down: rpc({ output: bytes() }),"],
-    ["client streaming", "  sum: rpc({ input: stream(z.int()), output: z.int() }),"],
-    ["duplex", "  chat: rpc({\n    input: stream(z.string()),\n    output: stream(z.string()),\n  }),"],
+    ["bytes and a stream", "  up: rpc({ input: stream(z.int()), output: bytes() }),"],
     ["byte tunnel", "  tunnel: rpc({ input: bytes(), output: bytes() }),"],
   ])("%s", async (_, text) => {
     expect(await methods(text)).toMatchSnapshot();
@@ -132,6 +131,11 @@ describe("schemas", () => {
     ],
     ["nested stream", "  ping: rpc({ output: z.object({ items: stream(z.int()) as never }) }),"],
     ["nested bytes", "  ping: rpc({ output: z.object({ items: z.array(bytes() as never) }) }),"],
+    ["item of a streamed input", "  ping: rpc({ input: stream(z.object({ at: z.file() })) }),"],
+    [
+      "items of both",
+      "  ping: rpc({\n    input: stream(z.symbol()),\n    output: stream(z.object({ list: z.nan() })),\n  }),",
+    ],
     ["stream of a stream", "  ping: rpc({ output: stream(stream(z.int()) as never) }),"],
   ])("%s", async (_, text) => {
     expect(await methods(text)).toMatchSnapshot();

@@ -1,3 +1,4 @@
+import type { AnyMethod, Router } from "@quicrpc/core";
 import { spawnSync } from "node:child_process";
 import { copyFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +14,7 @@ describe("generated code", () => {
     const { files, diagnostics } = await generate({ files: [fixture("rich.service.ts")], importExtension: "js" });
     expect(diagnostics).toEqual([]);
     expect(files).toHaveLength(1);
-    expect(files[0]).toMatchObject({ services: 2, methods: 11, changed: true });
+    expect(files[0]).toMatchObject({ services: 2, methods: 16, changed: true });
     await expect(files[0]?.text).toMatchFileSnapshot("golden/rich.ts.txt");
   });
 
@@ -136,6 +137,79 @@ describe("generated code", () => {
     expect(generated.sumMethods["add"]?.input?.decode(out.buffer, 0, out.position)).toEqual({ a: 4, b: 1 });
     const router = generated.createSumRouter({ add: () => 0, reset: () => undefined });
     expect(router.methods.map(({ method }) => method.name)).toEqual(["add", "reset"]);
+  });
+
+  test("passes the streams of its calls on", async () => {
+    const schema = workspace.write(
+      "streams/talk.service.ts",
+      `import { rpc, service, stream } from "@quicrpc/core";
+       import { z } from "zod";
+       const Item = z.object({ a: z.int().default(1) });
+       export const Talk = service("demo.v1.Talk", {
+         sum: rpc({ input: stream(Item), output: z.int() }),
+         drop: rpc({ input: stream(Item) }),
+         chat: rpc({ input: stream(Item), output: stream(z.string()) }),
+       });`,
+    );
+    const { files } = await generate({ files: [schema], importExtension: "ts" });
+    writeGenerated(files);
+    const generated = (await import(/* @vite-ignore */ files[0]?.path ?? "")) as {
+      talkMethods: Record<string, AnyMethod>;
+      createTalkClient(caller: unknown): Record<string, (...args: unknown[]) => unknown>;
+      createTalkRouter(handlers: object): Router;
+    };
+    const { talkMethods } = generated;
+    const calls: unknown[][] = [];
+    const note =
+      (kind: string) =>
+      (...args: unknown[]): unknown => {
+        calls.push([kind, ...args]);
+        return kind;
+      };
+    const client = generated.createTalkClient({ clientStream: note("clientStream"), duplex: note("duplex") });
+    const source = [{ a: 1 }];
+    const options = { timeoutMs: 5 };
+    expect(client["sum"]?.(source, options)).toBe("clientStream");
+    expect(client["drop"]?.(source)).toBe("clientStream");
+    expect(client["chat"]?.(options)).toBe("duplex");
+    expect(calls).toEqual([
+      ["clientStream", talkMethods["sum"], source, options],
+      ["clientStream", talkMethods["drop"], source, undefined],
+      ["duplex", talkMethods["chat"], options],
+    ]);
+    // The codecs are those of one item.
+    for (const method of Object.values(talkMethods)) {
+      const out = new Writer();
+      method.input?.encode({}, out);
+      expect(method.input?.decode(out.buffer, 0, out.position)).toEqual({ a: 1 });
+    }
+    expect(Object.values(talkMethods).map(({ kind, output }) => [kind, output !== undefined])).toEqual([
+      ["client_stream", true],
+      ["client_stream", false],
+      ["duplex", true],
+    ]);
+    const out = new Writer();
+    talkMethods["chat"]?.output?.encode("hi", out);
+    expect(talkMethods["chat"]?.output?.decode(out.buffer, 0, out.position)).toBe("hi");
+    const router = generated.createTalkRouter({ sum: () => 0, drop: () => undefined, chat: () => [] });
+    expect(router.methods.map(({ method }) => method.kind)).toEqual(["client_stream", "client_stream", "duplex"]);
+  });
+
+  test.each([
+    ["output: stream(z.int())", "ItemStream, StreamSource"],
+    ["input: stream(z.int())", "ItemStream, StreamSource"],
+    ["input: stream(z.int()), output: stream(z.int())", "DuplexStream, ItemStream, StreamSource"],
+    ["input: z.int(), output: z.int()", ""],
+  ])("imports for { %s } what it uses", async (payloads, streamTypes) => {
+    const schema = workspace.write(
+      "imports/one.service.ts",
+      `import { rpc, service, stream } from "@quicrpc/core";
+       import { z } from "zod";
+       export const One = service("demo.v1.One", { one: rpc({ ${payloads} }) });`,
+    );
+    const { files } = await generate({ files: [schema] });
+    const imports = /import \{([^}]*)\} from "@quicrpc\/core"/.exec(files[0]?.text ?? "")?.[1] ?? "";
+    expect(imports.match(/\w*Stream\w*/g)?.join(", ") ?? "").toBe(streamTypes);
   });
 });
 

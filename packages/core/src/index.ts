@@ -11,8 +11,9 @@ export {
   service,
   type ServiceSchema,
 } from "./contract/service.js";
-export type { Caller } from "./call/caller.js";
+export type { Caller, DuplexStream } from "./call/caller.js";
 export type { Issue } from "./call/codec.js";
+export type { StreamSource } from "./call/item-source.js";
 export type { ItemStream } from "./call/item-stream.js";
 export type { CallOptions } from "./call/options.js";
 export { type Code, RpcError, type RpcErrorOptions } from "./errors.js";
@@ -25,7 +26,6 @@ export {
   createRouter,
   type Handlers,
   type Router,
-  type StreamSource,
 } from "./server/router.js";
 export { createSession, type Session, type SessionEnd, type SessionOptions } from "./session/session.js";
 export { createMemoryPair } from "./transport/memory.js";

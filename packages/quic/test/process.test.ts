@@ -122,7 +122,7 @@ describe.each(DRIVERS)("processes, %s driver", (driver) => {
       for (let i = 0; i < 6; i++) {
         const worker = new Worker(new URL("data:text/javascript," + encodeURIComponent(program(i % 2 === 0))));
         await new Promise((resolve, reject) => {
-          worker.on("message", () => { if (i % 2 === 1) worker.terminate(); });
+          worker.once("message", () => { if (i % 2 === 1) worker.terminate(); });
           worker.on("error", reject);
           worker.on("exit", resolve);
         });

@@ -5,6 +5,7 @@ export const CORE_TYPES: readonly string[] = [
   "CallContext",
   "CallOptions",
   "Caller",
+  "DuplexStream",
   "ItemStream",
   "MethodDescriptor",
   "Router",

@@ -26,8 +26,7 @@ export function printService(service: ServiceModel, schemaName: string, schemaTe
     jsDoc(`What a server of ${name} implements. \`Context\` is what the application keeps for a connection.${about}`),
     `export interface ${prefix}Handlers<Context = unknown> {\n`,
     ...methods.map((method) => {
-      const input = method.input === undefined ? "undefined" : of(method.input, "received");
-      return `${jsDoc(method.docs, "  ")}  ${method.name}(input: ${input}, context: CallContext<Context>): ${handlerResult(method, of)};\n`;
+      return `${jsDoc(method.docs, "  ")}  ${method.name}(input: ${handlerInput(method, of)}, context: CallContext<Context>): ${handlerResult(method, of)};\n`;
     }),
     "}\n",
   ].join("");
@@ -43,8 +42,7 @@ export function printService(service: ServiceModel, schemaName: string, schemaTe
     jsDoc(`A client of ${name}.${about}`),
     `export interface ${prefix}Client {\n`,
     ...methods.map((method) => {
-      const input = method.input === undefined ? "" : `input: ${of(method.input, "sent")}, `;
-      return `${jsDoc(method.docs, "  ")}  ${method.name}(${input}options?: CallOptions): ${clientResult(method, of)};\n`;
+      return `${jsDoc(method.docs, "  ")}  ${method.name}(${clientInput(method, of)}options?: CallOptions): ${clientResult(method, of)};\n`;
     }),
     "}\n",
   ].join("");
@@ -54,8 +52,8 @@ export function printService(service: ServiceModel, schemaName: string, schemaTe
     `export function create${prefix}Client(caller: Caller): ${prefix}Client {\n`,
     "  return {\n",
     ...methods.map((method) => {
-      const [parameters, input] = method.input === undefined ? ["options", "undefined"] : ["input, options", "input"];
-      return `    ${method.name}: (${parameters}) => caller.${INVOKE[method.kind]}(${table}.${method.name}, ${input}, options),\n`;
+      const [parameters, passed] = callArguments(method);
+      return `    ${method.name}: (${parameters}) => caller.${INVOKE[method.kind]}(${table}.${method.name}, ${passed}),\n`;
     }),
     "  };\n",
     "}\n",
@@ -67,7 +65,12 @@ const INVOKE: Readonly<Record<MethodModel["kind"], string>> = {
   unary: "unary",
   notify: "notify",
   server_stream: "serverStream",
+  client_stream: "clientStream",
+  duplex: "duplex",
 };
+
+const STREAMS_INPUT: ReadonlySet<MethodModel["kind"]> = new Set(["client_stream", "duplex"]);
+const STREAMS_OUTPUT: ReadonlySet<MethodModel["kind"]> = new Set(["server_stream", "duplex"]);
 
 type TypeOfMessage = (message: MessageModel | undefined, side: keyof MessageModel) => string;
 
@@ -84,10 +87,11 @@ function descriptorType(method: MethodModel, of: TypeOfMessage): string {
 
 function descriptor(method: MethodModel, identity: string, schemaName: string): string {
   const at = `${schemaName}.methods.${method.name}`;
-  const output = method.kind === "server_stream" ? "output.item" : "output";
+  const input = STREAMS_INPUT.has(method.kind) ? "input.item" : "input";
+  const output = STREAMS_OUTPUT.has(method.kind) ? "output.item" : "output";
   const options = [
     `id: ${method.id}`,
-    ...(method.input === undefined ? [] : [`input: zodCodec(${at}.input)`]),
+    ...(method.input === undefined ? [] : [`input: zodCodec(${at}.${input})`]),
     ...(method.output === undefined ? [] : [`output: zodCodec(${at}.${output})`]),
     ...(method.idempotent ? ["idempotent: true"] : []),
   ];
@@ -97,11 +101,34 @@ function descriptor(method: MethodModel, identity: string, schemaName: string): 
     : `${head}{\n${options.map((each) => `    ${each},\n`).join("")}  })`;
 }
 
-function handlerResult({ kind, output }: MethodModel, of: TypeOfMessage): string {
-  if (kind === "server_stream") return `Awaitable<StreamSource<${of(output, "sent")}>>`;
-  return `Awaitable<${of(output, "sent")}>`;
+function handlerInput({ kind, input }: MethodModel, of: TypeOfMessage): string {
+  if (input === undefined) return "undefined";
+  const received = of(input, "received");
+  return STREAMS_INPUT.has(kind) ? `ItemStream<${received}>` : received;
 }
 
-function clientResult({ kind, output }: MethodModel, of: TypeOfMessage): string {
-  return kind === "server_stream" ? `ItemStream<${of(output, "received")}>` : `Promise<${of(output, "received")}>`;
+function handlerResult({ kind, output }: MethodModel, of: TypeOfMessage): string {
+  const returned = of(output, "sent");
+  return STREAMS_OUTPUT.has(kind) ? `Awaitable<StreamSource<${returned}>>` : `Awaitable<${returned}>`;
+}
+
+/** The parameters of a client's method before its options. */
+function clientInput({ kind, input }: MethodModel, of: TypeOfMessage): string {
+  // What a duplex call sends is written to what it gives back.
+  if (input === undefined || kind === "duplex") return "";
+  const sent = of(input, "sent");
+  return kind === "client_stream" ? `source: StreamSource<${sent}>, ` : `input: ${sent}, `;
+}
+
+function clientResult({ kind, input, output }: MethodModel, of: TypeOfMessage): string {
+  const result = of(output, "received");
+  if (kind === "duplex") return `DuplexStream<${of(input, "sent")}, ${result}>`;
+  return kind === "server_stream" ? `ItemStream<${result}>` : `Promise<${result}>`;
+}
+
+/** The parameters of a client's method, and what it passes to the caller after the descriptor. */
+function callArguments({ kind, input }: MethodModel): readonly [parameters: string, passed: string] {
+  if (kind === "duplex") return ["options", "options"];
+  if (kind === "client_stream") return ["source, options", "source, options"];
+  return input === undefined ? ["options", "undefined, options"] : ["input, options", "input, options"];
 }

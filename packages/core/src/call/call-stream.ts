@@ -6,6 +6,9 @@ import { readFault } from "../wire/fault.js";
 import { type Frame, FrameType, StreamKind } from "../wire/frame.js";
 import type { Carrier, IncomingCall, OutgoingCall, RequestHandler } from "./carrier.js";
 
+/** The code of a stream that is stopped although nothing is wrong. */
+const NO_ERROR = 0;
+
 /** One call of ours on its own stream. Cancelling it resets the stream. */
 export class OutgoingCallStream implements Carrier, FrameHandler {
   readonly single = true;
@@ -33,6 +36,8 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
   }
 
   enter(): void {}
+
+  stopItems(): void {}
 
   leave(): void {}
 
@@ -72,7 +77,7 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
   }
 
   onStopSending(): void {
-    // The callee has what it wants of the request; its answer is still to come.
+    this.call?.onStopped();
   }
 
   onFailed(error: ProtocolError): void {
@@ -124,6 +129,13 @@ export class IncomingCallStream implements Carrier, FrameHandler {
     else this.call = call;
   }
 
+  stopItems(): void {
+    if (this.finished) return;
+    // The peer's FIN will not be seen any more.
+    this.finished = true;
+    this.channel.stream.stopSending(NO_ERROR);
+  }
+
   leave(): void {
     this.call = undefined;
     this.answered = true;
@@ -132,7 +144,10 @@ export class IncomingCallStream implements Carrier, FrameHandler {
 
   onFrame(frame: Frame): void {
     if (frame.callId !== 0) throw new ProtocolError("a frame on a call's own stream has a call id");
-    if (this.requested) throw new ProtocolError("a second request on a call's own stream");
+    if (this.requested) {
+      this.onItemFrame(frame);
+      return;
+    }
     this.requested = true;
     if (frame.type === FrameType.Request) {
       this.requests.onRequest(this, frame);
@@ -167,6 +182,13 @@ export class IncomingCallStream implements Carrier, FrameHandler {
 
   onClosed(): void {
     this.giveUp("cancelled");
+  }
+
+  /** After the request come only items and their end. */
+  private onItemFrame(frame: Frame): void {
+    if (frame.type === FrameType.Item) this.call?.onItem(frame);
+    else if (frame.type === FrameType.End) this.call?.onItemsEnd();
+    else throw new ProtocolError(`frame type ${frame.type} after a call's request`);
   }
 
   private giveUp(code: Code): void {

@@ -1,4 +1,5 @@
 import type { CallOptions } from "./options.js";
+import type { StreamSource } from "./item-source.js";
 import type { ItemStream } from "./item-stream.js";
 import type { MethodDescriptor } from "../contract/descriptor.js";
 
@@ -22,4 +23,21 @@ export interface Caller {
     input: Sent,
     options?: CallOptions,
   ): ItemStream<Result>;
+  /** Streams `source`, as fast as the callee takes it. Resolves with the answer, which may come before its end. */
+  clientStream<Sent, Received, Returned, Result>(
+    method: MethodDescriptor<"client_stream", Sent, Received, Returned, Result>,
+    source: StreamSource<Sent>,
+    options?: CallOptions,
+  ): Promise<Result>;
+  /** The call starts at once. Closing `writable` ends the items sent; leaving `readable` cancels the call. */
+  duplex<Sent, Received, Returned, Result>(
+    method: MethodDescriptor<"duplex", Sent, Received, Returned, Result>,
+    options?: CallOptions,
+  ): DuplexStream<Sent, Result>;
+}
+
+/** The two directions of a duplex call. */
+export interface DuplexStream<Sent, Result> {
+  readonly readable: ItemStream<Result>;
+  readonly writable: WritableStream<Sent>;
 }

@@ -17,6 +17,8 @@ export interface Carrier {
   cancel(id: number, code: Code): void;
   /** Enters an incoming call that goes on after its request, so that cancels and credit reach it. */
   enter(id: number, call: IncomingCall): void;
+  /** Asks the caller of an incoming call for no more items. On a lane they are dropped instead. */
+  stopItems(): void;
   /** The last frame of an incoming call has been sent. */
   leave(id: number): void;
 }
@@ -27,6 +29,10 @@ export interface OutgoingCall {
   onItem(frame: Frame): void;
   onDone(): void;
   onError(error: RpcError): void;
+  /** The callee has room for so many more bytes of items. */
+  onCredit(bytes: number): void;
+  /** The callee wants no more items; its answer is still to come. */
+  onStopped(): void;
 }
 
 /** A call the peer made that is in progress, as its carrier sees it. */
@@ -34,6 +40,9 @@ export interface IncomingCall {
   /** The caller gave up, or is gone: nothing can be sent to it any more if `lost`. */
   onCancel(code: Code, lost: boolean): void;
   onCredit(bytes: number): void;
+  onItem(frame: Frame): void;
+  /** The caller's items have ended. */
+  onItemsEnd(): void;
 }
 
 /** Takes the calls that arrive on a carrier. */

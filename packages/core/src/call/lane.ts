@@ -14,7 +14,14 @@ const BUFFER = 16 * 1024;
 const MAX_CALL_ID = 0x7fff_ffff;
 
 /** Takes the rest of a call that was given up: its last frame frees the id. */
-const GIVEN_UP: OutgoingCall = { onResponse() {}, onItem() {}, onDone() {}, onError() {} };
+const GIVEN_UP: OutgoingCall = {
+  onResponse() {},
+  onItem() {},
+  onDone() {},
+  onError() {},
+  onCredit() {},
+  onStopped() {},
+};
 
 /**
  * Many calls on one stream. Both sides may call: the lowest bit of a call id is 0 for calls of the side that opened
@@ -107,6 +114,8 @@ export class Lane implements Carrier, FrameHandler {
     else this.incoming[id >>> 1] = call;
   }
 
+  stopItems(): void {}
+
   leave(id: number): void {
     const index = id >>> 1;
     if (index < this.incoming.length) this.incoming[index] = undefined;
@@ -161,6 +170,10 @@ export class Lane implements Carrier, FrameHandler {
   private onFrameOfOurs(frame: Frame): void {
     const index = frame.callId >>> 1;
     const call = this.outgoing.get(index);
+    if (frame.type === FrameType.Credit) {
+      call?.onCredit(readCredit(frame));
+      return;
+    }
     if (call === undefined) throw new ProtocolError(`a frame for call ${frame.callId}, which is not in progress`);
     switch (frame.type) {
       case FrameType.Response:
@@ -211,11 +224,16 @@ export class Lane implements Carrier, FrameHandler {
         this.incoming[frame.callId >>> 1]?.onCancel(code, false);
         return;
       }
-      case FrameType.Credit: {
-        const bytes = new Cursor(frame.bytes, frame.start, frame.end).varint();
-        this.incoming[frame.callId >>> 1]?.onCredit(bytes);
+      case FrameType.Credit:
+        this.incoming[frame.callId >>> 1]?.onCredit(readCredit(frame));
         return;
-      }
+      // Items that crossed the call's last frame are dropped, as late cancels and credit are.
+      case FrameType.Item:
+        this.incoming[frame.callId >>> 1]?.onItem(frame);
+        return;
+      case FrameType.End:
+        this.incoming[frame.callId >>> 1]?.onItemsEnd();
+        return;
       default:
         throw new ProtocolError(`frame type ${frame.type} is not for the called side`);
     }
@@ -229,4 +247,8 @@ export class Lane implements Carrier, FrameHandler {
     const calls = this.incoming.splice(0);
     for (const call of calls) call?.onCancel("cancelled", true);
   }
+}
+
+function readCredit(frame: Frame): number {
+  return new Cursor(frame.bytes, frame.start, frame.end).varint();
 }

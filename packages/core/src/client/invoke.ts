@@ -1,41 +1,35 @@
-import type { Carrier, OutgoingCall } from "../call/carrier.js";
-import { receiveFlow, type ReceiveFlow } from "../call/flow.js";
-import { ItemQueue, ItemStream } from "../call/item-stream.js";
+import type { Carrier } from "../call/carrier.js";
+import type { ItemStream } from "../call/item-stream.js";
 import { type CallOptions, throwIfAborted, timeoutOf, watch } from "../call/options.js";
-import { decodePayload, encodePayload } from "../call/payload.js";
+import { encodePayload } from "../call/payload.js";
+import { sendItems } from "../call/send-items.js";
 import type { AnyMethod } from "../contract/descriptor.js";
-import { ProtocolError, RpcError } from "../errors.js";
+import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
-import { Cursor } from "../wire/cursor.js";
-import { FLAG_HEAD, type Frame, FrameType } from "../wire/frame.js";
+import { FLAG_HEAD, FrameType } from "../wire/frame.js";
 import { writeHead } from "../wire/head.js";
-import { readOptionalHead, writeMethodId } from "../wire/request.js";
+import { writeMethodId } from "../wire/request.js";
+import { AnsweredCall, type Call, StreamedCall } from "./calls.js";
+import { callWritable } from "./call-writable.js";
 
-/** Picks what carries a call; throws `RpcError` when nothing can. */
-export type PickCarrier = () => Carrier;
+/** How a call is to be made. */
+export interface Invocation {
+  /** Picks what carries the call; throws `RpcError` when nothing can. */
+  readonly pick: () => Carrier;
+  readonly method: AnyMethod;
+  readonly options: CallOptions | undefined;
+  readonly limits: Limits;
+}
 
 /** One unary call: request out, response or error in. */
-export function invokeUnary(
-  pick: PickCarrier,
-  method: AnyMethod<"unary">,
-  input: unknown,
-  options: CallOptions | undefined,
-  limits: Limits,
-): Promise<unknown> {
+export function invokeUnary(invocation: Invocation, input: unknown): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const call = new UnaryCall(method, resolve, reject);
-    startCall(call, pick, method, input, options, limits);
+    startCall(new AnsweredCall(invocation.method, resolve, reject), invocation, input);
   });
 }
 
 /** One notification: sent and forgotten. */
-export function invokeNotify(
-  pick: PickCarrier,
-  method: AnyMethod<"notify">,
-  input: unknown,
-  options: CallOptions | undefined,
-  limits: Limits,
-): void {
+export function invokeNotify({ pick, method, options, limits }: Invocation, input: unknown): void {
   timeoutOf(options, limits);
   throwIfAborted(options?.signal);
   const carrier = pick();
@@ -43,34 +37,35 @@ export function invokeNotify(
 }
 
 /** One server-streaming call: request out, items in until end or error. */
-export function invokeServerStream(
-  pick: PickCarrier,
-  method: AnyMethod<"server_stream">,
-  input: unknown,
-  options: CallOptions | undefined,
-  limits: Limits,
-): ItemStream<unknown> {
-  const call = new ItemsCall(method);
-  startCall(call, pick, method, input, options, limits);
+export function invokeServerStream(invocation: Invocation, input: unknown): ItemStream<unknown> {
+  const call = new StreamedCall(invocation.method);
+  startCall(call, invocation, input);
   return call.stream;
 }
 
-/** A call that this side makes, with what gives it up by signal or time. */
-interface StartedCall extends OutgoingCall {
-  /** Undoes the watch over signal and time. */
-  unwatch: (() => void) | undefined;
-  carriedBy(carrier: Carrier, id: number): void;
+/** One client-streaming call: request and items out, response or error in. */
+export function invokeClientStream(invocation: Invocation, source: unknown): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const call = new AnsweredCall(invocation.method, resolve, reject);
+    startCall(call, invocation, undefined);
+    if (call.items !== undefined) void sendItems(call.items, source);
+  });
+}
+
+/** One duplex call: request and items out, items in until end or error. */
+export function invokeDuplex(invocation: Invocation): {
+  readonly readable: ItemStream<unknown>;
+  readonly writable: WritableStream<unknown>;
+} {
+  const call = new StreamedCall(invocation.method);
+  // Before the start, so that it hears of a call that cannot be started.
+  const writable = callWritable(call);
+  startCall(call, invocation, undefined);
+  return { readable: call.stream, writable };
 }
 
 /** Sends the request; whatever fails on the way is the call's error. */
-function startCall(
-  call: StartedCall,
-  pick: PickCarrier,
-  method: AnyMethod,
-  input: unknown,
-  options: CallOptions | undefined,
-  limits: Limits,
-): void {
+function startCall(call: Call, { pick, method, options, limits }: Invocation, input: unknown): void {
   let carrier: Carrier;
   let id: number;
   let timeoutMs: number | undefined;
@@ -79,18 +74,15 @@ function startCall(
     throwIfAborted(options?.signal);
     carrier = pick();
     id = carrier.open(call);
-    call.carriedBy(carrier, id);
+    call.carriedBy(carrier, id, limits);
   } catch (error) {
     call.onError(RpcError.from(error, "internal"));
     return;
   }
   // From here on: encoding runs user code, which may fire the signal.
-  call.unwatch = watch(options?.signal, timeoutMs, (error) => {
-    call.onError(error);
-    carrier.cancel(id, error.code);
-  });
+  call.unwatch = watch(options?.signal, timeoutMs, (error) => call.giveUp(error));
   try {
-    sendRequest(carrier, id, FrameType.Request, method, input, timeoutMs, limits);
+    sendRequest(carrier, id, FrameType.Request, method, input, timeoutMs, limits, call.items !== undefined);
   } catch (error) {
     call.onError(RpcError.from(error, "internal"));
   }
@@ -104,6 +96,7 @@ function sendRequest(
   input: unknown,
   timeoutMs: number | undefined,
   limits: Limits,
+  itemsFollow: boolean = false,
 ): void {
   const { channel } = carrier;
   let mark: number | undefined;
@@ -115,129 +108,11 @@ function sendRequest(
     mark = channel.begin(timeoutMs === undefined ? type : type | FLAG_HEAD, id);
     writeMethodId(channel.out, method.service.id, method.id);
     if (timeoutMs !== undefined) writeHead(channel.out, timeoutMs);
-    encodePayload(method.input, input, channel.out, mark, limits.maxFrameBytes);
+    if (!itemsFollow) encodePayload(method.input, input, channel.out, mark, limits.maxFrameBytes);
   } catch (error) {
     if (mark !== undefined) channel.abandon(mark);
     if (type === FrameType.Request || carrier.single) carrier.withdraw(id);
     throw RpcError.from(error, "invalid_argument");
   }
-  channel.commit(mark, carrier.single);
-}
-
-class UnaryCall implements StartedCall {
-  unwatch: (() => void) | undefined;
-  private readonly method: AnyMethod;
-  private readonly resolve: (value: unknown) => void;
-  private readonly reject: (error: RpcError) => void;
-
-  constructor(method: AnyMethod, resolve: (value: unknown) => void, reject: (error: RpcError) => void) {
-    this.method = method;
-    this.resolve = resolve;
-    this.reject = reject;
-  }
-
-  carriedBy(): void {}
-
-  onResponse(frame: Frame): void {
-    this.unwatch?.();
-    let result: unknown;
-    try {
-      result = decodeMessage(this.method, frame);
-    } catch (error) {
-      this.reject(unreadable(this.method, error));
-      return;
-    }
-    this.resolve(result);
-  }
-
-  onItem(): void {
-    throw new ProtocolError("an item in a unary call");
-  }
-
-  onDone(): void {
-    this.onError(new RpcError("internal", "a unary call ended without a response"));
-  }
-
-  onError(error: RpcError): void {
-    this.unwatch?.();
-    this.reject(error);
-  }
-}
-
-class ItemsCall implements StartedCall {
-  unwatch: (() => void) | undefined;
-  readonly stream: ItemStream<unknown>;
-  private readonly queue: ItemQueue<unknown>;
-  private readonly method: AnyMethod;
-  private carrier: Carrier | undefined;
-  private id = 0;
-  private flow: ReceiveFlow | undefined;
-
-  constructor(method: AnyMethod) {
-    this.method = method;
-    this.queue = new ItemQueue({
-      onTaken: (size) => this.flow?.consumed(size),
-      onAbandoned: () => this.abandoned(),
-    });
-    this.stream = new ItemStream(this.queue);
-  }
-
-  carriedBy(carrier: Carrier, id: number): void {
-    this.carrier = carrier;
-    this.id = id;
-    this.flow = receiveFlow(carrier, id);
-  }
-
-  onItem(frame: Frame): void {
-    const { size } = frame;
-    this.flow?.received(size);
-    let item: unknown;
-    try {
-      item = decodeMessage(this.method, frame);
-    } catch (error) {
-      this.onError(unreadable(this.method, error));
-      this.carrier?.cancel(this.id, "internal");
-      return;
-    }
-    this.queue.push(item, size);
-  }
-
-  onResponse(): void {
-    this.onError(new RpcError("internal", "a response in a call that streams its answer"));
-  }
-
-  onDone(): void {
-    this.over();
-    this.queue.end(undefined);
-  }
-
-  onError(error: RpcError): void {
-    this.over();
-    this.queue.end(error);
-  }
-
-  private abandoned(): void {
-    this.over();
-    this.carrier?.cancel(this.id, "cancelled");
-  }
-
-  private over(): void {
-    this.flow?.end();
-    this.unwatch?.();
-    this.unwatch = undefined;
-  }
-}
-
-function decodeMessage(method: AnyMethod, frame: Frame): unknown {
-  const cursor = new Cursor(frame.bytes, frame.start, frame.end);
-  readOptionalHead(frame, cursor);
-  return decodePayload(method.output, cursor);
-}
-
-/** The peer sent what its own schema forbids: not the caller's fault, whatever the codec calls it. */
-function unreadable(method: AnyMethod, error: unknown): RpcError {
-  const { code, message, details } = RpcError.from(error);
-  if (code === "unimplemented") return new RpcError(code, message);
-  const text = `the answer of ${method.service.name}/${method.name} does not fit its schema: ${message}`;
-  return new RpcError("internal", text, { details, cause: error });
+  channel.commit(mark, carrier.single && !itemsFollow);
 }

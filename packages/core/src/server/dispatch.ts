@@ -9,7 +9,6 @@ import { type IncomingRequest, readOptionalHead, readRequest } from "../wire/req
 import { IncomingContext } from "./context.js";
 import { Reply } from "./reply.js";
 import type { BoundMethod, MethodTable } from "./router.js";
-import { sendStream } from "./stream-reply.js";
 
 /** Where a failed call happened. */
 export interface FailureSite {
@@ -53,8 +52,8 @@ export class Dispatcher<Context> implements RequestHandler {
     try {
       this.requireRoom();
       const timeoutMs = readOptionalHead(frame, request.cursor)?.timeoutMs;
-      if (method.kind !== "unary" && method.kind !== "server_stream") throw wrongKind(method, "a request");
-      input = decodePayload(method.input, request.cursor);
+      if (method.kind === "notify") throw wrongKind(method, "a request");
+      if (!streamsInput(method)) input = decodePayload(method.input, request.cursor);
       const inRange = timeoutMs === undefined ? undefined : Math.min(timeoutMs, this.settings.limits.maxTimeoutMs);
       context = new IncomingContext(method, inRange, this.settings.session, this.settings.connection);
     } catch (error) {
@@ -64,8 +63,8 @@ export class Dispatcher<Context> implements RequestHandler {
     }
     const reply = new Reply(carrier, callId, context, this.settings);
     try {
-      const result = handler(input, context);
-      if (method.kind === "server_stream") void sendStream(reply, result);
+      const result = handler(streamsInput(method) ? reply.receiveItems() : input, context);
+      if (method.kind === "server_stream" || method.kind === "duplex") reply.stream(result);
       else if (isPromiseLike(result)) reply.later(result);
       else reply.send(result);
     } catch (error) {
@@ -129,6 +128,10 @@ export class Dispatcher<Context> implements RequestHandler {
 
 function nameOf(method: AnyMethod): string {
   return `${method.service.name}/${method.name}`;
+}
+
+function streamsInput({ kind }: AnyMethod): boolean {
+  return kind === "client_stream" || kind === "duplex";
 }
 
 function wrongKind(method: AnyMethod, called: string): RpcError {

@@ -1,11 +1,14 @@
 import type { Carrier, IncomingCall } from "../call/carrier.js";
 import { SendFlow } from "../call/flow.js";
+import { ItemReceiver } from "../call/item-receiver.js";
+import type { ItemStream } from "../call/item-stream.js";
 import { encodePayload } from "../call/payload.js";
+import { ITEM_BUFFER, type ItemTarget, sendItems } from "../call/send-items.js";
 import type { AnyMethod } from "../contract/descriptor.js";
-import { type Code, RpcError } from "../errors.js";
+import { type Code, ProtocolError, RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import { encodeFault, writeFault } from "../wire/fault.js";
-import { FrameType } from "../wire/frame.js";
+import { type Frame, FrameType } from "../wire/frame.js";
 import type { IncomingContext } from "./context.js";
 
 /** What a reply needs beside its call. */
@@ -16,7 +19,7 @@ export interface ReplySettings {
 }
 
 /** What goes back for one incoming call: a response or an error, or items and an end. Nothing after the last frame. */
-export class Reply implements IncomingCall {
+export class Reply implements IncomingCall, ItemTarget {
   /** The last frame was sent, or there is nobody to send it to. */
   over = false;
   /** Called once when the call is given up, before its end. */
@@ -28,6 +31,8 @@ export class Reply implements IncomingCall {
   private readonly settings: ReplySettings;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private entered = false;
+  private input: ItemReceiver | undefined;
+  private inputEnded = false;
 
   constructor(carrier: Carrier, id: number, context: IncomingContext<unknown> | undefined, settings: ReplySettings) {
     this.carrier = carrier;
@@ -44,6 +49,7 @@ export class Reply implements IncomingCall {
 
   /** The call goes on after its request: cancels, credit and the deadline reach it from now on. */
   goesOn(): void {
+    if (this.entered) return;
     this.entered = true;
     this.settings.inProgress++;
     this.carrier.enter(this.id, this);
@@ -104,9 +110,34 @@ export class Reply implements IncomingCall {
     this.finish();
   }
 
-  /** Frames of a stream leave together. */
-  coalesce(bytes: number): void {
-    this.carrier.channel.coalesce(bytes);
+  /** Sends all that a streaming handler gave. */
+  stream(result: unknown): void {
+    this.carrier.channel.coalesce(ITEM_BUFFER);
+    this.goesOn();
+    void sendItems(this, result);
+  }
+
+  /** The items that the caller streams, for the handler. */
+  receiveItems(): ItemStream<unknown> {
+    this.input = new ItemReceiver(this.context?.method.input, () => this.carrier.stopItems());
+    this.input.carriedBy(this.carrier, this.id);
+    this.goesOn();
+    return this.input.stream;
+  }
+
+  onItem(frame: Frame): void {
+    if (this.input === undefined) throw new ProtocolError("an item in a call that takes one message");
+    try {
+      this.input.receive(frame);
+    } catch (error) {
+      if (error instanceof ProtocolError) throw error;
+      this.giveUp(RpcError.from(error, "invalid_argument"), false);
+    }
+  }
+
+  onItemsEnd(): void {
+    this.inputEnded = true;
+    this.input?.end(undefined);
   }
 
   onCancel(code: Code, lost: boolean): void {
@@ -145,7 +176,14 @@ export class Reply implements IncomingCall {
     if (this.entered) this.settings.inProgress--;
     clearTimeout(this.timer);
     this.sendFlow?.end();
+    if (this.input !== undefined && !this.inputEnded) this.endInput(this.input);
     this.carrier.leave(this.id);
+  }
+
+  /** The call is over before the caller's items are: a handler that still reads them is told. */
+  private endInput(input: ItemReceiver): void {
+    input.end(new RpcError("cancelled", "the call is over"));
+    this.carrier.stopItems();
   }
 
   private misfit(error: unknown): Error {

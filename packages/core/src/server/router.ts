@@ -1,19 +1,22 @@
+import type { StreamSource } from "../call/item-source.js";
+import type { ItemStream } from "../call/item-stream.js";
 import type { AnyMethod, MethodDescriptor, MethodKind } from "../contract/descriptor.js";
 import type { CallContext } from "./context.js";
 
 /** A value or a promise of it. */
 export type Awaitable<T> = T | PromiseLike<T>;
 
-/** What a handler may stream from. */
-export type StreamSource<Item> = AsyncIterable<Item> | Iterable<Item> | ReadableStream<Item>;
-
 /** The handler that serves a method. */
 type Handler<Method extends AnyMethod, Context> =
   Method extends MethodDescriptor<infer Kind, infer _Sent, infer Received, infer Returned, infer _Result>
-    ? (input: Received, context: CallContext<Context>) => HandlerResult<Kind, Returned>
+    ? (input: HandlerInput<Kind, Received>, context: CallContext<Context>) => HandlerResult<Kind, Returned>
     : never;
 
-type HandlerResult<Kind extends MethodKind, Returned> = Kind extends "unary"
+type HandlerInput<Kind extends MethodKind, Received> = Kind extends "client_stream" | "duplex"
+  ? ItemStream<Received>
+  : Received;
+
+type HandlerResult<Kind extends MethodKind, Returned> = Kind extends "unary" | "client_stream"
   ? Awaitable<Returned>
   : Kind extends "notify"
     ? Awaitable<void>

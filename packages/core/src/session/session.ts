@@ -1,11 +1,19 @@
 import { IncomingCallStream, OutgoingCallStream } from "../call/call-stream.js";
-import type { Caller } from "../call/caller.js";
+import type { Caller, DuplexStream } from "../call/caller.js";
 import type { Carrier } from "../call/carrier.js";
+import type { StreamSource } from "../call/item-source.js";
 import type { ItemStream } from "../call/item-stream.js";
 import { Lane } from "../call/lane.js";
 import type { CallOptions } from "../call/options.js";
-import { invokeNotify, invokeServerStream, invokeUnary } from "../client/invoke.js";
-import type { MethodDescriptor } from "../contract/descriptor.js";
+import {
+  type Invocation,
+  invokeClientStream,
+  invokeDuplex,
+  invokeNotify,
+  invokeServerStream,
+  invokeUnary,
+} from "../client/invoke.js";
+import type { AnyMethod, MethodDescriptor } from "../contract/descriptor.js";
 import { deferred } from "../deferred.js";
 import { RpcError } from "../errors.js";
 import { DEFAULT_LIMITS, type Limits } from "../limits.js";
@@ -101,8 +109,7 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
     input: Sent,
     options?: CallOptions,
   ): Promise<Result> {
-    const pick = options?.via === "stream" ? this.pickStream : this.pickLane;
-    return invokeUnary(pick, method, input, options, this.limits) as Promise<Result>;
+    return invokeUnary(this.invocation(method, options, "lane"), input) as Promise<Result>;
   }
 
   async notify<Sent, Received>(
@@ -110,8 +117,7 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
     input: Sent,
     options?: CallOptions,
   ): Promise<void> {
-    const pick = options?.via === "stream" ? this.pickStream : this.pickLane;
-    invokeNotify(pick, method, input, options, this.limits);
+    invokeNotify(this.invocation(method, options, "lane"), input);
   }
 
   serverStream<Sent, Received, Returned, Result>(
@@ -119,8 +125,22 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
     input: Sent,
     options?: CallOptions,
   ): ItemStream<Result> {
-    const pick = options?.via === "lane" ? this.pickLane : this.pickStream;
-    return invokeServerStream(pick, method, input, options, this.limits) as ItemStream<Result>;
+    return invokeServerStream(this.invocation(method, options, "stream"), input) as ItemStream<Result>;
+  }
+
+  clientStream<Sent, Received, Returned, Result>(
+    method: MethodDescriptor<"client_stream", Sent, Received, Returned, Result>,
+    source: StreamSource<Sent>,
+    options?: CallOptions,
+  ): Promise<Result> {
+    return invokeClientStream(this.invocation(method, options, "stream"), source) as Promise<Result>;
+  }
+
+  duplex<Sent, Received, Returned, Result>(
+    method: MethodDescriptor<"duplex", Sent, Received, Returned, Result>,
+    options?: CallOptions,
+  ): DuplexStream<Sent, Result> {
+    return invokeDuplex(this.invocation(method, options, "stream")) as DuplexStream<Sent, Result>;
   }
 
   async close(info?: CloseInfo): Promise<SessionEnd> {
@@ -130,6 +150,11 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  private invocation(method: AnyMethod, options: CallOptions | undefined, usual: "lane" | "stream"): Invocation {
+    const pick = (options?.via ?? usual) === "lane" ? this.pickLane : this.pickStream;
+    return { pick, method, options, limits: this.limits };
   }
 
   private lane(): Lane {

@@ -1,0 +1,47 @@
+import type { MessageCodec } from "../contract/descriptor.js";
+import { Cursor } from "../wire/cursor.js";
+import type { Frame } from "../wire/frame.js";
+import { readOptionalHead } from "../wire/request.js";
+import type { Carrier } from "./carrier.js";
+import { receiveFlow, type ReceiveFlow } from "./flow.js";
+import { ItemQueue, ItemStream } from "./item-stream.js";
+import { decodePayload } from "./payload.js";
+
+/** The messages that one side of a call receives: item frames in, an `ItemStream` out, with the flow control between. */
+export class ItemReceiver {
+  readonly stream: ItemStream<unknown>;
+  private readonly codec: MessageCodec<unknown> | undefined;
+  private readonly queue: ItemQueue<unknown>;
+  private flow: ReceiveFlow | undefined;
+
+  /** @param onAbandoned the application wants no more items */
+  constructor(codec: MessageCodec<unknown> | undefined, onAbandoned: () => void) {
+    this.codec = codec;
+    this.queue = new ItemQueue({ onTaken: (size) => this.flow?.consumed(size), onAbandoned });
+    this.stream = new ItemStream(this.queue);
+  }
+
+  carriedBy(carrier: Carrier, id: number): void {
+    this.flow = receiveFlow(carrier, id);
+  }
+
+  /** Takes an item frame. Throws `ProtocolError` when it came without credit, `RpcError` when it cannot be read. */
+  receive(frame: Frame): void {
+    const { size } = frame;
+    this.flow?.received(size);
+    this.queue.push(decodeMessage(this.codec, frame), size);
+  }
+
+  /** No more items come; the error, if any, is thrown once those that came are read. */
+  end(error: Error | undefined): void {
+    this.flow?.end();
+    this.queue.end(error);
+  }
+}
+
+/** The message of a response or item frame. */
+export function decodeMessage(codec: MessageCodec<unknown> | undefined, frame: Frame): unknown {
+  const cursor = new Cursor(frame.bytes, frame.start, frame.end);
+  readOptionalHead(frame, cursor);
+  return decodePayload(codec, cursor);
+}

@@ -1,0 +1,40 @@
+/** What a handler or caller may stream from. */
+export type StreamSource<Item> = AsyncIterable<Item> | Iterable<Item> | ReadableStream<Item>;
+
+/** A source of items, whichever form it was given in. */
+export interface ItemSource {
+  next(): PromiseLike<IteratorResult<unknown>> | IteratorResult<unknown>;
+  /** Tells the producer that nobody listens. Its own failure on the way out has nobody to tell. */
+  stop(): void;
+}
+
+/** Throws `TypeError` for what is no `StreamSource`. */
+export function itemSource(given: unknown): ItemSource {
+  if (typeof given === "object" && given !== null) {
+    // Before its iterator: that one would cancel only after a pending read.
+    if (given instanceof ReadableStream) return readerSource(given.getReader());
+    if (Symbol.asyncIterator in given) return iteratorSource((given as AsyncIterable<unknown>)[Symbol.asyncIterator]());
+    if (Symbol.iterator in given) return iteratorSource((given as Iterable<unknown>)[Symbol.iterator]());
+  }
+  throw new TypeError("what is streamed must be an iterable or a ReadableStream");
+}
+
+function readerSource(reader: ReadableStreamDefaultReader<unknown>): ItemSource {
+  return {
+    next: () => reader.read() as Promise<IteratorResult<unknown>>,
+    stop: () => {
+      reader.cancel().catch(() => {});
+    },
+  };
+}
+
+function iteratorSource(iterator: AsyncIterator<unknown> | Iterator<unknown>): ItemSource {
+  return {
+    next: () => iterator.next(),
+    stop: () => {
+      Promise.resolve()
+        .then(() => iterator.return?.())
+        .catch(() => {});
+    },
+  };
+}

@@ -1,0 +1,49 @@
+import type { SendFlow } from "./flow.js";
+import { itemSource, type ItemSource } from "./item-source.js";
+
+/** Bytes of the buffer that items of one turn gather in, at first. */
+export const ITEM_BUFFER = 1024;
+
+/** Where the items of one side of a call go. */
+export interface ItemTarget {
+  /** Nothing more can be sent. */
+  readonly over: boolean;
+  readonly flow: SendFlow;
+  /** To be called once when the call ends before the items do. */
+  onGivenUp: (() => void) | undefined;
+  /** Throws when the item cannot be sent. */
+  item(item: unknown): void;
+  end(): void;
+  fail(error: unknown): void;
+}
+
+/** Sends all that `given`, or what it resolves to, yields, as fast as the peer takes it. Never rejects. */
+export async function sendItems(target: ItemTarget, given: unknown): Promise<void> {
+  let source: ItemSource | undefined;
+  // At once, even while a `next` is pending; a generator runs its `finally` when that `next` settles.
+  target.onGivenUp = () => source?.stop();
+  try {
+    source = itemSource(await given);
+    if (target.over) source.stop();
+    while (!target.over) {
+      const { done, value } = await source.next();
+      if (done === true) break;
+      if (!sendItem(target, value)) source.stop();
+      else if (!target.flow.ready) await new Promise<void>((resolve) => target.flow.wait(resolve));
+    }
+    target.end();
+  } catch (error) {
+    target.fail(error);
+  }
+}
+
+/** Whether the item could be sent; if not, the call has failed. */
+function sendItem(target: ItemTarget, item: unknown): boolean {
+  try {
+    target.item(item);
+    return true;
+  } catch (error) {
+    target.fail(error);
+    return false;
+  }
+}

@@ -1,0 +1,65 @@
+import type { Carrier } from "../call/carrier.js";
+import { SendFlow } from "../call/flow.js";
+import { encodePayload } from "../call/payload.js";
+import { ITEM_BUFFER, type ItemTarget } from "../call/send-items.js";
+import type { AnyMethod } from "../contract/descriptor.js";
+import type { Limits } from "../limits.js";
+import { FrameType } from "../wire/frame.js";
+
+/** The items that a caller streams, after its request. */
+export class OutgoingItems implements ItemTarget {
+  readonly flow: SendFlow;
+  over = false;
+  onGivenUp: (() => void) | undefined;
+  private readonly carrier: Carrier;
+  private readonly id: number;
+  private readonly method: AnyMethod;
+  private readonly limits: Limits;
+  private readonly onFailed: (error: unknown) => void;
+
+  /** @param onFailed the caller's own source failed, or gave what cannot be sent */
+  constructor(carrier: Carrier, id: number, method: AnyMethod, limits: Limits, onFailed: (error: unknown) => void) {
+    this.carrier = carrier;
+    this.id = id;
+    this.method = method;
+    this.limits = limits;
+    this.onFailed = onFailed;
+    this.flow = new SendFlow(carrier);
+    carrier.channel.coalesce(ITEM_BUFFER);
+  }
+
+  item(item: unknown): void {
+    if (this.over) return;
+    const { channel } = this.carrier;
+    const mark = channel.begin(FrameType.Item, this.id);
+    try {
+      encodePayload(this.method.input, item, channel.out, mark, this.limits.maxFrameBytes);
+    } catch (error) {
+      channel.abandon(mark);
+      throw error;
+    }
+    this.flow.spend(channel.out.position - mark);
+    channel.commit(mark);
+  }
+
+  end(): void {
+    if (this.over) return;
+    const { channel, single } = this.carrier;
+    channel.commit(channel.begin(FrameType.End, this.id), single);
+    this.stop();
+  }
+
+  fail(error: unknown): void {
+    if (this.over) return;
+    this.stop();
+    this.onFailed(error);
+  }
+
+  /** Nothing more is sent: the items have ended, the callee wants no more, or the call is over. */
+  stop(): void {
+    if (this.over) return;
+    this.over = true;
+    this.flow.end();
+    this.onGivenUp?.();
+  }
+}
