@@ -121,6 +121,16 @@ describe.each(kinds)("$name", (kind) => {
         await alive();
       });
 
+      it("C14 notifications sent right before a close arrive", async () => {
+        const wrong = { text: 5 } as unknown as { text: string };
+        expect(await failure(pair.client.notify(methods.note, wrong, options()))).toMatchObject({
+          code: "invalid_argument",
+        });
+        for (let i = 0; i < 100; i++) void pair.client.notify(methods.note, { text: String(i) }, options());
+        await pair.client.close();
+        expect(pair.witness.events).toHaveLength(100);
+      });
+
       it("C15 the server calls the client over the same session", async () => {
         expect(await pair.client.unary(methods.callBack, { text: "back" }, options())).toEqual({ text: "back" });
         expect(await pair.server.unary(methods.echo, { text: "there" }, options())).toEqual({ text: "there" });

@@ -14,6 +14,8 @@ export interface Limits {
   readonly maxStreams: number;
   /** Bytes of an error's message: a longer one is cut when it is sent. */
   readonly maxErrorMessageBytes: number;
+  /** Milliseconds that a clean close waits for the peer to have received what was sent before. */
+  readonly maxCloseMs: number;
   /** Largest timeout, of both sides; larger ones are lowered to it. 2^31-1 is the largest delay of a timer. */
   readonly maxTimeoutMs: number;
 }
@@ -27,5 +29,6 @@ export const DEFAULT_LIMITS: Limits = {
   maxCallsPerLane: 65_536,
   maxStreams: 65_536,
   maxErrorMessageBytes: 64 * 1024,
+  maxCloseMs: 1000,
   maxTimeoutMs: 2 ** 31 - 1,
 };

@@ -15,8 +15,11 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
   readonly notifyId = 0;
   readonly channel: Channel;
   private call: OutgoingCall | undefined;
+  private readonly onEnded: (() => void) | undefined;
 
-  constructor(stream: DirectStream, settings: ChannelSettings) {
+  /** @param onEnded the peer has received what was sent, or never will */
+  constructor(stream: DirectStream, settings: ChannelSettings, onEnded?: () => void) {
+    this.onEnded = onEnded;
     this.channel = Channel.open(stream, StreamKind.Call, this, settings);
   }
 
@@ -26,13 +29,13 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
   }
 
   withdraw(): void {
-    this.call = undefined;
-    this.channel.reset(codeNumber("cancelled"));
+    this.cancel(0, "cancelled");
   }
 
   cancel(_id: number, code: Code): void {
     this.call = undefined;
     this.channel.reset(resetCodeOf(code));
+    this.onEnded?.();
   }
 
   enter(): void {}
@@ -68,12 +71,14 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
   onEnd(): void {
     // The usual end: an error is made only if it is needed, since its stack costs more than the call.
     if (this.call !== undefined) this.settle(new RpcError("internal", "the stream ended before the call did"));
+    this.onEnded?.();
   }
 
   onReset(code: number): void {
     const { code: status, message } = describeReset(code);
     this.settle(new RpcError(status, message));
     this.channel.reset(code);
+    this.onEnded?.();
   }
 
   onStopSending(): void {
@@ -82,11 +87,13 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
 
   onFailed(error: ProtocolError): void {
     this.settle(new RpcError("internal", `protocol error: ${error.message}`, { cause: error }));
+    this.onEnded?.();
   }
 
   onClosed(error: Error | undefined): void {
     const message = error === undefined ? "the session was closed" : `the session was lost: ${error.message}`;
     this.settle(new RpcError("unavailable", message, { cause: error }));
+    this.onEnded?.();
   }
 
   private settle(error: RpcError): void {

@@ -37,6 +37,7 @@ export class Lane implements Carrier, FrameHandler {
   private readonly requests: RequestHandler;
   private readonly maxCalls: number;
   private readonly onOver: (lane: Lane) => void;
+  private onFinished: (() => void) | undefined;
   private givenUp = 0;
   private greeted = false;
   private over = false;
@@ -92,6 +93,16 @@ export class Lane implements Carrier, FrameHandler {
     return index * 2 + this.ourBit;
   }
 
+  /**
+   * Ends the lane with FIN: calls in progress fail, and `onFinished` is called when the peer has received all that was
+   * sent, or never will.
+   */
+  finish(onFinished: () => void): void {
+    this.onFinished = onFinished;
+    this.end(new RpcError("unavailable", "the session was closed"));
+    this.channel.finish();
+  }
+
   withdraw(id: number): void {
     const call = this.outgoing.get(id >>> 1);
     if (call !== undefined) this.release(id >>> 1, call);
@@ -122,6 +133,7 @@ export class Lane implements Carrier, FrameHandler {
   }
 
   onFrame(frame: Frame): void {
+    if (this.over) return;
     if (frame.callId > MAX_CALL_ID) throw new ProtocolError(`call id ${frame.callId} is beyond any limit`);
     if (!this.greeted) this.readHello(frame);
     else if ((frame.callId & 1) === this.ourBit) this.onFrameOfOurs(frame);
@@ -131,12 +143,14 @@ export class Lane implements Carrier, FrameHandler {
   onEnd(): void {
     this.end(new RpcError("unavailable", "the peer ended the lane"));
     this.channel.reset(codeNumber("cancelled"));
+    this.onFinished?.();
   }
 
   onReset(code: number): void {
     const { code: status, message } = describeReset(code);
     this.end(new RpcError(status === "cancelled" ? "unavailable" : status, message));
     this.channel.reset(code);
+    this.onFinished?.();
   }
 
   onStopSending(code: number): void {
@@ -145,11 +159,13 @@ export class Lane implements Carrier, FrameHandler {
 
   onFailed(error: ProtocolError): void {
     this.end(new RpcError("internal", `protocol error: ${error.message}`, { cause: error }));
+    this.onFinished?.();
   }
 
   onClosed(error: Error | undefined): void {
     const message = error === undefined ? "the session was closed" : `the session was lost: ${error.message}`;
     this.end(new RpcError("unavailable", message, { cause: error }));
+    this.onFinished?.();
   }
 
   private sayHello(): void {

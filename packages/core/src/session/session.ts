@@ -51,7 +51,10 @@ export interface Session<Transport extends TransportSession = TransportSession> 
   readonly transport: Transport;
   /** Resolves when the session has ended, whichever way. Never rejects. */
   readonly closed: Promise<SessionEnd>;
-  /** Ends the session: calls in progress fail with `unavailable`. */
+  /**
+   * Ends the session: calls in progress fail with `unavailable`. With code 0 (the default), notifications that were sent
+   * before have reached the peer, unless it is out of reach for `limits.maxCloseMs`; with another, nobody waits.
+   */
   close(info?: CloseInfo): Promise<SessionEnd>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -73,10 +76,21 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
   private readonly dispatcher: Dispatcher<Context>;
   private readonly pickLane = (): Carrier => this.lane();
   private readonly pickStream = (): Carrier => this.callStream();
+  private readonly pickNotifyStream = (): Carrier => {
+    const stream = new OutgoingCallStream(this.openStream(), this.settings, () => {
+      this.unconfirmed.delete(stream);
+      this.onConfirmed?.();
+    });
+    this.unconfirmed.add(stream);
+    return stream;
+  };
   private readonly forgetLane = (lane: Lane): void => {
     if (this.ourLane === lane) this.ourLane = undefined;
   };
   private ourLane: Lane | undefined;
+  /** Streams of notifications that the peer may not have received yet. */
+  private readonly unconfirmed: Set<OutgoingCallStream> = new Set();
+  private onConfirmed: (() => void) | undefined;
   private peerStreams = 0;
   private ended = false;
 
@@ -117,7 +131,8 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
     input: Sent,
     options?: CallOptions,
   ): Promise<void> {
-    invokeNotify(this.invocation(method, options, "lane"), input);
+    const invocation = this.invocation(method, options, "lane");
+    invokeNotify(options?.via === "stream" ? { ...invocation, pick: this.pickNotifyStream } : invocation, input);
   }
 
   serverStream<Sent, Received, Returned, Result>(
@@ -143,7 +158,8 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
     return invokeDuplex(this.invocation(method, options, "stream")) as DuplexStream<Sent, Result>;
   }
 
-  async close(info?: CloseInfo): Promise<SessionEnd> {
+  async close(info: CloseInfo = {}): Promise<SessionEnd> {
+    if ((info.closeCode ?? 0) === 0) await this.delivered();
     this.direct.close(info);
     return this.closed;
   }
@@ -155,6 +171,27 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
   private invocation(method: AnyMethod, options: CallOptions | undefined, usual: "lane" | "stream"): Invocation {
     const pick = (options?.via ?? usual) === "lane" ? this.pickLane : this.pickStream;
     return { pick, method, options, limits: this.limits };
+  }
+
+  /** Takes no more calls, and resolves when the peer has received what was sent. */
+  private delivered(): Promise<void> {
+    const lane = this.ourLane;
+    const open = !this.ended;
+    this.ended = true;
+    if (!open || (lane === undefined && this.unconfirmed.size === 0)) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, this.limits.maxCloseMs);
+      let laneDone = lane === undefined;
+      this.onConfirmed = () => {
+        if (!laneDone || this.unconfirmed.size > 0) return;
+        clearTimeout(timer);
+        resolve();
+      };
+      lane?.finish(() => {
+        laneDone = true;
+        this.onConfirmed?.();
+      });
+    });
   }
 
   private lane(): Lane {
