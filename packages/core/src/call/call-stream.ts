@@ -1,4 +1,4 @@
-import { type Code, codeFromNumber, codeNumber, ProtocolError, RpcError } from "../errors.js";
+import { type Code, codeFromNumber, ProtocolError, RpcError } from "../errors.js";
 import { Channel, type ChannelSettings, type FrameHandler } from "../transport/channel.js";
 import { describeReset, resetCodeOf } from "../transport/reset-codes.js";
 import type { DirectStream } from "../transport/session.js";
