@@ -334,6 +334,45 @@ describe("limits that a peer meets", () => {
     expect((deadlines[0] ?? 0) - Date.now()).toBeGreaterThan(2 ** 30);
   });
 
+  it("an unknown method that streams, and a paused end, leave no stream behind", async () => {
+    const [ours, theirs] = createMemoryPair();
+    const witness = new Witness();
+    sessions.push(createSession(theirs, { routers: [behaviourRouter(witness)], limits: { maxStreams: 2 } }));
+    const client = createSession(ours);
+    const unknown = defineMethod(service, "client_stream", "unknown", { id: 99, input: any, output: any });
+    for (let i = 0; i < 5; i++) {
+      const source = (async function* () {
+        yield 1;
+        await new Promise(() => {});
+      })();
+      await expect(client.clientStream(unknown, source)).rejects.toMatchObject({ code: "unimplemented" });
+      const texts = [250_000, 20_000].map((length) => "x".repeat(length));
+      await expect(client.clientStream(methods.sum, texts as unknown as number[])).rejects.toBeInstanceOf(RpcError);
+      const big = { text: "x".repeat(300_000) };
+      expect(await client.unary(methods.echo, big, { via: "stream" })).toEqual(big);
+    }
+  });
+
+  it("a call that is over cannot be given up: its id may serve another", async () => {
+    const { client } = pair({ run: (input) => input });
+    const abort = new AbortController();
+    const stream = client.serverStream(method.stream, null, { via: "lane", signal: abort.signal });
+    for await (const _ of stream);
+    const waiting = client.unary(method.run, "next");
+    abort.abort();
+    await stream.cancel();
+    expect(await waiting).toBe("next");
+  });
+
+  it("a source is told when its call cannot begin", async () => {
+    const { client } = pair({});
+    const witness = new Witness();
+    const source = new ReadableStream<number>({ cancel: () => witness.saw("cancelled") });
+    const signal = AbortSignal.abort();
+    await expect(client.clientStream(methods.sum, source, { signal })).rejects.toMatchObject({ code: "cancelled" });
+    await witness.until("cancelled");
+  });
+
   it("call ids beyond 2^31 do not stand for small ones", async () => {
     const peer = hostile({});
     const lane = await peer.open().send(`02 ${HELLO} 400d 01 c000000200000000 1235 01 c0`);

@@ -58,6 +58,18 @@ export const methods = {
     input: zodCodec(z.string()),
     output: zodCodec(z.int()),
   }),
+  /** Reads nothing until its signal fires. */
+  stall: defineMethod(service, "duplex", "stall", {
+    id: 15,
+    input: zodCodec(z.string()),
+    output: zodCodec(z.string()),
+  }),
+  /** Reads one item, and answers when told to by `release("enough")`. */
+  enough: defineMethod(service, "duplex", "enough", {
+    id: 16,
+    input: zodCodec(z.string()),
+    output: zodCodec(z.string()),
+  }),
 };
 
 /** Known to the client alone. */
@@ -165,6 +177,19 @@ export function behaviourRouter(witness: Witness): Router {
       let count = 0;
       for await (const _ of input) count++;
       return count;
+    },
+    stall: async (_, { signal }) => {
+      witness.saw("stall");
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      witness.saw(`stall ${(signal.reason as RpcError).code}`);
+      return [];
+    },
+    async *enough(input) {
+      const released = new Promise<void>((resolve) => witness.release.set("enough", resolve));
+      for await (const _ of input) break;
+      witness.saw("enough");
+      await released;
+      yield "enough";
     },
     callBack: async (input, { session }) => session.unary(methods.echo, input),
   });

@@ -253,6 +253,42 @@ describe.each(kinds)("$name", (kind) => {
         await alive();
       });
 
+      it("C28 duplex: aborted while a write waits", async () => {
+        const { readable, writable } = pair.client.duplex(methods.stall, options());
+        const writer = writable.getWriter();
+        await pair.witness.until("stall");
+        let stalled: Promise<unknown>;
+        do {
+          stalled = writer.write("x".repeat(50_000));
+          stalled.catch(() => {});
+        } while (
+          await Promise.race([stalled.then(() => true), new Promise((resolve) => setTimeout(resolve, 20, false))])
+        );
+        await writer.abort(new Error("enough"));
+        expect(await failure(collect(readable))).toMatchObject({ code: "cancelled" });
+        await pair.witness.until("stall cancelled");
+        await alive();
+      });
+
+      it("C28 duplex: an item that does not fit fails both directions", async () => {
+        const { readable, writable } = chat();
+        const writer = writable.getWriter();
+        await expect(writer.write(5 as unknown as string)).rejects.toMatchObject({ code: "invalid_argument" });
+        expect(await failure(collect(readable))).toMatchObject({ code: "invalid_argument" });
+        await alive();
+      });
+
+      it("C28 a handler that wants no more items does not stall the caller", async () => {
+        const { readable, writable } = pair.client.duplex(methods.enough, options());
+        const writer = writable.getWriter();
+        for (let i = 0; i < 50; i++) await writer.write("x".repeat(20_000));
+        await writer.close();
+        await pair.witness.until("enough");
+        pair.witness.release.get("enough")?.();
+        expect(await collect(readable)).toEqual(["enough"]);
+        await alive();
+      });
+
       it("C29 cancelling one call leaves its siblings untouched", async () => {
         const abort = new AbortController();
         const given = wait("given up", { signal: abort.signal });
@@ -380,7 +416,7 @@ describe.each(kinds)("$name", (kind) => {
           throw new Error("in the source");
         })();
         const broken = pair.client.clientStream(methods.sum, failing, options());
-        expect(await failure(broken)).toMatchObject({ code: "cancelled", message: "in the source" });
+        expect(await failure(broken)).toMatchObject({ code: "unknown", message: "in the source" });
         await alive();
       });
 

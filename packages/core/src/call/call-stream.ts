@@ -52,9 +52,11 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
       case FrameType.Response:
         this.call = undefined;
         call.onResponse(frame);
+        this.channel.stopSending(NO_ERROR);
         return;
       case FrameType.Error:
         this.settle(readFault(frame));
+        this.channel.stopSending(NO_ERROR);
         return;
       case FrameType.Item:
         call.onItem(frame);
@@ -62,6 +64,7 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
       case FrameType.End:
         this.call = undefined;
         call.onDone();
+        this.channel.stopSending(NO_ERROR);
         return;
       default:
         throw new ProtocolError(`frame type ${frame.type} is not for the caller`);
@@ -171,6 +174,7 @@ export class IncomingCallStream implements Carrier, FrameHandler {
     this.finished = true;
     if (!this.requested) this.channel.fail(new ProtocolError("the stream ended without a request"));
     else if (this.answered) this.end();
+    else this.call?.onFinished();
   }
 
   onReset(code: number): void {

@@ -43,6 +43,8 @@ export interface IncomingCall {
   onItem(frame: Frame): void;
   /** The caller's items have ended. */
   onItemsEnd(): void;
+  /** The caller's side of the call's own stream has ended. */
+  onFinished(): void;
 }
 
 /** Takes the calls that arrive on a carrier. */

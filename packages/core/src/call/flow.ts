@@ -58,6 +58,7 @@ class LaneReceiveFlow implements ReceiveFlow {
 class StreamReceiveFlow implements ReceiveFlow {
   private unread = 0;
   private paused = false;
+  private over = false;
   private readonly carrier: Carrier;
 
   constructor(carrier: Carrier) {
@@ -66,20 +67,26 @@ class StreamReceiveFlow implements ReceiveFlow {
 
   received(bytes: number): void {
     this.unread += bytes;
-    if (this.paused || this.unread < PAUSE_AT) return;
+    if (this.paused || this.over || this.unread < PAUSE_AT) return;
     this.paused = true;
     this.carrier.channel.pause();
   }
 
   consumed(bytes: number): void {
     this.unread -= bytes;
-    if (!this.paused || this.unread > RESUME_AT) return;
-    this.paused = false;
-    this.carrier.channel.resume();
+    if (this.unread <= RESUME_AT) this.goOn();
   }
 
+  /** The stream's own end comes after the last item, and must be read. */
   end(): void {
-    // The stream's end has been read: what is still unread holds nobody back.
+    this.over = true;
+    this.goOn();
+  }
+
+  private goOn(): void {
+    if (!this.paused) return;
+    this.paused = false;
+    this.carrier.channel.resume();
   }
 }
 
@@ -89,6 +96,7 @@ export class SendFlow {
   private readonly carrier: Carrier;
   private resume: (() => void) | undefined;
   private queued = false;
+  private ended = false;
 
   constructor(carrier: Carrier) {
     this.carrier = carrier;
@@ -96,7 +104,7 @@ export class SendFlow {
   }
 
   get ready(): boolean {
-    return this.credit > 0 && this.carrier.channel.writable;
+    return this.ended || (this.credit > 0 && this.carrier.channel.writable);
   }
 
   spend(bytes: number): void {
@@ -111,12 +119,13 @@ export class SendFlow {
   /** Calls `resume` once when `ready`; at the call's end as well, so that the sender can stop. */
   wait(resume: () => void): void {
     this.resume = resume;
-    this.wake();
+    if (this.ended) this.end();
+    else this.wake();
   }
 
   /** The call is over. */
   end(): void {
-    this.credit = Number.POSITIVE_INFINITY;
+    this.ended = true;
     const { resume } = this;
     this.resume = undefined;
     resume?.();

@@ -13,11 +13,18 @@ export class ItemReceiver {
   private readonly codec: MessageCodec<unknown> | undefined;
   private readonly queue: ItemQueue<unknown>;
   private flow: ReceiveFlow | undefined;
+  private abandoned = false;
 
   /** @param onAbandoned the application wants no more items */
   constructor(codec: MessageCodec<unknown> | undefined, onAbandoned: () => void) {
     this.codec = codec;
-    this.queue = new ItemQueue({ onTaken: (size) => this.flow?.consumed(size), onAbandoned });
+    this.queue = new ItemQueue({
+      onTaken: (size) => this.flow?.consumed(size),
+      onAbandoned: () => {
+        this.abandoned = true;
+        onAbandoned();
+      },
+    });
     this.stream = new ItemStream(this.queue);
   }
 
@@ -29,6 +36,10 @@ export class ItemReceiver {
   receive(frame: Frame): void {
     const { size } = frame;
     this.flow?.received(size);
+    if (this.abandoned) {
+      this.flow?.consumed(size);
+      return;
+    }
     this.queue.push(decodeMessage(this.codec, frame), size);
   }
 

@@ -107,6 +107,8 @@ export class ItemQueue<Item> {
   }
 
   abandon(): void {
+    // Unread items hold nobody back any more.
+    while (this.head < this.items.length) this.take();
     this.items = [];
     this.sizes = [];
     this.head = 0;

@@ -109,7 +109,8 @@ export class Lane implements Carrier, FrameHandler {
   }
 
   cancel(id: number, code: Code): void {
-    if (this.over) return;
+    const call = this.outgoing.get(id >>> 1);
+    if (this.over || call === undefined || call === GIVEN_UP) return;
     this.outgoing.replace(id >>> 1, GIVEN_UP);
     this.givenUp++;
     this.channel.whenIdle(() => {

@@ -9,19 +9,26 @@ export function callWritable(call: StreamedCall): WritableStream<unknown> {
   return new WritableStream<unknown>({
     start(controller) {
       call.onOver = (error) => controller.error(error ?? new RpcError("cancelled", "the call is over"));
+      // The sink's own `abort` would come only after a write that waits. In a microtask, since Node does not bear a
+      // stream that fails while its signal fires.
+      const { signal } = controller;
+      const giveUp = (): void => call.giveUp(RpcError.from(signal.reason, "cancelled"));
+      signal.addEventListener("abort", () => queueMicrotask(giveUp));
     },
     write(item) {
       const { items } = call;
       if (items === undefined) return undefined;
-      items.item(item);
+      try {
+        items.item(item);
+      } catch (error) {
+        items.fail(error);
+        throw error;
+      }
       if (items.flow.ready) return undefined;
       return new Promise<void>((resolve) => items.flow.wait(resolve));
     },
     close() {
       call.items?.end();
-    },
-    abort(reason) {
-      call.giveUp(RpcError.from(reason ?? new RpcError("cancelled", "the sending side was aborted"), "cancelled"));
     },
   });
 }

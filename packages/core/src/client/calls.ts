@@ -2,7 +2,7 @@ import type { Carrier, OutgoingCall } from "../call/carrier.js";
 import { decodeMessage, ItemReceiver } from "../call/item-receiver.js";
 import type { ItemStream } from "../call/item-stream.js";
 import type { AnyMethod } from "../contract/descriptor.js";
-import { ProtocolError, RpcError } from "../errors.js";
+import { type Code, ProtocolError, RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import type { Frame } from "../wire/frame.js";
 import { OutgoingItems } from "./outgoing-items.js";
@@ -16,6 +16,7 @@ export abstract class Call implements OutgoingCall {
   readonly method: AnyMethod;
   private carrier: Carrier | undefined;
   private id = 0;
+  private over = false;
 
   constructor(method: AnyMethod) {
     this.method = method;
@@ -28,14 +29,15 @@ export abstract class Call implements OutgoingCall {
     const { kind } = this.method;
     if (kind !== "client_stream" && kind !== "duplex") return;
     this.items = new OutgoingItems(carrier, id, this.method, limits, (error) => {
-      this.giveUp(RpcError.from(error, "cancelled"));
+      this.giveUp(RpcError.from(error, "unknown"), "cancelled");
     });
   }
 
-  /** Ends the call from this side. */
-  giveUp(error: RpcError): void {
+  /** Ends the call from this side, unless it is over: its id may serve another by now. */
+  giveUp(error: RpcError, code: Code = error.code): void {
+    if (this.over) return;
     this.onError(error);
-    this.carrier?.cancel(this.id, error.code);
+    this.carrier?.cancel(this.id, code);
   }
 
   onCredit(bytes: number): void {
@@ -53,6 +55,7 @@ export abstract class Call implements OutgoingCall {
 
   /** The call is over, whichever way. */
   protected settle(): void {
+    this.over = true;
     this.unwatch?.();
     this.unwatch = undefined;
     this.items?.stop();
@@ -91,7 +94,7 @@ export class AnsweredCall extends Call {
   }
 
   onItem(): void {
-    throw new ProtocolError("an item in a call with one answer");
+    this.giveUp(new RpcError("internal", "an item in a call with one answer"));
   }
 
   onDone(): void {

@@ -1,5 +1,6 @@
 import type { Carrier } from "../call/carrier.js";
 import type { ItemStream } from "../call/item-stream.js";
+import { itemSource } from "../call/item-source.js";
 import { type CallOptions, throwIfAborted, timeoutOf, watch } from "../call/options.js";
 import { encodePayload } from "../call/payload.js";
 import { sendItems } from "../call/send-items.js";
@@ -48,8 +49,18 @@ export function invokeClientStream(invocation: Invocation, source: unknown): Pro
   return new Promise((resolve, reject) => {
     const call = new AnsweredCall(invocation.method, resolve, reject);
     startCall(call, invocation, undefined);
-    if (call.items !== undefined) void sendItems(call.items, source);
+    if (call.items === undefined) leave(source);
+    else void sendItems(call.items, source);
   });
+}
+
+/** Tells a source that its call has not begun. */
+function leave(source: unknown): void {
+  try {
+    itemSource(source).stop();
+  } catch {
+    // It is none: the call's error says enough.
+  }
 }
 
 /** One duplex call: request and items out, items in until end or error. */

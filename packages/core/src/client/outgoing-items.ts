@@ -46,11 +46,14 @@ export class OutgoingItems implements ItemTarget {
     if (this.over) return;
     const { channel, single } = this.carrier;
     channel.commit(channel.begin(FrameType.End, this.id), single);
+    this.onGivenUp = undefined;
     this.stop();
   }
 
   fail(error: unknown): void {
     if (this.over) return;
+    // The source itself failed, or its pump stops it.
+    this.onGivenUp = undefined;
     this.stop();
     this.onFailed(error);
   }

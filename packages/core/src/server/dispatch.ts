@@ -54,6 +54,7 @@ export class Dispatcher<Context> implements RequestHandler {
       const timeoutMs = readOptionalHead(frame, request.cursor)?.timeoutMs;
       if (method.kind === "notify") throw wrongKind(method, "a request");
       if (!streamsInput(method)) input = decodePayload(method.input, request.cursor);
+      else if (request.cursor.position < request.cursor.end) throw wrongKind(method, "a request with a message");
       const inRange = timeoutMs === undefined ? undefined : Math.min(timeoutMs, this.settings.limits.maxTimeoutMs);
       context = new IncomingContext(method, inRange, this.settings.session, this.settings.connection);
     } catch (error) {

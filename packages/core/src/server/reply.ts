@@ -126,7 +126,11 @@ export class Reply implements IncomingCall, ItemTarget {
   }
 
   onItem(frame: Frame): void {
-    if (this.input === undefined) throw new ProtocolError("an item in a call that takes one message");
+    if (this.input === undefined) {
+      // By the caller's schema the method may stream: only this call is wrong.
+      this.giveUp(new RpcError("unimplemented", `${this.methodName()} takes one message here, not a stream`), false);
+      return;
+    }
     try {
       this.input.receive(frame);
     } catch (error) {
@@ -150,6 +154,7 @@ export class Reply implements IncomingCall, ItemTarget {
 
   private giveUp(reason: RpcError, lost: boolean): void {
     if (this.over) return;
+    this.input?.end(reason);
     // First the answer, so that nothing a listener of the signal does can come before it.
     if (lost) this.finish();
     else this.fail(reason);
@@ -178,6 +183,11 @@ export class Reply implements IncomingCall, ItemTarget {
     this.sendFlow?.end();
     if (this.input !== undefined && !this.inputEnded) this.endInput(this.input);
     this.carrier.leave(this.id);
+  }
+
+  onFinished(): void {
+    if (this.input === undefined || this.inputEnded) return;
+    this.giveUp(new RpcError("invalid_argument", "the caller's stream ended before its items did"), false);
   }
 
   /** The call is over before the caller's items are: a handler that still reads them is told. */

@@ -142,6 +142,13 @@ export class Channel implements DirectStreamHandler {
     this.flush(true);
   }
 
+  /** Abandons the sending side, unless it has ended. */
+  stopSending(code: number): void {
+    if (this.sendingOver) return;
+    this.sendingOver = true;
+    this.stream.reset(code);
+  }
+
   /** Gives both directions up with an application error code. */
   reset(code: number): void {
     this.stopReading();
@@ -209,10 +216,7 @@ export class Channel implements DirectStreamHandler {
   onDrain(): void {
     this.writable = true;
     this.unsentBytes = 0;
-    if (this.heldBack) {
-      this.heldBack = false;
-      this.resume();
-    }
+    this.letGo();
     const { waiting } = this;
     this.waiting = undefined;
     if (waiting !== undefined) for (const resume of waiting) resume();
@@ -255,7 +259,14 @@ export class Channel implements DirectStreamHandler {
       // Whatever happens: the buffer may be everyone's.
       writer.clear();
     }
-    if (!this.writable) this.holdBack(bytes.length);
+    if (end) this.letGo();
+    else if (!this.writable) this.holdBack(bytes.length);
+  }
+
+  private letGo(): void {
+    if (!this.heldBack) return;
+    this.heldBack = false;
+    this.resume();
   }
 
   /** A peer that does not read its answers sends no more requests, and holds no more memory here than its limit. */

@@ -206,7 +206,7 @@ class MemoryStream implements DirectStream {
   private drained(): void {
     if (!this.drainWanted || this.peer.arrivedBytes > HIGH_WATER) return;
     this.drainWanted = false;
-    if (this.sending) this.handler?.onDrain();
+    this.handler?.onDrain();
   }
 
   private release(): void {
