@@ -1,6 +1,6 @@
-import { type Code, codeFromNumber, ProtocolError, RpcError } from "../errors.js";
+import { type Code, codeFromNumber, codeNumber, ProtocolError, RpcError } from "../errors.js";
 import { Channel, type ChannelSettings, type FrameHandler } from "../transport/channel.js";
-import { describeReset, resetCodeOf } from "../transport/reset-codes.js";
+import { describeReset } from "../transport/reset-codes.js";
 import type { DirectStream } from "../transport/session.js";
 import { readFault } from "../wire/fault.js";
 import { type Frame, FrameType, StreamKind } from "../wire/frame.js";
@@ -34,7 +34,7 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
 
   cancel(_id: number, code: Code): void {
     this.call = undefined;
-    this.channel.reset(resetCodeOf(code));
+    this.channel.reset(codeNumber(code));
     this.onEnded?.();
   }
 
@@ -183,8 +183,7 @@ export class IncomingCallStream implements Carrier, FrameHandler {
   }
 
   onStopSending(code: number): void {
-    this.giveUp(codeFromNumber(code));
-    this.channel.reset(code);
+    this.onReset(code);
   }
 
   onFailed(): void {

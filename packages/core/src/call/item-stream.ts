@@ -109,9 +109,6 @@ export class ItemQueue<Item> {
   abandon(): void {
     // Unread items hold nobody back any more.
     while (this.head < this.items.length) this.take();
-    this.items = [];
-    this.sizes = [];
-    this.head = 0;
     if (this.ending?.error !== undefined) this.ending = { error: undefined };
     if (this.ending !== undefined) return;
     this.end(undefined);

@@ -1,5 +1,6 @@
 import type { MessageCodec } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
+import type { Channel } from "../transport/channel.js";
 import type { Cursor } from "../wire/cursor.js";
 import type { FrameWriter } from "../wire/writer.js";
 
@@ -26,4 +27,29 @@ export function encodePayload(
 /** The value of the payload at the cursor; undefined where the method has no message there, whatever was sent. */
 export function decodePayload(codec: MessageCodec<unknown> | undefined, cursor: Cursor): unknown {
   return codec?.decode(cursor.bytes, cursor.position, cursor.end);
+}
+
+/**
+ * Sends one frame with the payload of `value`, and FIN after it with `end`. Returns the frame's bytes. When it throws,
+ * nothing was sent.
+ */
+export function sendMessage(
+  channel: Channel,
+  type: number,
+  id: number,
+  codec: MessageCodec<unknown> | undefined,
+  value: unknown,
+  maxFrameBytes: number,
+  end: boolean,
+): number {
+  const mark = channel.begin(type, id);
+  try {
+    encodePayload(codec, value, channel.out, mark, maxFrameBytes);
+  } catch (error) {
+    channel.abandon(mark);
+    throw error;
+  }
+  const bytes = channel.out.position - mark;
+  channel.commit(mark, end);
+  return bytes;
 }

@@ -1,7 +1,7 @@
 import type { Carrier, OutgoingCall } from "../call/carrier.js";
 import { decodeMessage, ItemReceiver } from "../call/item-receiver.js";
 import type { ItemStream } from "../call/item-stream.js";
-import type { AnyMethod } from "../contract/descriptor.js";
+import { type AnyMethod, fullName, streamsInput } from "../contract/descriptor.js";
 import { type Code, ProtocolError, RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import type { Frame } from "../wire/frame.js";
@@ -26,8 +26,7 @@ export abstract class Call implements OutgoingCall {
   carriedBy(carrier: Carrier, id: number, limits: Limits): void {
     this.carrier = carrier;
     this.id = id;
-    const { kind } = this.method;
-    if (kind !== "client_stream" && kind !== "duplex") return;
+    if (!streamsInput(this.method)) return;
     this.items = new OutgoingItems(carrier, id, this.method, limits, (error) => {
       this.giveUp(RpcError.from(error, "unknown"), "cancelled");
     });
@@ -65,7 +64,7 @@ export abstract class Call implements OutgoingCall {
   protected unreadable(error: unknown): RpcError {
     const { code, message, details } = RpcError.from(error);
     if (code === "unimplemented") return new RpcError(code, message);
-    const text = `the answer of ${this.method.service.name}/${this.method.name} does not fit its schema: ${message}`;
+    const text = `the answer of ${fullName(this.method)} does not fit its schema: ${message}`;
     return new RpcError("internal", text, { details, cause: error });
   }
 }

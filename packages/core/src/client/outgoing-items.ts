@@ -1,6 +1,6 @@
 import type { Carrier } from "../call/carrier.js";
 import { SendFlow } from "../call/flow.js";
-import { encodePayload } from "../call/payload.js";
+import { sendMessage } from "../call/payload.js";
 import { ITEM_BUFFER, type ItemTarget } from "../call/send-items.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import type { Limits } from "../limits.js";
@@ -30,16 +30,10 @@ export class OutgoingItems implements ItemTarget {
 
   item(item: unknown): void {
     if (this.over) return;
-    const { channel } = this.carrier;
-    const mark = channel.begin(FrameType.Item, this.id);
-    try {
-      encodePayload(this.method.input, item, channel.out, mark, this.limits.maxFrameBytes);
-    } catch (error) {
-      channel.abandon(mark);
-      throw error;
-    }
-    this.flow.spend(channel.out.position - mark);
-    channel.commit(mark);
+    const { maxFrameBytes } = this.limits;
+    this.flow.spend(
+      sendMessage(this.carrier.channel, FrameType.Item, this.id, this.method.input, item, maxFrameBytes, false),
+    );
   }
 
   end(): void {

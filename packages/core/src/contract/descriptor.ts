@@ -90,3 +90,13 @@ function requireId(what: string, id: number, least: number, most: number): void 
   if (Number.isInteger(id) && id >= least && id <= most) return;
   throw new RangeError(`${what} is ${id}; it must be a whole number from ${least} to ${most}`);
 }
+
+/** "service/method", as messages name it. */
+export function fullName({ service, name }: AnyMethod): string {
+  return `${service.name}/${name}`;
+}
+
+/** Whether the caller streams its input. */
+export function streamsInput({ kind }: AnyMethod): boolean {
+  return kind === "client_stream" || kind === "duplex";
+}

@@ -1,7 +1,7 @@
 import type { Caller } from "../call/caller.js";
 import type { Carrier, RequestHandler } from "../call/carrier.js";
 import { decodePayload } from "../call/payload.js";
-import type { AnyMethod } from "../contract/descriptor.js";
+import { type AnyMethod, fullName, streamsInput } from "../contract/descriptor.js";
 import { ProtocolError, RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import type { Frame } from "../wire/frame.js";
@@ -82,7 +82,9 @@ export class Dispatcher<Context> implements RequestHandler {
     } catch (error) {
       if (error instanceof ProtocolError) throw error;
       const { serviceId, methodId } = request;
-      this.settings.onError(error, { method: bound === undefined ? `${serviceId}/${methodId}` : nameOf(bound.method) });
+      this.settings.onError(error, {
+        method: bound === undefined ? `${serviceId}/${methodId}` : fullName(bound.method),
+      });
     }
   }
 
@@ -102,7 +104,7 @@ export class Dispatcher<Context> implements RequestHandler {
       () => void settings.inProgress--,
       (error: unknown) => {
         settings.inProgress--;
-        settings.onError(error, { method: nameOf(method) });
+        settings.onError(error, { method: fullName(method) });
       },
     );
   }
@@ -127,16 +129,8 @@ export class Dispatcher<Context> implements RequestHandler {
   }
 }
 
-function nameOf(method: AnyMethod): string {
-  return `${method.service.name}/${method.name}`;
-}
-
-function streamsInput({ kind }: AnyMethod): boolean {
-  return kind === "client_stream" || kind === "duplex";
-}
-
 function wrongKind(method: AnyMethod, called: string): RpcError {
-  return new RpcError("unimplemented", `${nameOf(method)} is ${method.kind} here, and was called by ${called}`);
+  return new RpcError("unimplemented", `${fullName(method)} is ${method.kind} here, and was called by ${called}`);
 }
 
 function isPromiseLike(value: unknown): value is PromiseLike<unknown> {

@@ -2,9 +2,9 @@ import type { Carrier, IncomingCall } from "../call/carrier.js";
 import { SendFlow } from "../call/flow.js";
 import { ItemReceiver } from "../call/item-receiver.js";
 import type { ItemStream } from "../call/item-stream.js";
-import { encodePayload } from "../call/payload.js";
+import { sendMessage } from "../call/payload.js";
 import { ITEM_BUFFER, type ItemTarget, sendItems } from "../call/send-items.js";
-import type { AnyMethod } from "../contract/descriptor.js";
+import { fullName } from "../contract/descriptor.js";
 import { type Code, ProtocolError, RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import { encodeFault, writeFault } from "../wire/fault.js";
@@ -163,17 +163,8 @@ export class Reply implements IncomingCall, ItemTarget {
   }
 
   private message(type: number, value: unknown, end: boolean): number {
-    const { channel } = this.carrier;
-    const mark = channel.begin(type, this.id);
-    try {
-      encodePayload(this.context?.method.output, value, channel.out, mark, this.settings.limits.maxFrameBytes);
-    } catch (error) {
-      channel.abandon(mark);
-      throw error;
-    }
-    const bytes = channel.out.position - mark;
-    channel.commit(mark, end);
-    return bytes;
+    const { maxFrameBytes } = this.settings.limits;
+    return sendMessage(this.carrier.channel, type, this.id, this.context?.method.output, value, maxFrameBytes, end);
   }
 
   private finish(): void {
@@ -209,7 +200,6 @@ export class Reply implements IncomingCall, ItemTarget {
   }
 
   private methodName(): string {
-    const method: AnyMethod | undefined = this.context?.method;
-    return method === undefined ? "unknown" : `${method.service.name}/${method.name}`;
+    return this.context === undefined ? "unknown" : fullName(this.context.method);
   }
 }

@@ -1,4 +1,4 @@
-import { type Code, codeFromNumber, codeNumber } from "../errors.js";
+import { type Code, codeFromNumber } from "../errors.js";
 
 /**
  * Application error codes of RESET_STREAM and STOP_SENDING (docs/protocol.md §6): a status code's number (1 to 16), or
@@ -12,10 +12,6 @@ export const ResetCode = {
   /** More streams of calls than this side allows. */
   TooManyStreams: 0x22,
 } as const;
-
-export function resetCodeOf(code: Code): number {
-  return codeNumber(code);
-}
 
 /** What a reset by the peer means to the calls on the stream. */
 export function describeReset(code: number): { code: Code; message: string } {
