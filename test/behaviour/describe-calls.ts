@@ -1,0 +1,55 @@
+import type { CallOptions, ItemStream, Session } from "@quicrpc/core";
+import { afterEach, beforeEach, describe, expect } from "vitest";
+import { kinds, type Pair } from "./kinds.js";
+import { methods, type Witness } from "./service.js";
+
+/** What a test of calls works with: a fresh pair of sessions, and calls the way that is being tested. */
+export interface Calls {
+  readonly client: Session;
+  readonly server: Session;
+  readonly witness: Witness;
+  readonly via: "lane" | "stream";
+  readonly options: (more?: CallOptions) => CallOptions;
+  readonly echo: (text: string, more?: CallOptions) => Promise<{ text: string }>;
+  readonly wait: (text: string, more?: CallOptions) => Promise<{ text: string }>;
+  readonly items: (n: number, more?: object, call?: CallOptions) => ItemStream<{ i: number; pad?: string | undefined }>;
+  readonly chat: (call?: CallOptions) => { readable: ItemStream<string>; writable: WritableStream<string> };
+  /** The session still serves. */
+  readonly alive: () => Promise<void>;
+}
+
+const carriers: { via: "lane" | "stream" }[] = [{ via: "lane" }, { via: "stream" }];
+
+/** Runs the tests of a topic over every kind of session, by lane and by own stream. */
+export function describeCalls(topic: string, define: (on: Calls) => void): void {
+  describe.each(kinds)(`${topic}: $name`, (kind) => {
+    describe.each(carriers)("by $via", ({ via }) => {
+      let pair: Pair;
+      beforeEach(async () => {
+        pair = await kind.connect();
+      });
+      afterEach(() => pair.close());
+
+      const options = (more: CallOptions = {}): CallOptions => ({ via, ...more });
+      const echo: Calls["echo"] = (text, more) => pair.client.unary(methods.echo, { text }, options(more));
+      define({
+        get client() {
+          return pair.client;
+        },
+        get server() {
+          return pair.server;
+        },
+        get witness() {
+          return pair.witness;
+        },
+        via,
+        options,
+        echo,
+        wait: (text, more) => pair.client.unary(methods.wait, { text }, options(more)),
+        items: (n, more, call) => pair.client.serverStream(methods.items, { n, ...more }, options(call)),
+        chat: (call) => pair.client.duplex(methods.chat, options(call)),
+        alive: async () => expect(await echo("alive")).toEqual({ text: "alive" }),
+      });
+    });
+  });
+}

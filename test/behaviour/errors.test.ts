@@ -1,0 +1,87 @@
+import { expect, it } from "vitest";
+import { describeCalls } from "./describe-calls.js";
+import { methods } from "./service.js";
+import { codes, collect, failure, range } from "./tools.js";
+
+describeCalls("errors", (on) => {
+  const { options, items, chat, alive } = on;
+
+  it.each(codes)("C42 status code %s, on unary and on a stream", async (code) => {
+    const unary = on.client.unary(methods.fail, { code, message: `it was ${code}` }, options());
+    expect(await failure(unary)).toMatchObject({ code, message: `it was ${code}` });
+    expect(await failure(collect(items(0, { failWith: code })))).toMatchObject({
+      code,
+      message: "after the items",
+    });
+  });
+
+  it.each([
+    ["unicode", "größe ✓ 🎈"],
+    ["whitespace", " \t\n "],
+    ["8 KiB", "m".repeat(8192)],
+    ["empty", ""],
+  ])("C43 %s message arrives exactly", async (_, message) => {
+    const error = await failure(on.client.unary(methods.fail, { code: "aborted", message }, options()));
+    expect(error.message).toBe(message);
+  });
+
+  it("C44 error details round-trip", async () => {
+    const details = { a: [1, "two", null], at: { deep: true } };
+    const error = await failure(on.client.unary(methods.fail, { code: "aborted", message: "", details }, options()));
+    expect(error.details).toEqual(details);
+  });
+
+  it("C45 error after k items: all k, then the error · C46 with zero items", async () => {
+    for (const n of [5, 0]) {
+      const seen: unknown[] = [];
+      const reading = (async () => {
+        for await (const item of items(n, { failWith: "aborted" })) seen.push(item);
+      })();
+      expect(await failure(reading)).toMatchObject({ code: "aborted" });
+      expect(seen).toEqual(range(n));
+    }
+  });
+
+  it("C45 an error of a duplex call reaches both directions", async () => {
+    const { readable, writable } = chat();
+    const writer = writable.getWriter();
+    await writer.write("a");
+    await writer.write("fail");
+    const seen: string[] = [];
+    const reading = (async () => {
+      for await (const text of readable) seen.push(text);
+    })();
+    expect(await failure(reading)).toMatchObject({ code: "aborted", message: "as asked" });
+    expect(seen).toEqual(["HELLO", "A"]);
+    expect(await failure(writer.closed)).toMatchObject({ code: "aborted" });
+  });
+
+  it("C50 an invalid item is refused at once, and a failing source fails the call", async () => {
+    const wrong = on.client.clientStream(methods.sum, [1, "two" as unknown as number], options());
+    expect(await failure(wrong)).toMatchObject({ code: "invalid_argument" });
+    const failing = (function* (): Iterable<number> {
+      yield 1;
+      throw new Error("in the source");
+    })();
+    const broken = on.client.clientStream(methods.sum, failing, options());
+    expect(await failure(broken)).toMatchObject({ code: "unknown", message: "in the source" });
+    await alive();
+  });
+
+  it("C49 a thrown plain Error leaks neither message nor stack", async () => {
+    const error = await failure(on.client.unary(methods.crash, { text: "the secret" }, options()));
+    expect(error).toMatchObject({ code: "internal", message: "the handler failed", details: undefined });
+    expect(on.witness.errors).toMatchObject([{ error: { message: "the secret" }, method: "test.v1.Behaviour/crash" }]);
+  });
+
+  it("C50 invalid input is refused with the issue's path, invalid output is internal", async () => {
+    const input = { text: 5 } as unknown as { text: string };
+    expect(await failure(on.client.unary(methods.echo, input, options()))).toMatchObject({
+      code: "invalid_argument",
+      details: [{ path: ["text"], code: "invalid_type" }],
+    });
+    const error = await failure(on.client.unary(methods.wrong, { text: "" }, options()));
+    expect(error).toMatchObject({ code: "internal", message: "the handler failed" });
+    expect(String(on.witness.errors[0]?.error)).toContain("does not fit its schema");
+  });
+});
