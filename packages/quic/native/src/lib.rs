@@ -7,7 +7,6 @@ mod connection;
 mod driver;
 mod endpoint;
 mod error;
-mod events;
 mod handle;
 mod hashes;
 mod host;

@@ -4,8 +4,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 
 use crate::config::Settings;
+use crate::endpoint::canonical;
 use crate::error::Failure;
-use crate::events::canonical;
 use crate::handle::Handle;
 use crate::hashes::parse_hashes;
 use crate::host::Host;

@@ -1,0 +1,116 @@
+//! The calls JavaScript makes on streams.
+
+use quinn_proto as qp;
+use quinn_proto::Dir;
+
+use super::Endpoint;
+use crate::connection::Phase;
+use crate::error::{Failure, Source};
+use crate::handle::Handle;
+use crate::stream::Stream;
+
+/// Flags in the answer of `write`, `reset` and `stop_sending`.
+pub const ABOVE_HIGH_WATER: u32 = 1;
+pub const FREED: u32 = 2;
+
+impl Endpoint {
+    /// A stream of a live session; without an id while the peer's limit is reached.
+    pub fn open_stream(&mut self, handle: Handle) -> Result<Handle, Failure> {
+        let index = handle.index as usize;
+        let id = match self.connection(handle) {
+            Some(connection) if connection.phase == Phase::Live => {
+                let overtakes = !connection.waiting.is_empty();
+                (!overtakes).then(|| connection.proto.streams().open(Dir::Bi)).flatten()
+            }
+            _ => {
+                return Err(Failure::new(
+                    Source::Session,
+                    "ERR_QUIC_CLOSED",
+                    "the session has closed",
+                ));
+            }
+        };
+        let stream = self.streams.insert(Stream::new(handle, id)).ok_or_else(|| {
+            Failure::new(
+                Source::Usage,
+                "ERR_QUIC_TRANSPORT",
+                "this endpoint has 2^24 streams open and no room for more",
+            )
+        })?;
+        if let Some(Some(connection)) = self.connections.get_mut(index) {
+            match id {
+                Some(id) => drop(connection.streams.insert(id, stream)),
+                None => connection.waiting.push_back(stream),
+            }
+        }
+        Ok(stream)
+    }
+
+    /// Runs `act` on a live stream and its connection, then frees the stream if both its sides are done.
+    fn with_stream(&mut self, handle: Handle, act: impl FnOnce(&mut Stream, &mut qp::Connection, usize) -> u32) -> u32 {
+        let Some(stream) = self.streams.get_mut(handle) else {
+            return 0;
+        };
+        let index = stream.connection.index as usize;
+        let Some(Some(connection)) = self.connections.get_mut(index) else {
+            return 0;
+        };
+        if connection.handle != stream.connection || connection.phase != Phase::Live {
+            return 0;
+        }
+        let finished_before = stream.finished();
+        let flags = act(stream, &mut connection.proto, connection.settings.high_water_mark);
+        // With a Stopped record on its way JavaScript shall hear that first.
+        let freed = !finished_before && stream.finished() && !stream.farewell;
+        self.mark(index);
+        if freed {
+            self.free(handle);
+            return flags | FREED;
+        }
+        flags
+    }
+
+    pub(super) fn free(&mut self, handle: Handle) {
+        let Some(stream) = self.streams.remove(handle) else {
+            return;
+        };
+        if let Some(id) = stream.id
+            && let Some(connection) = self.connection(stream.connection)
+        {
+            connection.streams.remove(&id);
+        }
+    }
+
+    pub fn write(&mut self, handle: Handle, data: &[u8], end: bool) -> u32 {
+        self.with_stream(handle, |stream, connection, high_water_mark| {
+            if stream.write(connection, data, end, high_water_mark) {
+                0
+            } else {
+                ABOVE_HIGH_WATER
+            }
+        })
+    }
+
+    pub fn reset(&mut self, handle: Handle, code: u32) -> u32 {
+        self.with_stream(handle, |stream, connection, _| {
+            stream.reset(connection, code.into());
+            0
+        })
+    }
+
+    pub fn stop_sending(&mut self, handle: Handle, code: u32) -> u32 {
+        self.with_stream(handle, |stream, connection, _| {
+            stream.stop(connection, code.into());
+            0
+        })
+    }
+
+    pub fn set_paused(&mut self, handle: Handle, paused: bool) {
+        if let Some(stream) = self.streams.get_mut(handle) {
+            stream.paused = paused;
+            if !paused && stream.id.is_some() {
+                self.queue_readable(handle);
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! How sessions end: told once, closed here, forgotten.
+
+use std::time::Instant;
+
+use bytes::Bytes;
+use quinn_proto as qp;
+
+use super::Endpoint;
+use crate::connection::Phase;
+use crate::error::Failure;
+use crate::handle::Handle;
+use crate::sink::Kind;
+
+impl Endpoint {
+    /// Tells JavaScript, once, that a connection is over: its live streams first. `None` is a quiet end that QUIC
+    /// reached after the application already knew.
+    pub(super) fn end(&mut self, index: usize, failure: Option<Failure>) {
+        let Some(Some(connection)) = self.connections.get_mut(index) else {
+            return;
+        };
+        if connection.phase == Phase::Over {
+            return;
+        }
+        let announced = connection.announced();
+        if connection.incoming {
+            self.accepted -= 1;
+            if connection.phase == Phase::Handshaking {
+                self.handshaking -= 1;
+            }
+        }
+        connection.phase = Phase::Over;
+        let generation = connection.handle.generation;
+        let mut live: Vec<Handle> = connection.streams.drain().map(|(_, handle)| handle).collect();
+        live.extend(connection.waiting.drain(..));
+        if !announced {
+            return;
+        }
+        let failure = failure.unwrap_or_else(|| Failure::closed(0, String::new()));
+        let number = self.next_failure;
+        self.next_failure = self.next_failure.wrapping_add(1);
+        self.failures.insert(number, failure);
+        for stream in live {
+            self.notify_stream(Kind::StreamClosed, stream, [number, 0]);
+        }
+        self.notify(Kind::Lost, [index as u32, generation, number]);
+    }
+
+    pub fn take_failure(&mut self, number: u32) -> Option<Failure> {
+        self.failures.remove(&number)
+    }
+
+    /// Closes one session: CONNECTION_CLOSE with the next flush (RFC 9000 §10.2).
+    pub fn close_connection(&mut self, handle: Handle, code: u32, reason: &[u8]) {
+        let Some(connection) = self.connection(handle) else {
+            return;
+        };
+        let text = String::from_utf8_lossy(reason).into_owned();
+        connection
+            .proto
+            .close(Instant::now(), code.into(), Bytes::copy_from_slice(reason));
+        // What has arrived and was not yet delivered is void for the side that closes.
+        let live: Vec<Handle> = connection.streams.values().copied().collect();
+        for stream in live {
+            self.set_paused(stream, true);
+        }
+        let index = handle.index as usize;
+        self.end(index, Some(Failure::closed(code.into(), text)));
+        self.mark(index);
+    }
+
+    /// Closes every session and sends what that takes.
+    pub fn close_all(&mut self, code: u32, reason: &[u8]) {
+        self.closing = true;
+        self.admission = None;
+        self.proto.set_server_config(None);
+        let open: Vec<Handle> = self.connections.iter().flatten().map(|c| c.handle).collect();
+        for handle in open {
+            self.close_connection(handle, code, reason);
+        }
+        self.flush();
+    }
+
+    /// Gives the places of drained connections back, once JavaScript knows that they are gone: a dial could otherwise
+    /// take the place of a connection whose end waits to be told, and unread bytes would be lost.
+    pub fn reap(&mut self) {
+        for (index, event) in std::mem::take(&mut self.drained) {
+            self.proto.handle_event(qp::ConnectionHandle(index), event);
+            if let Some(connection) = self.connections[index].take()
+                && let Some(at) = connection.scheduled
+            {
+                self.timers.remove(&(at, index));
+            }
+        }
+    }
+
+    /// Forgets everything without a word to the peers, after a panic.
+    pub fn abandon(&mut self) {
+        self.connections.clear();
+        self.notices.clear();
+        self.readable.clear();
+        self.drained.clear();
+        self.dirty.clear();
+        self.timers.clear();
+    }
+}

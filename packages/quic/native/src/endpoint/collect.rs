@@ -1,0 +1,134 @@
+//! Records and received bytes into a batch for JavaScript.
+
+use quinn_proto::ReadError;
+
+use super::{Endpoint, clamp};
+use crate::handle::Handle;
+use crate::sink::{Kind, Notice, Sink};
+
+/// The most that is delivered of an accepted stream before JavaScript could pause it. Streams that nobody attaches thus
+/// hold no more than this times the stream limit; the rest stays under flow control.
+const FIRST_BYTES: usize = 4096;
+
+impl Endpoint {
+    pub fn has_records(&self) -> bool {
+        !self.notices.is_empty() || !self.readable.is_empty()
+    }
+
+    /// Fills the sink with waiting records, then with what streams have received.
+    pub fn collect(&mut self, sink: &mut Sink<'_>) {
+        while !sink.full()
+            && let Some(notice) = self.notices.pop_front()
+        {
+            if notice.kind == Kind::StreamClosed
+                && let Some(handle) = notice.stream
+            {
+                // What arrived before the end of the connection is still delivered.
+                self.collect_stream(handle, sink, usize::MAX);
+                if sink.full() || sink.room() == 0 {
+                    self.notices.push_front(notice);
+                    break;
+                }
+            }
+            self.collect_notice(notice, sink);
+        }
+        while !sink.full()
+            && sink.room() > 0
+            && let Some(handle) = self.readable.pop_front()
+        {
+            let fresh = self.streams.get(handle).is_some_and(|stream| stream.fresh);
+            self.collect_stream(handle, sink, if fresh { FIRST_BYTES } else { usize::MAX });
+        }
+        self.readable.append(&mut self.held_over);
+    }
+
+    fn collect_notice(&mut self, notice: Notice, sink: &mut Sink<'_>) {
+        let mut words = notice.words;
+        if let Some(handle) = notice.stream {
+            let Some(stream) = self.streams.get_mut(handle) else {
+                return;
+            };
+            let finished = stream.finished();
+            match notice.kind {
+                Kind::Stopped => {
+                    stream.farewell = false;
+                    words[1] = u32::from(finished);
+                    if finished {
+                        self.free(handle);
+                    }
+                }
+                Kind::Freed | Kind::StreamClosed => self.free(handle),
+                _ => {}
+            }
+        }
+        sink.push(notice.kind, words);
+    }
+
+    /// Delivers at most `most` bytes of a stream; what is left follows in the next batch.
+    fn collect_stream(&mut self, handle: Handle, sink: &mut Sink<'_>, most: usize) {
+        let Some(stream) = self.streams.get_mut(handle) else {
+            return;
+        };
+        stream.queued = false;
+        let index = stream.connection.index as usize;
+        let (Some(id), Some(Some(connection))) = (stream.id, self.connections.get_mut(index)) else {
+            return;
+        };
+        if stream.paused || !stream.receiving || connection.handle != stream.connection {
+            return;
+        }
+        let start = sink.used;
+        let mut end = None;
+        let mut transmit = false;
+        let mut more = false;
+        let blocked = !connection.waiting.is_empty();
+        let mut receiver = connection.proto.recv_stream(id);
+        if let Ok(mut chunks) = receiver.read(true) {
+            loop {
+                let room = sink.room().min(most.saturating_sub(sink.used - start));
+                if room == 0 {
+                    more = true;
+                    break;
+                }
+                match chunks.next(room) {
+                    Ok(Some(chunk)) => sink.put(&chunk.bytes),
+                    Ok(None) => {
+                        end = Some((Kind::End, 0));
+                        break;
+                    }
+                    Err(ReadError::Blocked) => break,
+                    Err(ReadError::Reset(code)) => {
+                        end = Some((Kind::Reset, clamp(code)));
+                        break;
+                    }
+                }
+            }
+            transmit = chunks.finalize().should_transmit();
+        }
+        stream.queued = more;
+        if sink.used > start {
+            stream.fresh = false;
+            sink.push(Kind::Data, [handle.index, start as u32, (sink.used - start) as u32]);
+        }
+        if let Some((kind, code)) = end {
+            if blocked {
+                // The peer may only raise its stream limit when it knows that its reply has arrived. A PING takes the
+                // acknowledgement along at once instead of after max_ack_delay.
+                connection.proto.ping();
+                transmit = true;
+            }
+            stream.receiving = false;
+            let freed = stream.finished() && !stream.farewell;
+            sink.push(kind, [handle.index, u32::from(freed), code]);
+            if freed {
+                self.free(handle);
+            }
+        }
+        if transmit {
+            self.mark(index);
+        }
+        if more {
+            self.held_over.push_back(handle);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! One UDP socket's connections. Bytes and time go in; datagrams, records and a deadline come out. Nothing here waits.
+
+mod admit;
+mod calls;
+mod close;
+mod collect;
+mod dial;
+mod drive;
+mod receive;
+mod stats;
+#[cfg(test)]
+mod tests;
+mod transmit;
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Instant;
+
+use quinn_proto as qp;
+
+use crate::config::PerConnection;
+use crate::connection::Connection;
+use crate::error::Failure;
+use crate::handle::{Handle, Table};
+use crate::sink::{Kind, Notice};
+use crate::socket::Socket;
+use crate::stream::Stream;
+use admit::Admission;
+
+pub struct Endpoint {
+    pub socket: Socket,
+    proto: qp::Endpoint,
+    /// By quinn's connection handle.
+    connections: Vec<Option<Box<Connection>>>,
+    pub streams: Table<Stream>,
+    notices: VecDeque<Notice>,
+    readable: VecDeque<Handle>,
+    /// Readable streams that go on in the next batch.
+    held_over: VecDeque<Handle>,
+    dirty: Vec<usize>,
+    /// One entry for each connection with a deadline: `Connection::scheduled`, at or before that deadline.
+    timers: BTreeSet<(Instant, usize)>,
+    /// Connections that QUIC has forgotten and whose end JavaScript has yet to hear. See `reap`.
+    drained: Vec<(usize, qp::EndpointEvent)>,
+    /// Closing: nothing new begins.
+    closing: bool,
+    failures: HashMap<u32, Failure>,
+    next_failure: u32,
+    next_generation: u32,
+    admission: Option<Admission>,
+    accepted: usize,
+    handshaking: usize,
+    scratch: Vec<u8>,
+}
+
+impl Endpoint {
+    pub fn new(socket: Socket) -> Self {
+        let config = Arc::new(qp::EndpointConfig::default());
+        let proto = qp::Endpoint::new(config, None, !socket.may_fragment(), None);
+        Endpoint {
+            socket,
+            proto,
+            connections: Vec::new(),
+            streams: Table::default(),
+            notices: VecDeque::new(),
+            readable: VecDeque::new(),
+            held_over: VecDeque::new(),
+            dirty: Vec::new(),
+            timers: BTreeSet::new(),
+            drained: Vec::new(),
+            closing: false,
+            failures: HashMap::new(),
+            next_failure: 0,
+            next_generation: 0,
+            admission: None,
+            accepted: 0,
+            handshaking: 0,
+            scratch: Vec::with_capacity(65_536),
+        }
+    }
+
+    fn adopt(&mut self, ch: qp::ConnectionHandle, proto: qp::Connection, settings: PerConnection) -> &mut Connection {
+        let index = ch.0;
+        if self.connections.len() <= index {
+            self.connections.resize_with(index + 1, || None);
+        }
+        self.next_generation = (self.next_generation + 1) & 0xfff_ffff;
+        let handle = Handle {
+            index: index as u32,
+            generation: self.next_generation,
+        };
+        let connection = Box::new(Connection::new(proto, handle, settings));
+        let connection = self.connections[index].insert(connection);
+        connection.dirty = true;
+        self.dirty.push(index);
+        connection
+    }
+
+    pub fn connection(&mut self, handle: Handle) -> Option<&mut Connection> {
+        let connection = self.connections.get_mut(handle.index as usize)?.as_mut()?;
+        (connection.handle == handle).then_some(connection)
+    }
+
+    fn mark(&mut self, index: usize) {
+        if let Some(Some(connection)) = self.connections.get_mut(index)
+            && !connection.dirty
+        {
+            connection.dirty = true;
+            self.dirty.push(index);
+        }
+    }
+
+    fn notify(&mut self, kind: Kind, words: [u32; 3]) {
+        self.notices.push_back(Notice {
+            kind,
+            words,
+            stream: None,
+        });
+    }
+
+    fn notify_stream(&mut self, kind: Kind, stream: Handle, words: [u32; 2]) {
+        self.notices.push_back(Notice {
+            kind,
+            words: [stream.index, words[0], words[1]],
+            stream: Some(stream),
+        });
+    }
+
+    /// Connections, streams and timers.
+    pub fn counts(&self) -> [usize; 3] {
+        let connections = self.connections.iter().flatten().count();
+        [connections, self.streams.len(), self.timers.len()]
+    }
+}
+
+/// Codes go up to 2^62-1 on the wire (RFC 9000 §16) but to 2^32-1 in W3C WebTransport.
+fn clamp(code: qp::VarInt) -> u32 {
+    u32::try_from(code.into_inner()).unwrap_or(u32::MAX)
+}
+
+/// IPv4-mapped addresses of a dual-stack socket as plain IPv4.
+pub fn canonical(address: std::net::SocketAddr) -> std::net::SocketAddr {
+    std::net::SocketAddr::new(address.ip().to_canonical(), address.port())
+}

@@ -1,0 +1,60 @@
+//! Datagrams in.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Instant;
+
+use bytes::BytesMut;
+use quinn_proto as qp;
+
+use super::Endpoint;
+
+impl Endpoint {
+    pub fn receive(&mut self) {
+        let now = Instant::now();
+        let mut touched = std::mem::take(&mut self.dirty);
+        let mut buffers = Vec::new();
+        self.socket.receive(|_, meta, bytes| {
+            // One allocation per GRO buffer; its datagrams share it.
+            buffers.push((*meta, BytesMut::from(bytes)));
+        });
+        for (meta, mut bytes) in buffers {
+            while !bytes.is_empty() {
+                let datagram = bytes.split_to(meta.stride.min(bytes.len()));
+                let ecn = meta.ecn.and_then(|ecn| qp::EcnCodepoint::from_bits(ecn as u8));
+                self.datagram(now, meta.addr, meta.dst_ip, ecn, datagram);
+            }
+        }
+        touched.append(&mut self.dirty);
+        for &index in &touched {
+            self.drive(index);
+        }
+        touched.append(&mut self.dirty);
+        self.dirty = touched;
+    }
+
+    fn datagram(
+        &mut self,
+        now: Instant,
+        remote: SocketAddr,
+        local: Option<IpAddr>,
+        ecn: Option<qp::EcnCodepoint>,
+        datagram: BytesMut,
+    ) {
+        let mut response = std::mem::take(&mut self.scratch);
+        response.clear();
+        match self.proto.handle(now, remote, local, ecn, datagram, &mut response) {
+            Some(qp::DatagramEvent::ConnectionEvent(ch, event)) => {
+                if let Some(Some(connection)) = self.connections.get_mut(ch.0) {
+                    connection.proto.handle_event(event);
+                }
+                self.mark(ch.0);
+            }
+            Some(qp::DatagramEvent::NewConnection(incoming)) => {
+                self.admit(now, incoming, &mut response);
+            }
+            Some(qp::DatagramEvent::Response(transmit)) => self.socket.send(transmit, &response),
+            None => {}
+        }
+        self.scratch = response;
+    }
+}

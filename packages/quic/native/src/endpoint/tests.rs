@@ -1,0 +1,45 @@
+use std::net::{Ipv4Addr, UdpSocket};
+
+use quinn_proto as qp;
+
+use super::Endpoint;
+use crate::config::Settings;
+use crate::socket::Socket;
+use crate::tls::{Trust, client};
+
+/// The kernel rarely refuses a datagram on loopback, so the refusal itself is made up.
+#[test]
+fn a_blocked_socket_sends_nothing_until_it_is_writable_and_then_everything_in_order() {
+    let localhost = Ipv4Addr::LOCALHOST.into();
+    let peer = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    peer.set_nonblocking(true).unwrap();
+    let destination = peer.local_addr().unwrap();
+    let mut endpoint = Endpoint::new(Socket::bind(Some(localhost), 0).ok().unwrap());
+    let transmit = qp::Transmit {
+        destination,
+        ecn: None,
+        size: 4,
+        segment_size: None,
+        src_ip: None,
+    };
+    endpoint.socket.block_with(transmit, b"held");
+    let (crypto, verdict) = client(Trust::Hashes(Vec::new()), b"\x04test").ok().unwrap();
+    let settings = Settings::from_numbers(&[3e4, 0., 100., 100., 1e6, 1e6, 1e6, 1e5, 333., 0., 0., 10., 10.]);
+    let connected = endpoint.connect(destination, "localhost", crypto, verdict, &settings.ok().unwrap());
+    assert!(connected.is_ok());
+
+    let mut buffer = [0; 2000];
+    endpoint.flush();
+    assert!(endpoint.socket.blocked());
+    assert!(peer.recv(&mut buffer).is_err());
+
+    endpoint.socket.writable();
+    assert!(!endpoint.socket.blocked());
+    endpoint.flush();
+    assert_eq!(peer.recv(&mut buffer).unwrap(), 4);
+    assert_eq!(&buffer[..4], b"held");
+    // The client's first Initial (RFC 9000 §14.1).
+    assert!(peer.recv(&mut buffer).unwrap() >= 1200);
+    assert!(endpoint.deadline().is_some());
+    assert_eq!(endpoint.counts(), [1, 0, 1]);
+}

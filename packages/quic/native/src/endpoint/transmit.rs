@@ -1,0 +1,85 @@
+//! Datagrams out, and the timers.
+
+use std::time::Instant;
+
+use super::Endpoint;
+use crate::connection::Phase;
+
+impl Endpoint {
+    /// Sends everything that may be sent now and moves the timers.
+    pub fn flush(&mut self) {
+        if self.dirty.is_empty() || self.socket.blocked() {
+            return;
+        }
+        let now = Instant::now();
+        let mut buffer = std::mem::take(&mut self.scratch);
+        while let Some(index) = self.dirty.pop() {
+            let segments = self.socket.max_segments();
+            while let Some(Some(connection)) = self.connections.get_mut(index) {
+                connection.dirty = false;
+                buffer.clear();
+                let Some(transmit) = connection.proto.poll_transmit(now, segments, &mut buffer) else {
+                    break;
+                };
+                self.socket.send(transmit, &buffer);
+                if self.socket.blocked() {
+                    break;
+                }
+            }
+            self.drive(index);
+            self.schedule(index);
+            if self.socket.blocked() {
+                self.mark(index);
+                break;
+            }
+        }
+        self.scratch = buffer;
+    }
+
+    fn schedule(&mut self, index: usize) {
+        let Some(Some(connection)) = self.connections.get_mut(index) else {
+            return;
+        };
+        connection.deadline = connection.proto.poll_timeout();
+        if connection.phase == Phase::Handshaking
+            && let Some(give_up) = connection.give_up
+        {
+            connection.deadline = Some(connection.deadline.map_or(give_up, |at| at.min(give_up)));
+        }
+        if let Some(deadline) = connection.deadline
+            && connection.scheduled.is_none_or(|at| deadline < at)
+        {
+            if let Some(later) = connection.scheduled.replace(deadline) {
+                self.timers.remove(&(later, index));
+            }
+            self.timers.insert((deadline, index));
+        }
+    }
+
+    /// When `timeouts` is next due. Timers that moved later are found out there, not here.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.timers.first().map(|(at, _)| *at)
+    }
+
+    pub fn timeouts(&mut self) {
+        let now = Instant::now();
+        while let Some(&(at, index)) = self.timers.first()
+            && at <= now
+        {
+            self.timers.pop_first();
+            let Some(Some(connection)) = self.connections.get_mut(index) else {
+                continue;
+            };
+            connection.scheduled = None;
+            if connection.phase == Phase::Handshaking && connection.give_up.is_some_and(|at| at <= now) {
+                let handle = connection.handle;
+                self.close_connection(handle, 0, b"");
+            } else if connection.deadline.is_some_and(|deadline| deadline <= now) {
+                connection.proto.handle_timeout(now);
+                self.mark(index);
+                self.drive(index);
+            }
+            self.schedule(index);
+        }
+    }
+}
