@@ -206,6 +206,16 @@ describe("a callee that does not keep to the protocol", () => {
     expect(seen).toHaveLength(5);
   });
 
+  it("C61 an item after a half end", async () => {
+    const stream = session.serverStream(methods.items, { n: 1 }, { via: "stream" });
+    await settle();
+    const raw = peer.accepted.at(-1) as RawStream;
+    await raw.send("4002 0d 00 4003 05 00 80");
+    expect(raw).toMatchObject({ stopCode: PROTOCOL_ERROR });
+    await stream.cancel();
+    await session.close();
+  });
+
   it("a cancelled call's late answer is dropped, and its id is free only then", async () => {
     const abort = new AbortController();
     const cancelled = session.unary(methods.echo, input, { signal: abort.signal });

@@ -1,4 +1,11 @@
-import { createMemoryPair, createSession, type Limits, type Session, type TransportSession } from "@quicrpc/core";
+import {
+  createMemoryPair,
+  createSession,
+  type Limits,
+  type Session,
+  type SessionOptions,
+  type TransportSession,
+} from "@quicrpc/core";
 import { devCertificate } from "@quicrpc/node";
 import { Endpoint, type QuicSession } from "@quicrpc/quic";
 import { behaviourRouter, Witness } from "./service.js";
@@ -14,21 +21,33 @@ export interface Pair {
   close(): Promise<void>;
 }
 
-export interface Kind {
-  readonly name: string;
-  connect(limits?: Partial<Limits>): Promise<Pair>;
+/** What a topic needs of the sessions beside what every test has. */
+interface PairOptions {
+  readonly client?: SessionOptions;
+  /** Its routers serve beside the test service. */
+  readonly server?: SessionOptions;
 }
 
-function join(client: TransportSession, server: TransportSession, limits: Partial<Limits> = {}): Omit<Pair, "close"> {
+export interface Kind {
+  readonly name: string;
+  connect(limits?: Partial<Limits>, options?: PairOptions): Promise<Pair>;
+}
+
+function join(
+  client: TransportSession,
+  server: TransportSession,
+  limits: Partial<Limits> = {},
+  options: PairOptions = {},
+): Omit<Pair, "close"> {
   const witness = new Witness();
   const onError = (error: unknown, { method }: { method: string }): void => {
     witness.errors.push({ error, method });
     witness.saw(`error ${method}`);
   };
-  const routers = [behaviourRouter(witness)];
+  const routers = [behaviourRouter(witness), ...(options.server?.routers ?? [])];
   return {
-    server: createSession(server, { routers, onError, limits }),
-    client: createSession(client, { routers: [behaviourRouter(new Witness())], limits }),
+    server: createSession(server, { onError, limits, ...options.server, routers }),
+    client: createSession(client, { routers: [behaviourRouter(new Witness())], limits, ...options.client }),
     witness,
     transport: client,
   };
@@ -36,9 +55,9 @@ function join(client: TransportSession, server: TransportSession, limits: Partia
 
 const memory: Kind = {
   name: "in-process",
-  async connect(limits) {
+  async connect(limits, options) {
     const [client, server] = createMemoryPair();
-    const pair = join(client, server, limits);
+    const pair = join(client, server, limits, options);
     return { ...pair, close: async () => void (await pair.client.close()) };
   },
 };
@@ -46,7 +65,7 @@ const memory: Kind = {
 function quic(name: string, driver: "loop" | "thread", face: (session: QuicSession) => TransportSession): Kind {
   return {
     name,
-    async connect(limits) {
+    async connect(limits, options) {
       const { cert, key, hash } = await devCertificate();
       const host = "127.0.0.1";
       const listener = Endpoint.bind({ host, port: 0, driver });
@@ -61,7 +80,7 @@ function quic(name: string, driver: "loop" | "thread", face: (session: QuicSessi
         alpn: ["test"],
         tls: { serverCertificateHashes: [hash] },
       });
-      const pair = join(face(client), face(await accepted), limits);
+      const pair = join(face(client), face(await accepted), limits, options);
       const close = async (): Promise<void> => {
         await pair.client.close();
         await Promise.all([dialler.close(), listener.close()]);

@@ -1,4 +1,4 @@
-import { isBytesSchema, isStreamSchema, type MethodKind, type Payload } from "@quicrpc/core";
+import { isBytesSchema, isStreamSchema, type Payload } from "@quicrpc/core";
 import { type Expression, Node } from "ts-morph";
 import type { Diagnostic } from "./diagnostics.js";
 import type { FoundMethod } from "./discover.js";
@@ -77,7 +77,7 @@ export function shapeOfMethod(method: FoundMethod, report: (problem: MethodProbl
 
 const KNOWN_OPTIONS: ReadonlySet<string> = new Set(["type", "input", "output", "idempotent"]);
 
-function kindOf(input: Payload | undefined, output: Payload | undefined): MethodKind {
+function kindOf(input: Payload | undefined, output: Payload | undefined): GeneratedKind | "bytes" {
   if (isBytes(input)) return "bytes";
   if (isStream(input)) return isStream(output) ? "duplex" : "client_stream";
   return isStream(output) ? "server_stream" : "unary";

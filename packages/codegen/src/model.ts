@@ -9,7 +9,7 @@ export interface MessageModel {
 }
 
 /** The kinds of method that are generated. */
-export type GeneratedKind = Exclude<MethodKind, "bytes">;
+export type GeneratedKind = MethodKind;
 
 /** One method, ready to print. */
 export interface MethodModel {

@@ -32,7 +32,7 @@ export { createMemoryPair } from "./transport/memory.js";
 export type { CloseInfo, TransportSession } from "./transport/session.js";
 
 // What generated code, tools and other transports use.
-export { msgpackCodec, zodCodec } from "./call/codec.js";
+export { msgpackCodec, rawCodec, zodCodec } from "./call/codec.js";
 export {
   type AnyMethod,
   defineMethod,

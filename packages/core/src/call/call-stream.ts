@@ -61,6 +61,9 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
       case FrameType.Item:
         call.onItem(frame);
         return;
+      case FrameType.HalfEnd:
+        call.onItemsEnd();
+        return;
       case FrameType.End:
         this.call = undefined;
         call.onDone();

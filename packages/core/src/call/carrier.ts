@@ -27,6 +27,8 @@ export interface Carrier {
 export interface OutgoingCall {
   onResponse(frame: Frame): void;
   onItem(frame: Frame): void;
+  /** The callee's items have ended before its call has. */
+  onItemsEnd(): void;
   onDone(): void;
   onError(error: RpcError): void;
   /** The callee has room for so many more bytes of items. */

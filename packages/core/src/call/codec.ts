@@ -38,6 +38,16 @@ export function msgpackCodec<T>(): MessageCodec<T> {
   };
 }
 
+/** Raw bytes, copied as they are: the codec of a side that is `bytes()`. */
+export const rawCodec: MessageCodec<Uint8Array, Uint8Array<ArrayBuffer>> = {
+  raw: true,
+  encode(value: Uint8Array, out: PayloadWriter): void {
+    if (!(value instanceof Uint8Array)) throw new RpcError("invalid_argument", "raw bytes are given as Uint8Array");
+    append(value, out);
+  },
+  decode: (bytes, start, end) => new Uint8Array(bytes.subarray(start, end)),
+};
+
 function append(payload: Uint8Array, out: PayloadWriter): void {
   out.reserve(payload.length);
   out.buffer.set(payload, out.position);

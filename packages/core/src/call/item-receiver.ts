@@ -1,4 +1,5 @@
 import type { MessageCodec } from "../contract/descriptor.js";
+import { ProtocolError } from "../errors.js";
 import { Cursor } from "../wire/cursor.js";
 import type { Frame } from "../wire/frame.js";
 import { readOptionalHead } from "../wire/request.js";
@@ -14,6 +15,7 @@ export class ItemReceiver {
   private readonly queue: ItemQueue<unknown>;
   private flow: ReceiveFlow | undefined;
   private abandoned = false;
+  private ended = false;
 
   /** @param onAbandoned the application wants no more items */
   constructor(codec: MessageCodec<unknown> | undefined, onAbandoned: () => void) {
@@ -34,6 +36,7 @@ export class ItemReceiver {
 
   /** Takes an item frame. Throws `ProtocolError` when it came without credit, `RpcError` when it cannot be read. */
   receive(frame: Frame): void {
+    if (this.ended) throw new ProtocolError("an item after the end of the items");
     const { size } = frame;
     this.flow?.received(size);
     if (this.abandoned) {
@@ -45,6 +48,7 @@ export class ItemReceiver {
 
   /** No more items come; the error, if any, is thrown once those that came are read. */
   end(error: Error | undefined): void {
+    this.ended = true;
     this.flow?.end();
     this.queue.end(error);
   }

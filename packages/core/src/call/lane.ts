@@ -17,6 +17,7 @@ const MAX_CALL_ID = 0x7fff_ffff;
 const GIVEN_UP: OutgoingCall = {
   onResponse() {},
   onItem() {},
+  onItemsEnd() {},
   onDone() {},
   onError() {},
   onCredit() {},
@@ -202,6 +203,9 @@ export class Lane implements Carrier, FrameHandler {
         return;
       case FrameType.Item:
         call.onItem(frame);
+        return;
+      case FrameType.HalfEnd:
+        call.onItemsEnd();
         return;
       case FrameType.End:
         this.release(index, call);

@@ -1,5 +1,6 @@
 import type { SendFlow } from "./flow.js";
 import { itemSource, type ItemSource } from "./item-source.js";
+import { rawPieces } from "./raw-pieces.js";
 
 /** Bytes of the buffer that items of one turn gather in, at first. */
 export const ITEM_BUFFER = 1024;
@@ -9,6 +10,8 @@ export interface ItemTarget {
   /** Nothing more can be sent. */
   readonly over: boolean;
   readonly flow: SendFlow;
+  /** The most bytes of an item, where items are raw bytes. */
+  readonly rawPiece: number | undefined;
   /** To be called once when the call ends before the items do. */
   onGivenUp: (() => void) | undefined;
   /** Throws when the item cannot be sent. */
@@ -24,6 +27,7 @@ export async function sendItems(target: ItemTarget, given: unknown): Promise<voi
   target.onGivenUp = () => source?.stop();
   try {
     source = itemSource(await given);
+    if (target.rawPiece !== undefined) source = rawPieces(source, target.rawPiece);
     if (target.over) source.stop();
     while (!target.over) {
       const { done, value } = await source.next();

@@ -1,5 +1,7 @@
+import { cut } from "../call/raw-pieces.js";
 import { RpcError } from "../errors.js";
 import type { StreamedCall } from "./calls.js";
+import type { OutgoingItems } from "./outgoing-items.js";
 
 /**
  * The sending side of a duplex call. A write waits while the callee does not keep up; closing ends the items, aborting
@@ -18,17 +20,26 @@ export function callWritable(call: StreamedCall): WritableStream<unknown> {
     write(item) {
       const { items } = call;
       if (items === undefined) return undefined;
-      try {
-        items.item(item);
-      } catch (error) {
-        items.fail(error);
-        throw error;
-      }
-      if (items.flow.ready) return undefined;
-      return new Promise<void>((resolve) => items.flow.wait(resolve));
+      return items.rawPiece === undefined ? write(items, item) : writeRaw(items, item, items.rawPiece);
     },
     close() {
       call.items?.end();
     },
   });
+}
+
+/** Sends one item; the promise, if any, resolves when the next may follow. */
+function write(items: OutgoingItems, item: unknown): Promise<void> | undefined {
+  try {
+    items.item(item);
+  } catch (error) {
+    items.fail(error);
+    throw error;
+  }
+  if (items.flow.ready) return undefined;
+  return new Promise<void>((resolve) => items.flow.wait(resolve));
+}
+
+async function writeRaw(items: OutgoingItems, chunk: unknown, size: number): Promise<void> {
+  for (const piece of cut(chunk, size)) await write(items, piece);
 }

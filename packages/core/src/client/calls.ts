@@ -49,6 +49,7 @@ export abstract class Call implements OutgoingCall {
 
   abstract onResponse(frame: Frame): void;
   abstract onItem(frame: Frame): void;
+  abstract onItemsEnd(): void;
   abstract onDone(): void;
   abstract onError(error: RpcError): void;
 
@@ -96,6 +97,10 @@ export class AnsweredCall extends Call {
     this.giveUp(new RpcError("internal", "an item in a call with one answer"));
   }
 
+  onItemsEnd(): void {
+    this.onItem();
+  }
+
   onDone(): void {
     this.onError(new RpcError("internal", "the call ended without a response"));
   }
@@ -139,6 +144,10 @@ export class StreamedCall extends Call {
 
   onResponse(): void {
     this.onError(new RpcError("internal", "a response in a call that streams its answer"));
+  }
+
+  onItemsEnd(): void {
+    this.receiver.end(undefined);
   }
 
   onDone(): void {

@@ -1,6 +1,7 @@
 import type { Carrier } from "../call/carrier.js";
 import { SendFlow } from "../call/flow.js";
 import { sendMessage } from "../call/payload.js";
+import { rawPieceOf } from "../call/raw-pieces.js";
 import { ITEM_BUFFER, type ItemTarget } from "../call/send-items.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import type { Limits } from "../limits.js";
@@ -9,6 +10,7 @@ import { FrameType } from "../wire/frame.js";
 /** The items that a caller streams, after its request. */
 export class OutgoingItems implements ItemTarget {
   readonly flow: SendFlow;
+  readonly rawPiece: number | undefined;
   over = false;
   onGivenUp: (() => void) | undefined;
   private readonly carrier: Carrier;
@@ -25,6 +27,7 @@ export class OutgoingItems implements ItemTarget {
     this.limits = limits;
     this.onFailed = onFailed;
     this.flow = new SendFlow(carrier);
+    this.rawPiece = rawPieceOf(method.input, limits);
     carrier.channel.coalesce(ITEM_BUFFER);
   }
 

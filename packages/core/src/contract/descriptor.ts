@@ -10,6 +10,8 @@ export interface MessageCodec<In, Out = In> {
    * the schema's issues when it does not fit.
    */
   decode(bytes: Uint8Array, start: number, end: number): Out;
+  /** The payload is the bytes that were given, not a message: see `bytes()`. */
+  readonly raw?: true;
 }
 
 /** The growing buffer that payloads are appended to. */
@@ -23,7 +25,7 @@ export interface PayloadWriter {
 }
 
 /** The shapes of a call, by which side streams. */
-export type MethodKind = "unary" | "notify" | "server_stream" | "client_stream" | "duplex" | "bytes";
+export type MethodKind = "unary" | "notify" | "server_stream" | "client_stream" | "duplex";
 
 /**
  * One method as the runtime needs it. The four type parameters are what the caller sends and the handler gets, then
@@ -94,6 +96,11 @@ function requireId(what: string, id: number, least: number, most: number): void 
 /** "service/method", as messages name it. */
 export function fullName({ service, name }: AnyMethod): string {
   return `${service.name}/${name}`;
+}
+
+/** Whether the method is a duplex of raw bytes, whose two directions end independently. */
+export function isTunnel({ kind, input, output }: AnyMethod): boolean {
+  return kind === "duplex" && input?.raw === true && output?.raw === true;
 }
 
 /** Whether the caller streams its input. */

@@ -9,7 +9,7 @@ export interface StreamSchema<Item extends Schema = Schema> {
   readonly item: Item;
 }
 
-/** Raw bytes, passed through without messages or validation. */
+/** A stream of raw bytes, passed through without messages or validation. */
 export interface BytesSchema {
   readonly kind: "bytes";
 }
@@ -22,7 +22,10 @@ export function stream<Item extends Schema>(item: Item): StreamSchema<Item> {
   return { kind: "stream", item };
 }
 
-/** Declares that an input or output is raw bytes. */
+/**
+ * Declares that an input or output is raw bytes: a stream of `Uint8Array` chunks. As with any byte stream, where one chunk
+ * ends and the next begins may change on the way. With bytes on both sides, either may end before the other.
+ */
 export function bytes(): BytesSchema {
   return { kind: "bytes" };
 }

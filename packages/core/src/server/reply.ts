@@ -3,8 +3,9 @@ import { SendFlow } from "../call/flow.js";
 import { ItemReceiver } from "../call/item-receiver.js";
 import type { ItemStream } from "../call/item-stream.js";
 import { sendMessage } from "../call/payload.js";
+import { rawPieceOf } from "../call/raw-pieces.js";
 import { ITEM_BUFFER, type ItemTarget, sendItems } from "../call/send-items.js";
-import { fullName } from "../contract/descriptor.js";
+import { fullName, isTunnel } from "../contract/descriptor.js";
 import { type Code, ProtocolError, RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import { encodeFault, writeFault } from "../wire/fault.js";
@@ -33,6 +34,8 @@ export class Reply implements IncomingCall, ItemTarget {
   private entered = false;
   private input: ItemReceiver | undefined;
   private inputEnded = false;
+  /** This side's items have ended; the call goes on for the caller's. */
+  private halfEnded = false;
 
   constructor(carrier: Carrier, id: number, context: IncomingContext<unknown> | undefined, settings: ReplySettings) {
     this.carrier = carrier;
@@ -91,12 +94,18 @@ export class Reply implements IncomingCall, ItemTarget {
     }
   }
 
-  /** Ends a stream well. */
+  /** The most bytes of an item, where items are raw bytes. */
+  get rawPiece(): number | undefined {
+    return rawPieceOf(this.context?.method.output, this.settings.limits);
+  }
+
+  /** Ends the items well, and the call with them, unless it is a tunnel whose handler still reads. */
   end(): void {
     if (this.over) return;
-    const { channel } = this.carrier;
-    channel.commit(channel.begin(FrameType.End, this.id), this.carrier.single);
-    this.finish();
+    this.halfEnded = this.readsOn();
+    this.bare(this.halfEnded ? FrameType.HalfEnd : FrameType.End);
+    this.onGivenUp = undefined;
+    if (!this.halfEnded) this.finish();
   }
 
   /** Ends the call with an error. Only an `RpcError` says to the caller what went wrong. */
@@ -119,7 +128,10 @@ export class Reply implements IncomingCall, ItemTarget {
 
   /** The items that the caller streams, for the handler. */
   receiveItems(): ItemStream<unknown> {
-    this.input = new ItemReceiver(this.context?.method.input, () => this.carrier.stopItems());
+    this.input = new ItemReceiver(this.context?.method.input, () => {
+      if (this.halfEnded) this.endTunnel();
+      else this.carrier.stopItems();
+    });
     this.input.carriedBy(this.carrier, this.id);
     this.goesOn();
     return this.input.stream;
@@ -142,6 +154,7 @@ export class Reply implements IncomingCall, ItemTarget {
   onItemsEnd(): void {
     this.inputEnded = true;
     this.input?.end(undefined);
+    if (this.halfEnded) this.endTunnel();
   }
 
   onCancel(code: Code, lost: boolean): void {
@@ -160,6 +173,24 @@ export class Reply implements IncomingCall, ItemTarget {
     else this.fail(reason);
     this.context?.abort(reason);
     this.onGivenUp?.();
+  }
+
+  private readsOn(): boolean {
+    if (this.input === undefined || this.inputEnded || this.context === undefined) return false;
+    return isTunnel(this.context.method) && this.input.stream.locked;
+  }
+
+  /** Both directions have ended. */
+  private endTunnel(): void {
+    if (this.over) return;
+    this.bare(FrameType.End);
+    this.finish();
+  }
+
+  /** Sends a frame without a body; an end is the last. */
+  private bare(type: typeof FrameType.End | typeof FrameType.HalfEnd): void {
+    const { channel, single } = this.carrier;
+    channel.commit(channel.begin(type, this.id), single && type === FrameType.End);
   }
 
   private message(type: number, value: unknown, end: boolean): number {

@@ -24,6 +24,8 @@ export const FrameType = {
   Cancel: 0x7,
   /** bytes (varint): the receiver of items has room for so many more. Lanes only. */
   Credit: 0x8,
+  /** The callee's items end well, and its call goes on while the caller sends. */
+  HalfEnd: 0xd,
 } as const;
 
 export const TYPE_MASK = 0x0f;

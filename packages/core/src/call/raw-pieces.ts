@@ -1,0 +1,41 @@
+import type { MessageCodec } from "../contract/descriptor.js";
+import type { Limits } from "../limits.js";
+import type { ItemSource } from "./item-source.js";
+
+/** Bytes of raw data in one frame: few enough that other calls of a lane get their turn in between. */
+const MAX_PIECE = 64 * 1024;
+/** The most that an item's frame has beside its payload. */
+const MAX_FRAMING = 16;
+
+/** The most bytes of one item of `codec`; undefined where items are messages, which are never cut. */
+export function rawPieceOf(codec: MessageCodec<unknown> | undefined, { maxFrameBytes }: Limits): number | undefined {
+  return codec?.raw === true ? Math.min(MAX_PIECE, maxFrameBytes - MAX_FRAMING) : undefined;
+}
+
+/** `chunk` in pieces of at most `size` bytes. What is no chunk is left to the codec to refuse. */
+export function* cut(chunk: unknown, size: number): Generator<unknown, undefined> {
+  if (!(chunk instanceof Uint8Array) || chunk.length <= size) {
+    yield chunk;
+    return;
+  }
+  for (let at = 0; at < chunk.length; at += size) yield chunk.subarray(at, at + size);
+}
+
+/** The chunks of `source`, in pieces of at most `size` bytes. */
+export function rawPieces(source: ItemSource, size: number): ItemSource {
+  let pieces: Generator<unknown, undefined> | undefined;
+  const fresh = (result: IteratorResult<unknown>): IteratorResult<unknown> => {
+    if (result.done === true) return result;
+    pieces = cut(result.value, size);
+    return pieces.next();
+  };
+  return {
+    next() {
+      const rest = pieces?.next();
+      if (rest?.done === false) return rest;
+      const result = source.next();
+      return "then" in result ? result.then(fresh) : fresh(result);
+    },
+    stop: () => source.stop(),
+  };
+}
