@@ -18,14 +18,15 @@ import { fail, npm, root, run, tool } from "./setup.mjs";
 
 const CORE = "packages/core/src";
 const LAYERS = {
-  "": ["wire", "contract", "transport", "call", "client", "server", "session", "index"],
-  wire: ["contract", "transport", "call", "client", "server", "session", "index"],
-  contract: ["wire", "transport", "call", "client", "server", "session", "index"],
-  transport: ["call", "client", "server", "session", "index"],
-  call: ["client", "server", "session", "index"],
-  client: ["server", "session", "index"],
-  server: ["client", "session", "index"],
-  session: ["index"],
+  "": ["wire", "contract", "transport", "call", "client", "server", "session", "connection", "index"],
+  wire: ["contract", "transport", "call", "client", "server", "session", "connection", "index"],
+  contract: ["wire", "transport", "call", "client", "server", "session", "connection", "index"],
+  transport: ["call", "client", "server", "session", "connection", "index"],
+  call: ["client", "server", "session", "connection", "index"],
+  client: ["server", "session", "connection", "index"],
+  server: ["client", "session", "connection", "index"],
+  session: ["connection", "index"],
+  connection: ["index"],
 };
 const FORBIDDEN = {
   core: ["@quicrpc/quic", "@quicrpc/node", "@quicrpc/browser", "@quicrpc/codegen", "quicrpc", "node:fs", "fs"],

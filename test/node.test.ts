@@ -1,8 +1,8 @@
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createRouter, type Session, type SessionOptions } from "@quicrpc/core";
-import { connect, devCertificate, serve, type ServeOptions, type Server } from "@quicrpc/node";
+import { type Connection, createRouter, type Session } from "@quicrpc/core";
+import { connect, type ConnectOptions, devCertificate, serve, type ServeOptions, type Server } from "@quicrpc/node";
 import type { QuicSession } from "@quicrpc/quic";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { behaviourRouter, methods, Witness } from "./behaviour/service.js";
@@ -20,7 +20,7 @@ async function served(options: Partial<ServeOptions> = {}): Promise<Server> {
   return server;
 }
 
-async function connected(server: Server, options: SessionOptions = {}): Promise<Session<QuicSession>> {
+async function connected(server: Server, options: ConnectOptions = {}): Promise<Connection<Session<QuicSession>>> {
   const { hash } = await devCertificate();
   const url = `quic://${host}:${server.address.port}`;
   const session = await connect(url, { serverCertificateHashes: [hash], ...options });
@@ -40,7 +40,7 @@ describe("serve and connect", () => {
     });
     const session = await connected(server, { routers: [behaviourRouter(new Witness())] });
     expect(await session.unary(echo, { text: "" })).toEqual({ text: "from 127.0.0.1" });
-    expect(session.transport.alpnProtocol).toBe("quicrpc/1");
+    expect(session.session?.transport.alpnProtocol).toBe("quicrpc/1");
     expect(await sessions[0]?.unary(echo, { text: "to the client" })).toEqual({ text: "to the client" });
     expect(server.sessions.size).toBe(1);
     await session.close();
@@ -59,7 +59,7 @@ describe("serve and connect", () => {
         return "second";
       },
     });
-    const first = await connected(server);
+    const first = await connected(server, { reconnect: false });
     expect(await first.closed).toMatchObject({ closeCode: 1 });
     expect(await thrown).toMatchObject({ message: "in the hook" });
     for (const listener of saved) process.on("uncaughtException", listener);
@@ -78,7 +78,7 @@ describe("serve and connect", () => {
   it("a closing server fails the calls in progress with unavailable, and says why", async () => {
     const witness = new Witness();
     const server = await served({ routers: [behaviourRouter(witness)] });
-    const session = await connected(server);
+    const session = await connected(server, { reconnect: false });
     const call = session.unary(methods.wait, { text: "a" });
     await witness.until("wait a");
     await Promise.all([
@@ -97,6 +97,40 @@ describe("serve and connect", () => {
       expect.objectContaining({ message: "boom" }),
     );
     print.mockRestore();
+  });
+});
+
+describe("a connection that heals", () => {
+  it("finds the server that comes back on its port; both ends serve again", async () => {
+    const sessions: Session[] = [];
+    const onSession = (session: Session): void => void sessions.push(session);
+    const first = await served({ onSession });
+    const client = await connected(first, {
+      routers: [behaviourRouter(new Witness())],
+      backoff: { initialMs: 10, maxMs: 50 },
+    });
+    const before = client.session;
+    expect(await client.unary(methods.echo, { text: "first" })).toEqual({ text: "first" });
+    await first.close({ closeCode: 7, reason: "restart" });
+    for await (const { status } of client.states()) if (status === "connecting") break;
+    const early = client.unary(methods.echo, { text: "second" });
+    await served({ port: first.address.port, onSession });
+    expect(await early).toEqual({ text: "second" });
+    expect(client.state).toEqual({ status: "ready" });
+    expect(client.session).not.toBe(before);
+    expect(await sessions.at(-1)?.unary(methods.echo, { text: "back" })).toEqual({ text: "back" });
+  });
+
+  it("waits for a server that starts later", async () => {
+    const early = await served();
+    const { address } = early;
+    await early.close();
+    const { hash } = await devCertificate();
+    const connecting = connect(`quic://${host}:${address.port}`, { serverCertificateHashes: [hash], timeoutMs: 5000 });
+    await served({ port: address.port });
+    const client = await connecting;
+    open.push(client);
+    expect(await client.unary(methods.echo, { text: "late" })).toEqual({ text: "late" });
   });
 });
 
@@ -119,7 +153,7 @@ describe("what can go wrong says so, with a code", () => {
     expect(error).toMatchObject({ name: "QuicError", code: "ERR_QUIC_INVALID_OPTION" });
   });
 
-  it("a wrong certificate hash", async () => {
+  it("C67 a wrong certificate hash", async () => {
     const { address } = await served();
     const value = new Uint8Array(32);
     const connecting = connect(`quic://${host}:${address.port}`, {
@@ -128,7 +162,7 @@ describe("what can go wrong says so, with a code", () => {
     expect(await failure(connecting)).toMatchObject({ code: "ERR_QUIC_CERTIFICATE_HASH_MISMATCH" });
   });
 
-  it("a certificate that no root vouches for, and one for another name", async () => {
+  it("C67 a certificate that no root vouches for, and one for another name", async () => {
     const { address } = await served();
     const url = `quic://${host}:${address.port}`;
     const elsewhere = await mkdtemp(join(tmpdir(), "quicrpc-"));

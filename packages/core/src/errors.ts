@@ -45,6 +45,8 @@ export interface RpcErrorOptions {
   readonly details?: unknown;
   /** What led to this error. It stays on this side. */
   readonly cause?: unknown;
+  /** No handler was entered: the call may be made again, whatever it does. */
+  readonly refused?: boolean;
 }
 
 /**
@@ -55,11 +57,14 @@ export class RpcError extends Error {
   override readonly name = "RpcError";
   readonly code: Code;
   readonly details: unknown;
+  /** No handler was entered: the call may be made again, whatever it does. */
+  readonly refused: boolean;
 
   constructor(code: Code, message: string, options: RpcErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.details = options.details;
+    this.refused = options.refused ?? false;
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {

@@ -28,6 +28,9 @@ export {
   type Router,
 } from "./server/router.js";
 export { createSession, type Session, type SessionEnd, type SessionOptions } from "./session/session.js";
+export type { Backoff } from "./connection/backoff.js";
+export { type Connection, type ConnectionOptions, createConnection } from "./connection/connection.js";
+export type { ConnectionState } from "./connection/state.js";
 export { createMemoryPair } from "./transport/memory.js";
 export type { CloseInfo, TransportSession } from "./transport/session.js";
 

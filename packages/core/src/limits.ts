@@ -16,6 +16,12 @@ export interface Limits {
   readonly maxErrorMessageBytes: number;
   /** Milliseconds that a clean close waits for the peer to have received what was sent before. */
   readonly maxCloseMs: number;
+  /** Calls that wait on a connection without a session. */
+  readonly maxQueuedCalls: number;
+  /** Bytes of the inputs of those calls. */
+  readonly maxQueuedBytes: number;
+  /** Milliseconds that a call waits for a session, where its own timeout is not shorter. */
+  readonly maxQueuedMs: number;
   /** Largest timeout, of both sides; larger ones are lowered to it. 2^31-1 is the largest delay of a timer. */
   readonly maxTimeoutMs: number;
 }
@@ -30,5 +36,8 @@ export const DEFAULT_LIMITS: Limits = {
   maxStreams: 65_536,
   maxErrorMessageBytes: 64 * 1024,
   maxCloseMs: 1000,
+  maxQueuedCalls: 10_000,
+  maxQueuedBytes: 64 * 1024 * 1024,
+  maxQueuedMs: 10_000,
   maxTimeoutMs: 2 ** 31 - 1,
 };

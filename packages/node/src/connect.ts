@@ -1,55 +1,35 @@
-import { combineRouters, createSession, type Session, type SessionOptions } from "@quicrpc/core";
-import { connect as connectQuic, type QuicSession, type TransportOptions } from "@quicrpc/quic";
-import { ALPN, DEFAULT_PORT } from "./protocol.js";
+import { type Connection, type ConnectionOptions, createConnection, type Session } from "@quicrpc/core";
+import type { QuicSession } from "@quicrpc/quic";
+import { dial, type DialOptions } from "./dial.js";
+import { isPermanent } from "./permanent.js";
 
-/** Options of `connect`. Without `ca` and `serverCertificateHashes`, the system's roots are trusted. */
-export interface ConnectOptions<Context = unknown> extends SessionOptions<Context> {
-  /** Roots to trust instead of the system's, PEM. */
-  readonly ca?: string | Uint8Array;
-  /** Hashes of the certificates to trust (W3C WebTransport §9.4): ECDSA P-256, valid now, for at most 14 days. */
-  readonly serverCertificateHashes?: readonly {
-    readonly algorithm: "sha-256";
-    readonly value: Uint8Array<ArrayBuffer>;
-  }[];
-  /** The name to find in the certificate, where it is not the URL's host. */
-  readonly serverName?: string;
-  /** Milliseconds until the attempt is given up. Default 10,000. */
-  readonly timeoutMs?: number;
-  /** Aborting gives the attempt up. */
-  readonly signal?: AbortSignal;
-  /** Timeouts, windows and stream limits of the connection. */
-  readonly transport?: TransportOptions;
-}
+/** Options of `connect`. `timeoutMs` is for each attempt, and for all that is tried until the first session is ready. */
+export interface ConnectOptions<Context = unknown> extends DialOptions<Context>, Omit<ConnectionOptions, "limits"> {}
+
+const DEFAULT_TIMEOUT_MS = 10_000;
 
 /**
- * Connects to `quic://host[:port]`. Rejects with a `QuicError` that says why: no answer, a certificate that is not
- * trusted, another protocol. Throws `TypeError` when two routers collide.
+ * Connects to `quic://host[:port]`. Resolves when the first session is ready, and makes another whenever one is lost,
+ * unless `reconnect` is false; the routers serve on each. Rejects at once with a `QuicError` that says why where trying
+ * again is pointless (a certificate that is not trusted, another protocol), and with the last attempt's when
+ * `timeoutMs` is over. Rejects with `TypeError` when two routers collide.
  */
 export async function connect<Context = unknown>(
   url: string | URL,
   options: ConnectOptions<Context> = {},
-): Promise<Session<QuicSession>> {
-  const { host, port } = target(url);
-  const { ca, serverCertificateHashes, serverName, timeoutMs, signal, transport, routers = [], ...session } = options;
-  const combined = [combineRouters(routers)];
-  const quic = await connectQuic({
-    host,
-    port,
-    alpn: [ALPN],
-    tls: {
-      ...(ca !== undefined && { ca }),
-      ...(serverCertificateHashes !== undefined && { serverCertificateHashes: [...serverCertificateHashes] }),
-    },
-    ...(serverName !== undefined && { serverName }),
-    ...(timeoutMs !== undefined && { handshakeTimeoutMs: timeoutMs }),
-    ...(signal !== undefined && { signal }),
-    ...(transport !== undefined && { transport }),
+): Promise<Connection<Session<QuicSession>>> {
+  const { reconnect, backoff, signal, timeoutMs = DEFAULT_TIMEOUT_MS, ...dialOptions } = options;
+  const connection = createConnection((given) => dial(url, { ...dialOptions, timeoutMs, signal: given }), {
+    isPermanent,
+    ...(reconnect !== undefined && { reconnect }),
+    ...(backoff !== undefined && { backoff }),
+    ...(dialOptions.limits !== undefined && { limits: dialOptions.limits }),
   });
-  return createSession(quic, { ...session, routers: combined });
-}
-
-function target(url: string | URL): { host: string; port: number } {
-  const { protocol, hostname, port } = new URL(url);
-  if (protocol !== "quic:") throw new TypeError(`connect() takes quic://host:port, not ${String(url)}`);
-  return { host: hostname.replace(/^\[(.*)\]$/, "$1"), port: port === "" ? DEFAULT_PORT : Number(port) };
+  try {
+    await connection.ready({ signal, timeoutMs });
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+  return connection;
 }

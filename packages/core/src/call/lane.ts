@@ -86,7 +86,7 @@ export class Lane implements Carrier, FrameHandler {
   }
 
   open(call: OutgoingCall): number {
-    if (this.over) throw new RpcError("unavailable", "the lane has ended");
+    if (this.over) throw new RpcError("unavailable", "the lane has ended", { refused: true });
     const index = this.outgoing.add(call);
     if (index < 0) {
       throw new RpcError("resource_exhausted", `${this.maxCalls} calls are in flight on one lane (maxCallsPerLane)`);

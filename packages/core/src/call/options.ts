@@ -13,6 +13,11 @@ export interface CallOptions {
    * stream for streams.
    */
   readonly via?: "lane" | "stream" | undefined;
+  /**
+   * Whether a connection without a session keeps the call until there is one (`limits.maxQueuedMs` at most); otherwise
+   * it fails with `unavailable`. Default true. A session itself never waits.
+   */
+  readonly waitForReady?: boolean | undefined;
 }
 
 /**

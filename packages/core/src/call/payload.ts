@@ -2,7 +2,7 @@ import type { MessageCodec } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import type { Channel } from "../transport/channel.js";
 import type { Cursor } from "../wire/cursor.js";
-import type { FrameWriter } from "../wire/writer.js";
+import { FrameWriter } from "../wire/writer.js";
 
 /**
  * Appends the payload of `value` to the frame begun at `mark`; a method without a message there has no payload. Throws
@@ -52,4 +52,13 @@ export function sendMessage(
   const bytes = channel.out.position - mark;
   channel.commit(mark, end);
   return bytes;
+}
+
+/** Bytes that the payload of `value` takes, for a message that is not sent yet. Throws as `encodePayload` does. */
+export function payloadSize(codec: MessageCodec<unknown> | undefined, value: unknown, maxFrameBytes: number): number {
+  if (codec === undefined) return 0;
+  // A writer of its own: the encoder runs user code, which may measure another.
+  const out = new FrameWriter(1024);
+  encodePayload(codec, value, out, 0, maxFrameBytes);
+  return out.position;
 }

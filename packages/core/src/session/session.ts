@@ -206,7 +206,7 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
   }
 
   private openStream(): DirectStream {
-    if (this.ended) throw new RpcError("unavailable", "the session has closed");
+    if (this.ended) throw new RpcError("unavailable", "the session has closed", { refused: true });
     try {
       return this.direct.openStream();
     } catch (error) {

@@ -1,0 +1,108 @@
+import { type Deferred, deferred } from "../deferred.js";
+import { RpcError } from "../errors.js";
+import type { DuplexStream } from "./caller.js";
+import { ItemQueue, ItemStream } from "./item-stream.js";
+
+/** An `ItemStream` that can be had before the one it delivers. Takes one item at a time, as its reader does. */
+export class LateItems<Item> {
+  readonly stream: ItemStream<Item>;
+  private readonly queue: ItemQueue<Item>;
+  private readonly onAbandoned: () => void;
+  private source: AsyncIterator<Item> | undefined;
+  private onTaken: (() => void) | undefined;
+
+  /** @param onAbandoned the reader left before there was anything to follow */
+  constructor(onAbandoned: () => void) {
+    this.onAbandoned = onAbandoned;
+    this.queue = new ItemQueue<Item>({
+      onTaken: () => {
+        this.onTaken?.();
+        this.onTaken = undefined;
+      },
+      onAbandoned: () => {
+        if (this.source === undefined) this.onAbandoned();
+        else void this.source.return?.();
+        this.onTaken?.();
+      },
+    });
+    this.stream = new ItemStream(this.queue);
+  }
+
+  follow(stream: ItemStream<Item>): void {
+    this.source = stream[Symbol.asyncIterator]();
+    void this.pump(this.source);
+  }
+
+  fail(error: RpcError): void {
+    this.queue.end(error);
+  }
+
+  private async pump(source: AsyncIterator<Item>): Promise<void> {
+    try {
+      for (;;) {
+        const next = await source.next();
+        if (next.done === true) break;
+        const taken = new Promise<void>((resolve) => {
+          this.onTaken = resolve;
+        });
+        this.queue.push(next.value, 1);
+        await taken;
+      }
+      this.queue.end(undefined);
+    } catch (error) {
+      this.queue.end(RpcError.from(error));
+    }
+  }
+}
+
+/** Both directions of a duplex call that can be had before the call is made. */
+export class LateDuplex<Sent, Result> implements DuplexStream<Sent, Result> {
+  readonly writable: WritableStream<Sent>;
+  private readonly items: LateItems<Result>;
+  private controller!: WritableStreamDefaultController;
+  /** Rejects when the call fails first: a write that waits must settle, or the stream never errors. */
+  private readonly writer: Deferred<WritableStreamDefaultWriter<Sent>> = deferred();
+  private following: WritableStreamDefaultWriter<Sent> | undefined;
+
+  /** @param onAbandoned the caller gave up before there was a call to follow */
+  constructor(onAbandoned: () => void) {
+    const giveUp = (error: RpcError): void => {
+      onAbandoned();
+      this.fail(error);
+    };
+    this.items = new LateItems(() => giveUp(new RpcError("cancelled", "the caller wants no more items")));
+    this.writable = new WritableStream<Sent>({
+      start: (controller) => {
+        this.controller = controller;
+        // The sink's own `abort` would come only after a write that waits. In a microtask, since Node does not bear a
+        // stream that fails while its signal fires.
+        const { signal } = controller;
+        const onAbort = (): void => {
+          if (this.following === undefined) giveUp(RpcError.from(signal.reason, "cancelled"));
+          else this.following.abort(signal.reason).catch(() => {});
+        };
+        signal.addEventListener("abort", () => queueMicrotask(onAbort));
+      },
+      write: async (item) => (await this.writer.promise).write(item),
+      close: async () => (await this.writer.promise).close(),
+    });
+    this.writer.promise.catch(() => {});
+  }
+
+  get readable(): ItemStream<Result> {
+    return this.items.stream;
+  }
+
+  follow({ readable, writable }: DuplexStream<Sent, Result>): void {
+    this.following = writable.getWriter();
+    this.following.closed.catch((error: unknown) => this.controller.error(error));
+    this.writer.resolve(this.following);
+    this.items.follow(readable);
+  }
+
+  fail(error: RpcError): void {
+    this.controller.error(error);
+    this.writer.reject(error);
+    this.items.fail(error);
+  }
+}

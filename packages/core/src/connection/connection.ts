@@ -1,0 +1,152 @@
+import type { Caller } from "../call/caller.js";
+import { RpcError } from "../errors.js";
+import { DEFAULT_LIMITS, type Limits } from "../limits.js";
+import type { Session, SessionEnd } from "../session/session.js";
+import type { CloseInfo } from "../transport/session.js";
+import { type Backoff, DEFAULT_BACKOFF } from "./backoff.js";
+import { Link } from "./link.js";
+import { notReady, SessionCaller } from "./session-caller.js";
+import type { ConnectionState } from "./state.js";
+
+/** Options of `createConnection`. */
+export interface ConnectionOptions {
+  /** Whether a session that is lost, or drains, is replaced. Default true. */
+  readonly reconnect?: boolean;
+  readonly backoff?: Partial<Backoff>;
+  /** Of these, the connection itself uses those of calls that wait: `maxQueuedCalls`, `maxQueuedBytes`, `maxQueuedMs`. */
+  readonly limits?: Partial<Limits>;
+  /**
+   * Whether a failure to connect is one that trying again will hardly mend, such as a certificate that is not trusted:
+   * calls do not wait then but fail with it. Attempts go on. Default: never.
+   */
+  readonly isPermanent?: (error: Error) => boolean;
+}
+
+/** A caller whose sessions come and go. */
+export interface Connection<S extends Session = Session> extends Caller {
+  readonly state: ConnectionState;
+  /** The present state, then each change, until `closed`; a slow reader skips to the latest. */
+  states(): AsyncIterableIterator<ConnectionState, undefined>;
+  /** The session that new calls go to; undefined unless the state is `ready`. */
+  readonly session: S | undefined;
+  /** Dials, if the state is `idle`. */
+  connect(): void;
+  /**
+   * Resolves when a session is ready. Rejects when the connection is closed, when the signal fires, when an attempt
+   * fails for good (`isPermanent`), or with the last attempt's error when no attempt would follow within `timeoutMs`.
+   */
+  ready(options?: { readonly signal?: AbortSignal | undefined; readonly timeoutMs?: number | undefined }): Promise<S>;
+  /** Resolves when the connection has ended for good. Never rejects. */
+  readonly closed: Promise<SessionEnd>;
+  /** Ends every session, as `Session.close` does, and makes no more. Calls that wait fail with `unavailable`. */
+  close(info?: CloseInfo): Promise<SessionEnd>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/**
+ * A connection over the sessions that `dial` makes. `dial` must settle in bounded time, and give up when its signal
+ * fires. It starts idle: the first call dials, or `connect`.
+ */
+export function createConnection<S extends Session>(
+  dial: (signal: AbortSignal) => Promise<S>,
+  options: ConnectionOptions = {},
+): Connection<S> {
+  return new HealingConnection(dial, options);
+}
+
+class HealingConnection<S extends Session> extends SessionCaller<S> implements Connection<S> {
+  private readonly link: Link<S>;
+
+  constructor(dial: (signal: AbortSignal) => Promise<S>, options: ConnectionOptions) {
+    super({ ...DEFAULT_LIMITS, ...options.limits });
+    this.link = new Link({
+      dial,
+      backoff: { ...DEFAULT_BACKOFF, ...options.backoff },
+      reconnect: options.reconnect ?? true,
+      isPermanent: options.isPermanent ?? (() => false),
+      onChange: () => this.onChange(),
+    });
+  }
+
+  get state(): ConnectionState {
+    return this.link.state;
+  }
+
+  get session(): S | undefined {
+    return this.link.session;
+  }
+
+  get closed(): Promise<SessionEnd> {
+    return this.link.closed;
+  }
+
+  states(): AsyncIterableIterator<ConnectionState, undefined> {
+    return this.link.states();
+  }
+
+  connect(): void {
+    this.link.connect();
+  }
+
+  async ready({
+    signal,
+    timeoutMs = Number.POSITIVE_INFINITY,
+  }: {
+    readonly signal?: AbortSignal | undefined;
+    readonly timeoutMs?: number | undefined;
+  } = {}): Promise<S> {
+    const since = Date.now();
+    signal?.throwIfAborted();
+    this.connect();
+    const states = this.states();
+    const onAbort = (): void => void states.return?.();
+    signal?.addEventListener("abort", onAbort, { once: true });
+    try {
+      for await (const state of states) {
+        if (this.session !== undefined) return this.session;
+        if (state.status !== "connecting" || state.error === undefined) continue;
+        const { error, retryAt = since } = state;
+        if (this.link.refusal !== undefined || retryAt - since >= timeoutMs) throw error;
+      }
+    } finally {
+      signal?.removeEventListener("abort", onAbort);
+    }
+    signal?.throwIfAborted();
+    throw closedError(this.why());
+  }
+
+  close(info?: CloseInfo): Promise<SessionEnd> {
+    return this.link.close(info);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  protected pick(): S | undefined {
+    return this.link.session;
+  }
+
+  protected why(): Error | undefined {
+    const { state } = this.link;
+    return state.status === "connecting" || state.status === "closed" ? state.error : undefined;
+  }
+
+  protected beforeWait(): void {
+    if (this.state.status === "closed") throw closedError(this.why());
+    if (this.link.refusal !== undefined) throw notReady(this.link.refusal);
+    this.link.connect();
+  }
+
+  private onChange(): void {
+    const { refusal, state } = this.link;
+    if (state.status === "closed") this.waiting.failAll(closedError(this.why()));
+    else if (refusal !== undefined) this.waiting.failAll(notReady(refusal));
+    else this.startWaiting();
+  }
+}
+
+function closedError(cause: Error | undefined): RpcError {
+  const because = cause === undefined ? "" : `: ${cause.message}`;
+  return new RpcError("unavailable", `the connection was closed${because}`, { refused: true, cause });
+}

@@ -1,0 +1,159 @@
+import { type Deferred, deferred } from "../deferred.js";
+import { RpcError } from "../errors.js";
+import type { Session, SessionEnd } from "../session/session.js";
+import type { CloseInfo } from "../transport/session.js";
+import { type Backoff, backoffDelay } from "./backoff.js";
+import { type ConnectionState, Watched } from "./state.js";
+
+/** A session that lived so long starts the backoff anew when it is lost. */
+const STABLE_MS = 10_000;
+
+/** What a link is made of. */
+export interface LinkOptions<S extends Session> {
+  /** Makes a session, or gives up in bounded time; at once when the signal fires. */
+  readonly dial: (signal: AbortSignal) => Promise<S>;
+  readonly backoff: Backoff;
+  readonly reconnect: boolean;
+  /** Whether trying again is pointless for calls that wait, such as after a wrong certificate. */
+  readonly isPermanent: (error: Error) => boolean;
+  /** After each change of state. */
+  readonly onChange: () => void;
+}
+
+/** One session to one peer, replaced whenever it is lost or drains. */
+export class Link<S extends Session> {
+  /** Where new calls go; undefined unless ready. */
+  session: S | undefined;
+  /** Why calls should not wait: the last attempt failed in a way that the next will not mend. */
+  refusal: Error | undefined;
+  private readonly options: LinkOptions<S>;
+  private readonly watched: Watched<ConnectionState> = new Watched<ConnectionState>({ status: "idle" });
+  /** Every session that has not ended, those that drain too. */
+  private readonly sessions: Set<S> = new Set();
+  private readonly end: Deferred<SessionEnd> = deferred();
+  private failures = 0;
+  private readyAt = 0;
+  private dialling: AbortController | undefined;
+  private retry: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(options: LinkOptions<S>) {
+    this.options = options;
+  }
+
+  get state(): ConnectionState {
+    return this.watched.value;
+  }
+
+  states(): AsyncIterableIterator<ConnectionState, undefined> {
+    return this.watched.watch();
+  }
+
+  get closed(): Promise<SessionEnd> {
+    return this.end.promise;
+  }
+
+  /** Leaves `idle`; otherwise does nothing. */
+  connect(): void {
+    if (this.state.status === "idle") this.attempt({ status: "connecting", failures: 0 });
+  }
+
+  /** Tries now rather than when the wait is over, since there is reason to think it will go well. */
+  hurry(): void {
+    if (this.retry === undefined) return;
+    this.stopWaiting();
+    this.attempt({ status: "connecting", failures: this.failures });
+  }
+
+  /** For good. Resolves when every session has ended, with how the last one did. */
+  async close(info: CloseInfo = {}): Promise<SessionEnd> {
+    const { closeCode = 0, reason = "" } = info;
+    this.giveUp(undefined);
+    const ends = await Promise.all(Array.from(this.sessions, (session) => session.close(info)));
+    this.end.resolve(ends.at(-1) ?? { closeCode, reason, error: undefined });
+    return this.closed;
+  }
+
+  private attempt(state: ConnectionState): void {
+    this.set(state);
+    const abort = new AbortController();
+    this.dialling = abort;
+    const dial = async (): Promise<S> => this.options.dial(abort.signal);
+    dial().then(
+      (session) => {
+        if (this.dialling === abort) this.adopt(session);
+        else void session.close();
+      },
+      (error: unknown) => {
+        if (this.dialling === abort) this.failed(asError(error));
+      },
+    );
+  }
+
+  private adopt(session: S): void {
+    this.dialling = undefined;
+    this.refusal = undefined;
+    this.readyAt = Date.now();
+    this.session = session;
+    this.sessions.add(session);
+    void session.closed.then((end) => this.ended(session, end));
+    this.set({ status: "ready" });
+  }
+
+  private failed(error: Error): void {
+    this.dialling = undefined;
+    this.refusal = this.options.isPermanent(error) ? error : undefined;
+    this.waitToRetry(error);
+  }
+
+  private ended(session: S, end: SessionEnd): void {
+    this.sessions.delete(session);
+    if (this.session !== session) return;
+    this.session = undefined;
+    const error = end.error ?? new RpcError("unavailable", describeEnd(end));
+    if (!this.options.reconnect) {
+      this.giveUp(error);
+      this.end.resolve(end);
+      return;
+    }
+    if (Date.now() - this.readyAt >= STABLE_MS) this.failures = 0;
+    this.waitToRetry(error);
+  }
+
+  private waitToRetry(error: Error): void {
+    const delay = backoffDelay(this.failures++, this.options.backoff);
+    const { failures } = this;
+    this.retry = setTimeout(() => {
+      this.retry = undefined;
+      this.attempt({ status: "connecting", failures, error });
+    }, delay);
+    this.set({ status: "connecting", failures, error, retryAt: Date.now() + delay });
+  }
+
+  private giveUp(error: Error | undefined): void {
+    if (this.state.status === "closed") return;
+    this.stopWaiting();
+    const { dialling } = this;
+    this.dialling = undefined;
+    this.session = undefined;
+    this.set(error === undefined ? { status: "closed" } : { status: "closed", error }, true);
+    dialling?.abort(new RpcError("cancelled", "the connection was closed"));
+  }
+
+  private stopWaiting(): void {
+    clearTimeout(this.retry);
+    this.retry = undefined;
+  }
+
+  private set(state: ConnectionState, last = false): void {
+    this.watched.set(state, last);
+    this.options.onChange();
+  }
+}
+
+function describeEnd({ closeCode, reason }: SessionEnd): string {
+  return `the peer closed the session with code ${closeCode}${reason === "" ? "" : `: ${reason}`}`;
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

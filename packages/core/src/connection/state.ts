@@ -1,0 +1,92 @@
+/** What a connection is doing. `error` says why it is not ready: the last attempt's failure, or how the session was lost. */
+export type ConnectionState =
+  /** Not dialling; the first call dials. */
+  | { readonly status: "idle" }
+  /** Dialling, or waiting for the next attempt at `retryAt` (milliseconds since the epoch). Calls wait. */
+  | {
+      readonly status: "connecting";
+      /** Failures in a row so far. */
+      readonly failures: number;
+      readonly error?: Error;
+      readonly retryAt?: number;
+    }
+  /** Calls go out at once. */
+  | { readonly status: "ready" }
+  /** The peer is leaving: calls in progress finish, new ones wait for the session that is being dialled. */
+  | { readonly status: "draining" }
+  /** For good: `close` was called, or the session was lost and `reconnect` is off. */
+  | { readonly status: "closed"; readonly error?: Error };
+
+/** A value that changes, and the iterators that watch it. */
+export class Watched<T> {
+  private current: T;
+  private over = false;
+  private readonly watchers: Set<Watcher<T>> = new Set();
+
+  constructor(initial: T) {
+    this.current = initial;
+  }
+
+  get value(): T {
+    return this.current;
+  }
+
+  /** With `last`, every watch ends after it. */
+  set(value: T, last = false): void {
+    this.current = value;
+    this.over = last;
+    for (const watcher of this.watchers) watcher.tell(value, last);
+    if (last) this.watchers.clear();
+  }
+
+  /** The present value, then each change; a reader that is slow skips to the latest. */
+  watch(): AsyncIterableIterator<T, undefined> {
+    const watcher = new Watcher<T>((gone) => this.watchers.delete(gone));
+    if (!this.over) this.watchers.add(watcher);
+    watcher.tell(this.current, this.over);
+    return watcher;
+  }
+}
+
+/** Written by hand rather than as a generator: leaving must not wait for the next change. */
+class Watcher<T> implements AsyncIterableIterator<T, undefined> {
+  private unseen: { readonly value: T } | undefined;
+  private over = false;
+  private waiting: ((result: IteratorResult<T, undefined>) => void)[] = [];
+  private readonly onLeft: (watcher: Watcher<T>) => void;
+
+  constructor(onLeft: (watcher: Watcher<T>) => void) {
+    this.onLeft = onLeft;
+  }
+
+  tell(value: T, last: boolean): void {
+    const first = this.waiting.shift();
+    if (first === undefined) this.unseen = { value };
+    else first({ value, done: false });
+    if (last) this.end();
+  }
+
+  next(): Promise<IteratorResult<T, undefined>> {
+    const { unseen } = this;
+    this.unseen = undefined;
+    if (unseen !== undefined) return Promise.resolve({ value: unseen.value, done: false });
+    if (this.over) return Promise.resolve({ value: undefined, done: true });
+    return new Promise((resolve) => this.waiting.push(resolve));
+  }
+
+  return(): Promise<IteratorResult<T, undefined>> {
+    this.unseen = undefined;
+    this.end();
+    return Promise.resolve({ value: undefined, done: true });
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  private end(): void {
+    this.over = true;
+    this.onLeft(this);
+    for (const resolve of this.waiting.splice(0)) resolve({ value: undefined, done: true });
+  }
+}

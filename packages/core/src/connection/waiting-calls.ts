@@ -1,0 +1,105 @@
+import type { CallOptions } from "../call/options.js";
+import { throwIfAborted, timeoutOf, watch } from "../call/options.js";
+import { RpcError } from "../errors.js";
+import type { Limits } from "../limits.js";
+import type { Session } from "../session/session.js";
+
+/** A call that has not been sent. Exactly one of `start` and `fail` is called, once, unless it is taken back. */
+export interface WaitingCall<S extends Session> {
+  /** Bytes of its input. */
+  readonly bytes: number;
+  readonly options: CallOptions | undefined;
+  /** `options` with the time that is left. */
+  start(session: S, options: CallOptions | undefined): void;
+  fail(error: RpcError): void;
+}
+
+/** Calls that wait for a session, in the order they were made and within bounds. */
+export class WaitingCalls<S extends Session> {
+  private readonly limits: Limits;
+  private readonly calls: Set<{ readonly start: (session: S) => void; readonly fail: (error: RpcError) => void }> =
+    new Set();
+  private bytes = 0;
+
+  constructor(limits: Limits) {
+    this.limits = limits;
+  }
+
+  get size(): number {
+    return this.calls.size;
+  }
+
+  /**
+   * Adds a call; returns what takes it back. `why` says what is wrong meanwhile, for the error of a call that waits in
+   * vain.
+   */
+  add(call: WaitingCall<S>, why: () => Error | undefined): () => void {
+    const { maxQueuedCalls, maxQueuedBytes, maxQueuedMs } = this.limits;
+    let timeoutMs: number | undefined;
+    try {
+      timeoutMs = timeoutOf(call.options, this.limits);
+      throwIfAborted(call.options?.signal);
+      if (this.calls.size >= maxQueuedCalls) throw overfull(`limits.maxQueuedCalls is ${maxQueuedCalls}`);
+      if (this.bytes + call.bytes > maxQueuedBytes) throw overfull(`limits.maxQueuedBytes is ${maxQueuedBytes}`);
+    } catch (error) {
+      call.fail(RpcError.from(error, "internal"));
+      return () => {};
+    }
+    const since = Date.now();
+    const patience = timeoutMs !== undefined && timeoutMs <= maxQueuedMs ? timeoutMs : maxQueuedMs;
+    const leave = (): void => {
+      if (!this.calls.delete(entry)) return;
+      this.bytes -= call.bytes;
+      unwatch?.();
+    };
+    const entry = {
+      start: (session: S): void => {
+        leave();
+        call.start(session, remaining(call.options, timeoutMs, since));
+      },
+      fail: (error: RpcError): void => {
+        leave();
+        call.fail(error);
+      },
+    };
+    this.calls.add(entry);
+    this.bytes += call.bytes;
+    const unwatch = watch(call.options?.signal, patience, (error) => {
+      const inVain = error.code === "deadline_exceeded";
+      entry.fail(inVain ? noSession(patience, patience === timeoutMs, why()) : error);
+    });
+    return leave;
+  }
+
+  /** Starts every call, until one of them loses the session: `pick` says where each goes. */
+  startAll(pick: () => S | undefined): void {
+    for (const call of this.calls) {
+      const session = pick();
+      if (session === undefined) return;
+      call.start(session);
+    }
+  }
+
+  failAll(error: RpcError): void {
+    for (const call of this.calls) call.fail(error);
+  }
+}
+
+function remaining(options: CallOptions | undefined, timeoutMs: number | undefined, since: number): CallOptions {
+  if (timeoutMs === undefined) return options ?? {};
+  return { ...options, timeoutMs: timeoutMs - (Date.now() - since) };
+}
+
+function overfull(limit: string): RpcError {
+  return new RpcError("resource_exhausted", `too many calls wait for a session: ${limit}`, { refused: true });
+}
+
+function noSession(patience: number, deadline: boolean, cause: Error | undefined): RpcError {
+  const because = cause === undefined ? "" : `: ${cause.message}`;
+  return deadline
+    ? new RpcError("deadline_exceeded", `no session within ${patience} ms${because}`, { refused: true, cause })
+    : new RpcError("unavailable", `no session within limits.maxQueuedMs (${patience} ms)${because}`, {
+        refused: true,
+        cause,
+      });
+}
