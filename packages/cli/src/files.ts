@@ -3,16 +3,17 @@ import { resolve } from "node:path";
 import type { Diagnostic } from "@quicrpc/codegen";
 import { globSync, isDynamicPattern } from "tinyglobby";
 
-const DEFAULT_PATTERN = "**/*.service.ts";
+export const DEFAULT_PATTERN = "**/*.service.ts";
 
 /** The schema modules that `patterns` (paths and globs) name, as absolute paths, sorted within each pattern. */
 export function findSchemaFiles(
   patterns: readonly string[],
   cwd: string,
+  exclude: readonly string[] = [],
 ): { readonly files: readonly string[]; readonly diagnostics: readonly Diagnostic[] } {
   const files = new Set<string>();
   const diagnostics: Diagnostic[] = [];
-  for (const pattern of patterns.length === 0 ? [DEFAULT_PATTERN] : patterns) {
+  for (const pattern of patterns) {
     const path = resolve(cwd, pattern);
     // A path with brackets in it, say, is a path where there is such a file.
     if (existsSync(path) || !isDynamicPattern(pattern)) {
@@ -22,7 +23,7 @@ export function findSchemaFiles(
     const found = globSync(pattern.replaceAll("\\", "/"), {
       cwd,
       absolute: true,
-      ignore: ["**/node_modules/**", "**/dist/**"],
+      ignore: ["**/node_modules/**", "**/dist/**", ...exclude],
       expandDirectories: false,
     });
     for (const file of found.sort()) files.add(file);

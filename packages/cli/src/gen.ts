@@ -1,12 +1,14 @@
-import { relative } from "node:path";
+import { relative, resolve } from "node:path";
 import type { Diagnostic, GeneratedFile, ImportExtension } from "@quicrpc/codegen";
 import { Command, Option } from "commander";
-import { findSchemaFiles } from "./files.js";
+import { DEFAULT_PATTERN, findSchemaFiles } from "./files.js";
 import { colorsFor, formatDiagnostics, formatFiles } from "./report.js";
 
 interface GenOptions {
+  readonly config?: string;
   readonly out?: string;
   readonly importExtension?: ImportExtension;
+  readonly lock: boolean;
   readonly check?: boolean;
   readonly json?: boolean;
 }
@@ -15,7 +17,8 @@ interface GenOptions {
 export function genCommand(): Command {
   return new Command("gen")
     .description("Generate typed clients and routers from service schemas.")
-    .argument("[files...]", "schema modules: paths or globs (default: **/*.service.ts)")
+    .argument("[files...]", `schema modules: paths or globs (default: the configuration's, or ${DEFAULT_PATTERN})`)
+    .option("-c, --config <file>", "the configuration (default: the nearest quicrpc.config.ts)")
     .option("-o, --out <dir>", "where generated files go (default: generated/ beside each schema module)")
     .addOption(
       new Option(
@@ -23,6 +26,7 @@ export function genCommand(): Command {
         "how generated files name the schema module (default: what the nearest tsconfig.json allows)",
       ).choices(["ts", "js", "none"]),
     )
+    .option("--no-lock", "do not keep ids in quicrpc.lock.json")
     .option("--check", "write nothing; exit with 1 when generated files are missing or stale")
     .option("--json", "print { diagnostics, files } as JSON")
     .addHelpText(
@@ -40,46 +44,74 @@ Exit codes: 0 done, 1 a schema is wrong or --check found stale files, 2 wrong us
     });
 }
 
+/** What a run found and made. */
+interface Run {
+  readonly diagnostics: readonly Diagnostic[];
+  readonly files: readonly GeneratedFile[];
+}
+
 /** Runs the command; the result is the exit code. */
 async function gen(patterns: readonly string[], options: GenOptions): Promise<number> {
   const started = performance.now();
   const cwd = process.cwd();
-  const { out, importExtension, check = false, json = false } = options;
-  // Loaded here, since it brings a compiler: help and usage errors need not wait for it.
-  const { generate, writeGenerated } = await import("@quicrpc/codegen");
-  const found = findSchemaFiles(patterns, cwd);
-  const made = await generate({
-    files: found.files,
-    cwd,
-    ...(out === undefined ? {} : { out }),
-    ...(importExtension === undefined ? {} : { importExtension }),
-  });
-  const diagnostics = [...found.diagnostics, ...made.diagnostics];
+  const { check = false, json = false } = options;
+  const { diagnostics, files } = await run(patterns, options, cwd);
   const failed = diagnostics.length > 0;
-  const stale = check && made.files.some((file) => file.changed);
-  if (!failed && !check) writeGenerated(made.files);
+  const stale = check && files.some((file) => file.changed);
+  if (!failed && !check) {
+    const { writeGenerated } = await import("@quicrpc/codegen");
+    writeGenerated(files);
+  }
 
   if (json) {
-    process.stdout.write(`${JSON.stringify(jsonReport(diagnostics, failed ? [] : made.files, check), undefined, 2)}\n`);
+    process.stdout.write(`${JSON.stringify(jsonReport(diagnostics, files, check, cwd), undefined, 2)}\n`);
   } else if (failed) {
     process.stderr.write(formatDiagnostics(diagnostics, cwd, colorsFor(process.stderr, process.env)));
   } else {
     const elapsedMs = performance.now() - started;
-    process.stdout.write(formatFiles(made.files, { cwd, check, elapsedMs }, colorsFor(process.stdout, process.env)));
+    process.stdout.write(formatFiles(files, { cwd, check, elapsedMs }, colorsFor(process.stdout, process.env)));
     if (stale) process.stderr.write("Generated files are stale: run quicrpc gen.\n");
   }
   return failed || stale ? 1 : 0;
 }
 
-function jsonReport(diagnostics: readonly Diagnostic[], files: readonly GeneratedFile[], check: boolean): object {
-  const cwd = process.cwd();
+async function run(given: readonly string[], options: GenOptions, cwd: string): Promise<Run> {
+  // Loaded here, since they bring a compiler: help and usage errors need not wait for it.
+  const [{ generate }, { findProject, lockOf, patternsOf }] = await Promise.all([
+    import("@quicrpc/codegen"),
+    import("./project.js"),
+  ]);
+  const project = await findProject(cwd, options.config);
+  if ("problem" in project) return { diagnostics: [project.problem], files: [] };
+  const { root, config } = project;
+  const patterns = given.length > 0 ? { include: given, exclude: [], cwd } : patternsOf(project, cwd);
+  const found = findSchemaFiles(patterns.include, patterns.cwd, patterns.exclude);
+  const out = options.out === undefined ? config.out : resolve(cwd, options.out);
+  const lock = options.lock ? lockOf(project) : undefined;
+  const importExtension = options.importExtension ?? config.importExtension;
+  const { files, diagnostics } = await generate({
+    files: found.files,
+    cwd: root,
+    complete: given.length === 0 && patterns.cwd === root,
+    ...(out === undefined ? {} : { out }),
+    ...(lock === undefined ? {} : { lock }),
+    ...(importExtension === undefined ? {} : { importExtension }),
+  });
+  const all = [...found.diagnostics, ...diagnostics];
+  return { diagnostics: all, files: all.length > 0 ? [] : files };
+}
+
+function jsonReport(
+  diagnostics: readonly Diagnostic[],
+  files: readonly GeneratedFile[],
+  check: boolean,
+  cwd: string,
+): object {
   return {
     diagnostics,
-    files: files.map(({ path, schemaFile, services, methods, changed }) => ({
+    files: files.map(({ path, schema, changed }) => ({
       path: relative(cwd, path),
-      schema: relative(cwd, schemaFile),
-      services,
-      methods,
+      ...(schema && { schema: relative(cwd, schema.file), services: schema.services, methods: schema.methods }),
       status: !changed ? "unchanged" : check ? "stale" : "written",
     })),
   };

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import { genCommand } from "./gen.js";
+import { renameCommand } from "./rename.js";
 
 const USAGE = 2;
 
@@ -21,9 +22,10 @@ const program = new Command("quicrpc")
   );
 
 // Settings are inherited by a command that is made by `command()`, not by one that is added.
-const gen = genCommand().copyInheritedSettings(program);
-program.addCommand(gen);
-for (const command of [program, gen]) command.exitOverride();
+for (const command of [genCommand(), renameCommand()]) {
+  program.addCommand(command.copyInheritedSettings(program).exitOverride());
+}
+program.exitOverride();
 
 try {
   await program.parseAsync();

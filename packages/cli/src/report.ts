@@ -41,9 +41,10 @@ export function formatFiles(
   options: { readonly cwd: string; readonly check: boolean; readonly elapsedMs: number },
   colors: Colors,
 ): string {
-  const lines = files.map(({ path, changed, services, methods }) => {
+  const lines = files.map(({ path, changed, schema }) => {
     const verb = !changed ? colors.dim("unchanged") : options.check ? colors.red("stale") : colors.green("wrote");
-    return `${verb} ${showPath(path, options.cwd)} (${plural(services, "service")}, ${plural(methods, "method")})\n`;
+    const counts = schema && ` (${plural(schema.services, "service")}, ${plural(schema.methods, "method")})`;
+    return `${verb} ${showPath(path, options.cwd)}${counts ?? ""}\n`;
   });
   return `${lines.join("")}${colors.dim(`in ${Math.round(options.elapsedMs)} ms`)}\n`;
 }

@@ -11,7 +11,7 @@ const cwd = mkdtempSync(join(cache, "test-"));
 afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 beforeEach(() => {
   rmSync(cwd, { recursive: true, force: true });
-  mkdirSync(cwd, { recursive: true });
+  write("package.json", "{}");
 });
 
 const GOOD = `import { rpc, service } from "@quicrpc/core";
@@ -77,11 +77,12 @@ describe("gen", () => {
     write("src/ping.service.ts", GOOD);
     expect(quicrpc(["gen"])).toEqual({
       code: 0,
-      stdout: "wrote src/generated/ping.ts (1 service, 1 method)\nin 0 ms\n",
+      stdout:
+        "wrote src/generated/ping.ts (1 service, 1 method)\nwrote quicrpc.lock.json\nwrote quicrpc.schema.json\nin 0 ms\n",
       stderr: "",
     });
     expect(quicrpc(["gen", "src/*.service.ts"]).stdout).toBe(
-      "unchanged src/generated/ping.ts (1 service, 1 method)\nin 0 ms\n",
+      "unchanged src/generated/ping.ts (1 service, 1 method)\nunchanged quicrpc.lock.json\nunchanged quicrpc.schema.json\nin 0 ms\n",
     );
     expect(quicrpc(["gen", "src/ping.service.ts", "--out", "out"]).stdout).toContain("wrote out/ping.ts");
   });
@@ -125,7 +126,11 @@ describe("gen", () => {
   test("--check writes nothing and fails on stale output", () => {
     write("ping.service.ts", GOOD);
     const stale = quicrpc(["gen", "--check"]);
-    expect(stale).toMatchObject({ code: 1, stdout: "stale generated/ping.ts (1 service, 1 method)\nin 0 ms\n" });
+    expect(stale).toMatchObject({
+      code: 1,
+      stdout:
+        "stale generated/ping.ts (1 service, 1 method)\nstale quicrpc.lock.json\nstale quicrpc.schema.json\nin 0 ms\n",
+    });
     expect(stale.stderr).toContain("run quicrpc gen");
     expect(existsSync(join(cwd, "generated"))).toBe(false);
     quicrpc(["gen"]);
@@ -136,7 +141,11 @@ describe("gen", () => {
     write("ping.service.ts", GOOD);
     expect(JSON.parse(quicrpc(["gen", "--json"]).stdout)).toEqual({
       diagnostics: [],
-      files: [{ path: "generated/ping.ts", schema: "ping.service.ts", services: 1, methods: 1, status: "written" }],
+      files: [
+        { path: "generated/ping.ts", schema: "ping.service.ts", services: 1, methods: 1, status: "written" },
+        { path: "quicrpc.lock.json", status: "written" },
+        { path: "quicrpc.schema.json", status: "written" },
+      ],
     });
     write("ping.service.ts", BAD);
     const run = quicrpc(["gen", "--json"]);
@@ -145,6 +154,85 @@ describe("gen", () => {
       diagnostics: [{ code: "unsupported-type", line: 3, service: "demo.v1.Ping", method: "ping", path: "input" }],
       files: [],
     });
+  });
+
+  test("ids stay in the lock when methods move, go and come", () => {
+    const methods = (text: string): void => write("ping.service.ts", GOOD.replace("{ ping: rpc() }", `{ ${text} }`));
+    const ids = (): Record<string, unknown> =>
+      Object.fromEntries(
+        [...readFileSync(join(cwd, "generated/ping.ts"), "utf8").matchAll(/"(\w+)", \{ id: (\d+)/g)].map(
+          ([, name, id]) => [name, Number(id)],
+        ),
+      );
+    methods("a: rpc(), b: rpc(), c: rpc()");
+    quicrpc(["gen"]);
+    expect(ids()).toEqual({ a: 1, b: 2, c: 3 });
+    methods("d: rpc(), c: rpc(), a: rpc()");
+    expect(quicrpc(["gen", "--check"]).code).toBe(1);
+    quicrpc(["gen"]);
+    expect(ids()).toEqual({ d: 4, c: 3, a: 1 });
+    expect(readFileSync(join(cwd, "quicrpc.lock.json"), "utf8")).toMatchInlineSnapshot(`
+      "{
+        "version": 1,
+        "methods": {
+          "demo.v1.Ping/a": { "id": [11545, 1], "fingerprint": "3bf05b7a" },
+          "demo.v1.Ping/b": { "id": [11545, 2], "fingerprint": "3bf05b7a", "removed": true },
+          "demo.v1.Ping/c": { "id": [11545, 3], "fingerprint": "3bf05b7a" },
+          "demo.v1.Ping/d": { "id": [11545, 4], "fingerprint": "3bf05b7a" }
+        }
+      }
+      "
+    `);
+    methods("e: rpc(), c: rpc(), a: rpc(), b: rpc()");
+    quicrpc(["gen"]);
+    expect(ids()).toEqual({ e: 5, c: 3, a: 1, b: 2 });
+  });
+
+  test("a renamed method or service keeps its ids", () => {
+    write("ping.service.ts", GOOD);
+    quicrpc(["gen"]);
+    expect(quicrpc(["rename", "demo.v1.Ping/ping", "demo.v1.Ping/knock"])).toMatchObject({ code: 0, stderr: "" });
+    expect(quicrpc(["rename", "demo.v1.Ping", "demo.v1.Door"])).toMatchObject({ code: 0, stderr: "" });
+    write("ping.service.ts", GOOD.replace("demo.v1.Ping", "demo.v1.Door").replace("ping:", "knock:"));
+    const before = readFileSync(join(cwd, "quicrpc.lock.json"), "utf8");
+    expect(before).toContain("demo.v1.Door/knock");
+    quicrpc(["gen"]);
+    expect(readFileSync(join(cwd, "quicrpc.lock.json"), "utf8")).toBe(before);
+    const run = quicrpc(["rename", "demo.v1.Ping/pong", "demo.v1.Ping/x"]);
+    expect(run.code).toBe(1);
+    expect(run.stderr).toContain("demo.v1.Ping/pong is not in the lock.");
+  });
+
+  test("a merge conflict in the lock is explained", () => {
+    write("ping.service.ts", GOOD);
+    quicrpc(["gen"]);
+    const lock = readFileSync(join(cwd, "quicrpc.lock.json"), "utf8");
+    write("quicrpc.lock.json", lock.replace('    "demo', '<<<<<<< HEAD\n    "demo'));
+    const run = quicrpc(["gen"]);
+    expect(run.code).toBe(1);
+    expect(run.stderr).toContain("quicrpc.lock.json:4:1 - error lock-conflict");
+  });
+
+  test("--no-lock keeps no ids", () => {
+    write("ping.service.ts", GOOD);
+    expect(quicrpc(["gen", "--no-lock"]).stdout).toBe("wrote generated/ping.ts (1 service, 1 method)\nin 0 ms\n");
+  });
+
+  test("a configuration says what is generated, from any directory", () => {
+    write("api/schemas/ping.service.ts", GOOD);
+    write("other/bad.service.ts", BAD);
+    write(
+      "api/quicrpc.config.ts",
+      'import { defineConfig } from "quicrpc";\nexport default defineConfig({ include: "schemas/*.ts", out: "out" });\n',
+    );
+    const run = quicrpc(["gen", "--config", "api/quicrpc.config.ts"]);
+    expect(run).toMatchObject({ code: 0, stderr: "" });
+    expect(run.stdout).toContain("wrote api/out/ping.ts (1 service, 1 method)\nwrote api/quicrpc.lock.json\n");
+    write("api/quicrpc.config.ts", "export default { includes: 1 };\n");
+    const wrong = quicrpc(["gen", "--config", "api/quicrpc.config.ts"]);
+    expect(wrong.code).toBe(1);
+    expect(wrong.stderr).toContain("includes is not an option.");
+    expect(quicrpc(["gen", "--config", "nowhere.ts"]).stderr).toContain("nowhere.ts - error file-not-found");
   });
 
   test("colours only where they are wanted", () => {

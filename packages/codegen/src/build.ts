@@ -1,12 +1,14 @@
 import { annotate, emptyAnnotations, noteDocs } from "./source/annotate.js";
 import { type Diagnostic, placeOf } from "./diagnostics.js";
 import { discoverServices, type FoundMethod, type FoundService } from "./discover.js";
-import type { IdAssigner } from "./ids.js";
+import type { IdAssigner } from "./lock/ids.js";
 import { loadSchemaModule } from "./load.js";
 import { type MethodShape, type PayloadPart, shapeOfMethod } from "./methods.js";
 import type { FileModel, GeneratedKind, MessageModel, MethodModel, ServiceModel } from "./model.js";
 import { camelCase, NameScope, pascalCase } from "./names.js";
 import { CORE_IMPORTS } from "./print/core-imports.js";
+import { fingerprintOf } from "./shape/fingerprint.js";
+import { snapshotOf } from "./shape/snapshot.js";
 import { readSource } from "./source/source-file.js";
 import { declareTypes, type FileTypes } from "./types/declare.js";
 import { type GraphRoot, SchemaGraph } from "./types/graph.js";
@@ -127,22 +129,23 @@ function serviceModel(
     service.name,
     service.methods.map((method) => method.name),
   );
+  const snapshot = snapshotOf(ids.serviceId(service.name), service.methods, shapes, methodIds, types.nameOf);
   const message = (part: PayloadPart | undefined): MessageModel | undefined =>
     part !== undefined && isZodSchema(part.schema)
       ? { sent: types.typeOf(part.schema, "input"), received: types.typeOf(part.schema, "output") }
       : undefined;
   const methods = service.methods.flatMap((method): MethodModel[] => {
     const shape = shapes.get(method);
-    const id = methodIds.get(method.name);
-    if (shape === undefined || id === undefined) return [];
-    const { idempotent } = method.schema as { readonly idempotent?: unknown };
+    const taken = snapshot.methods[method.name];
+    if (shape === undefined || taken === undefined) return [];
     return [
       {
         name: method.name,
-        id,
+        id: taken.id,
+        fingerprint: fingerprintOf(taken, snapshot.types),
         kind: shape.kind,
         docs: method.docs,
-        idempotent: idempotent === true,
+        idempotent: taken.idempotent === true,
         input: message(shape.input),
         output: message(shape.output),
       },
@@ -150,11 +153,12 @@ function serviceModel(
   });
   return {
     name: service.name,
-    id: ids.serviceId(service.name),
+    id: snapshot.id,
     exportName: service.exportName,
     prefix: prefixOf(service),
     docs: service.docs,
     methods,
+    snapshot,
     node: service.node,
   };
 }

@@ -2,6 +2,7 @@ import type { Node } from "ts-morph";
 
 /** What kind of mistake a diagnostic reports; stable, for tools. */
 export type DiagnosticCode =
+  | "config"
   | "no-files"
   | "file-not-found"
   | "load-failed"
@@ -11,6 +12,10 @@ export type DiagnosticCode =
   | "duplicate-service"
   | "service-id-clash"
   | "output-clash"
+  | "lock-conflict"
+  | "lock-invalid"
+  | "lock-clash"
+  | "rename"
   | "method-name"
   | "duplicate-method"
   | "not-a-method"

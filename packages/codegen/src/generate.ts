@@ -1,11 +1,17 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { buildFile } from "./build.js";
-import { type Diagnostic, placeOf } from "./diagnostics.js";
-import { declarationOrder, type IdAssigner } from "./ids.js";
+import { checkServices } from "./check-services.js";
+import type { Diagnostic } from "./diagnostics.js";
 import { importExtensionFor } from "./import-extension.js";
-import type { FileModel, ServiceModel } from "./model.js";
+import { declarationOrder, type IdAssigner, lockedIds } from "./lock/ids.js";
+import { EMPTY_LOCK, formatLock, type Lock } from "./lock/lock.js";
+import { readLock } from "./lock/read.js";
+import { updateLock, updateSnapshot } from "./lock/update.js";
+import type { FileModel } from "./model.js";
 import { type ImportExtension, printFile } from "./print/file.js";
+import type { SchemaSnapshot, ServiceSnapshot } from "./shape/shape.js";
+import { formatSnapshot, parseSnapshot } from "./shape/snapshot.js";
 
 /** Options of `generate`. */
 export interface GenerateOptions {
@@ -17,8 +23,12 @@ export interface GenerateOptions {
   readonly out?: string;
   /** Default: what the nearest tsconfig.json of a generated file asks for. */
   readonly importExtension?: ImportExtension;
-  /** Default: services by the hash of their name, methods by their order. */
+  /** Default: what the lock says; without one, services by the hash of their name, methods by their order. */
   readonly ids?: IdAssigner;
+  /** The lock file, which need not exist yet; `quicrpc.schema.json` stands beside it. Default: none, ids are not kept. */
+  readonly lock?: string;
+  /** `files` are all of the project's: services that are in the lock only are gone. Default false. */
+  readonly complete?: boolean;
 }
 
 /** One generated file. */
@@ -26,10 +36,8 @@ export interface GeneratedFile {
   /** Where it goes: an absolute path. */
   readonly path: string;
   readonly text: string;
-  /** The schema module it is made from. */
-  readonly schemaFile: string;
-  readonly services: number;
-  readonly methods: number;
+  /** What it is made from, where that is one schema module. */
+  readonly schema?: { readonly file: string; readonly services: number; readonly methods: number };
   /** Whether `path` has other content than `text` now. */
   readonly changed: boolean;
 }
@@ -38,53 +46,78 @@ export interface GeneratedFile {
 export interface GenerateResult {
   readonly files: readonly GeneratedFile[];
   readonly diagnostics: readonly Diagnostic[];
+  /** What the schemas look like to a peer, to be compared with another version. */
+  readonly snapshot: SchemaSnapshot;
 }
+
+/** The name of the file beside the lock that has the shapes of all messages. */
+export const SNAPSHOT_FILE = "quicrpc.schema.json";
 
 /** Makes the generated files for schema modules. Nothing is written: see `writeGenerated`. */
 export async function generate(options: GenerateOptions): Promise<GenerateResult> {
-  const { cwd = process.cwd(), out, ids = declarationOrder } = options;
+  const { cwd = process.cwd(), complete = false } = options;
   const diagnostics: Diagnostic[] = [];
   const report = (diagnostic: Diagnostic): void => void diagnostics.push(diagnostic);
+  const lockFile = options.lock === undefined ? undefined : resolve(cwd, options.lock);
+  const lock = lockFile === undefined ? EMPTY_LOCK : readLock(readText(lockFile) ?? "", lockFile, report);
+  const ids = options.ids ?? (lockFile === undefined || lock === undefined ? declarationOrder : lockedIds(lock));
+
   const models: { readonly model: FileModel; readonly path: string }[] = [];
   const outputs = new Map<string, string>();
   for (const given of new Set(options.files.map((file) => resolve(cwd, file)))) {
-    if (!existsSync(given)) {
-      report({ code: "file-not-found", file: given, message: "There is no such file.", help: "Check the path." });
-      continue;
-    }
-    const directory = out === undefined ? join(dirname(given), "generated") : resolve(cwd, out);
-    const path = join(directory, outputName(given));
-    const other = outputs.get(path);
-    if (other !== undefined || path === given) {
-      report({
-        code: "output-clash",
-        file: given,
-        message: other === undefined ? "The output would replace the schema." : `${other} is generated to ${path} too.`,
-        help: "Use another --out, or rename the schema file.",
-      });
-      continue;
-    }
-    outputs.set(path, given);
+    const path = outputPath(given, options.out, cwd, outputs, report);
+    if (path === undefined) continue;
     const model = await buildFile(given, ids, report);
     if (model !== undefined) models.push({ model, path });
   }
   checkServices(
-    models.flatMap(({ model }) => model.services.map((service) => ({ service, file: model.schemaFile }))),
+    models.map(({ model }) => model),
+    lock ?? EMPTY_LOCK,
     report,
   );
-  if (diagnostics.length > 0) return { files: [], diagnostics };
+  const services = Object.fromEntries(
+    models.flatMap(({ model }) => model.services.map(({ name, snapshot }) => [name, snapshot])),
+  );
+  const snapshot: SchemaSnapshot = { version: 1, services };
+  if (diagnostics.length > 0) return { files: [], diagnostics, snapshot };
+
   const files = models.map(({ model, path }): GeneratedFile => {
-    const text = printFile(model, path, options.importExtension ?? importExtensionFor(path));
+    const methods = model.services.reduce((sum, service) => sum + service.methods.length, 0);
     return {
-      path,
-      text,
-      schemaFile: model.schemaFile,
-      services: model.services.length,
-      methods: model.services.reduce((sum, service) => sum + service.methods.length, 0),
-      changed: !existsSync(path) || readFileSync(path, "utf8") !== text,
+      ...outputFile(path, printFile(model, path, options.importExtension ?? importExtensionFor(path))),
+      schema: { file: model.schemaFile, services: model.services.length, methods },
     };
   });
-  return { files, diagnostics };
+  const kept = lockFile === undefined || lock === undefined ? [] : lockFiles(lockFile, lock, services, complete);
+  return { files: [...files, ...kept], diagnostics, snapshot };
+}
+
+/** Where the output for the schema module `file` goes; undefined when that was reported to be impossible. */
+function outputPath(
+  file: string,
+  out: string | undefined,
+  cwd: string,
+  outputs: Map<string, string>,
+  report: (diagnostic: Diagnostic) => void,
+): string | undefined {
+  if (!existsSync(file)) {
+    report({ code: "file-not-found", file, message: "There is no such file.", help: "Check the path." });
+    return undefined;
+  }
+  const directory = out === undefined ? join(dirname(file), "generated") : resolve(cwd, out);
+  const path = join(directory, outputName(file));
+  const other = outputs.get(path);
+  if (other !== undefined || path === file) {
+    report({
+      code: "output-clash",
+      file,
+      message: other === undefined ? "The output would replace the schema." : `${other} is generated to ${path} too.`,
+      help: "Use another --out, or rename the schema file.",
+    });
+    return undefined;
+  }
+  outputs.set(path, file);
+  return path;
 }
 
 /** `arith.service.ts` to `arith.ts`. */
@@ -92,35 +125,34 @@ function outputName(file: string): string {
   return `${basename(file).replace(/(\.service)?\.[cm]?[jt]sx?$/, "")}.ts`;
 }
 
-/** Services that the peer could not tell apart. */
-function checkServices(
-  all: readonly { readonly service: ServiceModel; readonly file: string }[],
-  report: (diagnostic: Diagnostic) => void,
-): void {
-  const names = new Set<string>();
-  const ids = new Map<number, string>();
-  for (const { service, file } of all) {
-    const { name, id, node } = service;
-    const at = node === undefined ? { file } : placeOf(node);
-    const other = ids.get(id);
-    if (names.has(name)) {
-      report({
-        ...at,
-        code: "duplicate-service",
-        message: `There is another service ${name}.`,
-        help: "Give one of them another name or version.",
-        service: name,
-      });
-    } else if (other !== undefined) {
-      report({
-        ...at,
-        code: "service-id-clash",
-        message: `${name} and ${other} have the same id, ${id}, which is a hash of the name.`,
-        help: "Give one of them another name.",
-        service: name,
-      });
-    }
-    names.add(name);
-    ids.set(id, name);
+/** The lock and the snapshot beside it. */
+function lockFiles(
+  path: string,
+  lock: Lock,
+  services: Readonly<Record<string, ServiceSnapshot>>,
+  complete: boolean,
+): GeneratedFile[] {
+  const snapshotPath = join(dirname(path), SNAPSHOT_FILE);
+  const snapshot = updateSnapshot(readSnapshot(snapshotPath), services, complete);
+  return [
+    outputFile(path, formatLock(updateLock(lock, services, complete))),
+    outputFile(snapshotPath, formatSnapshot(snapshot)),
+  ];
+}
+
+/** The snapshot that is there; it is made anew from the schemas where it cannot be read. */
+function readSnapshot(path: string): SchemaSnapshot | undefined {
+  try {
+    return parseSnapshot(readFileSync(path, "utf8"));
+  } catch {
+    return undefined;
   }
+}
+
+function outputFile(path: string, text: string): GeneratedFile {
+  return { path, text, changed: readText(path) !== text };
+}
+
+function readText(path: string): string | undefined {
+  return existsSync(path) ? readFileSync(path, "utf8") : undefined;
 }

@@ -1,5 +1,22 @@
 export type { Diagnostic, DiagnosticCode } from "./diagnostics.js";
-export { generate, type GeneratedFile, type GenerateOptions, type GenerateResult } from "./generate.js";
-export { declarationOrder, type IdAssigner } from "./ids.js";
+export { SNAPSHOT_FILE, generate, type GeneratedFile, type GenerateOptions, type GenerateResult } from "./generate.js";
+export { declarationOrder, type IdAssigner } from "./lock/ids.js";
+export { formatLock, type Lock, type LockedMethod, renameLocked } from "./lock/lock.js";
+export { loadSchemaModule, type LoadResult } from "./load.js";
+export { readLock } from "./lock/read.js";
 export type { ImportExtension } from "./print/file.js";
+export { formatFingerprint } from "./shape/fingerprint.js";
+export type {
+  Checks,
+  ErrorSnapshot,
+  LiteralValue,
+  MethodSnapshot,
+  ObjectShape,
+  ScalarType,
+  SchemaSnapshot,
+  ServiceSnapshot,
+  Shape,
+  ShapeTypes,
+} from "./shape/shape.js";
+export { parseSnapshot } from "./shape/snapshot.js";
 export { writeGenerated } from "./write.js";

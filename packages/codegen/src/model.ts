@@ -1,5 +1,6 @@
 import type { MethodKind } from "@quicrpc/core";
 import type { Node } from "ts-morph";
+import type { ServiceSnapshot } from "./shape/shape.js";
 import type { Declaration, TypeNode } from "./types/node.js";
 
 /** The types of one message: what its sender gives and what its receiver gets. */
@@ -15,6 +16,8 @@ export type GeneratedKind = MethodKind;
 export interface MethodModel {
   readonly name: string;
   readonly id: number;
+  /** 32 bits that differ between versions that differ on the wire. */
+  readonly fingerprint: number;
   readonly kind: GeneratedKind;
   readonly docs: string | undefined;
   readonly idempotent: boolean;
@@ -33,6 +36,8 @@ export interface ServiceModel {
   readonly prefix: string;
   readonly docs: string | undefined;
   readonly methods: readonly MethodModel[];
+  /** What of it is compared with other versions. */
+  readonly snapshot: ServiceSnapshot;
   /** Where it is declared; undefined when the source does not show it. */
   readonly node: Node | undefined;
 }

@@ -49,7 +49,7 @@ export {
 } from "./contract/descriptor.js";
 export { isBytesSchema, isStreamSchema } from "./contract/schema.js";
 export { isServiceSchema, SERVICE_SCHEMA } from "./contract/service.js";
-export { defaultServiceId } from "./contract/service-id.js";
+export { defaultServiceId, fnv1a } from "./contract/service-id.js";
 export type {
   DirectSession,
   DirectSessionHandler,

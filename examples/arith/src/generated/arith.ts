@@ -75,21 +75,25 @@ export const arithMethods: {
     id: 1,
     input: zodCodec(Arith.methods.multiply.input),
     output: zodCodec(Arith.methods.multiply.output),
+    fingerprint: 0x5850a769,
   }),
   divide: defineMethod(arithService, "unary", "divide", {
     id: 2,
     input: zodCodec(Arith.methods.divide.input),
     output: zodCodec(Arith.methods.divide.output),
     idempotent: true,
+    fingerprint: 0xbbce2cf4,
   }),
   log: defineMethod(arithService, "notify", "log", {
     id: 3,
     input: zodCodec(Arith.methods.log.input),
+    fingerprint: 0xcad669a7,
   }),
   ticks: defineMethod(arithService, "server_stream", "ticks", {
     id: 4,
     input: zodCodec(Arith.methods.ticks.input),
     output: zodCodec(Arith.methods.ticks.output.item),
+    fingerprint: 0x1baa31df,
   }),
 };
 

@@ -1,5 +1,6 @@
 import type { MessageModel, MethodModel, ServiceModel } from "../model.js";
 import { camelCase } from "../names.js";
+import { formatFingerprint } from "../shape/fingerprint.js";
 import { type SchemaTypeText, typeText } from "./type-text.js";
 import { jsDoc, MAX_WIDTH } from "./writer.js";
 
@@ -94,11 +95,13 @@ function descriptor(method: MethodModel, identity: string, schemaName: string): 
     ...(method.input === undefined ? [] : [`input: zodCodec(${at}.${input})`]),
     ...(method.output === undefined ? [] : [`output: zodCodec(${at}.${output})`]),
     ...(method.idempotent ? ["idempotent: true"] : []),
+    `fingerprint: 0x${formatFingerprint(method.fingerprint)}`,
   ];
-  const head = `defineMethod(${identity}, "${method.kind}", "${method.name}", `;
-  return options.length === 1
-    ? `${head}{ ${options[0]} })`
-    : `${head}{\n${options.map((each) => `    ${each},\n`).join("")}  })`;
+  const head = `defineMethod(${identity}, "${method.kind}", "${method.name}", {`;
+  const line = `${head} ${options.join(", ")} })`;
+  return method.name.length + line.length + 5 <= MAX_WIDTH && options.length <= 2
+    ? line
+    : `${head}\n${options.map((each) => `    ${each},\n`).join("")}  })`;
 }
 
 function handlerInput({ kind, input }: MethodModel, of: TypeOfMessage): string {

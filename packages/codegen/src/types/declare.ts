@@ -11,6 +11,8 @@ import { type AnySchema, canonical, type Direction, isZodSchema } from "./zod.js
 export interface FileTypes {
   readonly declarations: readonly Declaration[];
   typeOf(schema: unknown, direction: Direction): TypeNode;
+  /** The name of the type that stands for `schema`, a canonical one; undefined where it is written out. */
+  readonly nameOf: (schema: AnySchema, direction: Direction) => string | undefined;
 }
 
 /** Names and writes the types of all that `payloads` reach. */
@@ -60,6 +62,10 @@ export function declareTypes(
   return {
     declarations: [...declarations.values()],
     typeOf: (schema, direction) => typeOf(schema, direction, context),
+    nameOf: (schema, direction) => {
+      const target = named.get(schema);
+      return target === undefined ? undefined : referenceName(target, direction);
+    },
   };
 
   /** The description under `optional`, `nullable` and the like. */

@@ -47,6 +47,8 @@ export interface MethodDescriptor<
   /** Of the result, or of each item. Undefined where the method gives nothing. */
   readonly output: MessageCodec<Returned, Result> | undefined;
   readonly idempotent: boolean;
+  /** 32 bits that differ between two versions of the method that differ on the wire; undefined where it was given none. */
+  readonly fingerprint?: number | undefined;
   readonly service: ServiceIdentity;
 }
 
@@ -73,6 +75,8 @@ export interface MethodOptions<Sent, Received, Returned, Result> {
   readonly input?: MessageCodec<Sent, Received>;
   readonly output?: MessageCodec<Returned, Result>;
   readonly idempotent?: boolean;
+  /** 32 bits; see `MethodDescriptor`. */
+  readonly fingerprint?: number;
 }
 
 /** Makes a method descriptor. Throws `RangeError` for an id that does not fit the wire. */
@@ -82,10 +86,10 @@ export function defineMethod<Kind extends MethodKind, Sent = void, Received = Se
   name: string,
   options: MethodOptions<Sent, Received, Returned, Result>,
 ): MethodDescriptor<Kind, Sent, Received, Returned, Result> {
-  const { id, input, output, idempotent = false } = options;
+  const { id, input, output, idempotent = false, fingerprint } = options;
   requireId(`the id of ${service.name}/${name}`, id, 1, 0x3fff);
   requireId(`the id of service ${service.name}`, service.id, 0, 0xffff);
-  return { kind, name, id, input, output, idempotent, service };
+  return { kind, name, id, input, output, idempotent, fingerprint, service };
 }
 
 function requireId(what: string, id: number, least: number, most: number): void {

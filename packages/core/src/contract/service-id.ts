@@ -3,8 +3,14 @@
  * Independent of other services, so that services from different packages can be served together.
  */
 export function defaultServiceId(name: string): number {
-  let hash = 0x811c9dc5;
-  for (const byte of new TextEncoder().encode(name)) hash = Math.imul(hash ^ byte, 0x01000193);
+  const hash = fnv1a(name);
   const folded = ((hash >>> 16) ^ hash) & 0xffff;
   return folded === 0 ? 1 : folded;
+}
+
+/** FNV-1a of `text` in UTF-8: 32 bits, unsigned. */
+export function fnv1a(text: string): number {
+  let hash = 0x811c9dc5;
+  for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash ^ byte, 0x01000193);
+  return hash >>> 0;
 }

@@ -1,0 +1,20 @@
+import type { ImportExtension } from "@quicrpc/codegen";
+
+/** What `quicrpc.config.ts` exports by default. Paths start from the file's own directory; options of the command win. */
+export interface Config {
+  /** The schema modules, as paths or globs. Default: every `*.service.ts` outside of `node_modules` and `dist`. */
+  readonly include?: string | readonly string[];
+  /** Globs to leave out. */
+  readonly exclude?: string | readonly string[];
+  /** Where generated files go. Default: `generated` beside each schema module. */
+  readonly out?: string;
+  /** How generated files name the modules they import. Default: what the nearest tsconfig.json allows. */
+  readonly importExtension?: ImportExtension;
+  /** The lock file, or false for none. Default: `quicrpc.lock.json` beside this file. */
+  readonly lock?: string | false;
+}
+
+/** Gives `config` back: it is there for its type. */
+export function defineConfig(config: Config): Config {
+  return config;
+}

@@ -1,0 +1,78 @@
+import { existsSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { type Diagnostic, loadSchemaModule } from "@quicrpc/codegen";
+import type { Config } from "./config.js";
+import { DEFAULT_PATTERN } from "./files.js";
+
+/** A directory whose services belong together: they share a lock file. */
+export interface Project {
+  readonly root: string;
+  readonly config: Config;
+}
+
+const CONFIG_FILES = ["quicrpc.config.ts", "quicrpc.config.mts", "quicrpc.config.js", "quicrpc.config.mjs"];
+const DEFAULT_LOCK = "quicrpc.lock.json";
+
+/**
+ * The project around `cwd`: the nearest directory with a quicrpc.config.ts or a package.json, or `cwd` itself.
+ * `configFile` names a configuration explicitly.
+ */
+export async function findProject(
+  cwd: string,
+  configFile: string | undefined,
+): Promise<Project | { readonly problem: Diagnostic }> {
+  if (configFile !== undefined) {
+    const file = resolve(cwd, configFile);
+    if (existsSync(file)) return loadProject(file);
+    return { problem: { code: "file-not-found", file, message: "There is no such file.", help: "Check --config." } };
+  }
+  for (let directory = cwd; ; directory = dirname(directory)) {
+    const file = CONFIG_FILES.map((name) => join(directory, name)).find((each) => existsSync(each));
+    if (file !== undefined) return loadProject(file);
+    if (existsSync(join(directory, "package.json"))) return { root: directory, config: NO_CONFIG };
+    if (directory === dirname(directory)) return { root: cwd, config: NO_CONFIG };
+  }
+}
+
+/** The lock file of `project`; undefined where it has none. */
+export function lockOf({ root, config }: Project): string | undefined {
+  return config.lock === false ? undefined : resolve(root, config.lock ?? DEFAULT_LOCK);
+}
+
+/** Where the schema modules of `project` are, for a command without arguments that is run in `cwd`. */
+export function patternsOf(
+  { root, config }: Project,
+  cwd: string,
+): { readonly include: readonly string[]; readonly exclude: readonly string[]; readonly cwd: string } {
+  const exclude = [config.exclude ?? []].flat();
+  return config.include === undefined
+    ? { include: [DEFAULT_PATTERN], exclude, cwd: config === NO_CONFIG ? cwd : root }
+    : { include: [config.include].flat(), exclude, cwd: root };
+}
+
+const NO_CONFIG: Config = {};
+
+async function loadProject(file: string): Promise<Project | { readonly problem: Diagnostic }> {
+  const { exports, problem } = await loadSchemaModule(file);
+  if (problem !== undefined) return { problem };
+  const config = exports["default"];
+  if (typeof config !== "object" || config === null) {
+    const help = 'Write export default defineConfig({ … }), with defineConfig from "quicrpc".';
+    return { problem: { code: "config", file, message: "This module has no default export that is an object.", help } };
+  }
+  const unknown = Object.keys(config).find((key) => !KNOWN.has(key));
+  if (unknown !== undefined) {
+    const help = `The options are ${[...KNOWN].join(", ")}.`;
+    return { problem: { code: "config", file, message: `${unknown} is not an option.`, help } };
+  }
+  return { root: dirname(file), config };
+}
+
+const OPTIONS: { readonly [Option in keyof Required<Config>]: true } = {
+  include: true,
+  exclude: true,
+  out: true,
+  importExtension: true,
+  lock: true,
+};
+const KNOWN: ReadonlySet<string> = new Set(Object.keys(OPTIONS));

@@ -1,0 +1,56 @@
+import { readFileSync } from "node:fs";
+import { relative } from "node:path";
+import type { Diagnostic } from "@quicrpc/codegen";
+import { Command } from "commander";
+import { colorsFor, formatDiagnostics } from "./report.js";
+
+/** The `rename` command. */
+export function renameCommand(): Command {
+  return new Command("rename")
+    .description("Keep the ids of a method or service whose name changes.")
+    .argument("<from>", "its name in the lock: service, or service/method")
+    .argument("<to>", "its name in the schema from now on")
+    .option("-c, --config <file>", "the configuration (default: the nearest quicrpc.config.ts)")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ quicrpc rename shop.v1.Orders/fetch shop.v1.Orders/get
+  $ quicrpc rename shop.v1.Orders shop.v1.Purchases
+
+Rename it in the schema too, then run quicrpc gen. Without this a renamed method is a new one, and the old one is gone.
+
+Exit codes: 0 done, 1 it cannot be renamed, 2 wrong usage.`,
+    )
+    .action(async (from: string, to: string, options: { readonly config?: string }) => {
+      process.exitCode = await rename(from, to, options.config);
+    });
+}
+
+async function rename(from: string, to: string, configFile: string | undefined): Promise<number> {
+  const cwd = process.cwd();
+  const { formatLock, readLock, renameLocked, writeGenerated } = await import("@quicrpc/codegen");
+  const { findProject, lockOf } = await import("./project.js");
+  const diagnostics: Diagnostic[] = [];
+  const report = (diagnostic: Diagnostic): void => void diagnostics.push(diagnostic);
+  const project = await findProject(cwd, configFile);
+  if ("problem" in project) report(project.problem);
+  const path = "problem" in project ? undefined : lockOf(project);
+  if (path !== undefined) {
+    try {
+      const lock = readLock(readFileSync(path, "utf8"), path, report);
+      if (lock !== undefined) {
+        writeGenerated([{ path, text: formatLock(renameLocked(lock, from, to)), changed: true }]);
+        process.stdout.write(
+          `${from} is ${to} in ${relative(cwd, path)}: rename it in the schema, and run quicrpc gen.\n`,
+        );
+      }
+    } catch (error) {
+      const message = error instanceof RangeError ? error.message : "There is no lock file yet: run quicrpc gen.";
+      report({ file: path, code: "rename", message });
+    }
+  }
+  if (diagnostics.length === 0) return 0;
+  process.stderr.write(formatDiagnostics(diagnostics, cwd, colorsFor(process.stderr, process.env)));
+  return 1;
+}

@@ -1,0 +1,55 @@
+/**
+ * `quicrpc.lock.json`: what names each method on the wire, for ever. One line a method, sorted, so that branches that add
+ * methods merge; the ids of methods that are gone stay in it, and are not given to others.
+ */
+export interface Lock {
+  /** By `service/method`. */
+  readonly methods: ReadonlyMap<string, LockedMethod>;
+}
+
+/** One line of the lock. */
+export interface LockedMethod {
+  readonly serviceId: number;
+  readonly methodId: number;
+  /** Eight hexadecimal digits. */
+  readonly fingerprint: string;
+  /** The method is gone; its id is reserved. */
+  readonly removed: boolean;
+}
+
+export const EMPTY_LOCK: Lock = { methods: new Map() };
+
+/** The part of a key before the method. */
+export function serviceOf(key: string): string {
+  return key.slice(0, key.lastIndexOf("/"));
+}
+
+/** The lock as a file. */
+export function formatLock(lock: Lock): string {
+  const lines = [...lock.methods]
+    .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+    .map(([key, { serviceId, methodId, fingerprint, removed }]) => {
+      const gone = removed ? `, "removed": true` : "";
+      return `    ${JSON.stringify(key)}: { "id": [${serviceId}, ${methodId}], "fingerprint": "${fingerprint}"${gone} }`;
+    });
+  return `{\n  "version": 1,\n  "methods": {\n${lines.join(",\n")}\n  }\n}\n`;
+}
+
+/** Gives what is at `from`, a method (`service/method`) or a whole service, the name `to` with its ids. Throws `RangeError` when it cannot. */
+export function renameLocked(lock: Lock, from: string, to: string): Lock {
+  const isMethod = from.includes("/");
+  if (isMethod !== to.includes("/")) throw new RangeError(`${from} and ${to} are not both methods or both services.`);
+  if (isMethod && serviceOf(from) !== serviceOf(to)) {
+    throw new RangeError("A method cannot move to another service: its id is that of its service and its own.");
+  }
+  const renamed = new Map<string, string>();
+  for (const [key, { removed }] of lock.methods) {
+    if (isMethod ? key === from : serviceOf(key) === from)
+      renamed.set(key, isMethod ? to : to + key.slice(from.length));
+    const taken = isMethod ? key === to : serviceOf(key) === to;
+    if (taken && !removed) throw new RangeError(`${to} is in the lock already.`);
+    if (taken) throw new RangeError(`${to} is in the lock as removed, and its id is reserved. Use another name.`);
+  }
+  if (renamed.size === 0) throw new RangeError(`${from} is not in the lock.`);
+  return { methods: new Map([...lock.methods].map(([key, value]) => [renamed.get(key) ?? key, value])) };
+}

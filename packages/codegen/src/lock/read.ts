@@ -1,0 +1,144 @@
+import { type Diagnostic, placeAt } from "../diagnostics.js";
+import { EMPTY_LOCK, type Lock, type LockedMethod, serviceOf } from "./lock.js";
+
+/** Reads the lock file at `file` with content `text`; undefined when something was reported. */
+export function readLock(text: string, file: string, report: (diagnostic: Diagnostic) => void): Lock | undefined {
+  if (text.trim() === "") return EMPTY_LOCK;
+  const place = (line: number): Pick<Diagnostic, "file" | "line" | "column" | "frame"> => {
+    const code = text.split(/\r?\n/)[line - 1] ?? "";
+    const column = code.search(/\S/) + 1;
+    return placeAt(file, text, line, Math.max(1, column), code.trim().length);
+  };
+  const conflict = text.split(/\r?\n/).findIndex((line) => /^(<{7}|={7}|>{7}|\|{7})( |$)/.test(line));
+  if (conflict >= 0) {
+    report({
+      ...place(conflict + 1),
+      code: "lock-conflict",
+      message: "The lock file has the markers of a merge conflict.",
+      help: "Keep the lines of both sides, delete the markers, and run quicrpc gen: it puts commas and order right, and says when ids clash.",
+    });
+    return undefined;
+  }
+  const entries: Entry[] = [];
+  let failed = false;
+  const fail = (diagnostic: Diagnostic): void => {
+    failed = true;
+    report(diagnostic);
+  };
+  const version = /"version"\s*:\s*(\d+)/.exec(text)?.[1];
+  if (version !== "1") {
+    fail({
+      file,
+      code: "lock-invalid",
+      message: version === undefined ? "This is not a lock file." : `This lock file is of version ${version}, not 1.`,
+      help: version === undefined ? "Restore it from version control." : "Use a newer quicrpc.",
+    });
+    return undefined;
+  }
+  // Read entry by entry, not as one JSON text: after a merge a comma may be missing, and JSON hides repeated keys.
+  for (const match of text.matchAll(/"([^"\n]+\/[^"\n]+)"\s*:\s*(\{[^{}]*\}?)/g)) {
+    const [, key = "", body = ""] = match;
+    const line = text.slice(0, match.index).split("\n").length;
+    const value = entryOf(body);
+    if (value === undefined) {
+      fail({
+        ...place(line),
+        code: "lock-invalid",
+        message: `The entry of ${key} cannot be read.`,
+        help: "Restore the line from version control.",
+      });
+    } else {
+      entries.push({ key, line, method: value });
+    }
+  }
+  for (const clash of clashes(entries)) fail({ ...place(clash.line), ...clash.problem });
+  return failed ? undefined : { methods: new Map(entries.map(({ key, method }) => [key, method])) };
+}
+
+interface Entry {
+  readonly key: string;
+  readonly line: number;
+  readonly method: LockedMethod;
+}
+
+function entryOf(body: string): LockedMethod | undefined {
+  try {
+    const { id, fingerprint, removed } = JSON.parse(body) as Record<string, unknown>;
+    if (!Array.isArray(id) || typeof fingerprint !== "string") return undefined;
+    const [serviceId, methodId] = id as unknown[];
+    return isId(serviceId, 0xffff) && isId(methodId, 0x3fff)
+      ? { serviceId, methodId, fingerprint, removed: removed === true }
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isId(value: unknown, most: number): value is number {
+  return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= most;
+}
+
+/** What two branches may have given twice. */
+function* clashes(
+  entries: readonly Entry[],
+): Generator<{ readonly line: number; readonly problem: Pick<Diagnostic, "code" | "message" | "help"> }> {
+  const keys = new Map<string, Entry>();
+  const ids = new Map<string, Entry>();
+  const services = new Map<string, Entry>();
+  const serviceIds = new Map<number, Entry>();
+  const free = "delete the line of the one that is not released yet, and run quicrpc gen, which gives it a free id";
+  for (const entry of entries) {
+    const { key, line } = entry;
+    const { serviceId, methodId } = entry.method;
+    const service = serviceOf(key);
+    const same = keys.get(key);
+    if (same !== undefined && (same.method.serviceId !== serviceId || same.method.methodId !== methodId)) {
+      yield {
+        line,
+        problem: {
+          code: "lock-clash",
+          message: `${key} has two lines with different ids, this and line ${same.line}.`,
+          help: "Keep the line that is released, or the smaller id if neither is, and delete the other.",
+        },
+      };
+    }
+    const other = ids.get(`${service} ${methodId}`);
+    if (other !== undefined && other.key !== key) {
+      yield {
+        line,
+        problem: {
+          code: "lock-clash",
+          message: `${key} and ${other.key} (line ${other.line}) both have id ${methodId}, as when two branches each added a method.`,
+          help: `Each id is given once: ${free}.`,
+        },
+      };
+    }
+    const sibling = services.get(service);
+    if (sibling !== undefined && sibling.method.serviceId !== serviceId) {
+      yield {
+        line,
+        problem: {
+          code: "lock-clash",
+          message: `${service} has two ids, ${serviceId} here and ${sibling.method.serviceId} in line ${sibling.line}.`,
+          help: "Write the released one in all lines of the service.",
+        },
+      };
+    }
+    const neighbour = serviceIds.get(serviceId);
+    if (neighbour !== undefined && serviceOf(neighbour.key) !== service) {
+      yield {
+        line,
+        problem: {
+          code: "lock-clash",
+          message: `${service} and ${serviceOf(neighbour.key)} (line ${neighbour.line}) both have the service id ${serviceId}.`,
+          help: "Give one of them another name, and delete its lines.",
+        },
+      };
+    } else {
+      serviceIds.set(serviceId, entry);
+    }
+    keys.set(key, entry);
+    ids.set(`${service} ${methodId}`, entry);
+    if (sibling === undefined) services.set(service, entry);
+  }
+}

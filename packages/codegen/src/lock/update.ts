@@ -1,0 +1,35 @@
+import { fingerprintOf, formatFingerprint } from "../shape/fingerprint.js";
+import type { SchemaSnapshot, ServiceSnapshot } from "../shape/shape.js";
+import { type Lock, type LockedMethod, serviceOf } from "./lock.js";
+
+/**
+ * The lock after `services` were generated: their methods are in it, and those they no longer have are marked as removed.
+ * Other services stay as they are, unless `complete` says that there are none.
+ */
+export function updateLock(lock: Lock, services: Readonly<Record<string, ServiceSnapshot>>, complete: boolean): Lock {
+  const methods = new Map<string, LockedMethod>();
+  for (const [key, locked] of lock.methods) {
+    const isGone = complete || Object.hasOwn(services, serviceOf(key));
+    methods.set(key, isGone ? { ...locked, removed: true } : locked);
+  }
+  for (const [service, { id, methods: present, types }] of Object.entries(services)) {
+    for (const [name, method] of Object.entries(present)) {
+      methods.set(`${service}/${name}`, {
+        serviceId: id,
+        methodId: method.id,
+        fingerprint: formatFingerprint(fingerprintOf(method, types)),
+        removed: false,
+      });
+    }
+  }
+  return { methods };
+}
+
+/** The snapshot that stands beside the lock, after `services` were generated. */
+export function updateSnapshot(
+  before: SchemaSnapshot | undefined,
+  services: Readonly<Record<string, ServiceSnapshot>>,
+  complete: boolean,
+): SchemaSnapshot {
+  return { version: 1, services: complete ? services : { ...before?.services, ...services } };
+}

@@ -1,0 +1,105 @@
+/** A value of a literal: JSON, and what JSON lacks. */
+export type LiteralValue = string | number | boolean | null | { readonly bigint: string };
+
+/** What a value must fulfil besides its type: lengths, bounds, formats. */
+export interface Checks {
+  /** Of a number, a date in milliseconds, a string's length, a collection's size. */
+  readonly min?: number | string;
+  readonly max?: number | string;
+  /** Exclusive bounds. */
+  readonly above?: number | string;
+  readonly below?: number | string;
+  readonly multipleOf?: number | string;
+  /** `integer`, `email`, `uuid` … */
+  readonly format?: string;
+  /** Regular expressions that a string must match. */
+  readonly patterns?: readonly string[];
+  /** How many functions of the user check the value, by `refine` and the like. */
+  readonly custom?: number;
+  /** The receiver takes anything, as by `catch`. */
+  readonly lenient?: true;
+}
+
+/** Types without parts. `opaque` is what only the schema's own code knows, `any` what may be anything. */
+export type ScalarType =
+  | "any"
+  | "opaque"
+  | "never"
+  | "undefined"
+  | "null"
+  | "boolean"
+  | "string"
+  | "number"
+  | "bigint"
+  | "date"
+  | "bytes";
+
+/**
+ * What a message looks like on the wire, free of the library that describes it: the same schema has the same shape under
+ * every version of zod, and a shape can be kept in a file and compared with a later one.
+ */
+export type Shape =
+  | { readonly type: ScalarType; readonly checks?: Checks }
+  | { readonly type: "literal"; readonly values: readonly LiteralValue[] }
+  | ObjectShape
+  | { readonly type: "array" | "set"; readonly items: Shape; readonly checks?: Checks }
+  | { readonly type: "tuple"; readonly items: readonly Shape[]; readonly required: number; readonly rest?: Shape }
+  | {
+      readonly type: "record" | "map";
+      readonly key: Shape;
+      readonly value: Shape;
+      /** Not every key of a finite set need be there. */
+      readonly partial?: true;
+      readonly checks?: Checks;
+    }
+  | { readonly type: "union"; readonly options: readonly Shape[] }
+  | { readonly type: "intersection"; readonly parts: readonly Shape[] }
+  /** A type of the service, by name. */
+  | { readonly type: "ref"; readonly name: string };
+
+/** An object: what else than its fields it may have is `rest`, `"refused"`, or dropped by the receiver. */
+export interface ObjectShape {
+  readonly type: "object";
+  readonly fields: Readonly<Record<string, Shape>>;
+  /** The names of fields that may be left out. */
+  readonly optional?: readonly string[];
+  readonly rest?: Shape | "refused";
+  readonly checks?: Checks;
+}
+
+/** Named shapes, as `ref` refers to them. */
+export type ShapeTypes = Readonly<Record<string, Shape>>;
+
+/** One method as a peer sees it. */
+export interface MethodSnapshot {
+  readonly id: number;
+  readonly kind: string;
+  readonly idempotent?: true;
+  readonly delivery?: string;
+  /** What the caller sends; of a stream, one item. `bytes` for a raw stream. */
+  readonly input?: Shape;
+  /** What the callee sends. */
+  readonly output?: Shape;
+  /** What a caller is given, where that differs from what was sent: defaults and conversions are the receiver's. */
+  readonly result?: Shape;
+  readonly errors?: Readonly<Record<string, ErrorSnapshot>>;
+}
+
+/** One error that a method declares. */
+export interface ErrorSnapshot {
+  readonly code: string;
+  readonly details?: Shape;
+}
+
+/** One service as a peer sees it. */
+export interface ServiceSnapshot {
+  readonly id: number;
+  readonly methods: Readonly<Record<string, MethodSnapshot>>;
+  readonly types: ShapeTypes;
+}
+
+/** All services of a project at one time. */
+export interface SchemaSnapshot {
+  readonly version: 1;
+  readonly services: Readonly<Record<string, ServiceSnapshot>>;
+}

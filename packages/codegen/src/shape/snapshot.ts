@@ -1,0 +1,74 @@
+import type { FoundMethod } from "../discover.js";
+import type { MethodShape } from "../methods.js";
+import { ShapeBuilder, type ShapeName } from "./of-schema.js";
+import type { MethodSnapshot, SchemaSnapshot, ServiceSnapshot, Shape } from "./shape.js";
+
+/** What of a service is compared with other versions of it. */
+export function snapshotOf(
+  id: number,
+  methods: readonly FoundMethod[],
+  shapes: ReadonlyMap<FoundMethod, MethodShape>,
+  methodIds: ReadonlyMap<string, number>,
+  name: ShapeName,
+): ServiceSnapshot {
+  const builder = new ShapeBuilder(name);
+  const snapshots: Record<string, MethodSnapshot> = {};
+  for (const method of methods) {
+    const shape = shapes.get(method);
+    const methodId = methodIds.get(method.name);
+    if (shape === undefined || methodId === undefined) continue;
+    const { kind, input, output } = shape;
+    const { idempotent } = method.schema as { readonly idempotent?: unknown };
+    const sent = output === undefined ? undefined : builder.shape(output.schema, "input");
+    const received = output === undefined ? undefined : builder.shape(output.schema, "output");
+    snapshots[method.name] = {
+      id: methodId,
+      kind,
+      ...(idempotent === true ? { idempotent } : {}),
+      ...(input === undefined ? {} : { input: builder.shape(input.schema, "input") }),
+      ...(sent === undefined ? {} : { output: sent }),
+      ...(received === undefined || sameText(sent, received) ? {} : { result: received }),
+    };
+  }
+  return { id, methods: snapshots, types: builder.types };
+}
+
+function sameText(a: Shape | undefined, b: Shape): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+/**
+ * A snapshot as a file: sorted, with one line for each method and type, so that a change of one is a change of one line.
+ */
+export function formatSnapshot(snapshot: SchemaSnapshot): string {
+  const services = sorted(snapshot.services).map(([name, { id, methods, types }]) =>
+    [
+      `    ${JSON.stringify(name)}: {`,
+      `      "id": ${id},`,
+      `      "methods": ${lines(methods)},`,
+      `      "types": ${lines(types)}`,
+      "    }",
+    ].join("\n"),
+  );
+  return `{\n  "version": 1,\n  "services": {\n${services.join(",\n")}\n  }\n}\n`;
+}
+
+function lines(table: Readonly<Record<string, unknown>>): string {
+  const entries = sorted(table).map(([name, value]) => `        ${JSON.stringify(name)}: ${JSON.stringify(value)}`);
+  return entries.length === 0 ? "{}" : `{\n${entries.join(",\n")}\n      }`;
+}
+
+/** Entries by key, in the order of code units, which no locale changes. */
+function sorted<Value>(table: Readonly<Record<string, Value>>): [string, Value][] {
+  return Object.entries(table).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+}
+
+/** Reads a snapshot file. Throws `SyntaxError` when it is none. */
+export function parseSnapshot(text: string): SchemaSnapshot {
+  const value = JSON.parse(text) as Partial<SchemaSnapshot> | null;
+  if (typeof value !== "object" || value === null || typeof value.services !== "object") {
+    throw new SyntaxError("it is not a schema snapshot");
+  }
+  if (value.version !== 1) throw new SyntaxError(`its version is ${String(value.version)}, and this is version 1`);
+  return value as SchemaSnapshot;
+}
