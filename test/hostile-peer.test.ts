@@ -210,7 +210,7 @@ describe("a callee that does not keep to the protocol", () => {
     const stream = session.serverStream(methods.items, { n: 1 }, { via: "stream" });
     await settle();
     const raw = peer.accepted.at(-1) as RawStream;
-    await raw.send("4002 0d 00 4003 05 00 80");
+    await raw.send("4002 0e 00 4003 05 00 80");
     expect(raw).toMatchObject({ stopCode: PROTOCOL_ERROR });
     await stream.cancel();
     await session.close();

@@ -21,6 +21,7 @@ import { Dispatcher, type ErrorHook } from "../server/dispatch.js";
 import { MethodTable, type Router } from "../server/router.js";
 import { Channel, type ChannelSettings, type FrameHandler } from "../transport/channel.js";
 import { ResetCode } from "../transport/reset-codes.js";
+import { StreamSorter } from "../transport/stream-sorter.js";
 import type { CloseInfo, DirectSession, DirectStream, TransportSession } from "../transport/session.js";
 import { directSession } from "../transport/web-session.js";
 import { StreamKind } from "../wire/frame.js";
@@ -34,6 +35,16 @@ export interface SessionOptions<Context = unknown> {
   readonly limits?: Partial<Limits>;
   /** Told of failures that the caller is not told in full. Default: `console.error`. */
   readonly onError?: ErrorHook;
+  /**
+   * What every stream of calls begins with, where the transport session is shared with another protocol whose streams
+   * could be taken for them. Both sides must have the same. Default: nothing.
+   */
+  readonly prefix?: Uint8Array;
+  /**
+   * Takes the streams that the peer opened and that do not belong to this protocol, with all their bytes; attach a
+   * handler to read one. Without it they are refused. Streams of your own are opened on `Session.transport`.
+   */
+  readonly onForeignStream?: (stream: DirectStream) => void;
 }
 
 /** How a session ended. */
@@ -73,6 +84,7 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
   private readonly direct: DirectSession;
   private readonly limits: Limits;
   private readonly settings: ChannelSettings;
+  private readonly onForeignStream: ((stream: DirectStream) => void) | undefined;
   private readonly dispatcher: Dispatcher<Context>;
   private readonly pickLane = (): Carrier => this.lane();
   private readonly pickStream = (): Carrier => this.callStream();
@@ -98,7 +110,12 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
     this.transport = transport;
     this.direct = directSession(transport);
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };
-    this.settings = { limits: this.limits, budget: { usedBytes: 0, maxBytes: this.limits.maxUnfinishedBytes } };
+    this.settings = {
+      limits: this.limits,
+      budget: { usedBytes: 0, maxBytes: this.limits.maxUnfinishedBytes },
+      prefix: options.prefix?.slice() ?? new Uint8Array(0),
+    };
+    this.onForeignStream = options.onForeignStream && guarded(options.onForeignStream);
     this.dispatcher = new Dispatcher<Context>({
       table: MethodTable.of(options.routers ?? []),
       connection: options.connection as Context,
@@ -224,20 +241,30 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
     const onOver = (): void => {
       this.peerStreams--;
     };
-    const handlerOf = (kind: number, channel: Channel): FrameHandler | undefined => {
-      if (kind === StreamKind.Lane) return Lane.accept(channel, this.dispatcher, this.settings, onOver);
-      if (kind === StreamKind.Call) return new IncomingCallStream(channel, this.dispatcher, onOver);
-      return undefined;
-    };
-    Channel.accept(stream, { handlerOf, onUnclaimed: onOver }, this.settings);
+    const { prefix } = this.settings;
+    const channelOf = (kind: number): Channel | undefined => this.channelOf(kind, stream, onOver);
+    StreamSorter.sort(stream, { prefix, channelOf, onForeign: this.onForeignStream, onUnclaimed: onOver });
+  }
+
+  private channelOf(kind: number, stream: DirectStream, onOver: () => void): Channel | undefined {
+    const accept = (handler: (channel: Channel) => FrameHandler): Channel =>
+      Channel.accept(stream, handler, this.settings);
+    switch (kind) {
+      case StreamKind.Lane:
+        return accept((channel) => Lane.accept(channel, this.dispatcher, this.settings, onOver));
+      case StreamKind.Call:
+        return accept((channel) => new IncomingCallStream(channel, this.dispatcher, onOver));
+      default:
+        return undefined;
+    }
   }
 }
 
 /** A hook that throws must not cost the call, or the calls beside it: its exception goes to the platform's own hook. */
-function guarded(hook: ErrorHook): ErrorHook {
-  return (error, site) => {
+function guarded<Args extends unknown[]>(hook: (...args: Args) => void): (...args: Args) => void {
+  return (...args) => {
     try {
-      hook(error, site);
+      hook(...args);
     } catch (thrown) {
       queueMicrotask(() => {
         throw thrown;

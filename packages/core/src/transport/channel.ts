@@ -2,7 +2,6 @@ import { codeNumber, ProtocolError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import type { Frame } from "../wire/frame.js";
 import { FrameReader, type ReadBudget } from "../wire/reader.js";
-import { readVarint, varintLengthFromFirstByte } from "../wire/varint.js";
 import { FrameWriter } from "../wire/writer.js";
 import { ResetCode } from "./reset-codes.js";
 import type { DirectStream, DirectStreamHandler } from "./session.js";
@@ -27,17 +26,11 @@ export interface FrameHandler {
   onClosed(error: Error | undefined): void;
 }
 
-/** Decides what becomes of a stream that the peer opened. */
-export interface StreamClaim {
-  /** Chooses the handler by the stream's kind; undefined refuses the stream. */
-  handlerOf(kind: number, channel: Channel): FrameHandler | undefined;
-  /** The stream ended before it had a handler. */
-  onUnclaimed(): void;
-}
-
 /** What the channels of a session share. */
 export interface ChannelSettings {
   readonly limits: Limits;
+  /** What every stream begins with, before its kind. */
+  readonly prefix: Uint8Array;
   readonly budget: ReadBudget;
 }
 
@@ -49,10 +42,9 @@ export class Channel implements DirectStreamHandler {
   private readonly reader: FrameReader;
   private readonly limits: Limits;
   private handler: FrameHandler | undefined;
-  private claim: StreamClaim | undefined;
-  /** Goes out before the first frame; undefined once it has. */
+  private readonly prefix: Uint8Array;
+  /** Goes out, after the prefix, before the first frame; undefined once it has. */
   private kindToSend: number | undefined;
-  private prefix: Uint8Array | undefined;
   private writer: FrameWriter = shared;
   private flushScheduled = false;
   private sendingOver = false;
@@ -69,8 +61,9 @@ export class Channel implements DirectStreamHandler {
     this.flush(false);
   };
 
-  private constructor(stream: DirectStream, { limits, budget }: ChannelSettings) {
+  private constructor(stream: DirectStream, { limits, budget, prefix }: ChannelSettings) {
     this.stream = stream;
+    this.prefix = prefix;
     this.limits = limits;
     this.reader = new FrameReader(limits.maxFrameBytes, budget);
   }
@@ -84,12 +77,11 @@ export class Channel implements DirectStreamHandler {
     return channel;
   }
 
-  /** A stream the peer opened. */
-  static accept(stream: DirectStream, claim: StreamClaim, settings: ChannelSettings): Channel {
+  /** A stream the peer opened, whose kind has been read; whoever attached to it passes on what happens there. */
+  static accept(stream: DirectStream, handler: (channel: Channel) => FrameHandler, settings: ChannelSettings): Channel {
     const channel = new Channel(stream, settings);
     channel.accepted = true;
-    channel.claim = claim;
-    stream.attach(channel);
+    channel.handler = handler(channel);
     return channel;
   }
 
@@ -112,6 +104,7 @@ export class Channel implements DirectStreamHandler {
   begin(typeAndFlags: number, callId: number): number {
     this.writer.requireIdle();
     if (this.kindToSend !== undefined) {
+      if (this.prefix.length > 0) this.writer.bytes(this.prefix);
       this.writer.varint(this.kindToSend);
       this.kindToSend = undefined;
     }
@@ -175,15 +168,15 @@ export class Channel implements DirectStreamHandler {
   /** Gives the stream up because of what the peer sent, or does not take. */
   fail(error: ProtocolError, code: number = ResetCode.ProtocolError): void {
     const { handler } = this;
-    if (handler === undefined && this.claim === undefined) return;
+    if (handler === undefined) return;
     this.reset(code);
-    handler?.onFailed(error);
+    handler.onFailed(error);
   }
 
-  onData(chunk: Uint8Array): void {
+  /** @param from where the frames begin */
+  onData(chunk: Uint8Array, from: number = 0): void {
     try {
-      if (this.claim !== undefined) this.readKind(chunk, this.claim);
-      else this.reader.push(chunk, 0, this.onFrame);
+      this.reader.push(chunk, from, this.onFrame);
     } catch (error) {
       this.fail(error instanceof ProtocolError ? error : new ProtocolError(String(error), { cause: error }));
       return;
@@ -193,7 +186,7 @@ export class Channel implements DirectStreamHandler {
   }
 
   onEnd(): void {
-    if (this.claim !== undefined || this.reader.midFrame) {
+    if (this.reader.midFrame) {
       this.fail(new ProtocolError("the stream ends within a frame"));
     } else {
       this.handler?.onEnd();
@@ -230,11 +223,8 @@ export class Channel implements DirectStreamHandler {
   }
 
   private stopReading(): void {
-    const { claim } = this;
     this.reader.stop();
     this.handler = undefined;
-    this.claim = undefined;
-    claim?.onUnclaimed();
   }
 
   private schedule(): void {
@@ -282,30 +272,4 @@ export class Channel implements DirectStreamHandler {
       this.fail(new ProtocolError(text), codeNumber("resource_exhausted"));
     }
   }
-
-  private readKind(chunk: Uint8Array, claim: StreamClaim): void {
-    const bytes = this.prefix === undefined ? chunk : join(this.prefix, chunk);
-    if (bytes.length === 0) return;
-    const length = varintLengthFromFirstByte(bytes[0] as number);
-    if (bytes.length < length) {
-      this.prefix = bytes.slice();
-      return;
-    }
-    this.prefix = undefined;
-    const handler = claim.handlerOf(readVarint(bytes, 0), this);
-    if (handler === undefined) {
-      this.reset(ResetCode.UnknownKind);
-      return;
-    }
-    this.claim = undefined;
-    this.handler = handler;
-    this.reader.push(bytes, length, this.onFrame);
-  }
-}
-
-function join(first: Uint8Array, second: Uint8Array): Uint8Array {
-  const whole = new Uint8Array(first.length + second.length);
-  whole.set(first);
-  whole.set(second, first.length);
-  return whole;
 }

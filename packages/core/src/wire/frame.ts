@@ -25,7 +25,7 @@ export const FrameType = {
   /** bytes (varint): the receiver of items has room for so many more. Lanes only. */
   Credit: 0x8,
   /** The callee's items end well, and its call goes on while the caller sends. */
-  HalfEnd: 0xd,
+  HalfEnd: 0xe,
 } as const;
 
 export const TYPE_MASK = 0x0f;

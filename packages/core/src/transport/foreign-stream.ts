@@ -1,0 +1,89 @@
+import type { DirectStream, DirectStreamHandler } from "./session.js";
+
+/** What happened before the application attached. */
+type Held = (handler: DirectStreamHandler) => void;
+
+/** A stream of another protocol, whose first bytes were looked at: it gives them, and all that follows, to the application. */
+export class ForeignStream implements DirectStream, DirectStreamHandler {
+  private readonly stream: DirectStream;
+  private held: Held[] | undefined;
+  private handler: DirectStreamHandler | undefined;
+  private paused = false;
+
+  /** @param first the bytes that were read already */
+  constructor(stream: DirectStream, first: Uint8Array) {
+    this.stream = stream;
+    this.held = first.length === 0 ? [] : [(handler) => handler.onData(first)];
+    stream.pause();
+  }
+
+  attach(handler: DirectStreamHandler): void {
+    if (this.handler !== undefined) throw new Error("the stream already has a handler");
+    this.handler = handler;
+    queueMicrotask(() => this.deliver());
+  }
+
+  write(bytes: Uint8Array, end?: boolean): boolean {
+    return this.stream.write(bytes, end);
+  }
+
+  reset(code: number): void {
+    this.stream.reset(code);
+  }
+
+  stopSending(code: number): void {
+    this.held = undefined;
+    this.stream.stopSending(code);
+  }
+
+  pause(): void {
+    this.paused = true;
+    this.stream.pause();
+  }
+
+  resume(): void {
+    this.paused = false;
+    if (this.held === undefined) this.stream.resume();
+    else if (this.handler !== undefined) this.deliver();
+  }
+
+  onData(chunk: Uint8Array): void {
+    this.tell((handler) => handler.onData(chunk));
+  }
+
+  onEnd(): void {
+    this.tell((handler) => handler.onEnd());
+  }
+
+  onReset(code: number): void {
+    this.tell((handler) => handler.onReset(code));
+  }
+
+  onStopSending(code: number): void {
+    this.tell((handler) => handler.onStopSending(code));
+  }
+
+  onDrain(): void {
+    this.tell((handler) => handler.onDrain());
+  }
+
+  onClosed(error: Error | undefined): void {
+    this.tell((handler) => handler.onClosed(error));
+  }
+
+  private tell(event: Held): void {
+    if (this.held !== undefined) this.held.push(event);
+    else if (this.handler !== undefined) event(this.handler);
+  }
+
+  private deliver(): void {
+    const { handler } = this;
+    if (handler === undefined) return;
+    while (this.held !== undefined && !this.paused) {
+      const event = this.held.shift();
+      if (event === undefined) this.held = undefined;
+      else event(handler);
+    }
+    if (!this.paused) this.stream.resume();
+  }
+}

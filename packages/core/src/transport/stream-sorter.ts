@@ -1,0 +1,140 @@
+import { ProtocolError } from "../errors.js";
+import { readVarint, varintLengthFromFirstByte } from "../wire/varint.js";
+import type { Channel } from "./channel.js";
+import { ForeignStream } from "./foreign-stream.js";
+import { ResetCode } from "./reset-codes.js";
+import type { DirectStream, DirectStreamHandler } from "./session.js";
+
+/** Decides what becomes of a stream that the peer opened. */
+export interface StreamOwner {
+  /** What every stream of this protocol begins with, before its kind. */
+  readonly prefix: Uint8Array;
+  /** The channel of a stream of this protocol, by its kind; undefined for a kind that is unknown. */
+  readonly channelOf: (kind: number, stream: DirectStream) => Channel | undefined;
+  /** Takes a stream of another protocol; without it such streams are refused. */
+  readonly onForeign: ((stream: DirectStream) => void) | undefined;
+  /** The stream is not of this protocol, or ended before that was known. */
+  readonly onUnclaimed: () => void;
+}
+
+/** Finds out by its first bytes whose a stream is that the peer opened, and passes it on. */
+export class StreamSorter implements DirectStreamHandler {
+  private readonly stream: DirectStream;
+  private readonly owner: StreamOwner;
+  private channel: Channel | undefined;
+  private foreign: ForeignStream | undefined;
+  private first: Uint8Array | undefined;
+  private over = false;
+
+  private constructor(stream: DirectStream, owner: StreamOwner) {
+    this.stream = stream;
+    this.owner = owner;
+  }
+
+  static sort(stream: DirectStream, owner: StreamOwner): void {
+    stream.attach(new StreamSorter(stream, owner));
+  }
+
+  onData(chunk: Uint8Array): void {
+    if (this.channel !== undefined) this.channel.onData(chunk);
+    else if (this.foreign !== undefined) this.foreign.onData(chunk);
+    else if (!this.over) this.sort(this.first === undefined ? chunk : join(this.first, chunk));
+  }
+
+  onEnd(): void {
+    if (this.unsorted && this.owner.onForeign !== undefined) this.giveAway(this.first ?? new Uint8Array(0));
+    if (this.unsorted) this.refuse(ResetCode.ProtocolError);
+    else this.target?.onEnd();
+  }
+
+  onReset(code: number): void {
+    if (this.unsorted) this.refuse(code);
+    else this.target?.onReset(code);
+  }
+
+  onStopSending(code: number): void {
+    if (this.unsorted) this.refuse(code);
+    else this.target?.onStopSending(code);
+  }
+
+  onDrain(): void {
+    this.target?.onDrain();
+  }
+
+  onClosed(error: Error | undefined): void {
+    if (this.unsorted) this.giveUp();
+    else this.target?.onClosed(error);
+  }
+
+  private get target(): DirectStreamHandler | undefined {
+    return this.channel ?? this.foreign;
+  }
+
+  private get unsorted(): boolean {
+    return this.target === undefined && !this.over;
+  }
+
+  private sort(bytes: Uint8Array): void {
+    this.first = bytes;
+    const { prefix } = this.owner;
+    const known = Math.min(prefix.length, bytes.length);
+    for (let at = 0; at < known; at++) {
+      if (bytes[at] !== prefix[at]) {
+        this.giveAway(bytes);
+        return;
+      }
+    }
+    if (bytes.length <= prefix.length) return;
+    const start = prefix.length + varintLengthFromFirstByte(bytes[prefix.length] as number);
+    if (bytes.length < start) return;
+    this.claim(bytes, start);
+  }
+
+  private claim(bytes: Uint8Array, start: number): void {
+    let kind = -1;
+    try {
+      kind = readVarint(bytes, this.owner.prefix.length);
+    } catch (error) {
+      // Beyond what this protocol can number.
+      if (!(error instanceof ProtocolError)) throw error;
+    }
+    this.channel = this.owner.channelOf(kind, this.stream);
+    if (this.channel === undefined) {
+      this.giveAway(bytes);
+      return;
+    }
+    this.first = undefined;
+    this.channel.onData(bytes, start);
+  }
+
+  private giveAway(bytes: Uint8Array): void {
+    const { onForeign } = this.owner;
+    if (onForeign === undefined) {
+      this.refuse(ResetCode.UnknownKind);
+      return;
+    }
+    this.first = undefined;
+    this.foreign = new ForeignStream(this.stream, bytes);
+    this.owner.onUnclaimed();
+    onForeign(this.foreign);
+  }
+
+  private refuse(code: number): void {
+    this.giveUp();
+    this.stream.reset(code);
+    this.stream.stopSending(code);
+  }
+
+  private giveUp(): void {
+    this.over = true;
+    this.first = undefined;
+    this.owner.onUnclaimed();
+  }
+}
+
+function join(first: Uint8Array, second: Uint8Array): Uint8Array {
+  const whole = new Uint8Array(first.length + second.length);
+  whole.set(first);
+  whole.set(second, first.length);
+  return whole;
+}

@@ -1,0 +1,107 @@
+import type { DirectStream, Session, SessionOptions, TransportSession } from "@quicrpc/core";
+import { describe, expect, it } from "vitest";
+import { kinds, type Pair } from "./kinds.js";
+import { methods } from "./service.js";
+
+/** Sends `hex` on a stream of the application's own, and FIN; resolves with what came back. */
+async function exchange(transport: TransportSession, hex: string): Promise<string> {
+  const bytes = new Uint8Array(Buffer.from(hex, "hex"));
+  if ("openStream" in transport) {
+    const stream = transport.openStream();
+    const answer = received(stream);
+    // In two pieces, so that the first byte arrives alone.
+    stream.write(bytes.subarray(0, 1));
+    stream.write(bytes.subarray(1), true);
+    return answer;
+  }
+  const { readable, writable } = await transport.createBidirectionalStream();
+  const writer = writable.getWriter();
+  await writer.write(bytes);
+  await writer.close();
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of readable) chunks.push(chunk);
+  return Buffer.concat(chunks).toString("hex");
+}
+
+/** All that comes in on `stream`; rejects when it is reset. */
+function received(stream: DirectStream): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let hex = "";
+    stream.attach({
+      onData: (chunk) => void (hex += Buffer.from(chunk).toString("hex")),
+      onEnd: () => resolve(hex),
+      onReset: (code) => reject(new Error(`reset with ${code}`)),
+      onStopSending: () => {},
+      onDrain: () => {},
+      onClosed: () => reject(new Error("closed")),
+    });
+  });
+}
+
+/** Another protocol: gives back what it got, between two marks. */
+const echoing = async (stream: DirectStream): Promise<void> => {
+  const hex = await received(stream);
+  stream.write(new Uint8Array(Buffer.from(`aa${hex}bb`, "hex")), true);
+};
+
+async function sharing(pair: Pair, check: (session: Session, via: "lane" | "stream") => Promise<void>): Promise<void> {
+  for (const session of [pair.client, pair.server]) {
+    await check(session, "lane");
+    await check(session, "stream");
+  }
+  await pair.close();
+}
+
+describe.each(kinds)("a session shared with another protocol: $name", (kind) => {
+  const connect = (options: SessionOptions) => kind.connect({}, { client: shared(options), server: shared(options) });
+  const shared = (options: SessionOptions): SessionOptions => ({
+    onForeignStream: (stream) => void echoing(stream),
+    ...options,
+  });
+
+  it("C69 streams of other kinds reach the application untouched, in both directions", async () => {
+    await sharing(await connect({}), async (session, via) => {
+      // Kinds that are unknown here, one of them in 8 bytes and beyond 2^53; and a stream that ends within its kind.
+      for (const hex of ["3f0102", "7fff", "ffffffffffffffff00", "40"]) {
+        expect(await exchange(session.transport, hex)).toBe(`aa${hex}bb`);
+      }
+      await calls(session, via);
+    });
+  });
+
+  it("C69 with a prefix, whatever the other protocol's streams begin with", async () => {
+    const prefix = new TextEncoder().encode("RPC!");
+    await sharing(await connect({ prefix }), async (session, via) => {
+      for (const hex of ["0102", "02", "5250", "52504321"]) {
+        expect(await exchange(session.transport, hex)).toBe(`aa${hex}bb`);
+      }
+      await calls(session, via);
+    });
+  });
+
+  it("C69 streams of other kinds are refused where nobody wants them", async () => {
+    const pair = await kind.connect();
+    const outcome = await exchange(pair.client.transport, "3f01").catch(() => "refused");
+    expect(outcome).toBe("refused");
+    await pair.close();
+  });
+
+  async function calls(session: Session, via: "lane" | "stream"): Promise<void> {
+    expect(await session.unary(methods.echo, { text: "beside" }, { via })).toEqual({ text: "beside" });
+  }
+});
+
+describe("a hook for foreign streams that throws", () => {
+  it("costs the process's own hook an exception, and the session nothing", async () => {
+    const [memory] = kinds;
+    const thrown = new Promise<unknown>((resolve) => process.once("uncaughtException", resolve));
+    const onForeignStream = (): void => {
+      throw new Error("from the hook");
+    };
+    const pair = await (memory as (typeof kinds)[number]).connect({}, { server: { onForeignStream } });
+    void exchange(pair.client.transport, "3f").catch(() => {});
+    expect(await thrown).toMatchObject({ message: "from the hook" });
+    expect(await pair.client.unary(methods.echo, { text: "a" })).toEqual({ text: "a" });
+    await pair.close();
+  });
+});
