@@ -25,7 +25,11 @@ export interface TransportOptions {
   initialRttMs?: number;
   /** Asks the peer to acknowledge within this time, where it supports the ACK frequency extension. 0: its own choice, usually 25 ms. */
   maxAckDelayMs?: number;
-  congestionControl?: "cubic" | "newreno" | "bbr";
+  /**
+   * "steady" is CUBIC that takes a loss for congestion only when packets wait in a queue, or when more are lost than
+   * chance explains.
+   */
+  congestionControl?: "steady" | "cubic" | "newreno" | "bbr";
 }
 
 /** Settings of a listening endpoint. */
@@ -66,6 +70,7 @@ const CONGESTION_CONTROL: ReadonlyMap<string, number> = new Map([
   ["cubic", 0],
   ["newreno", 1],
   ["bbr", 2],
+  ["steady", 3],
 ]);
 
 /** Least and greatest accepted values. */
@@ -98,7 +103,7 @@ export function transportNumbers(options: ListenTransportOptions = {}): Float64A
   const congestion = CONGESTION_CONTROL.get(options.congestionControl ?? DEFAULT_TRANSPORT.congestionControl);
   if (congestion === undefined) {
     throw invalidOption(
-      `transport.congestionControl must be "cubic", "newreno" or "bbr", not ${String(options.congestionControl)}`,
+      `transport.congestionControl must be "steady", "cubic", "newreno" or "bbr", not ${String(options.congestionControl)}`,
     );
   }
   return Float64Array.of(

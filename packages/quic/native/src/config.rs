@@ -6,6 +6,7 @@ use std::time::Duration;
 use quinn_proto::congestion::{BbrConfig, CubicConfig, NewRenoConfig};
 use quinn_proto::{AckFrequencyConfig, IdleTimeout, TransportConfig, VarInt};
 
+use crate::congestion::SteadyConfig;
 use crate::error::Failure;
 
 /// Mirrors `transportNumbers` in `src/limits.ts`. Zero means "off" where a setting can be off.
@@ -103,6 +104,7 @@ impl Settings {
         match self.congestion_control as u32 {
             1 => transport.congestion_controller_factory(Arc::new(NewRenoConfig::default())),
             2 => transport.congestion_controller_factory(Arc::new(BbrConfig::default())),
+            3 => transport.congestion_controller_factory(Arc::new(SteadyConfig)),
             _ => transport.congestion_controller_factory(Arc::new(CubicConfig::default())),
         };
         Ok(Arc::new(transport))

@@ -3,6 +3,7 @@
 #![cfg_attr(test, allow(dead_code, unused_imports))]
 
 mod config;
+mod congestion;
 mod connection;
 mod driver;
 mod endpoint;

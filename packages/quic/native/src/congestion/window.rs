@@ -1,0 +1,180 @@
+//! The congestion window: CUBIC (RFC 9438), except that a loss without a queue is taken for chance.
+
+use std::time::{Duration, Instant};
+
+use super::losses::Losses;
+use super::queue::QueueSense;
+
+/// The share of the window that is kept after congestion (RFC 9438 §4.6).
+const BETA: f64 = 0.7;
+/// How fast the window grows, in packets/s³ (RFC 9438 §5).
+const C: f64 = 0.4;
+/// Growth per window in the region where CUBIC would be slower than Reno (RFC 9438 §4.3).
+const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
+/// Above it a window says nothing any more; it keeps the arithmetic far from overflow.
+const GREATEST: f64 = 1024.0 * 1024.0 * 1024.0;
+
+/// The growth since the last congestion.
+#[derive(Clone, Debug)]
+struct Epoch {
+    began: Instant,
+    /// The window that the curve returns to, and after how many seconds.
+    plateau: f64,
+    k: f64,
+    /// What Reno's window would be.
+    reno: f64,
+}
+
+/// Sizes in bytes.
+#[derive(Clone, Debug)]
+pub struct Window {
+    packet: f64,
+    size: f64,
+    /// Slow start ends here.
+    threshold: f64,
+    epoch: Option<Epoch>,
+    /// The plateau of the epoch before, for fast convergence (RFC 9438 §4.7).
+    last_plateau: f64,
+    /// Losses of packets sent before this belong to a congestion that was answered already.
+    answered: Option<Instant>,
+    queue: QueueSense,
+    losses: Losses,
+    /// The newest packet and the bytes of the acknowledgement that is being read.
+    newest: Option<Instant>,
+    acknowledged: f64,
+    /// The most bytes that were in flight in this round trip and in the one before.
+    peaks: [f64; 2],
+    peak_began: Option<Instant>,
+}
+
+impl Window {
+    pub fn new(initial: u64, packet: u16) -> Self {
+        Window {
+            packet: packet.into(),
+            size: initial as f64,
+            threshold: f64::INFINITY,
+            epoch: None,
+            last_plateau: 0.0,
+            answered: None,
+            queue: QueueSense::new(),
+            losses: Losses::default(),
+            newest: None,
+            acknowledged: 0.0,
+            peaks: [0.0; 2],
+            peak_began: None,
+        }
+    }
+
+    pub fn size(&self) -> u64 {
+        self.size as u64
+    }
+
+    pub fn threshold(&self) -> Option<u64> {
+        self.threshold.is_finite().then_some(self.threshold as u64)
+    }
+
+    pub fn set_packet(&mut self, packet: u16) {
+        self.packet = packet.into();
+        self.size = self.size.max(self.least());
+    }
+
+    /// One packet of an acknowledgement. `settle` follows after its last.
+    pub fn acknowledge(&mut self, sent: Instant, bytes: u64) {
+        self.newest = self.newest.max(Some(sent));
+        self.losses.acknowledged(bytes);
+        // In recovery the window stands still (RFC 9002 §7.3.2).
+        if self.answered.is_none_or(|answered| sent > answered) {
+            self.acknowledged += bytes as f64;
+        }
+    }
+
+    /// The end of an acknowledgement; `in_flight` is what it left.
+    pub fn settle(&mut self, now: Instant, in_flight: u64) {
+        let bytes = std::mem::take(&mut self.acknowledged);
+        let Some(newest) = self.newest.take() else {
+            return;
+        };
+        let grown = self.queue.acknowledged(now, newest);
+        self.note_peak(now, newest, in_flight as f64 + bytes);
+        let peak = self.peaks[0].max(self.peaks[1]);
+        if self.size < self.threshold {
+            if grown {
+                self.threshold = self.size;
+            } else if peak * 2.0 >= self.size {
+                // What was never in flight proves nothing: a window beyond twice the peak does not grow (RFC 9002 §7.8).
+                self.size = (self.size + bytes).min(self.threshold);
+            }
+        } else if peak + 2.0 * self.packet >= self.size {
+            self.grow(now, bytes);
+        }
+        self.size = self.size.min(GREATEST);
+    }
+
+    /// Packets were lost, the newest of them sent at `sent`. Without bytes: marked by the network (ECN).
+    pub fn lose(&mut self, now: Instant, sent: Instant, bytes: u64) {
+        self.losses.lost(bytes);
+        if self.answered.is_some_and(|answered| sent <= answered) {
+            return;
+        }
+        if bytes > 0 && !self.queue.waiting() && !self.losses.excessive() {
+            return;
+        }
+        self.answered = Some(now);
+        let plateau = if self.size < self.last_plateau {
+            self.size * (1.0 + BETA) / 2.0
+        } else {
+            self.size
+        };
+        self.last_plateau = plateau;
+        self.size = (self.size * BETA).max(self.least());
+        self.threshold = self.size;
+        self.epoch = Some(Epoch {
+            began: now,
+            plateau,
+            k: ((plateau - self.size).max(0.0) / self.packet / C).cbrt(),
+            reno: self.size,
+        });
+    }
+
+    /// Nothing has come through for a long time (RFC 9002 §7.6.2).
+    pub fn collapse(&mut self) {
+        self.threshold = (self.size * BETA).max(self.least());
+        self.size = self.least();
+        self.epoch = None;
+        self.last_plateau = 0.0;
+        self.answered = None;
+    }
+
+    fn least(&self) -> f64 {
+        2.0 * self.packet
+    }
+
+    fn grow(&mut self, now: Instant, bytes: f64) {
+        let size = self.size;
+        let packet = self.packet;
+        // Slow start was left without a loss: the curve begins at its plateau.
+        let epoch = self.epoch.get_or_insert(Epoch {
+            began: now,
+            plateau: size,
+            k: 0.0,
+            reno: size,
+        });
+        let ahead = now.saturating_duration_since(epoch.began) + self.queue.recent();
+        let cubic = C * (seconds(ahead) - epoch.k).powi(3) * packet + epoch.plateau;
+        epoch.reno += ALPHA * packet * bytes / size;
+        let target = cubic.max(epoch.reno).clamp(size, size * 1.5);
+        self.size += (target - size) / size * bytes;
+    }
+
+    fn note_peak(&mut self, now: Instant, newest: Instant, in_flight: f64) {
+        if self.peak_began.is_none_or(|began| newest >= began) {
+            self.peak_began = Some(now);
+            self.peaks = [0.0, self.peaks[0]];
+        }
+        self.peaks[0] = self.peaks[0].max(in_flight);
+    }
+}
+
+fn seconds(duration: Duration) -> f64 {
+    duration.as_secs_f64()
+}
