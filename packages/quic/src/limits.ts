@@ -30,6 +30,11 @@ export interface TransportOptions {
    * chance explains.
    */
   congestionControl?: "steady" | "cubic" | "newreno" | "bbr";
+  /**
+   * Whether small flights (a few packets in a round trip) are sent a second time, 2 ms later, so that a lost packet
+   * costs no repair: "afterLoss" while packets were lost in the last 30 s. Never bulk, nor paths under 4 ms.
+   */
+  redundancy?: "off" | "afterLoss" | "always";
 }
 
 /** Settings of a listening endpoint. */
@@ -51,8 +56,9 @@ export const DEFAULT_TRANSPORT: Readonly<Required<ListenTransportOptions>> = {
   sendWindow: 8 * 1024 * 1024,
   highWaterMark: 256 * 1024,
   initialRttMs: 333,
-  maxAckDelayMs: 0,
-  congestionControl: "cubic",
+  maxAckDelayMs: 1,
+  congestionControl: "steady",
+  redundancy: "afterLoss",
   maxSessions: 10_000,
   maxHandshakes: 1_000,
 };
@@ -66,15 +72,14 @@ export const MAX_UNCLAIMED_STREAMS = 4096;
 /** UTF-8 bytes of a close reason that are sent (W3C WebTransport §6.9). */
 export const MAX_CLOSE_REASON_BYTES = 1024;
 
-const CONGESTION_CONTROL: ReadonlyMap<string, number> = new Map([
-  ["cubic", 0],
-  ["newreno", 1],
-  ["bbr", 2],
-  ["steady", 3],
-]);
+/** What the settings with names may be; the engine takes the position. */
+const CHOICES = {
+  congestionControl: ["cubic", "newreno", "bbr", "steady"],
+  redundancy: ["off", "afterLoss", "always"],
+} as const;
 
 /** Least and greatest accepted values. */
-const RANGES: Readonly<Record<Exclude<keyof ListenTransportOptions, "congestionControl">, readonly [number, number]>> =
+const RANGES: Readonly<Record<Exclude<keyof ListenTransportOptions, keyof typeof CHOICES>, readonly [number, number]>> =
   {
     idleTimeoutMs: [0, 2 ** 32],
     keepAliveIntervalMs: [0, 2 ** 32],
@@ -100,12 +105,16 @@ export function transportNumbers(options: ListenTransportOptions = {}): Float64A
     }
     return value;
   };
-  const congestion = CONGESTION_CONTROL.get(options.congestionControl ?? DEFAULT_TRANSPORT.congestionControl);
-  if (congestion === undefined) {
-    throw invalidOption(
-      `transport.congestionControl must be "steady", "cubic", "newreno" or "bbr", not ${String(options.congestionControl)}`,
-    );
-  }
+  const choice = (name: keyof typeof CHOICES): number => {
+    const value: string = options[name] ?? DEFAULT_TRANSPORT[name];
+    const choices: readonly string[] = CHOICES[name];
+    const position = choices.indexOf(value);
+    if (position < 0) {
+      const allowed = choices.map((one) => `"${one}"`).join(", ");
+      throw invalidOption(`transport.${name} must be one of ${allowed}, not ${String(value)}`);
+    }
+    return position;
+  };
   return Float64Array.of(
     number("idleTimeoutMs"),
     number("keepAliveIntervalMs"),
@@ -119,7 +128,8 @@ export function transportNumbers(options: ListenTransportOptions = {}): Float64A
     number("highWaterMark"),
     number("initialRttMs"),
     number("maxAckDelayMs"),
-    congestion,
+    choice("congestionControl"),
+    choice("redundancy"),
     number("maxSessions"),
     number("maxHandshakes"),
   );

@@ -41,6 +41,8 @@ export interface SessionStats {
   readonly bytesReceived: number;
   /** The UDP payload size the path is known to carry, in bytes. */
   readonly mtu: number;
+  /** Packets sent a second time, see `redundancy`. */
+  readonly packetsCopied: number;
 }
 
 const NO_STATS: SessionStats = {
@@ -51,6 +53,7 @@ const NO_STATS: SessionStats = {
   bytesSent: 0,
   bytesReceived: 0,
   mtu: 0,
+  packetsCopied: 0,
 };
 
 /** An established QUIC session. Use it through a handler (`attach`, `openStream`), or through the W3C WebTransport members. */
@@ -192,6 +195,7 @@ function toStats(numbers: readonly number[]): SessionStats {
     bytesSent = 0,
     bytesReceived = 0,
     mtu = 0,
+    packetsCopied = 0,
   ] = numbers;
-  return { smoothedRttMs, congestionWindow, packetsSent, packetsLost, bytesSent, bytesReceived, mtu };
+  return { smoothedRttMs, congestionWindow, packetsSent, packetsLost, bytesSent, bytesReceived, mtu, packetsCopied };
 }

@@ -494,7 +494,7 @@ describe.each(DRIVERS)("sessions, %s driver", (driver) => {
     const stream = session.openStream();
     const streamEnd = readAll(stream);
     // A duration that limits.ts lets nobody ask for.
-    const settings = new Float64Array(13).fill(Number.POSITIVE_INFINITY);
+    const settings = transportNumbers().fill(Number.POSITIVE_INFINITY);
     engine.native.connect("127.0.0.1", 9, "localhost", encodeAlpn(ALPN), 2, new Uint8Array(32), settings);
     await expect(streamEnd).rejects.toMatchObject({ code: "ERR_QUIC_INTERNAL" });
     expect(await end).toMatchObject({ error: { code: "ERR_QUIC_INTERNAL", source: "session" } });

@@ -8,6 +8,7 @@ use quinn_proto::{AckFrequencyConfig, IdleTimeout, TransportConfig, VarInt};
 
 use crate::congestion::SteadyConfig;
 use crate::error::Failure;
+use crate::redundancy::Redundancy;
 
 /// Mirrors `transportNumbers` in `src/limits.ts`. Zero means "off" where a setting can be off.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +24,7 @@ pub struct Settings {
     pub initial_rtt_ms: f64,
     pub max_ack_delay_ms: f64,
     pub congestion_control: f64,
+    pub redundancy: f64,
     pub max_sessions: f64,
     pub max_handshakes: f64,
 }
@@ -32,6 +34,7 @@ pub struct Settings {
 pub struct PerConnection {
     pub high_water_mark: usize,
     pub stream_ceiling: u64,
+    pub redundancy: Redundancy,
 }
 
 impl Settings {
@@ -48,6 +51,7 @@ impl Settings {
             initial_rtt_ms,
             max_ack_delay_ms,
             congestion_control,
+            redundancy,
             max_sessions,
             max_handshakes,
         ] = numbers
@@ -66,6 +70,7 @@ impl Settings {
             initial_rtt_ms,
             max_ack_delay_ms,
             congestion_control,
+            redundancy,
             max_sessions,
             max_handshakes,
         })
@@ -75,6 +80,11 @@ impl Settings {
         PerConnection {
             high_water_mark: self.high_water_mark as usize,
             stream_ceiling: self.stream_ceiling as u64,
+            redundancy: match self.redundancy as u32 {
+                0 => Redundancy::Off,
+                2 => Redundancy::Always,
+                _ => Redundancy::AfterLoss,
+            },
         }
     }
 

@@ -8,6 +8,7 @@ use quinn_proto as qp;
 
 use crate::config::PerConnection;
 use crate::handle::Handle;
+use crate::redundancy::Flights;
 use crate::tls::Verdict;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,7 @@ pub struct Connection {
     pub give_up: Option<Instant>,
     /// A client's certificate verifier explains itself here.
     pub verdict: Option<Verdict>,
+    pub flights: Flights,
 }
 
 impl Connection {
@@ -53,6 +55,7 @@ impl Connection {
             scheduled: None,
             give_up: None,
             verdict: None,
+            flights: Flights::new(settings.redundancy),
         }
     }
 

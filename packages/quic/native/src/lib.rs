@@ -13,6 +13,7 @@ mod hashes;
 mod host;
 mod js;
 mod methods;
+mod redundancy;
 mod sink;
 mod socket;
 mod stream;

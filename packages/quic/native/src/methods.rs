@@ -194,7 +194,7 @@ fn session_info(host: &Rc<Host>, args: &Args) -> Answer {
     .unwrap_or(Answer::Nothing)
 }
 
-/// (session) → seven numbers, see `Endpoint::stats`
+/// (session) → eight numbers, see `Endpoint::stats`
 fn session_stats(host: &Rc<Host>, args: &Args) -> Answer {
     let session = Handle::unpack(args.number(0));
     host.with(|endpoint| endpoint.stats(session))

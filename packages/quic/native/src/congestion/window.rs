@@ -56,7 +56,7 @@ impl Window {
             epoch: None,
             last_plateau: 0.0,
             answered: None,
-            queue: QueueSense::new(),
+            queue: QueueSense::default(),
             losses: Losses::default(),
             newest: None,
             acknowledged: 0.0,
@@ -94,15 +94,15 @@ impl Window {
         let Some(newest) = self.newest.take() else {
             return;
         };
-        let grown = self.queue.acknowledged(now, newest);
+        self.queue.acknowledged(now, newest);
         self.note_peak(now, newest, in_flight as f64 + bytes);
         let peak = self.peaks[0].max(self.peaks[1]);
         if self.size < self.threshold {
-            if grown {
-                self.threshold = self.size;
-            } else if peak * 2.0 >= self.size {
-                // What was never in flight proves nothing: a window beyond twice the peak does not grow (RFC 9002 §7.8).
-                self.size = (self.size + bytes).min(self.threshold);
+            // What was never in flight proves nothing: a window beyond twice the peak does not grow (RFC 9002 §7.8).
+            if peak * 2.0 >= self.size {
+                // While a queue builds up, a quarter of the pace keeps the overshoot small (RFC 9406 §4.2).
+                let pace = if self.queue.waiting() { 0.25 } else { 1.0 };
+                self.size = (self.size + bytes * pace).min(self.threshold);
             }
         } else if peak + 2.0 * self.packet >= self.size {
             self.grow(now, bytes);
@@ -152,7 +152,7 @@ impl Window {
     fn grow(&mut self, now: Instant, bytes: f64) {
         let size = self.size;
         let packet = self.packet;
-        // Slow start was left without a loss: the curve begins at its plateau.
+        // After a collapse slow start ends at a threshold without a curve: it begins at its plateau.
         let epoch = self.epoch.get_or_insert(Epoch {
             began: now,
             plateau: size,

@@ -4,6 +4,7 @@ mod admit;
 mod calls;
 mod close;
 mod collect;
+mod copies;
 mod dial;
 mod drive;
 mod receive;
@@ -26,6 +27,7 @@ use crate::sink::{Kind, Notice};
 use crate::socket::Socket;
 use crate::stream::Stream;
 use admit::Admission;
+use copies::Copies;
 
 pub struct Endpoint {
     pub socket: Socket,
@@ -40,6 +42,7 @@ pub struct Endpoint {
     dirty: Vec<usize>,
     /// One entry for each connection with a deadline: `Connection::scheduled`, at or before that deadline.
     timers: BTreeSet<(Instant, usize)>,
+    copies: Copies,
     /// Connections that QUIC has forgotten and whose end JavaScript has yet to hear. See `reap`.
     drained: Vec<(usize, qp::EndpointEvent)>,
     /// Closing: nothing new begins.
@@ -67,6 +70,7 @@ impl Endpoint {
             held_over: VecDeque::new(),
             dirty: Vec::new(),
             timers: BTreeSet::new(),
+            copies: Copies::default(),
             drained: Vec::new(),
             closing: false,
             failures: HashMap::new(),

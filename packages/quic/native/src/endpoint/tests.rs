@@ -24,7 +24,7 @@ fn a_blocked_socket_sends_nothing_until_it_is_writable_and_then_everything_in_or
     };
     endpoint.socket.block_with(transmit, b"held");
     let (crypto, verdict) = client(Trust::Hashes(Vec::new()), b"\x04test").ok().unwrap();
-    let settings = Settings::from_numbers(&[3e4, 0., 100., 100., 1e6, 1e6, 1e6, 1e5, 333., 0., 0., 10., 10.]);
+    let settings = Settings::from_numbers(&[3e4, 0., 100., 100., 1e6, 1e6, 1e6, 1e5, 333., 0., 0., 0., 10., 10.]);
     let connected = endpoint.connect(destination, "localhost", crypto, verdict, &settings.ok().unwrap());
     assert!(connected.is_ok());
 

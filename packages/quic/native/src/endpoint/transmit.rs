@@ -21,6 +21,9 @@ impl Endpoint {
                 let Some(transmit) = connection.proto.poll_transmit(now, segments, &mut buffer) else {
                     break;
                 };
+                if connection.phase == Phase::Live && connection.flights.wants_copy(now, &transmit, &connection.proto) {
+                    self.copies.add(now, &transmit, &buffer);
+                }
                 self.socket.send(transmit, &buffer);
                 if self.socket.blocked() {
                     break;
@@ -58,11 +61,16 @@ impl Endpoint {
 
     /// When `timeouts` is next due. Timers that moved later are found out there, not here.
     pub fn deadline(&self) -> Option<Instant> {
-        self.timers.first().map(|(at, _)| *at)
+        let timer = self.timers.first().map(|(at, _)| *at);
+        match (timer, self.copies.due()) {
+            (Some(timer), Some(copy)) => Some(timer.min(copy)),
+            (timer, copy) => timer.or(copy),
+        }
     }
 
     pub fn timeouts(&mut self) {
         let now = Instant::now();
+        self.copies.send(now, &mut self.socket);
         while let Some(&(at, index)) = self.timers.first()
             && at <= now
         {

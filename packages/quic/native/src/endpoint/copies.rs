@@ -1,0 +1,55 @@
+//! Datagrams that will be sent a second time.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use quinn_proto as qp;
+
+use crate::redundancy::COPY_DELAY;
+use crate::socket::Socket;
+
+/// Beyond it, nothing is copied: about 5 MB.
+const MOST: usize = 4096;
+
+struct Datagrams {
+    due: Instant,
+    transmit: qp::Transmit,
+    contents: Box<[u8]>,
+}
+
+/// In the order they are due, since the delay is always the same.
+#[derive(Default)]
+pub struct Copies(VecDeque<Datagrams>);
+
+impl Copies {
+    pub fn add(&mut self, now: Instant, transmit: &qp::Transmit, contents: &[u8]) {
+        if self.0.len() < MOST {
+            self.0.push_back(Datagrams {
+                due: now + COPY_DELAY,
+                transmit: qp::Transmit {
+                    destination: transmit.destination,
+                    ecn: transmit.ecn,
+                    size: transmit.size,
+                    segment_size: transmit.segment_size,
+                    src_ip: transmit.src_ip,
+                },
+                contents: contents[..transmit.size].into(),
+            });
+        }
+    }
+
+    pub fn due(&self) -> Option<Instant> {
+        self.0.front().map(|first| first.due)
+    }
+
+    /// Sends what is due; a socket without room drops it.
+    pub fn send(&mut self, now: Instant, socket: &mut Socket) {
+        while self.due().is_some_and(|due| due <= now) {
+            if let Some(first) = self.0.pop_front()
+                && !socket.blocked()
+            {
+                socket.send(first.transmit, &first.contents);
+            }
+        }
+    }
+}
