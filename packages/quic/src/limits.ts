@@ -111,7 +111,7 @@ export function transportNumbers(options: ListenTransportOptions = {}): Float64A
     const position = choices.indexOf(value);
     if (position < 0) {
       const allowed = choices.map((one) => `"${one}"`).join(", ");
-      throw invalidOption(`transport.${name} must be one of ${allowed}, not ${String(value)}`);
+      throw invalidOption(`transport.${name} must be one of ${allowed}, not ${value}`);
     }
     return position;
   };
