@@ -10,7 +10,7 @@ import {
 } from "./limits.js";
 import { unwrap } from "./native.js";
 import type { QuicSession } from "./session.js";
-import { type ClientTlsOptions, encodeAlpn, encodeTrust } from "./tls-options.js";
+import { type ClientTlsOptions, encodeClientTls } from "./tls-options.js";
 
 /** Options of `connect`. */
 export interface ConnectOptions {
@@ -34,8 +34,7 @@ interface Plan {
   readonly engine: Engine;
   readonly serverName: string;
   readonly port: number;
-  readonly alpn: Uint8Array;
-  readonly trust: readonly [number, Uint8Array];
+  readonly tls: Uint8Array;
   readonly transport: Float64Array;
 }
 
@@ -53,8 +52,7 @@ export async function dial(engine: Engine, options: ConnectOptions): Promise<Qui
     engine,
     port,
     serverName: options.serverName ?? host,
-    alpn: encodeAlpn(options.alpn),
-    trust: encodeTrust(options.tls),
+    tls: encodeClientTls(options.alpn, options.tls),
     transport: transportNumbers(options.transport),
   };
   signal?.throwIfAborted();
@@ -136,10 +134,10 @@ class Attempts {
       return;
     }
     if (this.#waiting.length > 0) this.#next = setTimeout(() => this.#tryNext(), CONNECTION_ATTEMPT_DELAY_MS);
-    const { engine, port, serverName, alpn, trust, transport } = this.#plan;
+    const { engine, port, serverName, tls, transport } = this.#plan;
     let handle: number;
     try {
-      handle = unwrap(engine.native.connect(address, port, serverName, alpn, trust[0], trust[1], transport));
+      handle = unwrap(engine.native.connect(address, port, serverName, tls, transport));
     } catch (error) {
       this.#failed(error);
       return;

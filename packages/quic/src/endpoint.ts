@@ -5,7 +5,7 @@ import { invalidOption, QuicError } from "./errors.js";
 import { type ListenTransportOptions, transportNumbers } from "./limits.js";
 import { unwrap } from "./native.js";
 import { type CloseInfo, encodeReason, type QuicSession, type SocketAddress } from "./session.js";
-import { encodeAlpn, toPem } from "./tls-options.js";
+import { encodeServerTls, type ServerTlsOptions } from "./tls-options.js";
 
 /** Options of `Endpoint.bind`. */
 export interface BindOptions {
@@ -15,15 +15,21 @@ export interface BindOptions {
   port?: number;
   /** How the engine is woken; see docs/engine.md. Default "auto", or what QUICRPC_DRIVER says. */
   driver?: "auto" | "loop" | "thread";
+  /**
+   * At least 32 secret bytes, shared by the processes that serve one address, now or after a restart: each can then end
+   * sessions that another has forgotten (stateless reset, RFC 9000 §10.3) and takes the address tokens of the others
+   * (§8.1). Default: random.
+   */
+  secret?: Uint8Array;
 }
 
 /** Options of `Endpoint.listen`. */
-export interface ListenOptions {
+export interface ListenOptions extends ServerTlsOptions {
   /** Protocols served, in order of preference (RFC 7301). At least one. */
   alpn: string[];
-  /** PEM: the certificate chain, leaf first, and its private key. */
-  tls: { cert: string | Uint8Array; key: string | Uint8Array };
   transport?: ListenTransportOptions;
+  /** Told of each client whose handshake failed by TLS: no common protocol, a certificate that either side refused. */
+  onHandshakeError?: (error: QuicError) => void;
 }
 
 /** Counters of an endpoint. */
@@ -41,6 +47,7 @@ export class Endpoint {
   readonly driver: "loop" | "thread";
   readonly #engine: Engine;
   #listening = false;
+  #alpn: readonly string[] = [];
   #sessions = 0;
   #wantsRef = true;
   #referenced = false;
@@ -77,7 +84,10 @@ export class Endpoint {
     if (host !== "" && isIP(host) === 0) {
       throw invalidOption(`host must be an IP address or "localhost", not ${JSON.stringify(host)}`);
     }
-    return new Endpoint(new Engine(host, port, chooseDriver(options.driver)));
+    if (options.secret !== undefined && !(options.secret instanceof Uint8Array)) {
+      throw invalidOption("secret must be a Uint8Array of at least 32 bytes");
+    }
+    return new Endpoint(new Engine(host, port, chooseDriver(options.driver), options.secret));
   }
 
   /** Whether it accepts sessions. */
@@ -96,18 +106,22 @@ export class Endpoint {
     if (this.#listening) {
       throw new QuicError({ source: "usage", code: "ERR_QUIC_LISTENING", message: "the endpoint already listens" });
     }
-    const { cert, key } = options.tls;
-    unwrap(
-      this.#engine.native.listen(
-        toPem(cert, "tls.cert"),
-        toPem(key, "tls.key"),
-        encodeAlpn(options.alpn),
-        transportNumbers(options.transport),
-      ),
-    );
+    const tls = encodeServerTls(options.alpn, options);
+    unwrap(this.#engine.native.listen(tls, transportNumbers(options.transport)));
+    this.#alpn = [...options.alpn];
+    this.#engine.onHandshakeError = options.onHandshakeError;
     this.#listening = true;
     this.#engine.onSession = onSession;
     this.#updateRef();
+  }
+
+  /** New certificates for handshakes that begin from now on. Sessions go on as they are. */
+  updateTls(options: ServerTlsOptions): void {
+    this.#assertOpen();
+    if (!this.#listening) {
+      throw new QuicError({ source: "usage", code: "ERR_QUIC_NOT_LISTENING", message: "the endpoint does not listen" });
+    }
+    unwrap(this.#engine.native.updateTls(encodeServerTls(this.#alpn, options)));
   }
 
   /** Dials from this endpoint's socket. Every address of the host is tried. */

@@ -27,6 +27,7 @@ export class Engine {
   readonly threaded: boolean;
   readonly streams: (QuicStream | undefined)[] = [];
   onSession: ((session: QuicSession) => void) | undefined;
+  onHandshakeError: ((error: QuicError) => void) | undefined;
   /** Called whenever the number of sessions, dialling ones included, changes. */
   onSessionCount: ((count: number) => void) | undefined;
   onClosed: (() => void) | undefined;
@@ -44,9 +45,9 @@ export class Engine {
     this.native.flush();
   };
 
-  constructor(host: string, port: number, driver: string) {
+  constructor(host: string, port: number, driver: string, secret: Uint8Array = new Uint8Array(0)) {
     const dispatch = (count: number, slab: Uint8Array): void => this.#dispatch(count, slab);
-    this.native = unwrap(loadNative().bind(host, port, driver, dispatch, this.#records));
+    this.native = unwrap(loadNative().bind(host, port, driver, secret, dispatch, this.#records));
     this.threaded = this.native.driver() === "thread";
     const [address, boundPort, family] = this.native.address() ?? ["", 0, "IPv4"];
     this.address = { host: address, port: boundPort, family };
@@ -133,6 +134,9 @@ export class Engine {
             case record.LOST:
               this.#lost(a, b, c);
               break;
+            case record.HANDSHAKE_FAILED:
+              this.#handshakeFailed(a);
+              break;
             case record.CLOSED:
               this.onClosed?.();
               break;
@@ -184,6 +188,12 @@ export class Engine {
     if (slot === undefined || slot.handle !== record.packHandle(index, generation)) return;
     this.#slots[index] = undefined;
     this.#end(slot, error);
+  }
+
+  #handshakeFailed(failure: number): void {
+    const error = this.#failure(failure);
+    this.#failures.delete(failure);
+    this.onHandshakeError?.(error);
   }
 
   #end(slot: Slot, error: QuicError): void {

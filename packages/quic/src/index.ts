@@ -5,4 +5,10 @@ export { QuicError, type QuicErrorInit, type QuicErrorSource } from "./errors.js
 export { DEFAULT_TRANSPORT, type ListenTransportOptions, type TransportOptions } from "./limits.js";
 export { type CloseInfo, QuicSession, type SessionHandler, type SessionStats, type SocketAddress } from "./session.js";
 export { QuicStream, type StreamHandler } from "./stream.js";
-export type { ClientTlsOptions } from "./tls-options.js";
+export type {
+  CertificateOptions,
+  ClientCertificateOptions,
+  ClientTlsOptions,
+  ServerCertificateOptions,
+  ServerTlsOptions,
+} from "./tls-options.js";

@@ -25,17 +25,16 @@ export interface NativeEndpoint {
     ip: string,
     port: number,
     serverName: string,
-    alpn: Uint8Array,
-    trustKind: number,
-    trust: Uint8Array,
+    tls: Uint8Array,
     transport: Float64Array,
   ): number | NativeFailure;
   counts(): readonly [connections: number, streams: number, timers: number] | undefined;
   driver(): "loop" | "thread";
   failure(number: number): NativeFailure | undefined;
   flush(): void;
-  listen(cert: Uint8Array, key: Uint8Array, alpn: Uint8Array, transport: Float64Array): undefined | NativeFailure;
+  listen(tls: Uint8Array, transport: Float64Array): undefined | NativeFailure;
   openStream(session: number): number | NativeFailure;
+  peerCertificate(session: number): Buffer | undefined;
   reset(stream: number, code: number): number;
   sessionInfo(session: number): readonly [NativeAddress, string | undefined, string] | undefined;
   sessionStats(session: number): readonly number[] | undefined;
@@ -43,6 +42,7 @@ export interface NativeEndpoint {
   setRef(referenced: boolean): void;
   stopSending(stream: number, code: number): number;
   streamId(stream: number): number;
+  updateTls(tls: Uint8Array): undefined | NativeFailure;
   write(stream: number, bytes: Uint8Array, end: boolean): number;
 }
 
@@ -51,9 +51,23 @@ interface NativeModule {
     host: string,
     port: number,
     driver: string,
+    secret: Uint8Array,
     dispatch: (count: number, slab: Uint8Array) => void,
     records: Uint32Array,
   ): NativeEndpoint | NativeFailure;
+}
+
+/** Several byte strings as one argument, as native/src/fields.rs reads them: each preceded by its length in four bytes. */
+export function packFields(fields: readonly Uint8Array[]): Uint8Array {
+  const packed = new Uint8Array(fields.reduce((sum, field) => sum + 4 + field.length, 0));
+  const view = new DataView(packed.buffer);
+  let at = 0;
+  for (const field of fields) {
+    view.setUint32(at, field.length, true);
+    packed.set(field, at + 4);
+    at += 4 + field.length;
+  }
+  return packed;
 }
 
 /** Throws when the engine answered with a failure. */

@@ -27,6 +27,8 @@ export const CONNECTED = 9;
 export const LOST = 10;
 export const CLOSED = 11;
 export const BROKEN = 12;
+/** [failure number] */
+export const HANDSHAKE_FAILED = 20;
 
 /** Answer of a stream call: more is pending than the high-water mark. */
 export const FLAG_ABOVE_HIGH_WATER = 1;

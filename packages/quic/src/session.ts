@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto";
 import type { Engine } from "./engine.js";
 import { QuicError, reportException } from "./errors.js";
 import { MAX_CLOSE_REASON_BYTES, MAX_UNCLAIMED_STREAMS } from "./limits.js";
@@ -69,6 +70,7 @@ export class QuicSession {
   #early: QuicStream[] = [];
   #ended: { info: CloseInfo; error: QuicError | undefined } | undefined;
   #face: SessionFace | undefined;
+  #peerCertificate: X509Certificate | undefined;
   #lastStats: SessionStats = NO_STATS;
 
   /** @internal */
@@ -120,6 +122,18 @@ export class QuicSession {
     if (this.#ended !== undefined) return;
     this.#engine.kick();
     this.#engine.native.closeSession(this.#handle, info.closeCode ?? 0, encodeReason(info.reason));
+  }
+
+  /**
+   * The certificate the peer has shown: always a server's, a client's when `clientCertificates` asked for it. Asked for
+   * on first use, while the session lives.
+   */
+  get peerCertificate(): X509Certificate | undefined {
+    if (this.#peerCertificate === undefined) {
+      const der = this.#engine.native.peerCertificate(this.#handle);
+      if (der !== undefined) this.#peerCertificate = new X509Certificate(der);
+    }
+    return this.#peerCertificate;
   }
 
   stats(): SessionStats {

@@ -1,7 +1,15 @@
 import { invalidOption } from "./errors.js";
+import { packFields } from "./native.js";
 
-/** Whom a client trusts. With neither option: the system's roots. */
-export interface ClientTlsOptions {
+/** A certificate chain and its private key, both PEM. */
+export interface CertificateOptions {
+  /** Leaf first, then intermediates. */
+  cert: string | Uint8Array;
+  key: string | Uint8Array;
+}
+
+/** Whom a client trusts, and who it is. Without `ca` and `serverCertificateHashes` it trusts the system's roots. */
+export interface ClientTlsOptions extends Partial<CertificateOptions> {
   /** Trust these roots only: PEM, one or more certificates. */
   ca?: string | Uint8Array;
   /**
@@ -11,15 +19,72 @@ export interface ClientTlsOptions {
   serverCertificateHashes?: { algorithm: "sha-256"; value: ArrayBuffer | ArrayBufferView }[];
 }
 
+/** One of a server's certificates. */
+export interface ServerCertificateOptions extends CertificateOptions {
+  /** The server names it is for (SNI); `*.` stands for one label. Default: the DNS names in it. */
+  names?: string[];
+}
+
+/** Asks clients for a certificate (mutual TLS). */
+export interface ClientCertificateOptions {
+  /** The authorities that may have issued it: PEM, one or more certificates. */
+  ca: string | Uint8Array;
+  /** Whether a client without one is refused. Default true; otherwise its session has no `peerCertificate`. */
+  required?: boolean;
+}
+
+/** Whom a server presents itself as, and which clients it takes. */
+export interface ServerTlsOptions {
+  /** One certificate, or several, chosen by the name that the client asks for; the first is for every other name. */
+  tls: ServerCertificateOptions | readonly ServerCertificateOptions[];
+  clientCertificates?: ClientCertificateOptions;
+}
+
+const REQUEST_CLIENT_CERTIFICATE = 1;
+const REQUIRE_CLIENT_CERTIFICATE = 2;
+const EMPTY = new Uint8Array(0);
+
+/** What native/src/tls/server.rs reads. */
+export function encodeServerTls(alpn: readonly string[], options: ServerTlsOptions): Uint8Array {
+  const { tls, clientCertificates } = options;
+  const certificates = Array.isArray(tls)
+    ? (tls as readonly ServerCertificateOptions[])
+    : [tls as ServerCertificateOptions];
+  let flags = 0;
+  if (clientCertificates !== undefined) {
+    flags |= REQUEST_CLIENT_CERTIFICATE;
+    if (clientCertificates.required ?? true) flags |= REQUIRE_CLIENT_CERTIFICATE;
+  }
+  return packFields([
+    encodeAlpn(alpn),
+    Uint8Array.of(flags),
+    clientCertificates === undefined ? EMPTY : toPem(clientCertificates.ca, "clientCertificates.ca"),
+    EMPTY,
+    ...certificates.flatMap(({ names = [], cert, key }) => [
+      new TextEncoder().encode(names.join("\n")),
+      toPem(cert, "tls.cert"),
+      toPem(key, "tls.key"),
+    ]),
+  ]);
+}
+
+/** What native/src/tls/client.rs reads. */
+export function encodeClientTls(alpn: readonly string[], tls: ClientTlsOptions = {}): Uint8Array {
+  const { cert, key } = tls;
+  if ((cert === undefined) !== (key === undefined)) throw invalidOption("tls.cert and tls.key need each other");
+  const identity = cert === undefined || key === undefined ? [] : [toPem(cert, "tls.cert"), toPem(key, "tls.key")];
+  return packFields([encodeAlpn(alpn), ...encodeTrust(tls), ...identity]);
+}
+
 /** PEM text or bytes as bytes. */
-export function toPem(value: string | Uint8Array, name: string): Uint8Array {
+function toPem(value: string | Uint8Array, name: string): Uint8Array {
   if (typeof value === "string") return new TextEncoder().encode(value);
   if (value instanceof Uint8Array) return value;
   throw invalidOption(`${name} must be PEM, as a string or a Uint8Array`);
 }
 
 /** Protocol names in the TLS encoding: each preceded by its length in one byte (RFC 7301 §3.1). */
-export function encodeAlpn(names: readonly string[]): Uint8Array {
+function encodeAlpn(names: readonly string[]): Uint8Array {
   if (!Array.isArray(names) || names.length === 0) {
     throw invalidOption("alpn must name at least one protocol: QUIC requires one (RFC 9001 §8.1)");
   }
@@ -33,14 +98,13 @@ export function encodeAlpn(names: readonly string[]): Uint8Array {
   return Uint8Array.from(wire);
 }
 
-/** The trust as the engine takes it: 0 system roots, 1 PEM roots, 2 SHA-256 hashes one after the other. */
-export function encodeTrust(tls: ClientTlsOptions = {}): readonly [kind: number, bytes: Uint8Array] {
-  const { ca, serverCertificateHashes: hashes } = tls;
+/** Kind and bytes: 0 system roots, 1 PEM roots, 2 SHA-256 hashes one after the other. */
+function encodeTrust({ ca, serverCertificateHashes: hashes }: ClientTlsOptions): [kind: Uint8Array, bytes: Uint8Array] {
   if (ca !== undefined && hashes !== undefined) {
     throw invalidOption("tls.ca and tls.serverCertificateHashes exclude each other");
   }
-  if (ca !== undefined) return [1, toPem(ca, "tls.ca")];
-  if (hashes === undefined) return [0, new Uint8Array(0)];
+  if (ca !== undefined) return [Uint8Array.of(1), toPem(ca, "tls.ca")];
+  if (hashes === undefined) return [Uint8Array.of(0), EMPTY];
   if (hashes.length === 0) throw invalidOption("tls.serverCertificateHashes must hold at least one hash");
   const bytes = new Uint8Array(32 * hashes.length);
   for (const [index, { algorithm, value }] of hashes.entries()) {
@@ -52,5 +116,5 @@ export function encodeTrust(tls: ClientTlsOptions = {}): readonly [kind: number,
     }
     bytes.set(hash, 32 * index);
   }
-  return [2, bytes];
+  return [Uint8Array.of(2), bytes];
 }

@@ -32,7 +32,7 @@ export async function certificate(request: Request = {}): Promise<TestCertificat
   const { names = ["localhost"], days = 10, ca = false, issuer, keyAlgorithm = ALGORITHM } = request;
   const notBefore = new Date(request.from ?? Date.now() - 3_600_000);
   const keys = await crypto.subtle.generateKey(keyAlgorithm, true, ["sign", "verify"]);
-  const subject = `CN=${ca ? "test authority" : (names[0] ?? "test")}`;
+  const subject = `CN=${ca ? (request.names?.[0] ?? "test authority") : (names[0] ?? "test")}`;
   const x509 = await X509CertificateGenerator.create({
     serialNumber: Math.floor(Math.random() * 2 ** 40)
       .toString(16)

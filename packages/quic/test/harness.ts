@@ -2,6 +2,7 @@ import {
   connect,
   type ConnectOptions,
   Endpoint,
+  type ListenOptions,
   type ListenTransportOptions,
   type QuicSession,
   type QuicStream,
@@ -105,12 +106,11 @@ export class World {
 
   async serve(
     onSession: (session: QuicSession) => void,
-    options: { transport?: ListenTransportOptions; tls?: TestCertificate; alpn?: string[] } = {},
+    options: Partial<Omit<ListenOptions, "tls">> & { tls?: TestCertificate } = {},
   ): Promise<Endpoint> {
     this.certificate = options.tls ?? (await certificate());
     const server = this.bind();
-    const { transport, alpn = ALPN } = options;
-    server.listen({ alpn, tls: this.certificate, ...(transport === undefined ? {} : { transport }) }, onSession);
+    server.listen({ alpn: ALPN, ...options, tls: this.certificate }, onSession);
     return server;
   }
 

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { dial } from "../dist/dial.js";
 import { Engine } from "../dist/engine.js";
 import { transportNumbers } from "../dist/limits.js";
-import { encodeAlpn } from "../dist/tls-options.js";
+import { encodeClientTls, encodeServerTls } from "../dist/tls-options.js";
 import type { CloseInfo, QuicSession, QuicStream } from "../dist/index.js";
 import { certificate } from "./certificates.js";
 import {
@@ -397,8 +397,7 @@ describe.each(DRIVERS)("sessions, %s driver", (driver) => {
     const engines = [new Engine("127.0.0.1", 0, driver), new Engine("127.0.0.1", 0, driver)] as const;
     const [server, client] = engines;
     const { cert, key, hash } = await certificate();
-    const pem = (text: string): Uint8Array => new TextEncoder().encode(text);
-    server.native.listen(pem(cert), pem(key), encodeAlpn(ALPN), transportNumbers());
+    server.native.listen(encodeServerTls(ALPN, { tls: { cert, key } }), transportNumbers());
     server.onSession = echo;
     const counts = [0, 0];
     engines.forEach((engine, index) => {
@@ -495,7 +494,7 @@ describe.each(DRIVERS)("sessions, %s driver", (driver) => {
     const streamEnd = readAll(stream);
     // A duration that limits.ts lets nobody ask for.
     const settings = transportNumbers().fill(Number.POSITIVE_INFINITY);
-    engine.native.connect("127.0.0.1", 9, "localhost", encodeAlpn(ALPN), 2, new Uint8Array(32), settings);
+    engine.native.connect("127.0.0.1", 9, "localhost", encodeClientTls(ALPN, hashOf(new Uint8Array(32))), settings);
     await expect(streamEnd).rejects.toMatchObject({ code: "ERR_QUIC_INTERNAL" });
     expect(await end).toMatchObject({ error: { code: "ERR_QUIC_INTERNAL", source: "session" } });
     await closed.promise;

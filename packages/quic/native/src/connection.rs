@@ -9,7 +9,7 @@ use quinn_proto as qp;
 use crate::config::PerConnection;
 use crate::handle::Handle;
 use crate::redundancy::Flights;
-use crate::tls::Verdict;
+use crate::tls::{Findings, Verdict};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
@@ -35,9 +35,11 @@ pub struct Connection {
     pub scheduled: Option<Instant>,
     /// When an accepted connection must have completed its handshake.
     pub give_up: Option<Instant>,
-    /// A client's certificate verifier explains itself here.
+    /// The peer's certificate verifier explains itself here, to every connection of its configuration.
     pub verdict: Option<Verdict>,
     pub flights: Flights,
+    /// What it had to say about this one.
+    pub findings: Findings,
 }
 
 impl Connection {
@@ -56,12 +58,31 @@ impl Connection {
             give_up: None,
             verdict: None,
             flights: Flights::new(settings.redundancy),
+            findings: Findings::default(),
         }
     }
 
     /// JavaScript knows a dialled connection from the start, an accepted one from its handshake on.
     pub fn announced(&self) -> bool {
         !self.incoming || self.phase == Phase::Live
+    }
+
+    /// A step of the handshake is over: takes what the verifier has found, before another connection's step follows.
+    pub fn note_findings(&mut self) {
+        if self.phase == Phase::Handshaking
+            && let Some(Ok(mut shared)) = self.verdict.as_ref().map(|verdict| verdict.lock())
+        {
+            let found = std::mem::take(&mut *shared);
+            self.findings.failure = found.failure.or(self.findings.failure.take());
+            self.findings.verified |= found.verified;
+            self.findings.asked |= found.asked;
+        }
+    }
+
+    /// A server that asked for the client's certificate judges it only after the client's handshake is complete; this
+    /// side learns of its consent by HANDSHAKE_DONE (RFC 9001 §4.1.2).
+    pub fn awaits_consent(&self) -> bool {
+        self.findings.asked && self.proto.stats().frame_rx.handshake_done == 0
     }
 
     /// Doubles the peer's stream limit while it uses half of it, up to the ceiling.
@@ -74,6 +95,15 @@ impl Connection {
                 self.proto.set_max_concurrent_streams(qp::Dir::Bi, raised);
             }
         }
+    }
+
+    /// The DER of the peer's certificate.
+    pub fn peer_certificate(&self) -> Option<Vec<u8>> {
+        let chain = self.proto.crypto_session().peer_identity()?;
+        let chain = chain
+            .downcast::<Vec<rustls::pki_types::CertificateDer<'static>>>()
+            .ok()?;
+        Some(chain.first()?.to_vec())
     }
 
     /// The negotiated ALPN protocol.

@@ -7,6 +7,8 @@ use quinn_proto::{ConnectError, ConnectionError};
 
 /// TLS alert `no_application_protocol` (RFC 7301 §3.2) as a QUIC CRYPTO_ERROR (RFC 9001 §4.8).
 const NO_APPLICATION_PROTOCOL: u64 = 0x178;
+/// TLS alert `certificate_required` (RFC 8446 §6.2).
+const CERTIFICATE_REQUIRED: u64 = 0x174;
 /// APPLICATION_ERROR: an application close before the handshake was confirmed (RFC 9000 §10.2.3).
 const APPLICATION_ERROR: u64 = 0x0c;
 /// CONNECTION_REFUSED (RFC 9000 §20.1).
@@ -158,6 +160,10 @@ impl Failure {
         } else {
             format!(": {reason}")
         };
+        if by_peer && let Some(alert) = certificate_alert(code) {
+            let message = format!("{remote} does not accept this side's certificate: {alert}{detail}");
+            return Failure::new(Source::Tls, "ERR_QUIC_CERTIFICATE_REJECTED", message);
+        }
         match code {
             NO_APPLICATION_PROTOCOL => Failure::new(
                 Source::Tls,
@@ -174,6 +180,15 @@ impl Failure {
                 "ERR_QUIC_REFUSED",
                 format!("{remote} refuses new sessions for now; try again later"),
             ),
+            CERTIFICATE_REQUIRED => Failure::new(
+                Source::Tls,
+                "ERR_QUIC_CERTIFICATE_REQUIRED",
+                if by_peer {
+                    format!("{remote} requires a client certificate; pass one as tls.cert and tls.key")
+                } else {
+                    format!("{remote} presented no client certificate, and this endpoint requires one")
+                },
+            ),
             0x100..=0x1ff => Failure::new(
                 Source::Tls,
                 "ERR_QUIC_TLS",
@@ -186,6 +201,21 @@ impl Failure {
             ),
         }
     }
+}
+
+/// The alerts that speak of the certificate (RFC 8446 §6.2), as CRYPTO_ERRORs.
+fn certificate_alert(code: u64) -> Option<&'static str> {
+    Some(match code {
+        0x12a => "bad_certificate",
+        0x12b => "unsupported_certificate",
+        0x12c => "certificate_revoked",
+        0x12d => "certificate_expired",
+        0x12e => "certificate_unknown",
+        0x130 => "unknown_ca",
+        // A signature that does not verify, such as one by another authority of the same name.
+        0x133 => "decrypt_error",
+        _ => return None,
+    })
 }
 
 #[cfg(unix)]

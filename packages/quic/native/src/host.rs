@@ -31,10 +31,15 @@ pub struct Host {
 impl Host {
     /// # Safety
     /// `env` is running a call on this thread; `page` was made for it.
-    pub unsafe fn start(env: sys::napi_env, socket: Socket, page: Page, choice: Choice) -> Result<Rc<Self>, Failure> {
+    pub unsafe fn start(
+        env: sys::napi_env,
+        endpoint: Endpoint,
+        page: Page,
+        choice: Choice,
+    ) -> Result<Rc<Self>, Failure> {
         let host = Rc::new(Host {
             env,
-            endpoint: RefCell::new(Some(Endpoint::new(socket))),
+            endpoint: RefCell::new(Some(endpoint)),
             page: RefCell::new(page),
             driver: RefCell::new(None),
             driver_name: Cell::new("thread"),

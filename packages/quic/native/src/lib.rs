@@ -8,12 +8,13 @@ mod connection;
 mod driver;
 mod endpoint;
 mod error;
+mod fields;
 mod handle;
-mod hashes;
 mod host;
 mod js;
 mod methods;
 mod redundancy;
+mod secret;
 mod sink;
 mod socket;
 mod stream;
@@ -25,13 +26,15 @@ use napi::bindgen_prelude::{Env, JsValue, Unknown};
 use napi_derive::napi;
 
 use crate::driver::Choice;
+use crate::endpoint::Endpoint;
 use crate::error::Failure;
 use crate::host::Host;
 use crate::js::args::Answer;
 use crate::js::page::Page;
+use crate::secret::Secret;
 use crate::socket::Socket;
 
-/// Binds a UDP socket. `host` is an IP address or empty, `records` a Uint32Array of `RECORDS * RECORD_WORDS`.
+/// Binds a UDP socket. `host` is an IP address or empty, `secret` at least 32 bytes or empty, `records` a Uint32Array of `RECORDS * RECORD_WORDS`.
 /// Returns an object with the functions of methods.rs, or a failure list.
 // Left out of the unit tests: their binary runs without Node and cannot link Node-API.
 #[cfg(not(test))]
@@ -41,6 +44,7 @@ pub fn bind<'env>(
     host: String,
     port: u16,
     driver: String,
+    secret: &[u8],
     dispatch: Unknown<'env>,
     records: Unknown<'env>,
 ) -> Unknown<'env> {
@@ -53,13 +57,14 @@ pub fn bind<'env>(
                     .map_err(|_| Failure::option(format!("host {text:?} is not an IP address")))?,
             ),
         };
-        let socket = Socket::bind(ip, port)?;
+        let secret = Secret::new(secret)?;
+        let endpoint = Endpoint::new(Socket::bind(ip, port)?, &secret);
         // SAFETY: inside a call of this environment; src/endpoint.ts passes its dispatch function and an array that it
         // keeps to itself.
         unsafe {
             let page = Page::new(raw, dispatch.raw(), records.raw())
                 .ok_or_else(|| Failure::option("records must be a Uint32Array of the agreed length"))?;
-            let host = Host::start(raw, socket, page, Choice::parse(&driver))?;
+            let host = Host::start(raw, endpoint, page, Choice::parse(&driver))?;
             Ok(js::bound::object(raw, &host, methods::METHODS))
         }
     };

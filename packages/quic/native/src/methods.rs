@@ -7,11 +7,10 @@ use crate::config::Settings;
 use crate::endpoint::canonical;
 use crate::error::Failure;
 use crate::handle::Handle;
-use crate::hashes::parse_hashes;
 use crate::host::Host;
 use crate::js::args::{Answer, Args};
 use crate::js::bound::Method;
-use crate::tls::{self, Trust};
+use crate::tls;
 
 pub const METHODS: &[(&str, Method)] = &[
     ("address", address),
@@ -25,6 +24,7 @@ pub const METHODS: &[(&str, Method)] = &[
     ("flush", flush),
     ("listen", listen),
     ("openStream", open_stream),
+    ("peerCertificate", peer_certificate),
     ("reset", reset),
     ("sessionInfo", session_info),
     ("sessionStats", session_stats),
@@ -32,6 +32,7 @@ pub const METHODS: &[(&str, Method)] = &[
     ("setRef", set_ref),
     ("stopSending", stop_sending),
     ("streamId", stream_id),
+    ("updateTls", update_tls),
     ("write", write),
 ];
 
@@ -82,18 +83,28 @@ fn close_session(host: &Rc<Host>, args: &Args) -> Answer {
     Answer::Nothing
 }
 
-/// (cert PEM, key PEM, ALPN wire, settings) → failure or undefined
+/// (TLS fields, settings) → failure or undefined
 fn listen(host: &Rc<Host>, args: &Args) -> Answer {
     let listen = || {
-        let settings = Settings::from_numbers(args.numbers(3))?;
-        let crypto = tls::server(args.bytes(0), args.bytes(1), args.bytes(2))?;
-        host.with(|endpoint| endpoint.listen(crypto, &settings))
+        let settings = Settings::from_numbers(args.numbers(1))?;
+        let tls = tls::server(args.bytes(0))?;
+        host.with(|endpoint| endpoint.listen(tls, &settings))
             .unwrap_or_else(|| Err(Failure::endpoint_closed()))
     };
     listen().map_or_else(Answer::from, |()| Answer::Nothing)
 }
 
-/// (ip, port, server name, ALPN wire, trust kind, trust bytes, settings) → session or failure
+/// (TLS fields) → failure or undefined
+fn update_tls(host: &Rc<Host>, args: &Args) -> Answer {
+    let update = || {
+        let tls = tls::server(args.bytes(0))?;
+        host.with(|endpoint| endpoint.update_tls(tls))
+            .unwrap_or_else(|| Err(Failure::endpoint_closed()))
+    };
+    update().map_or_else(Answer::from, |()| Answer::Nothing)
+}
+
+/// (ip, port, server name, TLS fields, settings) → session or failure
 fn connect(host: &Rc<Host>, args: &Args) -> Answer {
     let connect = || {
         let ip: IpAddr = args
@@ -101,15 +112,10 @@ fn connect(host: &Rc<Host>, args: &Args) -> Answer {
             .parse()
             .map_err(|_| Failure::option(format!("{:?} is not an IP address", args.text(0))))?;
         let remote = SocketAddr::new(ip, args.uint(1) as u16);
-        let trust = match args.uint(4) {
-            0 => Trust::System,
-            1 => Trust::Ca(args.bytes(5).to_vec()),
-            _ => Trust::Hashes(parse_hashes(args.bytes(5))),
-        };
-        let settings = Settings::from_numbers(args.numbers(6))?;
-        let (crypto, verdict) = tls::client(trust, args.bytes(3))?;
+        let settings = Settings::from_numbers(args.numbers(4))?;
+        let tls = tls::client(args.bytes(3), false)?;
         let name = args.text(2);
-        host.with(|endpoint| endpoint.connect(remote, &name, crypto, verdict, &settings))
+        host.with(|endpoint| endpoint.connect(remote, &name, tls, &settings))
             .unwrap_or_else(|| Err(Failure::endpoint_closed()))
     };
     connect().map_or_else(Answer::from, |session| Answer::Number(session.pack()))
@@ -192,6 +198,14 @@ fn session_info(host: &Rc<Host>, args: &Args) -> Answer {
     })
     .flatten()
     .unwrap_or(Answer::Nothing)
+}
+
+/// (session) → the DER of the certificate its peer has shown, or undefined
+fn peer_certificate(host: &Rc<Host>, args: &Args) -> Answer {
+    let session = Handle::unpack(args.number(0));
+    host.with(|endpoint| endpoint.connection(session)?.peer_certificate())
+        .flatten()
+        .map_or(Answer::Nothing, Answer::Bytes)
 }
 
 /// (session) → eight numbers, see `Endpoint::stats`

@@ -31,6 +31,8 @@ pub enum Kind {
     Closed = 11,
     /// The engine failed and has shut down.
     Broken = 12,
+    /// An accepted connection failed before it became a session, by TLS: failure number.
+    HandshakeFailed = 20,
 }
 
 pub const RECORD_WORDS: usize = 4;

@@ -8,27 +8,44 @@ use quinn_proto as qp;
 use super::Endpoint;
 use crate::config::{PerConnection, Settings};
 use crate::error::Failure;
+use crate::tls::{Server, Verdict};
 
 /// A peer that does not complete its handshake within this time is given up: an idle timeout may be long, or off.
 const ACCEPT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What a listening endpoint allows.
 pub(super) struct Admission {
+    verdict: Option<Verdict>,
+    config: Arc<qp::ServerConfig>,
     max_sessions: usize,
     max_handshakes: usize,
     settings: PerConnection,
 }
 
 impl Endpoint {
-    pub fn listen(&mut self, crypto: Arc<dyn qp::crypto::ServerConfig>, settings: &Settings) -> Result<(), Failure> {
-        let mut config = qp::ServerConfig::with_crypto(crypto);
+    pub fn listen(&mut self, tls: Server, settings: &Settings) -> Result<(), Failure> {
+        let mut config = qp::ServerConfig::new(tls.crypto, self.token_key.clone());
         config.transport_config(settings.transport()?);
-        self.proto.set_server_config(Some(Arc::new(config)));
+        let config = Arc::new(config);
+        self.proto.set_server_config(Some(config.clone()));
         self.admission = Some(Admission {
+            verdict: tls.verdict,
+            config,
             max_sessions: settings.max_sessions as usize,
             max_handshakes: settings.max_handshakes as usize,
             settings: settings.per_connection(),
         });
+        Ok(())
+    }
+
+    /// For handshakes that begin from now on.
+    pub fn update_tls(&mut self, tls: Server) -> Result<(), Failure> {
+        let admission = self.admission.as_mut().ok_or_else(Failure::endpoint_closed)?;
+        let mut config = qp::ServerConfig::clone(&admission.config);
+        config.crypto = tls.crypto;
+        admission.config = Arc::new(config);
+        admission.verdict = tls.verdict;
+        self.proto.set_server_config(Some(admission.config.clone()));
         Ok(())
     }
 
@@ -40,6 +57,7 @@ impl Endpoint {
             return;
         };
         let settings = admission.settings;
+        let verdict = admission.verdict.clone();
         if self.accepted >= admission.max_sessions || self.handshaking >= admission.max_handshakes {
             let transmit = self.proto.refuse(incoming, response);
             self.socket.send(transmit, response);
@@ -52,7 +70,9 @@ impl Endpoint {
                 Ok((ch, proto)) => {
                     self.accepted += 1;
                     self.handshaking += 1;
-                    self.adopt(ch, proto, settings).give_up = Some(now + ACCEPT_TIMEOUT);
+                    let connection = self.adopt(ch, proto, settings);
+                    connection.give_up = Some(now + ACCEPT_TIMEOUT);
+                    connection.verdict = verdict;
                 }
                 Err(error) => {
                     if let Some(transmit) = error.response {

@@ -7,7 +7,7 @@ use quinn_proto as qp;
 
 use super::Endpoint;
 use crate::connection::Phase;
-use crate::error::Failure;
+use crate::error::{Failure, Source};
 use crate::handle::Handle;
 use crate::sink::Kind;
 
@@ -32,13 +32,17 @@ impl Endpoint {
         let generation = connection.handle.generation;
         let mut live: Vec<Handle> = connection.streams.drain().map(|(_, handle)| handle).collect();
         live.extend(connection.waiting.drain(..));
-        if !announced {
+        let failure = failure.unwrap_or_else(|| Failure::closed(0, String::new()));
+        if !announced && failure.source != Source::Tls {
             return;
         }
-        let failure = failure.unwrap_or_else(|| Failure::closed(0, String::new()));
         let number = self.next_failure;
         self.next_failure = self.next_failure.wrapping_add(1);
         self.failures.insert(number, failure);
+        if !announced {
+            self.notify(Kind::HandshakeFailed, [number, 0, 0]);
+            return;
+        }
         for stream in live {
             self.notify_stream(Kind::StreamClosed, stream, [number, 0]);
         }

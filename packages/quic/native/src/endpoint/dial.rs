@@ -1,7 +1,6 @@
 //! Dialling.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Instant;
 
 use quinn_proto as qp;
@@ -10,15 +9,14 @@ use super::Endpoint;
 use crate::config::Settings;
 use crate::error::Failure;
 use crate::handle::Handle;
-use crate::tls::Verdict;
+use crate::tls::Client;
 
 impl Endpoint {
     pub fn connect(
         &mut self,
         remote: SocketAddr,
         server_name: &str,
-        crypto: Arc<dyn qp::crypto::ClientConfig>,
-        verdict: Verdict,
+        tls: Client,
         settings: &Settings,
     ) -> Result<Handle, Failure> {
         if self.closing {
@@ -30,14 +28,14 @@ impl Endpoint {
                 self.socket.address()
             ))
         })?;
-        let mut config = qp::ClientConfig::new(crypto);
+        let mut config = qp::ClientConfig::new(tls.crypto);
         config.transport_config(settings.transport()?);
         let (ch, proto) = self
             .proto
             .connect(Instant::now(), config, reachable, server_name)
             .map_err(|error| Failure::connect(&error, remote))?;
         let connection = self.adopt(ch, proto, settings.per_connection());
-        connection.verdict = Some(verdict);
+        connection.verdict = Some(tls.verdict);
         Ok(connection.handle)
     }
 }

@@ -31,6 +31,7 @@ impl Endpoint {
         {
             self.event(index, event);
         }
+        self.established(index);
         if let Some(event) = drained {
             self.end(index, None);
             self.drained.push((index, event));
@@ -40,11 +41,16 @@ impl Endpoint {
         }
     }
 
-    fn connected(&mut self, index: usize) {
+    /// Announces a session whose handshake is complete.
+    fn established(&mut self, index: usize) {
         let Some(Some(connection)) = self.connections.get_mut(index) else {
             return;
         };
-        if connection.phase != Phase::Handshaking {
+        if connection.phase != Phase::Handshaking
+            || connection.proto.is_handshaking()
+            || connection.proto.is_closed()
+            || connection.awaits_consent()
+        {
             return;
         }
         connection.phase = Phase::Live;
@@ -54,14 +60,13 @@ impl Endpoint {
         }
         let words = [index as u32, connection.handle.generation, u32::from(incoming)];
         self.notify(Kind::Connected, words);
+        self.accept(index);
     }
 
     fn event(&mut self, index: usize, event: qp::Event) {
         match event {
-            qp::Event::Connected => {
-                self.connected(index);
-                self.accept(index);
-            }
+            // `established` follows.
+            qp::Event::Connected => {}
             qp::Event::ConnectionLost { reason } => self.lost(index, &reason),
             qp::Event::Stream(StreamEvent::Opened { dir: Dir::Bi }) => self.accept(index),
             qp::Event::Stream(StreamEvent::Readable { id }) => {
@@ -89,20 +94,15 @@ impl Endpoint {
     }
 
     fn lost(&mut self, index: usize, reason: &qp::ConnectionError) {
-        let Some(Some(connection)) = self.connections.get(index) else {
+        let Some(Some(connection)) = self.connections.get_mut(index) else {
             return;
         };
-        let verdict = connection
-            .verdict
-            .as_ref()
-            .and_then(|verdict| verdict.lock().ok()?.take());
-        let failure = verdict.unwrap_or_else(|| {
-            Failure::lost(
-                reason,
-                canonical(connection.proto.remote_address()),
-                connection.phase == Phase::Handshaking,
-            )
-        });
+        let handshaking = connection.phase == Phase::Handshaking;
+        let failure = connection
+            .findings
+            .failure
+            .take()
+            .unwrap_or_else(|| Failure::lost(reason, canonical(connection.proto.remote_address()), handshaking));
         self.end(index, Some(failure));
     }
 

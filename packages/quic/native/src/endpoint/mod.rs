@@ -23,6 +23,7 @@ use crate::config::PerConnection;
 use crate::connection::Connection;
 use crate::error::Failure;
 use crate::handle::{Handle, Table};
+use crate::secret::Secret;
 use crate::sink::{Kind, Notice};
 use crate::socket::Socket;
 use crate::stream::Stream;
@@ -51,15 +52,16 @@ pub struct Endpoint {
     next_failure: u32,
     next_generation: u32,
     admission: Option<Admission>,
+    /// Protects the tokens by which peers prove their address; it outlives changes of the TLS options.
+    token_key: Arc<dyn qp::crypto::HandshakeTokenKey>,
     accepted: usize,
     handshaking: usize,
     scratch: Vec<u8>,
 }
 
 impl Endpoint {
-    pub fn new(socket: Socket) -> Self {
-        let config = Arc::new(qp::EndpointConfig::default());
-        let proto = qp::Endpoint::new(config, None, !socket.may_fragment(), None);
+    pub fn new(socket: Socket, secret: &Secret) -> Self {
+        let proto = qp::Endpoint::new(Arc::new(secret.endpoint_config()), None, !socket.may_fragment(), None);
         Endpoint {
             socket,
             proto,
@@ -77,6 +79,7 @@ impl Endpoint {
             next_failure: 0,
             next_generation: 0,
             admission: None,
+            token_key: secret.token_key(),
             accepted: 0,
             handshaking: 0,
             scratch: Vec::with_capacity(65_536),

@@ -46,6 +46,7 @@ impl Endpoint {
             Some(qp::DatagramEvent::ConnectionEvent(ch, event)) => {
                 if let Some(Some(connection)) = self.connections.get_mut(ch.0) {
                     connection.proto.handle_event(event);
+                    connection.note_findings();
                 }
                 self.mark(ch.0);
             }

@@ -4,8 +4,9 @@ use quinn_proto as qp;
 
 use super::Endpoint;
 use crate::config::Settings;
+use crate::secret::Secret;
 use crate::socket::Socket;
-use crate::tls::{Trust, client};
+use crate::tls::client;
 
 /// The kernel rarely refuses a datagram on loopback, so the refusal itself is made up.
 #[test]
@@ -14,7 +15,10 @@ fn a_blocked_socket_sends_nothing_until_it_is_writable_and_then_everything_in_or
     let peer = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     peer.set_nonblocking(true).unwrap();
     let destination = peer.local_addr().unwrap();
-    let mut endpoint = Endpoint::new(Socket::bind(Some(localhost), 0).ok().unwrap());
+    let mut endpoint = Endpoint::new(
+        Socket::bind(Some(localhost), 0).ok().unwrap(),
+        &Secret::new(&[]).ok().unwrap(),
+    );
     let transmit = qp::Transmit {
         destination,
         ecn: None,
@@ -23,9 +27,9 @@ fn a_blocked_socket_sends_nothing_until_it_is_writable_and_then_everything_in_or
         src_ip: None,
     };
     endpoint.socket.block_with(transmit, b"held");
-    let (crypto, verdict) = client(Trust::Hashes(Vec::new()), b"\x04test").ok().unwrap();
     let settings = Settings::from_numbers(&[3e4, 0., 100., 100., 1e6, 1e6, 1e6, 1e5, 333., 0., 0., 0., 10., 10.]);
-    let connected = endpoint.connect(destination, "localhost", crypto, verdict, &settings.ok().unwrap());
+    let tls = client(b"\x05\0\0\0\x04test\x01\0\0\0\x02", false).ok().unwrap();
+    let connected = endpoint.connect(destination, "localhost", tls, &settings.ok().unwrap());
     assert!(connected.is_ok());
 
     let mut buffer = [0; 2000];

@@ -109,6 +109,8 @@ pub enum Answer {
     Nothing,
     Number(f64),
     Text(String),
+    /// A Buffer with a copy of these.
+    Bytes(Vec<u8>),
     List(Vec<Answer>),
 }
 
@@ -145,6 +147,10 @@ impl Answer {
                 }
                 Answer::Text(text) => {
                     sys::napi_create_string_utf8(env, text.as_ptr().cast(), text.len() as isize, &mut value);
+                }
+                Answer::Bytes(bytes) => {
+                    let copy = ptr::null_mut();
+                    sys::napi_create_buffer_copy(env, bytes.len(), bytes.as_ptr().cast(), copy, &mut value);
                 }
                 Answer::List(items) => {
                     sys::napi_create_array_with_length(env, items.len(), &mut value);

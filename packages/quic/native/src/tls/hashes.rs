@@ -5,7 +5,8 @@ use rustls::pki_types::{CertificateDer, UnixTime};
 use x509_parser::oid_registry::{OID_EC_P256, OID_KEY_TYPE_EC_PUBLIC_KEY};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-use crate::error::{Failure, Source};
+use super::tls_failure as failure;
+use crate::error::Failure;
 
 pub type CertificateHashes = Vec<[u8; 32]>;
 
@@ -68,8 +69,4 @@ pub fn verify_pinned(leaf: &CertificateDer<'_>, hashes: &CertificateHashes, now:
         ));
     }
     Ok(())
-}
-
-fn failure(code: &'static str, message: impl Into<String>) -> Failure {
-    Failure::new(Source::Tls, code, message)
 }

@@ -1,0 +1,79 @@
+//! TLS 1.3 for both roles.
+
+mod client;
+mod hashes;
+mod server;
+mod tickets;
+mod verify;
+
+use std::sync::{Arc, OnceLock};
+
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::sign::CertifiedKey;
+use rustls::{KeyLog, KeyLogFile, RootCertStore};
+
+pub use client::{Client, client};
+pub use server::{Server, server};
+pub use verify::{Findings, Verdict};
+
+use crate::error::{Failure, Source};
+
+fn provider() -> Arc<CryptoProvider> {
+    static PROVIDER: OnceLock<Arc<CryptoProvider>> = OnceLock::new();
+    PROVIDER
+        .get_or_init(|| Arc::new(rustls::crypto::ring::default_provider()))
+        .clone()
+}
+
+/// Writes the secrets of sessions to the file that the environment variable SSLKEYLOGFILE names, as browsers and curl do.
+fn key_log() -> Arc<dyn KeyLog> {
+    static KEY_LOG: OnceLock<Arc<KeyLogFile>> = OnceLock::new();
+    KEY_LOG.get_or_init(|| Arc::new(KeyLogFile::new())).clone()
+}
+
+fn tls_failure(code: &'static str, message: impl Into<String>) -> Failure {
+    Failure::new(Source::Tls, code, message)
+}
+
+/// Protocol names in the TLS encoding: each preceded by its length in one byte (RFC 7301 §3.1).
+fn parse_alpn(mut wire: &[u8]) -> Vec<Vec<u8>> {
+    let mut names = Vec::new();
+    while let Some((&length, rest)) = wire.split_first() {
+        let (name, rest) = rest.split_at(rest.len().min(length.into()));
+        names.push(name.to_vec());
+        wire = rest;
+    }
+    names
+}
+
+/// A certificate chain, leaf first, with its private key. `name` is what the option is called.
+fn certified(cert: &[u8], key: &[u8], name: &str) -> Result<Arc<CertifiedKey>, Failure> {
+    let chain = CertificateDer::pem_slice_iter(cert)
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| Failure::option(format!("{name}.cert is not a PEM certificate chain: {error}")))?;
+    if chain.is_empty() {
+        return Err(Failure::option(format!("{name}.cert holds no PEM certificate")));
+    }
+    let key = PrivateKeyDer::from_pem_slice(key)
+        .map_err(|error| Failure::option(format!("{name}.key is not a PEM private key: {error}")))?;
+    CertifiedKey::from_der(chain, key, &provider())
+        .map(Arc::new)
+        .map_err(|error| Failure::option(format!("{name}.cert and {name}.key do not fit together: {error}")))
+}
+
+/// The roots in a PEM bundle. `name` is what the option is called.
+fn roots(pem: &[u8], name: &str) -> Result<Arc<RootCertStore>, Failure> {
+    let mut roots = RootCertStore::empty();
+    for cert in CertificateDer::pem_slice_iter(pem) {
+        let cert = cert.map_err(|error| Failure::option(format!("{name} is not PEM: {error}")))?;
+        roots
+            .add(cert)
+            .map_err(|error| Failure::option(format!("{name} holds an unusable certificate: {error}")))?;
+    }
+    if roots.is_empty() {
+        return Err(Failure::option(format!("{name} holds no PEM certificate")));
+    }
+    Ok(Arc::new(roots))
+}

@@ -1,0 +1,93 @@
+//! Session tickets under keys that several processes share, so that each can resume what another began (RFC 5077 §4).
+
+use ring::aead::{self, Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use ring::rand::{SecureRandom, SystemRandom};
+use rustls::server::ProducesTickets;
+
+use crate::error::Failure;
+
+pub const KEY_BYTES: usize = 32;
+/// Seconds. How long a key stays in use is up to who gives the keys.
+const LIFETIME: u32 = 12 * 3600;
+/// A ticket holds a few hundred bytes and the client's certificate chain.
+const MAX_TICKET_BYTES: usize = 64 * 1024;
+
+/// nonce | sealed session. The first key seals, all of them open.
+#[derive(Debug)]
+pub struct SharedTickets(Vec<LessSafeKey>);
+
+impl SharedTickets {
+    pub fn new(keys: &[u8]) -> Result<Self, Failure> {
+        let (keys, []) = keys.as_chunks::<KEY_BYTES>() else {
+            return Err(Failure::option(format!(
+                "each of ticketKeys must have {KEY_BYTES} bytes"
+            )));
+        };
+        let keys: Result<Vec<_>, _> = keys
+            .iter()
+            .map(|key| UnboundKey::new(&CHACHA20_POLY1305, key).map(LessSafeKey::new))
+            .collect();
+        keys.map(SharedTickets)
+            .map_err(|_| Failure::option("ticketKeys cannot be used"))
+    }
+}
+
+impl ProducesTickets for SharedTickets {
+    fn enabled(&self) -> bool {
+        true
+    }
+
+    fn lifetime(&self) -> u32 {
+        LIFETIME
+    }
+
+    fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
+        let mut nonce = [0; NONCE_LEN];
+        SystemRandom::new().fill(&mut nonce).ok()?;
+        let mut sealed = plain.to_vec();
+        self.0
+            .first()?
+            .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::empty(), &mut sealed)
+            .ok()?;
+        Some([&nonce[..], &sealed].concat())
+    }
+
+    fn decrypt(&self, ticket: &[u8]) -> Option<Vec<u8>> {
+        let (nonce, sealed) = ticket.split_first_chunk::<NONCE_LEN>()?;
+        if sealed.len() > MAX_TICKET_BYTES {
+            return None;
+        }
+        self.0.iter().find_map(|key: &LessSafeKey| {
+            let mut buffer = sealed.to_vec();
+            let nonce = Nonce::assume_unique_for_key(*nonce);
+            let opened: &[u8] = key.open_in_place(nonce, aead::Aad::empty(), &mut buffer).ok()?;
+            Some(opened.to_vec())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_key_seals_and_every_key_opens() {
+        let (old, new) = ([1; KEY_BYTES], [2; KEY_BYTES]);
+        let before = SharedTickets::new(&old).ok().unwrap();
+        let rotated = SharedTickets::new(&[new, old].concat()).ok().unwrap();
+        let after = SharedTickets::new(&new).ok().unwrap();
+        let ticket = before.encrypt(b"session").unwrap();
+        assert_eq!(rotated.decrypt(&ticket).unwrap(), b"session");
+        assert_eq!(after.decrypt(&ticket), None);
+        assert_eq!(after.decrypt(&rotated.encrypt(b"next").unwrap()).unwrap(), b"next");
+        let mut forged = ticket;
+        *forged.last_mut().unwrap() ^= 1;
+        assert_eq!(before.decrypt(&forged), None);
+        assert_eq!(before.decrypt(b"short"), None);
+    }
+
+    #[test]
+    fn keys_of_another_length_are_refused() {
+        assert!(SharedTickets::new(&[0; KEY_BYTES + 1]).is_err());
+    }
+}
