@@ -11,6 +11,8 @@ use ring::rand::{SecureRandom, SystemRandom};
 use crate::error::Failure;
 
 const MIN_BYTES: usize = 32;
+/// Bytes of the largest datagram that is received (RFC 9000 §18.2).
+const MAX_UDP_PAYLOAD: u16 = 65_527;
 
 pub struct Secret(Prk);
 
@@ -54,6 +56,8 @@ impl Secret {
         let mut config = qp::EndpointConfig::new(Arc::new(reset_key));
         // Ids carry a keyed hash; a reset is only sent for an id that an endpoint with this secret could have made.
         let id_key = u64::from_le_bytes(self.derive(b"connection id"));
+        // A limit for what peers may try, well within its range; what a path carries is found out.
+        let _ = config.max_udp_payload_size(MAX_UDP_PAYLOAD);
         config.cid_generator(move || Box::new(qp::HashedConnectionIdGenerator::from_key(id_key)));
         config
     }

@@ -14,8 +14,8 @@ const BUFFER_BYTES: usize = 4 << 20;
 /// Buffers per receive call; with GRO each may hold up to 64 KiB of datagrams.
 const RECEIVE_SLOTS: usize = 8;
 const RECEIVE_SLOT_BYTES: usize = 65_536;
-/// Datagrams per GSO send: 40 of at most 1,452 bytes stay below the 64 KiB an IP packet may hold.
-const MAX_SEGMENTS: usize = 40;
+/// Bytes of one GSO send: an IP packet holds 64 KiB with its headers.
+const MAX_GSO_BYTES: usize = 65_000;
 
 pub struct Socket {
     io: UdpSocket,
@@ -77,8 +77,11 @@ impl Socket {
     }
 
     /// Read anew before each send: quinn-udp lowers it to 1 when the kernel refuses a GSO send.
-    pub fn max_segments(&self) -> usize {
-        self.state.max_gso_segments().min(MAX_SEGMENTS)
+    pub fn max_segments(&self, datagram_bytes: u16) -> usize {
+        self.state
+            .max_gso_segments()
+            .min(MAX_GSO_BYTES / usize::from(datagram_bytes))
+            .max(1)
     }
 
     /// The address as this socket's family writes it, or None when it cannot reach it.

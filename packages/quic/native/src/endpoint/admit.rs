@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use quinn_proto as qp;
 
 use super::Endpoint;
-use crate::config::{PerConnection, Settings};
+use crate::config::{PerConnection, Remote, Settings};
 use crate::error::Failure;
 use crate::tls::{Server, Verdict};
 
@@ -20,12 +20,14 @@ pub(super) struct Admission {
     max_sessions: usize,
     max_handshakes: usize,
     settings: PerConnection,
+    /// In place of the config's, for peers on this machine.
+    nearby: Arc<qp::TransportConfig>,
 }
 
 impl Endpoint {
     pub fn listen(&mut self, tls: Server, settings: &Settings) -> Result<(), Failure> {
         let mut config = qp::ServerConfig::new(tls.crypto, self.token_key.clone());
-        config.transport_config(settings.transport()?);
+        config.transport_config(settings.transport(Remote::Elsewhere)?);
         let config = Arc::new(config);
         self.proto.set_server_config(Some(config.clone()));
         self.admission = Some(Admission {
@@ -34,6 +36,7 @@ impl Endpoint {
             max_sessions: settings.max_sessions as usize,
             max_handshakes: settings.max_handshakes as usize,
             settings: settings.per_connection(),
+            nearby: settings.transport(Remote::ThisMachine)?,
         });
         Ok(())
     }
@@ -66,7 +69,13 @@ impl Endpoint {
                 self.socket.send(transmit, response);
             }
         } else {
-            match self.proto.accept(incoming, now, response, None) {
+            let nearby = Remote::of(incoming.remote_address()) == Remote::ThisMachine;
+            let config = nearby.then(|| {
+                let mut config = qp::ServerConfig::clone(&admission.config);
+                config.transport_config(admission.nearby.clone());
+                Arc::new(config)
+            });
+            match self.proto.accept(incoming, now, response, config) {
                 Ok((ch, proto)) => {
                     self.accepted += 1;
                     self.handshaking += 1;

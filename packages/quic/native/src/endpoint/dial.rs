@@ -6,7 +6,7 @@ use std::time::Instant;
 use quinn_proto as qp;
 
 use super::Endpoint;
-use crate::config::Settings;
+use crate::config::{Remote, Settings};
 use crate::error::Failure;
 use crate::handle::Handle;
 use crate::tls::Client;
@@ -29,7 +29,7 @@ impl Endpoint {
             ))
         })?;
         let mut config = qp::ClientConfig::new(tls.crypto);
-        config.transport_config(settings.transport()?);
+        config.transport_config(settings.transport(Remote::of(remote))?);
         let (ch, proto) = self
             .proto
             .connect(Instant::now(), config, reachable, server_name)

@@ -14,10 +14,10 @@ impl Endpoint {
         let now = Instant::now();
         let mut buffer = std::mem::take(&mut self.scratch);
         while let Some(index) = self.dirty.pop() {
-            let segments = self.socket.max_segments();
             while let Some(Some(connection)) = self.connections.get_mut(index) {
                 connection.dirty = false;
                 buffer.clear();
+                let segments = self.socket.max_segments(connection.proto.current_mtu());
                 let Some(transmit) = connection.proto.poll_transmit(now, segments, &mut buffer) else {
                     break;
                 };
