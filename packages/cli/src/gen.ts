@@ -1,14 +1,11 @@
-import { relative, resolve } from "node:path";
-import type { Diagnostic, GeneratedFile, ImportExtension } from "@quicrpc/codegen";
+import { relative } from "node:path";
+import type { Diagnostic, GeneratedFile } from "@quicrpc/codegen";
 import { Command, Option } from "commander";
-import { DEFAULT_PATTERN, findSchemaFiles } from "./files.js";
+import { DEFAULT_PATTERN } from "./files.js";
+import type { ProjectOptions } from "./generate-project.js";
 import { colorsFor, formatDiagnostics, formatFiles } from "./report.js";
 
-interface GenOptions {
-  readonly config?: string;
-  readonly out?: string;
-  readonly importExtension?: ImportExtension;
-  readonly lock: boolean;
+interface GenOptions extends ProjectOptions {
   readonly check?: boolean;
   readonly json?: boolean;
 }
@@ -44,24 +41,18 @@ Exit codes: 0 done, 1 a schema is wrong or --check found stale files, 2 wrong us
     });
 }
 
-/** What a run found and made. */
-interface Run {
-  readonly diagnostics: readonly Diagnostic[];
-  readonly files: readonly GeneratedFile[];
-}
-
 /** Runs the command; the result is the exit code. */
 async function gen(patterns: readonly string[], options: GenOptions): Promise<number> {
   const started = performance.now();
   const cwd = process.cwd();
   const { check = false, json = false } = options;
-  const { diagnostics, files } = await run(patterns, options, cwd);
+  // Loaded here, since they bring a compiler: help and usage errors need not wait for it.
+  const { writeGenerated } = await import("@quicrpc/codegen");
+  const { runProject } = await import("./generate-project.js");
+  const { diagnostics, files } = await runProject(patterns, options, cwd);
   const failed = diagnostics.length > 0;
   const stale = check && files.some((file) => file.changed);
-  if (!failed && !check) {
-    const { writeGenerated } = await import("@quicrpc/codegen");
-    writeGenerated(files);
-  }
+  if (!failed && !check) writeGenerated(files);
 
   if (json) {
     process.stdout.write(`${JSON.stringify(jsonReport(diagnostics, files, check, cwd), undefined, 2)}\n`);
@@ -73,32 +64,6 @@ async function gen(patterns: readonly string[], options: GenOptions): Promise<nu
     if (stale) process.stderr.write("Generated files are stale: run quicrpc gen.\n");
   }
   return failed || stale ? 1 : 0;
-}
-
-async function run(given: readonly string[], options: GenOptions, cwd: string): Promise<Run> {
-  // Loaded here, since they bring a compiler: help and usage errors need not wait for it.
-  const [{ generate }, { findProject, lockOf, patternsOf }] = await Promise.all([
-    import("@quicrpc/codegen"),
-    import("./project.js"),
-  ]);
-  const project = await findProject(cwd, options.config);
-  if ("problem" in project) return { diagnostics: [project.problem], files: [] };
-  const { root, config } = project;
-  const patterns = given.length > 0 ? { include: given, exclude: [], cwd } : patternsOf(project, cwd);
-  const found = findSchemaFiles(patterns.include, patterns.cwd, patterns.exclude);
-  const out = options.out === undefined ? config.out : resolve(cwd, options.out);
-  const lock = options.lock ? lockOf(project) : undefined;
-  const importExtension = options.importExtension ?? config.importExtension;
-  const { files, diagnostics } = await generate({
-    files: found.files,
-    cwd: root,
-    complete: given.length === 0 && patterns.cwd === root,
-    ...(out === undefined ? {} : { out }),
-    ...(lock === undefined ? {} : { lock }),
-    ...(importExtension === undefined ? {} : { importExtension }),
-  });
-  const all = [...found.diagnostics, ...diagnostics];
-  return { diagnostics: all, files: all.length > 0 ? [] : files };
 }
 
 function jsonReport(

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
+import { breakingCommand } from "./breaking.js";
 import { genCommand } from "./gen.js";
 import { renameCommand } from "./rename.js";
 
@@ -22,7 +23,7 @@ const program = new Command("quicrpc")
   );
 
 // Settings are inherited by a command that is made by `command()`, not by one that is added.
-for (const command of [genCommand(), renameCommand()]) {
+for (const command of [genCommand(), breakingCommand(), renameCommand()]) {
   program.addCommand(command.copyInheritedSettings(program).exitOverride());
 }
 program.exitOverride();

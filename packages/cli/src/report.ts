@@ -2,7 +2,7 @@ import { relative } from "node:path";
 import type { Diagnostic, GeneratedFile } from "@quicrpc/codegen";
 import picocolors from "picocolors";
 
-type Colors = ReturnType<typeof picocolors.createColors>;
+export type Colors = ReturnType<typeof picocolors.createColors>;
 
 /** Colours for `stream`: none where NO_COLOR is set or it is no terminal. */
 export function colorsFor(stream: { readonly isTTY?: boolean }, env: NodeJS.ProcessEnv): Colors {
@@ -11,10 +11,15 @@ export function colorsFor(stream: { readonly isTTY?: boolean }, env: NodeJS.Proc
   return picocolors.createColors(wanted && (forced || stream.isTTY === true));
 }
 
-/** Diagnostics for people: where, what, the code, and what to write instead. */
-export function formatDiagnostics(diagnostics: readonly Diagnostic[], cwd: string, colors: Colors): string {
+/** Diagnostics for people: where, what, the code, and what to write instead; at the end, what came of it. */
+export function formatDiagnostics(
+  diagnostics: readonly Diagnostic[],
+  cwd: string,
+  colors: Colors,
+  consequence = "nothing was written",
+): string {
   const blocks = diagnostics.map((diagnostic) => formatDiagnostic(diagnostic, cwd, colors));
-  const count = `${diagnostics.length} problem${diagnostics.length === 1 ? "" : "s"}; nothing was written.`;
+  const count = `${diagnostics.length} problem${diagnostics.length === 1 ? "" : "s"}; ${consequence}.`;
   return `${[...blocks, colors.bold(count)].join("\n\n")}\n`;
 }
 

@@ -1,18 +1,9 @@
-import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { useProject } from "./project.js";
 
-const MAIN = fileURLToPath(new URL("../dist/main.js", import.meta.url));
-const cache = fileURLToPath(new URL("../.cache", import.meta.url));
-mkdirSync(cache, { recursive: true });
-const cwd = mkdtempSync(join(cache, "test-"));
-afterAll(() => rmSync(cwd, { recursive: true, force: true }));
-beforeEach(() => {
-  rmSync(cwd, { recursive: true, force: true });
-  write("package.json", "{}");
-});
+const { cwd, quicrpc, write } = useProject();
 
 const GOOD = `import { rpc, service } from "@quicrpc/core";
 export const Ping = service("demo.v1.Ping", { ping: rpc() });
@@ -21,26 +12,6 @@ const BAD = `import { rpc, service } from "@quicrpc/core";
 import { z } from "zod";
 export const Ping = service("demo.v1.Ping", { ping: rpc({ input: z.symbol() }) });
 `;
-
-interface Run {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-function quicrpc(args: readonly string[], env: NodeJS.ProcessEnv = {}): Run {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], {
-    cwd,
-    encoding: "utf8",
-    env: { PATH: process.env["PATH"], ...env },
-  });
-  return { code: status, stdout: stdout.replace(/in \d+ ms/, "in 0 ms"), stderr };
-}
-
-function write(name: string, text: string): void {
-  mkdirSync(dirname(join(cwd, name)), { recursive: true });
-  writeFileSync(join(cwd, name), text);
-}
 
 describe("usage", () => {
   test("help shows the commands and how to use them", () => {

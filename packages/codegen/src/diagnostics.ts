@@ -16,6 +16,7 @@ export type DiagnosticCode =
   | "lock-invalid"
   | "lock-clash"
   | "rename"
+  | "against"
   | "method-name"
   | "duplicate-method"
   | "not-a-method"

@@ -1,3 +1,5 @@
+import { compareText } from "../shape/canonical.js";
+
 /**
  * `quicrpc.lock.json`: what names each method on the wire, for ever. One line a method, sorted, so that branches that add
  * methods merge; the ids of methods that are gone stay in it, and are not given to others.
@@ -27,7 +29,7 @@ export function serviceOf(key: string): string {
 /** The lock as a file. */
 export function formatLock(lock: Lock): string {
   const lines = [...lock.methods]
-    .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+    .sort(([a], [b]) => compareText(a, b))
     .map(([key, { serviceId, methodId, fingerprint, removed }]) => {
       const gone = removed ? `, "removed": true` : "";
       return `    ${JSON.stringify(key)}: { "id": [${serviceId}, ${methodId}], "fingerprint": "${fingerprint}"${gone} }`;

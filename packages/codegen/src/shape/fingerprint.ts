@@ -1,5 +1,6 @@
 import { fnv1a } from "@quicrpc/core";
-import type { MethodSnapshot, Shape, ShapeTypes } from "./shape.js";
+import { CanonicalText, compareText } from "./canonical.js";
+import type { MethodSnapshot, ShapeTypes } from "./shape.js";
 
 /**
  * 32 bits that differ where two versions of a method differ on the wire: in kind, delivery, types, fields, what may be
@@ -10,7 +11,7 @@ export function fingerprintOf(method: MethodSnapshot, types: ShapeTypes): number
   const text = new CanonicalText(types);
   const errors = Object.entries(method.errors ?? {})
     .map(([reason, { code, details }]) => [reason, code, details === undefined ? "" : text.of(details)])
-    .sort(([a = ""], [b = ""]) => compare(a, b));
+    .sort(([a = ""], [b = ""]) => compareText(a, b));
   return fnv1a(
     JSON.stringify([
       method.kind,
@@ -25,93 +26,4 @@ export function fingerprintOf(method: MethodSnapshot, types: ShapeTypes): number
 /** A fingerprint as the lock file has it: eight hexadecimal digits. */
 export function formatFingerprint(fingerprint: number): string {
   return fingerprint.toString(16).padStart(8, "0");
-}
-
-/**
- * Shapes as text, the same for all that are equal on the wire. A type that contains itself is written as how many levels
- * up it is, so names do not matter.
- */
-class CanonicalText {
-  readonly #types: ShapeTypes;
-  /** The texts of types that refer to nothing around them. */
-  readonly #closed = new Map<string, string>();
-  readonly #open = new Map<string, number>();
-  #depth = 0;
-  /** The outermost level that what was written last refers to. */
-  #reaches = Number.POSITIVE_INFINITY;
-
-  constructor(types: ShapeTypes) {
-    this.#types = types;
-  }
-
-  of(shape: Shape): string {
-    if (shape.type === "ref") return this.#reference(shape.name);
-    this.#depth++;
-    const text = this.#write(shape);
-    this.#depth--;
-    return text;
-  }
-
-  #reference(name: string): string {
-    const closed = this.#closed.get(name);
-    if (closed !== undefined) return closed;
-    const open = this.#open.get(name);
-    if (open !== undefined) {
-      this.#reaches = Math.min(this.#reaches, open);
-      return `^${this.#depth - open}`;
-    }
-    const target = this.#types[name];
-    if (target === undefined) return "any";
-    const before = this.#reaches;
-    this.#reaches = Number.POSITIVE_INFINITY;
-    this.#open.set(name, this.#depth);
-    const text = this.of(target);
-    this.#open.delete(name);
-    if (this.#reaches >= this.#depth) this.#closed.set(name, text);
-    this.#reaches = Math.min(before, this.#reaches);
-    return text;
-  }
-
-  #write(shape: Exclude<Shape, { readonly type: "ref" }>): string {
-    switch (shape.type) {
-      case "literal":
-        return `=${shape.values
-          .map((value) => JSON.stringify(value))
-          .sort(compare)
-          .join("|")}`;
-      case "object": {
-        const optional = new Set(shape.optional);
-        const fields = Object.entries(shape.fields)
-          .sort(([a], [b]) => compare(a, b))
-          .map(([name, field]) => `${JSON.stringify(name)}${optional.has(name) ? "?" : ""}:${this.of(field)}`);
-        const rest =
-          shape.rest === undefined ? "" : shape.rest === "refused" ? ";refused" : `;...${this.of(shape.rest)}`;
-        return `{${fields.join()}${rest}}`;
-      }
-      case "array":
-      case "set":
-        return `${shape.type}<${this.of(shape.items)}>`;
-      case "tuple":
-        return `[${shape.items.map((item) => this.of(item)).join()}/${shape.required}${shape.rest === undefined ? "" : `...${this.of(shape.rest)}`}]`;
-      case "record":
-      case "map":
-        return `${shape.type}${shape.partial === true ? "?" : ""}<${this.of(shape.key)},${this.of(shape.value)}>`;
-      case "union":
-        return `(${shape.options
-          .map((option) => this.of(option))
-          .sort(compare)
-          .join("|")})`;
-      case "intersection":
-        return `(${shape.parts
-          .map((part) => this.of(part))
-          .sort(compare)
-          .join("&")})`;
-      default:
-        return shape.type;
-    }
-  }
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -49,8 +49,9 @@ export class ShapeBuilder {
       this.types[name] = { type: "any" };
       this.types[name] = this.#define(target, direction);
     }
-    const ref: Shape = { type: "ref", name };
-    return ref;
+    const checks = checksOf(schema);
+    const isOwn = checks === undefined || JSON.stringify(checks) === JSON.stringify(checksOf(target));
+    return isOwn ? { type: "ref", name } : { type: "ref", name, checks };
   }
 
   #define(schema: AnySchema, direction: Direction): Shape {

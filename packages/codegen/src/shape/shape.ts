@@ -54,8 +54,8 @@ export type Shape =
     }
   | { readonly type: "union"; readonly options: readonly Shape[] }
   | { readonly type: "intersection"; readonly parts: readonly Shape[] }
-  /** A type of the service, by name. */
-  | { readonly type: "ref"; readonly name: string };
+  /** A type of the service, by name; with checks of its own where it is used with others. */
+  | { readonly type: "ref"; readonly name: string; readonly checks?: Checks };
 
 /** An object: what else than its fields it may have is `rest`, `"refused"`, or dropped by the receiver. */
 export interface ObjectShape {

@@ -1,5 +1,6 @@
 import type { FoundMethod } from "../discover.js";
 import type { MethodShape } from "../methods.js";
+import { compareText } from "./canonical.js";
 import { ShapeBuilder, type ShapeName } from "./of-schema.js";
 import type { MethodSnapshot, SchemaSnapshot, ServiceSnapshot, Shape } from "./shape.js";
 
@@ -58,9 +59,8 @@ function lines(table: Readonly<Record<string, unknown>>): string {
   return entries.length === 0 ? "{}" : `{\n${entries.join(",\n")}\n      }`;
 }
 
-/** Entries by key, in the order of code units, which no locale changes. */
 function sorted<Value>(table: Readonly<Record<string, Value>>): [string, Value][] {
-  return Object.entries(table).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+  return Object.entries(table).sort(([a], [b]) => compareText(a, b));
 }
 
 /** Reads a snapshot file. Throws `SyntaxError` when it is none. */

@@ -1,0 +1,50 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { parseSnapshot, type SchemaSnapshot, SNAPSHOT_FILE } from "@quicrpc/codegen";
+
+/** Why there is nothing to compare with, in words for the user. */
+export class AgainstError extends Error {}
+
+/**
+ * The version that `against` names: a file (or a directory with one in it), else a git revision, where the snapshot stands
+ * beside `lockFile`. Throws `AgainstError`.
+ */
+export function readAgainst(against: string, cwd: string, lockFile: string): SchemaSnapshot {
+  const path = resolve(cwd, against);
+  if (existsSync(path)) return parse(readFileSync(snapshotAt(path), "utf8"), snapshotAt(path));
+  const snapshotFile = join(dirname(lockFile), SNAPSHOT_FILE);
+  try {
+    git(["rev-parse", "--verify", "--quiet", `${against}^{commit}`], dirname(lockFile));
+  } catch {
+    throw new AgainstError(`${against} is neither a file nor a git revision.`);
+  }
+  let text: string;
+  try {
+    // "./" makes git look from the directory it runs in.
+    text = git(["show", `${against}:./${SNAPSHOT_FILE}`], dirname(lockFile));
+  } catch {
+    throw new AgainstError(
+      `${snapshotFile} is not in ${against}: commit it, with the lock file, to compare with it later.`,
+    );
+  }
+  return parse(text, `${against}:${SNAPSHOT_FILE}`);
+}
+
+/** Of a directory or a lock file, the snapshot that belongs to it. */
+function snapshotAt(path: string): string {
+  if (statSync(path).isDirectory()) return join(path, SNAPSHOT_FILE);
+  return basename(path).endsWith(".lock.json") ? join(dirname(path), SNAPSHOT_FILE) : path;
+}
+
+function parse(text: string, name: string): SchemaSnapshot {
+  try {
+    return parseSnapshot(text);
+  } catch (error) {
+    throw new AgainstError(`${name} cannot be read: ${error instanceof Error ? error.message : String(error)}.`);
+  }
+}
+
+function git(args: readonly string[], cwd: string): string {
+  return execFileSync("git", args, { cwd, encoding: "utf8", maxBuffer: 2 ** 28, stdio: ["ignore", "pipe", "ignore"] });
+}

@@ -1,0 +1,101 @@
+import type { Change, ChangeClass, Diagnostic } from "@quicrpc/codegen";
+import { Command, Option } from "commander";
+import type { SchemaRun } from "./generate-project.js";
+import { colorsFor, formatDiagnostics, type Colors } from "./report.js";
+
+interface BreakingOptions {
+  readonly against: string;
+  readonly config?: string;
+  readonly allow?: readonly ChangeClass[];
+  readonly all?: boolean;
+  readonly json?: boolean;
+}
+
+/** The `breaking` command. */
+export function breakingCommand(): Command {
+  return new Command("breaking")
+    .description("Compare the services with an earlier version, and say what breaks.")
+    .requiredOption("-a, --against <version>", "a git revision, or a quicrpc.schema.json")
+    .option("-c, --config <file>", "the configuration (default: the nearest quicrpc.config.ts)")
+    .addOption(
+      new Option("--allow <classes...>", "classes of changes that do not fail").choices([
+        "wire",
+        "source",
+        "validation",
+      ]),
+    )
+    .option("--all", "show safe changes too")
+    .option("--json", "print { against, changes, diagnostics } as JSON")
+    .addHelpText(
+      "after",
+      `
+Classes: wire (messages or calls of one version fail with the other), source (programs of the old client no longer
+compile), validation (messages of the same shape may be refused), safe.
+
+Examples:
+  $ quicrpc breaking --against main
+  $ quicrpc breaking --against v1.4.0 --allow source
+  $ quicrpc breaking --against released/quicrpc.schema.json --json
+
+Exit codes: 0 nothing breaks, 1 something does, 2 wrong usage or nothing to compare with.`,
+    )
+    .action(async (options: BreakingOptions) => {
+      process.exitCode = await breaking(options);
+    });
+}
+
+async function breaking(options: BreakingOptions): Promise<number> {
+  const cwd = process.cwd();
+  const { compareSnapshots } = await import("@quicrpc/codegen");
+  const { runProject } = await import("./generate-project.js");
+  const { AgainstError, readAgainst } = await import("./against.js");
+  const run: SchemaRun = await runProject([], options, cwd);
+  const diagnostics: Diagnostic[] = [...run.diagnostics];
+  let changes: readonly Change[] = [];
+  if (run.lockFile === undefined && diagnostics.length === 0) {
+    diagnostics.push({ code: "config", message: "This project has no lock file, so there is no version to compare." });
+  } else if (run.lockFile !== undefined && diagnostics.length === 0) {
+    try {
+      changes = compareSnapshots(readAgainst(options.against, cwd, run.lockFile), run.snapshot);
+    } catch (error) {
+      if (!(error instanceof AgainstError)) throw error;
+      diagnostics.push({ code: "against", message: error.message });
+    }
+  }
+  const allowed = new Set<ChangeClass>(["safe", ...(options.allow ?? [])]);
+  const broken = changes.filter((each) => !allowed.has(each.class));
+  if (options.json === true) {
+    process.stdout.write(`${JSON.stringify({ against: options.against, changes, diagnostics }, undefined, 2)}\n`);
+  } else if (diagnostics.length > 0) {
+    const colors = colorsFor(process.stderr, process.env);
+    process.stderr.write(formatDiagnostics(diagnostics, cwd, colors, "nothing was compared"));
+  } else {
+    const shown = options.all === true ? changes : changes.filter((each) => each.class !== "safe");
+    process.stdout.write(formatChanges(shown, changes, options.against, colorsFor(process.stdout, process.env)));
+  }
+  return diagnostics.length > 0 ? 2 : broken.length > 0 ? 1 : 0;
+}
+
+/** One line a change, in columns, and the sum. */
+function formatChanges(shown: readonly Change[], all: readonly Change[], against: string, colors: Colors): string {
+  const color: Readonly<Record<ChangeClass, (text: string) => string>> = {
+    wire: colors.red,
+    source: colors.yellow,
+    validation: colors.magenta,
+    safe: colors.green,
+  };
+  const rows = shown.map((each) => {
+    const { service, method, path } = each;
+    const subject = method === undefined ? service : `${service}/${method}`;
+    return { class: each.class, where: path === undefined ? subject : `${subject} ${path}`, message: each.message };
+  });
+  const width = Math.max(0, ...rows.map(({ where }) => where.length));
+  const lines = rows.map(
+    (row) => `${color[row.class](row.class.padEnd(10))}  ${row.where.padEnd(width)}  ${row.message}`,
+  );
+  const counts = (["wire", "source", "validation", "safe"] as const)
+    .map((each) => [each, all.filter((change) => change.class === each).length] as const)
+    .filter(([, count]) => count > 0)
+    .map(([each, count]) => `${count} ${each}`);
+  return `${[...lines, colors.bold(`against ${against}: ${counts.length === 0 ? "no change" : counts.join(", ")}`)].join("\n")}\n`;
+}

@@ -1,0 +1,51 @@
+import { resolve } from "node:path";
+import {
+  type Diagnostic,
+  generate,
+  type GeneratedFile,
+  type ImportExtension,
+  type SchemaSnapshot,
+} from "@quicrpc/codegen";
+import { findSchemaFiles } from "./files.js";
+import { findProject, lockOf, patternsOf } from "./project.js";
+
+/** What the options of a command say of the project. */
+export interface ProjectOptions {
+  readonly config?: string;
+  readonly out?: string;
+  readonly importExtension?: ImportExtension;
+  /** False: ids are not kept. */
+  readonly lock?: boolean;
+}
+
+/** What a run found and made; nothing is written yet. */
+export interface SchemaRun {
+  readonly diagnostics: readonly Diagnostic[];
+  readonly files: readonly GeneratedFile[];
+  readonly snapshot: SchemaSnapshot;
+  readonly lockFile: string | undefined;
+}
+
+/** Generates what `given` (paths and globs) names, or else all of the project around `cwd`. */
+export async function runProject(given: readonly string[], options: ProjectOptions, cwd: string): Promise<SchemaRun> {
+  const project = await findProject(cwd, options.config);
+  if ("problem" in project) {
+    return { diagnostics: [project.problem], files: [], snapshot: { version: 1, services: {} }, lockFile: undefined };
+  }
+  const { root, config } = project;
+  const patterns = given.length > 0 ? { include: given, exclude: [], cwd } : patternsOf(project, cwd);
+  const found = findSchemaFiles(patterns.include, patterns.cwd, patterns.exclude);
+  const out = options.out === undefined ? config.out : resolve(cwd, options.out);
+  const lockFile = options.lock === false ? undefined : lockOf(project);
+  const importExtension = options.importExtension ?? config.importExtension;
+  const { files, diagnostics, snapshot } = await generate({
+    files: found.files,
+    cwd: root,
+    complete: given.length === 0 && patterns.cwd === root,
+    ...(out === undefined ? {} : { out }),
+    ...(lockFile === undefined ? {} : { lock: lockFile }),
+    ...(importExtension === undefined ? {} : { importExtension }),
+  });
+  const all = [...found.diagnostics, ...diagnostics];
+  return { diagnostics: all, files: all.length > 0 ? [] : files, snapshot, lockFile };
+}

@@ -1,0 +1,83 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { useProject } from "./project.js";
+
+const { cwd, quicrpc, write } = useProject();
+
+const schema = (methods: string): string => `import { rpc, service } from "@quicrpc/core";
+import { z } from "zod";
+export const Shop = service("shop.v1.Shop", { ${methods} });
+`;
+const BEFORE =
+  "get: rpc({ input: z.object({ id: z.int() }), output: z.object({ name: z.string(), price: z.number() }) })";
+const AFTER =
+  "get: rpc({ input: z.object({ id: z.int().min(1) }), output: z.object({ price: z.string() }) }), list: rpc()";
+
+function commit(): void {
+  const git = (...args: readonly string[]): void =>
+    void execFileSync("git", ["-c", "user.name=t", "-c", "user.email=t@t", ...args], { cwd, stdio: "ignore" });
+  git("init", "-b", "main");
+  git("add", ".");
+  git("commit", "-m", "first");
+}
+
+describe("breaking", () => {
+  test("against a git revision: a table, by class, and exit code 1", () => {
+    write("api/package.json", "{}");
+    write("api/shop.service.ts", schema(BEFORE));
+    write("api/quicrpc.config.ts", "export default {};");
+    const args = ["breaking", "--config", "api/quicrpc.config.ts", "--against", "main"];
+    expect(quicrpc(["gen", "--config", "api/quicrpc.config.ts"]).code).toBe(0);
+    commit();
+    expect(quicrpc(args)).toEqual({ code: 0, stdout: "against main: no change\n", stderr: "" });
+    write("api/shop.service.ts", schema(AFTER));
+    const run = quicrpc([...args, "--all"]);
+    expect(run).toMatchObject({ code: 1, stderr: "" });
+    expect(run.stdout).toMatchInlineSnapshot(`
+      "wire        shop.v1.Shop/get output.name   the field is gone
+      wire        shop.v1.Shop/get output.price  the type was number and is string
+      validation  shop.v1.Shop/get input.id      the minimum is new: 1
+      safe        shop.v1.Shop/list              a new method
+      against main: 2 wire, 1 validation, 1 safe
+      "
+    `);
+    expect(quicrpc([...args, "--allow", "wire", "validation"]).code).toBe(0);
+  });
+
+  test("against a file, as JSON", () => {
+    write("shop.service.ts", schema(BEFORE));
+    quicrpc(["gen"]);
+    write("old.json", readFileSync(join(cwd, "quicrpc.schema.json"), "utf8"));
+    write("shop.service.ts", schema(AFTER));
+    const run = quicrpc(["breaking", "--against", "old.json", "--json"]);
+    expect(run).toMatchObject({ code: 1, stderr: "" });
+    expect(JSON.parse(run.stdout)).toMatchObject({
+      against: "old.json",
+      diagnostics: [],
+      changes: [
+        { class: "wire", kind: "field-removed-required", service: "shop.v1.Shop", method: "get", path: "output.name" },
+        { class: "wire", kind: "type-changed", path: "output.price" },
+        { class: "validation", kind: "check-tightened", path: "input.id" },
+        { class: "safe", kind: "method-added", method: "list" },
+      ],
+    });
+    // The lock stands for the snapshot beside it, which no command but gen writes.
+    expect(quicrpc(["breaking", "--against", "quicrpc.lock.json"]).code).toBe(1);
+  });
+
+  test("nothing to compare with exits with 2", () => {
+    write("shop.service.ts", schema(BEFORE));
+    commit();
+    const run = quicrpc(["breaking", "--against", "main"]);
+    expect(run.code).toBe(2);
+    expect(run.stderr).toContain("quicrpc.schema.json is not in main: commit it");
+    expect(quicrpc(["breaking", "--against", "nowhere"]).stderr).toContain(
+      "nowhere is neither a file nor a git revision.",
+    );
+    write("bad.json", "{}");
+    expect(quicrpc(["breaking", "--against", "bad.json"]).stderr).toContain("bad.json cannot be read");
+    expect(quicrpc(["breaking"]).code).toBe(2);
+  });
+});

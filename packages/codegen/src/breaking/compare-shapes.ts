@@ -1,0 +1,232 @@
+import type { ObjectShape, Shape, ShapeTypes } from "../shape/shape.js";
+import type { ShapeChangeKind } from "./change.js";
+import { compareChecks } from "./compare-checks.js";
+import { type Alternative, alternatives, covers, describeShape, type Named, tagOf } from "./normal.js";
+
+/** Called for each difference. */
+export type ReportShapeChange = (kind: ShapeChangeKind, path: string, message: string) => void;
+
+/** A shape and the types it refers to. */
+export interface VersionedShape {
+  readonly shape: Shape;
+  readonly types: ShapeTypes;
+}
+
+/** Reports how the message at `path` differs between two versions. A pair of types is reported where it is first met. */
+export function compareShapes(
+  before: VersionedShape,
+  after: VersionedShape,
+  path: string,
+  report: ReportShapeChange,
+): void {
+  new ShapeComparison(before.types, after.types, report).compare(before.shape, after.shape, path);
+}
+
+class ShapeComparison {
+  readonly #oldTypes: ShapeTypes;
+  readonly #newTypes: ShapeTypes;
+  readonly #report: ReportShapeChange;
+  readonly #met = new Set<string>();
+
+  constructor(oldTypes: ShapeTypes, newTypes: ShapeTypes, report: ReportShapeChange) {
+    this.#oldTypes = oldTypes;
+    this.#newTypes = newTypes;
+    this.#report = report;
+  }
+
+  compare(before: Shape, after: Shape, path: string): void {
+    if (before.type === "ref" && after.type === "ref") {
+      const pair = `${before.name} ${after.name}`;
+      if (this.#met.has(pair)) return;
+      this.#met.add(pair);
+    }
+    const oldOnes = alternatives(before, this.#oldTypes);
+    const newOnes = alternatives(after, this.#newTypes);
+    const pairs = pairUp(oldOnes, newOnes);
+    const removed = oldOnes.filter(
+      (each) => !pairs.has(each) && !newOnes.some((other) => covers(other.shape, each.shape)),
+    );
+    const paired = new Set(pairs.values());
+    const added = newOnes.filter(
+      (each) => !paired.has(each) && !oldOnes.some((other) => covers(other.shape, each.shape)),
+    );
+    if (oldOnes.length === 1 && newOnes.length === 1 && removed.length === 1 && added.length === 1) {
+      this.#report("type-changed", path, `the type was ${describe(removed)} and is ${describe(added)}`);
+    } else {
+      for (const each of added) this.#report(addition(each), path, `may now be ${describe([each])}`);
+      for (const each of removed) this.#report(removal(each), path, `can no longer be ${describe([each])}`);
+    }
+    const several = pairs.size > 1;
+    for (const [old, now] of pairs) {
+      const tag = several ? tagOf(now.shape) : undefined;
+      this.#alternative(old.shape, now.shape, tag === undefined ? path : `${path}(${tag})`);
+    }
+  }
+
+  #alternative(before: Alternative, after: Alternative, path: string): void {
+    if ("checks" in before || "checks" in after) this.#checks(before, after, path);
+    if (before.type === "object" && after.type === "object") return this.#object(before, after, path);
+    if (isList(before) && isList(after)) return this.compare(before.items, after.items, `${path}[]`);
+    if (before.type === "tuple" && after.type === "tuple") return this.#tuple(before, after, path);
+    if (isTable(before) && isTable(after)) {
+      this.compare(before.key, after.key, `${path}{key}`);
+      this.compare(before.value, after.value, `${path}{}`);
+      if (before.partial === after.partial) return;
+      const kind = after.partial === true ? "keys-now-optional" : "keys-now-required";
+      this.#report(kind, path, after.partial === true ? "keys may now be left out" : "every key is now required");
+    } else if (before.type === "intersection" && after.type === "intersection") {
+      if (before.parts.length !== after.parts.length)
+        return this.#report("type-changed", path, "the intersection has other parts");
+      for (const [index, part] of before.parts.entries()) {
+        const other = after.parts[index];
+        if (other !== undefined) this.compare(part, other, path);
+      }
+    }
+  }
+
+  #checks(before: Alternative, after: Alternative, path: string): void {
+    const of = (shape: Alternative): Parameters<typeof compareChecks>[0] =>
+      "checks" in shape ? shape.checks : undefined;
+    for (const { kind, message } of compareChecks(of(before), of(after))) this.#report(kind, path, message);
+  }
+
+  #object(before: ObjectShape, after: ObjectShape, path: string): void {
+    const wasOptional = new Set(before.optional);
+    const isOptional = new Set(after.optional);
+    for (const [name, field] of Object.entries(before.fields)) {
+      const at = `${path}.${name}`;
+      const now = after.fields[name];
+      if (now === undefined) {
+        this.#report(
+          wasOptional.has(name) ? "field-removed-optional" : "field-removed-required",
+          at,
+          "the field is gone",
+        );
+        if (after.rest === "refused")
+          this.#report("field-removed-refused", at, "the field is gone, and unknown fields are refused");
+        continue;
+      }
+      if (wasOptional.has(name) && !isOptional.has(name))
+        this.#report("field-now-required", at, "the field is now required");
+      if (!wasOptional.has(name) && isOptional.has(name))
+        this.#report("field-now-optional", at, "the field may now be left out");
+      this.compare(field, now, at);
+    }
+    for (const name of Object.keys(after.fields)) {
+      if (Object.hasOwn(before.fields, name)) continue;
+      const at = `${path}.${name}`;
+      if (!isOptional.has(name)) this.#report("field-added-required", at, "a new field, which is required");
+      else this.#report("field-added-optional", at, "a new field, which may be left out");
+      if (before.rest === "refused")
+        this.#report("field-added-refused", at, "a new field, which the version before refuses");
+    }
+    this.#others(before.rest, after.rest, path);
+  }
+
+  /** The keys of an object that are no fields of it. */
+  #others(before: ObjectShape["rest"], after: ObjectShape["rest"], path: string): void {
+    if (isShape(before) && isShape(after)) return this.compare(before, after, `${path}{}`);
+    if (isShape(before)) {
+      const kind = after === "refused" ? "others-removed-refused" : "others-removed";
+      return this.#report(kind, path, "fields other than those declared are no longer kept");
+    }
+    if (isShape(after)) {
+      const kind = before === "refused" ? "others-added-refused" : "others-added";
+      return this.#report(kind, path, "there may now be other fields than those declared");
+    }
+    if (after === "refused" && before === undefined)
+      this.#report("others-refused", path, "unknown fields are now refused");
+    if (before === "refused" && after === undefined)
+      this.#report("others-dropped", path, "unknown fields are now dropped");
+  }
+
+  #tuple(
+    before: Extract<Shape, { readonly type: "tuple" }>,
+    after: Extract<Shape, { readonly type: "tuple" }>,
+    path: string,
+  ): void {
+    for (const [index, item] of before.items.entries()) {
+      const now = after.items[index] ?? after.rest;
+      if (now === undefined) this.#report("items-removed", `${path}[${index}]`, "the item is gone");
+      else this.compare(item, now, `${path}[${index}]`);
+    }
+    for (let index = before.items.length; index < after.items.length; index++) {
+      const isOptional = index >= after.required;
+      this.#report(
+        isOptional ? "option-added" : "items-added",
+        `${path}[${index}]`,
+        isOptional ? "a new item, which may be left out" : "a new item, which is required",
+      );
+    }
+    if (before.required > after.required && after.items.length >= before.items.length) {
+      this.#report(
+        "field-now-optional",
+        path,
+        `only ${after.required} items are required, no longer ${before.required}`,
+      );
+    }
+    if (before.required < after.required && after.required <= before.items.length) {
+      this.#report("field-now-required", path, `${after.required} items are required, no longer ${before.required}`);
+    }
+    if (before.rest !== undefined && after.rest !== undefined) this.compare(before.rest, after.rest, `${path}[]`);
+    else if (before.rest !== undefined) this.#report("option-removed", path, "there can no longer be further items");
+    else if (after.rest !== undefined) this.#report("option-added", path, "there may now be further items");
+  }
+}
+
+function isShape(rest: ObjectShape["rest"]): rest is Shape {
+  return rest !== undefined && rest !== "refused";
+}
+
+function isList(shape: Alternative): shape is Extract<Shape, { readonly type: "array" | "set" }> {
+  return shape.type === "array" || shape.type === "set";
+}
+
+function isTable(shape: Alternative): shape is Extract<Shape, { readonly type: "record" | "map" }> {
+  return shape.type === "record" || shape.type === "map";
+}
+
+/** Nothing but a wider or narrower choice: null, undefined and `any` are told from other types, as code seldom depends on them. */
+function addition({ shape }: Named): ShapeChangeKind {
+  return isPlain(shape) ? "type-widened" : "option-added";
+}
+
+function removal({ shape }: Named): ShapeChangeKind {
+  return isPlain(shape) ? "type-narrowed" : "option-removed";
+}
+
+function isPlain({ type }: Alternative): boolean {
+  return type === "null" || type === "undefined" || type === "any";
+}
+
+function describe(ones: readonly Named[]): string {
+  return ones.map(({ shape, name }) => describeShape(shape, name)).join(" or ");
+}
+
+/** Which alternative of the old version became which of the new. */
+function pairUp(before: readonly Named[], after: readonly Named[]): Map<Named, Named> {
+  const pairs = new Map<Named, Named>();
+  const taken = new Set<Named>();
+  const rules: readonly ((old: Named, now: Named) => boolean)[] = [
+    ({ shape: a }, { shape: b }) => a.type === "literal" && b.type === "literal" && covers(a, b),
+    ({ shape: a }, { shape: b }) => tagOf(a) !== undefined && tagOf(a) === tagOf(b),
+    (a, b) => a.name !== undefined && a.name === b.name && a.shape.type === b.shape.type,
+    ({ shape: a }, { shape: b }) =>
+      a.type === b.type &&
+      a.type !== "literal" &&
+      (a.type !== "object" || tagOf(a) === undefined || tagOf(b) === undefined),
+    // The only one of each: a discriminator may have changed.
+    ({ shape: a }, { shape: b }) =>
+      a.type === "object" && b.type === "object" && before.length === 1 && after.length === 1,
+  ];
+  for (const rule of rules) {
+    for (const old of before) {
+      if (pairs.has(old)) continue;
+      const now = after.find((each) => !taken.has(each) && rule(old, each));
+      if (now === undefined) continue;
+      pairs.set(old, now);
+      taken.add(now);
+    }
+  }
+  return pairs;
+}

@@ -1,0 +1,176 @@
+import { CanonicalText } from "../shape/canonical.js";
+import type { MethodSnapshot, SchemaSnapshot, ServiceSnapshot, Shape, ShapeTypes } from "../shape/shape.js";
+import {
+  CHANGE_CLASSES,
+  type Change,
+  METHOD_CHANGES,
+  type MethodChangeKind,
+  type Role,
+  SHAPE_CHANGES,
+} from "./change.js";
+import { compareShapes } from "./compare-shapes.js";
+
+/** What changed from one version of a project's services to the next, the worst first. */
+export function compareSnapshots(before: SchemaSnapshot, after: SchemaSnapshot): Change[] {
+  const changes: Change[] = [];
+  const renamed = new Map<string, string>();
+  for (const [name, { id }] of Object.entries(after.services)) {
+    if (Object.hasOwn(before.services, name)) continue;
+    const old = Object.entries(before.services).find(
+      ([other, service]) => service.id === id && !Object.hasOwn(after.services, other),
+    );
+    if (old !== undefined) renamed.set(old[0], name);
+    else changes.push(change("service-added", { service: name }, "a new service"));
+  }
+  for (const [name, old] of Object.entries(before.services)) {
+    const service = renamed.get(name) ?? name;
+    const now = after.services[service];
+    if (now === undefined) {
+      changes.push(change("service-removed", { service: name }, "the service is gone"));
+      continue;
+    }
+    if (service !== name) changes.push(change("service-renamed", { service: name }, `it is called ${service} now`));
+    if (old.id !== now.id) {
+      changes.push(change("service-id-changed", { service }, `its id was ${old.id} and is ${now.id}`));
+    }
+    compareServices(service, old, now, changes);
+  }
+  return changes.sort((a, b) => CHANGE_CLASSES.indexOf(a.class) - CHANGE_CLASSES.indexOf(b.class));
+}
+
+function compareServices(service: string, before: ServiceSnapshot, after: ServiceSnapshot, changes: Change[]): void {
+  const matched = new Set<string>();
+  for (const [name, old] of Object.entries(before.methods)) {
+    const renamed = Object.entries(after.methods).find(
+      ([other, { id }]) => id === old.id && !Object.hasOwn(before.methods, other),
+    );
+    const method = Object.hasOwn(after.methods, name) ? name : (renamed?.[0] ?? name);
+    const now = after.methods[method];
+    if (now === undefined) {
+      changes.push(change("method-removed", { service, method }, "the method is gone"));
+      continue;
+    }
+    matched.add(method);
+    const at = { service, method };
+    if (method !== name)
+      changes.push(change("method-renamed", { service, method: name }, `it is called ${method} now`));
+    if (old.id !== now.id) changes.push(change("method-id-changed", at, `its id was ${old.id} and is ${now.id}`));
+    compareMethods(at, { method: old, types: before.types }, { method: now, types: after.types }, changes);
+  }
+  for (const method of Object.keys(after.methods)) {
+    if (!matched.has(method)) changes.push(change("method-added", { service, method }, "a new method"));
+  }
+  compareTypeNames(service, before.types, after.types, changes);
+}
+
+interface VersionedMethod {
+  readonly method: MethodSnapshot;
+  readonly types: ShapeTypes;
+}
+
+type Place = Pick<Change, "service" | "method" | "path">;
+
+function compareMethods(at: Place, before: VersionedMethod, after: VersionedMethod, changes: Change[]): void {
+  const { method: old } = before;
+  const { method: now } = after;
+  if (old.kind !== now.kind) {
+    // Items of a stream and single messages cannot be compared.
+    changes.push(change("method-kind-changed", at, `it was ${old.kind} and is ${now.kind}`));
+    return;
+  }
+  if (old.idempotent === true && now.idempotent !== true) {
+    changes.push(
+      change("idempotent-removed", at, "it is no longer idempotent, and old clients go on calling it again"),
+    );
+  } else if (old.idempotent !== true && now.idempotent === true) {
+    changes.push(change("idempotent-added", at, "it is idempotent now"));
+  }
+  if (old.delivery !== now.delivery) {
+    const text = (delivery: string | undefined): string => delivery ?? "reliable";
+    changes.push(change("delivery-changed", at, `its delivery was ${text(old.delivery)} and is ${text(now.delivery)}`));
+  }
+  for (const role of ["input", "output"] as const) {
+    if (old[role] === undefined && now[role] !== undefined) {
+      changes.push(change(`${role}-added`, { ...at, path: role }, `it has an ${role} now`));
+    } else if (old[role] !== undefined && now[role] === undefined) {
+      changes.push(change(`${role}-removed`, { ...at, path: role }, `it has no ${role} any more`));
+    } else {
+      compareMessages(at, role, role, [old[role], before.types], [now[role], after.types], changes);
+    }
+  }
+  compareResults(at, before, after, changes);
+  compareErrors(at, before, after, changes);
+}
+
+type Message = readonly [shape: Shape | undefined, types: ShapeTypes];
+
+function compareMessages(
+  at: Place,
+  role: Role,
+  path: string,
+  [before, oldTypes]: Message,
+  [after, newTypes]: Message,
+  changes: Change[],
+): void {
+  if (before === undefined || after === undefined) return;
+  compareShapes({ shape: before, types: oldTypes }, { shape: after, types: newTypes }, path, (kind, where, message) => {
+    const [input, output] = SHAPE_CHANGES[kind];
+    changes.push({ class: role === "input" ? input : output, kind, ...at, path: where, message });
+  });
+}
+
+/** What a caller is given may change where what is sent does not: by defaults and conversions. */
+function compareResults(at: Place, before: VersionedMethod, after: VersionedMethod, changes: Change[]): void {
+  const old = before.method.result ?? before.method.output;
+  const now = after.method.result ?? after.method.output;
+  if (old === undefined || now === undefined) return;
+  const reported = new Set(changes.filter((each) => each.method === at.method).map((each) => each.path));
+  compareShapes(
+    { shape: old, types: before.types },
+    { shape: now, types: after.types },
+    "output",
+    (kind, path, message) => {
+      const [, output] = SHAPE_CHANGES[kind];
+      if (reported.has(path) || output === "safe" || output === "validation") return;
+      changes.push(change("result-changed", { ...at, path }, `as the caller gets it: ${message}`));
+    },
+  );
+}
+
+function compareErrors(at: Place, before: VersionedMethod, after: VersionedMethod, changes: Change[]): void {
+  const [old, now] = [before.method.errors ?? {}, after.method.errors ?? {}];
+  for (const [reason, { code, details }] of Object.entries(old)) {
+    const path = `errors.${reason}`;
+    const other = now[reason];
+    if (other === undefined) {
+      changes.push(change("error-removed", { ...at, path }, "the error is gone"));
+      continue;
+    }
+    if (code !== other.code) {
+      changes.push(change("error-code-changed", { ...at, path }, `its code was ${code} and is ${other.code}`));
+    }
+    compareMessages(at, "output", path, [details, before.types], [other.details, after.types], changes);
+  }
+  for (const reason of Object.keys(now)) {
+    if (!Object.hasOwn(old, reason))
+      changes.push(change("error-added", { ...at, path: `errors.${reason}` }, "a new error"));
+  }
+}
+
+/** Types that programs import by a name that is gone, while the type itself is there. */
+function compareTypeNames(service: string, before: ShapeTypes, after: ShapeTypes, changes: Change[]): void {
+  const [oldText, newText] = [new CanonicalText(before), new CanonicalText(after)];
+  const candidates = Object.keys(after).filter((name) => !Object.hasOwn(before, name));
+  for (const name of Object.keys(before)) {
+    if (Object.hasOwn(after, name)) continue;
+    const text = oldText.of({ type: "ref", name });
+    const now = candidates.find((each) => newText.of({ type: "ref", name: each }) === text);
+    if (now !== undefined) {
+      changes.push(change("type-renamed", { service, path: name }, `the type ${name} is called ${now} now`));
+    }
+  }
+}
+
+function change(kind: MethodChangeKind, at: Place, message: string): Change {
+  return { class: METHOD_CHANGES[kind], kind, ...at, message };
+}

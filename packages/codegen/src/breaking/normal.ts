@@ -1,0 +1,97 @@
+import type { LiteralValue, ObjectShape, Shape, ShapeTypes } from "../shape/shape.js";
+
+/** One of the types that a shape may have; literals are one value each. */
+export type Alternative =
+  | Exclude<Shape, { readonly type: "ref" | "union" | "literal" | "never" }>
+  | { readonly type: "literal"; readonly value: LiteralValue };
+
+/** A type with the name it was found under, to tell alternatives apart. */
+export interface Named {
+  readonly name: string | undefined;
+  readonly shape: Alternative;
+}
+
+/** All that `shape` may be, references followed. */
+export function alternatives(shape: Shape, types: ShapeTypes, name?: string, depth = 0): Named[] {
+  switch (shape.type) {
+    case "ref": {
+      const target = types[shape.name];
+      if (target === undefined || depth > 50) return [{ name, shape: { type: "opaque" } }];
+      const found = alternatives(target, types, shape.name, depth + 1);
+      const { checks } = shape;
+      if (checks === undefined) return found;
+      return found.map((each) =>
+        "checks" in each.shape || each.shape.type === "object" ? { ...each, shape: { ...each.shape, checks } } : each,
+      );
+    }
+    case "union":
+      return shape.options.flatMap((option) => alternatives(option, types, undefined, depth + 1));
+    case "literal":
+      return shape.values.map((value) => ({ name, shape: { type: "literal", value } }));
+    case "never":
+      return [];
+    case "intersection": {
+      const merged = mergeObjects(shape.parts, types);
+      return [{ name, shape: merged ?? shape }];
+    }
+    default:
+      return [{ name, shape }];
+  }
+}
+
+/** An intersection of objects as one object; undefined where it is of something else. */
+function mergeObjects(parts: readonly Shape[], types: ShapeTypes): ObjectShape | undefined {
+  const fields: Record<string, Shape> = {};
+  const required = new Set<string>();
+  const optional = new Set<string>();
+  for (const part of parts) {
+    const [only, ...others] = alternatives(part, types);
+    if (only?.shape.type !== "object" || others.length > 0 || only.shape.rest !== undefined) return undefined;
+    const left = new Set(only.shape.optional);
+    for (const [name, field] of Object.entries(only.shape.fields)) {
+      const present = fields[name];
+      fields[name] =
+        present === undefined || JSON.stringify(present) === JSON.stringify(field)
+          ? field
+          : { type: "intersection", parts: [present, field] };
+      (left.has(name) ? optional : required).add(name);
+    }
+  }
+  return { type: "object", fields, optional: [...optional].filter((name) => !required.has(name)) };
+}
+
+const WITH_PARTS: ReadonlySet<string> = new Set(["object", "array", "set", "tuple", "record", "map", "intersection"]);
+
+/** Whether every value of `part` is one of `whole`, for types without parts. */
+export function covers(whole: Alternative, part: Alternative): boolean {
+  if (whole.type === "any") return true;
+  if (part.type !== "literal") return whole.type === part.type && !WITH_PARTS.has(part.type);
+  const { value } = part;
+  if (whole.type === "literal") return JSON.stringify(whole.value) === JSON.stringify(value);
+  if (value === null) return whole.type === "null";
+  return whole.type === (typeof value === "object" ? "bigint" : typeof value);
+}
+
+/** The fields of an object that say which alternative it is: literals, as in a discriminated union. */
+export function tagOf(shape: Alternative): string | undefined {
+  if (shape.type !== "object") return undefined;
+  const tags = Object.entries(shape.fields).flatMap(([name, field]) =>
+    field.type === "literal" && field.values.length === 1 ? [`${name}=${JSON.stringify(field.values[0])}`] : [],
+  );
+  return tags.length === 0 ? undefined : tags.sort().join();
+}
+
+/** A type in words. */
+export function describeShape(shape: Alternative, name?: string): string {
+  if (shape.type === "literal") {
+    return typeof shape.value === "object" && shape.value !== null
+      ? `${shape.value.bigint}n`
+      : JSON.stringify(shape.value);
+  }
+  if (shape.type === "object") return tagOf(shape) ?? name ?? "an object";
+  if (shape.type === "array" || shape.type === "set") {
+    const item = shape.items.type === "ref" ? shape.items.name : shape.items.type;
+    return `${shape.type}<${item}>`;
+  }
+  return name === undefined ? shape.type : `${name} (${shape.type})`;
+}

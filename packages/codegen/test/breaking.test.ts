@@ -1,0 +1,608 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Change, compareSnapshots, generate, type SchemaSnapshot } from "../src/index.js";
+import { createWorkspace } from "./workspace.js";
+
+const workspace = createWorkspace();
+afterAll(() => workspace[Symbol.dispose]());
+
+const IMPORTS = `import { notify, rpc, service, stream } from "@quicrpc/core";\nimport { z } from "zod";\n`;
+
+/** What a peer sees of a module. */
+async function snapshot(text: string, more = ""): Promise<SchemaSnapshot> {
+  const schema = workspace.write("a.service.ts", `${IMPORTS}${more}\n${text}`);
+  const { snapshot, diagnostics } = await generate({ files: [schema] });
+  expect(diagnostics).toEqual([]);
+  return snapshot;
+}
+
+const show = ({ class: is, kind, path }: Change): string => [is, kind, path].filter(Boolean).join(" ");
+
+/** One changed message: as an input it has one effect, as an output another. */
+type MessagePair = readonly [
+  name: string,
+  before: string,
+  after: string,
+  input: readonly string[],
+  output: readonly string[],
+];
+
+const messages: readonly MessagePair[] = [
+  ["nothing", "z.object({ a: z.int() })", "z.object({ a: z.int() })", [], []],
+  ["order of fields", "z.object({ a: z.int(), b: z.string() })", "z.object({ b: z.string(), a: z.int() })", [], []],
+  ["comment", "z.string()", 'z.string().describe("A text.")', [], []],
+  ["brand", "z.string()", 'z.string().brand("Id")', [], []],
+  ["readonly", "z.array(z.int())", "z.array(z.int()).readonly()", [], []],
+  ["enum to literals", 'z.enum(["a", "b"])', 'z.literal(["b", "a"])', [], []],
+  [
+    "intersection to object",
+    "z.intersection(z.object({ a: z.int() }), z.object({ b: z.int() }))",
+    "z.object({ a: z.int(), b: z.int() })",
+    [],
+    [],
+  ],
+  [
+    "required field added",
+    "z.object({ a: z.int() })",
+    "z.object({ a: z.int(), b: z.int() })",
+    ["wire field-added-required input.b"],
+    ["safe field-added-required output.b"],
+  ],
+  [
+    "optional field added",
+    "z.object({ a: z.int() })",
+    "z.object({ a: z.int(), b: z.int().optional() })",
+    ["safe field-added-optional input.b"],
+    ["safe field-added-optional output.b"],
+  ],
+  [
+    "field with default added",
+    "z.object({ a: z.int() })",
+    "z.object({ a: z.int(), b: z.int().default(1) })",
+    ["safe field-added-optional input.b"],
+    ["safe field-added-optional output.b"],
+  ],
+  [
+    "optional field added to strict object",
+    "z.strictObject({ a: z.int() })",
+    "z.strictObject({ a: z.int(), b: z.int().optional() })",
+    ["safe field-added-optional input.b", "safe field-added-refused input.b"],
+    ["wire field-added-refused output.b", "safe field-added-optional output.b"],
+  ],
+  [
+    "required field removed",
+    "z.object({ a: z.int(), b: z.int() })",
+    "z.object({ a: z.int() })",
+    ["source field-removed-required input.b"],
+    ["wire field-removed-required output.b"],
+  ],
+  [
+    "optional field removed",
+    "z.object({ a: z.int(), b: z.int().optional() })",
+    "z.object({ a: z.int() })",
+    ["source field-removed-optional input.b"],
+    ["source field-removed-optional output.b"],
+  ],
+  [
+    "field removed from strict object",
+    "z.strictObject({ a: z.int(), b: z.int().optional() })",
+    "z.strictObject({ a: z.int() })",
+    ["wire field-removed-refused input.b", "source field-removed-optional input.b"],
+    ["source field-removed-optional output.b", "safe field-removed-refused output.b"],
+  ],
+  [
+    "field renamed",
+    "z.object({ a: z.int() })",
+    "z.object({ b: z.int() })",
+    ["wire field-added-required input.b", "source field-removed-required input.a"],
+    ["wire field-removed-required output.a", "safe field-added-required output.b"],
+  ],
+  [
+    "optional to required",
+    "z.object({ a: z.int().optional() })",
+    "z.object({ a: z.int() })",
+    ["wire field-now-required input.a"],
+    ["safe field-now-required output.a"],
+  ],
+  [
+    "required to optional",
+    "z.object({ a: z.int() })",
+    "z.object({ a: z.int().optional() })",
+    ["safe field-now-optional input.a"],
+    ["wire field-now-optional output.a"],
+  ],
+  [
+    "required to default",
+    "z.object({ a: z.int() })",
+    "z.object({ a: z.int().default(0) })",
+    ["safe field-now-optional input.a"],
+    ["wire field-now-optional output.a"],
+  ],
+  ["optional to default", "z.object({ a: z.int().optional() })", "z.object({ a: z.int().default(0) })", [], []],
+  [
+    "default to optional",
+    "z.object({ a: z.int().default(0) })",
+    "z.object({ a: z.int().optional() })",
+    [],
+    ["source result-changed output.a"],
+  ],
+  [
+    "nullable added",
+    "z.object({ a: z.int() })",
+    "z.object({ a: z.int().nullable() })",
+    ["safe type-widened input.a"],
+    ["wire type-widened output.a"],
+  ],
+  [
+    "nullable removed",
+    "z.object({ a: z.int().nullable() })",
+    "z.object({ a: z.int() })",
+    ["wire type-narrowed input.a"],
+    ["safe type-narrowed output.a"],
+  ],
+  [
+    "whole message nullable",
+    "z.object({ a: z.int() })",
+    "z.object({ a: z.int() }).nullable()",
+    ["safe type-widened input"],
+    ["wire type-widened output"],
+  ],
+  [
+    "string to number",
+    "z.object({ a: z.string() })",
+    "z.object({ a: z.number() })",
+    ["wire type-changed input.a"],
+    ["wire type-changed output.a"],
+  ],
+  ["number to bigint", "z.number()", "z.bigint()", ["wire type-changed input"], ["wire type-changed output"]],
+  [
+    "date to string",
+    "z.object({ at: z.date() })",
+    "z.object({ at: z.iso.datetime() })",
+    ["wire type-changed input.at"],
+    ["wire type-changed output.at"],
+  ],
+  [
+    "date to codec of a string",
+    "z.date()",
+    "z.codec(z.iso.datetime(), z.date(), { decode: (text) => new Date(text), encode: (date) => date.toISOString() })",
+    ["wire type-changed input"],
+    ["wire type-changed output"],
+  ],
+  [
+    "string to codec of a string",
+    "z.string()",
+    "z.codec(z.string(), z.date(), { decode: (text) => new Date(text), encode: (date) => date.toISOString() })",
+    [],
+    ["source result-changed output"],
+  ],
+  [
+    "string to bytes",
+    "z.string()",
+    "z.instanceof(Uint8Array)",
+    ["wire type-changed input"],
+    ["wire type-changed output"],
+  ],
+  [
+    "string to any",
+    "z.object({ a: z.string() })",
+    "z.object({ a: z.unknown() })",
+    ["safe type-widened input.a"],
+    ["wire type-widened output.a"],
+  ],
+  [
+    "any to string",
+    "z.object({ a: z.any() })",
+    "z.object({ a: z.string() })",
+    ["wire type-narrowed input.a"],
+    ["safe type-narrowed output.a"],
+  ],
+  [
+    "coerced to plain",
+    "z.object({ a: z.coerce.number() })",
+    "z.object({ a: z.number() })",
+    ["wire type-narrowed input.a"],
+    ["safe type-narrowed output.a"],
+  ],
+  [
+    "union option added",
+    "z.union([z.string(), z.int()])",
+    "z.union([z.string(), z.int(), z.boolean()])",
+    ["safe option-added input"],
+    ["wire option-added output"],
+  ],
+  [
+    "union option removed",
+    "z.union([z.string(), z.int(), z.boolean()])",
+    "z.union([z.string(), z.int()])",
+    ["wire option-removed input"],
+    ["source option-removed output"],
+  ],
+  ["union options in another order", "z.union([z.string(), z.int()])", "z.union([z.int(), z.string()])", [], []],
+  [
+    "enum value added",
+    'z.enum(["a", "b"])',
+    'z.enum(["a", "b", "c"])',
+    ["safe option-added input"],
+    ["wire option-added output"],
+  ],
+  [
+    "enum value removed",
+    'z.enum(["a", "b", "c"])',
+    'z.enum(["a", "b"])',
+    ["wire option-removed input"],
+    ["source option-removed output"],
+  ],
+  [
+    "string to enum",
+    "z.string()",
+    'z.enum(["a", "b"])',
+    ["wire option-removed input"],
+    ["source option-removed output"],
+  ],
+  ["enum to string", 'z.enum(["a", "b"])', "z.string()", ["safe option-added input"], ["wire option-added output"]],
+  ["another literal", 'z.literal("a")', 'z.literal("b")', ["wire type-changed input"], ["wire type-changed output"]],
+  [
+    "variant added",
+    'z.discriminatedUnion("k", [z.object({ k: z.literal("a") })])',
+    'z.discriminatedUnion("k", [z.object({ k: z.literal("a") }), z.object({ k: z.literal("b"), n: z.int() })])',
+    ["safe option-added input"],
+    ["wire option-added output"],
+  ],
+  [
+    "variant removed",
+    'z.discriminatedUnion("k", [z.object({ k: z.literal("a") }), z.object({ k: z.literal("b"), n: z.int() })])',
+    'z.discriminatedUnion("k", [z.object({ k: z.literal("a") })])',
+    ["wire option-removed input"],
+    ["source option-removed output"],
+  ],
+  [
+    "field of a variant",
+    'z.discriminatedUnion("k", [z.object({ k: z.literal("a") }), z.object({ k: z.literal("b"), n: z.int() })])',
+    'z.discriminatedUnion("k", [z.object({ k: z.literal("b"), n: z.string() }), z.object({ k: z.literal("a") })])',
+    ['wire type-changed input(k="b").n'],
+    ['wire type-changed output(k="b").n'],
+  ],
+  [
+    "item of a list",
+    "z.object({ list: z.array(z.object({ a: z.int() })) })",
+    "z.object({ list: z.array(z.object({ a: z.string() })) })",
+    ["wire type-changed input.list[].a"],
+    ["wire type-changed output.list[].a"],
+  ],
+  ["list to set", "z.array(z.int())", "z.set(z.int())", ["wire type-changed input"], ["wire type-changed output"]],
+  [
+    "one to list",
+    "z.object({ a: z.int() })",
+    "z.object({ a: z.array(z.int()) })",
+    ["wire type-changed input.a"],
+    ["wire type-changed output.a"],
+  ],
+  [
+    "tuple longer",
+    "z.tuple([z.int()])",
+    "z.tuple([z.int(), z.int()])",
+    ["wire items-added input[1]"],
+    ["wire items-added output[1]"],
+  ],
+  [
+    "tuple longer by an optional item",
+    "z.tuple([z.int()])",
+    "z.tuple([z.int(), z.int().optional()])",
+    ["safe option-added input[1]"],
+    ["wire option-added output[1]"],
+  ],
+  [
+    "tuple shorter",
+    "z.tuple([z.int(), z.int()])",
+    "z.tuple([z.int()])",
+    ["wire items-removed input[1]"],
+    ["wire items-removed output[1]"],
+  ],
+  [
+    "tuple with a rest",
+    "z.tuple([z.int()])",
+    "z.tuple([z.int()], z.string())",
+    ["safe option-added input"],
+    ["wire option-added output"],
+  ],
+  [
+    "value of a record",
+    "z.record(z.string(), z.int())",
+    "z.record(z.string(), z.string())",
+    ["wire type-changed input{}"],
+    ["wire type-changed output{}"],
+  ],
+  [
+    "key of a map",
+    "z.map(z.string(), z.int())",
+    "z.map(z.int(), z.int())",
+    ["wire type-changed input{key}"],
+    ["wire type-changed output{key}"],
+  ],
+  [
+    "record to partial",
+    'z.record(z.enum(["a"]), z.int())',
+    'z.partialRecord(z.enum(["a"]), z.int())',
+    ["safe keys-now-optional input"],
+    ["wire keys-now-optional output"],
+  ],
+  [
+    "partial to record",
+    'z.partialRecord(z.enum(["a"]), z.int())',
+    'z.record(z.enum(["a"]), z.int())',
+    ["wire keys-now-required input"],
+    ["safe keys-now-required output"],
+  ],
+  [
+    "strip to strict",
+    "z.object({ a: z.int() })",
+    "z.strictObject({ a: z.int() })",
+    ["validation others-refused input"],
+    ["safe others-refused output"],
+  ],
+  [
+    "strict to strip",
+    "z.strictObject({ a: z.int() })",
+    "z.object({ a: z.int() })",
+    ["safe others-dropped input"],
+    ["safe others-dropped output"],
+  ],
+  [
+    "strip to loose",
+    "z.object({ a: z.int() })",
+    "z.looseObject({ a: z.int() })",
+    ["safe others-added input"],
+    ["safe others-added output"],
+  ],
+  [
+    "loose to strip",
+    "z.looseObject({ a: z.int() })",
+    "z.object({ a: z.int() })",
+    ["source others-removed input"],
+    ["source others-removed output"],
+  ],
+  [
+    "strict to loose",
+    "z.strictObject({ a: z.int() })",
+    "z.looseObject({ a: z.int() })",
+    ["safe others-added-refused input"],
+    ["wire others-added-refused output"],
+  ],
+  [
+    "loose to strict",
+    "z.looseObject({ a: z.int() })",
+    "z.strictObject({ a: z.int() })",
+    ["wire others-removed-refused input"],
+    ["source others-removed-refused output"],
+  ],
+  [
+    "catchall",
+    "z.object({}).catchall(z.int())",
+    "z.object({}).catchall(z.string())",
+    ["wire type-changed input{}"],
+    ["wire type-changed output{}"],
+  ],
+  [
+    "minimum length added",
+    "z.string()",
+    "z.string().min(3)",
+    ["validation check-tightened input"],
+    ["safe check-tightened output"],
+  ],
+  [
+    "minimum length raised",
+    "z.string().min(3)",
+    "z.string().min(4)",
+    ["validation check-tightened input"],
+    ["safe check-tightened output"],
+  ],
+  [
+    "minimum length lowered",
+    "z.string().min(4)",
+    "z.string().min(3)",
+    ["safe check-loosened input"],
+    ["validation check-loosened output"],
+  ],
+  [
+    "maximum lowered",
+    "z.object({ a: z.number().max(9) })",
+    "z.object({ a: z.number().max(8) })",
+    ["validation check-tightened input.a"],
+    ["safe check-tightened output.a"],
+  ],
+  [
+    "maximum gone",
+    "z.number().max(9)",
+    "z.number()",
+    ["safe check-loosened input"],
+    ["validation check-loosened output"],
+  ],
+  ["number to integer", "z.number()", "z.int()", ["validation check-tightened input"], ["safe check-tightened output"]],
+  ["integer to number", "z.int()", "z.number()", ["safe check-loosened input"], ["validation check-loosened output"]],
+  ["format added", "z.string()", "z.email()", ["validation check-tightened input"], ["safe check-tightened output"]],
+  ["format changed", "z.uuid()", "z.email()", ["validation check-changed input"], ["validation check-changed output"]],
+  [
+    "pattern added",
+    "z.string()",
+    "z.string().regex(/^a/)",
+    ["validation check-tightened input"],
+    ["safe check-tightened output"],
+  ],
+  [
+    "pattern changed",
+    "z.string().regex(/^a/)",
+    "z.string().regex(/^b/)",
+    ["validation check-tightened input", "safe check-loosened input"],
+    ["validation check-loosened output", "safe check-tightened output"],
+  ],
+  [
+    "refinement added",
+    "z.object({ a: z.int() })",
+    "z.object({ a: z.int() }).refine(({ a }) => a > 1)",
+    ["validation check-tightened input"],
+    ["safe check-tightened output"],
+  ],
+  [
+    "list shorter",
+    "z.array(z.int()).max(10)",
+    "z.array(z.int()).max(5)",
+    ["validation check-tightened input"],
+    ["safe check-tightened output"],
+  ],
+  [
+    "size of a set",
+    "z.set(z.int())",
+    "z.set(z.int()).min(1)",
+    ["validation check-tightened input"],
+    ["safe check-tightened output"],
+  ],
+  [
+    "latest date",
+    "z.date()",
+    "z.date().max(new Date(0))",
+    ["validation check-tightened input"],
+    ["safe check-tightened output"],
+  ],
+  [
+    "multiple",
+    "z.number().multipleOf(2)",
+    "z.number().multipleOf(3)",
+    ["validation check-changed input"],
+    ["validation check-changed output"],
+  ],
+  [
+    "catch removed",
+    "z.object({ a: z.int().catch(0) })",
+    "z.object({ a: z.int() })",
+    ["validation check-tightened input.a"],
+    ["safe check-tightened output.a"],
+  ],
+  [
+    "template",
+    "z.templateLiteral(['a', z.int()])",
+    "z.templateLiteral(['b', z.int()])",
+    ["validation check-tightened input", "safe check-loosened input"],
+    ["validation check-loosened output", "safe check-tightened output"],
+  ],
+  ["deep in a recursive type", "Tree", "Bush", ["wire type-changed input.leaf"], ["wire type-changed output.leaf"]],
+];
+
+const TYPES = `
+const Tree = z.object({ leaf: z.int(), get children() { return z.array(Tree); } });
+const Bush = z.object({ leaf: z.string(), get children() { return z.array(Bush); } });
+`;
+
+describe("messages", () => {
+  let changes: readonly Change[] = [];
+  beforeAll(async () => {
+    const version = (at: 1 | 2): Promise<SchemaSnapshot> =>
+      snapshot(
+        `export const A = service("a.A", {\n${messages
+          .map(
+            (pair, index) => `  in${index}: rpc({ input: ${pair[at]} }),\n  out${index}: rpc({ output: ${pair[at]} }),`,
+          )
+          .join("\n")}\n});`,
+        TYPES,
+      );
+    changes = compareSnapshots(await version(1), await version(2));
+  });
+
+  test.each(messages.map(([name, , , input, output], index) => ({ name, input, output, index })))(
+    "$name",
+    ({ input, output, index }) => {
+      const of = (method: string): string[] => changes.filter((each) => each.method === method).map(show);
+      expect({ input: of(`in${index}`), output: of(`out${index}`) }).toEqual({
+        input,
+        output,
+      });
+    },
+  );
+});
+
+describe("methods and services", () => {
+  const A = (methods: string, name = "a.A"): string => `export const A = service("${name}", { ${methods} });`;
+  const kept = "keep: rpc()";
+
+  test.each([
+    ["method added", A(kept), A(`${kept}, more: rpc()`), ["safe method-added"]],
+    ["method removed", A(`${kept}, less: rpc()`), A(kept), ["wire method-removed"]],
+    [
+      "unary to stream",
+      A("m: rpc({ output: z.int() })"),
+      A("m: rpc({ output: stream(z.int()) })"),
+      ["wire method-kind-changed"],
+    ],
+    [
+      "stream to unary",
+      A("m: rpc({ input: stream(z.int()) })"),
+      A("m: rpc({ input: z.int() })"),
+      ["wire method-kind-changed"],
+    ],
+    [
+      "rpc to notify",
+      A("m: rpc({ input: z.int() })"),
+      A("m: notify({ input: z.int() })"),
+      ["wire method-kind-changed"],
+    ],
+    [
+      "item of a stream",
+      A("m: rpc({ output: stream(z.int()) })"),
+      A("m: rpc({ output: stream(z.string()) })"),
+      ["wire type-changed output"],
+    ],
+    ["idempotent", A("m: rpc()"), A("m: rpc({ idempotent: true })"), ["safe idempotent-added"]],
+    ["no longer idempotent", A("m: rpc({ idempotent: true })"), A("m: rpc()"), ["wire idempotent-removed"]],
+    ["input added", A("m: rpc()"), A("m: rpc({ input: z.int() })"), ["wire input-added input"]],
+    ["input removed", A("m: rpc({ input: z.int() })"), A("m: rpc()"), ["source input-removed input"]],
+    ["output added", A("m: rpc()"), A("m: rpc({ output: z.int() })"), ["safe output-added output"]],
+    ["output removed", A("m: rpc({ output: z.int() })"), A("m: rpc()"), ["wire output-removed output"]],
+    [
+      "methods in another order",
+      A("a: rpc(), b: rpc()"),
+      A("b: rpc(), a: rpc()"),
+      ["wire method-id-changed", "wire method-id-changed"],
+    ],
+    ["method renamed", A("a: rpc(), b: rpc()"), A("a: rpc(), c: rpc()"), ["source method-renamed"]],
+    ["service removed", `${A(kept)}\nexport const B = service("b.B", { ${kept} });`, A(kept), ["wire service-removed"]],
+    ["service added", A(kept), `${A(kept)}\nexport const B = service("b.B", { ${kept} });`, ["safe service-added"]],
+    ["service renamed without its id", A(kept), A(kept, "a.B"), ["wire service-removed", "safe service-added"]],
+    [
+      "type renamed",
+      `const Point = z.object({ x: z.int() });\n${A("m: rpc({ input: Point })")}`,
+      `const Place = z.object({ x: z.int() });\n${A("m: rpc({ input: Place })")}`,
+      ["source type-renamed Point"],
+    ],
+  ])("%s", async (_, before, after, expected) => {
+    expect(compareSnapshots(await snapshot(before), await snapshot(after)).map(show)).toEqual(expected);
+  });
+
+  test("a service that keeps its id under another name is renamed", async () => {
+    const before = await snapshot(A(kept));
+    const { "a.A": service } = before.services;
+    if (service === undefined) return expect.unreachable();
+    const after: SchemaSnapshot = { version: 1, services: { "a.B": service } };
+    expect(compareSnapshots(before, after).map(show)).toEqual(["source service-renamed"]);
+    const moved: SchemaSnapshot = { version: 1, services: { "a.A": { ...service, id: 1 } } };
+    expect(compareSnapshots(before, moved).map(show)).toEqual(["wire service-id-changed"]);
+  });
+
+  test("errors and delivery", () => {
+    const version = (method: object): SchemaSnapshot => ({
+      version: 1,
+      services: { "a.A": { id: 1, types: {}, methods: { m: { id: 1, kind: "unary", ...method } } } },
+    });
+    const errors = (table: object): SchemaSnapshot => version({ errors: table });
+    const compare = (before: SchemaSnapshot, after: SchemaSnapshot): string[] =>
+      compareSnapshots(before, after).map(show);
+    const full = { code: "not_found", details: { type: "string" } };
+    expect(compare(errors({}), errors({ GONE: full }))).toEqual(["safe error-added errors.GONE"]);
+    expect(compare(errors({ GONE: full }), errors({}))).toEqual(["source error-removed errors.GONE"]);
+    expect(compare(errors({ GONE: full }), errors({ GONE: { ...full, code: "aborted" } }))).toEqual([
+      "wire error-code-changed errors.GONE",
+    ]);
+    expect(compare(errors({ GONE: full }), errors({ GONE: { ...full, details: { type: "number" } } }))).toEqual([
+      "wire type-changed errors.GONE",
+    ]);
+    expect(compare(version({}), version({ delivery: "datagram" }))).toEqual(["safe delivery-changed"]);
+  });
+});
