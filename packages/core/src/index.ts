@@ -27,11 +27,29 @@ export {
   type Handlers,
   type Router,
 } from "./server/router.js";
-export { createSession, type Session, type SessionEnd, type SessionOptions } from "./session/session.js";
 export type { Backoff } from "./connection/backoff.js";
 export { type Connection, type ConnectionOptions, createConnection } from "./connection/connection.js";
 export type { ConnectionState } from "./connection/state.js";
+export {
+  createSession,
+  type DrainOptions,
+  type Session,
+  SessionCode,
+  type SessionEnd,
+  type SessionOptions,
+} from "./session/session.js";
+export type { KeepAliveOptions } from "./session/keep-alive.js";
+export {
+  byteStreamSession,
+  type ByteStream,
+  type ByteStreamHandler,
+  type ByteStreamOptions,
+  type Role,
+} from "./transport/byte-stream.js";
 export { createMemoryPair } from "./transport/memory.js";
+export { messagePortSession, type MessagePortLike } from "./transport/message-port.js";
+export { webSocketSession, type WebSocketLike, WEBSOCKET_PROTOCOL } from "./transport/web-socket.js";
+export { webStreamSession } from "./transport/web-byte-stream.js";
 export type { CloseInfo, TransportSession } from "./transport/session.js";
 
 // What generated code, tools and other transports use.
@@ -55,6 +73,7 @@ export type {
   DirectSessionHandler,
   DirectStream,
   DirectStreamHandler,
+  SoleStream,
   WebTransportSession,
   WebTransportStream,
 } from "./transport/session.js";

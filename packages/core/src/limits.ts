@@ -22,6 +22,10 @@ export interface Limits {
   readonly maxQueuedBytes: number;
   /** Milliseconds that a call waits for a session, where its own timeout is not shorter. */
   readonly maxQueuedMs: number;
+  /** Milliseconds that a drain waits for the calls in progress, unless it says so itself. */
+  readonly maxDrainMs: number;
+  /** Milliseconds until the peer has greeted, where the session is one byte stream; and for `authenticate` of `serve`. */
+  readonly maxHandshakeMs: number;
   /** Largest timeout, of both sides; larger ones are lowered to it. 2^31-1 is the largest delay of a timer. */
   readonly maxTimeoutMs: number;
 }
@@ -39,5 +43,7 @@ export const DEFAULT_LIMITS: Limits = {
   maxQueuedCalls: 10_000,
   maxQueuedBytes: 64 * 1024 * 1024,
   maxQueuedMs: 10_000,
+  maxDrainMs: 30_000,
+  maxHandshakeMs: 10_000,
   maxTimeoutMs: 2 ** 31 - 1,
 };

@@ -15,10 +15,10 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
   readonly notifyId = 0;
   readonly channel: Channel;
   private call: OutgoingCall | undefined;
-  private readonly onEnded: (() => void) | undefined;
+  private onEnded: (() => void) | undefined;
 
-  /** @param onEnded the peer has received what was sent, or never will */
-  constructor(stream: DirectStream, settings: ChannelSettings, onEnded?: () => void) {
+  /** @param onEnded called once: the peer has received what was sent, or never will */
+  constructor(stream: DirectStream, settings: ChannelSettings, onEnded: () => void) {
     this.onEnded = onEnded;
     this.channel = Channel.open(stream, StreamKind.Call, this, settings);
   }
@@ -35,7 +35,7 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
   cancel(_id: number, code: Code): void {
     this.call = undefined;
     this.channel.reset(codeNumber(code));
-    this.onEnded?.();
+    this.end();
   }
 
   enter(): void {}
@@ -77,14 +77,14 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
   onEnd(): void {
     // The usual end: an error is made only if it is needed, since its stack costs more than the call.
     if (this.call !== undefined) this.settle(new RpcError("internal", "the stream ended before the call did"));
-    this.onEnded?.();
+    this.end();
   }
 
   onReset(code: number): void {
     const { code: status, message } = describeReset(code);
     this.settle(new RpcError(status, message));
     this.channel.reset(code);
-    this.onEnded?.();
+    this.end();
   }
 
   onStopSending(): void {
@@ -93,13 +93,19 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
 
   onFailed(error: ProtocolError): void {
     this.settle(new RpcError("internal", `protocol error: ${error.message}`, { cause: error }));
-    this.onEnded?.();
+    this.end();
   }
 
   onClosed(error: Error | undefined): void {
     const message = error === undefined ? "the session was closed" : `the session was lost: ${error.message}`;
     this.settle(new RpcError("unavailable", message, { cause: error }));
-    this.onEnded?.();
+    this.end();
+  }
+
+  private end(): void {
+    const { onEnded } = this;
+    this.onEnded = undefined;
+    onEnded?.();
   }
 
   private settle(error: RpcError): void {

@@ -1,10 +1,13 @@
 import { type Code, codeFromNumber, codeNumber, ProtocolError, RpcError } from "../errors.js";
 import { Channel, type ChannelSettings, type FrameHandler } from "../transport/channel.js";
 import { describeReset } from "../transport/reset-codes.js";
-import type { DirectStream } from "../transport/session.js";
+import type { CloseInfo, DirectStream, SoleStream } from "../transport/session.js";
+import { StreamSorter } from "../transport/stream-sorter.js";
 import { Cursor } from "../wire/cursor.js";
 import { readFault } from "../wire/fault.js";
 import { type Frame, FrameType, PROTOCOL_VERSION, StreamKind } from "../wire/frame.js";
+import { readClose, readGoaway, readPing } from "../wire/session-frames.js";
+import type { FrameWriter } from "../wire/writer.js";
 import { CallTable } from "./call-table.js";
 import type { Carrier, IncomingCall, OutgoingCall, RequestHandler } from "./carrier.js";
 
@@ -12,6 +15,8 @@ import type { Carrier, IncomingCall, OutgoingCall, RequestHandler } from "./carr
 const BUFFER = 16 * 1024;
 /** Above it an index would not fit a small integer. */
 const MAX_CALL_ID = 0x7fff_ffff;
+
+const NO_PREFIX = new Uint8Array(0);
 
 /** Takes the rest of a call that was given up: its last frame frees the id. */
 const GIVEN_UP: OutgoingCall = {
@@ -23,6 +28,19 @@ const GIVEN_UP: OutgoingCall = {
   onCredit() {},
   onStopped() {},
 };
+
+/** What a lane tells its session: its own end, and what arrives on it that concerns the whole session. */
+export interface LaneOwner {
+  onOver(lane: Lane): void;
+  /** The last of the calls that were made on it is over. */
+  onIdle(): void;
+  onHello(): void;
+  /** The peer goes away; the stage is a `GoawayStage`. */
+  onGoaway(stage: number): void;
+  onPong(token: number): void;
+  /** Throws `ProtocolError` where a session ends in another way than by a frame. */
+  onClose(info: CloseInfo): void;
+}
 
 /**
  * Many calls on one stream. Both sides may call: the lowest bit of a call id is 0 for calls of the side that opened
@@ -37,7 +55,7 @@ export class Lane implements Carrier, FrameHandler {
   private readonly incoming: (IncomingCall | undefined)[] = [];
   private readonly requests: RequestHandler;
   private readonly maxCalls: number;
-  private readonly onOver: (lane: Lane) => void;
+  private readonly owner: LaneOwner;
   private onFinished: (() => void) | undefined;
   private givenUp = 0;
   private greeted = false;
@@ -48,36 +66,48 @@ export class Lane implements Carrier, FrameHandler {
     channel: (lane: Lane) => Channel,
     requests: RequestHandler,
     { limits }: ChannelSettings,
-    onOver: (lane: Lane) => void,
+    owner: LaneOwner,
   ) {
     this.ourBit = ourBit;
     this.notifyId = ourBit;
     this.requests = requests;
     this.maxCalls = limits.maxCallsPerLane;
     this.outgoing = new CallTable(limits.maxCallsPerLane);
-    this.onOver = onOver;
+    this.owner = owner;
     this.channel = channel(this);
     this.channel.coalesce(BUFFER);
     this.sayHello();
   }
 
-  static open(
-    stream: DirectStream,
-    requests: RequestHandler,
-    settings: ChannelSettings,
-    onOver: (lane: Lane) => void,
-  ): Lane {
+  static open(stream: DirectStream, requests: RequestHandler, settings: ChannelSettings, owner: LaneOwner): Lane {
     const channel = (lane: Lane) => Channel.open(stream, StreamKind.Lane, lane, settings);
-    return new Lane(0, channel, requests, settings, onOver);
+    return new Lane(0, channel, requests, settings, owner);
   }
 
-  static accept(
-    channel: Channel,
-    requests: RequestHandler,
-    settings: ChannelSettings,
-    onOver: (lane: Lane) => void,
-  ): Lane {
-    return new Lane(1, () => channel, requests, settings, onOver);
+  static accept(channel: Channel, requests: RequestHandler, settings: ChannelSettings, owner: LaneOwner): Lane {
+    return new Lane(1, () => channel, requests, settings, owner);
+  }
+
+  /** The lane that is a whole session. */
+  static sole(stream: SoleStream, requests: RequestHandler, settings: ChannelSettings, owner: LaneOwner): Lane {
+    if (stream.opener) return Lane.open(stream, requests, { ...settings, prefix: NO_PREFIX }, owner);
+    const accept = (lane: Lane): Channel => {
+      const channel = Channel.accept(stream, () => lane, settings);
+      StreamSorter.sort(stream, {
+        prefix: NO_PREFIX,
+        channelOf: (kind) => (kind === StreamKind.Lane ? channel : undefined),
+        onForeign: undefined,
+        onUnclaimed: () => lane.onClosed(new Error("the peer never said that it speaks quicrpc")),
+        early: channel,
+      });
+      return channel;
+    };
+    return new Lane(1, accept, requests, settings, owner);
+  }
+
+  /** Calls made on it that are not over. */
+  get callsMade(): number {
+    return this.outgoing.size;
   }
 
   /** Whether no more calls should be opened: it has ended, or calls that were given up hold all its ids. */
@@ -104,6 +134,14 @@ export class Lane implements Carrier, FrameHandler {
     this.channel.finish();
   }
 
+  goaway(stage: number): void {
+    this.send(FrameType.Goaway, (out) => out.varint(stage));
+  }
+
+  ping(token: number): void {
+    this.send(FrameType.Ping, (out) => out.varint(token));
+  }
+
   withdraw(id: number): void {
     const call = this.outgoing.get(id >>> 1);
     if (call !== undefined) this.release(id >>> 1, call);
@@ -114,12 +152,7 @@ export class Lane implements Carrier, FrameHandler {
     if (this.over || call === undefined || call === GIVEN_UP) return;
     this.outgoing.replace(id >>> 1, GIVEN_UP);
     this.givenUp++;
-    this.channel.whenIdle(() => {
-      if (this.over) return;
-      const mark = this.channel.begin(FrameType.Cancel, id);
-      this.channel.out.byte(codeNumber(code));
-      this.channel.commit(mark);
-    });
+    this.send(FrameType.Cancel, (out) => out.byte(codeNumber(code)), id);
   }
 
   enter(id: number, call: IncomingCall): void {
@@ -138,6 +171,7 @@ export class Lane implements Carrier, FrameHandler {
     if (this.over) return;
     if (frame.callId > MAX_CALL_ID) throw new ProtocolError(`call id ${frame.callId} is beyond any limit`);
     if (!this.greeted) this.readHello(frame);
+    else if (frame.type >= FrameType.Goaway) this.onSessionFrame(frame);
     else if ((frame.callId & 1) === this.ourBit) this.onFrameOfOurs(frame);
     else this.onFrameOfTheirs(frame);
   }
@@ -170,6 +204,16 @@ export class Lane implements Carrier, FrameHandler {
     this.onFinished?.();
   }
 
+  /** Sends a small frame, now or after the one that is being encoded. */
+  private send(type: number, write: (out: FrameWriter) => void, id: number = 0): void {
+    this.channel.whenIdle(() => {
+      if (this.over) return;
+      const mark = this.channel.begin(type, id);
+      write(this.channel.out);
+      this.channel.commit(mark);
+    });
+  }
+
   private sayHello(): void {
     const mark = this.channel.begin(FrameType.Hello, 0);
     this.channel.out.varint(PROTOCOL_VERSION);
@@ -183,6 +227,29 @@ export class Lane implements Carrier, FrameHandler {
       throw new ProtocolError(`the peer speaks version ${version} of the protocol, this side ${PROTOCOL_VERSION}`);
     }
     this.greeted = true;
+    this.owner.onHello();
+  }
+
+  private onSessionFrame(frame: Frame): void {
+    if (frame.callId !== 0) throw new ProtocolError(`a frame of type ${frame.type} belongs to no call`);
+    switch (frame.type) {
+      case FrameType.Goaway:
+        this.owner.onGoaway(readGoaway(frame));
+        return;
+      case FrameType.Ping: {
+        const bytes = readPing(frame).slice();
+        this.send(FrameType.Pong, (out) => out.bytes(bytes));
+        return;
+      }
+      case FrameType.Pong:
+        this.owner.onPong(new Cursor(frame.bytes, frame.start, frame.end).varint());
+        return;
+      case FrameType.Close:
+        this.owner.onClose(readClose(frame));
+        return;
+      default:
+        throw new ProtocolError(`frame type ${frame.type} is unknown`);
+    }
   }
 
   private onFrameOfOurs(frame: Frame): void {
@@ -226,6 +293,7 @@ export class Lane implements Carrier, FrameHandler {
   private release(index: number, call: OutgoingCall): void {
     this.outgoing.release(index);
     if (call === GIVEN_UP) this.givenUp--;
+    if (this.outgoing.size === 0) this.owner.onIdle();
   }
 
   private onFrameOfTheirs(frame: Frame): void {
@@ -263,7 +331,7 @@ export class Lane implements Carrier, FrameHandler {
   private end(error: RpcError): void {
     if (this.over) return;
     this.over = true;
-    this.onOver(this);
+    this.owner.onOver(this);
     for (const call of this.outgoing.drain()) call.onError(error);
     const calls = this.incoming.splice(0);
     for (const call of calls) call?.onCancel("cancelled", true);

@@ -7,7 +7,7 @@ import type { Limits } from "../limits.js";
 import type { Frame } from "../wire/frame.js";
 import { type IncomingRequest, readOptionalHead, readRequest } from "../wire/request.js";
 import { IncomingContext } from "./context.js";
-import { Reply } from "./reply.js";
+import { callOver, Reply } from "./reply.js";
 import type { BoundMethod, MethodTable } from "./router.js";
 
 /** Where a failed call happened. */
@@ -28,6 +28,10 @@ export interface DispatchSettings<Context> {
   readonly onError: ErrorHook;
   /** Calls and notifications that are in progress. */
   inProgress: number;
+  /** Whether calls that arrive now are refused, since the session is being drained. */
+  isRefusing(): boolean;
+  /** The last call in progress is over. */
+  onIdle(): void;
 }
 
 /** Serves incoming calls, from request frame to reply. */
@@ -36,6 +40,10 @@ export class Dispatcher<Context> implements RequestHandler {
 
   constructor(settings: DispatchSettings<Context>) {
     this.settings = settings;
+  }
+
+  get callsServed(): number {
+    return this.settings.inProgress;
   }
 
   onRequest(carrier: Carrier, frame: Frame): void {
@@ -101,9 +109,9 @@ export class Dispatcher<Context> implements RequestHandler {
     const { settings } = this;
     settings.inProgress++;
     result.then(
-      () => void settings.inProgress--,
+      () => callOver(settings),
       (error: unknown) => {
-        settings.inProgress--;
+        callOver(settings);
         settings.onError(error, { method: fullName(method) });
       },
     );
@@ -111,6 +119,7 @@ export class Dispatcher<Context> implements RequestHandler {
 
   private requireRoom(): void {
     const { inProgress, limits } = this.settings;
+    if (this.settings.isRefusing()) throw new RpcError("unavailable", "the session is being drained");
     if (inProgress < limits.maxCalls) return;
     throw new RpcError(
       "resource_exhausted",

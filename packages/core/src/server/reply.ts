@@ -17,6 +17,12 @@ export interface ReplySettings {
   readonly limits: Limits;
   readonly onError: (error: unknown, site: { readonly method: string }) => void;
   inProgress: number;
+  onIdle(): void;
+}
+
+/** A call or notification that was in progress no longer is. */
+export function callOver(settings: ReplySettings): void {
+  if (--settings.inProgress === 0) settings.onIdle();
 }
 
 /** What goes back for one incoming call: a response or an error, or items and an end. Nothing after the last frame. */
@@ -200,11 +206,11 @@ export class Reply implements IncomingCall, ItemTarget {
 
   private finish(): void {
     this.over = true;
-    if (this.entered) this.settings.inProgress--;
     clearTimeout(this.timer);
     this.sendFlow?.end();
     if (this.input !== undefined && !this.inputEnded) this.endInput(this.input);
     this.carrier.leave(this.id);
+    if (this.entered) callOver(this.settings);
   }
 
   onFinished(): void {

@@ -3,7 +3,7 @@ import type { Caller, DuplexStream } from "../call/caller.js";
 import type { Carrier } from "../call/carrier.js";
 import type { StreamSource } from "../call/item-source.js";
 import type { ItemStream } from "../call/item-stream.js";
-import { Lane } from "../call/lane.js";
+import { Lane, type LaneOwner } from "../call/lane.js";
 import type { CallOptions } from "../call/options.js";
 import {
   type Invocation,
@@ -15,16 +15,19 @@ import {
 } from "../client/invoke.js";
 import type { AnyMethod, MethodDescriptor } from "../contract/descriptor.js";
 import { deferred } from "../deferred.js";
-import { RpcError } from "../errors.js";
+import { ProtocolError, RpcError } from "../errors.js";
 import { DEFAULT_LIMITS, type Limits } from "../limits.js";
 import { Dispatcher, type ErrorHook } from "../server/dispatch.js";
 import { MethodTable, type Router } from "../server/router.js";
 import { Channel, type ChannelSettings, type FrameHandler } from "../transport/channel.js";
 import { ResetCode } from "../transport/reset-codes.js";
 import { StreamSorter } from "../transport/stream-sorter.js";
-import type { CloseInfo, DirectSession, DirectStream, TransportSession } from "../transport/session.js";
+import type { CloseInfo, DirectSession, DirectStream, SoleStream, TransportSession } from "../transport/session.js";
 import { directSession } from "../transport/web-session.js";
 import { StreamKind } from "../wire/frame.js";
+import { Drain } from "./drain.js";
+import { KeepAlive, type KeepAliveOptions } from "./keep-alive.js";
+import { Pings } from "./pings.js";
 
 /** What a session is made with. */
 export interface SessionOptions<Context = unknown> {
@@ -33,6 +36,8 @@ export interface SessionOptions<Context = unknown> {
   /** What handlers find as `context.connection`. */
   readonly connection?: Context;
   readonly limits?: Partial<Limits>;
+  /** Pings over a byte stream, which does not tell by itself that the peer is gone; `false` for none. QUIC has its own. */
+  readonly keepAlive?: KeepAliveOptions | false;
   /** Told of failures that the caller is not told in full. Default: `console.error`. */
   readonly onError?: ErrorHook;
   /**
@@ -56,6 +61,18 @@ export interface SessionEnd {
   readonly error: Error | undefined;
 }
 
+/** Options of `Session.drain`. */
+export interface DrainOptions {
+  /** Milliseconds that calls in progress still have. */
+  readonly timeoutMs?: number;
+}
+
+/** Codes that this library closes a session with, beside 0 and those of streams. */
+export const SessionCode = {
+  /** The drain deadline has passed. */
+  DrainTimeout: 0x40,
+} as const;
+
 /** Calls over one transport session; both sides may call and serve. */
 export interface Session<Transport extends TransportSession = TransportSession> extends Caller {
   /** What the session runs over. */
@@ -67,6 +84,18 @@ export interface Session<Transport extends TransportSession = TransportSession> 
    * before have reached the peer, unless it is out of reach for `limits.maxCloseMs`; with another, nobody waits.
    */
   close(info?: CloseInfo): Promise<SessionEnd>;
+  /**
+   * Ends the session without failing a call: calls in progress go on, new ones of the peer are refused with `unavailable`, and
+   * new ones of this side too, but for those that a handler still makes. Closes with code 0 when all are over, or with
+   * `SessionCode.DrainTimeout` when `timeoutMs` (default: `limits.maxDrainMs`) are.
+   */
+  drain(options?: DrainOptions): Promise<SessionEnd>;
+  /** Fulfils when either side has begun to drain the session: new calls belong on another. */
+  readonly draining: Promise<void>;
+  /** Measures the round-trip time, in milliseconds. Rejects with `unavailable` when the session ends before. */
+  ping(): Promise<number>;
+  /** The round-trip time that the last ping measured, in milliseconds; undefined before the first. */
+  readonly rttMs: number | undefined;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -86,22 +115,38 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
   private readonly settings: ChannelSettings;
   private readonly onForeignStream: ((stream: DirectStream) => void) | undefined;
   private readonly dispatcher: Dispatcher<Context>;
+  private readonly drainage: Drain;
+  private readonly pings: Pings = new Pings();
+  private readonly owner: LaneOwner;
+  private readonly keepAlive: KeepAlive | undefined;
+  private handshake: ReturnType<typeof setTimeout> | undefined;
   private readonly pickLane = (): Carrier => this.lane();
-  private readonly pickStream = (): Carrier => this.callStream();
-  private readonly pickNotifyStream = (): Carrier => {
-    const stream = new OutgoingCallStream(this.openStream(), this.settings, () => {
-      this.unconfirmed.delete(stream);
-      this.onConfirmed?.();
-    });
-    this.unconfirmed.add(stream);
-    return stream;
+  private readonly pickStream = (): Carrier => {
+    if (this.direct.sole !== undefined) return this.lane();
+    const stream = this.openStream();
+    this.streamsMade++;
+    return new OutgoingCallStream(stream, this.settings, this.onStreamOver);
   };
-  private readonly forgetLane = (lane: Lane): void => {
-    if (this.ourLane === lane) this.ourLane = undefined;
+  private readonly pickNotifyStream = (): Carrier => {
+    if (this.direct.sole !== undefined) return this.lane();
+    const stream = this.openStream();
+    this.streamsMade++;
+    this.unconfirmed++;
+    return new OutgoingCallStream(stream, this.settings, () => {
+      this.unconfirmed--;
+      this.onConfirmed?.();
+      this.onStreamOver();
+    });
+  };
+  private readonly onStreamOver = (): void => {
+    this.streamsMade--;
+    this.drainage.check();
   };
   private ourLane: Lane | undefined;
-  /** Streams of notifications that the peer may not have received yet. */
-  private readonly unconfirmed: Set<OutgoingCallStream> = new Set();
+  /** Streams of our calls that are not over. */
+  private streamsMade = 0;
+  /** Those of them with notifications that the peer may not have received yet. */
+  private unconfirmed = 0;
   private onConfirmed: (() => void) | undefined;
   private peerStreams = 0;
   private ended = false;
@@ -116,6 +161,12 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
       prefix: options.prefix?.slice() ?? new Uint8Array(0),
     };
     this.onForeignStream = options.onForeignStream && guarded(options.onForeignStream);
+    this.drainage = new Drain({
+      callsMade: () => this.streamsMade + (this.ourLane?.callsMade ?? 0),
+      callsServed: () => this.dispatcher.callsServed,
+      goaway: (stage) => this.openLane()?.goaway(stage),
+      onDrained: () => void this.close(),
+    });
     this.dispatcher = new Dispatcher<Context>({
       table: MethodTable.of(options.routers ?? []),
       connection: options.connection as Context,
@@ -123,16 +174,27 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
       limits: this.limits,
       onError: guarded(options.onError ?? logError),
       inProgress: 0,
+      isRefusing: () => this.drainage.refusing,
+      onIdle: () => this.drainage.check(),
     });
     const { promise, resolve } = deferred<SessionEnd>();
     this.closed = promise;
+    this.owner = this.laneOwner((lane) => {
+      if (this.ourLane !== lane) return;
+      // A session of one lane has no other.
+      if (this.direct.sole === undefined) this.ourLane = undefined;
+      this.pings.fail("the lane has ended");
+    });
     this.direct.attach({
       onStream: (stream) => this.accept(stream),
       onClosed: ({ closeCode = 0, reason = "" }, error) => {
         this.ended = true;
+        this.keepAlive?.stop();
+        clearTimeout(this.handshake);
         resolve({ closeCode, reason, error });
       },
     });
+    if (this.direct.sole !== undefined) this.keepAlive = this.begin(this.direct.sole, options.keepAlive);
   }
 
   unary<Sent, Received, Returned, Result>(
@@ -149,7 +211,8 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
     options?: CallOptions,
   ): Promise<void> {
     const invocation = this.invocation(method, options, "lane");
-    invokeNotify(options?.via === "stream" ? { ...invocation, pick: this.pickNotifyStream } : invocation, input);
+    const ownStream = invocation.pick === this.pickStream;
+    invokeNotify(ownStream ? { ...invocation, pick: this.pickNotifyStream } : invocation, input);
   }
 
   serverStream<Sent, Received, Returned, Result>(
@@ -176,9 +239,34 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
   }
 
   async close(info: CloseInfo = {}): Promise<SessionEnd> {
-    if ((info.closeCode ?? 0) === 0) await this.delivered();
+    if (this.direct.sole !== undefined) this.ourLane?.channel.flushNow();
+    else if ((info.closeCode ?? 0) === 0) await this.delivered();
+    this.ended = true;
     this.direct.close(info);
     return this.closed;
+  }
+
+  async drain({ timeoutMs = this.limits.maxDrainMs }: DrainOptions = {}): Promise<SessionEnd> {
+    const expire = (): void =>
+      void this.close({ closeCode: SessionCode.DrainTimeout, reason: "the drain took too long" });
+    const timer = setTimeout(expire, Math.min(timeoutMs, this.limits.maxTimeoutMs));
+    this.drainage.start();
+    const end = await this.closed;
+    clearTimeout(timer);
+    return end;
+  }
+
+  get draining(): Promise<void> {
+    return this.drainage.begun;
+  }
+
+  async ping(): Promise<number> {
+    const lane = this.lane();
+    return this.pings.ping((token) => lane.ping(token));
+  }
+
+  get rttMs(): number | undefined {
+    return this.pings.rttMs;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -186,8 +274,14 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
   }
 
   private invocation(method: AnyMethod, options: CallOptions | undefined, usual: "lane" | "stream"): Invocation {
+    const { objection } = this.drainage;
     const pick = (options?.via ?? usual) === "lane" ? this.pickLane : this.pickStream;
-    return { pick, method, options, limits: this.limits };
+    return {
+      pick: objection === undefined ? pick : () => refuse(objection),
+      method,
+      options,
+      limits: this.limits,
+    };
   }
 
   /** Takes no more calls, and resolves when the peer has received what was sent. */
@@ -195,12 +289,12 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
     const lane = this.ourLane;
     const open = !this.ended;
     this.ended = true;
-    if (!open || (lane === undefined && this.unconfirmed.size === 0)) return Promise.resolve();
+    if (!open || (lane === undefined && this.unconfirmed === 0)) return Promise.resolve();
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, this.limits.maxCloseMs);
       let laneDone = lane === undefined;
       this.onConfirmed = () => {
-        if (!laneDone || this.unconfirmed.size > 0) return;
+        if (!laneDone || this.unconfirmed > 0) return;
         clearTimeout(timer);
         resolve();
       };
@@ -212,14 +306,49 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
   }
 
   private lane(): Lane {
-    if (this.ourLane === undefined || this.ourLane.spent) {
-      this.ourLane = Lane.open(this.openStream(), this.dispatcher, this.settings, this.forgetLane);
+    if (this.ended) throw new RpcError("unavailable", "the session has closed");
+    if (this.ourLane === undefined || (this.ourLane.spent && this.direct.sole === undefined)) {
+      this.ourLane = Lane.open(this.openStream(), this.dispatcher, this.settings, this.owner);
     }
     return this.ourLane;
   }
 
-  private callStream(): OutgoingCallStream {
-    return new OutgoingCallStream(this.openStream(), this.settings);
+  /** The lane, for what concerns the session; undefined when the session has ended. */
+  private openLane(): Lane | undefined {
+    try {
+      return this.lane();
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** A session of one byte stream is its lane. */
+  private begin(sole: SoleStream, keepAlive: KeepAliveOptions | false = {}): KeepAlive | undefined {
+    if (this.ended) return undefined;
+    const { maxHandshakeMs } = this.limits;
+    this.handshake = setTimeout(
+      () => sole.lose(new Error(`no hello within ${maxHandshakeMs} ms (limits.maxHandshakeMs)`)),
+      maxHandshakeMs,
+    );
+    const lane = Lane.sole(sole, this.dispatcher, this.settings, this.owner);
+    this.ourLane = lane;
+    if (keepAlive === false) return undefined;
+    const probe = (): void => this.pings.probe((token) => lane.ping(token));
+    return new KeepAlive(lane.channel, keepAlive, probe, (error) => sole.lose(error));
+  }
+
+  private laneOwner(onOver: (lane: Lane) => void): LaneOwner {
+    return {
+      onOver,
+      onIdle: () => this.drainage.check(),
+      onHello: () => clearTimeout(this.handshake),
+      onGoaway: (stage) => this.drainage.onGoaway(stage),
+      onPong: (token) => this.pings.onPong(token),
+      onClose: (info) => {
+        if (this.direct.sole === undefined) throw new ProtocolError("a close frame on one of several streams");
+        this.direct.sole.closedByPeer(info);
+      },
+    };
   }
 
   private openStream(): DirectStream {
@@ -251,13 +380,17 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
       Channel.accept(stream, handler, this.settings);
     switch (kind) {
       case StreamKind.Lane:
-        return accept((channel) => Lane.accept(channel, this.dispatcher, this.settings, onOver));
+        return accept((channel) => Lane.accept(channel, this.dispatcher, this.settings, this.laneOwner(onOver)));
       case StreamKind.Call:
         return accept((channel) => new IncomingCallStream(channel, this.dispatcher, onOver));
       default:
         return undefined;
     }
   }
+}
+
+function refuse(why: string): never {
+  throw new RpcError("unavailable", why);
 }
 
 /** A hook that throws must not cost the call, or the calls beside it: its exception goes to the platform's own hook. */

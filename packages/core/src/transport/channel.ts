@@ -39,6 +39,8 @@ export class Channel implements DirectStreamHandler {
   readonly stream: DirectStream;
   /** False above the transport's high-water mark. */
   writable = true;
+  /** Grows with every sign of the peer: bytes that arrive, and room for more. */
+  signsOfLife = 0;
   private readonly reader: FrameReader;
   private readonly limits: Limits;
   private handler: FrameHandler | undefined;
@@ -135,6 +137,11 @@ export class Channel implements DirectStreamHandler {
     this.flush(true);
   }
 
+  /** Sends what waits for the end of the turn. */
+  flushNow(): void {
+    this.flush(false);
+  }
+
   /** Abandons the sending side, unless it has ended. */
   stopSending(code: number): void {
     if (this.sendingOver) return;
@@ -175,6 +182,7 @@ export class Channel implements DirectStreamHandler {
 
   /** @param from where the frames begin */
   onData(chunk: Uint8Array, from: number = 0): void {
+    this.signsOfLife++;
     try {
       this.reader.push(chunk, from, this.onFrame);
     } catch (error) {
@@ -207,6 +215,7 @@ export class Channel implements DirectStreamHandler {
   }
 
   onDrain(): void {
+    this.signsOfLife++;
     this.writable = true;
     this.unsentBytes = 0;
     this.letGo();
@@ -262,14 +271,20 @@ export class Channel implements DirectStreamHandler {
   /** A peer that does not read its answers sends no more requests, and holds no more memory here than its limit. */
   private holdBack(bytes: number): void {
     this.unsentBytes += bytes;
-    if (!this.accepted) return;
+    if (!this.accepted) {
+      // It goes on reading, or two sides that wait for each other would wait for ever; a request may have crossed the limit.
+      if (this.unsentBytes > this.limits.maxUnsentBytes + this.limits.maxFrameBytes) this.failUnread();
+      return;
+    }
     if (!this.heldBack) {
       this.heldBack = true;
       this.pause();
     }
-    if (this.overfull) {
-      const text = `the peer does not read: limits.maxUnsentBytes is ${this.limits.maxUnsentBytes}`;
-      this.fail(new ProtocolError(text), codeNumber("resource_exhausted"));
-    }
+    if (this.overfull) this.failUnread();
+  }
+
+  private failUnread(): void {
+    const text = `the peer does not read: limits.maxUnsentBytes is ${this.limits.maxUnsentBytes}`;
+    this.fail(new ProtocolError(text), codeNumber("resource_exhausted"));
   }
 }

@@ -1,4 +1,4 @@
-import { type Code, codeFromNumber } from "../errors.js";
+import { type Code, codeFromNumber, codeNumber } from "../errors.js";
 
 /**
  * Application error codes of RESET_STREAM and STOP_SENDING (docs/protocol.md §6): a status code's number (1 to 16), or
@@ -25,4 +25,11 @@ export function describeReset(code: number): { code: Code; message: string } {
     default:
       return { code: codeFromNumber(code), message: `the peer reset the stream (code ${code})` };
   }
+}
+
+/** What is said when a byte stream's session is closed for what a stream would be reset for. */
+export function closeReason(code: number): string {
+  if (code === ResetCode.ProtocolError) return "protocol error";
+  if (code === ResetCode.UnknownKind) return "the peer does not speak quicrpc";
+  return code === codeNumber("resource_exhausted") ? "the peer does not read" : "";
 }

@@ -37,6 +37,18 @@ export interface DirectSession {
    */
   openStream(): DirectStream;
   close(info?: CloseInfo): void;
+  /** Present where the session is one byte stream: all calls share one lane on it, and `openStream` throws. */
+  readonly sole?: SoleStream;
+}
+
+/** The one stream of a session that is a byte stream. Resetting it ends the session with that code. */
+export interface SoleStream extends DirectStream {
+  /** Whether this side opened the session, and so says what the stream is. */
+  readonly opener: boolean;
+  /** The peer has said, in a close frame, how the session ends. */
+  closedByPeer(info: CloseInfo): void;
+  /** The session is lost, as the protocol finds out: no hello, no sign of life. */
+  lose(error: Error): void;
 }
 
 /** What a direct session tells its owner. */

@@ -15,6 +15,8 @@ export interface StreamOwner {
   readonly onForeign: ((stream: DirectStream) => void) | undefined;
   /** The stream is not of this protocol, or ended before that was known. */
   readonly onUnclaimed: () => void;
+  /** A channel that writes before the stream's kind has come. */
+  readonly early?: Channel;
 }
 
 /** Finds out by its first bytes whose a stream is that the peer opened, and passes it on. */
@@ -58,7 +60,7 @@ export class StreamSorter implements DirectStreamHandler {
   }
 
   onDrain(): void {
-    this.target?.onDrain();
+    (this.target ?? this.owner.early)?.onDrain();
   }
 
   onClosed(error: Error | undefined): void {

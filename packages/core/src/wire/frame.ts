@@ -24,6 +24,13 @@ export const FrameType = {
   Cancel: 0x7,
   /** bytes (varint): the receiver of items has room for so many more. Lanes only. */
   Credit: 0x8,
+  /** stage (varint, a `GoawayStage`): no more calls. Lanes only, call id 0. */
+  Goaway: 0xa,
+  /** Up to 8 bytes that come back in a pong. Lanes only, call id 0. */
+  Ping: 0xb,
+  Pong: 0xc,
+  /** code (varint), reason (UTF-8): the session ends. Only where the session is one byte stream, call id 0. */
+  Close: 0xd,
   /** The callee's items end well, and its call goes on while the caller sends. */
   HalfEnd: 0xe,
 } as const;
@@ -45,6 +52,14 @@ export const StreamKind = {
   Call: 0x1,
   /** Many calls, told apart by id. */
   Lane: 0x2,
+} as const;
+
+/** What a goaway says of its sender. */
+export const GoawayStage = {
+  /** It takes no more calls; those in progress go on. */
+  Refusing: 0x0,
+  /** It makes no more calls, and has the answers of all it made. */
+  Finished: 0x1,
 } as const;
 
 export const PROTOCOL_VERSION = 1;

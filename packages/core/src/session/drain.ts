@@ -1,0 +1,68 @@
+import { deferred } from "../deferred.js";
+import { GoawayStage } from "../wire/frame.js";
+
+/** What a drain needs of its session. */
+export interface DrainHost {
+  /** Calls of this side that are not over, and streams whose bytes the peer may not have. */
+  callsMade(): number;
+  /** Calls and notifications of the peer that are being served. */
+  callsServed(): number;
+  goaway(stage: number): void;
+  /** Everything is over, on both sides. */
+  onDrained(): void;
+}
+
+/**
+ * How a session ends without failing a call. The side that drains refuses calls from then on and says so; the other makes no
+ * more, and says when it has the answers of all it made. Then nothing is on its way, and the session can be closed.
+ */
+export class Drain {
+  /** Fulfils when either side has begun to drain. */
+  readonly begun: Promise<void>;
+  /** This side takes no more calls. */
+  refusing = false;
+  /** The peer takes no more calls. */
+  refused = false;
+  private readonly host: DrainHost;
+  private readonly onBegun: () => void;
+  private toldFinished = false;
+  private peerFinished = false;
+
+  constructor(host: DrainHost) {
+    this.host = host;
+    const { promise, resolve } = deferred<void>();
+    this.begun = promise;
+    this.onBegun = resolve;
+  }
+
+  /** Why no call may be made; undefined: it may. A side that drains still calls for the calls it serves. */
+  get objection(): string | undefined {
+    if (this.refused) return "the peer takes no more calls: it goes away";
+    return this.refusing && this.host.callsServed() === 0 ? "the session is being drained" : undefined;
+  }
+
+  start(): void {
+    if (this.refusing) return;
+    this.refusing = true;
+    this.onBegun();
+    this.host.goaway(GoawayStage.Refusing);
+    this.check();
+  }
+
+  onGoaway(stage: number): void {
+    if (stage === GoawayStage.Finished) this.peerFinished = true;
+    else this.refused = true;
+    this.onBegun();
+    this.check();
+  }
+
+  /** To be called when a call is over. */
+  check(): void {
+    if (this.host.callsMade() > 0) return;
+    if (this.refused && !this.toldFinished) {
+      this.toldFinished = true;
+      this.host.goaway(GoawayStage.Finished);
+    }
+    if (this.refusing && this.peerFinished && this.host.callsServed() === 0) this.host.onDrained();
+  }
+}

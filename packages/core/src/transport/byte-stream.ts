@@ -1,0 +1,165 @@
+import { DEFAULT_LIMITS } from "../limits.js";
+import { closeFrame } from "../wire/session-frames.js";
+import { closeReason } from "./reset-codes.js";
+import {
+  closeError,
+  type CloseInfo,
+  type DirectSession,
+  type DirectSessionHandler,
+  type DirectStream,
+  type DirectStreamHandler,
+  type SoleStream,
+} from "./session.js";
+
+/** A duplex, ordered and reliable stream of bytes: a socket, a pipe, a port. Methods after its end do nothing. */
+export interface ByteStream {
+  /** Starts delivery to `handler`, beginning with what arrived before; nothing is delivered before it returns. Called once. */
+  attach(handler: ByteStreamHandler): void;
+  /**
+   * Sends `bytes`, which are copied or sent before it returns. Returns false above the high-water mark; `onDrain` follows
+   * once below it again.
+   */
+  write(bytes: Uint8Array): boolean;
+  /** Ends the sending side after what was written. */
+  end(): void;
+  /** Lets go of the stream at once, in both directions. */
+  destroy(): void;
+  /** Stops delivery, and so, where the transport can, the peer. */
+  pause(): void;
+  resume(): void;
+}
+
+/** What a byte stream tells its owner. */
+export interface ByteStreamHandler {
+  /** Bytes in order; the chunk belongs to the handler and is never written again. */
+  onData(chunk: Uint8Array): void;
+  onDrain(): void;
+  /** The peer ended its sending side. */
+  onEnd(): void;
+  /** The stream is over. The last call, and the only one that may come without `onEnd` before it. */
+  onClosed(error: Error | undefined): void;
+}
+
+/** Which end of a byte stream a session is: the one that dialled is the client. Both may call and serve. */
+export type Role = "client" | "server";
+
+/** Options of a session over a byte stream. */
+export interface ByteStreamOptions {
+  /** Milliseconds that a close waits for the peer to end its side. Default: `DEFAULT_LIMITS.maxCloseMs`. */
+  readonly closeTimeoutMs?: number;
+}
+
+/** A transport session over one byte stream: all calls, of both peers, share one lane (docs/protocol.md §8). */
+export function byteStreamSession(stream: ByteStream, role: Role, options: ByteStreamOptions = {}): DirectSession {
+  return new ByteStreamSession(stream, role, options.closeTimeoutMs ?? DEFAULT_LIMITS.maxCloseMs);
+}
+
+class ByteStreamSession implements DirectSession, ByteStreamHandler {
+  readonly sole: SoleStream;
+  private readonly bytes: ByteStream;
+  private readonly closeTimeoutMs: number;
+  private handler: DirectSessionHandler | undefined;
+  private streamHandler: DirectStreamHandler | undefined;
+  /** How the session ends, from the moment that is known. */
+  private ending: { info: CloseInfo; error: Error | undefined } | undefined;
+  private told = false;
+  private attached = false;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(bytes: ByteStream, role: Role, closeTimeoutMs: number) {
+    this.bytes = bytes;
+    this.closeTimeoutMs = closeTimeoutMs;
+    this.sole = this.soleStream(role === "client");
+  }
+
+  attach(handler: DirectSessionHandler): void {
+    this.handler = handler;
+    this.start();
+    if (this.told) handler.onClosed(this.ending?.info ?? {}, this.ending?.error);
+  }
+
+  openStream(): DirectStream {
+    throw new Error("a byte stream carries one lane, and no stream beside it");
+  }
+
+  /** Says how the session ends, and waits for the peer's end before the owner is told. */
+  close({ closeCode = 0, reason = "" }: CloseInfo = {}): void {
+    if (this.ending !== undefined) return;
+    this.ending = { info: { closeCode, reason }, error: closeError({ closeCode, reason }) };
+    this.streamHandler?.onClosed(this.ending.error);
+    this.bytes.write(closeFrame(closeCode, reason));
+    this.bytes.end();
+    // The peer's end comes after what it has sent: that must be read, though nobody wants it.
+    this.bytes.resume();
+    this.timer = setTimeout(() => this.over(), this.closeTimeoutMs);
+    this.start();
+  }
+
+  onData(chunk: Uint8Array): void {
+    if (this.ending === undefined) this.streamHandler?.onData(chunk);
+  }
+
+  onDrain(): void {
+    if (this.ending === undefined) this.streamHandler?.onDrain();
+  }
+
+  onEnd(): void {
+    if (this.ending === undefined) this.lose(new Error("the peer ended the byte stream without a close"));
+    else this.over();
+  }
+
+  onClosed(error: Error | undefined): void {
+    if (this.ending === undefined) this.lose(error ?? new Error("the byte stream was closed"));
+    else this.over();
+  }
+
+  private start(): void {
+    if (this.attached) return;
+    this.attached = true;
+    this.bytes.attach(this);
+  }
+
+  private soleStream(opener: boolean): SoleStream {
+    return {
+      opener,
+      attach: (handler) => {
+        this.streamHandler = handler;
+      },
+      write: (bytes) => this.ending !== undefined || this.bytes.write(bytes),
+      reset: (code) => this.close({ closeCode: code, reason: closeReason(code) }),
+      stopSending: (code) => this.close({ closeCode: code, reason: closeReason(code) }),
+      pause: () => this.ending === undefined && this.bytes.pause(),
+      resume: () => this.bytes.resume(),
+      closedByPeer: (info) => this.closedByPeer(info),
+      lose: (error) => this.lose(error),
+    };
+  }
+
+  private closedByPeer(info: CloseInfo): void {
+    if (this.ending !== undefined) return;
+    this.ending = { info, error: closeError(info) };
+    this.streamHandler?.onClosed(this.ending.error);
+    this.bytes.end();
+    this.timer = setTimeout(() => this.bytes.destroy(), this.closeTimeoutMs);
+    this.tell();
+  }
+
+  private lose(error: Error): void {
+    if (this.ending !== undefined) return;
+    this.ending = { info: {}, error };
+    this.streamHandler?.onClosed(error);
+    this.over();
+  }
+
+  private over(): void {
+    clearTimeout(this.timer);
+    this.bytes.destroy();
+    this.tell();
+  }
+
+  private tell(): void {
+    if (this.told || this.ending === undefined) return;
+    this.told = true;
+    this.handler?.onClosed(this.ending.info, this.ending.error);
+  }
+}

@@ -1,0 +1,130 @@
+import {
+  byteStreamSession,
+  type ByteStream,
+  type ByteStreamHandler,
+  type ByteStreamOptions,
+  type Role,
+} from "./byte-stream.js";
+import type { DirectSession } from "./session.js";
+
+/** The part of the standard `MessagePort` that is used; a dedicated `Worker`, and a worker's own scope, have it too. */
+export interface MessagePortLike {
+  postMessage(message: unknown, transfer: Transferable[]): void;
+  addEventListener(type: "message" | "messageerror" | "close", listener: (event: Event) => void): void;
+  start?(): void;
+  close?(): void;
+}
+
+/** Bytes sent and not yet taken by the peer above which `write` returns false. */
+const HIGH_WATER = 1024 * 1024;
+/** Bytes taken that make an acknowledgement worth a message. */
+const ACK_STEP = HIGH_WATER / 4;
+
+/**
+ * A session over a `MessagePort`, to a worker, a frame or another realm (HTML §9.4). Bytes are copied once and then
+ * transferred. A port buffers without bound, so the receiver acknowledges what it has taken: that holds the sender back.
+ */
+export function messagePortSession(port: MessagePortLike, role: Role, options?: ByteStreamOptions): DirectSession {
+  return byteStreamSession(new PortByteStream(port), role, options);
+}
+
+/** A message is bytes, a number (so many bytes were taken), or null (the sender's end). */
+type Message = Uint8Array | number | null;
+
+class PortByteStream implements ByteStream {
+  private readonly port: MessagePortLike;
+  private handler: ByteStreamHandler | undefined;
+  private unacknowledged = 0;
+  private drainWanted = false;
+  private taken = 0;
+  private paused = false;
+  private held: (Uint8Array | null)[] = [];
+  private sending = true;
+  private over = false;
+
+  constructor(port: MessagePortLike) {
+    this.port = port;
+  }
+
+  attach(handler: ByteStreamHandler): void {
+    this.handler = handler;
+    this.port.addEventListener("message", (event) => this.onMessage((event as Event & { data: unknown }).data));
+    this.port.addEventListener("messageerror", () => this.closed(new Error("a message could not be read")));
+    this.port.addEventListener("close", () => this.closed(undefined));
+    this.port.start?.();
+  }
+
+  write(bytes: Uint8Array): boolean {
+    if (!this.sending) return true;
+    const copy = bytes.slice();
+    this.port.postMessage(copy, [copy.buffer]);
+    this.unacknowledged += bytes.length;
+    this.drainWanted = this.unacknowledged > HIGH_WATER;
+    return !this.drainWanted;
+  }
+
+  end(): void {
+    if (!this.sending) return;
+    this.sending = false;
+    this.post(null);
+  }
+
+  destroy(): void {
+    if (this.over) return;
+    this.end();
+    this.over = true;
+    this.held = [];
+    this.port.close?.();
+  }
+
+  pause(): void {
+    this.paused = true;
+  }
+
+  resume(): void {
+    this.paused = false;
+    while (!this.paused && !this.over) {
+      const message = this.held.shift();
+      if (message === undefined) return;
+      this.take(message);
+    }
+  }
+
+  private post(message: Message): void {
+    this.port.postMessage(message, []);
+  }
+
+  private onMessage(message: unknown): void {
+    if (this.over) return;
+    if (typeof message === "number") this.acknowledged(message);
+    else if (message !== null && !(message instanceof Uint8Array)) this.closed(new Error("a message that is no bytes"));
+    else if (this.paused || this.held.length > 0) this.held.push(message);
+    else this.take(message);
+  }
+
+  private take(message: Uint8Array | null): void {
+    if (message === null) {
+      this.handler?.onEnd();
+      return;
+    }
+    this.taken += message.length;
+    if (this.taken >= ACK_STEP) {
+      this.post(this.taken);
+      this.taken = 0;
+    }
+    this.handler?.onData(message);
+  }
+
+  private acknowledged(bytes: number): void {
+    this.unacknowledged -= bytes;
+    if (!this.drainWanted || this.unacknowledged > HIGH_WATER) return;
+    this.drainWanted = false;
+    this.handler?.onDrain();
+  }
+
+  private closed(error: Error | undefined): void {
+    if (this.over) return;
+    this.destroy();
+    this.handler?.onClosed(error);
+  }
+}

@@ -1,0 +1,104 @@
+import {
+  byteStreamSession,
+  type ByteStream,
+  type ByteStreamHandler,
+  type ByteStreamOptions,
+  type Role,
+} from "./byte-stream.js";
+import type { DirectSession, WebTransportStream } from "./session.js";
+
+/** A session over a pair of WHATWG streams of bytes, such as those of one WebTransport stream or a serial port. */
+export function webStreamSession(streams: WebTransportStream, role: Role, options?: ByteStreamOptions): DirectSession {
+  return byteStreamSession(new WebByteStream(streams), role, options);
+}
+
+class WebByteStream implements ByteStream {
+  private readonly reader: ReadableStreamDefaultReader<Uint8Array>;
+  private readonly writer: WritableStreamDefaultWriter<Uint8Array>;
+  private handler: ByteStreamHandler | undefined;
+  private paused: { readonly until: Promise<void>; resume(): void } | undefined;
+  private drainAwaited = false;
+  private over = false;
+
+  constructor({ readable, writable }: WebTransportStream) {
+    this.reader = readable.getReader();
+    this.writer = writable.getWriter();
+    this.writer.ready.catch(() => {});
+    this.writer.closed.catch((error: unknown) => this.closed(error));
+  }
+
+  attach(handler: ByteStreamHandler): void {
+    this.handler = handler;
+    void this.receive(handler);
+  }
+
+  write(bytes: Uint8Array): boolean {
+    if (this.over) return true;
+    this.writer.write(bytes.slice()).catch(() => {});
+    if ((this.writer.desiredSize ?? 1) > 0) return true;
+    this.awaitDrain();
+    return false;
+  }
+
+  end(): void {
+    this.writer.close().catch(() => {});
+  }
+
+  destroy(): void {
+    if (this.over) return;
+    this.over = true;
+    this.resume();
+    this.reader.cancel().catch(() => {});
+    this.writer.abort().catch(() => {});
+  }
+
+  pause(): void {
+    if (this.paused !== undefined) return;
+    let resume!: () => void;
+    const until = new Promise<void>((resolve) => {
+      resume = resolve;
+    });
+    this.paused = { until, resume };
+  }
+
+  resume(): void {
+    const { paused } = this;
+    this.paused = undefined;
+    paused?.resume();
+  }
+
+  private awaitDrain(): void {
+    if (this.drainAwaited) return;
+    this.drainAwaited = true;
+    this.writer.ready.then(
+      () => {
+        this.drainAwaited = false;
+        if (!this.over) this.handler?.onDrain();
+      },
+      () => {},
+    );
+  }
+
+  private async receive(handler: ByteStreamHandler): Promise<void> {
+    for (;;) {
+      const next = await this.reader.read().catch((error: unknown) => ({ error }));
+      while (this.paused !== undefined) await this.paused.until;
+      if (this.over) return;
+      if ("error" in next) {
+        this.closed(next.error);
+        return;
+      }
+      if (next.done) {
+        handler.onEnd();
+        return;
+      }
+      handler.onData(next.value);
+    }
+  }
+
+  private closed(error: unknown): void {
+    if (this.over) return;
+    this.over = true;
+    this.handler?.onClosed(error instanceof Error ? error : new Error(String(error)));
+  }
+}

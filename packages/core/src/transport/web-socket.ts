@@ -1,0 +1,149 @@
+import {
+  byteStreamSession,
+  type ByteStream,
+  type ByteStreamHandler,
+  type ByteStreamOptions,
+  type Role,
+} from "./byte-stream.js";
+import type { DirectSession } from "./session.js";
+
+/** The subprotocol that both sides of a WebSocket agree on (RFC 6455 §1.9). */
+export const WEBSOCKET_PROTOCOL = "quicrpc.v1";
+
+/** The part of the standard `WebSocket` that is used (WebSockets §3). */
+export interface WebSocketLike {
+  binaryType: string;
+  /** 0 connecting, 1 open, 2 closing, 3 closed. */
+  readonly readyState: number;
+  /** Bytes given to `send` that have not left yet. */
+  readonly bufferedAmount: number;
+  send(data: Uint8Array<ArrayBuffer>): void;
+  close(code?: number, reason?: string): void;
+  addEventListener(
+    type: "open" | "close" | "error",
+    listener: (event: { code?: number; reason?: string }) => void,
+  ): void;
+  addEventListener(type: "message", listener: (event: { data: unknown }) => void): void;
+}
+
+/** Buffered bytes above which `write` returns false. */
+const HIGH_WATER = 256 * 1024;
+/** The standard interface has no event for it: how often a full buffer is looked at, in milliseconds. */
+const LOOK_EVERY_MS = 10;
+const OPEN = 1;
+const NORMAL_CLOSURE = 1000;
+const UNSUPPORTED_DATA = 1003;
+
+/**
+ * A session over a WebSocket, open or still connecting, made with `WEBSOCKET_PROTOCOL`. The standard interface cannot be
+ * paused: what holds the peer back here is the credit of each stream of messages.
+ */
+export function webSocketSession(socket: WebSocketLike, role: Role, options?: ByteStreamOptions): DirectSession {
+  return byteStreamSession(new SocketByteStream(socket), role, options);
+}
+
+class SocketByteStream implements ByteStream {
+  private readonly socket: WebSocketLike;
+  private handler: ByteStreamHandler | undefined;
+  /** Written before the socket was open. */
+  private early: Uint8Array<ArrayBuffer>[] | undefined;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private held: Uint8Array[] = [];
+  private paused = false;
+  private ending = false;
+  private over: { error: Error | undefined } | undefined;
+
+  constructor(socket: WebSocketLike) {
+    this.socket = socket;
+    socket.binaryType = "arraybuffer";
+    this.early = socket.readyState < OPEN ? [] : undefined;
+    socket.addEventListener("open", () => this.open());
+    socket.addEventListener("message", ({ data }) => this.onMessage(data));
+    socket.addEventListener("close", ({ code, reason }) => this.closed(code, reason));
+    // What it has to say comes with the close event, which always follows.
+    socket.addEventListener("error", () => {});
+  }
+
+  attach(handler: ByteStreamHandler): void {
+    this.handler = handler;
+    queueMicrotask(() => {
+      this.deliver();
+      if (this.over !== undefined) handler.onClosed(this.over.error);
+      else if (this.socket.readyState > OPEN) this.closed(undefined, undefined);
+    });
+  }
+
+  write(bytes: Uint8Array): boolean {
+    if (this.ending || this.over !== undefined) return true;
+    const copy = bytes.slice();
+    if (this.early === undefined) this.socket.send(copy);
+    else this.early.push(copy);
+    if (this.socket.bufferedAmount <= HIGH_WATER) return true;
+    this.look();
+    return false;
+  }
+
+  /** A WebSocket has no half-close: the closing handshake comes after what was sent. */
+  end(): void {
+    this.ending = true;
+    if (this.early === undefined) this.socket.close(NORMAL_CLOSURE);
+  }
+
+  destroy(): void {
+    clearTimeout(this.timer);
+    this.held = [];
+    this.socket.close(NORMAL_CLOSURE);
+  }
+
+  pause(): void {
+    this.paused = true;
+  }
+
+  resume(): void {
+    this.paused = false;
+    this.deliver();
+  }
+
+  private open(): void {
+    const early = this.early ?? [];
+    this.early = undefined;
+    for (const bytes of early) this.socket.send(bytes);
+    if (this.ending) this.socket.close(NORMAL_CLOSURE);
+  }
+
+  private onMessage(data: unknown): void {
+    if (!(data instanceof ArrayBuffer)) {
+      this.socket.close(UNSUPPORTED_DATA, "messages are binary");
+      return;
+    }
+    this.held.push(new Uint8Array(data));
+    this.deliver();
+  }
+
+  private deliver(): void {
+    while (!this.paused && this.handler !== undefined) {
+      const bytes = this.held.shift();
+      if (bytes === undefined) return;
+      this.handler.onData(bytes);
+    }
+  }
+
+  private look(): void {
+    this.timer ??= setTimeout(() => {
+      this.timer = undefined;
+      if (this.over !== undefined) return;
+      if (this.socket.bufferedAmount > HIGH_WATER) this.look();
+      else this.handler?.onDrain();
+    }, LOOK_EVERY_MS);
+  }
+
+  private closed(code: number | undefined, reason: string | undefined): void {
+    if (this.over !== undefined) return;
+    clearTimeout(this.timer);
+    const why = reason === undefined || reason === "" ? "" : `: ${reason}`;
+    const error =
+      code === NORMAL_CLOSURE ? undefined : new Error(`the WebSocket closed with code ${code ?? 1006}${why}`);
+    this.over = { error };
+    this.handler?.onClosed(error);
+  }
+}

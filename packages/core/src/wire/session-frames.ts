@@ -1,0 +1,37 @@
+import { ProtocolError } from "../errors.js";
+import { Cursor } from "./cursor.js";
+import { type Frame, FrameType } from "./frame.js";
+import { decodeText, encodeText } from "./text.js";
+import { FrameWriter } from "./writer.js";
+
+/** Bytes of UTF-8 of a close's reason; more is cut (W3C WebTransport §6.9). */
+const MAX_REASON_BYTES = 1024;
+/** Bytes that a ping may carry. */
+const MAX_PING_BYTES = 8;
+
+/** A whole close frame: code (varint) | reason (UTF-8, the rest). */
+export function closeFrame(code: number, reason: string): Uint8Array {
+  const out = new FrameWriter(64);
+  const mark = out.begin(FrameType.Close, 0);
+  out.varint(code);
+  out.bytes(encodeText(reason, MAX_REASON_BYTES));
+  out.commit(mark);
+  return out.written();
+}
+
+export function readClose({ bytes, start, end }: Frame): { closeCode: number; reason: string } {
+  const cursor = new Cursor(bytes, start, end);
+  const closeCode = cursor.varint();
+  return { closeCode, reason: decodeText(bytes, cursor.position, Math.min(end, cursor.position + MAX_REASON_BYTES)) };
+}
+
+/** The stage of a goaway frame: stage (varint). */
+export function readGoaway({ bytes, start, end }: Frame): number {
+  return new Cursor(bytes, start, end).varint();
+}
+
+/** The bytes of a ping, or of the pong that answers it. */
+export function readPing({ bytes, start, end }: Frame): Uint8Array {
+  if (end - start > MAX_PING_BYTES) throw new ProtocolError(`a ping carries more than ${MAX_PING_BYTES} bytes`);
+  return bytes.subarray(start, end);
+}
