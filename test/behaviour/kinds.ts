@@ -1,12 +1,17 @@
+import { once } from "node:events";
+import { type AddressInfo, connect as connectSocket, createServer, type Socket } from "node:net";
+import { MessageChannel } from "node:worker_threads";
 import {
   createMemoryPair,
   createSession,
   type Limits,
+  messagePortSession,
   type Session,
   type SessionOptions,
   type TransportSession,
+  webStreamSession,
 } from "@quicrpc/core";
-import { devCertificate } from "@quicrpc/node";
+import { devCertificate, nodeStreamSession } from "@quicrpc/node";
 import { Endpoint, type QuicSession } from "@quicrpc/quic";
 import { behaviourRouter, Witness } from "./service.js";
 
@@ -53,14 +58,22 @@ function join(
   };
 }
 
-const memory: Kind = {
-  name: "in-process",
-  async connect(limits, options) {
-    const [client, server] = createMemoryPair();
-    const pair = join(client, server, limits, options);
-    return { ...pair, close: async () => void (await pair.client.close()) };
-  },
-};
+/** A kind whose two ends are made at once. */
+function joined(
+  name: string,
+  make: () => Promise<[TransportSession, TransportSession]> | [TransportSession, TransportSession],
+): Kind {
+  return {
+    name,
+    async connect(limits, options) {
+      const [client, server] = await make();
+      const pair = join(client, server, limits, options);
+      return { ...pair, close: async () => void (await pair.client.close()) };
+    },
+  };
+}
+
+const memory = joined("in-process", createMemoryPair);
 
 function quic(name: string, driver: "loop" | "thread", face: (session: QuicSession) => TransportSession): Kind {
   return {
@@ -107,5 +120,40 @@ const overQuic: readonly Kind[] = [
   quic("QUIC through WHATWG streams", "loop", webFace),
 ];
 
+const socket = joined("TCP", async () => {
+  const [client, server] = await socketPair();
+  return [
+    nodeStreamSession({ readable: client, writable: client }, "client"),
+    nodeStreamSession({ readable: server, writable: server }, "server"),
+  ];
+});
+
+async function socketPair(): Promise<[Socket, Socket]> {
+  const listener = createServer().listen(0, "127.0.0.1");
+  await once(listener, "listening");
+  const accepted = once(listener, "connection") as Promise<[Socket]>;
+  const client = connectSocket((listener.address() as AddressInfo).port, "127.0.0.1");
+  const [server] = await accepted;
+  listener.close();
+  return [client, server];
+}
+
+const messagePort = joined("MessagePort", () => {
+  const { port1, port2 } = new MessageChannel();
+  return [messagePortSession(port1, "client"), messagePortSession(port2, "server")];
+});
+
+const webStreams = joined("WHATWG byte streams", () => {
+  const there = new TransformStream<Uint8Array, Uint8Array>();
+  const back = new TransformStream<Uint8Array, Uint8Array>();
+  return [
+    webStreamSession({ readable: back.readable, writable: there.writable }, "client"),
+    webStreamSession({ readable: there.readable, writable: back.writable }, "server"),
+  ];
+});
+
+const byteStreams: readonly Kind[] = [socket, messagePort, webStreams];
+
 /** Every kind there is here: without the native engine (`scripts/test.mjs` says so), only what needs none. */
-export const kinds: readonly Kind[] = process.env["QUICRPC_NO_ENGINE"] === undefined ? [memory, ...overQuic] : [memory];
+export const kinds: readonly Kind[] =
+  process.env["QUICRPC_NO_ENGINE"] === undefined ? [memory, ...overQuic, ...byteStreams] : [memory, ...byteStreams];

@@ -34,7 +34,6 @@ export {
   createSession,
   type DrainOptions,
   type Session,
-  SessionCode,
   type SessionEnd,
   type SessionOptions,
 } from "./session/session.js";
@@ -46,6 +45,7 @@ export {
   type ByteStreamOptions,
   type Role,
 } from "./transport/byte-stream.js";
+export { refusalCode, SessionCode } from "./transport/close-codes.js";
 export { createMemoryPair } from "./transport/memory.js";
 export { messagePortSession, type MessagePortLike } from "./transport/message-port.js";
 export { webSocketSession, type WebSocketLike, WEBSOCKET_PROTOCOL } from "./transport/web-socket.js";

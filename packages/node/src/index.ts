@@ -2,3 +2,4 @@ export { connect, type ConnectOptions } from "./connect.js";
 export { dial, type DialOptions } from "./dial.js";
 export { devCertificate, type DevCertificate, type DevCertificateOptions } from "./dev-certificate.js";
 export { serve, type ServeOptions, type Server } from "./serve.js";
+export { childProcessSession, nodeStreamSession, type NodeStreams, stdioSession } from "./stream/node-stream.js";

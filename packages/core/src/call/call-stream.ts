@@ -1,5 +1,6 @@
 import { type Code, codeFromNumber, codeNumber, ProtocolError, RpcError } from "../errors.js";
 import { Channel, type ChannelSettings, type FrameHandler } from "../transport/channel.js";
+import { lostCall } from "../transport/close-codes.js";
 import { describeReset } from "../transport/reset-codes.js";
 import type { DirectStream } from "../transport/session.js";
 import { readFault } from "../wire/fault.js";
@@ -97,8 +98,7 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
   }
 
   onClosed(error: Error | undefined): void {
-    const message = error === undefined ? "the session was closed" : `the session was lost: ${error.message}`;
-    this.settle(new RpcError("unavailable", message, { cause: error }));
+    this.settle(lostCall(error));
     this.end();
   }
 

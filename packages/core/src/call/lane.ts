@@ -1,5 +1,6 @@
 import { type Code, codeFromNumber, codeNumber, ProtocolError, RpcError } from "../errors.js";
 import { Channel, type ChannelSettings, type FrameHandler } from "../transport/channel.js";
+import { lostCall } from "../transport/close-codes.js";
 import { describeReset } from "../transport/reset-codes.js";
 import type { CloseInfo, DirectStream, SoleStream } from "../transport/session.js";
 import { StreamSorter } from "../transport/stream-sorter.js";
@@ -171,7 +172,7 @@ export class Lane implements Carrier, FrameHandler {
     if (this.over) return;
     if (frame.callId > MAX_CALL_ID) throw new ProtocolError(`call id ${frame.callId} is beyond any limit`);
     if (!this.greeted) this.readHello(frame);
-    else if (frame.type >= FrameType.Goaway) this.onSessionFrame(frame);
+    else if (frame.type >= FrameType.Goaway && frame.type !== FrameType.HalfEnd) this.onSessionFrame(frame);
     else if ((frame.callId & 1) === this.ourBit) this.onFrameOfOurs(frame);
     else this.onFrameOfTheirs(frame);
   }
@@ -199,8 +200,7 @@ export class Lane implements Carrier, FrameHandler {
   }
 
   onClosed(error: Error | undefined): void {
-    const message = error === undefined ? "the session was closed" : `the session was lost: ${error.message}`;
-    this.end(new RpcError("unavailable", message, { cause: error }));
+    this.end(lostCall(error));
     this.onFinished?.();
   }
 

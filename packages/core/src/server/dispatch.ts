@@ -119,7 +119,8 @@ export class Dispatcher<Context> implements RequestHandler {
 
   private requireRoom(): void {
     const { inProgress, limits } = this.settings;
-    if (this.settings.isRefusing()) throw new RpcError("unavailable", "the session is being drained");
+    if (this.settings.isRefusing())
+      throw new RpcError("unavailable", "the session is being drained", { refused: true });
     if (inProgress < limits.maxCalls) return;
     throw new RpcError(
       "resource_exhausted",

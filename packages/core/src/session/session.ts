@@ -20,6 +20,7 @@ import { DEFAULT_LIMITS, type Limits } from "../limits.js";
 import { Dispatcher, type ErrorHook } from "../server/dispatch.js";
 import { MethodTable, type Router } from "../server/router.js";
 import { Channel, type ChannelSettings, type FrameHandler } from "../transport/channel.js";
+import { SessionCode } from "../transport/close-codes.js";
 import { ResetCode } from "../transport/reset-codes.js";
 import { StreamSorter } from "../transport/stream-sorter.js";
 import type { CloseInfo, DirectSession, DirectStream, SoleStream, TransportSession } from "../transport/session.js";
@@ -66,12 +67,6 @@ export interface DrainOptions {
   /** Milliseconds that calls in progress still have. */
   readonly timeoutMs?: number;
 }
-
-/** Codes that this library closes a session with, beside 0 and those of streams. */
-export const SessionCode = {
-  /** The drain deadline has passed. */
-  DrainTimeout: 0x40,
-} as const;
 
 /** Calls over one transport session; both sides may call and serve. */
 export interface Session<Transport extends TransportSession = TransportSession> extends Caller {
@@ -306,7 +301,7 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
   }
 
   private lane(): Lane {
-    if (this.ended) throw new RpcError("unavailable", "the session has closed");
+    if (this.ended) refuse("the session has closed");
     if (this.ourLane === undefined || (this.ourLane.spent && this.direct.sole === undefined)) {
       this.ourLane = Lane.open(this.openStream(), this.dispatcher, this.settings, this.owner);
     }
@@ -352,7 +347,7 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
   }
 
   private openStream(): DirectStream {
-    if (this.ended) throw new RpcError("unavailable", "the session has closed", { refused: true });
+    if (this.ended) refuse("the session has closed");
     try {
       return this.direct.openStream();
     } catch (error) {
@@ -390,7 +385,7 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
 }
 
 function refuse(why: string): never {
-  throw new RpcError("unavailable", why);
+  throw new RpcError("unavailable", why, { refused: true });
 }
 
 /** A hook that throws must not cost the call, or the calls beside it: its exception goes to the platform's own hook. */

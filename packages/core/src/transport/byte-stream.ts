@@ -1,14 +1,14 @@
+import { closeError } from "./close-codes.js";
 import { DEFAULT_LIMITS } from "../limits.js";
 import { closeFrame } from "../wire/session-frames.js";
 import { closeReason } from "./reset-codes.js";
-import {
-  closeError,
-  type CloseInfo,
-  type DirectSession,
-  type DirectSessionHandler,
-  type DirectStream,
-  type DirectStreamHandler,
-  type SoleStream,
+import type {
+  CloseInfo,
+  DirectSession,
+  DirectSessionHandler,
+  DirectStream,
+  DirectStreamHandler,
+  SoleStream,
 } from "./session.js";
 
 /** A duplex, ordered and reliable stream of bytes: a socket, a pipe, a port. Methods after its end do nothing. */

@@ -1,11 +1,5 @@
-import {
-  closeError,
-  type CloseInfo,
-  type DirectSession,
-  type DirectSessionHandler,
-  type DirectStream,
-  type DirectStreamHandler,
-} from "./session.js";
+import { closeError } from "./close-codes.js";
+import type { CloseInfo, DirectSession, DirectSessionHandler, DirectStream, DirectStreamHandler } from "./session.js";
 
 /** Bytes sent and not yet delivered above which `write` returns false. */
 const HIGH_WATER = 256 * 1024;

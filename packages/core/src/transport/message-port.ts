@@ -9,7 +9,7 @@ import type { DirectSession } from "./session.js";
 
 /** The part of the standard `MessagePort` that is used; a dedicated `Worker`, and a worker's own scope, have it too. */
 export interface MessagePortLike {
-  postMessage(message: unknown, transfer: Transferable[]): void;
+  postMessage(message: unknown, transfer: ArrayBuffer[]): void;
   addEventListener(type: "message" | "messageerror" | "close", listener: (event: Event) => void): void;
   start?(): void;
   close?(): void;

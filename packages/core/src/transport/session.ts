@@ -95,8 +95,3 @@ export interface DirectStreamHandler {
 
 /** Either shape of session. */
 export type TransportSession = DirectSession | WebTransportSession;
-
-/** A session that is closed with another code than 0 fails the calls in progress with this. */
-export function closeError({ closeCode = 0, reason = "" }: CloseInfo): Error | undefined {
-  return closeCode === 0 ? undefined : new Error(`the session was closed with code ${closeCode}: ${reason}`);
-}

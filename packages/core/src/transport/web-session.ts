@@ -1,13 +1,13 @@
-import {
-  closeError,
-  type CloseInfo,
-  type DirectSession,
-  type DirectSessionHandler,
-  type DirectStream,
-  type DirectStreamHandler,
-  type TransportSession,
-  type WebTransportSession,
-  type WebTransportStream,
+import { closeError } from "./close-codes.js";
+import type {
+  CloseInfo,
+  DirectSession,
+  DirectSessionHandler,
+  DirectStream,
+  DirectStreamHandler,
+  TransportSession,
+  WebTransportSession,
+  WebTransportStream,
 } from "./session.js";
 
 /** The direct interface of any session: its own, or one laid over its WHATWG streams. */

@@ -1,0 +1,33 @@
+import { type Code, codeFromNumber, codeNumber, RpcError } from "../errors.js";
+import type { CloseInfo } from "./session.js";
+
+/** Codes that this library closes a session with, beside 0 and those of streams (docs/protocol.md §7). */
+export const SessionCode = {
+  /** The drain deadline has passed. */
+  DrainTimeout: 0x40,
+  /** Plus the number of a status code: the session was refused, and no handler has seen a call of it. */
+  Refused: 0x100,
+} as const;
+
+/** The code to close a session with that is refused with a status. */
+export function refusalCode(code: Code): number {
+  return SessionCode.Refused + codeNumber(code);
+}
+
+/** A session that is closed with another code than 0 fails the calls in progress with this. */
+export function closeError({ closeCode = 0, reason = "" }: CloseInfo): Error | undefined {
+  if (closeCode === 0) return undefined;
+  const message = `the session was closed with code ${closeCode}${reason === "" ? "" : `: ${reason}`}`;
+  return Object.assign(new Error(message), { closeCode, reason });
+}
+
+/** The error of a call whose session ended, with what the transport says of it. */
+export function lostCall(error: Error | undefined): RpcError {
+  if (error === undefined) return new RpcError("unavailable", "the session was closed");
+  const { closeCode, reason } = error as { closeCode?: unknown; reason?: unknown };
+  const status = typeof closeCode === "number" ? closeCode - SessionCode.Refused : 0;
+  if (status >= 1 && status <= 16) {
+    return new RpcError(codeFromNumber(status), String(reason), { refused: true, cause: error });
+  }
+  return new RpcError("unavailable", `the session was lost: ${error.message}`, { cause: error });
+}

@@ -1,0 +1,116 @@
+import type { ChildProcess } from "node:child_process";
+import type { Readable, Writable } from "node:stream";
+import {
+  byteStreamSession,
+  type ByteStream,
+  type ByteStreamHandler,
+  type ByteStreamOptions,
+  type DirectSession,
+  type Role,
+} from "@quicrpc/core";
+
+/** Bytes that wait to be sent above which `write` returns false. */
+const HIGH_WATER = 256 * 1024;
+
+/** Milliseconds that a peer which takes nothing more has to say why, on the other pipe. */
+const LAST_WORDS_MS = 1000;
+
+/** Both directions of a byte stream in Node: a socket is both at once. */
+export interface NodeStreams {
+  readonly readable: Readable;
+  readonly writable: Writable;
+}
+
+/** A session over Node streams: any socket (`{ readable: socket, writable: socket }`), or a pair of pipes. */
+export function nodeStreamSession(streams: NodeStreams, role: Role, options?: ByteStreamOptions): DirectSession {
+  return byteStreamSession(new NodeByteStream(streams), role, options);
+}
+
+/** A session with a child process over its stdin and stdout, which must be pipes; what it writes to them belongs to the session. */
+export function childProcessSession(child: ChildProcess, options?: ByteStreamOptions): DirectSession {
+  const { stdin, stdout } = child;
+  if (stdin === null || stdout === null) {
+    throw new TypeError('childProcessSession() needs a child with stdio: ["pipe", "pipe", …]');
+  }
+  return nodeStreamSession({ readable: stdout, writable: stdin }, "client", options);
+}
+
+/** The other end of `childProcessSession`: this process's stdin and stdout. Nothing else may write to stdout: log to stderr. */
+export function stdioSession(options?: ByteStreamOptions): DirectSession {
+  return nodeStreamSession({ readable: process.stdin, writable: process.stdout }, "server", options);
+}
+
+class NodeByteStream implements ByteStream {
+  private readonly readable: Readable;
+  private readonly writable: Writable;
+  private handler: ByteStreamHandler | undefined;
+  private drainWanted = false;
+  private over: { error: Error | undefined } | undefined;
+
+  constructor({ readable, writable }: NodeStreams) {
+    this.readable = readable;
+    this.writable = writable;
+    // From the start: an error that nobody listens to would end the process.
+    readable.on("error", (error) => this.closed(error));
+    readable.on("close", () => this.closed(undefined));
+    if (!Object.is(readable, writable)) {
+      writable.on("error", (error) => this.closedSoon(error));
+      writable.on("close", () => this.closedSoon(undefined));
+    }
+    writable.on("drain", () => this.drained());
+  }
+
+  attach(handler: ByteStreamHandler): void {
+    this.handler = handler;
+    this.readable.on("data", (chunk: Buffer) => handler.onData(plain(chunk)));
+    this.readable.on("end", () => handler.onEnd());
+    const { over } = this;
+    if (over !== undefined) queueMicrotask(() => handler.onClosed(over.error));
+  }
+
+  write(bytes: Uint8Array): boolean {
+    if (this.over !== undefined) return true;
+    // A copy: the caller's buffer is written again while this one waits.
+    if (this.writable.write(Buffer.from(bytes)) || this.writable.writableLength <= HIGH_WATER) return true;
+    this.drainWanted = true;
+    return false;
+  }
+
+  end(): void {
+    if (this.over === undefined) this.writable.end();
+  }
+
+  destroy(): void {
+    this.readable.destroy();
+    this.writable.destroy();
+  }
+
+  pause(): void {
+    this.readable.pause();
+  }
+
+  resume(): void {
+    if (this.handler !== undefined) this.readable.resume();
+  }
+
+  private drained(): void {
+    if (!this.drainWanted) return;
+    this.drainWanted = false;
+    this.handler?.onDrain();
+  }
+
+  private closedSoon(error: Error | undefined): void {
+    if (this.over === undefined) setTimeout(() => this.closed(error), LAST_WORDS_MS).unref();
+  }
+
+  private closed(error: Error | undefined): void {
+    if (this.over !== undefined) return;
+    this.over = { error };
+    this.handler?.onClosed(error);
+  }
+}
+
+/** Without Buffer's own `slice`, which does not copy. */
+function plain({ buffer, byteOffset, length }: Buffer): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, length);
+}
