@@ -1,6 +1,6 @@
 import type { DirectStream, Session, SessionOptions, TransportSession } from "@quicrpc/core";
 import { describe, expect, it } from "vitest";
-import { kinds, type Pair } from "./kinds.js";
+import { kinds, kindsFor, type Pair } from "./kinds.js";
 import { methods } from "./service.js";
 
 /** Sends `hex` on a stream of the application's own, and FIN; resolves with what came back. */
@@ -52,7 +52,7 @@ async function sharing(pair: Pair, check: (session: Session, via: "lane" | "stre
   await pair.close();
 }
 
-describe.each(kinds)("a session shared with another protocol: $name", (kind) => {
+describe.each(kindsFor("C69"))("a session shared with another protocol: $name", (kind) => {
   const connect = (options: SessionOptions) => kind.connect({}, { client: shared(options), server: shared(options) });
   const shared = (options: SessionOptions): SessionOptions => ({
     onForeignStream: (stream) => void echoing(stream),

@@ -35,6 +35,8 @@ interface PairOptions {
 
 export interface Kind {
   readonly name: string;
+  /** What this kind cannot show: a behaviour's number, and why. */
+  readonly exceptions?: ReadonlyMap<string, string>;
   connect(limits?: Partial<Limits>, options?: PairOptions): Promise<Pair>;
 }
 
@@ -62,9 +64,11 @@ function join(
 function joined(
   name: string,
   make: () => Promise<[TransportSession, TransportSession]> | [TransportSession, TransportSession],
+  exceptions: ReadonlyMap<string, string> = new Map(),
 ): Kind {
   return {
     name,
+    exceptions,
     async connect(limits, options) {
       const [client, server] = await make();
       const pair = join(client, server, limits, options);
@@ -120,13 +124,22 @@ const overQuic: readonly Kind[] = [
   quic("QUIC through WHATWG streams", "loop", webFace),
 ];
 
-const socket = joined("TCP", async () => {
-  const [client, server] = await socketPair();
-  return [
-    nodeStreamSession({ readable: client, writable: client }, "client"),
-    nodeStreamSession({ readable: server, writable: server }, "server"),
-  ];
-});
+const ofOneStream: ReadonlyMap<string, string> = new Map([
+  ["C65", "there is no limit of streams: all calls share one"],
+  ["C69", "one byte stream carries one protocol"],
+]);
+
+const socket = joined(
+  "TCP",
+  async () => {
+    const [client, server] = await socketPair();
+    return [
+      nodeStreamSession({ readable: client, writable: client }, "client"),
+      nodeStreamSession({ readable: server, writable: server }, "server"),
+    ];
+  },
+  ofOneStream,
+);
 
 async function socketPair(): Promise<[Socket, Socket]> {
   const listener = createServer().listen(0, "127.0.0.1");
@@ -138,22 +151,35 @@ async function socketPair(): Promise<[Socket, Socket]> {
   return [client, server];
 }
 
-const messagePort = joined("MessagePort", () => {
-  const { port1, port2 } = new MessageChannel();
-  return [messagePortSession(port1, "client"), messagePortSession(port2, "server")];
-});
+const messagePort = joined(
+  "MessagePort",
+  () => {
+    const { port1, port2 } = new MessageChannel();
+    return [messagePortSession(port1, "client"), messagePortSession(port2, "server")];
+  },
+  ofOneStream,
+);
 
-const webStreams = joined("WHATWG byte streams", () => {
-  const there = new TransformStream<Uint8Array, Uint8Array>();
-  const back = new TransformStream<Uint8Array, Uint8Array>();
-  return [
-    webStreamSession({ readable: back.readable, writable: there.writable }, "client"),
-    webStreamSession({ readable: there.readable, writable: back.writable }, "server"),
-  ];
-});
+const webStreams = joined(
+  "WHATWG byte streams",
+  () => {
+    const there = new TransformStream<Uint8Array, Uint8Array>();
+    const back = new TransformStream<Uint8Array, Uint8Array>();
+    return [
+      webStreamSession({ readable: back.readable, writable: there.writable }, "client"),
+      webStreamSession({ readable: there.readable, writable: back.writable }, "server"),
+    ];
+  },
+  ofOneStream,
+);
 
 const byteStreams: readonly Kind[] = [socket, messagePort, webStreams];
 
 /** Every kind there is here: without the native engine (`scripts/test.mjs` says so), only what needs none. */
 export const kinds: readonly Kind[] =
   process.env["QUICRPC_NO_ENGINE"] === undefined ? [memory, ...overQuic, ...byteStreams] : [memory, ...byteStreams];
+
+/** The kinds that can show a behaviour. */
+export function kindsFor(behaviour: string): readonly Kind[] {
+  return kinds.filter(({ exceptions }) => exceptions?.has(behaviour) !== true);
+}
