@@ -1,4 +1,4 @@
-import type { ImportExtension } from "@quicrpc/codegen";
+import type { ImportExtension, Target } from "@quicrpc/codegen";
 
 /** What `quicrpc.config.ts` exports by default. Paths start from the file's own directory; options of the command win. */
 export interface Config {
@@ -10,6 +10,8 @@ export interface Config {
   readonly out?: string;
   /** How generated files name the modules they import. Default: what the nearest tsconfig.json allows. */
   readonly importExtension?: ImportExtension;
+  /** Which side the files are for. Default: both. */
+  readonly target?: Target;
   /** The lock file, or false for none. Default: `quicrpc.lock.json` beside this file. */
   readonly lock?: string | false;
 }

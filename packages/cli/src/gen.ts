@@ -23,6 +23,13 @@ export function genCommand(): Command {
         "how generated files name the schema module (default: what the nearest tsconfig.json allows)",
       ).choices(["ts", "js", "none"]),
     )
+    .addOption(
+      new Option("--target <side>", "which side the files are for (default: both)").choices([
+        "client",
+        "server",
+        "both",
+      ]),
+    )
     .option("--no-lock", "do not keep ids in quicrpc.lock.json")
     .option("--check", "write nothing; exit with 1 when generated files are missing or stale")
     .option("--json", "print { diagnostics, files } as JSON")

@@ -5,6 +5,7 @@ import {
   type GeneratedFile,
   type ImportExtension,
   type SchemaSnapshot,
+  type Target,
 } from "@quicrpc/codegen";
 import { findSchemaFiles } from "./files.js";
 import { findProject, lockOf, patternsOf } from "./project.js";
@@ -14,6 +15,7 @@ export interface ProjectOptions {
   readonly config?: string;
   readonly out?: string;
   readonly importExtension?: ImportExtension;
+  readonly target?: Target;
   /** False: ids are not kept. */
   readonly lock?: boolean;
 }
@@ -37,6 +39,7 @@ export async function runProject(given: readonly string[], options: ProjectOptio
   const found = findSchemaFiles(patterns.include, patterns.cwd, patterns.exclude);
   const out = options.out === undefined ? config.out : resolve(cwd, options.out);
   const lockFile = options.lock === false ? undefined : lockOf(project);
+  const target = options.target ?? config.target;
   const importExtension = options.importExtension ?? config.importExtension;
   const { files, diagnostics, snapshot } = await generate({
     files: found.files,
@@ -44,6 +47,7 @@ export async function runProject(given: readonly string[], options: ProjectOptio
     complete: given.length === 0 && patterns.cwd === root,
     ...(out === undefined ? {} : { out }),
     ...(lockFile === undefined ? {} : { lock: lockFile }),
+    ...(target === undefined ? {} : { target }),
     ...(importExtension === undefined ? {} : { importExtension }),
   });
   const all = [...found.diagnostics, ...diagnostics];

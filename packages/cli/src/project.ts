@@ -73,6 +73,7 @@ const OPTIONS: { readonly [Option in keyof Required<Config>]: true } = {
   exclude: true,
   out: true,
   importExtension: true,
+  target: true,
   lock: true,
 };
 const KNOWN: ReadonlySet<string> = new Set(Object.keys(OPTIONS));

@@ -11,6 +11,7 @@ import { fingerprintOf } from "./shape/fingerprint.js";
 import { snapshotOf } from "./shape/snapshot.js";
 import { readSource } from "./source/source-file.js";
 import { declareTypes, type FileTypes } from "./types/declare.js";
+import { text } from "./types/node.js";
 import { type GraphRoot, SchemaGraph } from "./types/graph.js";
 import { exportedSchemas } from "./types/naming.js";
 import { isZodSchema } from "./types/zod.js";
@@ -65,7 +66,7 @@ export async function buildFile(
       });
       if (shape === undefined) continue;
       for (const part of [shape.input, shape.output]) {
-        if (part === undefined) continue;
+        if (part === undefined || part.raw) continue;
         annotate(source, part.written, part.schema, annotations);
         payloads.push(part.schema);
         graph.add(graphRoot(service, method, shape.kind, part), annotations, (unsupported, path, node) => {
@@ -130,10 +131,12 @@ function serviceModel(
     service.methods.map((method) => method.name),
   );
   const snapshot = snapshotOf(ids.serviceId(service.name), service.methods, shapes, methodIds, types.nameOf);
-  const message = (part: PayloadPart | undefined): MessageModel | undefined =>
-    part !== undefined && isZodSchema(part.schema)
-      ? { sent: types.typeOf(part.schema, "input"), received: types.typeOf(part.schema, "output") }
+  const message = (part: PayloadPart | undefined): MessageModel | undefined => {
+    if (part?.raw) return { sent: text("Uint8Array"), received: text("Uint8Array"), raw: true };
+    return part !== undefined && isZodSchema(part.schema)
+      ? { sent: types.typeOf(part.schema, "input"), received: types.typeOf(part.schema, "output"), raw: false }
       : undefined;
+  };
   const methods = service.methods.flatMap((method): MethodModel[] => {
     const shape = shapes.get(method);
     const taken = snapshot.methods[method.name];

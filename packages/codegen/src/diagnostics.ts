@@ -25,11 +25,9 @@ export type DiagnosticCode =
   | "unsupported-type"
   | "nested-stream"
   | "nested-bytes"
-  | "bytes-direction"
   | "notify-output"
   | "notify-stream"
-  | "unknown-option"
-  | "not-generated-yet";
+  | "unknown-option";
 
 /** One mistake in a schema, with where it is and what to write instead. */
 export interface Diagnostic {

@@ -10,6 +10,7 @@ import { readLock } from "./lock/read.js";
 import { updateLock, updateSnapshot } from "./lock/update.js";
 import type { FileModel } from "./model.js";
 import { type ImportExtension, printFile } from "./print/file.js";
+import type { Target } from "./print/service.js";
 import type { SchemaSnapshot, ServiceSnapshot } from "./shape/shape.js";
 import { formatSnapshot, parseSnapshot } from "./shape/snapshot.js";
 
@@ -23,6 +24,8 @@ export interface GenerateOptions {
   readonly out?: string;
   /** Default: what the nearest tsconfig.json of a generated file asks for. */
   readonly importExtension?: ImportExtension;
+  /** Which side the files are for. Default: both. */
+  readonly target?: Target;
   /** Default: what the lock says; without one, services by the hash of their name, methods by their order. */
   readonly ids?: IdAssigner;
   /** The lock file, which need not exist yet; `quicrpc.schema.json` stands beside it. Default: none, ids are not kept. */
@@ -55,7 +58,7 @@ export const SNAPSHOT_FILE = "quicrpc.schema.json";
 
 /** Makes the generated files for schema modules. Nothing is written: see `writeGenerated`. */
 export async function generate(options: GenerateOptions): Promise<GenerateResult> {
-  const { cwd = process.cwd(), complete = false } = options;
+  const { cwd = process.cwd(), complete = false, target = "both" } = options;
   const diagnostics: Diagnostic[] = [];
   const report = (diagnostic: Diagnostic): void => void diagnostics.push(diagnostic);
   const lockFile = options.lock === undefined ? undefined : resolve(cwd, options.lock);
@@ -84,7 +87,7 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
   const files = models.map(({ model, path }): GeneratedFile => {
     const methods = model.services.reduce((sum, service) => sum + service.methods.length, 0);
     return {
-      ...outputFile(path, printFile(model, path, options.importExtension ?? importExtensionFor(path))),
+      ...outputFile(path, printFile(model, path, options.importExtension ?? importExtensionFor(path), target)),
       schema: { file: model.schemaFile, services: model.services.length, methods },
     };
   });

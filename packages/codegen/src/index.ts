@@ -7,6 +7,7 @@ export { formatLock, type Lock, type LockedMethod, renameLocked } from "./lock/l
 export { loadSchemaModule, type LoadResult } from "./load.js";
 export { readLock } from "./lock/read.js";
 export type { ImportExtension } from "./print/file.js";
+export type { Target } from "./print/service.js";
 export { formatFingerprint } from "./shape/fingerprint.js";
 export type {
   Checks,

@@ -18,6 +18,8 @@ export interface PayloadPart {
   readonly option: "input" | "output";
   /** Whether it is the item of a stream. */
   readonly streams: boolean;
+  /** Whether it is `bytes()`, which has no schema. */
+  readonly raw: boolean;
   readonly written: Expression | undefined;
 }
 
@@ -54,45 +56,32 @@ export function shapeOfMethod(method: FoundMethod, report: (problem: MethodProbl
     return { kind: "notify", input: part(method, "input", input), output: undefined };
   }
 
-  if (isBytes(input) !== isBytes(output)) {
-    const given = isBytes(input) ? "input" : "output";
-    return problem(
-      given,
-      "bytes-direction",
-      `A byte tunnel goes both ways, and this method has bytes() as its ${given} only.`,
-      "Use bytes() for both input and output, or z.instanceof(Uint8Array) for bytes in a message.",
-    );
-  }
-  const kind = kindOf(input, output);
-  if (kind === "bytes") {
-    return problem(
-      "input",
-      "not-generated-yet",
-      "not generated yet: a byte tunnel (bytes() as input and output).",
-      "Use stream(z.instanceof(Uint8Array)) for both input and output.",
-    );
-  }
+  const streams = [input, output].map((payload) => isStream(payload) || isBytes(payload));
+  const kind = KINDS[streams[0] ? "streams" : "single"][streams[1] ? "streams" : "single"];
   return { kind, input: part(method, "input", input), output: part(method, "output", output) };
 }
 
 const KNOWN_OPTIONS: ReadonlySet<string> = new Set(["type", "input", "output", "idempotent"]);
 
-function kindOf(input: Payload | undefined, output: Payload | undefined): GeneratedKind | "bytes" {
-  if (isBytes(input)) return "bytes";
-  if (isStream(input)) return isStream(output) ? "duplex" : "client_stream";
-  return isStream(output) ? "server_stream" : "unary";
-}
+/** By what the input is, then by what the output is. */
+const KINDS: Readonly<Record<Side, Readonly<Record<Side, GeneratedKind>>>> = {
+  single: { single: "unary", streams: "server_stream" },
+  streams: { single: "client_stream", streams: "duplex" },
+};
+type Side = "single" | "streams";
 
 function part(method: FoundMethod, option: "input" | "output", payload: unknown): PayloadPart | undefined {
   if (payload === undefined && !method.options.has(option)) return undefined;
   const written = method.options.get(option)?.value;
   if (payload === undefined && Node.isIdentifier(written) && written.getText() === "undefined") return undefined;
-  if (!isStream(payload)) return { schema: payload, option, streams: false, written };
+  if (isBytes(payload)) return { schema: payload, option, streams: true, raw: true, written };
+  if (!isStream(payload)) return { schema: payload, option, streams: false, raw: false, written };
   const [item] = Node.isCallExpression(written) ? written.getArguments() : [];
   return {
     schema: (payload as { readonly item: unknown }).item,
     option,
     streams: true,
+    raw: false,
     written: item as Expression | undefined,
   };
 }

@@ -7,6 +7,8 @@ import type { Declaration, TypeNode } from "./types/node.js";
 export interface MessageModel {
   readonly sent: TypeNode;
   readonly received: TypeNode;
+  /** Chunks of bytes without messages. */
+  readonly raw: boolean;
 }
 
 /** The kinds of method that are generated. */

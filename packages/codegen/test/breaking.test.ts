@@ -5,7 +5,7 @@ import { createWorkspace } from "./workspace.js";
 const workspace = createWorkspace();
 afterAll(() => workspace[Symbol.dispose]());
 
-const IMPORTS = `import { notify, rpc, service, stream } from "@quicrpc/core";\nimport { z } from "zod";\n`;
+const IMPORTS = `import { bytes, notify, rpc, service, stream } from "@quicrpc/core";\nimport { z } from "zod";\n`;
 
 /** What a peer sees of a module. */
 async function snapshot(text: string, more = ""): Promise<SchemaSnapshot> {
@@ -548,6 +548,12 @@ describe("methods and services", () => {
       "item of a stream",
       A("m: rpc({ output: stream(z.int()) })"),
       A("m: rpc({ output: stream(z.string()) })"),
+      ["wire type-changed output"],
+    ],
+    [
+      "messages of bytes to raw bytes",
+      A("m: rpc({ output: stream(z.instanceof(Uint8Array)) })"),
+      A("m: rpc({ output: bytes() })"),
       ["wire type-changed output"],
     ],
     ["idempotent", A("m: rpc()"), A("m: rpc({ idempotent: true })"), ["safe idempotent-added"]],

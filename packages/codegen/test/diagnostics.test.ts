@@ -107,9 +107,6 @@ describe("methods", () => {
     ["notify with output", "  ping: notify({ input: z.string(), output: z.string() } as never),"],
     ["notify with stream", "  ping: notify({ input: stream(z.string()) as never }),"],
     ["unknown option", "  ping: rpc({ inptu: z.object({ a: z.int() }) } as object),"],
-    ["bytes in one direction", "  up: rpc({ input: bytes(), output: z.int() }),\n  down: rpc({ output: bytes() }),"],
-    ["bytes and a stream", "  up: rpc({ input: stream(z.int()), output: bytes() }),"],
-    ["byte tunnel", "  tunnel: rpc({ input: bytes(), output: bytes() }),"],
   ])("%s", async (_, text) => {
     expect(await methods(text)).toMatchSnapshot();
   });

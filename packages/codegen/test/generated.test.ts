@@ -14,7 +14,7 @@ describe("generated code", () => {
     const { files, diagnostics } = await generate({ files: [fixture("rich.service.ts")], importExtension: "js" });
     expect(diagnostics).toEqual([]);
     expect(files).toHaveLength(1);
-    expect(files[0]).toMatchObject({ schema: { services: 2, methods: 16 }, changed: true });
+    expect(files[0]).toMatchObject({ schema: { services: 2, methods: 19 }, changed: true });
     await expect(files[0]?.text).toMatchFileSnapshot("golden/rich.ts.txt");
   });
 
@@ -101,6 +101,18 @@ describe("generated code", () => {
       "/** The middle. */\n  middle(input: P, options?: CallOptions): Promise<P | undefined>;",
     );
     expect(files[0]?.text).toContain("Where things are.");
+  });
+
+  test.each([
+    ["client", ["PingClient", "createPingClient"], ["PingHandlers", "createPingRouter"]],
+    ["server", ["PingHandlers", "createPingRouter"], ["PingClient", "createPingClient"]],
+  ] as const)("for the %s has nothing of the other side", async (target, has, lacks) => {
+    const schema = workspace.write("target/ping.service.ts", PING);
+    const { files } = await generate({ files: [schema], target });
+    for (const name of ["pingMethods", ...has]) expect(files[0]?.text).toContain(name);
+    for (const name of lacks) expect(files[0]?.text).not.toContain(name);
+    expect(files[0]?.text.includes("Router")).toBe(target === "server");
+    expect(files[0]?.text.includes("CallOptions")).toBe(target === "client");
   });
 
   test("calls what it describes", async () => {

@@ -1,5 +1,5 @@
 /** All that generated files may import from @quicrpc/core: values, then types. */
-export const CORE_VALUES: readonly string[] = ["createRouter", "defineMethod", "zodCodec"];
+export const CORE_VALUES: readonly string[] = ["createRouter", "defineMethod", "rawCodec", "zodCodec"];
 export const CORE_TYPES: readonly string[] = [
   "Awaitable",
   "CallContext",

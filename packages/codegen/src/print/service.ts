@@ -4,12 +4,20 @@ import { formatFingerprint } from "../shape/fingerprint.js";
 import { type SchemaTypeText, typeText } from "./type-text.js";
 import { jsDoc, MAX_WIDTH } from "./writer.js";
 
-/** The descriptors, handlers interface, router factory and client of `service`. */
-export function printService(service: ServiceModel, schemaName: string, schemaText: SchemaTypeText): string {
+/** Which side generated files are for. */
+export type Target = "client" | "server" | "both";
+
+/** The descriptors of `service`, and what `target` needs: handlers interface and router factory, client and its factory. */
+export function printService(
+  service: ServiceModel,
+  schemaName: string,
+  schemaText: SchemaTypeText,
+  target: Target,
+): string {
   const { prefix, name, docs, methods } = service;
   const camel = camelCase(prefix);
   const table = `${camel}Methods`;
-  const of = (message: MessageModel | undefined, side: keyof MessageModel): string =>
+  const of = (message: MessageModel | undefined, side: Side): string =>
     message === undefined ? "void" : typeText(message[side], schemaText);
   const about = docs === undefined ? "" : `\n\n${docs}`;
 
@@ -59,7 +67,9 @@ export function printService(service: ServiceModel, schemaName: string, schemaTe
     "  };\n",
     "}\n",
   ].join("");
-  return [identity, descriptors, handlers, router, client, factory].join("\n");
+  const server = target === "client" ? [] : [handlers, router];
+  const caller = target === "server" ? [] : [client, factory];
+  return [identity, descriptors, ...server, ...caller].join("\n");
 }
 
 const INVOKE: Readonly<Record<MethodModel["kind"], string>> = {
@@ -73,7 +83,8 @@ const INVOKE: Readonly<Record<MethodModel["kind"], string>> = {
 const STREAMS_INPUT: ReadonlySet<MethodModel["kind"]> = new Set(["client_stream", "duplex"]);
 const STREAMS_OUTPUT: ReadonlySet<MethodModel["kind"]> = new Set(["server_stream", "duplex"]);
 
-type TypeOfMessage = (message: MessageModel | undefined, side: keyof MessageModel) => string;
+type Side = "sent" | "received";
+type TypeOfMessage = (message: MessageModel | undefined, side: Side) => string;
 
 function descriptorType(method: MethodModel, of: TypeOfMessage): string {
   const { input, output } = method;
@@ -92,8 +103,8 @@ function descriptor(method: MethodModel, identity: string, schemaName: string): 
   const output = STREAMS_OUTPUT.has(method.kind) ? "output.item" : "output";
   const options = [
     `id: ${method.id}`,
-    ...(method.input === undefined ? [] : [`input: zodCodec(${at}.${input})`]),
-    ...(method.output === undefined ? [] : [`output: zodCodec(${at}.${output})`]),
+    ...(method.input === undefined ? [] : [`input: ${method.input.raw ? "rawCodec" : `zodCodec(${at}.${input})`}`]),
+    ...(method.output === undefined ? [] : [`output: ${method.output.raw ? "rawCodec" : `zodCodec(${at}.${output})`}`]),
     ...(method.idempotent ? ["idempotent: true"] : []),
     `fingerprint: 0x${formatFingerprint(method.fingerprint)}`,
   ];

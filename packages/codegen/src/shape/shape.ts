@@ -20,7 +20,10 @@ export interface Checks {
   readonly lenient?: true;
 }
 
-/** Types without parts. `opaque` is what only the schema's own code knows, `any` what may be anything. */
+/**
+ * Types without parts. `opaque` is what only the schema's own code knows, `any` what may be anything, `raw` chunks of bytes
+ * that are no messages.
+ */
 export type ScalarType =
   | "any"
   | "opaque"
@@ -32,7 +35,8 @@ export type ScalarType =
   | "number"
   | "bigint"
   | "date"
-  | "bytes";
+  | "bytes"
+  | "raw";
 
 /**
  * What a message looks like on the wire, free of the library that describes it: the same schema has the same shape under
@@ -76,7 +80,7 @@ export interface MethodSnapshot {
   readonly kind: string;
   readonly idempotent?: true;
   readonly delivery?: string;
-  /** What the caller sends; of a stream, one item. `bytes` for a raw stream. */
+  /** What the caller sends; of a stream, one item. */
   readonly input?: Shape;
   /** What the callee sends. */
   readonly output?: Shape;

@@ -1,5 +1,6 @@
 import type { FoundMethod } from "../discover.js";
-import type { MethodShape } from "../methods.js";
+import type { MethodShape, PayloadPart } from "../methods.js";
+import type { Direction } from "../types/zod.js";
 import { compareText } from "./canonical.js";
 import { ShapeBuilder, type ShapeName } from "./of-schema.js";
 import type { MethodSnapshot, SchemaSnapshot, ServiceSnapshot, Shape } from "./shape.js";
@@ -20,13 +21,16 @@ export function snapshotOf(
     if (shape === undefined || methodId === undefined) continue;
     const { kind, input, output } = shape;
     const { idempotent } = method.schema as { readonly idempotent?: unknown };
-    const sent = output === undefined ? undefined : builder.shape(output.schema, "input");
-    const received = output === undefined ? undefined : builder.shape(output.schema, "output");
+    const message = (part: PayloadPart | undefined, direction: Direction): Shape | undefined =>
+      part?.raw ? { type: "raw" } : part && builder.shape(part.schema, direction);
+    const taken = message(input, "input");
+    const sent = message(output, "input");
+    const received = message(output, "output");
     snapshots[method.name] = {
       id: methodId,
       kind,
       ...(idempotent === true ? { idempotent } : {}),
-      ...(input === undefined ? {} : { input: builder.shape(input.schema, "input") }),
+      ...(taken === undefined ? {} : { input: taken }),
       ...(sent === undefined ? {} : { output: sent }),
       ...(received === undefined || sameText(sent, received) ? {} : { result: received }),
     };
