@@ -5,6 +5,7 @@ import { invalidOption, QuicError } from "./errors.js";
 import { type ListenTransportOptions, transportNumbers } from "./limits.js";
 import { unwrap } from "./native.js";
 import { type CloseInfo, encodeReason, type QuicSession, type SocketAddress } from "./session.js";
+import { type EndpointStats, endpointStats } from "./stats.js";
 import { encodeServerTls, type ServerTlsOptions } from "./tls-options.js";
 
 /** Options of `Endpoint.bind`. */
@@ -30,15 +31,6 @@ export interface ListenOptions extends ServerTlsOptions {
   transport?: ListenTransportOptions;
   /** Told of each client whose handshake failed by TLS: no common protocol, a certificate that either side refused. */
   onHandshakeError?: (error: QuicError) => void;
-}
-
-/** Counters of an endpoint. */
-export interface EndpointStats {
-  /** Sessions, including those being dialled. */
-  readonly sessions: number;
-  /** The socket buffers granted by the system, in bytes. */
-  readonly receiveBuffer: number;
-  readonly sendBuffer: number;
 }
 
 /** One UDP socket that can both accept and dial. */
@@ -131,8 +123,7 @@ export class Endpoint {
   }
 
   stats(): EndpointStats {
-    const [receiveBuffer, sendBuffer] = this.#engine.native.bufferSizes() ?? [0, 0];
-    return { sessions: this.#sessions, receiveBuffer, sendBuffer };
+    return endpointStats(this.#sessions, this.#engine.native.endpointStats());
   }
 
   /** Closes every session with CONNECTION_CLOSE, then the socket. Fulfils when the socket is closed. */

@@ -44,10 +44,17 @@ export interface TransportOptions {
 
 /** Settings of a listening endpoint. */
 export interface ListenTransportOptions extends TransportOptions {
-  /** Sessions accepted at once; further peers are refused (CONNECTION_REFUSED). */
+  /**
+   * Sessions accepted at once; further peers are refused (CONNECTION_REFUSED). As many again may be closing, which takes
+   * QUIC three probe timeouts.
+   */
   maxSessions?: number;
-  /** Handshakes in progress at once; further peers are refused. From half of it on, peers must prove their address first (Retry, RFC 9000 §8.1.2). */
+  /** Sessions and handshakes of one source: an IPv4 address or an IPv6 /64. 0: no limit. From half of it on, its peers must prove their address. */
+  maxSessionsPerAddress?: number;
+  /** Handshakes in progress at once; further peers are refused. */
   maxHandshakes?: number;
+  /** Handshakes in progress from which on peers must prove their address first, for one round trip more (Retry, RFC 9000 §8.1.2). Default: half of `maxHandshakes`. 0: always. */
+  retryThreshold?: number;
 }
 
 /** The defaults, all in one place. Sizes in bytes, times in milliseconds. */
@@ -66,7 +73,9 @@ export const DEFAULT_TRANSPORT: Readonly<Required<ListenTransportOptions>> = {
   redundancy: "afterLoss",
   maxUdpPayload: 0,
   maxSessions: 10_000,
+  maxSessionsPerAddress: 0,
   maxHandshakes: 1_000,
+  retryThreshold: 500,
 };
 
 /** Default for `handshakeTimeoutMs` of `connect`. */
@@ -99,7 +108,9 @@ const RANGES: Readonly<Record<Exclude<keyof ListenTransportOptions, keyof typeof
     maxAckDelayMs: [0, 16_000],
     maxUdpPayload: [0, 65_527],
     maxSessions: [0, 2 ** 24],
+    maxSessionsPerAddress: [0, 2 ** 24],
     maxHandshakes: [1, 2 ** 24],
+    retryThreshold: [0, 2 ** 24],
   };
 
 /** The settings as the engine takes them. The order is that of `Settings` in native/src/config.rs. */
@@ -139,6 +150,10 @@ export function transportNumbers(options: ListenTransportOptions = {}): Float64A
     choice("redundancy"),
     number("maxUdpPayload"),
     number("maxSessions"),
+    number("maxSessionsPerAddress"),
     number("maxHandshakes"),
+    options.retryThreshold === undefined && options.maxHandshakes !== undefined
+      ? Math.floor(options.maxHandshakes / 2)
+      : number("retryThreshold"),
   );
 }

@@ -18,7 +18,6 @@ type NativeAddress = readonly [host: string, port: number, family: "IPv4" | "IPv
 /** The functions of native/src/methods.rs. Sessions and streams are packed handles. */
 export interface NativeEndpoint {
   address(): NativeAddress | undefined;
-  bufferSizes(): readonly [receive: number, send: number] | undefined;
   close(code: number, reason: Uint8Array): void;
   closeSession(session: number, code: number, reason: Uint8Array): void;
   connect(
@@ -30,6 +29,7 @@ export interface NativeEndpoint {
   ): number | NativeFailure;
   counts(): readonly [connections: number, streams: number, timers: number] | undefined;
   driver(): "loop" | "thread";
+  endpointStats(): readonly number[] | undefined;
   failure(number: number): NativeFailure | undefined;
   flush(): void;
   listen(tls: Uint8Array, transport: Float64Array): undefined | NativeFailure;
@@ -39,6 +39,7 @@ export interface NativeEndpoint {
   sessionInfo(session: number): readonly [NativeAddress, string | undefined, string] | undefined;
   sessionStats(session: number): readonly number[] | undefined;
   setPaused(stream: number, paused: boolean): void;
+  setPriority(stream: number, priority: number): void;
   setRef(referenced: boolean): void;
   stopSending(stream: number, code: number): number;
   streamId(stream: number): number;

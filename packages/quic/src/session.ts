@@ -4,6 +4,7 @@ import { QuicError, reportException } from "./errors.js";
 import { MAX_CLOSE_REASON_BYTES, MAX_UNCLAIMED_STREAMS } from "./limits.js";
 import { unwrap } from "./native.js";
 import { SessionFace } from "./session-face.js";
+import { type SessionStats, sessionStats, type WebTransportStats, webTransportStats } from "./stats.js";
 import type { QuicStream } from "./stream.js";
 
 /** How a session ended or shall end. */
@@ -29,34 +30,6 @@ export interface SessionHandler {
   onClosed(info: CloseInfo, error: Error | undefined): void;
 }
 
-/** Counters of a session, since its start. */
-export interface SessionStats {
-  readonly smoothedRttMs: number;
-  /** Bytes. */
-  readonly congestionWindow: number;
-  readonly packetsSent: number;
-  readonly packetsLost: number;
-  /** UDP payload bytes. */
-  readonly bytesSent: number;
-  /** UDP payload bytes. */
-  readonly bytesReceived: number;
-  /** The UDP payload size the path is known to carry, in bytes. */
-  readonly mtu: number;
-  /** Packets sent a second time, see `redundancy`. */
-  readonly packetsCopied: number;
-}
-
-const NO_STATS: SessionStats = {
-  smoothedRttMs: 0,
-  congestionWindow: 0,
-  packetsSent: 0,
-  packetsLost: 0,
-  bytesSent: 0,
-  bytesReceived: 0,
-  mtu: 0,
-  packetsCopied: 0,
-};
-
 /** An established QUIC session. Use it through a handler (`attach`, `openStream`), or through the W3C WebTransport members. */
 export class QuicSession {
   readonly remoteAddress: SocketAddress;
@@ -71,7 +44,7 @@ export class QuicSession {
   #ended: { info: CloseInfo; error: QuicError | undefined } | undefined;
   #face: SessionFace | undefined;
   #peerCertificate: X509Certificate | undefined;
-  #lastStats: SessionStats = NO_STATS;
+  #lastStats: SessionStats | undefined;
 
   /** @internal */
   constructor(engine: Engine, handle: number, local: SocketAddress) {
@@ -136,10 +109,16 @@ export class QuicSession {
     return this.#peerCertificate;
   }
 
+  /** Counters and measurements; after the session's end the last ones that were asked for. */
   stats(): SessionStats {
     const numbers = this.#engine.native.sessionStats(this.#handle);
-    if (numbers !== undefined) this.#lastStats = toStats(numbers);
+    if (numbers !== undefined || this.#lastStats === undefined) this.#lastStats = sessionStats(numbers);
     return this.#lastStats;
+  }
+
+  /** `stats` as W3C WebTransport names them. */
+  async getStats(): Promise<WebTransportStats> {
+    return webTransportStats(this.stats());
   }
 
   /** Fulfilled: a session is given out only when its handshake is complete. */
@@ -157,9 +136,11 @@ export class QuicSession {
     return this.#web().incoming;
   }
 
-  /** `openStream` as W3C WebTransport names it. */
-  async createBidirectionalStream(): Promise<QuicStream> {
-    return this.openStream();
+  /** `openStream` as W3C WebTransport names it. Of streams that wait to be sent, a higher `sendOrder` goes first. */
+  async createBidirectionalStream(options: { sendOrder?: number } = {}): Promise<QuicStream> {
+    const stream = this.openStream();
+    if (options.sendOrder !== undefined) stream.setPriority(options.sendOrder);
+    return stream;
   }
 
   #web(): SessionFace {
@@ -198,18 +179,4 @@ export function cleanOr(error: QuicError): QuicError | undefined {
 export function encodeReason(reason = ""): Uint8Array {
   const bytes = new Uint8Array(MAX_CLOSE_REASON_BYTES);
   return bytes.subarray(0, new TextEncoder().encodeInto(reason, bytes).written);
-}
-
-function toStats(numbers: readonly number[]): SessionStats {
-  const [
-    smoothedRttMs = 0,
-    congestionWindow = 0,
-    packetsSent = 0,
-    packetsLost = 0,
-    bytesSent = 0,
-    bytesReceived = 0,
-    mtu = 0,
-    packetsCopied = 0,
-  ] = numbers;
-  return { smoothedRttMs, congestionWindow, packetsSent, packetsLost, bytesSent, bytesReceived, mtu, packetsCopied };
 }

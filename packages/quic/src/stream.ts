@@ -85,6 +85,16 @@ export class QuicStream {
     if ((this.#engine.native.reset(this.#handle, code) & FLAG_FREED) !== 0) this.#release();
   }
 
+  /**
+   * Of the streams of a session that have something to send, those of higher priority go first; within one priority they
+   * take turns. Default 0; integers from -2^31 to 2^31-1, others are rounded and clamped.
+   */
+  setPriority(priority: number): void {
+    if (this.#handle < 0) return;
+    const clamped = Math.max(-(2 ** 31), Math.min(2 ** 31 - 1, Math.trunc(priority) || 0));
+    this.#engine.native.setPriority(this.#handle, clamped);
+  }
+
   /** Asks the peer to stop sending: STOP_SENDING with `code` (RFC 9000 §19.5). Nothing more is delivered. */
   stopSending(code: number): void {
     if (!this.#receiving) return;

@@ -279,15 +279,6 @@ describe.each(DRIVERS)("sessions, %s driver", (driver) => {
       );
     });
 
-    test("over the session limit the peer is refused", async () => {
-      const server = await world.serve(echo, { transport: { maxSessions: 1 } });
-      const first = await world.dial(server);
-      await expect(world.dial(server)).rejects.toMatchObject({ code: "ERR_QUIC_REFUSED" });
-      first.close();
-      await vi.waitFor(() => expect(server.stats().sessions).toBe(0), { interval: 1 });
-      await world.dial(server);
-    });
-
     test("two endpoints dial each other from the ports they listen on", async () => {
       const tls = await certificate();
       const [a, b] = [world.bind(), world.bind()];
@@ -366,7 +357,7 @@ describe.each(DRIVERS)("sessions, %s driver", (driver) => {
     const reply = readAll(stream);
     stream.write(data, true);
     expect((await reply).equals(data)).toBe(true);
-    expect(session.stats().packetsLost).toBeGreaterThan(0);
+    expect(session.stats().lostPackets).toBeGreaterThan(0);
     for (let i = 0; i < 20; i++) {
       const call = session.openStream();
       const answer = readAll(call);
@@ -375,22 +366,6 @@ describe.each(DRIVERS)("sessions, %s driver", (driver) => {
     }
     front.close();
     back.close();
-  });
-
-  test("counts and socket buffers", async () => {
-    const server = await world.serve(echo);
-    const session = await world.dial(server);
-    const stream = session.openStream();
-    const reply = readAll(stream);
-    stream.write(new Uint8Array(100_000), true);
-    await reply;
-    const stats = session.stats();
-    expect(stats.bytesSent).toBeGreaterThan(100_000);
-    expect(stats.bytesReceived).toBeGreaterThan(100_000);
-    expect(stats.smoothedRttMs).toBeGreaterThan(0);
-    expect(stats.mtu).toBeGreaterThanOrEqual(1200);
-    expect(server.stats()).toMatchObject({ sessions: 1 });
-    expect(server.stats().receiveBuffer).toBeGreaterThan(0);
   });
 
   test("sessions that come and go leave nothing behind", async () => {

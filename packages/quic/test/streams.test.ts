@@ -21,11 +21,11 @@ async function streamPair(client: QuicSession, server: QuicSession): Promise<[Qu
 
 /** Packets have gone both ways: whatever was sent before has arrived. */
 async function roundTrip(client: QuicSession, server: QuicSession): Promise<void> {
-  const before = server.stats().bytesReceived;
+  const before = server.stats().receivedBytes;
   const probe = client.openStream();
   probe.write(bytes("probe"));
   probe.reset(0);
-  await vi.waitFor(() => expect(server.stats().bytesReceived).toBeGreaterThan(before), { interval: 1 });
+  await vi.waitFor(() => expect(server.stats().receivedBytes).toBeGreaterThan(before), { interval: 1 });
 }
 
 describe.each(DRIVERS)("streams, %s driver", (driver) => {
@@ -334,7 +334,7 @@ describe.each(DRIVERS)("streams, %s driver", (driver) => {
     const [client, server] = await world.pair();
     const block = new Uint8Array(200_000);
     for (let i = 0; i < 150; i++) client.openStream().write(block);
-    await vi.waitFor(() => expect(server.stats().bytesReceived).toBeGreaterThan(16 << 20), {
+    await vi.waitFor(() => expect(server.stats().receivedBytes).toBeGreaterThan(16 << 20), {
       interval: 5,
       timeout: 10_000,
     });
@@ -434,6 +434,33 @@ describe.each(DRIVERS)("streams, %s driver", (driver) => {
     expect(codes).toEqual([5]);
   });
 
+  test("of streams that wait to be sent, those of higher priority go first", async () => {
+    const [client, server] = await world.pair();
+    const order: string[] = [];
+    const all = deferred();
+    server.attach(
+      onSessionEvents({
+        onStream(stream) {
+          let name = "";
+          stream.attach(
+            onStreamEvents({
+              onData: (chunk) => (name ||= String.fromCharCode(chunk[0] as number)),
+              onEnd: () => order.push(name) === 4 && all.resolve(),
+            }),
+          );
+        },
+      }),
+    );
+    const body = (name: string): Uint8Array => new Uint8Array(300_000).fill(name.charCodeAt(0));
+    const priorities = { low: -1, none: undefined, high: 5, first: Number.POSITIVE_INFINITY };
+    for (const [name, priority] of Object.entries(priorities)) {
+      const stream = await client.createBidirectionalStream(priority === undefined ? {} : { sendOrder: priority });
+      stream.write(body(name), true);
+    }
+    await all.promise;
+    expect(order).toEqual(["f", "h", "n", "l"]);
+  });
+
   test("many streams at once, data of each intact", async () => {
     const session = await world.dial(await world.serve(echo));
     const replies = Array.from({ length: 1000 }, async (_, index) => {
@@ -507,7 +534,7 @@ describe.each(DRIVERS)("streams, %s driver", (driver) => {
     stream.write(bytes("bird"), true);
     const reply = readAll(stream);
     // Let it arrive before anyone listens, first on the session, then on the stream.
-    await vi.waitFor(() => expect(client.stats().bytesSent).toBeGreaterThan(0));
+    await vi.waitFor(() => expect(client.stats().sentBytes).toBeGreaterThan(0));
     await roundTrip(client, server);
     const remote = await nextStream(server);
     await roundTrip(client, server);

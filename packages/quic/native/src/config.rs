@@ -28,7 +28,9 @@ pub struct Settings {
     pub redundancy: f64,
     pub max_udp_payload: f64,
     pub max_sessions: f64,
+    pub max_sessions_per_address: f64,
     pub max_handshakes: f64,
+    pub retry_threshold: f64,
 }
 
 /// The UDP payload of a 1,500 byte packet, with room for the headers of tunnels.
@@ -78,7 +80,9 @@ impl Settings {
             redundancy,
             max_udp_payload,
             max_sessions,
+            max_sessions_per_address,
             max_handshakes,
+            retry_threshold,
         ] = numbers
         else {
             return Err(Failure::option("transport settings have the wrong length"));
@@ -98,7 +102,9 @@ impl Settings {
             redundancy,
             max_udp_payload,
             max_sessions,
+            max_sessions_per_address,
             max_handshakes,
+            retry_threshold,
         })
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
+use std::net::IpAddr;
 use std::time::Instant;
 
 use quinn_proto as qp;
@@ -33,6 +34,8 @@ pub struct Connection {
     pub deadline: Option<Instant>,
     /// The entry of this connection among the endpoint's timers; at or before `deadline`.
     pub scheduled: Option<Instant>,
+    /// The source address it counts for, once the peer has proved it.
+    pub source: Option<IpAddr>,
     /// When an accepted connection must have completed its handshake.
     pub give_up: Option<Instant>,
     /// The peer's certificate verifier explains itself here, to every connection of its configuration.
@@ -55,6 +58,7 @@ impl Connection {
             dirty: false,
             deadline: None,
             scheduled: None,
+            source: None,
             give_up: None,
             verdict: None,
             flights: Flights::new(settings.redundancy),

@@ -14,12 +14,12 @@ use crate::tls;
 
 pub const METHODS: &[(&str, Method)] = &[
     ("address", address),
-    ("bufferSizes", buffer_sizes),
     ("close", close),
     ("closeSession", close_session),
     ("connect", connect),
     ("counts", counts),
     ("driver", |host, _| Answer::Text(host.driver_name().to_owned())),
+    ("endpointStats", endpoint_stats),
     ("failure", failure),
     ("flush", flush),
     ("listen", listen),
@@ -29,6 +29,7 @@ pub const METHODS: &[(&str, Method)] = &[
     ("sessionInfo", session_info),
     ("sessionStats", session_stats),
     ("setPaused", set_paused),
+    ("setPriority", set_priority),
     ("setRef", set_ref),
     ("stopSending", stop_sending),
     ("streamId", stream_id),
@@ -44,6 +45,10 @@ fn number(value: impl Into<f64>) -> Answer {
     Answer::Number(value.into())
 }
 
+fn numbers(values: Vec<f64>) -> Answer {
+    Answer::List(values.into_iter().map(Answer::Number).collect())
+}
+
 fn address_list(address: SocketAddr) -> Answer {
     let family = if address.is_ipv4() { "IPv4" } else { "IPv6" };
     Answer::List(vec![text(address.ip()), number(address.port()), text(family)])
@@ -55,19 +60,15 @@ fn address(host: &Rc<Host>, _: &Args) -> Answer {
         .unwrap_or(Answer::Nothing)
 }
 
-/// () → [receive, send] in bytes
-fn buffer_sizes(host: &Rc<Host>, _: &Args) -> Answer {
-    host.with_socket(|socket| {
-        let (receive, send) = socket.buffer_sizes();
-        Answer::List(vec![Answer::Number(receive as f64), Answer::Number(send as f64)])
-    })
-    .unwrap_or(Answer::Nothing)
+/// () → numbers, see `Endpoint::stats`
+fn endpoint_stats(host: &Rc<Host>, _: &Args) -> Answer {
+    host.with(|endpoint| endpoint.stats()).map_or(Answer::Nothing, numbers)
 }
 
 /// () → [connections, streams, timers] held by the engine, those that end unseen by JavaScript included
 fn counts(host: &Rc<Host>, _: &Args) -> Answer {
-    host.with(|endpoint| Answer::List(endpoint.counts().map(|count| Answer::Number(count as f64)).into()))
-        .unwrap_or(Answer::Nothing)
+    host.with(|endpoint| endpoint.counts().map(|count| count as f64))
+        .map_or(Answer::Nothing, |counts| numbers(counts.into()))
 }
 
 /// (code, reason bytes); the `Closed` record follows
@@ -169,6 +170,13 @@ fn set_paused(host: &Rc<Host>, args: &Args) -> Answer {
     Answer::Nothing
 }
 
+/// (stream, priority)
+fn set_priority(host: &Rc<Host>, args: &Args) -> Answer {
+    let stream = Handle::unpack(args.number(0));
+    host.with(|endpoint| endpoint.set_priority(stream, args.number(1) as i32));
+    Answer::Nothing
+}
+
 /// (stream) → QUIC stream id, or -1 while it waits for the peer's limit
 fn stream_id(host: &Rc<Host>, args: &Args) -> Answer {
     let stream = Handle::unpack(args.number(0));
@@ -208,10 +216,10 @@ fn peer_certificate(host: &Rc<Host>, args: &Args) -> Answer {
         .map_or(Answer::Nothing, Answer::Bytes)
 }
 
-/// (session) → eight numbers, see `Endpoint::stats`
+/// (session) → numbers, see `Endpoint::session_stats`
 fn session_stats(host: &Rc<Host>, args: &Args) -> Answer {
     let session = Handle::unpack(args.number(0));
-    host.with(|endpoint| endpoint.stats(session))
+    host.with(|endpoint| endpoint.session_stats(session))
         .flatten()
-        .map_or(Answer::Nothing, |stats| Answer::List(stats.map(Answer::Number).into()))
+        .map_or(Answer::Nothing, numbers)
 }

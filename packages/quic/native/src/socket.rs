@@ -5,17 +5,28 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 use quinn_proto as qp;
 use quinn_udp::{RecvMeta, UdpSocketState};
-use socket2::{Domain, Protocol, Type};
+use socket2::{Domain, Protocol, SockRef, Type};
 
 use crate::error::Failure;
 
-/// What is asked of the kernel for SO_RCVBUF and SO_SNDBUF; it grants what its own limits allow.
+/// What is asked of the kernel for SO_RCVBUF and SO_SNDBUF; it grants what its own limits allow. With Linux's default of
+/// 208 KiB a bulk transfer loses over a thousand datagrams per MiB whenever its reader is busy for a moment.
 const BUFFER_BYTES: usize = 4 << 20;
 /// Buffers per receive call; with GRO each may hold up to 64 KiB of datagrams.
 const RECEIVE_SLOTS: usize = 8;
 const RECEIVE_SLOT_BYTES: usize = 65_536;
 /// Bytes of one GSO send: an IP packet holds 64 KiB with its headers.
 const MAX_GSO_BYTES: usize = 65_000;
+
+/// Linux reports twice the size that was set (socket(7)).
+const BOOKKEEPING: usize = if cfg!(target_os = "linux") { 2 } else { 1 };
+
+/// The sizes of the socket's buffers in bytes: granted, and asked for.
+pub struct Buffers {
+    pub receive: usize,
+    pub send: usize,
+    pub asked: usize,
+}
 
 pub struct Socket {
     io: UdpSocket,
@@ -43,9 +54,7 @@ impl Socket {
         let doing = format!("bind UDP {wanted}");
         let io = bound.map_err(|error| Failure::system(&error, &doing))?;
         let state = UdpSocketState::new((&io).into()).map_err(|error| Failure::system(&error, &doing))?;
-        // Larger buffers only help; what was granted is reported in the stats.
-        let _ = state.set_recv_buffer_size((&io).into(), BUFFER_BYTES);
-        let _ = state.set_send_buffer_size((&io).into(), BUFFER_BYTES);
+        enlarge_buffers(&io);
         let address = io.local_addr().map_err(|error| Failure::system(&error, &doing))?;
         Ok(Socket {
             io,
@@ -68,12 +77,14 @@ impl Socket {
         self.state.may_fragment()
     }
 
-    /// Granted (SO_RCVBUF, SO_SNDBUF) in bytes.
-    pub fn buffer_sizes(&self) -> (usize, usize) {
-        (
-            self.state.recv_buffer_size((&self.io).into()).unwrap_or(0),
-            self.state.send_buffer_size((&self.io).into()).unwrap_or(0),
-        )
+    pub fn buffers(&self) -> Buffers {
+        let socket = SockRef::from(&self.io);
+        let granted = |size: io::Result<usize>| size.unwrap_or(0) / BOOKKEEPING;
+        Buffers {
+            asked: BUFFER_BYTES,
+            receive: granted(socket.recv_buffer_size()),
+            send: granted(socket.send_buffer_size()),
+        }
     }
 
     /// Read anew before each send: quinn-udp lowers it to 1 when the kernel refuses a GSO send.
@@ -169,4 +180,28 @@ fn bind(ip: IpAddr, port: u16) -> io::Result<UdpSocket> {
     socket.set_nonblocking(true)?;
     socket.bind(&address.into())?;
     Ok(socket.into())
+}
+
+/// Larger buffers only help; what was granted is reported in the stats.
+fn enlarge_buffers(io: &UdpSocket) {
+    let socket = SockRef::from(io);
+    let _ = socket.set_recv_buffer_size(BUFFER_BYTES);
+    let _ = socket.set_send_buffer_size(BUFFER_BYTES);
+    // With CAP_NET_ADMIN, beyond net.core.rmem_max and wmem_max.
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::net::sockopt::{set_socket_recv_buffer_size_force, set_socket_send_buffer_size_force};
+        if socket
+            .recv_buffer_size()
+            .is_ok_and(|size| size / BOOKKEEPING < BUFFER_BYTES)
+        {
+            let _ = set_socket_recv_buffer_size_force(io, BUFFER_BYTES);
+        }
+        if socket
+            .send_buffer_size()
+            .is_ok_and(|size| size / BOOKKEEPING < BUFFER_BYTES)
+        {
+            let _ = set_socket_send_buffer_size_force(io, BUFFER_BYTES);
+        }
+    }
 }

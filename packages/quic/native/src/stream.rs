@@ -32,6 +32,8 @@ pub struct Stream {
     pub farewell: bool,
     /// Accepted and not yet delivered from. See `FIRST_BYTES`.
     pub fresh: bool,
+    /// Among the streams of its session: higher is sent first.
+    priority: i32,
     /// RESET_STREAM and STOP_SENDING asked for while waiting for an id.
     early_reset: Option<qp::VarInt>,
     early_stop: Option<qp::VarInt>,
@@ -57,6 +59,7 @@ impl Stream {
             want_drain: false,
             farewell: false,
             fresh: false,
+            priority: 0,
             early_reset: None,
             early_stop: None,
         }
@@ -140,11 +143,22 @@ impl Stream {
     /// Takes the id that became available. What was asked for while waiting happens now.
     pub fn opened(&mut self, id: qp::StreamId, connection: &mut qp::Connection) {
         self.id = Some(id);
+        self.set_priority(connection, self.priority);
         if let Some(code) = self.early_reset {
             let _ = connection.send_stream(id).reset(code);
         }
         if let Some(code) = self.early_stop {
             let _ = connection.recv_stream(id).stop(code);
+        }
+    }
+
+    pub fn set_priority(&mut self, connection: &mut qp::Connection, priority: i32) {
+        self.priority = priority;
+        if let Some(id) = self.id
+            && self.sending != Sending::Done
+        {
+            // Fails only when the stream is already gone.
+            let _ = connection.send_stream(id).set_priority(priority);
         }
     }
 

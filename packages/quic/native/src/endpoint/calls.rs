@@ -98,6 +98,13 @@ impl Endpoint {
         })
     }
 
+    pub fn set_priority(&mut self, handle: Handle, priority: i32) {
+        self.with_stream(handle, |stream, connection, _| {
+            stream.set_priority(connection, priority);
+            0
+        });
+    }
+
     pub fn stop_sending(&mut self, handle: Handle, code: u32) -> u32 {
         self.with_stream(handle, |stream, connection, _| {
             stream.stop(connection, code.into());

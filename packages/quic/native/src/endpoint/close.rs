@@ -22,16 +22,19 @@ impl Endpoint {
             return;
         }
         let announced = connection.announced();
-        if connection.incoming {
-            self.accepted -= 1;
-            if connection.phase == Phase::Handshaking {
-                self.handshaking -= 1;
-            }
-        }
+        let dismissed = connection
+            .incoming
+            .then_some((connection.source, connection.phase == Phase::Handshaking));
         connection.phase = Phase::Over;
         let generation = connection.handle.generation;
         let mut live: Vec<Handle> = connection.streams.drain().map(|(_, handle)| handle).collect();
         live.extend(connection.waiting.drain(..));
+        if let Some((source, handshaking)) = dismissed {
+            self.dismiss(source, handshaking);
+        }
+        if !announced {
+            self.counters.failed += 1;
+        }
         let failure = failure.unwrap_or_else(|| Failure::closed(0, String::new()));
         if !announced && failure.source != Source::Tls {
             return;
@@ -89,9 +92,11 @@ impl Endpoint {
     pub fn reap(&mut self) {
         for (index, event) in std::mem::take(&mut self.drained) {
             self.proto.handle_event(qp::ConnectionHandle(index), event);
-            if let Some(connection) = self.connections[index].take()
-                && let Some(at) = connection.scheduled
-            {
+            let Some(connection) = self.connections[index].take() else {
+                continue;
+            };
+            self.held -= usize::from(connection.incoming);
+            if let Some(at) = connection.scheduled {
                 self.timers.remove(&(at, index));
             }
         }

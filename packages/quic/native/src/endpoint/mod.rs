@@ -14,6 +14,7 @@ mod tests;
 mod transmit;
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -27,7 +28,7 @@ use crate::secret::Secret;
 use crate::sink::{Kind, Notice};
 use crate::socket::Socket;
 use crate::stream::Stream;
-use admit::Admission;
+use admit::{Admission, Counters};
 use copies::Copies;
 
 pub struct Endpoint {
@@ -54,8 +55,14 @@ pub struct Endpoint {
     admission: Option<Admission>,
     /// Protects the tokens by which peers prove their address; it outlives changes of the TLS options.
     token_key: Arc<dyn qp::crypto::HandshakeTokenKey>,
+    /// Accepted connections that JavaScript does not know to be over.
     accepted: usize,
+    /// Accepted connections, the closing and draining ones included.
+    held: usize,
     handshaking: usize,
+    /// Accepted connections by proven source address, while a limit on these is set.
+    by_source: HashMap<IpAddr, usize>,
+    counters: Counters,
     scratch: Vec<u8>,
 }
 
@@ -81,6 +88,9 @@ impl Endpoint {
             admission: None,
             token_key: secret.token_key(),
             accepted: 0,
+            held: 0,
+            by_source: HashMap::new(),
+            counters: Counters::default(),
             handshaking: 0,
             scratch: Vec::with_capacity(65_536),
         }

@@ -1,0 +1,133 @@
+/** Counters of a session, since its start. Sizes in bytes, times in milliseconds. */
+export interface SessionStats {
+  /** The smoothed round-trip time (RFC 9002 §5.3). */
+  readonly rttMs: number;
+  readonly minRttMs: number;
+  readonly congestionWindow: number;
+  /** The UDP payload size that the path is known to carry. */
+  readonly mtu: number;
+  readonly sentPackets: number;
+  readonly lostPackets: number;
+  /** Packets sent a second time, see `redundancy`. */
+  readonly copiedPackets: number;
+  /** How often the congestion window was reduced. */
+  readonly congestionEvents: number;
+  /** UDP payload, retransmissions and acknowledgements included. */
+  readonly sentBytes: number;
+  readonly receivedBytes: number;
+  readonly lostBytes: number;
+  readonly sentUdpDatagrams: number;
+  readonly receivedUdpDatagrams: number;
+  /** QUIC datagrams (RFC 9221). */
+  readonly sentDatagrams: number;
+  readonly receivedDatagrams: number;
+  /** Streams of either side that are open, the waiting ones not included. */
+  readonly openStreams: number;
+  /** Streams that wait for the peer's stream limit. */
+  readonly waitingStreams: number;
+}
+
+/** Counters of an endpoint, since it was bound. */
+export interface EndpointStats {
+  /** Sessions, including those being dialled. */
+  readonly sessions: number;
+  /** Handshakes of clients that are in progress. */
+  readonly handshakes: number;
+  /** Clients refused because of a limit. */
+  readonly refused: number;
+  /** Clients that were asked to prove their address (Retry). */
+  readonly retried: number;
+  /** Handshakes of clients that did not end in a session. */
+  readonly failedHandshakes: number;
+  /** The socket buffers in bytes, as the system granted them. */
+  readonly receiveBuffer: number;
+  readonly sendBuffer: number;
+  /** What was asked for, for each. */
+  readonly askedBuffer: number;
+  /** What to do where less was granted. */
+  readonly bufferAdvice: string | undefined;
+}
+
+/** In the order of native/src/endpoint/stats.rs. */
+const SESSION_STATS = [
+  "rttMs",
+  "minRttMs",
+  "congestionWindow",
+  "mtu",
+  "sentPackets",
+  "lostPackets",
+  "copiedPackets",
+  "congestionEvents",
+  "sentBytes",
+  "receivedBytes",
+  "lostBytes",
+  "sentUdpDatagrams",
+  "receivedUdpDatagrams",
+  "sentDatagrams",
+  "receivedDatagrams",
+  "openStreams",
+  "waitingStreams",
+] as const satisfies readonly (keyof SessionStats)[];
+
+const ENDPOINT_STATS = [
+  "handshakes",
+  "refused",
+  "retried",
+  "failedHandshakes",
+  "receiveBuffer",
+  "sendBuffer",
+  "askedBuffer",
+] as const satisfies readonly (keyof EndpointStats)[];
+
+function named<Name extends string>(names: readonly Name[], numbers: readonly number[]): Record<Name, number> {
+  return Object.fromEntries(names.map((name, index) => [name, numbers[index] ?? 0])) as Record<Name, number>;
+}
+
+export function sessionStats(numbers: readonly number[] = []): SessionStats {
+  return named(SESSION_STATS, numbers);
+}
+
+export function endpointStats(sessions: number, numbers: readonly number[] = []): EndpointStats {
+  const stats = named(ENDPOINT_STATS, numbers);
+  return { ...stats, sessions, bufferAdvice: bufferAdvice(stats) };
+}
+
+function bufferAdvice(stats: { receiveBuffer: number; sendBuffer: number; askedBuffer: number }): string | undefined {
+  const { receiveBuffer, sendBuffer, askedBuffer } = stats;
+  const short = [
+    ...(receiveBuffer < askedBuffer ? ["net.core.rmem_max"] : []),
+    ...(sendBuffer < askedBuffer ? ["net.core.wmem_max"] : []),
+  ];
+  if (short.length === 0) return undefined;
+  const remedy =
+    process.platform === "linux"
+      ? `sysctl -w ${short.map((name) => `${name}=${askedBuffer}`).join(" ")}`
+      : "raise the system's limit of UDP socket buffers";
+  return `the system granted ${receiveBuffer} bytes to receive and ${sendBuffer} to send of ${askedBuffer}; datagrams may be lost here under load: ${remedy}`;
+}
+
+/** W3C `WebTransportConnectionStats` (W3C WebTransport §6.11), as far as QUIC tells. */
+export interface WebTransportStats {
+  readonly bytesSent: number;
+  readonly bytesLost: number;
+  readonly bytesReceived: number;
+  readonly packetsSent: number;
+  readonly packetsLost: number;
+  /** UDP datagrams, of which each may hold several packets. */
+  readonly packetsReceived: number;
+  readonly smoothedRtt: number;
+  readonly minRtt: number;
+}
+
+export function webTransportStats(stats: SessionStats): WebTransportStats {
+  return {
+    bytesSent: stats.sentBytes,
+    bytesLost: stats.lostBytes,
+    bytesReceived: stats.receivedBytes,
+    packetsSent: stats.sentPackets,
+    packetsLost: stats.lostPackets,
+    packetsReceived: stats.receivedUdpDatagrams,
+    smoothedRtt: stats.rttMs,
+    minRtt: stats.minRttMs,
+  };
+}

@@ -1,0 +1,99 @@
+import { createSocket } from "node:dgram";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { endpointStats } from "../dist/stats.js";
+import { bytes, deferred, DRIVERS, echo, readAll, World } from "./harness.js";
+
+describe.each(DRIVERS)("limits and stats, %s driver", (driver) => {
+  let world: World;
+  beforeEach(() => {
+    world = new World(driver);
+  });
+  afterEach(() => world.close());
+
+  test("over the session limit the peer is refused, and counted", async () => {
+    const server = await world.serve(echo, { transport: { maxSessions: 1 } });
+    await world.dial(server);
+    await expect(world.dial(server)).rejects.toMatchObject({ code: "ERR_QUIC_REFUSED" });
+    expect(server.stats()).toMatchObject({ sessions: 1, refused: 1, retried: 0 });
+  });
+
+  test("over its address's limit a peer is refused; from half of it on it proves its address", async () => {
+    const server = await world.serve(echo, { transport: { maxSessionsPerAddress: 2 } });
+    await world.dial(server);
+    expect(server.stats().retried).toBe(0);
+    const second = await world.dial(server);
+    expect(server.stats().retried).toBe(1);
+    await expect(world.dial(server)).rejects.toMatchObject({ code: "ERR_QUIC_REFUSED" });
+    // The share is free again when the server has heard of the end.
+    second.close();
+    await vi.waitFor(() => expect(server.stats().sessions).toBe(1));
+    await world.dial(server);
+  });
+
+  test("with a threshold of 0 every peer proves its address first", async () => {
+    const server = await world.serve(echo, { transport: { retryThreshold: 0 } });
+    const session = await world.dial(server);
+    const stream = session.openStream();
+    stream.write(bytes("proven"), true);
+    expect(String(await readAll(stream))).toBe("proven");
+    expect(server.stats()).toMatchObject({ retried: 1, refused: 0, sessions: 1 });
+  });
+
+  test("handshakes that nobody completes are bounded, and end", async () => {
+    const server = await world.serve(echo, { transport: { maxHandshakes: 4, retryThreshold: 4 } });
+    // The first flight of a client that then falls silent, each time with fresh connection ids.
+    const sink = createSocket("udp4");
+    const initials: Buffer[] = [];
+    const captured = deferred();
+    sink.on("message", (datagram) => {
+      initials.push(datagram);
+      if (initials.length === 6) captured.resolve();
+    });
+    await new Promise<void>((resolve) => sink.bind(0, "127.0.0.1", resolve));
+    const { port } = sink.address();
+    const abort = new AbortController();
+    const dials = Array.from({ length: 6 }, () => world.dial(server, { port, signal: abort.signal }).catch(() => {}));
+    await captured.promise;
+    abort.abort();
+    await Promise.all(dials);
+    for (const initial of initials) sink.send(initial, server.address.port, "127.0.0.1");
+    await vi.waitFor(() => expect(server.stats()).toMatchObject({ handshakes: 4, refused: 2 }));
+    sink.close();
+  });
+
+  test("what a session has sent and received is counted", async () => {
+    const server = await world.serve(echo);
+    const session = await world.dial(server);
+    const stream = session.openStream();
+    const reply = readAll(stream);
+    stream.write(new Uint8Array(100_000), true);
+    expect(session.stats()).toMatchObject({ openStreams: 1, waitingStreams: 0 });
+    await reply;
+    const stats = session.stats();
+    expect(stats.sentBytes).toBeGreaterThan(100_000);
+    expect(stats.receivedBytes).toBeGreaterThan(100_000);
+    expect(stats.sentPackets).toBeGreaterThan(2);
+    expect(stats.sentUdpDatagrams).toBeGreaterThan(2);
+    expect(stats.rttMs).toBeGreaterThan(0);
+    expect(stats.minRttMs).toBeLessThanOrEqual(stats.rttMs);
+    expect(stats.congestionWindow).toBeGreaterThan(1200);
+    expect(stats.mtu).toBeGreaterThanOrEqual(1200);
+    expect(stats.openStreams).toBe(0);
+    expect(await session.getStats()).toMatchObject({ bytesSent: stats.sentBytes, smoothedRtt: stats.rttMs });
+    session.close();
+    expect(session.stats().sentBytes).toBeGreaterThanOrEqual(stats.sentBytes);
+  });
+
+  test("socket buffers are asked for and reported", async () => {
+    const { receiveBuffer, sendBuffer, askedBuffer, bufferAdvice } = world.bind().stats();
+    expect(askedBuffer).toBe(4 * 1024 * 1024);
+    expect(receiveBuffer).toBeGreaterThan(0);
+    expect(bufferAdvice === undefined).toBe(receiveBuffer >= askedBuffer && sendBuffer >= askedBuffer);
+  });
+});
+
+test("where the system grants less, the stats say what to do", () => {
+  const advice = endpointStats(0, [0, 0, 0, 0, 212_992, 4_194_304, 4_194_304]).bufferAdvice;
+  expect(advice).toContain("granted 212992 bytes to receive");
+  if (process.platform === "linux") expect(advice).toMatch(/: sysctl -w net\.core\.rmem_max=4194304$/);
+});
