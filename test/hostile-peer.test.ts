@@ -51,6 +51,28 @@ describe("what a peer may not send costs it the stream, and nothing else", () =>
     await alive();
   });
 
+  it.each([
+    ["C40 a reserved key of metadata", "0b 71756963727063 2d 782d79 00", "03"],
+    ["C40 a key in upper case", "01 41 00", "03"],
+    ["a key of no characters", "00 00", "03"],
+  ])("%s fails the call, not the lane", async (_, entry, code) => {
+    const bytes = entry.replaceAll(" ", "").length / 2;
+    const hex = (n: number): string => n.toString(16).padStart(2, "0");
+    const head = `${hex(bytes + 2)} 03 ${hex(bytes)} ${entry}`;
+    const lane = await peer.open().send(`02 ${HELLO} 40${hex(bytes + 17)} 11 00 1234 01 ${head} 81 a474657874 a26869`);
+    expect(lane.received.slice(10, 20)).toMatch(new RegExp(`^40..0400${code}`));
+    expect((await lane.send(echo("02"))).received).toContain(ECHOED("02"));
+  });
+
+  it("C41 metadata beyond maxMetadataBytes fails the call, not the lane", async () => {
+    const value = "78".repeat(16_384);
+    const lane = await peer
+      .open()
+      .send(`02 ${HELLO} 8000401d 11 00 1234 01 8000400b 03 80004006 01 6b 80004000 ${value} 81 a474657874 a26869`);
+    expect(lane.received.slice(10, 20)).toMatch(/^40..040008/);
+    expect((await lane.send(echo("02"))).received).toContain(ECHOED("02"));
+  });
+
   it("C57 items in a call that takes one message", async () => {
     const stream = await peer.open().send("01 400d 01 00 1234 07 81 a474657874 a161 4003 05 00 80");
     expect(stream.received.slice(4, 10)).toBe("04000c");

@@ -67,7 +67,7 @@ function hostile(served: Served, more?: SessionOptions): RawPeer {
 }
 
 describe("users' code", () => {
-  it("an error hook that throws costs neither the call nor its siblings", async () => {
+  it("hooks and callbacks that throw cost neither the call nor its siblings", async () => {
     const saved = process.listeners("uncaughtException");
     process.removeAllListeners("uncaughtException");
     const thrown: unknown[] = [];
@@ -79,12 +79,16 @@ describe("users' code", () => {
       { run: (input) => (input === 1 ? fail() : input === 2 ? Promise.reject(new Error()) : input) },
       { onError: fail },
     );
-    const outcomes = await Promise.allSettled([1, 2, 3].map((input) => client.unary(method.run, input)));
+    const options = { onHeader: fail, onTrailer: fail };
+    const outcomes = await Promise.allSettled([
+      ...[1, 2].map((input) => client.unary(method.run, input)),
+      client.unary(method.run, 3, options),
+    ]);
     await settle();
     process.removeAllListeners("uncaughtException");
     for (const listener of saved) process.on("uncaughtException", listener);
     expect(outcomes).toMatchObject([{ reason: { code: "internal" } }, { reason: { code: "internal" } }, { value: 3 }]);
-    expect(thrown).toHaveLength(2);
+    expect(thrown).toHaveLength(4);
   });
 
   it("an error whose details cannot be read is told without them, and the next call works", async () => {
@@ -321,8 +325,8 @@ describe("limits that a peer meets", () => {
       .open()
       .send(`02 ${HELLO} ${run("00")} ${run("02")} ${"4006 02 00 1235 04 c0".repeat(5)} ${run("04")}`);
     expect(running).toBe(3);
-    // call 4: an error, resource_exhausted
-    expect(lane.received).toContain("040408");
+    // call 4: an error, refused, resource_exhausted
+    expect(lane.received).toContain("140402090008");
   });
 
   it("a timeout longer than a timer can be is lowered, not over at once", async () => {

@@ -13,7 +13,9 @@ import {
 } from "@quicrpc/core";
 import { devCertificate, nodeStreamSession } from "@quicrpc/node";
 import { Endpoint, type QuicSession } from "@quicrpc/quic";
+import { saidRouter } from "./said-service.js";
 import { behaviourRouter, Witness } from "./service.js";
+import { typedRouter } from "./typed-service.js";
 
 /** Two sessions joined by one kind of transport, both serving the test service. */
 export interface Pair {
@@ -51,7 +53,8 @@ function join(
     witness.errors.push({ error, method });
     witness.saw(`error ${method}`);
   };
-  const routers = [behaviourRouter(witness), ...(options.server?.routers ?? [])];
+  const said = saidRouter((event) => witness.saw(event));
+  const routers = [behaviourRouter(witness), said, typedRouter(), ...(options.server?.routers ?? [])];
   return {
     server: createSession(server, { onError, limits, ...options.server, routers }),
     client: createSession(client, { routers: [behaviourRouter(new Witness())], limits, ...options.client }),

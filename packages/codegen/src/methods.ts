@@ -36,7 +36,9 @@ export function shapeOfMethod(method: FoundMethod, report: (problem: MethodProbl
     report({ code, message, help, path: option, node: method.options.get(option)?.node ?? method.node });
   };
 
-  const unknown = Object.keys(options).find((option) => !KNOWN_OPTIONS.has(option));
+  // `rpc` adds an empty table where no errors are declared.
+  const none = Object.keys((options["errors"] as object | undefined) ?? {}).length === 0;
+  const unknown = Object.keys(options).find((option) => !KNOWN_OPTIONS.has(option) && !(option === "errors" && none));
   if (unknown !== undefined) {
     const known = options["type"] === "notify" ? "input" : "input, output and idempotent";
     return problem(unknown, "unknown-option", `${unknown} is not an option.`, `The options here are ${known}.`);

@@ -1,3 +1,5 @@
+import { Metadata, type MetadataInit } from "./metadata.js";
+
 /**
  * The status codes, gRPC's sixteen, spelled as Connect does. A code's index is its number on the wire, in error frames
  * and in stream resets; 0 is success.
@@ -41,12 +43,16 @@ const RPC_ERROR: symbol = Symbol.for("quicrpc.RpcError");
 
 /** What an `RpcError` may carry beside its code and message. */
 export interface RpcErrorOptions {
+  /** The error's name in the method's schema; `rpcError` sets it. Sent only where the method declares it. */
+  readonly reason?: string | undefined;
   /** Anything the codec can carry; it reaches the peer. */
   readonly details?: unknown;
+  /** Reaches the peer as trailers. */
+  readonly metadata?: MetadataInit | undefined;
+  /** No handler was entered. Only the runtime says so to a peer. */
+  readonly refused?: boolean | undefined;
   /** What led to this error. It stays on this side. */
   readonly cause?: unknown;
-  /** No handler was entered: the call may be made again, whatever it does. */
-  readonly refused?: boolean;
 }
 
 /**
@@ -57,13 +63,19 @@ export class RpcError extends Error {
   override readonly name = "RpcError";
   readonly code: Code;
   readonly details: unknown;
-  /** No handler was entered: the call may be made again, whatever it does. */
+  /** The error's name in the method's schema, where it has one and the details fit it; see `isRpcErrorOf`. */
+  readonly reason: string | undefined;
+  /** Of an error that came from the peer: the call's trailers. */
+  readonly metadata: Metadata;
+  /** The call never reached a handler: to make it again is safe, whatever it does. */
   readonly refused: boolean;
 
   constructor(code: Code, message: string, options: RpcErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.details = options.details;
+    this.reason = options.reason;
+    this.metadata = Metadata.from(options.metadata);
     this.refused = options.refused ?? false;
   }
 

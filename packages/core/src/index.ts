@@ -1,5 +1,6 @@
 // What applications and generated code use.
 export { bytes, type BytesSchema, type Payload, type Schema, stream, type StreamSchema } from "./contract/schema.js";
+export type { DeclaredError, DeclaredErrors, ErrorSchema, ErrorSchemas } from "./contract/error-schema.js";
 export {
   type MethodSchema,
   notify,
@@ -16,8 +17,10 @@ export type { Issue } from "./call/codec.js";
 export type { StreamSource } from "./call/item-source.js";
 export type { ItemStream } from "./call/item-stream.js";
 export type { CallOptions } from "./call/options.js";
+export { isRpcErrorOf, rpcError, type RpcErrorOf, type TypedErrorOptions } from "./contract/method-errors.js";
 export { type Code, RpcError, type RpcErrorOptions } from "./errors.js";
 export { DEFAULT_LIMITS, type Limits } from "./limits.js";
+export { Metadata, type MetadataInit, type MetadataValue } from "./metadata.js";
 export type { CallContext } from "./server/context.js";
 export type { ErrorHook, FailureSite } from "./server/dispatch.js";
 export {
@@ -65,6 +68,7 @@ export {
   type ServiceDescriptor,
   type ServiceIdentity,
 } from "./contract/descriptor.js";
+export type { DeclaresErrors, ErrorDescriptor, MethodErrors, NoErrors } from "./contract/method-errors.js";
 export { isBytesSchema, isStreamSchema } from "./contract/schema.js";
 export { isServiceSchema, SERVICE_SCHEMA } from "./contract/service.js";
 export { defaultServiceId, fnv1a } from "./contract/service-id.js";

@@ -14,6 +14,8 @@ export interface Limits {
   readonly maxStreams: number;
   /** Bytes of an error's message: a longer one is cut when it is sent. */
   readonly maxErrorMessageBytes: number;
+  /** Bytes of the metadata of one call as sent in one direction, and of its trailers. */
+  readonly maxMetadataBytes: number;
   /** Milliseconds that a clean close waits for the peer to have received what was sent before. */
   readonly maxCloseMs: number;
   /** Calls that wait on a connection without a session. */
@@ -39,6 +41,7 @@ export const DEFAULT_LIMITS: Limits = {
   maxCallsPerLane: 65_536,
   maxStreams: 65_536,
   maxErrorMessageBytes: 64 * 1024,
+  maxMetadataBytes: 16 * 1024,
   maxCloseMs: 1000,
   maxQueuedCalls: 10_000,
   maxQueuedBytes: 64 * 1024 * 1024,
@@ -47,3 +50,17 @@ export const DEFAULT_LIMITS: Limits = {
   maxHandshakeMs: 10_000,
   maxTimeoutMs: 2 ** 31 - 1,
 };
+
+/**
+ * All limits. An error's message, the metadata and the trailers may share one frame with what frames them: none may be
+ * larger than a quarter of `maxFrameBytes`.
+ */
+export function completeLimits(given: Partial<Limits> = {}): Limits {
+  const limits = { ...DEFAULT_LIMITS, ...given };
+  const quarter = Math.floor(limits.maxFrameBytes / 4);
+  return {
+    ...limits,
+    maxErrorMessageBytes: Math.min(limits.maxErrorMessageBytes, quarter),
+    maxMetadataBytes: Math.min(limits.maxMetadataBytes, quarter),
+  };
+}

@@ -16,11 +16,13 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
   readonly notifyId = 0;
   readonly channel: Channel;
   private call: OutgoingCall | undefined;
+  private readonly maxMetadataBytes: number;
   private onEnded: (() => void) | undefined;
 
   /** @param onEnded called once: the peer has received what was sent, or never will */
   constructor(stream: DirectStream, settings: ChannelSettings, onEnded: () => void) {
     this.onEnded = onEnded;
+    this.maxMetadataBytes = settings.limits.maxMetadataBytes;
     this.channel = Channel.open(stream, StreamKind.Call, this, settings);
   }
 
@@ -55,9 +57,15 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
         call.onResponse(frame);
         this.channel.stopSending(NO_ERROR);
         return;
-      case FrameType.Error:
-        this.settle(readFault(frame));
+      case FrameType.Error: {
+        const fault = readFault(frame, this.maxMetadataBytes);
+        this.call = undefined;
+        call.onFault(fault);
         this.channel.stopSending(NO_ERROR);
+        return;
+      }
+      case FrameType.Headers:
+        call.onHeaders(frame);
         return;
       case FrameType.Item:
         call.onItem(frame);
@@ -67,7 +75,7 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
         return;
       case FrameType.End:
         this.call = undefined;
-        call.onDone();
+        call.onDone(frame);
         this.channel.stopSending(NO_ERROR);
         return;
       default:
@@ -82,8 +90,8 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
   }
 
   onReset(code: number): void {
-    const { code: status, message } = describeReset(code);
-    this.settle(new RpcError(status, message));
+    const { code: status, message, refused } = describeReset(code);
+    this.settle(new RpcError(status, message, { refused }));
     this.channel.reset(code);
     this.end();
   }

@@ -1,5 +1,6 @@
 import type { Code, RpcError } from "../errors.js";
 import type { Channel } from "../transport/channel.js";
+import type { ReceivedFault } from "../wire/fault.js";
 import type { Frame } from "../wire/frame.js";
 
 /** What carries calls: a lane (many), or the stream of a single call. */
@@ -23,13 +24,18 @@ export interface Carrier {
   leave(id: number): void;
 }
 
-/** A call this side made, as its carrier sees it. `onError` or `onDone` is the last word. */
+/** A call this side made, as its carrier sees it. `onResponse`, `onDone`, `onFault` or `onError` is the last word. */
 export interface OutgoingCall {
+  /** What the callee said before its first message. */
+  onHeaders(frame: Frame): void;
   onResponse(frame: Frame): void;
   onItem(frame: Frame): void;
   /** The callee's items have ended before its call has. */
   onItemsEnd(): void;
-  onDone(): void;
+  onDone(frame: Frame): void;
+  /** The callee ended the call with an error. */
+  onFault(fault: ReceivedFault): void;
+  /** The call failed on this side, or on the way. */
   onError(error: RpcError): void;
   /** The callee has room for so many more bytes of items. */
   onCredit(bytes: number): void;

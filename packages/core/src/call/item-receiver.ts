@@ -1,25 +1,28 @@
 import type { MessageCodec } from "../contract/descriptor.js";
 import { ProtocolError } from "../errors.js";
+import type { Limits } from "../limits.js";
 import { Cursor } from "../wire/cursor.js";
 import type { Frame } from "../wire/frame.js";
 import { readOptionalHead } from "../wire/request.js";
 import type { Carrier } from "./carrier.js";
 import { receiveFlow, type ReceiveFlow } from "./flow.js";
-import { ItemQueue, ItemStream } from "./item-stream.js";
+import { type AnswerMetadata, ItemQueue, ItemStream } from "./item-stream.js";
 import { decodePayload } from "./payload.js";
 
 /** The messages that one side of a call receives: item frames in, an `ItemStream` out, with the flow control between. */
 export class ItemReceiver {
   readonly stream: ItemStream<unknown>;
   private readonly codec: MessageCodec<unknown> | undefined;
+  private readonly limits: Limits;
   private readonly queue: ItemQueue<unknown>;
   private flow: ReceiveFlow | undefined;
   private abandoned = false;
   private ended = false;
 
   /** @param onAbandoned the application wants no more items */
-  constructor(codec: MessageCodec<unknown> | undefined, onAbandoned: () => void) {
+  constructor(codec: MessageCodec<unknown> | undefined, limits: Limits, onAbandoned: () => void) {
     this.codec = codec;
+    this.limits = limits;
     this.queue = new ItemQueue({
       onTaken: (size) => this.flow?.consumed(size),
       onAbandoned: () => {
@@ -43,7 +46,14 @@ export class ItemReceiver {
       this.flow?.consumed(size);
       return;
     }
-    this.queue.push(decodeMessage(this.codec, frame), size);
+    const cursor = new Cursor(frame.bytes, frame.start, frame.end);
+    readOptionalHead(frame, cursor, this.limits.maxMetadataBytes);
+    this.queue.push(decodePayload(this.codec, cursor), size);
+  }
+
+  /** The callee's metadata or trailers have come. */
+  hear(answer: AnswerMetadata): void {
+    this.queue.answer = { ...this.queue.answer, ...answer };
   }
 
   /** No more items come; the error, if any, is thrown once those that came are read. */
@@ -52,11 +62,4 @@ export class ItemReceiver {
     this.flow?.end();
     this.queue.end(error);
   }
-}
-
-/** The message of a response or item frame. */
-export function decodeMessage(codec: MessageCodec<unknown> | undefined, frame: Frame): unknown {
-  const cursor = new Cursor(frame.bytes, frame.start, frame.end);
-  readOptionalHead(frame, cursor);
-  return decodePayload(codec, cursor);
 }

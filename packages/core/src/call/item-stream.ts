@@ -1,9 +1,18 @@
+import type { Metadata } from "../metadata.js";
+import { decodeMetadata, type RawMetadata } from "../wire/metadata.js";
+
 /** What feeds an `ItemStream`. */
 export interface ItemStreamOwner {
   /** The consumer has taken an item that was pushed with this size. */
   onTaken(size: number): void;
   /** The consumer wants no more: it left its loop, or cancelled the stream. Called once, and not after the end. */
   onAbandoned(): void;
+}
+
+/** What a callee said beside its items. */
+export interface AnswerMetadata {
+  readonly metadata?: RawMetadata;
+  readonly trailers?: RawMetadata;
 }
 
 /**
@@ -25,6 +34,16 @@ export class ItemStream<Item> extends ReadableStream<Item> {
     this.#queue = queue;
   }
 
+  /** The callee's metadata, at hand with its first item; until then, and on the callee's own side, empty. */
+  get metadata(): Metadata {
+    return decodeMetadata(this.#queue.answer?.metadata);
+  }
+
+  /** The callee's trailers, at hand once the stream has ended; until then, and on the callee's own side, empty. */
+  get trailers(): Metadata {
+    return decodeMetadata(this.#queue.answer?.trailers);
+  }
+
   /** Iterates over the items; leaving the loop cancels the call unless `preventCancel`. Locks the stream meanwhile. */
   override values(options?: ReadableStreamIteratorOptions): ReadableStreamAsyncIterator<Item> {
     return new ItemIterator(this.#queue, this.getReader(), options?.preventCancel ?? false);
@@ -40,6 +59,7 @@ type Ending = { readonly error: Error | undefined };
 
 /** Items that have arrived and were not read yet, with one consumer: an iterator or the stream's reader. */
 export class ItemQueue<Item> {
+  answer: AnswerMetadata | undefined;
   private items: Item[] = [];
   private sizes: number[] = [];
   private head = 0;

@@ -21,10 +21,12 @@ const NO_PREFIX = new Uint8Array(0);
 
 /** Takes the rest of a call that was given up: its last frame frees the id. */
 const GIVEN_UP: OutgoingCall = {
+  onHeaders() {},
   onResponse() {},
   onItem() {},
   onItemsEnd() {},
   onDone() {},
+  onFault() {},
   onError() {},
   onCredit() {},
   onStopped() {},
@@ -56,6 +58,7 @@ export class Lane implements Carrier, FrameHandler {
   private readonly incoming: (IncomingCall | undefined)[] = [];
   private readonly requests: RequestHandler;
   private readonly maxCalls: number;
+  private readonly maxMetadataBytes: number;
   private readonly owner: LaneOwner;
   private onFinished: (() => void) | undefined;
   private givenUp = 0;
@@ -73,6 +76,7 @@ export class Lane implements Carrier, FrameHandler {
     this.notifyId = ourBit;
     this.requests = requests;
     this.maxCalls = limits.maxCallsPerLane;
+    this.maxMetadataBytes = limits.maxMetadataBytes;
     this.outgoing = new CallTable(limits.maxCallsPerLane);
     this.owner = owner;
     this.channel = channel(this);
@@ -184,8 +188,8 @@ export class Lane implements Carrier, FrameHandler {
   }
 
   onReset(code: number): void {
-    const { code: status, message } = describeReset(code);
-    this.end(new RpcError(status === "cancelled" ? "unavailable" : status, message));
+    const { code: status, message, refused } = describeReset(code);
+    this.end(new RpcError(status === "cancelled" ? "unavailable" : status, message, { refused }));
     this.channel.reset(code);
     this.onFinished?.();
   }
@@ -276,7 +280,10 @@ export class Lane implements Carrier, FrameHandler {
         return;
       case FrameType.End:
         this.release(index, call);
-        call.onDone();
+        call.onDone(frame);
+        return;
+      case FrameType.Headers:
+        call.onHeaders(frame);
         return;
       default:
         throw new ProtocolError(`frame type ${frame.type} is not for the caller`);
@@ -285,9 +292,9 @@ export class Lane implements Carrier, FrameHandler {
 
   /** A frame that cannot be read must leave the call in the table, to fail with the lane. */
   private endWithFault(index: number, call: OutgoingCall, frame: Frame): void {
-    const error = readFault(frame);
+    const fault = readFault(frame, this.maxMetadataBytes);
     this.release(index, call);
-    call.onError(error);
+    call.onFault(fault);
   }
 
   private release(index: number, call: OutgoingCall): void {

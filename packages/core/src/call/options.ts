@@ -1,5 +1,6 @@
 import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
+import type { Metadata, MetadataInit } from "../metadata.js";
 import { onAbort } from "./abort.js";
 
 /** What a caller may set for one call. */
@@ -8,6 +9,15 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds until the call fails with `deadline_exceeded`, here and in the handler. Default: no limit. */
   readonly timeoutMs?: number | undefined;
+  /** Goes to the handler with the request. */
+  readonly metadata?: MetadataInit | undefined;
+  /**
+   * Hears what the callee says before its answer or first item, once; of an answer without metadata, empty metadata. Not
+   * called when no answer comes.
+   */
+  readonly onHeader?: ((metadata: Metadata) => void) | undefined;
+  /** Hears what the callee says with its last word, before the call settles; errors have it as `metadata` as well. */
+  readonly onTrailer?: ((trailers: Metadata) => void) | undefined;
   /**
    * Whether the call shares a lane with others or has a stream of its own. Default: a lane for single messages, a
    * stream for streams.

@@ -2,6 +2,8 @@ import type { MessageCodec } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import type { Channel } from "../transport/channel.js";
 import type { Cursor } from "../wire/cursor.js";
+import { FLAG_HEAD } from "../wire/frame.js";
+import { type HeadFields, writeHead } from "../wire/head.js";
 import { FrameWriter } from "../wire/writer.js";
 
 /**
@@ -30,7 +32,7 @@ export function decodePayload(codec: MessageCodec<unknown> | undefined, cursor: 
 }
 
 /**
- * Sends one frame with the payload of `value`, and FIN after it with `end`. Returns the frame's bytes. When it throws,
+ * Sends one frame with `head`, if any, and the payload of `value`, and FIN after it with `end`. Returns the frame's bytes. When it throws,
  * nothing was sent.
  */
 export function sendMessage(
@@ -41,9 +43,11 @@ export function sendMessage(
   value: unknown,
   maxFrameBytes: number,
   end: boolean,
+  head?: HeadFields,
 ): number {
-  const mark = channel.begin(type, id);
+  const mark = channel.begin(head === undefined ? type : type | FLAG_HEAD, id);
   try {
+    if (head !== undefined) writeHead(channel.out, head);
     encodePayload(codec, value, channel.out, mark, maxFrameBytes);
   } catch (error) {
     channel.abandon(mark);
@@ -61,4 +65,11 @@ export function payloadSize(codec: MessageCodec<unknown> | undefined, value: unk
   const out = new FrameWriter(1024);
   encodePayload(codec, value, out, 0, maxFrameBytes);
   return out.position;
+}
+
+/** Sends a frame of nothing but `head`, if any, and FIN after it with `end`. */
+export function sendHead(channel: Channel, type: number, id: number, head: HeadFields | undefined, end: boolean): void {
+  const mark = channel.begin(head === undefined ? type : type | FLAG_HEAD, id);
+  if (head !== undefined) writeHead(channel.out, head);
+  channel.commit(mark, end);
 }

@@ -1,10 +1,17 @@
 import type { Carrier, OutgoingCall } from "../call/carrier.js";
-import { decodeMessage, ItemReceiver } from "../call/item-receiver.js";
+import { errorOf } from "../call/fault.js";
+import { ItemReceiver } from "../call/item-receiver.js";
 import type { ItemStream } from "../call/item-stream.js";
+import { decodePayload } from "../call/payload.js";
 import { type AnyMethod, fullName, streamsInput } from "../contract/descriptor.js";
 import { type Code, ProtocolError, RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
+import { Cursor } from "../wire/cursor.js";
+import type { ReceivedFault } from "../wire/fault.js";
 import type { Frame } from "../wire/frame.js";
+import type { Head } from "../wire/head.js";
+import { readOptionalHead } from "../wire/request.js";
+import type { AnswerListener } from "./answer-listener.js";
 import { OutgoingItems } from "./outgoing-items.js";
 
 /** A call that this side makes: what its carrier and what starts it see. */
@@ -13,21 +20,27 @@ export abstract class Call implements OutgoingCall {
   unwatch: (() => void) | undefined;
   /** What the caller streams; undefined for a call of one message. */
   items: OutgoingItems | undefined;
+  /** Who asked for metadata and trailers. */
+  listener: AnswerListener | undefined;
   readonly method: AnyMethod;
+  protected readonly limits: Limits;
+  /** The callee has begun to answer: no headers may follow. */
+  protected answered = false;
   private carrier: Carrier | undefined;
   private id = 0;
   private over = false;
 
-  constructor(method: AnyMethod) {
+  constructor(method: AnyMethod, limits: Limits) {
     this.method = method;
+    this.limits = limits;
   }
 
   /** The call has its carrier and id; its request is about to be sent. */
-  carriedBy(carrier: Carrier, id: number, limits: Limits): void {
+  carriedBy(carrier: Carrier, id: number): void {
     this.carrier = carrier;
     this.id = id;
     if (!streamsInput(this.method)) return;
-    this.items = new OutgoingItems(carrier, id, this.method, limits, (error) => {
+    this.items = new OutgoingItems(carrier, id, this.method, this.limits, (error) => {
       this.giveUp(RpcError.from(error, "unknown"), "cancelled");
     });
   }
@@ -47,11 +60,43 @@ export abstract class Call implements OutgoingCall {
     this.items?.stop();
   }
 
+  onHeaders(frame: Frame): void {
+    if (this.answered) throw new ProtocolError("headers after the callee began to answer");
+    this.answered = true;
+    try {
+      const head = this.readHead(frame, cursorOf(frame));
+      this.onMetadata(head);
+    } catch (error) {
+      if (error instanceof ProtocolError) throw error;
+      this.giveUp(this.unreadable(error));
+    }
+  }
+
+  onFault(fault: ReceivedFault): void {
+    if (!this.answered) this.onMetadata(fault.head);
+    this.onTrailers(fault.head);
+    this.onError(errorOf(fault, this.method));
+  }
+
   abstract onResponse(frame: Frame): void;
   abstract onItem(frame: Frame): void;
   abstract onItemsEnd(): void;
-  abstract onDone(): void;
+  abstract onDone(frame: Frame): void;
   abstract onError(error: RpcError): void;
+
+  /** The callee's metadata has come, or will not. */
+  protected onMetadata(head: Head | undefined): void {
+    this.answered = true;
+    this.listener?.header(head?.metadata);
+  }
+
+  protected onTrailers(head: Head | undefined): void {
+    this.listener?.trailer(head?.trailers);
+  }
+
+  protected readHead(frame: Frame, cursor: Cursor): Head | undefined {
+    return readOptionalHead(frame, cursor, this.limits.maxMetadataBytes);
+  }
 
   /** The call is over, whichever way. */
   protected settle(): void {
@@ -75,8 +120,8 @@ export class AnsweredCall extends Call {
   private readonly resolve: (value: unknown) => void;
   private readonly reject: (error: RpcError) => void;
 
-  constructor(method: AnyMethod, resolve: (value: unknown) => void, reject: (error: RpcError) => void) {
-    super(method);
+  constructor(method: AnyMethod, limits: Limits, resolve: (value: unknown) => void, reject: (error: RpcError) => void) {
+    super(method, limits);
     this.resolve = resolve;
     this.reject = reject;
   }
@@ -85,7 +130,11 @@ export class AnsweredCall extends Call {
     this.settle();
     let result: unknown;
     try {
-      result = decodeMessage(this.method.output, frame);
+      const cursor = cursorOf(frame);
+      const head = this.readHead(frame, cursor);
+      if (!this.answered) this.onMetadata(head);
+      this.onTrailers(head);
+      result = decodePayload(this.method.output, cursor);
     } catch (error) {
       this.reject(this.unreadable(error));
       return;
@@ -117,9 +166,9 @@ export class StreamedCall extends Call {
   onOver: ((error: RpcError | undefined) => void) | undefined;
   private readonly receiver: ItemReceiver;
 
-  constructor(method: AnyMethod) {
-    super(method);
-    this.receiver = new ItemReceiver(method.output, () => {
+  constructor(method: AnyMethod, limits: Limits) {
+    super(method, limits);
+    this.receiver = new ItemReceiver(method.output, limits, () => {
       this.giveUp(new RpcError("cancelled", "the caller wants no more items"));
     });
   }
@@ -128,12 +177,13 @@ export class StreamedCall extends Call {
     return this.receiver.stream;
   }
 
-  override carriedBy(carrier: Carrier, id: number, limits: Limits): void {
-    super.carriedBy(carrier, id, limits);
+  override carriedBy(carrier: Carrier, id: number): void {
+    super.carriedBy(carrier, id);
     this.receiver.carriedBy(carrier, id);
   }
 
   onItem(frame: Frame): void {
+    if (!this.answered) this.onMetadata(undefined);
     try {
       this.receiver.receive(frame);
     } catch (error) {
@@ -150,12 +200,30 @@ export class StreamedCall extends Call {
     this.receiver.end(undefined);
   }
 
-  onDone(): void {
+  onDone(frame: Frame): void {
+    try {
+      const head = this.readHead(frame, cursorOf(frame));
+      if (!this.answered) this.onMetadata(head);
+      this.onTrailers(head);
+    } catch (error) {
+      this.end(this.unreadable(error));
+      return;
+    }
     this.end(undefined);
   }
 
   onError(error: RpcError): void {
     this.end(error);
+  }
+
+  protected override onMetadata(head: Head | undefined): void {
+    if (head?.metadata !== undefined) this.receiver.hear({ metadata: head.metadata });
+    super.onMetadata(head);
+  }
+
+  protected override onTrailers(head: Head | undefined): void {
+    if (head?.trailers !== undefined) this.receiver.hear({ trailers: head.trailers });
+    super.onTrailers(head);
   }
 
   private end(error: RpcError | undefined): void {
@@ -164,4 +232,8 @@ export class StreamedCall extends Call {
     this.onOver?.(error);
     this.onOver = undefined;
   }
+}
+
+function cursorOf({ bytes, start, end }: Frame): Cursor {
+  return new Cursor(bytes, start, end);
 }

@@ -7,9 +7,12 @@ import { sendItems } from "../call/send-items.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
+import { Metadata } from "../metadata.js";
 import { FLAG_HEAD, FrameType } from "../wire/frame.js";
-import { writeHead } from "../wire/head.js";
+import { type HeadFields, writeHead } from "../wire/head.js";
+import { encodeMetadata } from "../wire/metadata.js";
 import { writeMethodId } from "../wire/request.js";
+import { AnswerListener } from "./answer-listener.js";
 import { AnsweredCall, type Call, StreamedCall } from "./calls.js";
 import { callWritable } from "./call-writable.js";
 
@@ -25,7 +28,7 @@ export interface Invocation {
 /** One unary call: request out, response or error in. */
 export function invokeUnary(invocation: Invocation, input: unknown): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    startCall(new AnsweredCall(invocation.method, resolve, reject), invocation, input);
+    startCall(new AnsweredCall(invocation.method, invocation.limits, resolve, reject), invocation, input);
   });
 }
 
@@ -33,13 +36,14 @@ export function invokeUnary(invocation: Invocation, input: unknown): Promise<unk
 export function invokeNotify({ pick, method, options, limits }: Invocation, input: unknown): void {
   timeoutOf(options, limits);
   throwIfAborted(options?.signal);
+  const head = requestHead(undefined, options, limits);
   const carrier = pick();
-  sendRequest(carrier, carrier.notifyId, FrameType.Notify, method, input, undefined, limits);
+  sendRequest(carrier, carrier.notifyId, FrameType.Notify, method, input, head, limits);
 }
 
 /** One server-streaming call: request out, items in until end or error. */
 export function invokeServerStream(invocation: Invocation, input: unknown): ItemStream<unknown> {
-  const call = new StreamedCall(invocation.method);
+  const call = new StreamedCall(invocation.method, invocation.limits);
   startCall(call, invocation, input);
   return call.stream;
 }
@@ -47,7 +51,7 @@ export function invokeServerStream(invocation: Invocation, input: unknown): Item
 /** One client-streaming call: request and items out, response or error in. */
 export function invokeClientStream(invocation: Invocation, source: unknown): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const call = new AnsweredCall(invocation.method, resolve, reject);
+    const call = new AnsweredCall(invocation.method, invocation.limits, resolve, reject);
     startCall(call, invocation, undefined);
     if (call.items === undefined) leave(source);
     else void sendItems(call.items, source);
@@ -68,7 +72,7 @@ export function invokeDuplex(invocation: Invocation): {
   readonly readable: ItemStream<unknown>;
   readonly writable: WritableStream<unknown>;
 } {
-  const call = new StreamedCall(invocation.method);
+  const call = new StreamedCall(invocation.method, invocation.limits);
   // Before the start, so that it hears of a call that cannot be started.
   const writable = callWritable(call);
   startCall(call, invocation, undefined);
@@ -80,12 +84,15 @@ function startCall(call: Call, { pick, method, options, limits }: Invocation, in
   let carrier: Carrier;
   let id: number;
   let timeoutMs: number | undefined;
+  let head: HeadFields | undefined;
   try {
     timeoutMs = timeoutOf(options, limits);
     throwIfAborted(options?.signal);
+    head = requestHead(timeoutMs, options, limits);
     carrier = pick();
     id = carrier.open(call);
-    call.carriedBy(carrier, id, limits);
+    call.carriedBy(carrier, id);
+    call.listener = AnswerListener.of(options);
   } catch (error) {
     call.onError(RpcError.from(error, "internal"));
     return;
@@ -93,9 +100,24 @@ function startCall(call: Call, { pick, method, options, limits }: Invocation, in
   // From here on: encoding runs user code, which may fire the signal.
   call.unwatch = watch(options?.signal, timeoutMs, (error) => call.giveUp(error));
   try {
-    sendRequest(carrier, id, FrameType.Request, method, input, timeoutMs, limits, call.items !== undefined);
+    sendRequest(carrier, id, FrameType.Request, method, input, head, limits, call.items !== undefined);
   } catch (error) {
     call.onError(RpcError.from(error, "internal"));
+  }
+}
+
+/** What goes with the request beside its message; undefined when nothing does. */
+function requestHead(
+  timeoutMs: number | undefined,
+  options: CallOptions | undefined,
+  limits: Limits,
+): HeadFields | undefined {
+  if (options?.metadata === undefined) return timeoutMs === undefined ? undefined : { timeoutMs };
+  try {
+    const metadata = encodeMetadata(Metadata.from(options.metadata), limits.maxMetadataBytes);
+    return timeoutMs === undefined && metadata === undefined ? undefined : { timeoutMs, metadata };
+  } catch (error) {
+    throw RpcError.from(error, "invalid_argument");
   }
 }
 
@@ -105,7 +127,7 @@ function sendRequest(
   type: typeof FrameType.Request | typeof FrameType.Notify,
   method: AnyMethod,
   input: unknown,
-  timeoutMs: number | undefined,
+  head: HeadFields | undefined,
   limits: Limits,
   itemsFollow: boolean = false,
 ): void {
@@ -116,9 +138,9 @@ function sendRequest(
       const text = `the peer does not read: limits.maxUnsentBytes is ${limits.maxUnsentBytes}`;
       throw new RpcError("resource_exhausted", text);
     }
-    mark = channel.begin(timeoutMs === undefined ? type : type | FLAG_HEAD, id);
+    mark = channel.begin(head === undefined ? type : type | FLAG_HEAD, id);
     writeMethodId(channel.out, method.service.id, method.id);
-    if (timeoutMs !== undefined) writeHead(channel.out, timeoutMs);
+    if (head !== undefined) writeHead(channel.out, head);
     if (!itemsFollow) encodePayload(method.input, input, channel.out, mark, limits.maxFrameBytes);
   } catch (error) {
     if (mark !== undefined) channel.abandon(mark);

@@ -1,35 +1,14 @@
-/**
- * Turns values into payload bytes and back. `In` is what a sender gives, `Out` what a receiver gets: they differ where
- * the schema has defaults or transforms.
- */
-export interface MessageCodec<In, Out = In> {
-  /** Appends the payload of `value`. Throws `RpcError` when the value does not fit the schema. */
-  encode(value: In, out: PayloadWriter): void;
-  /**
-   * Reads `bytes[start, end)`, which are valid during the call only: what is kept must be copied. Throws `RpcError` `invalid_argument` with
-   * the schema's issues when it does not fit.
-   */
-  decode(bytes: Uint8Array, start: number, end: number): Out;
-  /** The payload is the bytes that were given, not a message: see `bytes()`. */
-  readonly raw?: true;
-}
+import type { MessageCodec } from "./codec.js";
+import type { MethodErrors, NoErrors } from "./method-errors.js";
 
-/** The growing buffer that payloads are appended to. */
-export interface PayloadWriter {
-  /** Valid until the next `reserve`. */
-  buffer: Uint8Array;
-  /** Where the next byte goes. */
-  position: number;
-  /** Makes room for `length` more bytes; may replace `buffer`. */
-  reserve(length: number): void;
-}
+export type { MessageCodec, PayloadWriter } from "./codec.js";
 
 /** The shapes of a call, by which side streams. */
 export type MethodKind = "unary" | "notify" | "server_stream" | "client_stream" | "duplex";
 
 /**
- * One method as the runtime needs it. The four type parameters are what the caller sends and the handler gets, then
- * what the handler returns and the caller gets.
+ * One method as the runtime needs it. The type parameters are what the caller sends and the handler gets, what the
+ * handler returns and the caller gets, and the errors it declares.
  */
 export interface MethodDescriptor<
   Kind extends MethodKind = MethodKind,
@@ -37,6 +16,7 @@ export interface MethodDescriptor<
   Received = Sent,
   Returned = unknown,
   Result = Returned,
+  Errors extends MethodErrors = MethodErrors,
 > {
   readonly kind: Kind;
   readonly name: string;
@@ -49,6 +29,8 @@ export interface MethodDescriptor<
   readonly idempotent: boolean;
   /** 32 bits that differ between two versions of the method that differ on the wire; undefined where it was given none. */
   readonly fingerprint?: number | undefined;
+  /** What a handler may throw with a name, by it; see `rpcError`. */
+  readonly errors: Errors;
   readonly service: ServiceIdentity;
 }
 
@@ -70,26 +52,34 @@ export interface ServiceDescriptor<Methods extends Record<string, AnyMethod> = R
 }
 
 /** What is left to say of a method once its service, name and kind are known. */
-export interface MethodOptions<Sent, Received, Returned, Result> {
+export interface MethodOptions<Sent, Received, Returned, Result, Errors extends MethodErrors = NoErrors> {
   readonly id: number;
   readonly input?: MessageCodec<Sent, Received>;
   readonly output?: MessageCodec<Returned, Result>;
   readonly idempotent?: boolean;
   /** 32 bits; see `MethodDescriptor`. */
   readonly fingerprint?: number;
+  readonly errors?: Errors;
 }
 
 /** Makes a method descriptor. Throws `RangeError` for an id that does not fit the wire. */
-export function defineMethod<Kind extends MethodKind, Sent = void, Received = Sent, Returned = void, Result = Returned>(
+export function defineMethod<
+  Kind extends MethodKind,
+  Sent = void,
+  Received = Sent,
+  Returned = void,
+  Result = Returned,
+  const Errors extends MethodErrors = NoErrors,
+>(
   service: ServiceIdentity,
   kind: Kind,
   name: string,
-  options: MethodOptions<Sent, Received, Returned, Result>,
-): MethodDescriptor<Kind, Sent, Received, Returned, Result> {
-  const { id, input, output, idempotent = false, fingerprint } = options;
+  options: MethodOptions<Sent, Received, Returned, Result, Errors>,
+): MethodDescriptor<Kind, Sent, Received, Returned, Result, Errors> {
+  const { id, input, output, idempotent = false, errors = {} as Errors, fingerprint } = options;
   requireId(`the id of ${service.name}/${name}`, id, 1, 0x3fff);
   requireId(`the id of service ${service.name}`, service.id, 0, 0xffff);
-  return { kind, name, id, input, output, idempotent, fingerprint, service };
+  return { kind, name, id, input, output, idempotent, errors, fingerprint, service };
 }
 
 function requireId(what: string, id: number, least: number, most: number): void {

@@ -1,22 +1,34 @@
+import { type DeclaredErrors, type ErrorSchemas, normalErrors } from "./error-schema.js";
 import type { Payload, Schema } from "./schema.js";
 
 /** Options of `rpc`. A missing input or output costs no payload bytes on the wire. */
-export interface RpcOptions<Input extends Payload | undefined, Output extends Payload | undefined> {
+export interface RpcOptions<
+  Input extends Payload | undefined,
+  Output extends Payload | undefined,
+  Errors extends ErrorSchemas = ErrorSchemas,
+> {
   readonly input?: Input;
   readonly output?: Output;
   /** The call may be made again safely when it is not known whether it ran. Default false. */
   readonly idempotent?: boolean;
+  /**
+   * What the handler may throw with a name: the schema of the details, or code and details. The default code is
+   * `failed_precondition`.
+   */
+  readonly errors?: Errors;
 }
 
 /** A method that answers. */
 export interface RpcSchema<
   Input extends Payload | undefined = Payload | undefined,
   Output extends Payload | undefined = Payload | undefined,
+  Errors extends ErrorSchemas = ErrorSchemas,
 > {
   readonly type: "rpc";
   readonly input: Input;
   readonly output: Output;
   readonly idempotent: boolean;
+  readonly errors: DeclaredErrors<Errors>;
 }
 
 /** Options of `notify`. */
@@ -52,10 +64,12 @@ export interface ServiceSchema<
 export function rpc<
   const Input extends Payload | undefined = undefined,
   const Output extends Payload | undefined = undefined,
->(options: RpcOptions<Input, Output> = {}): RpcSchema<NoInfer<Input>, NoInfer<Output>> {
+  const Errors extends ErrorSchemas = Readonly<Record<never, never>>,
+>(options: RpcOptions<Input, Output, Errors> = {}): RpcSchema<NoInfer<Input>, NoInfer<Output>, NoInfer<Errors>> {
   // NoInfer: a left out input is undefined, not whatever the surrounding `service` would accept.
   const { input, output, idempotent = false } = options;
-  return { ...options, type: "rpc", input: input as Input, output: output as Output, idempotent };
+  const errors = normalErrors(options.errors ?? ({} as Errors));
+  return { ...options, type: "rpc", input: input as Input, output: output as Output, idempotent, errors };
 }
 
 /** Declares a method without an answer. */

@@ -1,6 +1,10 @@
 import type { Caller } from "../call/caller.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import type { RpcError } from "../errors.js";
+import type { Limits } from "../limits.js";
+import type { Metadata } from "../metadata.js";
+import { decodeMetadata, type RawMetadata } from "../wire/metadata.js";
+import { AnswerHeads } from "./answer-heads.js";
 
 /** What a handler knows of its call. */
 export interface CallContext<Context = unknown> {
@@ -8,6 +12,17 @@ export interface CallContext<Context = unknown> {
   readonly signal: AbortSignal;
   /** When the caller stops waiting, in milliseconds since the epoch by this side's clock; undefined: never. */
   readonly deadline: number | undefined;
+  /** What the caller sent with its request. */
+  readonly metadata: Metadata;
+  /** Goes to the caller with the answer, or before the first item. */
+  readonly responseMetadata: Metadata;
+  /** Goes to the caller with the last word, be it good or an error. */
+  readonly trailers: Metadata;
+  /**
+   * Sends `responseMetadata` now; later changes to it do not arrive. Throws `RpcError` `resource_exhausted` when it is
+   * larger than `limits.maxMetadataBytes`.
+   */
+  sendResponseMetadata(): void;
   /** The method that was called. */
   readonly method: AnyMethod;
   /** Calls back to the caller, over the same session. */
@@ -16,20 +31,63 @@ export interface CallContext<Context = unknown> {
   readonly connection: Context;
 }
 
-/** The context of one call; its signal is made only if it is looked at, since making one costs more than a small call. */
+/** What the contexts of a session's calls share. */
+export interface ContextSettings<Context> {
+  readonly session: Caller;
+  readonly connection: Context;
+  readonly limits: Limits;
+}
+
+/** The context of one call. Whatever costs something is made when it is looked at: a signal costs more than a small call. */
 export class IncomingContext<Context> implements CallContext<Context> {
   readonly deadline: number | undefined;
   readonly method: AnyMethod;
-  readonly session: Caller;
-  readonly connection: Context;
+  /** What the handler says beside its answer; undefined until it does. */
+  answerHeads: AnswerHeads | undefined;
+  /** What goes back; a notification has nobody to answer. */
+  reply: { sendMetadata(): void } | undefined;
+  readonly #settings: ContextSettings<Context>;
+  #received: RawMetadata | Metadata | undefined;
   #controller: AbortController | undefined;
   #reason: RpcError | undefined;
 
-  constructor(method: AnyMethod, timeoutMs: number | undefined, session: Caller, connection: Context) {
+  constructor(
+    method: AnyMethod,
+    timeoutMs: number | undefined,
+    metadata: RawMetadata | undefined,
+    settings: ContextSettings<Context>,
+  ) {
     this.method = method;
     this.deadline = timeoutMs === undefined ? undefined : Date.now() + timeoutMs;
-    this.session = session;
-    this.connection = connection;
+    this.#received = metadata;
+    this.#settings = settings;
+  }
+
+  get session(): Caller {
+    return this.#settings.session;
+  }
+
+  get connection(): Context {
+    return this.#settings.connection;
+  }
+
+  get metadata(): Metadata {
+    if (this.#received === undefined || this.#received instanceof Uint8Array) {
+      this.#received = decodeMetadata(this.#received);
+    }
+    return this.#received;
+  }
+
+  get responseMetadata(): Metadata {
+    return this.#heads().metadata;
+  }
+
+  get trailers(): Metadata {
+    return this.#heads().trailers;
+  }
+
+  sendResponseMetadata(): void {
+    this.reply?.sendMetadata();
   }
 
   get signal(): AbortSignal {
@@ -45,5 +103,10 @@ export class IncomingContext<Context> implements CallContext<Context> {
     if (this.#reason !== undefined) return;
     this.#reason = reason;
     this.#controller?.abort(reason);
+  }
+
+  #heads(): AnswerHeads {
+    this.answerHeads ??= new AnswerHeads(this.#settings.limits.maxMetadataBytes);
+    return this.answerHeads;
   }
 }

@@ -1,12 +1,10 @@
-import type { Caller } from "../call/caller.js";
 import type { Carrier, RequestHandler } from "../call/carrier.js";
 import { decodePayload } from "../call/payload.js";
 import { type AnyMethod, fullName, streamsInput } from "../contract/descriptor.js";
 import { ProtocolError, RpcError } from "../errors.js";
-import type { Limits } from "../limits.js";
 import type { Frame } from "../wire/frame.js";
 import { type IncomingRequest, readOptionalHead, readRequest } from "../wire/request.js";
-import { IncomingContext } from "./context.js";
+import { type ContextSettings, IncomingContext } from "./context.js";
 import { callOver, Reply } from "./reply.js";
 import type { BoundMethod, MethodTable } from "./router.js";
 
@@ -20,11 +18,8 @@ export interface FailureSite {
 export type ErrorHook = (error: unknown, site: FailureSite) => void;
 
 /** What dispatch needs of its session. */
-export interface DispatchSettings<Context> {
+export interface DispatchSettings<Context> extends ContextSettings<Context> {
   readonly table: MethodTable<Context>;
-  readonly connection: Context;
-  readonly session: Caller;
-  readonly limits: Limits;
   readonly onError: ErrorHook;
   /** Calls and notifications that are in progress. */
   inProgress: number;
@@ -51,7 +46,7 @@ export class Dispatcher<Context> implements RequestHandler {
     const request = readRequest(frame);
     const bound = this.settings.table.find(request.serviceId, request.methodId);
     if (bound === undefined) {
-      new Reply(carrier, callId, undefined, this.settings).fail(this.unknownMethod(request));
+      new Reply(carrier, callId, undefined, this.settings).refuse(this.unknownMethod(request));
       return;
     }
     const { method, handler } = bound;
@@ -59,15 +54,16 @@ export class Dispatcher<Context> implements RequestHandler {
     let input: unknown;
     try {
       this.requireRoom();
-      const timeoutMs = readOptionalHead(frame, request.cursor)?.timeoutMs;
+      const { limits } = this.settings;
+      const head = readOptionalHead(frame, request.cursor, limits.maxMetadataBytes);
       if (method.kind === "notify") throw wrongKind(method, "a request");
       if (!streamsInput(method)) input = decodePayload(method.input, request.cursor);
       else if (request.cursor.position < request.cursor.end) throw wrongKind(method, "a request with a message");
-      const inRange = timeoutMs === undefined ? undefined : Math.min(timeoutMs, this.settings.limits.maxTimeoutMs);
-      context = new IncomingContext(method, inRange, this.settings.session, this.settings.connection);
+      const timeoutMs = head?.timeoutMs === undefined ? undefined : Math.min(head.timeoutMs, limits.maxTimeoutMs);
+      context = new IncomingContext(method, timeoutMs, head?.metadata, this.settings);
     } catch (error) {
       if (error instanceof ProtocolError) throw error;
-      new Reply(carrier, callId, undefined, this.settings).fail(RpcError.from(error, "invalid_argument"));
+      new Reply(carrier, callId, undefined, this.settings).refuse(RpcError.from(error, "invalid_argument"));
       return;
     }
     const reply = new Reply(carrier, callId, context, this.settings);
@@ -99,12 +95,9 @@ export class Dispatcher<Context> implements RequestHandler {
   private runNotify({ method, handler }: BoundMethod<Context>, frame: Frame, request: IncomingRequest): void {
     if (method.kind !== "notify") throw wrongKind(method, "a notification");
     this.requireRoom();
-    readOptionalHead(frame, request.cursor);
+    const head = readOptionalHead(frame, request.cursor, this.settings.limits.maxMetadataBytes);
     const input = decodePayload(method.input, request.cursor);
-    const result = handler(
-      input,
-      new IncomingContext(method, undefined, this.settings.session, this.settings.connection),
-    );
+    const result = handler(input, new IncomingContext(method, undefined, head?.metadata, this.settings));
     if (!isPromiseLike(result)) return;
     const { settings } = this;
     settings.inProgress++;
@@ -122,10 +115,8 @@ export class Dispatcher<Context> implements RequestHandler {
     if (this.settings.isRefusing())
       throw new RpcError("unavailable", "the session is being drained", { refused: true });
     if (inProgress < limits.maxCalls) return;
-    throw new RpcError(
-      "resource_exhausted",
-      `${inProgress} calls are in progress: limits.maxCalls is ${limits.maxCalls}`,
-    );
+    const text = `${inProgress} calls are in progress: limits.maxCalls is ${limits.maxCalls}`;
+    throw new RpcError("resource_exhausted", text, { refused: true });
   }
 
   private unknownMethod({ serviceId, methodId }: IncomingRequest): RpcError {

@@ -1,15 +1,18 @@
 import type { Carrier, IncomingCall } from "../call/carrier.js";
+import { faultOf } from "../call/fault.js";
 import { SendFlow } from "../call/flow.js";
 import { ItemReceiver } from "../call/item-receiver.js";
 import type { ItemStream } from "../call/item-stream.js";
-import { sendMessage } from "../call/payload.js";
+import { sendHead, sendMessage } from "../call/payload.js";
 import { rawPieceOf } from "../call/raw-pieces.js";
 import { ITEM_BUFFER, type ItemTarget, sendItems } from "../call/send-items.js";
 import { fullName, isTunnel } from "../contract/descriptor.js";
 import { type Code, ProtocolError, RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
-import { encodeFault, writeFault } from "../wire/fault.js";
-import { type Frame, FrameType } from "../wire/frame.js";
+import { writeFault } from "../wire/fault.js";
+import { FLAG_HEAD, type Frame, FrameType } from "../wire/frame.js";
+import type { HeadFields } from "../wire/head.js";
+import { AnswerHeads } from "./answer-heads.js";
 import type { IncomingContext } from "./context.js";
 
 /** What a reply needs beside its call. */
@@ -48,6 +51,7 @@ export class Reply implements IncomingCall, ItemTarget {
     this.id = id;
     this.context = context;
     this.settings = settings;
+    if (context !== undefined) context.reply = this;
   }
 
   /** When the next item may be sent. */
@@ -82,7 +86,7 @@ export class Reply implements IncomingCall, ItemTarget {
   send(result: unknown): void {
     if (this.over) return;
     try {
-      this.message(FrameType.Response, result, this.carrier.single);
+      this.message(FrameType.Response, result, this.carrier.single, this.context?.answerHeads?.last());
     } catch (error) {
       this.fail(this.misfit(error));
       return;
@@ -90,9 +94,16 @@ export class Reply implements IncomingCall, ItemTarget {
     this.finish();
   }
 
+  /** What the handler says ahead of its first message, unless it has been sent. */
+  sendMetadata(): void {
+    const head = this.over ? undefined : this.context?.answerHeads?.first();
+    if (head !== undefined) sendHead(this.carrier.channel, FrameType.Headers, this.id, head, false);
+  }
+
   /** Sends one message of a stream. */
   item(item: unknown): void {
     if (this.over) return;
+    this.sendMetadata();
     try {
       this.flow.spend(this.message(FrameType.Item, item, false));
     } catch (error) {
@@ -109,20 +120,21 @@ export class Reply implements IncomingCall, ItemTarget {
   end(): void {
     if (this.over) return;
     this.halfEnded = this.readsOn();
-    this.bare(this.halfEnded ? FrameType.HalfEnd : FrameType.End);
     this.onGivenUp = undefined;
-    if (!this.halfEnded) this.finish();
+    if (this.halfEnded) sendHead(this.carrier.channel, FrameType.HalfEnd, this.id, undefined, false);
+    else this.endCall();
   }
 
   /** Ends the call with an error. Only an `RpcError` says to the caller what went wrong. */
   fail(error: unknown): void {
     if (this.over) return;
-    const { channel, single } = this.carrier;
-    const fault = encodeFault(this.tellable(error), this.settings.limits);
-    const mark = channel.begin(FrameType.Error, this.id);
-    writeFault(channel.out, fault);
-    channel.commit(mark, single);
-    this.finish();
+    const told = this.tellable(error);
+    this.sendFault(told, this.headOfError(told));
+  }
+
+  /** Ends a call that no handler was entered for. */
+  refuse(error: RpcError): void {
+    this.sendFault(error, error.refused ? { refused: true } : undefined);
   }
 
   /** Sends all that a streaming handler gave. */
@@ -134,8 +146,8 @@ export class Reply implements IncomingCall, ItemTarget {
 
   /** The items that the caller streams, for the handler. */
   receiveItems(): ItemStream<unknown> {
-    this.input = new ItemReceiver(this.context?.method.input, () => {
-      if (this.halfEnded) this.endTunnel();
+    this.input = new ItemReceiver(this.context?.method.input, this.settings.limits, () => {
+      if (this.halfEnded) this.endCall();
       else this.carrier.stopItems();
     });
     this.input.carriedBy(this.carrier, this.id);
@@ -160,7 +172,7 @@ export class Reply implements IncomingCall, ItemTarget {
   onItemsEnd(): void {
     this.inputEnded = true;
     this.input?.end(undefined);
-    if (this.halfEnded) this.endTunnel();
+    if (this.halfEnded) this.endCall();
   }
 
   onCancel(code: Code, lost: boolean): void {
@@ -186,22 +198,52 @@ export class Reply implements IncomingCall, ItemTarget {
     return isTunnel(this.context.method) && this.input.stream.locked;
   }
 
-  /** Both directions have ended. */
-  private endTunnel(): void {
+  /** The last items have been sent, and those of the caller are over or not wanted. */
+  private endCall(): void {
     if (this.over) return;
-    this.bare(FrameType.End);
+    try {
+      const head = this.context?.answerHeads?.last();
+      sendHead(this.carrier.channel, FrameType.End, this.id, head, this.carrier.single);
+    } catch (error) {
+      this.fail(error);
+      return;
+    }
     this.finish();
   }
 
-  /** Sends a frame without a body; an end is the last. */
-  private bare(type: typeof FrameType.End | typeof FrameType.HalfEnd): void {
-    const { channel, single } = this.carrier;
-    channel.commit(channel.begin(type, this.id), single && type === FrameType.End);
+  private message(type: number, value: unknown, end: boolean, head?: HeadFields): number {
+    const { maxFrameBytes } = this.settings.limits;
+    return sendMessage(
+      this.carrier.channel,
+      type,
+      this.id,
+      this.context?.method.output,
+      value,
+      maxFrameBytes,
+      end,
+      head,
+    );
   }
 
-  private message(type: number, value: unknown, end: boolean): number {
-    const { maxFrameBytes } = this.settings.limits;
-    return sendMessage(this.carrier.channel, type, this.id, this.context?.method.output, value, maxFrameBytes, end);
+  private sendFault(error: RpcError, head: HeadFields | undefined): void {
+    const { channel, single } = this.carrier;
+    const fault = faultOf(error, this.context?.method, head, (misfit) => this.tellHook(misfit));
+    const mark = channel.begin(fault.head === undefined ? FrameType.Error : FrameType.Error | FLAG_HEAD, this.id);
+    writeFault(channel.out, fault, this.settings.limits);
+    channel.commit(mark, single);
+    this.finish();
+  }
+
+  /** Metadata that is too large must not cost the caller the error. */
+  private headOfError(error: RpcError): HeadFields | undefined {
+    const heads = this.context?.answerHeads;
+    if (heads === undefined && error.metadata.size === 0) return undefined;
+    try {
+      return (heads ?? new AnswerHeads(this.settings.limits.maxMetadataBytes)).last(error);
+    } catch (tooLarge) {
+      if (tooLarge !== error) this.tellHook(tooLarge);
+      return undefined;
+    }
   }
 
   private finish(): void {
@@ -226,14 +268,19 @@ export class Reply implements IncomingCall, ItemTarget {
 
   private misfit(error: unknown): Error {
     const { code, message } = RpcError.from(error);
+    // A limit, not a misfit: of the frame, or of the metadata.
     if (code === "resource_exhausted") return error as RpcError;
     return new Error(`the result does not fit its schema: ${message}`, { cause: error });
   }
 
   private tellable(error: unknown): RpcError {
     if (error instanceof RpcError) return error;
-    this.settings.onError(error, { method: this.methodName() });
+    this.tellHook(error);
     return new RpcError("internal", "the handler failed");
+  }
+
+  private tellHook(error: unknown): void {
+    this.settings.onError(error, { method: this.methodName() });
   }
 
   private methodName(): string {

@@ -16,7 +16,8 @@ import {
 import type { AnyMethod, MethodDescriptor } from "../contract/descriptor.js";
 import { deferred } from "../deferred.js";
 import { ProtocolError, RpcError } from "../errors.js";
-import { DEFAULT_LIMITS, type Limits } from "../limits.js";
+import { guarded } from "../guarded.js";
+import { completeLimits, type Limits } from "../limits.js";
 import { Dispatcher, type ErrorHook } from "../server/dispatch.js";
 import { MethodTable, type Router } from "../server/router.js";
 import { Channel, type ChannelSettings, type FrameHandler } from "../transport/channel.js";
@@ -149,7 +150,7 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
   constructor(transport: Transport, options: SessionOptions<Context>) {
     this.transport = transport;
     this.direct = directSession(transport);
-    this.limits = { ...DEFAULT_LIMITS, ...options.limits };
+    this.limits = completeLimits(options.limits);
     this.settings = {
       limits: this.limits,
       budget: { usedBytes: 0, maxBytes: this.limits.maxUnfinishedBytes },
@@ -386,19 +387,6 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
 
 function refuse(why: string): never {
   throw new RpcError("unavailable", why, { refused: true });
-}
-
-/** A hook that throws must not cost the call, or the calls beside it: its exception goes to the platform's own hook. */
-function guarded<Args extends unknown[]>(hook: (...args: Args) => void): (...args: Args) => void {
-  return (...args) => {
-    try {
-      hook(...args);
-    } catch (thrown) {
-      queueMicrotask(() => {
-        throw thrown;
-      });
-    }
-  };
 }
 
 // oxlint-disable-next-line no-console -- the default of an option; a crash in a handler must not pass unseen

@@ -13,15 +13,15 @@ export const ResetCode = {
   TooManyStreams: 0x22,
 } as const;
 
-/** What a reset by the peer means to the calls on the stream. */
-export function describeReset(code: number): { code: Code; message: string } {
+/** What a reset by the peer means to the calls on the stream; `refused` when it never looked at them. */
+export function describeReset(code: number): { code: Code; message: string; refused?: boolean } {
   switch (code) {
     case ResetCode.ProtocolError:
       return { code: "internal", message: "the peer gave the stream up: it found a protocol error" };
     case ResetCode.UnknownKind:
-      return { code: "unimplemented", message: "the peer does not know this kind of stream" };
+      return { code: "unimplemented", message: "the peer does not know this kind of stream", refused: true };
     case ResetCode.TooManyStreams:
-      return { code: "resource_exhausted", message: "the peer has reached maxStreams" };
+      return { code: "resource_exhausted", message: "the peer has reached maxStreams", refused: true };
     default:
       return { code: codeFromNumber(code), message: `the peer reset the stream (code ${code})` };
   }

@@ -1,12 +1,13 @@
-import { codeFromNumber, codeNumber, RpcError } from "../errors.js";
+import { type Code, codeFromNumber, codeNumber, RpcError } from "../errors.js";
 import { Cursor } from "./cursor.js";
-import type { Frame } from "./frame.js";
-import { pack, unpack } from "./msgpack.js";
+import { FLAG_HEAD, type Frame } from "./frame.js";
+import { type Head, type HeadFields, readHead, writeHead } from "./head.js";
+import { pack } from "./msgpack.js";
 import { decodeText, encodeText } from "./text.js";
 import type { FrameWriter } from "./writer.js";
 
-/** The fields of a frame and of an error beside the message and the details. */
-const MAX_FRAMING = 32;
+/** The fields of a frame and of an error beside the head's metadata, the message and the details. */
+const MAX_FRAMING = 512;
 
 /** The limits that an error is held to. */
 export interface FaultLimits {
@@ -14,32 +15,41 @@ export interface FaultLimits {
   readonly maxFrameBytes: number;
 }
 
-/** The body of an error frame: code (1 byte) | message length (varint) | message (UTF-8) | details (msgpack, may be absent). */
+/** What an error says to the peer. */
 export interface Fault {
-  readonly code: number;
-  readonly message: Uint8Array;
+  readonly code: Code;
+  readonly message: string;
+  readonly head: HeadFields | undefined;
+  /** MessagePack. */
   readonly details: Uint8Array | undefined;
 }
 
-/** Encodes an error; details that cannot be carried, or are too large, are left out. May run user code (getters). */
-export function encodeFault(error: RpcError, limits: FaultLimits): Fault {
-  const message = encodeText(error.message, limits.maxErrorMessageBytes);
-  const details = error.details === undefined ? undefined : packDetails(error.details);
-  const room = limits.maxFrameBytes - MAX_FRAMING - message.length;
-  const fits = details !== undefined && details.length <= room;
-  return { code: codeNumber(error.code), message, details: fits ? details : undefined };
+/** An error as it arrived. */
+export interface ReceivedFault {
+  readonly code: Code;
+  readonly message: string;
+  readonly head: Head | undefined;
+  readonly details: Uint8Array | undefined;
 }
 
-/** Appends the body of an error frame. */
-export function writeFault(out: FrameWriter, { code, message, details }: Fault): void {
-  out.byte(code);
-  out.varint(message.length);
-  out.bytes(message);
-  if (details !== undefined) out.bytes(details);
+/**
+ * Appends the body of an error frame, its head included: [head] | code (1 byte) | message length (varint) | message
+ * (UTF-8) | details (msgpack, may be absent). Details too large for the frame are left out.
+ */
+export function writeFault(out: FrameWriter, { code, message, head, details }: Fault, limits: FaultLimits): void {
+  if (head !== undefined) writeHead(out, head);
+  out.byte(codeNumber(code));
+  const text = encodeText(message, limits.maxErrorMessageBytes);
+  out.varint(text.length);
+  out.bytes(text);
+  const metadataLength = (head?.metadata?.length ?? 0) + (head?.trailers?.length ?? 0);
+  const room = limits.maxFrameBytes - MAX_FRAMING - metadataLength - text.length;
+  if (details !== undefined && details.length <= room) out.bytes(details);
 }
 
-/** Details that cannot be carried, or are too large, must not cost the caller the error itself. */
-function packDetails(details: unknown): Uint8Array | undefined {
+/** Details as MessagePack; what cannot be carried must not cost the caller the error itself. May run user code (getters). */
+export function packDetails(details: unknown): Uint8Array | undefined {
+  if (details === undefined) return undefined;
   try {
     return pack(details);
   } catch {
@@ -47,17 +57,23 @@ function packDetails(details: unknown): Uint8Array | undefined {
   }
 }
 
-/** Reads an error frame. Details that cannot be read are left out. */
-export function readFault(frame: Frame): RpcError {
+/** Reads an error frame; only what frames it must be right, since the error is better told in part than not at all. */
+export function readFault(frame: Frame, maxMetadataBytes: number): ReceivedFault {
   const cursor = new Cursor(frame.bytes, frame.start, frame.end);
+  const head = (frame.flags & FLAG_HEAD) === 0 ? undefined : readHeadOfFault(cursor, maxMetadataBytes);
   const code = codeFromNumber(cursor.byte());
   const length = cursor.varint();
   const start = cursor.take(length);
   const message = decodeText(frame.bytes, start, start + length);
-  if (cursor.position === frame.end) return new RpcError(code, message);
+  const details = cursor.position === frame.end ? undefined : frame.bytes.slice(cursor.position, frame.end);
+  return { code, message, head, details };
+}
+
+function readHeadOfFault(cursor: Cursor, maxMetadataBytes: number): Head | undefined {
   try {
-    return new RpcError(code, message, { details: unpack(frame.bytes, cursor.position, frame.end) });
-  } catch {
-    return new RpcError(code, message);
+    return readHead(cursor, maxMetadataBytes);
+  } catch (error) {
+    if (error instanceof RpcError) return undefined;
+    throw error;
   }
 }

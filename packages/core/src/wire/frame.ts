@@ -14,16 +14,18 @@ export const FrameType = {
   Notify: 0x2,
   /** [head], payload */
   Response: 0x3,
-  /** code (1 byte), message length (varint), message (UTF-8), details (msgpack, may be absent) */
+  /** [head], code (1 byte), message length (varint), message (UTF-8), details (msgpack, may be absent) */
   Error: 0x4,
   /** [head], payload: one message of a stream */
   Item: 0x5,
-  /** The stream of messages ends well. */
+  /** [head]. The stream of messages ends well. */
   End: 0x6,
   /** code (1 byte): the caller gives the call up. */
   Cancel: 0x7,
   /** bytes (varint): the receiver of items has room for so many more. Lanes only. */
   Credit: 0x8,
+  /** [head]: what the callee says before its first message, at most once. */
+  Headers: 0x9,
   /** stage (varint, a `GoawayStage`): no more calls. Lanes only, call id 0. */
   Goaway: 0xa,
   /** Up to 8 bytes that come back in a pong. Lanes only, call id 0. */
@@ -36,12 +38,19 @@ export const FrameType = {
 } as const;
 
 export const TYPE_MASK = 0x0f;
-/** A head (fields with a length before them) stands before the payload. */
+/** A head (fields with a length before them) stands before the rest of the body. */
 export const FLAG_HEAD = 0x10;
 /** The types whose frames may have a head. */
-const TYPES_WITH_HEAD = (1 << 0x1) | (1 << 0x2) | (1 << 0x3) | (1 << 0x5);
+const TYPES_WITH_HEAD =
+  (1 << FrameType.Request) |
+  (1 << FrameType.Notify) |
+  (1 << FrameType.Response) |
+  (1 << FrameType.Error) |
+  (1 << FrameType.Item) |
+  (1 << FrameType.End) |
+  (1 << FrameType.Headers);
 
-/** Whether frames of `type` may have `flags`: at most a head, and that only with a payload. */
+/** Whether frames of `type` may have `flags`: at most a head, and that only where one may stand. */
 export function flagsAllowed(type: number, flags: number): boolean {
   return flags === 0 || (flags === FLAG_HEAD && (TYPES_WITH_HEAD & (1 << type)) !== 0);
 }

@@ -1,7 +1,9 @@
 import { RpcError } from "../errors.js";
 import { Cursor } from "./cursor.js";
+import { checkMetadata, type RawMetadata } from "./metadata.js";
+import { decodeText, encodeText } from "./text.js";
+import { varintLength } from "./varint.js";
 import type { FrameWriter } from "./writer.js";
-import { varintLength, writeVarint } from "./varint.js";
 
 /**
  * What goes with a message beside its payload (docs/protocol.md §4):
@@ -11,34 +13,95 @@ import { varintLength, writeVarint } from "./varint.js";
  * A receiver passes over an unknown field with an odd key, and refuses the call for one with an even key.
  */
 export interface Head {
-  /** Milliseconds the caller will still wait, as the request leaves. */
+  /** Of a request: milliseconds the caller will still wait, as the request leaves. */
   timeoutMs: number | undefined;
+  /** From the caller in a request, from the callee in its first answer. */
+  metadata: RawMetadata | undefined;
+  /** From the callee, with its last word. */
+  trailers: RawMetadata | undefined;
+  /** Of an error: no handler was entered, so that the call may safely be made again. */
+  refused: boolean;
+  /** Of an error: its name in the schema. */
+  reason: string | undefined;
 }
+
+/** The fields of a head that are to be written. */
+export type HeadFields = Partial<Head>;
 
 const Field = {
   /** milliseconds (varint) */
   Timeout: 0x1,
+  /** entries */
+  Metadata: 0x3,
+  /** entries */
+  Trailers: 0x7,
+  /** nothing */
+  Refused: 0x9,
+  /** UTF-8 */
+  Reason: 0xb,
 } as const;
 
-/** Writes the head of a request that has a timeout. */
-export function writeHead(out: FrameWriter, timeoutMs: number): void {
-  const valueLength = varintLength(timeoutMs);
-  const headLength = 2 + valueLength;
-  out.reserve(1 + headLength);
-  let position = writeVarint(out.buffer, out.position, headLength);
-  position = writeVarint(out.buffer, position, Field.Timeout);
-  position = writeVarint(out.buffer, position, valueLength);
-  out.position = writeVarint(out.buffer, position, timeoutMs);
+/** Bytes of the name of a declared error, as sent. */
+const MAX_REASON_BYTES = 256;
+const NOTHING = new Uint8Array(0);
+
+/** Writes a head with the fields that are set. */
+export function writeHead(out: FrameWriter, head: HeadFields): void {
+  const { timeoutMs, metadata, trailers } = head;
+  const refused = head.refused === true ? NOTHING : undefined;
+  const reason = head.reason === undefined ? undefined : encodeText(head.reason, MAX_REASON_BYTES);
+  const timeoutLength = timeoutMs === undefined ? 0 : varintLength(timeoutMs);
+  out.varint(
+    (timeoutMs === undefined ? 0 : 2 + timeoutLength) +
+      fieldLength(metadata) +
+      fieldLength(trailers) +
+      fieldLength(refused) +
+      fieldLength(reason),
+  );
+  if (timeoutMs !== undefined) {
+    out.byte(Field.Timeout);
+    out.byte(timeoutLength);
+    out.varint(timeoutMs);
+  }
+  writeField(out, Field.Metadata, metadata);
+  writeField(out, Field.Trailers, trailers);
+  writeField(out, Field.Refused, refused);
+  writeField(out, Field.Reason, reason);
 }
 
-/** Reads a head and leaves the cursor at the payload. Throws `RpcError` `unimplemented` for a field it may not ignore. */
-export function readHead(cursor: Cursor): Head {
-  const head: Head = { timeoutMs: undefined };
+function fieldLength(value: Uint8Array | undefined): number {
+  return value === undefined ? 0 : 1 + varintLength(value.length) + value.length;
+}
+
+function writeField(out: FrameWriter, key: number, value: Uint8Array | undefined): void {
+  if (value === undefined) return;
+  out.byte(key);
+  out.varint(value.length);
+  out.bytes(value);
+}
+
+/**
+ * Reads a head and leaves the cursor at the payload, even when it throws `RpcError`: `unimplemented` for a field it may
+ * not ignore, `invalid_argument` or `resource_exhausted` for metadata.
+ */
+export function readHead(cursor: Cursor, maxMetadataBytes: number): Head {
+  const head: Head = {
+    timeoutMs: undefined,
+    metadata: undefined,
+    trailers: undefined,
+    refused: false,
+    reason: undefined,
+  };
   const fields = nested(cursor, cursor.varint());
   while (fields.position < fields.end) {
     const key = fields.varint();
     const value = nested(fields, fields.varint());
+    const { bytes, position, end } = value;
     if (key === Field.Timeout) head.timeoutMs = value.varint();
+    else if (key === Field.Metadata) head.metadata = checkMetadata(bytes, position, end, maxMetadataBytes);
+    else if (key === Field.Trailers) head.trailers = checkMetadata(bytes, position, end, maxMetadataBytes);
+    else if (key === Field.Refused) head.refused = true;
+    else if (key === Field.Reason) head.reason = decodeText(bytes, position, end);
     else if (key % 2 === 0) throw new RpcError("unimplemented", `head field ${key} is not understood here`);
   }
   return head;

@@ -26,7 +26,7 @@ export function readRequest(frame: Frame): IncomingRequest {
   return { serviceId, methodId: cursor.varint(), cursor };
 }
 
-/** The head of `frame` if it has one; leaves the cursor at the payload. */
-export function readOptionalHead(frame: Frame, cursor: Cursor): Head | undefined {
-  return (frame.flags & FLAG_HEAD) === 0 ? undefined : readHead(cursor);
+/** The head of `frame` if it has one; leaves the cursor behind it. Throws as `readHead` does. */
+export function readOptionalHead(frame: Frame, cursor: Cursor, maxMetadataBytes: number): Head | undefined {
+  return (frame.flags & FLAG_HEAD) === 0 ? undefined : readHead(cursor, maxMetadataBytes);
 }

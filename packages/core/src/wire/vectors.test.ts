@@ -1,18 +1,22 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { defaultServiceId } from "../contract/service-id.js";
-import { type Code, codeFromNumber, codeNumber, ProtocolError, RpcError } from "../errors.js";
+import { type Code, codeFromNumber, codeNumber, ProtocolError } from "../errors.js";
 import { DEFAULT_LIMITS } from "../limits.js";
+import { isBinaryKey, Metadata } from "../metadata.js";
 import { Cursor } from "./cursor.js";
-import { encodeFault, readFault, writeFault } from "./fault.js";
+import { packDetails, readFault, writeFault } from "./fault.js";
 import { FLAG_HEAD, type Frame, FrameType } from "./frame.js";
-import { writeHead } from "./head.js";
+import { type Head, type HeadFields, writeHead } from "./head.js";
+import { decodeMetadata, encodeMetadata, type RawMetadata } from "./metadata.js";
 import { pack, unpack } from "./msgpack.js";
 import { FrameReader } from "./reader.js";
 import { readOptionalHead, readRequest, writeMethodId } from "./request.js";
 import { readVarint, varintLength, varintLengthFromFirstByte, writeVarint } from "./varint.js";
 import { FrameWriter } from "./writer.js";
 
+/** Bytes are written in hex. */
+type Entry = [key: string, value: string];
 interface Fields {
   type: keyof typeof FrameType;
   callId: number;
@@ -20,6 +24,10 @@ interface Fields {
   serviceId?: number;
   methodId?: number;
   timeoutMs?: number;
+  metadata?: Entry[];
+  trailers?: Entry[];
+  refused?: true;
+  reason?: string;
   code?: Code;
   message?: string;
   details?: unknown;
@@ -74,20 +82,47 @@ describe("the vectors of test/vectors/frames.json", () => {
 
 function write(fields: Fields): Uint8Array {
   const out = new FrameWriter(64);
-  const head = fields.timeoutMs === undefined ? 0 : FLAG_HEAD;
-  const mark = out.begin(FrameType[fields.type] | head, fields.callId);
+  const head = headOf(fields);
+  const mark = out.begin(FrameType[fields.type] | (head === undefined ? 0 : FLAG_HEAD), fields.callId);
   if (fields.version !== undefined) out.varint(fields.version);
   if (fields.serviceId !== undefined) writeMethodId(out, fields.serviceId, fields.methodId as number);
-  if (fields.timeoutMs !== undefined) writeHead(out, fields.timeoutMs);
   if (fields.type === "Error") {
-    const error = new RpcError(fields.code as Code, fields.message as string, { details: fields.details });
-    writeFault(out, encodeFault(error, DEFAULT_LIMITS));
+    const { code, message, details } = fields as { code: Code; message: string; details?: unknown };
+    writeFault(out, { code, message, head, details: packDetails(details) }, DEFAULT_LIMITS);
+  } else if (head !== undefined) {
+    writeHead(out, head);
   }
   if (fields.type === "Cancel") out.byte(codeNumber(fields.code as Code));
   if (fields.bytes !== undefined) out.varint(fields.bytes);
   if (fields.value !== undefined) out.bytes(pack(fields.value));
   out.commit(mark);
   return out.written();
+}
+
+function headOf({ timeoutMs, metadata, trailers, refused, reason }: Fields): HeadFields | undefined {
+  if ([timeoutMs, metadata, trailers, refused, reason].every((field) => field === undefined)) return undefined;
+  return { timeoutMs, metadata: rawOf(metadata), trailers: rawOf(trailers), refused: refused ?? false, reason };
+}
+
+function rawOf(entries: Entry[] | undefined): RawMetadata | undefined {
+  const values = entries?.map(([key, value]): [string, string | Uint8Array] => [
+    key,
+    isBinaryKey(key) ? bytesOf(value) : value,
+  ]);
+  return values && encodeMetadata(new Metadata(values), DEFAULT_LIMITS.maxMetadataBytes);
+}
+
+function fieldsOfHead(head: Head | undefined): Partial<Fields> {
+  if (head === undefined) return {};
+  const entries = (raw: RawMetadata): Entry[] =>
+    [...decodeMetadata(raw)].map(([key, value]) => [key, typeof value === "string" ? value : hexOf(value)]);
+  return {
+    ...(head.timeoutMs !== undefined && { timeoutMs: head.timeoutMs }),
+    ...(head.metadata !== undefined && { metadata: entries(head.metadata) }),
+    ...(head.trailers !== undefined && { trailers: entries(head.trailers) }),
+    ...(head.refused && { refused: true as const }),
+    ...(head.reason !== undefined && { reason: head.reason }),
+  };
 }
 
 function read(bytes: Uint8Array): Fields[] {
@@ -111,17 +146,20 @@ function fieldsOf(frame: Frame): Fields {
     case "Credit":
       return { ...fields, bytes: cursor.varint() };
     case "Error": {
-      const { code, message, details } = readFault(frame);
-      return { ...fields, code, message, ...(details !== undefined && { details }) };
+      const { code, message, head, details } = readFault(frame, DEFAULT_LIMITS.maxMetadataBytes);
+      const unpacked = details && { details: unpack(details, 0, details.length) };
+      return { ...fields, ...fieldsOfHead(head), code, message, ...unpacked };
     }
     case "Request":
     case "Notify": {
       const { serviceId, methodId, cursor: rest } = readRequest(frame);
-      const timeoutMs = readOptionalHead(frame, rest)?.timeoutMs;
-      return { ...fields, serviceId, methodId, ...(timeoutMs !== undefined && { timeoutMs }), ...payload(rest) };
+      const head = readOptionalHead(frame, rest, DEFAULT_LIMITS.maxMetadataBytes);
+      return { ...fields, serviceId, methodId, ...fieldsOfHead(head), ...payload(rest) };
     }
-    default:
-      return { ...fields, ...payload(cursor) };
+    default: {
+      const head = readOptionalHead(frame, cursor, DEFAULT_LIMITS.maxMetadataBytes);
+      return { ...fields, ...fieldsOfHead(head), ...payload(cursor) };
+    }
   }
 }
 

@@ -1,0 +1,36 @@
+import type { RpcError } from "../errors.js";
+import { Metadata } from "../metadata.js";
+import type { HeadFields } from "../wire/head.js";
+import { encodeMetadata, type RawMetadata } from "../wire/metadata.js";
+
+/** What a handler says beside its answer, as the heads of the frames that carry it. */
+export class AnswerHeads {
+  readonly metadata: Metadata = new Metadata();
+  readonly trailers: Metadata = new Metadata();
+  private metadataSent = false;
+  private readonly maxBytes: number;
+
+  constructor(maxMetadataBytes: number) {
+    this.maxBytes = maxMetadataBytes;
+  }
+
+  /** Of what goes ahead of the answer, once; undefined when nothing does. Throws `RpcError` `resource_exhausted`. */
+  first(): HeadFields | undefined {
+    const metadata = this.unsentMetadata();
+    this.metadataSent = true;
+    return metadata === undefined ? undefined : { metadata };
+  }
+
+  /** Of the last frame, an error's metadata among its trailers. Throws as `first` does. */
+  last(error?: RpcError): HeadFields | undefined {
+    const said = error === undefined || error.metadata.size === 0;
+    const all = said ? this.trailers : new Metadata([...this.trailers, ...error.metadata]);
+    const trailers = encodeMetadata(all, this.maxBytes);
+    const metadata = this.unsentMetadata();
+    return metadata === undefined && trailers === undefined ? undefined : { metadata, trailers };
+  }
+
+  private unsentMetadata(): RawMetadata | undefined {
+    return this.metadataSent ? undefined : encodeMetadata(this.metadata, this.maxBytes);
+  }
+}
