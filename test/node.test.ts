@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Connection, createRouter, type Session } from "@quicrpc/core";
+import { type Connection, createRouter, type Session, refusalCode } from "@quicrpc/core";
 import { connect, type ConnectOptions, devCertificate, serve, type ServeOptions, type Server } from "@quicrpc/node";
 import type { QuicSession } from "@quicrpc/quic";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -22,7 +22,7 @@ async function served(options: Partial<ServeOptions> = {}): Promise<Server> {
 
 async function connected(server: Server, options: ConnectOptions = {}): Promise<Connection<Session<QuicSession>>> {
   const { hash } = await devCertificate();
-  const url = `quic://${host}:${server.address.port}`;
+  const url = `quic://${host}:${server.address.port}` as const;
   const session = await connect(url, { serverCertificateHashes: [hash], ...options });
   open.push(session);
   return session;
@@ -30,12 +30,12 @@ async function connected(server: Server, options: ConnectOptions = {}): Promise<
 
 describe("serve and connect", () => {
   it("carry calls, both ways, with the application's connection context", async () => {
-    const sessions: Session<QuicSession>[] = [];
+    const sessions: Session[] = [];
     const { echo } = methods;
     const router = createRouter({ echo }, { echo: (_, { connection }) => ({ text: String(connection) }) });
     const server = await served({
       routers: [router],
-      connection: ({ remoteAddress }) => `from ${remoteAddress.host}`,
+      authenticate: ({ remoteAddress }) => `from ${remoteAddress?.host}`,
       onSession: (session) => void sessions.push(session),
     });
     const session = await connected(server, { routers: [behaviourRouter(new Witness())] });
@@ -54,13 +54,13 @@ describe("serve and connect", () => {
     const thrown = new Promise((resolve) => process.once("uncaughtException", resolve));
     let count = 0;
     const server = await served({
-      connection: () => {
+      authenticate: () => {
         if (count++ === 0) throw new Error("in the hook");
         return "second";
       },
     });
     const first = await connected(server, { reconnect: false });
-    expect(await first.closed).toMatchObject({ closeCode: 1 });
+    expect(await first.closed).toMatchObject({ closeCode: refusalCode("internal") });
     expect(await thrown).toMatchObject({ message: "in the hook" });
     for (const listener of saved) process.on("uncaughtException", listener);
     const second = await connected(server);
@@ -188,8 +188,8 @@ describe("what can go wrong says so, with a code", () => {
     expect((await failure(connecting)).name).toMatch(/TimeoutError|QuicError/);
   });
 
-  it("another scheme than quic:", async () => {
-    expect((await failure(connect("https://localhost:1"))).message).toContain("quic://host:port");
+  it("a scheme that is no transport", async () => {
+    expect((await failure(connect("https://localhost:1"))).message).toContain("https:// is no transport");
   });
 
   it("two routers for one method", async () => {

@@ -1,17 +1,21 @@
 import { once } from "node:events";
+import { mkdtempSync } from "node:fs";
 import { type AddressInfo, connect as connectSocket, createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { MessageChannel } from "node:worker_threads";
 import {
   createMemoryPair,
   createSession,
   type Limits,
   messagePortSession,
+  type Router,
   type Session,
   type SessionOptions,
   type TransportSession,
   webStreamSession,
 } from "@quicrpc/core";
-import { devCertificate, nodeStreamSession } from "@quicrpc/node";
+import { devCertificate, dial, nodeStreamSession, serve } from "@quicrpc/node";
 import { Endpoint, type QuicSession } from "@quicrpc/quic";
 import { saidRouter } from "./said-service.js";
 import { behaviourRouter, Witness } from "./service.js";
@@ -42,22 +46,30 @@ export interface Kind {
   connect(limits?: Partial<Limits>, options?: PairOptions): Promise<Pair>;
 }
 
-function join(
+function sessionOptions(
+  witness: Witness,
+  limits: Partial<Limits>,
+  own: SessionOptions = {},
+): SessionOptions & { routers: readonly Router[] } {
+  const onError = (error: unknown, { method }: { method: string }): void => {
+    witness.errors.push({ error, method });
+    witness.saw(`error ${method}`);
+  };
+  const said = saidRouter((event) => witness.saw(event));
+  const routers = [behaviourRouter(witness), said, typedRouter(), ...(own.routers ?? [])];
+  return { onError, limits, ...own, routers };
+}
+
+function pairOf(
   client: TransportSession,
   server: TransportSession,
   limits: Partial<Limits> = {},
   options: PairOptions = {},
 ): Omit<Pair, "close"> {
   const witness = new Witness();
-  const onError = (error: unknown, { method }: { method: string }): void => {
-    witness.errors.push({ error, method });
-    witness.saw(`error ${method}`);
-  };
-  const said = saidRouter((event) => witness.saw(event));
-  const routers = [behaviourRouter(witness), said, typedRouter(), ...(options.server?.routers ?? [])];
   return {
-    server: createSession(server, { onError, limits, ...options.server, routers }),
-    client: createSession(client, { routers: [behaviourRouter(new Witness())], limits, ...options.client }),
+    server: createSession(server, sessionOptions(witness, limits, options.server)),
+    client: createSession(client, sessionOptions(new Witness(), limits, options.client)),
     witness,
     transport: client,
   };
@@ -74,7 +86,7 @@ function joined(
     exceptions,
     async connect(limits, options) {
       const [client, server] = await make();
-      const pair = join(client, server, limits, options);
+      const pair = pairOf(client, server, limits, options);
       return { ...pair, close: async () => void (await pair.client.close()) };
     },
   };
@@ -100,7 +112,7 @@ function quic(name: string, driver: "loop" | "thread", face: (session: QuicSessi
         alpn: ["test"],
         tls: { serverCertificateHashes: [hash] },
       });
-      const pair = join(face(client), face(await accepted), limits, options);
+      const pair = pairOf(face(client), face(await accepted), limits, options);
       const close = async (): Promise<void> => {
         await pair.client.close();
         await Promise.all([dialler.close(), listener.close()]);
@@ -176,7 +188,47 @@ const webStreams = joined(
   ofOneStream,
 );
 
-const byteStreams: readonly Kind[] = [socket, messagePort, webStreams];
+/** A kind of `serve` and `dial`. */
+function served(name: string, listen: () => string): Kind {
+  return {
+    name,
+    exceptions: ofOneStream,
+    async connect(limits = {}, options = {}) {
+      const { cert, key, hash } = await devCertificate();
+      const witness = new Witness();
+      let onSession!: (session: Session) => void;
+      const accepted = new Promise<Session>((resolve) => {
+        onSession = resolve;
+      });
+      const listener = await serve({
+        ...sessionOptions(witness, limits, options.server),
+        listen: [listen()],
+        tls: { cert, key },
+        onSession,
+      });
+      const trust = { serverCertificateHashes: [hash] };
+      const client = await dial(listener.urls[0] as string, {
+        ...sessionOptions(new Witness(), limits, options.client),
+        ...trust,
+      });
+      const close = async (): Promise<void> => {
+        await client.close();
+        await listener.close();
+      };
+      return { client, server: await accepted, witness, transport: client.transport, close };
+    },
+  };
+}
+
+const byteStreams: readonly Kind[] = [
+  socket,
+  messagePort,
+  webStreams,
+  served("TLS", () => "tls://127.0.0.1:0"),
+  served("Unix socket", () => `unix:${join(mkdtempSync(join(tmpdir(), "quicrpc-")), "socket")}`),
+  served("WebSocket", () => "ws://127.0.0.1:0/rpc"),
+  served("WebSocket over TLS", () => "wss://127.0.0.1:0/rpc"),
+];
 
 /** Every kind there is here: without the native engine (`scripts/test.mjs` says so), only what needs none. */
 export const kinds: readonly Kind[] =

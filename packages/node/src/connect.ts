@@ -9,15 +9,24 @@ export interface ConnectOptions<Context = unknown> extends DialOptions<Context>,
 const DEFAULT_TIMEOUT_MS = 10_000;
 
 /**
- * Connects to `quic://host[:port]`. Resolves when the first session is ready, and makes another whenever one is lost,
- * unless `reconnect` is false; the routers serve on each. Rejects at once with a `QuicError` that says why where trying
- * again is pointless (a certificate that is not trusted, another protocol), and with the last attempt's when
- * `timeoutMs` is over. Rejects with `TypeError` when two routers collide.
+ * Connects to a URL as `dial` takes it: `quic://host[:port]`, `tls://host[:port]`, `wss://host/path`, `unix:/path` and so
+ * on. Resolves when the first session is ready, and makes another whenever one is lost, unless `reconnect` is false; the
+ * routers serve on each. Rejects at once with an error that says why where trying again is pointless (a certificate that
+ * is not trusted, another protocol), and with the last attempt's when `timeoutMs` is over. Rejects with `TypeError` when
+ * two routers collide.
  */
+export function connect<Context = unknown>(
+  url: `quic://${string}`,
+  options?: ConnectOptions<Context>,
+): Promise<Connection<Session<QuicSession>>>;
+export function connect<Context = unknown>(
+  url: string | URL,
+  options?: ConnectOptions<Context>,
+): Promise<Connection<Session>>;
 export async function connect<Context = unknown>(
   url: string | URL,
   options: ConnectOptions<Context> = {},
-): Promise<Connection<Session<QuicSession>>> {
+): Promise<Connection<Session>> {
   const { reconnect, backoff, signal, timeoutMs = DEFAULT_TIMEOUT_MS, ...dialOptions } = options;
   const connection = createConnection((given) => dial(url, { ...dialOptions, timeoutMs, signal: given }), {
     isPermanent,

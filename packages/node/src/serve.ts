@@ -2,40 +2,72 @@ import {
   type CloseInfo,
   combineRouters,
   createSession,
-  type ErrorHook,
+  DEFAULT_LIMITS,
+  type DrainOptions,
   type Limits,
+  refusalCode,
   type Router,
+  RpcError,
   type Session,
+  type SessionEnd,
   type SessionOptions,
 } from "@quicrpc/core";
-import { Endpoint, type QuicSession, type TransportOptions } from "@quicrpc/quic";
-import { ALPN, DEFAULT_PORT } from "./protocol.js";
+import type { ClientCertificateOptions, ListenTransportOptions, ServerCertificateOptions } from "@quicrpc/quic";
+import { type Authenticate, authenticated } from "./authenticate.js";
+import { listen } from "./listen/listen.js";
+import type { Arrival, Listener } from "./listen/listener.js";
+import type { AllowedOrigins, Peer } from "./peer.js";
+import { DEFAULT_PORT } from "./protocol.js";
 
-/** Options of `serve`. */
-export interface ServeOptions<Context = unknown> {
-  /** UDP port; 0 takes a free one. Default 4433. */
+/** Options of `serve`: those of every session it makes, and its own. `keepAlive` is for transports other than QUIC. */
+export interface ServeOptions<Context = unknown> extends Omit<SessionOptions<Context>, "connection"> {
+  /** UDP port of `quic://`, where `listen` is not given; 0 takes a free one. Default 4433. */
   readonly port?: number;
-  /** Address to listen on. Default: every address. */
+  /** Address to listen on there. Default: every address. */
   readonly host?: string;
-  /** Certificate chain and private key in PEM; `devCertificate()` makes them for development. */
-  readonly tls: { readonly cert: string | Uint8Array; readonly key: string | Uint8Array };
+  /**
+   * What to listen on: `quic://0.0.0.0:4433`, `tls://[::]:4434`, `wss://0.0.0.0:443/rpc`, or without encryption
+   * `tcp://`, `ws://` and `unix:/path`. The port 0 takes a free one.
+   */
+  readonly listen?: readonly (string | URL)[];
+  /**
+   * Certificate chain and private key in PEM, or several, chosen by name; `devCertificate()` makes one for development.
+   * Not needed for `tcp://`, `ws://` and `unix:`.
+   */
+  readonly tls?: ServerCertificateOptions | readonly ServerCertificateOptions[];
+  /** Asks clients for a certificate (mutual TLS): `Peer.certificate`. */
+  readonly clientCertificates?: ClientCertificateOptions;
   readonly routers: readonly Router<Context>[];
-  /** What handlers find as `context.connection`, made once for each session. */
-  readonly connection?: (transport: QuicSession) => Context;
+  /**
+   * Decides who may have a session, before anything of it is read, within `limits.maxHandshakeMs`. What it returns is
+   * `context.connection` in handlers. An `RpcError` refuses the session, and is what its calls fail with.
+   */
+  readonly authenticate?: Authenticate<Context>;
+  /** Origins that pages may connect from by WebSocket or WebTransport. Default: any; restrict it where cookies count. */
+  readonly allowedOrigins?: AllowedOrigins;
   /** Told of each new session: to call the client, or to wait for its end. */
-  readonly onSession?: (session: Session<QuicSession>) => void;
-  /** Told of failures that the caller is not told in full. Default: `console.error`. */
-  readonly onError?: ErrorHook;
-  readonly limits?: Partial<Limits>;
-  /** Timeouts, windows and stream limits of the connections. */
-  readonly transport?: TransportOptions;
+  readonly onSession?: (session: Session, peer: Peer) => void;
+  /** Told of each session that has ended. */
+  readonly onSessionEnd?: (end: SessionEnd, peer: Peer) => void;
+  /** Told of each session that was refused. */
+  readonly onRefused?: (error: RpcError, peer: Peer) => void;
+  /** Timeouts, windows and stream limits of QUIC connections; `maxSessions` holds for each listener of any kind. */
+  readonly transport?: ListenTransportOptions;
 }
 
 /** A running server. */
 export interface Server {
+  /** Of the first listener that has a port. */
   readonly address: { readonly host: string; readonly port: number };
-  readonly sessions: ReadonlySet<Session<QuicSession>>;
-  /** Closes every session and the port. Calls in progress fail with `unavailable`. */
+  /** What it listens on, in the order given, with the ports that were taken. */
+  readonly urls: readonly string[];
+  readonly sessions: ReadonlySet<Session>;
+  /**
+   * Takes no more sessions and calls, lets those in progress finish, and closes. Calls that are not over after
+   * `timeoutMs` (default: `limits.maxDrainMs`) fail with `unavailable`.
+   */
+  drain(options?: DrainOptions): Promise<void>;
+  /** Closes every session and listener. Calls in progress fail with `unavailable`. */
   close(info?: CloseInfo): Promise<void>;
   /** Lets the process end, or not, while the server runs. */
   ref(): void;
@@ -44,49 +76,129 @@ export interface Server {
 }
 
 /**
- * Serves `routers` on a UDP port. Rejects with a `QuicError`: `EADDRINUSE` when the port is taken,
- * `ERR_QUIC_INVALID_OPTION` when the certificate or key cannot be read. Throws `TypeError` when two routers collide.
+ * Serves `routers`, by default on a UDP port. Rejects when it cannot listen: with a `QuicError` or the system's error
+ * (`EADDRINUSE` when the port is taken, `ERR_QUIC_INVALID_OPTION` when the certificate or key cannot be read), with
+ * `TypeError` for a URL that is none of the above, or when two routers collide.
  */
 export async function serve<Context = unknown>(options: ServeOptions<Context>): Promise<Server> {
-  const { port = DEFAULT_PORT, host, tls, transport } = options;
-  const routers = [combineRouters(options.routers)];
-  const endpoint = Endpoint.bind({ port, ...(host !== undefined && { host }) });
-  const sessions = new Set<Session<QuicSession>>();
-  const onSession = (quic: QuicSession): void => {
-    try {
-      const session = createSession(quic, sessionOptions({ ...options, routers }, quic));
-      sessions.add(session);
-      void session.closed.then(() => sessions.delete(session));
-      options.onSession?.(session);
-    } catch (error) {
-      // One peer's session is lost; the exception goes where an event listener's goes.
-      quic.close({ closeCode: 1, reason: "the server could not take the session" });
-      throw error;
-    }
-  };
-  try {
-    endpoint.listen({ alpn: [ALPN], tls, ...(transport !== undefined && { transport }) }, onSession);
-  } catch (error) {
-    await endpoint.close();
-    throw error;
-  }
-  const close = (info?: CloseInfo): Promise<void> => endpoint.close(info);
-  return {
-    address: endpoint.address,
-    sessions,
-    close,
-    ref: () => void endpoint.ref(),
-    unref: () => void endpoint.unref(),
-    [Symbol.asyncDispose]: () => close(),
-  };
+  const server = new RpcServer(options);
+  await server.start();
+  return server;
 }
 
-function sessionOptions<Context>(options: ServeOptions<Context>, quic: QuicSession): SessionOptions<Context> {
-  const { routers, connection, onError, limits } = options;
-  return {
-    routers,
-    ...(connection !== undefined && { connection: connection(quic) }),
-    ...(onError !== undefined && { onError }),
-    ...(limits !== undefined && { limits }),
-  };
+class RpcServer<Context> implements Server {
+  readonly sessions: Set<Session> = new Set();
+  private readonly options: ServeOptions<Context>;
+  private readonly sessionOptions: SessionOptions<Context>;
+  private readonly limits: Limits;
+  private readonly listeners: Listener[] = [];
+  /** Sessions that are being authenticated. */
+  private readonly arriving: Set<Arrival> = new Set();
+  private draining = false;
+  private closing: Promise<void> | undefined;
+
+  constructor(options: ServeOptions<Context>) {
+    this.options = options;
+    this.sessionOptions = { ...options, routers: [combineRouters(options.routers)] };
+    this.limits = { ...DEFAULT_LIMITS, ...options.limits };
+  }
+
+  get urls(): readonly string[] {
+    return this.listeners.map(({ url }) => url);
+  }
+
+  get address(): { readonly host: string; readonly port: number } {
+    const address = this.listeners.find((listener) => listener.address !== undefined)?.address;
+    if (address === undefined) throw new TypeError("the server listens on no port, but on a path");
+    return address;
+  }
+
+  async start(): Promise<void> {
+    const { listen: targets, host, port = DEFAULT_PORT } = this.options;
+    const { tls, clientCertificates, allowedOrigins, transport } = this.options;
+    const settings = { tls, clientCertificates, allowedOrigins, transport, limits: this.limits };
+    const onArrival = (arrival: Arrival): void => void this.take(arrival);
+    try {
+      // One after the other, so that a failure leaves none that is about to start.
+      for (const target of targets ?? [{ scheme: "quic:", host, port, path: "/" }]) {
+        this.listeners.push(await listen(target, settings, onArrival));
+      }
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+  }
+
+  async drain(options?: DrainOptions): Promise<void> {
+    this.draining = true;
+    for (const listener of this.listeners) listener.stop();
+    await Promise.all(Array.from(this.sessions, (session) => session.drain(options)));
+    await this.close();
+  }
+
+  close(info?: CloseInfo): Promise<void> {
+    this.draining = true;
+    this.closing ??= this.end(info);
+    return this.closing;
+  }
+
+  ref(): void {
+    for (const listener of this.listeners) listener.ref();
+  }
+
+  unref(): void {
+    for (const listener of this.listeners) listener.unref();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  private async end(info: CloseInfo | undefined): Promise<void> {
+    for (const listener of this.listeners) listener.stop();
+    for (const { transport } of this.arriving) transport.close(info);
+    await Promise.all(Array.from(this.sessions, (session) => session.close(info)));
+    await Promise.all(this.listeners.map((listener) => listener.close(info)));
+  }
+
+  /** Nothing of the session is read before it is authenticated: what it sends meanwhile is held back by flow control. */
+  private async take(arrival: Arrival): Promise<void> {
+    const { transport, peer } = arrival;
+    this.arriving.add(arrival);
+    try {
+      if (this.draining) throw new RpcError("unavailable", "the server is being drained");
+      const { authenticate } = this.options;
+      const connection =
+        authenticate === undefined ? undefined : await authenticated(authenticate, peer, this.limits.maxHandshakeMs);
+      if (this.draining) throw new RpcError("unavailable", "the server is being drained");
+      this.adopt(arrival, connection as Context);
+    } catch (error) {
+      this.refuse(error, transport, peer);
+    } finally {
+      this.arriving.delete(arrival);
+    }
+  }
+
+  private adopt({ transport, peer }: Arrival, connection: Context): void {
+    const { onSession, onSessionEnd } = this.options;
+    const session = createSession(transport, { ...this.sessionOptions, connection });
+    this.sessions.add(session);
+    void session.closed.then((end) => {
+      this.sessions.delete(session);
+      onSessionEnd?.(end, peer);
+    });
+    onSession?.(session, peer);
+  }
+
+  /** Only an `RpcError` says to the peer why. Another exception goes where an event listener's goes. */
+  private refuse(error: unknown, transport: Arrival["transport"], peer: Peer): void {
+    const told = error instanceof RpcError ? error : new RpcError("internal", "the server could not take the session");
+    transport.close({ closeCode: refusalCode(told.code), reason: told.message });
+    if (told !== error) queueMicrotask(() => reportException(error));
+    this.options.onRefused?.(told, peer);
+  }
+}
+
+function reportException(error: unknown): never {
+  throw error;
 }

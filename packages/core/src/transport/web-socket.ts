@@ -17,7 +17,11 @@ export interface WebSocketLike {
   readonly readyState: number;
   /** Bytes given to `send` that have not left yet. */
   readonly bufferedAmount: number;
-  send(data: Uint8Array<ArrayBuffer>): void;
+  /** `onSent` is what the ws package offers beyond the standard: called when the data has left. */
+  send(data: Uint8Array<ArrayBuffer>, onSent?: () => void): void;
+  /** Of the ws package: stop and resume reading. */
+  pause?(): void;
+  resume?(): void;
   close(code?: number, reason?: string): void;
   addEventListener(
     type: "open" | "close" | "error",
@@ -28,15 +32,15 @@ export interface WebSocketLike {
 
 /** Buffered bytes above which `write` returns false. */
 const HIGH_WATER = 256 * 1024;
-/** The standard interface has no event for it: how often a full buffer is looked at, in milliseconds. */
+/** The standard has no event for it: how often a full buffer is looked at, in milliseconds. */
 const LOOK_EVERY_MS = 10;
 const OPEN = 1;
 const NORMAL_CLOSURE = 1000;
 const UNSUPPORTED_DATA = 1003;
 
 /**
- * A session over a WebSocket, open or still connecting, made with `WEBSOCKET_PROTOCOL`. The standard interface cannot be
- * paused: what holds the peer back here is the credit of each stream of messages.
+ * A session over a WebSocket, open or still connecting, made with `WEBSOCKET_PROTOCOL`. A browser's cannot be paused: what
+ * holds the peer back there is the credit of each stream of messages.
  */
 export function webSocketSession(socket: WebSocketLike, role: Role, options?: ByteStreamOptions): DirectSession {
   return byteStreamSession(new SocketByteStream(socket), role, options);
@@ -50,8 +54,11 @@ class SocketByteStream implements ByteStream {
   private timer: ReturnType<typeof setTimeout> | undefined;
   private held: Uint8Array[] = [];
   private paused = false;
+  private full = false;
   private ending = false;
   private over: { error: Error | undefined } | undefined;
+
+  private readonly onSent = (): void => this.look();
 
   constructor(socket: WebSocketLike) {
     this.socket = socket;
@@ -76,10 +83,11 @@ class SocketByteStream implements ByteStream {
   write(bytes: Uint8Array): boolean {
     if (this.ending || this.over !== undefined) return true;
     const copy = bytes.slice();
-    if (this.early === undefined) this.socket.send(copy);
+    if (this.early === undefined) this.socket.send(copy, this.onSent);
     else this.early.push(copy);
     if (this.socket.bufferedAmount <= HIGH_WATER) return true;
-    this.look();
+    this.full = true;
+    this.lookLater();
     return false;
   }
 
@@ -97,11 +105,13 @@ class SocketByteStream implements ByteStream {
 
   pause(): void {
     this.paused = true;
+    this.socket.pause?.();
   }
 
   resume(): void {
     this.paused = false;
     this.deliver();
+    if (!this.paused) this.socket.resume?.();
   }
 
   private open(): void {
@@ -128,13 +138,18 @@ class SocketByteStream implements ByteStream {
     }
   }
 
-  private look(): void {
+  private lookLater(): void {
     this.timer ??= setTimeout(() => {
       this.timer = undefined;
-      if (this.over !== undefined) return;
-      if (this.socket.bufferedAmount > HIGH_WATER) this.look();
-      else this.handler?.onDrain();
+      this.look();
+      if (this.full && this.over === undefined) this.lookLater();
     }, LOOK_EVERY_MS);
+  }
+
+  private look(): void {
+    if (!this.full || this.over !== undefined || this.socket.bufferedAmount > HIGH_WATER) return;
+    this.full = false;
+    this.handler?.onDrain();
   }
 
   private closed(code: number | undefined, reason: string | undefined): void {

@@ -1,0 +1,49 @@
+import type { CloseInfo, Limits, TransportSession } from "@quicrpc/core";
+import type { ClientCertificateOptions, ListenTransportOptions, ServerCertificateOptions } from "@quicrpc/quic";
+import type { AllowedOrigins, Peer } from "../peer.js";
+
+/** Where to listen. */
+export interface ListenTarget {
+  readonly host: string | undefined;
+  readonly port: number;
+  /** Of a Unix socket, or of the WebSocket's URL. */
+  readonly path: string;
+}
+
+/** How to listen; what concerns other transports is passed over. */
+export interface ListenSettings {
+  readonly tls: ServerCertificateOptions | readonly ServerCertificateOptions[] | undefined;
+  readonly clientCertificates: ClientCertificateOptions | undefined;
+  readonly allowedOrigins: AllowedOrigins | undefined;
+  readonly transport: ListenTransportOptions | undefined;
+  readonly limits: Limits;
+}
+
+/** A transport session that a peer has opened; nothing of it has been read yet. */
+export interface Arrival {
+  readonly transport: TransportSession;
+  readonly peer: Peer;
+}
+
+/** One address that takes sessions. */
+export interface Listener {
+  /** With the port that it has. */
+  readonly url: string;
+  readonly address: { readonly host: string; readonly port: number } | undefined;
+  /** Takes no more sessions, as far as the transport can without ending those it has. */
+  stop(): void;
+  /** Ends what is left of its sessions, and fulfils when the address is free. */
+  close(info?: CloseInfo): Promise<void>;
+  ref(): void;
+  unref(): void;
+}
+
+/** Starts a listener. */
+export type Listen = (
+  target: ListenTarget,
+  settings: ListenSettings,
+  onArrival: (arrival: Arrival) => void,
+) => Promise<Listener>;
+
+/** Sessions at once of a listener whose transport has no setting for it. */
+export const MAX_SESSIONS = 10_000;

@@ -1,0 +1,93 @@
+import { unlink } from "node:fs/promises";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
+import type { TransportKind } from "../peer.js";
+import { ALPN } from "../protocol.js";
+import { nodeStreamSession } from "../stream/node-stream.js";
+import { type Arrival, type Listener, type ListenSettings, type ListenTarget, MAX_SESSIONS } from "./listener.js";
+import { remoteAddressOf, socketListener, startServer, trackSockets } from "./socket-server.js";
+import { serverTls, verifiedCertificate } from "./tls-settings.js";
+
+/** Listens for `tcp://`: without encryption, for a network that is trusted. */
+export async function listenTcp(
+  { host, port }: ListenTarget,
+  settings: ListenSettings,
+  onArrival: (arrival: Arrival) => void,
+): Promise<Listener> {
+  const server = createServer({ noDelay: true });
+  return accept("tcp", server, "connection", { port, host }, settings, onArrival);
+}
+
+/** Listens for `tls://`: TLS 1.3 over TCP. */
+export async function listenTls(
+  { host, port }: ListenTarget,
+  settings: ListenSettings,
+  onArrival: (arrival: Arrival) => void,
+): Promise<Listener> {
+  const server = createTlsServer({
+    ...serverTls(settings),
+    ALPNProtocols: [ALPN],
+    handshakeTimeout: settings.limits.maxHandshakeMs,
+  });
+  return accept("tls", server, "secureConnection", { port, host }, settings, onArrival);
+}
+
+/** Listens for `unix:/path`. A socket file that a dead process has left is replaced; its access rights are the umask's. */
+export async function listenUnix(
+  { path }: ListenTarget,
+  settings: ListenSettings,
+  onArrival: (arrival: Arrival) => void,
+): Promise<Listener> {
+  if (await isAbandoned(path)) await unlink(path);
+  return accept("unix", createServer(), "connection", { path }, settings, onArrival);
+}
+
+async function accept(
+  kind: TransportKind & ("tcp" | "tls" | "unix"),
+  server: Server,
+  event: "connection" | "secureConnection",
+  where: { port: number; host: string | undefined } | { path: string },
+  { limits, transport }: ListenSettings,
+  onArrival: (arrival: Arrival) => void,
+): Promise<Listener> {
+  server.maxConnections = transport?.maxSessions ?? MAX_SESSIONS;
+  const sockets = trackSockets(server);
+  await startServer(
+    server,
+    "path" in where ? where : { port: where.port, ...(where.host !== undefined && { host: where.host }) },
+  );
+  const listener = socketListener(server, sockets, (authority) =>
+    "path" in where ? `unix:${where.path}` : `${kind}://${authority}`,
+  );
+  server.on(event, (socket: Socket) => {
+    if (kind === "tls") socket.setNoDelay(true);
+    onArrival({
+      transport: nodeStreamSession({ readable: socket, writable: socket }, "server", {
+        closeTimeoutMs: limits.maxCloseMs,
+      }),
+      peer: {
+        transport: kind,
+        listener: listener.url,
+        remoteAddress: remoteAddressOf(socket),
+        headers: new Headers(),
+        path: undefined,
+        origin: undefined,
+        certificate: verifiedCertificate(socket),
+        earlyData: false,
+      },
+    });
+  });
+  return listener;
+}
+
+/** Whether there is a socket file behind which nobody listens. */
+function isAbandoned(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve(false);
+    });
+    socket.once("error", (error: NodeJS.ErrnoException) => resolve(error.code === "ECONNREFUSED"));
+  });
+}

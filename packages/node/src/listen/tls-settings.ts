@@ -1,0 +1,56 @@
+import type { Socket } from "node:net";
+import { createSecureContext, type SecureContextOptions, type TlsOptions, TLSSocket } from "node:tls";
+import { X509Certificate } from "node:crypto";
+import type { ServerCertificateOptions } from "@quicrpc/quic";
+import type { ListenSettings } from "./listener.js";
+
+/** What Node's `tls` takes of the settings that the QUIC engine takes. Throws `TypeError` without a certificate. */
+export function serverTls({ tls, clientCertificates }: ListenSettings): TlsOptions {
+  const certificates =
+    tls === undefined
+      ? []
+      : Array.isArray(tls)
+        ? (tls as readonly ServerCertificateOptions[])
+        : [tls as ServerCertificateOptions];
+  const [first, ...others] = certificates;
+  if (first === undefined) throw new TypeError("serve() needs the option tls for tls:// and wss://");
+  return {
+    ...pem(first),
+    minVersion: "TLSv1.3",
+    ...(others.length > 0 && { SNICallback: byName(certificates) }),
+    ...(clientCertificates !== undefined && {
+      requestCert: true,
+      ca: text(clientCertificates.ca),
+      rejectUnauthorized: clientCertificates.required ?? true,
+    }),
+  };
+}
+
+/** The certificate of the client, where it was asked for and is one that the authorities have issued. */
+export function verifiedCertificate(socket: Socket): X509Certificate | undefined {
+  return socket instanceof TLSSocket && socket.authorized ? socket.getPeerX509Certificate() : undefined;
+}
+
+/** Chooses a certificate by the name that the client asks for; undefined lets Node take the first. */
+function byName(certificates: readonly ServerCertificateOptions[]): TlsOptions["SNICallback"] {
+  const contexts = certificates.map((certificate) => {
+    const context = createSecureContext(pem(certificate));
+    const x509 = new X509Certificate(text(certificate.cert));
+    const fits = (name: string): boolean =>
+      certificate.names === undefined
+        ? x509.checkHost(name) !== undefined
+        : certificate.names.some(
+            (own) => own === name || (own.startsWith("*.") && own.slice(1) === name.slice(name.indexOf("."))),
+          );
+    return { context, fits };
+  });
+  return (name, done) => done(null, contexts.find(({ fits }) => fits(name))?.context);
+}
+
+function pem({ cert, key }: ServerCertificateOptions): SecureContextOptions {
+  return { cert: text(cert), key: text(key) };
+}
+
+function text(value: string | Uint8Array): string | Buffer {
+  return typeof value === "string" ? value : Buffer.from(value);
+}

@@ -1,0 +1,32 @@
+import type { X509Certificate } from "node:crypto";
+
+/** What a session runs over. */
+export type TransportKind = "quic" | "webtransport" | "tcp" | "tls" | "unix" | "websocket";
+
+/** Who has connected, and how: what `authenticate` decides by. */
+export interface Peer {
+  readonly transport: TransportKind;
+  /** The URL of the listener it came to. */
+  readonly listener: string;
+  /** Undefined over a Unix socket. */
+  readonly remoteAddress: { readonly host: string; readonly port: number } | undefined;
+  /** Of the HTTP request, over WebSocket and WebTransport; otherwise empty. */
+  readonly headers: Headers;
+  /** The path and query of the HTTP request. */
+  readonly path: string | undefined;
+  /** The page the request came from, as its browser says; programs send what they like, or nothing. */
+  readonly origin: string | undefined;
+  /** The certificate that it has proven to own (mutual TLS). */
+  readonly certificate: X509Certificate | undefined;
+  /** Whether it may have sent calls in 0-RTT data, which an attacker can replay (RFC 8446 §8). */
+  readonly earlyData: boolean;
+}
+
+/** Origins that pages may connect from: a list, or a test. */
+export type AllowedOrigins = readonly string[] | ((origin: string) => boolean);
+
+/** A request without an origin does not come from a page. */
+export function originAllowed(origin: string | undefined, allowed: AllowedOrigins | undefined): boolean {
+  if (origin === undefined || allowed === undefined) return true;
+  return typeof allowed === "function" ? allowed(origin) : allowed.includes(origin);
+}
