@@ -22,11 +22,11 @@ export function connect<Context = unknown>(
 export function connect<Context = unknown>(
   url: string | URL,
   options?: ConnectOptions<Context>,
-): Promise<Connection<Session>>;
+): Promise<Connection>;
 export async function connect<Context = unknown>(
   url: string | URL,
   options: ConnectOptions<Context> = {},
-): Promise<Connection<Session>> {
+): Promise<Connection> {
   const { reconnect, backoff, signal, timeoutMs = DEFAULT_TIMEOUT_MS, ...dialOptions } = options;
   const connection = createConnection((given) => dial(url, { ...dialOptions, timeoutMs, signal: given }), {
     isPermanent,
