@@ -19,10 +19,7 @@ export function connect<Context = unknown>(
   url: `quic://${string}`,
   options?: ConnectOptions<Context>,
 ): Promise<Connection<Session<QuicSession>>>;
-export function connect<Context = unknown>(
-  url: string | URL,
-  options?: ConnectOptions<Context>,
-): Promise<Connection>;
+export function connect<Context = unknown>(url: string | URL, options?: ConnectOptions<Context>): Promise<Connection>;
 export async function connect<Context = unknown>(
   url: string | URL,
   options: ConnectOptions<Context> = {},
