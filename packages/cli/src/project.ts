@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { type Diagnostic, loadSchemaModule } from "@quicrpc/codegen";
+import { type Diagnostic, ModuleLoader } from "@quicrpc/codegen";
 import type { Config } from "./config.js";
 import { DEFAULT_PATTERN } from "./files.js";
 
@@ -53,7 +53,9 @@ export function patternsOf(
 const NO_CONFIG: Config = {};
 
 async function loadProject(file: string): Promise<Project | { readonly problem: Diagnostic }> {
-  const { exports, problem } = await loadSchemaModule(file);
+  const loader = new ModuleLoader();
+  const { exports, problem } = await loader.load(file);
+  loader.dispose();
   if (problem !== undefined) return { problem };
   const config = exports["default"];
   if (typeof config !== "object" || config === null) {

@@ -2,52 +2,75 @@ import { annotate, emptyAnnotations, noteDocs } from "./source/annotate.js";
 import { type Diagnostic, placeOf } from "./diagnostics.js";
 import { discoverServices, type FoundMethod, type FoundService } from "./discover.js";
 import type { IdAssigner } from "./lock/ids.js";
-import { loadSchemaModule } from "./load.js";
+import type { ModuleLoader } from "./load.js";
 import { type MethodShape, type PayloadPart, shapeOfMethod } from "./methods.js";
-import type { FileModel, GeneratedKind, MessageModel, MethodModel, ServiceModel } from "./model.js";
-import { camelCase, NameScope, pascalCase } from "./names.js";
+import type { FileModel, GeneratedKind, MessageModel, MethodModel, Reexport, ServiceModel } from "./model.js";
+import { generatedNames, NameScope } from "./names.js";
 import { CORE_IMPORTS } from "./print/core-imports.js";
 import { fingerprintOf } from "./shape/fingerprint.js";
 import { snapshotOf } from "./shape/snapshot.js";
-import { readSource } from "./source/source-file.js";
+import type { SchemaSource, SourceReader } from "./source/source-file.js";
 import { declareTypes, type FileTypes } from "./types/declare.js";
 import { text } from "./types/node.js";
 import { type GraphRoot, SchemaGraph } from "./types/graph.js";
 import { exportedSchemas } from "./types/naming.js";
 import { isZodSchema } from "./types/zod.js";
 
-/** Loads the schema module at `file` and makes its model; undefined when something was reported. */
-export async function buildFile(
+/** A schema module that was loaded, with the services that it exports. */
+export interface SchemaModule {
+  readonly file: string;
+  readonly exports: Readonly<Record<string, unknown>>;
+  readonly source: SchemaSource;
+  readonly services: readonly FoundService[];
+}
+
+/** Loads the schema module at `file` and finds its services; undefined when something was reported. */
+export async function openModule(
   file: string,
-  ids: IdAssigner,
+  loader: ModuleLoader,
+  reader: SourceReader,
   report: (diagnostic: Diagnostic) => void,
-): Promise<FileModel | undefined> {
-  let failed = false;
-  const fail = (diagnostic: Diagnostic): void => {
-    failed = true;
-    report(diagnostic);
-  };
-  const { exports, problem } = await loadSchemaModule(file);
+): Promise<SchemaModule | undefined> {
+  const { exports, problem } = await loader.load(file);
   if (exports === undefined) {
-    fail(problem);
+    report(problem);
     return undefined;
   }
-  const source = readSource(file);
-  const services = discoverServices(exports, source, fail);
+  let failed = false;
+  const source = reader.read(file);
+  const services = discoverServices(exports, source, (diagnostic) => {
+    failed = true;
+    report(diagnostic);
+  });
   if (services.length === 0 && !failed) {
-    fail({
+    report({
       file,
       code: "no-service",
       message: "This module exports no service.",
       help: 'Export one, as in export const Arith = service("demo.v1.Arith", { … }).',
     });
   }
+  return failed || services.length === 0 ? undefined : { file, exports, source, services };
+}
 
+/** Makes the model of those services of a schema module that are generated from it; undefined when something was reported. */
+export function buildFile(
+  { file, exports, source }: SchemaModule,
+  services: readonly FoundService[],
+  reexports: readonly Reexport[],
+  ids: IdAssigner,
+  report: (diagnostic: Diagnostic) => void,
+): FileModel | undefined {
+  let failed = false;
+  const fail = (diagnostic: Diagnostic): void => {
+    failed = true;
+    report(diagnostic);
+  };
   const scope = new NameScope();
   scope.reserve(
     "z",
     ...CORE_IMPORTS,
-    ...services.flatMap((each) => [each.exportName, ...serviceNames(prefixOf(each))]),
+    ...services.flatMap((each) => [each.exportName, each.prefix, ...generatedNames(each.prefix)]),
   );
   const annotations = emptyAnnotations();
   const exported = exportedSchemas(exports);
@@ -83,26 +106,8 @@ export async function buildFile(
     schemaFile: file,
     services: services.map((service) => serviceModel(service, shapes, types, ids)),
     declarations: types.declarations,
+    reexports,
   };
-}
-
-/** What the declarations of a service start with: the name of its export, or of the service for a default export. */
-function prefixOf(service: FoundService): string {
-  return pascalCase(service.exportName === "default" ? (service.name.split(".").at(-1) ?? "") : service.exportName);
-}
-
-/** The names that are printed for a service, besides its types. */
-function serviceNames(prefix: string): string[] {
-  const camel = camelCase(prefix);
-  return [
-    prefix,
-    `${camel}Service`,
-    `${camel}Methods`,
-    `${prefix}Handlers`,
-    `${prefix}Client`,
-    `create${prefix}Router`,
-    `create${prefix}Client`,
-  ];
 }
 
 function graphRoot(service: FoundService, method: FoundMethod, kind: GeneratedKind, part: PayloadPart): GraphRoot {
@@ -112,7 +117,7 @@ function graphRoot(service: FoundService, method: FoundMethod, kind: GeneratedKi
   const option = `["methods"]["${method.name}"]["${part.option}"]`;
   return {
     schema: part.schema,
-    label: [prefixOf(service), method.name, role],
+    label: [service.prefix, method.name, role],
     path: part.option,
     root: service.exportName,
     access: part.streams ? `${option}["item"]` : option,
@@ -158,7 +163,7 @@ function serviceModel(
     name: service.name,
     id: snapshot.id,
     exportName: service.exportName,
-    prefix: prefixOf(service),
+    prefix: service.prefix,
     docs: service.docs,
     methods,
     snapshot,

@@ -10,6 +10,7 @@ export type DiagnosticCode =
   | "invalid-service"
   | "service-name"
   | "duplicate-service"
+  | "duplicate-export"
   | "service-id-clash"
   | "output-clash"
   | "lock-conflict"

@@ -1,14 +1,20 @@
 import { isServiceSchema, type MethodSchema } from "@quicrpc/core";
 import { type Expression, Node } from "ts-morph";
 import { type Diagnostic, placeOf } from "./diagnostics.js";
-import { isReservedMethodName, isIdentifier, isServiceName } from "./names.js";
+import { isIdentifier, isReservedMethodName, isServiceName, pascalCase } from "./names.js";
 import { type LiteralProperty, literalProperties } from "./source/object-literal.js";
 import { jsDocOf, type SchemaSource } from "./source/source-file.js";
 
 /** A service as found in a schema module, with what its source shows. */
 export interface FoundService {
   readonly exportName: string;
+  /** What the names of its declarations start with. */
+  readonly prefix: string;
   readonly name: string;
+  /** What `service()` gave, by which the service is known wherever it is exported. */
+  readonly schema: unknown;
+  /** The file where it is declared; undefined when the source does not show it. */
+  readonly declaredIn: string | undefined;
   readonly docs: string | undefined;
   /** The name in its declaration, to point at. */
   readonly node: Node | undefined;
@@ -68,9 +74,24 @@ export function discoverServices(
     const declaration = call?.getFirstAncestor(
       (each) => Node.isVariableDeclaration(each) || Node.isExportAssignment(each),
     );
+    const prefix = pascalCase(exportName === "default" ? (name.split(".").at(-1) ?? "") : exportName);
+    const other = [...found.values()].find((each) => each.prefix === prefix);
+    if (other !== undefined) {
+      report({
+        ...at,
+        code: "duplicate-export",
+        message: `${exportName} and ${other.exportName} would both be generated as ${prefix}Client.`,
+        help: "Rename one of the exports.",
+        service: name,
+      });
+      continue;
+    }
     found.set(value, {
       exportName,
+      prefix,
       name,
+      schema: value,
+      declaredIn: call?.getSourceFile().getFilePath(),
       docs: jsDocOf(declaration),
       node: place,
       methods: findMethods(name, methods as Readonly<Record<string, unknown>>, properties, source, report, at),

@@ -1,18 +1,21 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { buildFile } from "./build.js";
+import { buildFile, openModule, type SchemaModule } from "./build.js";
 import { checkServices } from "./check-services.js";
 import type { Diagnostic } from "./diagnostics.js";
-import { importExtensionFor } from "./import-extension.js";
+import { importExtensionOf } from "./import-extension.js";
 import { declarationOrder, type IdAssigner, lockedIds } from "./lock/ids.js";
 import { EMPTY_LOCK, formatLock, type Lock } from "./lock/lock.js";
 import { readLock } from "./lock/read.js";
 import { updateLock, updateSnapshot } from "./lock/update.js";
+import { ModuleLoader } from "./load.js";
 import type { FileModel } from "./model.js";
 import { type ImportExtension, printFile } from "./print/file.js";
 import type { Target } from "./print/service.js";
 import type { SchemaSnapshot, ServiceSnapshot } from "./shape/shape.js";
 import { formatSnapshot, parseSnapshot } from "./shape/snapshot.js";
+import { SourceReader } from "./source/source-file.js";
+import { TsConfigs } from "./tsconfig.js";
 
 /** Options of `generate`. */
 export interface GenerateOptions {
@@ -65,29 +68,35 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
   const lock = lockFile === undefined ? EMPTY_LOCK : readLock(readText(lockFile) ?? "", lockFile, report);
   const ids = options.ids ?? (lockFile === undefined || lock === undefined ? declarationOrder : lockedIds(lock));
 
-  const models: { readonly model: FileModel; readonly path: string }[] = [];
-  const outputs = new Map<string, string>();
-  for (const given of new Set(options.files.map((file) => resolve(cwd, file)))) {
-    const path = outputPath(given, options.out, cwd, outputs, report);
-    if (path === undefined) continue;
-    const model = await buildFile(given, ids, report);
-    if (model !== undefined) models.push({ model, path });
-  }
-  checkServices(
-    models.map(({ model }) => model),
-    lock ?? EMPTY_LOCK,
-    report,
-  );
+  const outputs = outputPaths(options, cwd, report);
+  const configs = new TsConfigs();
+  const modules = await openModules([...outputs.keys()], configs, report);
+  const owners = ownersOf(modules);
+  const models = modules.flatMap((module): FileModel[] => {
+    const own = module.services.filter(({ schema }) => owners.get(schema)?.module === module);
+    const reexports = module.services.flatMap(({ schema, prefix }) => {
+      const owner = owners.get(schema);
+      return owner === undefined || owner.module === module
+        ? []
+        : [{ schemaFile: owner.module.file, from: owner.prefix, to: prefix }];
+    });
+    const model = buildFile(module, own, reexports, ids, report);
+    return model === undefined ? [] : [model];
+  });
+  checkServices(models, lock ?? EMPTY_LOCK, report);
   const services = Object.fromEntries(
-    models.flatMap(({ model }) => model.services.map(({ name, snapshot }) => [name, snapshot])),
+    models.flatMap((model) => model.services.map(({ name, snapshot }) => [name, snapshot])),
   );
   const snapshot: SchemaSnapshot = { version: 1, services };
   if (diagnostics.length > 0) return { files: [], diagnostics, snapshot };
 
-  const files = models.map(({ model, path }): GeneratedFile => {
+  const outputOf = (schemaFile: string): string => outputs.get(schemaFile) ?? schemaFile;
+  const files = models.map((model): GeneratedFile => {
+    const path = outputOf(model.schemaFile);
+    const extension = options.importExtension ?? importExtensionOf(configs.optionsFor(path));
     const methods = model.services.reduce((sum, service) => sum + service.methods.length, 0);
     return {
-      ...outputFile(path, printFile(model, path, options.importExtension ?? importExtensionFor(path), target)),
+      ...outputFile(path, printFile(model, path, { extension, target, outputOf })),
       schema: { file: model.schemaFile, services: model.services.length, methods },
     };
   });
@@ -95,32 +104,64 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
   return { files: [...files, ...kept], diagnostics, snapshot };
 }
 
-/** Where the output for the schema module `file` goes; undefined when that was reported to be impossible. */
-function outputPath(
-  file: string,
-  out: string | undefined,
+/** Where the output for each schema module goes, where that is possible. */
+function outputPaths(
+  { files, out }: GenerateOptions,
   cwd: string,
-  outputs: Map<string, string>,
   report: (diagnostic: Diagnostic) => void,
-): string | undefined {
-  if (!existsSync(file)) {
-    report({ code: "file-not-found", file, message: "There is no such file.", help: "Check the path." });
-    return undefined;
+): Map<string, string> {
+  const paths = new Map<string, string>();
+  const taken = new Map<string, string>();
+  for (const file of new Set(files.map((each) => resolve(cwd, each)))) {
+    if (!existsSync(file)) {
+      report({ code: "file-not-found", file, message: "There is no such file.", help: "Check the path." });
+      continue;
+    }
+    const directory = out === undefined ? join(dirname(file), "generated") : resolve(cwd, out);
+    const path = join(directory, outputName(file));
+    const other = taken.get(path);
+    if (other !== undefined || path === file) {
+      report({
+        code: "output-clash",
+        file,
+        message: other === undefined ? "The output would replace the schema." : `${other} is generated to ${path} too.`,
+        help: "Use another --out, or rename the schema file.",
+      });
+      continue;
+    }
+    taken.set(path, file);
+    paths.set(file, path);
   }
-  const directory = out === undefined ? join(dirname(file), "generated") : resolve(cwd, out);
-  const path = join(directory, outputName(file));
-  const other = outputs.get(path);
-  if (other !== undefined || path === file) {
-    report({
-      code: "output-clash",
-      file,
-      message: other === undefined ? "The output would replace the schema." : `${other} is generated to ${path} too.`,
-      help: "Use another --out, or rename the schema file.",
-    });
-    return undefined;
+  return paths;
+}
+
+async function openModules(
+  files: readonly string[],
+  configs: TsConfigs,
+  report: (diagnostic: Diagnostic) => void,
+): Promise<SchemaModule[]> {
+  const loader = new ModuleLoader();
+  const reader = new SourceReader(configs);
+  const modules: SchemaModule[] = [];
+  for (const file of files) {
+    const module = await openModule(file, loader, reader, report);
+    if (module !== undefined) modules.push(module);
   }
-  outputs.set(path, file);
-  return path;
+  loader.dispose();
+  return modules;
+}
+
+/** From which module each service is generated: the one that declares it, or the first that exports it. */
+function ownersOf(
+  modules: readonly SchemaModule[],
+): Map<unknown, { readonly module: SchemaModule; readonly prefix: string }> {
+  const owners = new Map<unknown, { readonly module: SchemaModule; readonly prefix: string }>();
+  for (const module of modules) {
+    for (const { schema, prefix, declaredIn } of module.services) {
+      if (declaredIn === module.file || !owners.has(schema)) owners.set(schema, { module, prefix });
+    }
+  }
+  return owners;
 }
 
 /** `arith.service.ts` to `arith.ts`. */

@@ -4,7 +4,7 @@ export type { Diagnostic, DiagnosticCode } from "./diagnostics.js";
 export { SNAPSHOT_FILE, generate, type GeneratedFile, type GenerateOptions, type GenerateResult } from "./generate.js";
 export { declarationOrder, type IdAssigner } from "./lock/ids.js";
 export { formatLock, type Lock, type LockedMethod, renameLocked } from "./lock/lock.js";
-export { loadSchemaModule, type LoadResult } from "./load.js";
+export { type LoadResult, ModuleLoader } from "./load.js";
 export { readLock } from "./lock/read.js";
 export type { ImportExtension } from "./print/file.js";
 export type { Target } from "./print/service.js";

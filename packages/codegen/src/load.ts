@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { createJiti } from "jiti";
 import { type Diagnostic, placeAt } from "./diagnostics.js";
 
@@ -7,30 +8,41 @@ export type LoadResult =
   | { readonly exports: Readonly<Record<string, unknown>>; readonly problem?: never }
   | { readonly exports?: never; readonly problem: Diagnostic };
 
-/** Runs the module at `file` (TypeScript or JavaScript), afresh each time. */
-export async function loadSchemaModule(file: string): Promise<LoadResult> {
-  let jiti: ReturnType<typeof createJiti>;
-  try {
-    jiti = createJiti(file, {
-      moduleCache: false,
-      fsCache: false,
-      interopDefault: false,
-      sourceMaps: true,
-      tsconfigPaths: true,
-    });
-  } catch (error) {
-    // It reads the nearest tsconfig.json, for its paths.
-    const reason = error instanceof Error ? error.message : String(error);
-    return {
-      problem: { code: "load-failed", file, message: `The tsconfig.json of this module cannot be read: ${reason}` },
-    };
+/**
+ * Runs modules (TypeScript or JavaScript), afresh for each loader; modules that several of them import are run once, so that
+ * a schema is one object however it is reached.
+ */
+export class ModuleLoader {
+  readonly #before: ReadonlySet<string> = new Set(Object.keys(moduleCache));
+
+  async load(file: string): Promise<LoadResult> {
+    let jiti: ReturnType<typeof createJiti>;
+    try {
+      jiti = createJiti(file, { fsCache: false, interopDefault: false, sourceMaps: true, tsconfigPaths: true });
+    } catch (error) {
+      // It reads the nearest tsconfig.json, for its paths.
+      const reason = error instanceof Error ? error.message : String(error);
+      return {
+        problem: { code: "load-failed", file, message: `The tsconfig.json of this module cannot be read: ${reason}` },
+      };
+    }
+    try {
+      return { exports: await jiti.import<Record<string, unknown>>(file) };
+    } catch (error) {
+      return { problem: loadProblem(file, error) };
+    }
   }
-  try {
-    return { exports: await jiti.import<Record<string, unknown>>(file) };
-  } catch (error) {
-    return { problem: loadProblem(file, error) };
+
+  /** Forgets what was run, except for packages. */
+  dispose(): void {
+    for (const path of Object.keys(moduleCache)) {
+      if (!this.#before.has(path) && !path.includes("node_modules")) delete moduleCache[path];
+    }
   }
 }
+
+/** Node's own, which jiti uses. */
+const moduleCache = createRequire(import.meta.url).cache;
 
 function loadProblem(file: string, error: unknown): Diagnostic {
   const message = error instanceof Error ? error.message : String(error);

@@ -50,4 +50,15 @@ export interface FileModel {
   readonly schemaFile: string;
   readonly services: readonly ServiceModel[];
   readonly declarations: readonly Declaration[];
+  /** Services that the schema module exports and that are generated from another one. */
+  readonly reexports: readonly Reexport[];
+}
+
+/** A service that one generated file passes on from another. */
+export interface Reexport {
+  /** The schema module it is generated from. */
+  readonly schemaFile: string;
+  /** What its names start with there, and here. */
+  readonly from: string;
+  readonly to: string;
 }

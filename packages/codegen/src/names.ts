@@ -45,6 +45,19 @@ export function camelCase(text: string): string {
   return pascal.replace(/^[A-Z]+(?=[A-Z][a-z])|^[A-Z]+$|^[A-Z]/, (head) => head.toLowerCase());
 }
 
+/** The names that are printed for a service, besides its types, by what its names start with. */
+export function generatedNames(prefix: string): string[] {
+  const camel = camelCase(prefix);
+  return [
+    `${camel}Service`,
+    `${camel}Methods`,
+    `${prefix}Handlers`,
+    `create${prefix}Router`,
+    `${prefix}Client`,
+    `create${prefix}Client`,
+  ];
+}
+
 /** The name for one of `name`: `lines` to `line`, `entries` to `entry`; `data` to `dataItem`. */
 export function singular(name: string): string {
   if (/[^aeiou]ies$/i.test(name)) return `${name.slice(0, -3)}y`;

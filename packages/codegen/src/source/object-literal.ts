@@ -12,7 +12,9 @@ export interface LiteralProperty {
 export function literalProperties(source: SchemaSource, expression: Expression | undefined): LiteralProperty[] {
   if (expression === undefined) return [];
   const unwrapped = unwrapExpression(expression);
-  const literal = Node.isIdentifier(unwrapped) ? source.resolve(unwrapped) : unwrapped;
+  const literal = Node.isIdentifier(unwrapped)
+    ? source.resolve(unwrapped)
+    : (methodsOf(source, unwrapped) ?? unwrapped);
   if (!Node.isObjectLiteralExpression(literal)) return [];
   const properties: LiteralProperty[] = [];
   for (const property of literal.getProperties()) {
@@ -28,6 +30,14 @@ export function literalProperties(source: SchemaSource, expression: Expression |
     }
   }
   return properties;
+}
+
+/** The table of methods that `Service.methods` stands for. */
+function methodsOf(source: SchemaSource, expression: Expression): Expression | undefined {
+  if (!Node.isPropertyAccessExpression(expression) || expression.getName() !== "methods") return undefined;
+  const call = source.resolve(expression.getExpression());
+  const methods = Node.isCallExpression(call) ? call.getArguments()[1] : undefined;
+  return Node.isIdentifier(methods) ? source.resolve(methods) : (methods as Expression | undefined);
 }
 
 /** What a function or getter returns, where that is a single expression. */

@@ -1,0 +1,35 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { ts } from "ts-morph";
+
+/** The compiler options of the nearest tsconfig.json above a file; none where there is none or it cannot be read. */
+export class TsConfigs {
+  readonly #byDirectory = new Map<string, ts.CompilerOptions>();
+
+  optionsFor(file: string): ts.CompilerOptions {
+    return this.#optionsOf(dirname(file));
+  }
+
+  #optionsOf(directory: string): ts.CompilerOptions {
+    const known = this.#byDirectory.get(directory);
+    if (known !== undefined) return known;
+    const config = join(directory, "tsconfig.json");
+    const parent = dirname(directory);
+    const options = existsSync(config) ? readOptions(config) : parent === directory ? {} : this.#optionsOf(parent);
+    this.#byDirectory.set(directory, options);
+    return options;
+  }
+}
+
+function readOptions(config: string): ts.CompilerOptions {
+  const parsed = ts.getParsedCommandLineOfConfigFile(config, undefined, {
+    // Only the options are wanted, not the files.
+    readDirectory: () => [],
+    fileExists: existsSync,
+    readFile: (path) => readFileSync(path, "utf8"),
+    useCaseSensitiveFileNames: true,
+    getCurrentDirectory: () => dirname(config),
+    onUnRecoverableConfigFileDiagnostic: () => {},
+  });
+  return parsed?.options ?? {};
+}
