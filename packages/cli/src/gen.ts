@@ -1,11 +1,11 @@
 import { relative } from "node:path";
-import type { Diagnostic, GeneratedFile } from "@quicrpc/codegen";
 import { Command, Option } from "commander";
 import { DEFAULT_PATTERN } from "./files.js";
-import type { ProjectOptions } from "./generate-project.js";
+import type { ProjectOptions, SchemaRun } from "./generate-project.js";
 import { colorsFor, formatDiagnostics, formatFiles } from "./report.js";
 
 interface GenOptions extends ProjectOptions {
+  readonly watch?: boolean;
   readonly check?: boolean;
   readonly json?: boolean;
 }
@@ -31,7 +31,10 @@ export function genCommand(): Command {
       ]),
     )
     .option("--no-lock", "do not keep ids in quicrpc.lock.json")
-    .option("--check", "write nothing; exit with 1 when generated files are missing or stale")
+    .option("-w, --watch", "generate again whenever a schema changes")
+    .addOption(
+      new Option("--check", "write nothing; exit with 1 when generated files are missing or stale").conflicts("watch"),
+    )
     .option("--json", "print { diagnostics, files } as JSON")
     .addHelpText(
       "after",
@@ -39,6 +42,7 @@ export function genCommand(): Command {
 Examples:
   $ quicrpc gen
   $ quicrpc gen src/arith.service.ts --out src/generated
+  $ quicrpc gen --watch
   $ quicrpc gen "services/**/*.service.ts" --check
 
 Exit codes: 0 done, 1 a schema is wrong or --check found stale files, 2 wrong usage.`,
@@ -50,41 +54,56 @@ Exit codes: 0 done, 1 a schema is wrong or --check found stale files, 2 wrong us
 
 /** Runs the command; the result is the exit code. */
 async function gen(patterns: readonly string[], options: GenOptions): Promise<number> {
-  const started = performance.now();
   const cwd = process.cwd();
+  if (options.watch !== true) return (await generateOnce(patterns, options, cwd)).code;
+  const { watchProject } = await import("./watch.js");
+  await watchProject(cwd, () => generateOnce(patterns, options, cwd));
+  return 0;
+}
+
+/** One generation: what it made is written and reported. */
+async function generateOnce(
+  patterns: readonly string[],
+  options: GenOptions,
+  cwd: string,
+): Promise<{ readonly code: number; readonly run: SchemaRun }> {
+  const started = performance.now();
   const { check = false, json = false } = options;
   // Loaded here, since they bring a compiler: help and usage errors need not wait for it.
-  const { writeGenerated } = await import("@quicrpc/codegen");
+  const { removeStale, writeGenerated } = await import("@quicrpc/codegen");
   const { runProject } = await import("./generate-project.js");
-  const { diagnostics, files } = await runProject(patterns, options, cwd);
+  const run = await runProject(patterns, options, cwd);
+  const { diagnostics, files, stale } = run;
   const failed = diagnostics.length > 0;
-  const stale = check && files.some((file) => file.changed);
-  if (!failed && !check) writeGenerated(files);
+  const isStale = check && (stale.length > 0 || files.some((file) => file.changed));
+  if (!failed && !check) {
+    writeGenerated(files);
+    removeStale(stale);
+  }
 
   if (json) {
-    process.stdout.write(`${JSON.stringify(jsonReport(diagnostics, files, check, cwd), undefined, 2)}\n`);
+    process.stdout.write(`${JSON.stringify(jsonReport(run, check, cwd), undefined, 2)}\n`);
   } else if (failed) {
     process.stderr.write(formatDiagnostics(diagnostics, cwd, colorsFor(process.stderr, process.env)));
   } else {
     const elapsedMs = performance.now() - started;
-    process.stdout.write(formatFiles(files, { cwd, check, elapsedMs }, colorsFor(process.stdout, process.env)));
-    if (stale) process.stderr.write("Generated files are stale: run quicrpc gen.\n");
+    const colors = colorsFor(process.stdout, process.env);
+    process.stdout.write(formatFiles(files, stale, { cwd, check, elapsedMs }, colors));
+    if (isStale) process.stderr.write("Generated files are stale: run quicrpc gen.\n");
   }
-  return failed || stale ? 1 : 0;
+  return { code: failed || isStale ? 1 : 0, run };
 }
 
-function jsonReport(
-  diagnostics: readonly Diagnostic[],
-  files: readonly GeneratedFile[],
-  check: boolean,
-  cwd: string,
-): object {
+function jsonReport({ diagnostics, files, stale }: SchemaRun, check: boolean, cwd: string): object {
   return {
     diagnostics,
-    files: files.map(({ path, schema, changed }) => ({
-      path: relative(cwd, path),
-      ...(schema && { schema: relative(cwd, schema.file), services: schema.services, methods: schema.methods }),
-      status: !changed ? "unchanged" : check ? "stale" : "written",
-    })),
+    files: [
+      ...files.map(({ path, schema, changed }) => ({
+        path: relative(cwd, path),
+        ...(schema && { schema: relative(cwd, schema.file), services: schema.services, methods: schema.methods }),
+        status: !changed ? "unchanged" : check ? "stale" : "written",
+      })),
+      ...stale.map((path) => ({ path: relative(cwd, path), status: check ? "stale" : "removed" })),
+    ],
   };
 }

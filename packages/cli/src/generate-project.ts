@@ -24,6 +24,9 @@ export interface ProjectOptions {
 export interface SchemaRun {
   readonly diagnostics: readonly Diagnostic[];
   readonly files: readonly GeneratedFile[];
+  /** Files of earlier runs, to be removed. */
+  readonly stale: readonly string[];
+  readonly root: string;
   readonly snapshot: SchemaSnapshot;
   readonly lockFile: string | undefined;
 }
@@ -32,7 +35,14 @@ export interface SchemaRun {
 export async function runProject(given: readonly string[], options: ProjectOptions, cwd: string): Promise<SchemaRun> {
   const project = await findProject(cwd, options.config);
   if ("problem" in project) {
-    return { diagnostics: [project.problem], files: [], snapshot: { version: 1, services: {} }, lockFile: undefined };
+    const none = {
+      files: [],
+      stale: [],
+      snapshot: { version: 1, services: {} },
+      root: cwd,
+      lockFile: undefined,
+    } as const;
+    return { diagnostics: [project.problem], ...none };
   }
   const { root, config } = project;
   const patterns = given.length > 0 ? { include: given, exclude: [], cwd } : patternsOf(project, cwd);
@@ -41,7 +51,7 @@ export async function runProject(given: readonly string[], options: ProjectOptio
   const lockFile = options.lock === false ? undefined : lockOf(project);
   const target = options.target ?? config.target;
   const importExtension = options.importExtension ?? config.importExtension;
-  const { files, diagnostics, snapshot } = await generate({
+  const { files, stale, diagnostics, snapshot } = await generate({
     files: found.files,
     cwd: root,
     complete: given.length === 0 && patterns.cwd === root,
@@ -51,5 +61,6 @@ export async function runProject(given: readonly string[], options: ProjectOptio
     ...(importExtension === undefined ? {} : { importExtension }),
   });
   const all = [...found.diagnostics, ...diagnostics];
-  return { diagnostics: all, files: all.length > 0 ? [] : files, snapshot, lockFile };
+  const made = all.length > 0 ? { files: [], stale: [] } : { files, stale };
+  return { diagnostics: all, ...made, snapshot, root, lockFile };
 }

@@ -43,6 +43,7 @@ function formatDiagnostic(diagnostic: Diagnostic, cwd: string, colors: Colors): 
 /** What was done with each file, and how long all of it took. */
 export function formatFiles(
   files: readonly GeneratedFile[],
+  stale: readonly string[],
   options: { readonly cwd: string; readonly check: boolean; readonly elapsedMs: number },
   colors: Colors,
 ): string {
@@ -51,6 +52,9 @@ export function formatFiles(
     const counts = schema && ` (${plural(schema.services, "service")}, ${plural(schema.methods, "method")})`;
     return `${verb} ${showPath(path, options.cwd)}${counts ?? ""}\n`;
   });
+  for (const path of stale) {
+    lines.push(`${colors.red(options.check ? "stale" : "removed")} ${showPath(path, options.cwd)}\n`);
+  }
   return `${lines.join("")}${colors.dim(`in ${Math.round(options.elapsedMs)} ms`)}\n`;
 }
 

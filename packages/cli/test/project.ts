@@ -1,8 +1,9 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeEach } from "vitest";
+import { afterAll, beforeEach, expect, vi } from "vitest";
 
 const MAIN = fileURLToPath(new URL("../dist/main.js", import.meta.url));
 const CACHE = fileURLToPath(new URL("../.cache", import.meta.url));
@@ -14,15 +15,27 @@ interface Run {
   readonly stderr: string;
 }
 
+/** A command that runs. */
+interface Running {
+  /** All that it has said from here on, up to and with `text`. */
+  readonly says: (text: string) => Promise<string>;
+  /** Ends it; gives its exit code. */
+  readonly stop: () => Promise<number | null>;
+}
+
 /** A project of a user, inside the repository, so that packages are found from it. */
 export interface TestProject {
   readonly cwd: string;
   readonly quicrpc: (args: readonly string[], env?: NodeJS.ProcessEnv) => Run;
+  /** Starts a command that goes on until it is told to end. */
+  readonly start: (args: readonly string[]) => Running;
   readonly write: (name: string, text: string) => void;
 }
 
 /** A project that is empty before each test of the file. */
 export function useProject(): TestProject {
+  // A command loads a compiler each time.
+  vi.setConfig({ testTimeout: 60_000 });
   mkdirSync(CACHE, { recursive: true });
   const cwd = mkdtempSync(join(CACHE, "test-"));
   const write = (name: string, text: string): void => {
@@ -42,5 +55,33 @@ export function useProject(): TestProject {
     });
     return { code: status, stdout: stdout.replace(/in \d+ ms/, "in 0 ms"), stderr };
   };
-  return { cwd, quicrpc, write };
+  const start = (args: readonly string[]): Running => {
+    const child = spawn(process.execPath, [MAIN, ...args], { cwd, stdio: ["ignore", "pipe", "pipe"] });
+    const exit = once(child, "exit");
+    let said = "";
+    let heard = (): void => {};
+    for (const output of [child.stdout, child.stderr]) {
+      output.setEncoding("utf8").on("data", (text: string) => {
+        said += text;
+        heard();
+      });
+    }
+    const says = async (text: string): Promise<string> => {
+      while (!said.includes(text)) {
+        const more = new Promise<void>((resolve) => void (heard = resolve));
+        await Promise.race([more, exit.then(() => expect.unreachable(`it ended, and said: ${said}`))]);
+      }
+      const end = said.indexOf(text) + text.length;
+      const part = said.slice(0, end);
+      said = said.slice(end);
+      return part;
+    };
+    const stop = async (): Promise<number | null> => {
+      child.kill("SIGTERM");
+      const [code] = (await exit) as [number | null];
+      return code;
+    };
+    return { says, stop };
+  };
+  return { cwd, quicrpc, start, write };
 }

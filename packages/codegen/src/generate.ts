@@ -12,6 +12,7 @@ import { ModuleLoader } from "./load.js";
 import type { FileModel } from "./model.js";
 import { type ImportExtension, printFile } from "./print/file.js";
 import type { Target } from "./print/service.js";
+import { findStale } from "./prune.js";
 import type { SchemaSnapshot, ServiceSnapshot } from "./shape/shape.js";
 import { formatSnapshot, parseSnapshot } from "./shape/snapshot.js";
 import { SourceReader } from "./source/source-file.js";
@@ -51,6 +52,8 @@ export interface GeneratedFile {
 /** What a run made. When there are diagnostics there are no files: it is all or nothing. */
 export interface GenerateResult {
   readonly files: readonly GeneratedFile[];
+  /** Files of earlier runs that no schema stands for any more; found in a run of all of the project's schemas. */
+  readonly stale: readonly string[];
   readonly diagnostics: readonly Diagnostic[];
   /** What the schemas look like to a peer, to be compared with another version. */
   readonly snapshot: SchemaSnapshot;
@@ -88,7 +91,7 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
     models.flatMap((model) => model.services.map(({ name, snapshot }) => [name, snapshot])),
   );
   const snapshot: SchemaSnapshot = { version: 1, services };
-  if (diagnostics.length > 0) return { files: [], diagnostics, snapshot };
+  if (diagnostics.length > 0) return { files: [], stale: [], diagnostics, snapshot };
 
   const outputOf = (schemaFile: string): string => outputs.get(schemaFile) ?? schemaFile;
   const files = models.map((model): GeneratedFile => {
@@ -101,7 +104,7 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
     };
   });
   const kept = lockFile === undefined || lock === undefined ? [] : lockFiles(lockFile, lock, services, complete);
-  return { files: [...files, ...kept], diagnostics, snapshot };
+  return { files: [...files, ...kept], stale: complete ? findStale(files) : [], diagnostics, snapshot };
 }
 
 /** Where the output for each schema module goes, where that is possible. */

@@ -22,4 +22,5 @@ export type {
   ShapeTypes,
 } from "./shape/shape.js";
 export { parseSnapshot } from "./shape/snapshot.js";
+export { removeStale } from "./prune.js";
 export { writeGenerated } from "./write.js";
