@@ -9,6 +9,7 @@ mod driver;
 mod endpoint;
 mod error;
 mod fields;
+mod h3;
 mod handle;
 mod host;
 mod js;

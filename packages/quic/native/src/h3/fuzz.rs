@@ -1,0 +1,112 @@
+//! Any peer, any order of events: no panic, nothing unbounded, each session ends once. Inputs are byte strings that
+//! spell events, so that those worth keeping live in `corpus/h3`.
+
+use std::collections::HashSet;
+
+use proptest::prelude::*;
+
+use super::fields::Fields;
+use super::limits::HELD_STREAMS;
+use super::{Action, Http3, Request, Role, capsule, settings};
+
+const MAX_SESSIONS: usize = 4;
+
+/// Phrases that random bytes would rarely spell.
+fn phrase(number: u8) -> Vec<u8> {
+    match number % 12 {
+        0 => [&[0][..], &settings::encode(4)].concat(),
+        1 => Request {
+            authority: "a".to_owned(),
+            path: "/".to_owned(),
+            ..Request::default()
+        }
+        .encode(),
+        2 => Http3::stream_header(0, false),
+        3 => Http3::stream_header(4, true),
+        4 => capsule::close(7, b"bye"),
+        5 => capsule::drain(),
+        6 => vec![0x07, 0x01, 0x00],
+        7 => super::fields::headers_frame(&super::fields::with_status(200, &[])),
+        8 => vec![0x40, 0x41],
+        9 => vec![0x00, 0x40, 0x64],
+        10 => vec![0x21, 0x02, 1, 2],
+        _ => vec![0x01, 0x80, 0x00, 0x3f, 0xff],
+    }
+}
+
+/// `[role]`, then events: `[what, stream, argument]`.
+fn run(input: &[u8]) {
+    let Some((&role, events)) = input.split_first() else { return };
+    let role = if role & 1 == 0 { Role::Server } else { Role::Client };
+    let mut machine = Http3::new(role, MAX_SESSIONS);
+    let mut opened = HashSet::new();
+    let mut live = HashSet::new();
+    let mut failed = false;
+    for event in events.chunks_exact(3) {
+        let (what, stream, argument) = (event[0], u64::from(event[1] % 64), event[2]);
+        let theirs = stream & 1 == u64::from(role == Role::Client);
+        if theirs && opened.insert(stream) {
+            machine.opened(stream);
+        }
+        match what % 11 {
+            0..=2 => {
+                let bytes = phrase(argument);
+                let used = machine.receive(stream, &bytes);
+                assert!(used <= bytes.len());
+            }
+            3 => drop(machine.receive(stream, &[argument])),
+            4 => machine.finished(stream),
+            5 => machine.reset(stream, argument.into()),
+            6 => drop(machine.datagram(&[argument, argument])),
+            7 if role == Role::Server => machine.accept(stream, None, &Fields::new()),
+            8 if role == Role::Server => machine.reject(stream, 404, &Fields::new()),
+            9 => {
+                machine.close(stream, argument.into(), b"");
+                live.remove(&stream);
+            }
+            _ if role == Role::Client && stream & 3 == 0 && opened.insert(stream) => {
+                live.insert(stream);
+                machine.request(stream, &Request::default());
+            }
+            _ => machine.go_away(),
+        }
+        while let Some(action) = machine.poll() {
+            assert!(!failed, "after its failure a connection said {action:?}");
+            match action {
+                Action::Asked { session, .. } => assert!(live.insert(session)),
+                Action::Ended { session, .. } => assert!(live.remove(&session), "{session} ended twice"),
+                Action::Adopt { session, .. } | Action::Datagram { session, .. } => assert!(live.contains(&session)),
+                Action::Fail { .. } => failed = true,
+                _ => {}
+            }
+            if what % 11 == 8 && role == Role::Server {
+                live.remove(&stream);
+            }
+        }
+        assert!(role == Role::Client || live.len() <= MAX_SESSIONS);
+        assert!(machine.held.streams() <= HELD_STREAMS);
+    }
+}
+
+#[test]
+fn the_corpus() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/corpus/h3");
+    let mut inputs = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let bytes: Vec<u8> = text.split_whitespace().map(|word| word.parse().unwrap()).collect();
+        run(&bytes);
+        inputs += 1;
+    }
+    assert!(inputs >= 5, "{folder} is not what it was");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4000))]
+
+    #[test]
+    fn any_events(input in proptest::collection::vec(any::<u8>(), 0..400)) {
+        run(&input);
+    }
+}

@@ -1,0 +1,42 @@
+//! HTTP/3 (RFC 9114) as far as WebTransport (draft-ietf-webtrans-http3) needs it, sans-IO: bytes of streams and
+//! datagrams in, actions out. Nothing here knows quinn, sockets or JavaScript.
+
+mod capsule;
+pub mod codes;
+mod connection;
+mod fields;
+mod frames;
+mod held;
+mod protocols;
+mod qpack;
+mod request;
+mod session;
+mod settings;
+mod static_table;
+mod streams;
+#[cfg(test)]
+mod fuzz;
+#[cfg(test)]
+mod tests;
+mod varint;
+
+pub use connection::{Action, End, Http3, Role};
+pub use fields::Fields;
+pub use request::Request;
+
+/// The ALPN protocol of HTTP/3 (RFC 9114 §3.1).
+pub const ALPN: &[u8] = b"h3";
+
+/// What a peer may make this side keep for one connection.
+pub mod limits {
+    /// Bytes of one buffered frame: HEADERS, SETTINGS, GOAWAY. Announced as SETTINGS_MAX_FIELD_SECTION_SIZE.
+    pub const FRAME_BYTES: u64 = 16 * 1024;
+    /// Requests whose HEADERS are still arriving.
+    pub const OPENING_REQUESTS: usize = 32;
+    /// Streams that arrived before their session.
+    pub const HELD_STREAMS: usize = 64;
+    /// Bytes of datagrams that arrived before their session.
+    pub const HELD_DATAGRAM_BYTES: usize = 64 * 1024;
+    /// UTF-8 bytes of a close reason (draft §5).
+    pub const REASON_BYTES: usize = 1024;
+}

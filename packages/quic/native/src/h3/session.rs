@@ -1,0 +1,294 @@
+//! Sessions: what the application does with them, and how they end.
+
+use super::capsule::{self, Capsule, CapsuleReader};
+use super::connection::{Action, End, Http3, Role};
+use super::fields::{Fields, find, headers_frame, response, with_status};
+use super::frames::{self, FrameReader};
+use super::request::Request;
+use super::streams::Stream;
+use super::{codes, protocols, qpack, varint};
+
+#[derive(Debug, PartialEq, Eq)]
+enum Phase {
+    /// The server's answer is awaited, by either side.
+    Asked,
+    Open,
+}
+
+#[derive(Debug)]
+pub struct Session {
+    phase: Phase,
+    pub(super) capsules: CapsuleReader,
+    /// A client's subprotocols.
+    offered: Vec<String>,
+    draining: bool,
+}
+
+impl Session {
+    fn new(offered: Vec<String>) -> Self {
+        Session {
+            phase: Phase::Asked,
+            capsules: CapsuleReader::default(),
+            offered,
+            draining: false,
+        }
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.phase == Phase::Open
+    }
+}
+
+impl Http3 {
+    /// Client: asks for a session on `stream`, once the server's SETTINGS have arrived.
+    pub fn request(&mut self, stream: u64, request: &Request) {
+        self.sessions.insert(stream, Session::new(request.protocols.clone()));
+        self.streams.insert(stream, Stream::Session(FrameReader::default()));
+        self.unsent.push((stream, request.encode()));
+        if self.peer.is_some() {
+            self.send_requests();
+        }
+    }
+
+    /// Client: the server's SETTINGS are known.
+    pub(super) fn send_requests(&mut self) {
+        let why = match self.peer {
+            Some(peer) if !peer.webtransport => Some("the server speaks HTTP/3 but offers no WebTransport"),
+            _ if self.goaway.is_some() => Some("the server takes no more sessions on this connection (GOAWAY)"),
+            _ => None,
+        };
+        for (stream, bytes) in std::mem::take(&mut self.unsent) {
+            // Closed meanwhile.
+            if !self.sessions.contains_key(&stream) {
+                continue;
+            }
+            match why {
+                None => self.actions.push_back(Action::Write {
+                    stream,
+                    bytes,
+                    end: false,
+                }),
+                Some(why) => self.abandon_session(stream, codes::REQUEST_CANCELLED, End::Unavailable { why }),
+            }
+        }
+    }
+
+    /// Server: a well-formed request for a session.
+    pub(super) fn asked(&mut self, stream: u64, request: Request) {
+        if self.sessions.len() >= self.max_sessions {
+            self.answer(stream, headers_frame(&with_status(429, &[])));
+            return;
+        }
+        self.sessions.insert(stream, Session::new(Vec::new()));
+        let session = stream;
+        self.actions.push_back(Action::Asked { session, request });
+    }
+
+    /// Server: a whole response that opens nothing. What else the client sends is not read.
+    pub(super) fn answer(&mut self, stream: u64, bytes: Vec<u8>) {
+        self.streams.remove(&stream);
+        self.actions.push_back(Action::Write {
+            stream,
+            bytes,
+            end: true,
+        });
+        let code = codes::NO_ERROR;
+        self.actions.push_back(Action::Stop { stream, code });
+        self.refuse_held(stream, codes::WT_BUFFERED_STREAM_REJECTED);
+    }
+
+    /// Server: grants a session. Does nothing when it is over by now.
+    pub fn accept(&mut self, session: u64, protocol: Option<&str>, fields: &Fields) {
+        let Some(Session { phase: phase @ Phase::Asked, .. }) = self.sessions.get_mut(&session) else {
+            return;
+        };
+        *phase = Phase::Open;
+        let mut all = with_status(200, fields);
+        all.push(("sec-webtransport-http3-draft".to_owned(), "draft02".to_owned()));
+        if let Some(protocol) = protocol {
+            all.push((protocols::CHOSEN.to_owned(), protocols::encode_item(protocol)));
+        }
+        self.actions.push_back(Action::Write {
+            stream: session,
+            bytes: headers_frame(&all),
+            end: false,
+        });
+        self.release_held(session);
+    }
+
+    /// Server: refuses a session with an HTTP status.
+    pub fn reject(&mut self, session: u64, status: u16, fields: &Fields) {
+        if self.sessions.get(&session).is_some_and(|session| !session.is_open()) {
+            self.sessions.remove(&session);
+            self.answer(session, headers_frame(&with_status(status, fields)));
+        }
+    }
+
+    /// Ends a session from this side: CLOSE_WEBTRANSPORT_SESSION and FIN, or, before it is open, a cancelled request.
+    pub fn close(&mut self, session: u64, code: u32, reason: &[u8]) {
+        match self.sessions.get(&session) {
+            None => return,
+            Some(known) if !known.is_open() => {
+                self.sessions.remove(&session);
+                self.abandon(session, codes::REQUEST_CANCELLED);
+                self.check_idle();
+            }
+            Some(_) => {
+                self.sessions.remove(&session);
+                // Read on until the peer's FIN, which tells that it knows.
+                self.streams.insert(session, Stream::Closing);
+                self.actions.push_back(Action::Write {
+                    stream: session,
+                    bytes: capsule::close(code, reason),
+                    end: true,
+                });
+            }
+        }
+        self.refuse_held(session, codes::WT_SESSION_GONE);
+    }
+
+    /// Asks the peer to wind the session up: DRAIN_WEBTRANSPORT_SESSION.
+    pub fn drain(&mut self, session: u64) {
+        if self.sessions.get(&session).is_some_and(Session::is_open) {
+            self.actions.push_back(Action::Write {
+                stream: session,
+                bytes: capsule::drain(),
+                end: false,
+            });
+        }
+    }
+
+    /// Server: takes no more sessions on this connection, and asks the peer to wind up those there are (RFC 9114 §5.2).
+    pub fn go_away(&mut self) {
+        if self.role == Role::Client || self.goaway.is_some() {
+            return;
+        }
+        self.goaway = Some(self.next_request);
+        let mut id = Vec::new();
+        varint::put(self.next_request, &mut id);
+        self.actions
+            .push_back(Action::Control(frames::encode(frames::GOAWAY, &id)));
+        for session in self.sessions.keys().copied().collect::<Vec<_>>() {
+            self.drain(session);
+        }
+    }
+
+    /// Client: the server takes no requests from `first` on.
+    pub(super) fn refused_from(&mut self, first: u64) {
+        if !first.is_multiple_of(4) || self.goaway.is_some_and(|before| first > before) {
+            return self.fail(codes::ID_ERROR, "GOAWAY with an impossible stream id");
+        }
+        self.goaway = Some(first);
+        for session in self.sessions.keys().copied().collect::<Vec<_>>() {
+            let known = self.sessions.get(&session);
+            if session >= first && known.is_some_and(|known| !known.is_open()) {
+                let why = "the server takes no more sessions on this connection (GOAWAY)";
+                self.abandon_session(session, codes::REQUEST_CANCELLED, End::Unavailable { why });
+            } else {
+                self.draining(session);
+            }
+        }
+    }
+
+    /// Client: the HEADERS of an answer.
+    pub(super) fn answered(&mut self, stream: u64, section: &[u8]) {
+        let Some(fields) = qpack::decode(section) else {
+            return self.fail(codes::QPACK_DECOMPRESSION_FAILED, "a field section that cannot be decoded");
+        };
+        let Some((status, fields)) = response(fields) else {
+            let code = codes::MESSAGE_ERROR;
+            return self.abandon_session(stream, code, End::Gone { code });
+        };
+        match status {
+            100..200 => {}
+            200..300 => self.granted(stream, fields),
+            _ => self.abandon_session(stream, codes::NO_ERROR, End::Rejected { status }),
+        }
+    }
+
+    fn granted(&mut self, session: u64, fields: Fields) {
+        let Some(state) = self.sessions.get_mut(&session) else {
+            return;
+        };
+        state.phase = Phase::Open;
+        let chosen = find(&fields, protocols::CHOSEN).and_then(protocols::parse_item);
+        let protocol = chosen.filter(|name| state.offered.contains(name));
+        self.actions.push_back(Action::Granted {
+            session,
+            protocol,
+            fields,
+        });
+        self.release_held(session);
+    }
+
+    /// Bytes of the session's DATA frames.
+    pub(super) fn capsules(&mut self, session: u64, mut data: &[u8]) {
+        while let Some(state) = self.sessions.get_mut(&session) {
+            match state.capsules.next(&mut data) {
+                Ok(None) => return,
+                Ok(Some(Capsule::Drain)) => self.draining(session),
+                Ok(Some(Capsule::Close { code, reason })) => {
+                    self.streams.insert(session, Stream::Closing);
+                    self.ended(session, End::Closed { code, reason });
+                }
+                Err(code) => self.abandon_session(session, code, End::Gone { code }),
+            }
+        }
+    }
+
+    fn draining(&mut self, session: u64) {
+        if let Some(state) = self.sessions.get_mut(&session)
+            && state.is_open()
+            && !std::mem::replace(&mut state.draining, true)
+        {
+            self.actions.push_back(Action::Draining { session });
+        }
+    }
+
+    /// The peer ended the session: the application hears of it, and the peer gets our FIN.
+    pub(super) fn ended(&mut self, session: u64, end: End) {
+        self.sessions.remove(&session);
+        self.actions.push_back(Action::Write {
+            stream: session,
+            bytes: Vec::new(),
+            end: true,
+        });
+        self.actions.push_back(Action::Ended { session, end });
+        self.refuse_held(session, codes::WT_SESSION_GONE);
+        self.check_idle();
+    }
+
+    /// The session's stream has failed.
+    pub(super) fn abandon_session(&mut self, session: u64, code: u64, end: End) {
+        if self.sessions.remove(&session).is_some() {
+            self.actions.push_back(Action::Ended { session, end });
+        }
+        self.abandon(session, code);
+        self.refuse_held(session, codes::WT_SESSION_GONE);
+        self.check_idle();
+    }
+
+    pub(super) fn check_idle(&mut self) {
+        let closing = |stream: &Stream| matches!(stream, Stream::Closing);
+        if self.role == Role::Client && self.sessions.is_empty() && !self.streams.values().any(closing) {
+            self.actions.push_back(Action::Idle);
+        }
+    }
+
+    fn release_held(&mut self, session: u64) {
+        let (streams, datagrams) = self.held.release(session);
+        for stream in streams {
+            self.streams.remove(&stream);
+            self.actions.push_back(Action::Adopt { stream, session });
+        }
+        for payload in datagrams {
+            self.actions.push_back(Action::Datagram { session, payload });
+        }
+    }
+
+    pub(super) fn refuse_held(&mut self, session: u64, code: u64) {
+        for stream in self.held.release(session).0 {
+            self.abandon(stream, code);
+        }
+    }
+}
