@@ -17,6 +17,7 @@ pub struct Settings {
     pub idle_timeout_ms: f64,
     pub keep_alive_interval_ms: f64,
     pub max_concurrent_streams: f64,
+    pub max_concurrent_uni_streams: f64,
     pub stream_ceiling: f64,
     pub stream_receive_window: f64,
     pub receive_window: f64,
@@ -27,6 +28,8 @@ pub struct Settings {
     pub congestion_control: f64,
     pub redundancy: f64,
     pub max_udp_payload: f64,
+    pub datagram_buffer: f64,
+    pub web_transport_sessions: f64,
     pub max_sessions: f64,
     pub max_sessions_per_address: f64,
     pub max_handshakes: f64,
@@ -60,6 +63,8 @@ impl Remote {
 pub struct PerConnection {
     pub high_water_mark: usize,
     pub stream_ceiling: u64,
+    /// Sessions of one connection when it speaks WebTransport over HTTP/3; 0: it does not.
+    pub web_transport_sessions: usize,
     pub redundancy: Redundancy,
 }
 
@@ -69,6 +74,7 @@ impl Settings {
             idle_timeout_ms,
             keep_alive_interval_ms,
             max_concurrent_streams,
+            max_concurrent_uni_streams,
             stream_ceiling,
             stream_receive_window,
             receive_window,
@@ -79,6 +85,8 @@ impl Settings {
             congestion_control,
             redundancy,
             max_udp_payload,
+            datagram_buffer,
+            web_transport_sessions,
             max_sessions,
             max_sessions_per_address,
             max_handshakes,
@@ -91,6 +99,7 @@ impl Settings {
             idle_timeout_ms,
             keep_alive_interval_ms,
             max_concurrent_streams,
+            max_concurrent_uni_streams,
             stream_ceiling,
             stream_receive_window,
             receive_window,
@@ -101,6 +110,8 @@ impl Settings {
             congestion_control,
             redundancy,
             max_udp_payload,
+            datagram_buffer,
+            web_transport_sessions,
             max_sessions,
             max_sessions_per_address,
             max_handshakes,
@@ -112,6 +123,7 @@ impl Settings {
         PerConnection {
             high_water_mark: self.high_water_mark as usize,
             stream_ceiling: self.stream_ceiling as u64,
+            web_transport_sessions: self.web_transport_sessions as usize,
             redundancy: match self.redundancy as u32 {
                 0 => Redundancy::Off,
                 2 => Redundancy::Always,
@@ -138,8 +150,9 @@ impl Settings {
             .max_idle_timeout(idle)
             .keep_alive_interval((self.keep_alive_interval_ms > 0.0).then(|| millis(self.keep_alive_interval_ms)))
             .max_concurrent_bidi_streams(varint(self.max_concurrent_streams, "maxConcurrentStreams")?)
-            .max_concurrent_uni_streams(VarInt::from_u32(0))
-            .datagram_receive_buffer_size(None)
+            .max_concurrent_uni_streams(varint(self.max_concurrent_uni_streams, "maxConcurrentUniStreams")?)
+            .datagram_receive_buffer_size((self.datagram_buffer > 0.0).then_some(self.datagram_buffer as usize))
+            .datagram_send_buffer_size(self.datagram_buffer as usize)
             .stream_receive_window(varint(self.stream_receive_window, "streamReceiveWindow")?)
             .receive_window(varint(self.receive_window, "receiveWindow")?)
             .send_window(self.send_window as u64);

@@ -8,9 +8,10 @@ use std::time::Instant;
 use quinn_proto as qp;
 
 use crate::config::PerConnection;
-use crate::handle::Handle;
+use crate::handle::{Handle, Session};
 use crate::redundancy::Flights;
 use crate::tls::{Findings, Verdict};
+use crate::web::Web;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
@@ -27,8 +28,12 @@ pub struct Connection {
     pub incoming: bool,
     pub settings: PerConnection,
     pub streams: HashMap<qp::StreamId, Handle, BuildHasherDefault<IdHasher>>,
-    /// Streams that wait for the peer's limit, first come first served.
-    pub waiting: VecDeque<Handle>,
+    /// Streams of each direction that wait for the peer's limit, first come first served.
+    waiting: [VecDeque<Handle>; 2],
+    /// HTTP/3, where this connection speaks it.
+    pub web: Option<Box<Web>>,
+    /// Sessions that were refused a datagram for want of room.
+    pub datagrams_wait: Vec<Session>,
     /// In the endpoint's list of connections with something to transmit or a timer to set.
     pub dirty: bool,
     pub deadline: Option<Instant>,
@@ -54,7 +59,9 @@ impl Connection {
             phase: Phase::Handshaking,
             settings,
             streams: HashMap::default(),
-            waiting: VecDeque::new(),
+            waiting: Default::default(),
+            web: None,
+            datagrams_wait: Vec::new(),
             dirty: false,
             deadline: None,
             scheduled: None,
@@ -89,14 +96,22 @@ impl Connection {
         self.findings.asked && self.proto.stats().frame_rx.handshake_done == 0
     }
 
+    pub fn waiting_streams(&self) -> usize {
+        self.waiting.iter().map(VecDeque::len).sum()
+    }
+
+    pub fn waiting(&mut self, dir: qp::Dir) -> &mut VecDeque<Handle> {
+        &mut self.waiting[dir as usize]
+    }
+
     /// Doubles the peer's stream limit while it uses half of it, up to the ceiling.
-    pub fn raise_stream_limit(&mut self) {
-        let limit = self.proto.max_concurrent_streams(qp::Dir::Bi);
+    pub fn raise_stream_limit(&mut self, dir: qp::Dir) {
+        let limit = self.proto.max_concurrent_streams(dir);
         let ceiling = self.settings.stream_ceiling;
-        if limit < ceiling && self.proto.streams().remote_open_streams(qp::Dir::Bi) * 2 >= limit {
+        if limit < ceiling && self.proto.streams().remote_open_streams(dir) * 2 >= limit {
             let raised = (limit.max(1) * 2).min(ceiling);
             if let Ok(raised) = qp::VarInt::from_u64(raised) {
-                self.proto.set_max_concurrent_streams(qp::Dir::Bi, raised);
+                self.proto.set_max_concurrent_streams(dir, raised);
             }
         }
     }

@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 
 use quinn_proto::{ConnectError, ConnectionError};
 
+use crate::h3::End;
+
 /// TLS alert `no_application_protocol` (RFC 7301 §3.2) as a QUIC CRYPTO_ERROR (RFC 9001 §4.8).
 const NO_APPLICATION_PROTOCOL: u64 = 0x178;
 /// TLS alert `certificate_required` (RFC 8446 §6.2).
@@ -40,6 +42,8 @@ pub struct Failure {
     pub message: String,
     /// The application close code and reason, where either side closed the session with one.
     pub close: Option<(u64, String)>,
+    /// The HTTP status that refused a WebTransport session.
+    pub status: Option<u16>,
 }
 
 impl Failure {
@@ -49,6 +53,7 @@ impl Failure {
             code: code.into(),
             message: message.into(),
             close: None,
+            status: None,
         }
     }
 
@@ -62,6 +67,10 @@ impl Failure {
             close: Some((code, reason)),
             ..Failure::new(Source::Session, "ERR_QUIC_CLOSED", message)
         }
+    }
+
+    pub fn session_closed() -> Self {
+        Failure::new(Source::Session, "ERR_QUIC_CLOSED", "the session has closed")
     }
 
     pub fn endpoint_closed() -> Self {
@@ -86,6 +95,40 @@ impl Failure {
                 format!("could not connect to {remote}: {other}"),
             ),
         }
+    }
+
+    /// How the peer, or the rules, ended a WebTransport session.
+    pub fn session_ended(end: End, remote: SocketAddr) -> Self {
+        match end {
+            End::Closed { code, reason } => Failure::closed_by_peer(remote, code.into(), reason.as_bytes()),
+            End::Rejected { status } => Failure {
+                status: Some(status),
+                ..Failure::new(
+                    Source::Session,
+                    "ERR_QUIC_SESSION_REJECTED",
+                    format!("{remote} answered the request for a WebTransport session with status {status}"),
+                )
+            },
+            End::Gone { code } => Failure::new(
+                Source::Session,
+                "ERR_QUIC_SESSION_GONE",
+                format!("{remote} dropped the WebTransport session with HTTP/3 code {code:#x}"),
+            ),
+            End::Unavailable { why } => Failure::new(
+                Source::Session,
+                "ERR_QUIC_SESSION_UNAVAILABLE",
+                format!("no WebTransport session with {remote}: {why}"),
+            ),
+        }
+    }
+
+    /// The peer broke the rules of HTTP/3.
+    pub fn http3(code: u64, why: &str, remote: SocketAddr) -> Self {
+        Failure::new(
+            Source::Session,
+            "ERR_QUIC_HTTP3",
+            format!("the HTTP/3 connection with {remote} was closed with code {code:#x}: {why}"),
+        )
     }
 
     /// What the end of a session means; `handshaking` tells whether it ever was established.

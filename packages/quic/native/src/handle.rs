@@ -24,6 +24,39 @@ impl Handle {
     }
 }
 
+/// Indices of WebTransport sessions lie above those of QUIC connections.
+const WEB_TRANSPORT: u32 = 1 << 23;
+
+/// What a session handle names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Session {
+    Quic(Handle),
+    WebTransport(Handle),
+}
+
+impl Session {
+    pub fn unpack(number: f64) -> Self {
+        let Handle { index, generation } = Handle::unpack(number);
+        if index < WEB_TRANSPORT {
+            Session::Quic(Handle { index, generation })
+        } else {
+            let index = index - WEB_TRANSPORT;
+            Session::WebTransport(Handle { index, generation })
+        }
+    }
+
+    /// As JavaScript knows it.
+    pub fn handle(self) -> Handle {
+        match self {
+            Session::Quic(handle) => handle,
+            Session::WebTransport(Handle { index, generation }) => Handle {
+                index: index + WEB_TRANSPORT,
+                generation,
+            },
+        }
+    }
+}
+
 /// Values under handles. While JavaScript handles a batch of records, indices that become free are kept back, so that
 /// no later record of that batch can name a newer value.
 pub struct Table<T> {

@@ -20,6 +20,8 @@ mod sink;
 mod socket;
 mod stream;
 mod tls;
+mod web;
+mod web_methods;
 
 use std::net::IpAddr;
 
@@ -66,7 +68,11 @@ pub fn bind<'env>(
             let page = Page::new(raw, dispatch.raw(), records.raw())
                 .ok_or_else(|| Failure::option("records must be a Uint32Array of the agreed length"))?;
             let host = Host::start(raw, endpoint, page, Choice::parse(&driver))?;
-            Ok(js::bound::object(raw, &host, methods::METHODS))
+            Ok(js::bound::object(
+                raw,
+                &host,
+                &[methods::METHODS, web_methods::METHODS].concat(),
+            ))
         }
     };
     // SAFETY: values made in this call, for this call's return.

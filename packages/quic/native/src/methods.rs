@@ -3,10 +3,12 @@
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 
+use quinn_proto::Dir;
+
 use crate::config::Settings;
 use crate::endpoint::canonical;
 use crate::error::Failure;
-use crate::handle::Handle;
+use crate::handle::{Handle, Session};
 use crate::host::Host;
 use crate::js::args::{Answer, Args};
 use crate::js::bound::Method;
@@ -37,11 +39,11 @@ pub const METHODS: &[(&str, Method)] = &[
     ("write", write),
 ];
 
-fn text(value: impl ToString) -> Answer {
+pub fn text(value: impl ToString) -> Answer {
     Answer::Text(value.to_string())
 }
 
-fn number(value: impl Into<f64>) -> Answer {
+pub fn number(value: impl Into<f64>) -> Answer {
     Answer::Number(value.into())
 }
 
@@ -79,8 +81,8 @@ fn close(host: &Rc<Host>, args: &Args) -> Answer {
 
 /// (session, code, reason bytes); the `Lost` record follows
 fn close_session(host: &Rc<Host>, args: &Args) -> Answer {
-    let session = Handle::unpack(args.number(0));
-    host.with(|endpoint| endpoint.close_connection(session, args.uint(1), args.bytes(2)));
+    let session = Session::unpack(args.number(0));
+    host.with(|endpoint| endpoint.close_session(session, args.uint(1), args.bytes(2)));
     Answer::Nothing
 }
 
@@ -134,10 +136,11 @@ fn flush(host: &Rc<Host>, _: &Args) -> Answer {
     Answer::Nothing
 }
 
-/// (session) → stream or failure
+/// (session, unidirectional) → stream or failure
 fn open_stream(host: &Rc<Host>, args: &Args) -> Answer {
-    let session = Handle::unpack(args.number(0));
-    host.with(|endpoint| endpoint.open_stream(session))
+    let session = Session::unpack(args.number(0));
+    let dir = if args.boolean(1) { Dir::Uni } else { Dir::Bi };
+    host.with(|endpoint| endpoint.open_stream(session, dir))
         .unwrap_or_else(|| Err(Failure::endpoint_closed()))
         .map_or_else(Answer::from, |stream| Answer::Number(stream.pack()))
 }
@@ -192,9 +195,9 @@ fn set_ref(host: &Rc<Host>, args: &Args) -> Answer {
 
 /// (session) → [remote, local ip | undefined, ALPN]
 fn session_info(host: &Rc<Host>, args: &Args) -> Answer {
-    let session = Handle::unpack(args.number(0));
+    let session = Session::unpack(args.number(0));
     host.with(|endpoint| {
-        let connection = endpoint.connection(session)?;
+        let connection = endpoint.connection_of(session)?;
         let remote = canonical(connection.proto.remote_address());
         let local = connection.proto.local_ip().map(|ip| ip.to_canonical());
         let alpn = connection.alpn().unwrap_or_default();
@@ -210,15 +213,15 @@ fn session_info(host: &Rc<Host>, args: &Args) -> Answer {
 
 /// (session) → the DER of the certificate its peer has shown, or undefined
 fn peer_certificate(host: &Rc<Host>, args: &Args) -> Answer {
-    let session = Handle::unpack(args.number(0));
-    host.with(|endpoint| endpoint.connection(session)?.peer_certificate())
+    let session = Session::unpack(args.number(0));
+    host.with(|endpoint| endpoint.connection_of(session)?.peer_certificate())
         .flatten()
         .map_or(Answer::Nothing, Answer::Bytes)
 }
 
 /// (session) → numbers, see `Endpoint::session_stats`
 fn session_stats(host: &Rc<Host>, args: &Args) -> Answer {
-    let session = Handle::unpack(args.number(0));
+    let session = Session::unpack(args.number(0));
     host.with(|endpoint| endpoint.session_stats(session))
         .flatten()
         .map_or(Answer::Nothing, numbers)

@@ -7,7 +7,7 @@ use crate::handle::Handle;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Kind {
-    /// An accepted stream: connection index, stream index, stream generation.
+    /// An accepted bidirectional stream: session index, stream index, stream generation.
     Stream = 1,
     /// Stream index, offset into the slab, length.
     Data = 2,
@@ -21,16 +21,26 @@ pub enum Kind {
     Drain = 6,
     /// The last pending bytes of a stream have gone and nothing remains of it: stream index.
     Freed = 7,
-    /// The connection was lost before the stream ended: stream index, failure number.
+    /// The session was lost before the stream ended: stream index, failure number.
     StreamClosed = 8,
-    /// Handshake complete: connection index, generation, accepted (1) or dialled (0).
+    /// Handshake complete, or WebTransport session granted: session index, generation, flags.
     Connected = 9,
-    /// The connection ended: connection index, generation, failure number.
+    /// The session ended: session index, generation, failure number.
     Lost = 10,
     /// The endpoint's handles are closed.
     Closed = 11,
     /// The engine failed and has shut down.
     Broken = 12,
+    /// An accepted unidirectional stream: session index, stream index, stream generation.
+    UniStream = 13,
+    /// A datagram: session index, offset into the slab, length.
+    Datagram = 14,
+    /// Datagrams may be sent again: session index, generation.
+    DatagramDrain = 15,
+    /// A client asks for a WebTransport session: session index, generation, connection index.
+    Asked = 16,
+    /// The peer asks to wind the session up: session index, generation.
+    Draining = 17,
     /// An accepted connection failed before it became a session, by TLS: failure number.
     HandshakeFailed = 20,
 }
@@ -38,6 +48,12 @@ pub enum Kind {
 pub const RECORD_WORDS: usize = 4;
 pub const RECORDS: usize = 1024;
 pub const SLAB_BYTES: usize = 256 * 1024;
+/// The largest datagram that is delivered. Paths carry less, and a batch must have room for at least one.
+pub const DATAGRAM_BYTES: usize = 2048;
+
+/// Flags of `Connected`.
+pub const ACCEPTED: u32 = 1;
+pub const HTTP3: u32 = 2;
 
 /// A record that waits for the next batch.
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,4 @@
-//! One bidirectional stream: what waits to be sent, and how far each side has come.
+//! One stream: what waits to be sent, and how far each side has come.
 
 use std::collections::VecDeque;
 
@@ -37,6 +37,12 @@ pub struct Stream {
     /// RESET_STREAM and STOP_SENDING asked for while waiting for an id.
     early_reset: Option<qp::VarInt>,
     early_stop: Option<qp::VarInt>,
+    /// The WebTransport session it belongs to.
+    pub session: Option<Handle>,
+    /// HTTP/3's own, unknown to JavaScript.
+    pub internal: bool,
+    /// Received beyond what HTTP/3 took, and the stream's first bytes.
+    pub unread: Bytes,
 }
 
 /// What came of handing pending bytes to QUIC.
@@ -46,7 +52,7 @@ pub struct Flushed {
 }
 
 impl Stream {
-    pub fn new(connection: Handle, id: Option<qp::StreamId>) -> Self {
+    fn new(connection: Handle, id: Option<qp::StreamId>) -> Self {
         Stream {
             connection,
             id,
@@ -62,6 +68,30 @@ impl Stream {
             priority: 0,
             early_reset: None,
             early_stop: None,
+            session: None,
+            internal: false,
+            unread: Bytes::new(),
+        }
+    }
+
+    /// Opened by this side.
+    pub fn local(connection: Handle, id: Option<qp::StreamId>, dir: qp::Dir) -> Self {
+        Stream {
+            receiving: dir == qp::Dir::Bi,
+            ..Stream::new(connection, id)
+        }
+    }
+
+    /// Opened by the peer.
+    pub fn remote(connection: Handle, id: qp::StreamId) -> Self {
+        Stream {
+            sending: if id.dir() == qp::Dir::Bi {
+                Sending::Open
+            } else {
+                Sending::Done
+            },
+            fresh: true,
+            ..Stream::new(connection, Some(id))
         }
     }
 

@@ -3,10 +3,10 @@
 use quinn_proto as qp;
 use quinn_proto::Dir;
 
-use super::Endpoint;
+use super::{Endpoint, wire_code};
 use crate::connection::Phase;
 use crate::error::{Failure, Source};
-use crate::handle::Handle;
+use crate::handle::{Handle, Session};
 use crate::stream::Stream;
 
 /// Flags in the answer of `write`, `reset` and `stop_sending`.
@@ -15,22 +15,25 @@ pub const FREED: u32 = 2;
 
 impl Endpoint {
     /// A stream of a live session; without an id while the peer's limit is reached.
-    pub fn open_stream(&mut self, handle: Handle) -> Result<Handle, Failure> {
+    pub fn open_stream(&mut self, session: Session, dir: Dir) -> Result<Handle, Failure> {
+        match session {
+            Session::Quic(handle) => self.open_quic_stream(handle, dir),
+            Session::WebTransport(handle) => self.open_web_stream(handle, dir),
+        }
+    }
+
+    pub(super) fn open_quic_stream(&mut self, handle: Handle, dir: Dir) -> Result<Handle, Failure> {
         let index = handle.index as usize;
         let id = match self.connection(handle) {
             Some(connection) if connection.phase == Phase::Live => {
-                let overtakes = !connection.waiting.is_empty();
-                (!overtakes).then(|| connection.proto.streams().open(Dir::Bi)).flatten()
+                let overtakes = !connection.waiting(dir).is_empty();
+                (!overtakes).then(|| connection.proto.streams().open(dir)).flatten()
             }
             _ => {
-                return Err(Failure::new(
-                    Source::Session,
-                    "ERR_QUIC_CLOSED",
-                    "the session has closed",
-                ));
+                return Err(Failure::session_closed());
             }
         };
-        let stream = self.streams.insert(Stream::new(handle, id)).ok_or_else(|| {
+        let stream = self.streams.insert(Stream::local(handle, id, dir)).ok_or_else(|| {
             Failure::new(
                 Source::Usage,
                 "ERR_QUIC_TRANSPORT",
@@ -40,7 +43,7 @@ impl Endpoint {
         if let Some(Some(connection)) = self.connections.get_mut(index) {
             match id {
                 Some(id) => drop(connection.streams.insert(id, stream)),
-                None => connection.waiting.push_back(stream),
+                None => connection.waiting(dir).push_back(stream),
             }
         }
         Ok(stream)
@@ -93,7 +96,8 @@ impl Endpoint {
 
     pub fn reset(&mut self, handle: Handle, code: u32) -> u32 {
         self.with_stream(handle, |stream, connection, _| {
-            stream.reset(connection, code.into());
+            let code = wire_code(stream, code);
+            stream.reset(connection, code);
             0
         })
     }
@@ -107,7 +111,8 @@ impl Endpoint {
 
     pub fn stop_sending(&mut self, handle: Handle, code: u32) -> u32 {
         self.with_stream(handle, |stream, connection, _| {
-            stream.stop(connection, code.into());
+            let code = wire_code(stream, code);
+            stream.stop(connection, code);
             0
         })
     }

@@ -4,11 +4,12 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use quinn_proto as qp;
+use quinn_proto::Dir;
 
 use super::Endpoint;
 use crate::connection::Phase;
 use crate::error::{Failure, Source};
-use crate::handle::Handle;
+use crate::handle::{Handle, Session};
 use crate::sink::Kind;
 
 impl Endpoint {
@@ -28,7 +29,9 @@ impl Endpoint {
         connection.phase = Phase::Over;
         let generation = connection.handle.generation;
         let mut live: Vec<Handle> = connection.streams.drain().map(|(_, handle)| handle).collect();
-        live.extend(connection.waiting.drain(..));
+        live.extend(connection.waiting(Dir::Bi).drain(..));
+        live.extend(connection.waiting(Dir::Uni).drain(..));
+        let web = connection.web.take();
         if let Some((source, handshaking)) = dismissed {
             self.dismiss(source, handshaking);
         }
@@ -36,32 +39,53 @@ impl Endpoint {
             self.counters.failed += 1;
         }
         let failure = failure.unwrap_or_else(|| Failure::closed(0, String::new()));
-        if !announced && failure.source != Source::Tls {
-            return;
-        }
-        let number = self.next_failure;
-        self.next_failure = self.next_failure.wrapping_add(1);
-        self.failures.insert(number, failure);
         if !announced {
-            self.notify(Kind::HandshakeFailed, [number, 0, 0]);
+            if failure.source == Source::Tls {
+                let number = self.number(failure);
+                self.notify(Kind::HandshakeFailed, [number, 0, 0]);
+            }
             return;
         }
+        if let Some(web) = web {
+            live = self.end_web_sessions(&web, live, &failure);
+        }
+        let number = self.number(failure);
         for stream in live {
             self.notify_stream(Kind::StreamClosed, stream, [number, 0]);
         }
         self.notify(Kind::Lost, [index as u32, generation, number]);
     }
 
+    /// Keeps a failure until JavaScript asks for it by its number.
+    pub(super) fn number(&mut self, failure: Failure) -> u32 {
+        let number = self.next_failure;
+        self.next_failure = self.next_failure.wrapping_add(1);
+        self.failures.insert(number, failure);
+        number
+    }
+
     pub fn take_failure(&mut self, number: u32) -> Option<Failure> {
         self.failures.remove(&number)
     }
 
-    /// Closes one session: CONNECTION_CLOSE with the next flush (RFC 9000 §10.2).
+    /// Closes one session.
+    pub fn close_session(&mut self, session: Session, code: u32, reason: &[u8]) {
+        match session {
+            Session::Quic(handle) => self.close_connection(handle, code, reason),
+            Session::WebTransport(handle) => self.close_web_session(handle, code, reason),
+        }
+    }
+
+    /// CONNECTION_CLOSE with the next flush (RFC 9000 §10.2).
     pub fn close_connection(&mut self, handle: Handle, code: u32, reason: &[u8]) {
+        let text = String::from_utf8_lossy(reason).into_owned();
+        self.close_with(handle, code, reason, Failure::closed(code.into(), text));
+    }
+
+    pub(super) fn close_with(&mut self, handle: Handle, code: u32, reason: &[u8], failure: Failure) {
         let Some(connection) = self.connection(handle) else {
             return;
         };
-        let text = String::from_utf8_lossy(reason).into_owned();
         connection
             .proto
             .close(Instant::now(), code.into(), Bytes::copy_from_slice(reason));
@@ -71,7 +95,7 @@ impl Endpoint {
             self.set_paused(stream, true);
         }
         let index = handle.index as usize;
-        self.end(index, Some(Failure::closed(code.into(), text)));
+        self.end(index, Some(failure));
         self.mark(index);
     }
 
@@ -107,6 +131,7 @@ impl Endpoint {
         self.connections.clear();
         self.notices.clear();
         self.readable.clear();
+        self.datagrams.clear();
         self.drained.clear();
         self.dirty.clear();
         self.timers.clear();

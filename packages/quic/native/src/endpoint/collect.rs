@@ -2,7 +2,7 @@
 
 use quinn_proto::ReadError;
 
-use super::{Endpoint, clamp};
+use super::{Endpoint, application_code};
 use crate::handle::Handle;
 use crate::sink::{Kind, Notice, Sink};
 
@@ -12,7 +12,7 @@ const FIRST_BYTES: usize = 4096;
 
 impl Endpoint {
     pub fn has_records(&self) -> bool {
-        !self.notices.is_empty() || !self.readable.is_empty()
+        !self.notices.is_empty() || !self.datagrams.is_empty() || !self.readable.is_empty()
     }
 
     /// Fills the sink with waiting records, then with what streams have received.
@@ -32,6 +32,7 @@ impl Endpoint {
             }
             self.collect_notice(notice, sink);
         }
+        self.collect_datagrams(sink);
         while !sink.full()
             && sink.room() > 0
             && let Some(handle) = self.readable.pop_front()
@@ -57,7 +58,8 @@ impl Endpoint {
                         self.free(handle);
                     }
                 }
-                Kind::Freed | Kind::StreamClosed => self.free(handle),
+                Kind::Freed => self.free(handle),
+                Kind::StreamClosed => self.let_go(handle),
                 _ => {}
             }
         }
@@ -81,7 +83,11 @@ impl Endpoint {
         let mut end = None;
         let mut transmit = false;
         let mut more = false;
-        let blocked = !connection.waiting.is_empty();
+        let blocked = !connection.waiting(id.dir()).is_empty();
+        if !stream.unread.is_empty() {
+            let part = stream.unread.len().min(sink.room()).min(most);
+            sink.put(&stream.unread.split_to(part));
+        }
         let mut receiver = connection.proto.recv_stream(id);
         if let Ok(mut chunks) = receiver.read(true) {
             loop {
@@ -98,7 +104,7 @@ impl Endpoint {
                     }
                     Err(ReadError::Blocked) => break,
                     Err(ReadError::Reset(code)) => {
-                        end = Some((Kind::Reset, clamp(code)));
+                        end = Some((Kind::Reset, application_code(stream, code)));
                         break;
                     }
                 }

@@ -3,11 +3,12 @@
 use quinn_proto as qp;
 use quinn_proto::{Dir, StreamEvent};
 
-use super::{Endpoint, canonical, clamp};
+use super::{Endpoint, application_code, canonical};
 use crate::connection::Phase;
 use crate::error::Failure;
+use crate::h3;
 use crate::handle::Handle;
-use crate::sink::{Kind, Notice};
+use crate::sink::{ACCEPTED, HTTP3, Kind, Notice};
 use crate::stream::Stream;
 
 impl Endpoint {
@@ -58,9 +59,16 @@ impl Endpoint {
         if incoming {
             self.handshaking -= 1;
         }
-        let words = [index as u32, connection.handle.generation, u32::from(incoming)];
-        self.notify(Kind::Connected, words);
-        self.accept(index);
+        let mut flags = if incoming { ACCEPTED } else { 0 };
+        let generation = connection.handle.generation;
+        if connection.settings.web_transport_sessions > 0 && connection.alpn().as_deref() == Some(h3::ALPN) {
+            flags |= HTTP3;
+            self.begin_http3(index);
+        }
+        self.notify(Kind::Connected, [index as u32, generation, flags]);
+        self.accept(index, Dir::Bi);
+        self.accept(index, Dir::Uni);
+        self.receive_datagrams(index);
     }
 
     fn event(&mut self, index: usize, event: qp::Event) {
@@ -68,10 +76,10 @@ impl Endpoint {
             // `established` follows.
             qp::Event::Connected => {}
             qp::Event::ConnectionLost { reason } => self.lost(index, &reason),
-            qp::Event::Stream(StreamEvent::Opened { dir: Dir::Bi }) => self.accept(index),
+            qp::Event::Stream(StreamEvent::Opened { dir }) => self.accept(index, dir),
             qp::Event::Stream(StreamEvent::Readable { id }) => {
                 if let Some(stream) = self.by_id(index, id) {
-                    self.queue_readable(stream);
+                    self.readable(index, stream);
                 }
             }
             qp::Event::Stream(StreamEvent::Writable { id }) => {
@@ -80,15 +88,17 @@ impl Endpoint {
                 }
             }
             qp::Event::Stream(StreamEvent::Stopped { id, error_code }) => {
-                self.accept(index);
+                self.accept(index, id.dir());
                 self.stopped(index, id, error_code);
             }
-            qp::Event::Stream(StreamEvent::Available { dir: Dir::Bi }) => self.open_waiting(index),
+            qp::Event::Stream(StreamEvent::Available { dir }) => self.open_waiting(index, dir),
+            qp::Event::DatagramReceived => self.receive_datagrams(index),
+            qp::Event::DatagramsUnblocked => self.datagrams_unblocked(index),
             _ => {}
         }
     }
 
-    fn by_id(&self, index: usize, id: qp::StreamId) -> Option<Handle> {
+    pub(super) fn by_id(&self, index: usize, id: qp::StreamId) -> Option<Handle> {
         let connection = self.connections.get(index)?.as_ref()?;
         connection.streams.get(&id).copied()
     }
@@ -106,31 +116,50 @@ impl Endpoint {
         self.end(index, Some(failure));
     }
 
-    fn accept(&mut self, index: usize) {
+    fn accept(&mut self, index: usize, dir: Dir) {
         while let Some(Some(connection)) = self.connections.get_mut(index)
             && connection.phase == Phase::Live
-            && let Some(id) = connection.proto.streams().accept(Dir::Bi)
+            && let Some(id) = connection.proto.streams().accept(dir)
         {
-            let mut stream = Stream::new(connection.handle, Some(id));
-            stream.fresh = true;
+            let mut stream = Stream::remote(connection.handle, id);
+            stream.internal = connection.web.is_some();
             let Some(handle) = self.streams.insert(stream) else {
                 let full = qp::VarInt::from_u32(0);
                 let _ = connection.proto.recv_stream(id).stop(full);
-                let _ = connection.proto.send_stream(id).reset(full);
+                if dir == Dir::Bi {
+                    let _ = connection.proto.send_stream(id).reset(full);
+                }
                 continue;
             };
             connection.streams.insert(id, handle);
-            self.notices.push_back(Notice {
-                kind: Kind::Stream,
-                words: [index as u32, handle.index, handle.generation],
-                stream: Some(handle),
-            });
-            self.queue_readable(handle);
+            if let Some(web) = &mut connection.web {
+                web.http3.opened(id.into());
+            } else {
+                self.announce(index as u32, handle, dir);
+            }
+            self.readable(index, handle);
         }
         if let Some(Some(connection)) = self.connections.get_mut(index)
             && connection.phase == Phase::Live
         {
-            connection.raise_stream_limit();
+            connection.raise_stream_limit(dir);
+        }
+    }
+
+    /// Tells JavaScript of a stream of the session with this index.
+    pub(super) fn announce(&mut self, session: u32, stream: Handle, dir: Dir) {
+        self.notices.push_back(Notice {
+            kind: if dir == Dir::Bi { Kind::Stream } else { Kind::UniStream },
+            words: [session, stream.index, stream.generation],
+            stream: Some(stream),
+        });
+    }
+
+    fn readable(&mut self, index: usize, handle: Handle) {
+        if self.streams.get(handle).is_some_and(|stream| stream.internal) {
+            self.feed_http3(index, handle);
+        } else {
+            self.queue_readable(handle);
         }
     }
 
@@ -144,7 +173,7 @@ impl Endpoint {
         }
     }
 
-    fn flush_stream(&mut self, index: usize, handle: Handle) {
+    pub(super) fn flush_stream(&mut self, index: usize, handle: Handle) {
         let (Some(Some(connection)), Some(stream)) = (self.connections.get_mut(index), self.streams.get_mut(handle))
         else {
             return;
@@ -152,6 +181,12 @@ impl Endpoint {
         let before = stream.sending;
         let flushed = stream.flush(&mut connection.proto, connection.settings.high_water_mark);
         let finished = before != stream.sending && stream.finished();
+        if stream.internal {
+            if finished {
+                self.free(handle);
+            }
+            return;
+        }
         stream.farewell |= finished;
         if flushed.drained {
             self.notify_stream(Kind::Drain, handle, [0, 0]);
@@ -175,25 +210,34 @@ impl Endpoint {
             return;
         };
         stream.stopped();
+        if stream.internal {
+            self.internal_stopped(index, handle);
+            return;
+        }
         stream.farewell = true;
-        self.notify_stream(Kind::Stopped, handle, [0, clamp(code)]);
+        let code = application_code(stream, code);
+        self.notify_stream(Kind::Stopped, handle, [0, code]);
     }
 
-    fn open_waiting(&mut self, index: usize) {
+    fn open_waiting(&mut self, index: usize, dir: Dir) {
         while let Some(Some(connection)) = self.connections.get_mut(index)
-            && let Some(&handle) = connection.waiting.front()
+            && let Some(&handle) = connection.waiting(dir).front()
         {
             let Some(stream) = self.streams.get_mut(handle) else {
-                connection.waiting.pop_front();
+                connection.waiting(dir).pop_front();
                 continue;
             };
-            let Some(id) = connection.proto.streams().open(Dir::Bi) else {
+            let Some(id) = connection.proto.streams().open(dir) else {
                 return;
             };
-            connection.waiting.pop_front();
+            connection.waiting(dir).pop_front();
             connection.streams.insert(id, handle);
             stream.opened(id, &mut connection.proto);
+            let asks = stream.internal;
             self.flush_stream(index, handle);
+            if asks {
+                self.internal_opened(index, handle);
+            }
             self.mark(index);
         }
     }

@@ -5,6 +5,7 @@ mod calls;
 mod close;
 mod collect;
 mod copies;
+mod datagrams;
 mod dial;
 mod drive;
 mod receive;
@@ -12,22 +13,27 @@ mod stats;
 #[cfg(test)]
 mod tests;
 mod transmit;
+mod web;
+mod web_calls;
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
+use bytes::Bytes;
 use quinn_proto as qp;
 
 use crate::config::PerConnection;
 use crate::connection::Connection;
 use crate::error::Failure;
+use crate::h3;
 use crate::handle::{Handle, Table};
 use crate::secret::Secret;
 use crate::sink::{Kind, Notice};
 use crate::socket::Socket;
 use crate::stream::Stream;
+use crate::web::WebSession;
 use admit::{Admission, Counters};
 use copies::Copies;
 
@@ -37,6 +43,9 @@ pub struct Endpoint {
     /// By quinn's connection handle.
     connections: Vec<Option<Box<Connection>>>,
     pub streams: Table<Stream>,
+    sessions: Table<WebSession>,
+    /// Datagrams received and not yet delivered, with their session's index.
+    datagrams: VecDeque<(u32, Bytes)>,
     notices: VecDeque<Notice>,
     readable: VecDeque<Handle>,
     /// Readable streams that go on in the next batch.
@@ -74,6 +83,8 @@ impl Endpoint {
             proto,
             connections: Vec::new(),
             streams: Table::default(),
+            sessions: Table::default(),
+            datagrams: VecDeque::new(),
             notices: VecDeque::new(),
             readable: VecDeque::new(),
             held_over: VecDeque::new(),
@@ -150,9 +161,22 @@ impl Endpoint {
     }
 }
 
-/// Codes go up to 2^62-1 on the wire (RFC 9000 §16) but to 2^32-1 in W3C WebTransport.
-fn clamp(code: qp::VarInt) -> u32 {
-    u32::try_from(code.into_inner()).unwrap_or(u32::MAX)
+/// Codes go up to 2^62-1 on the wire (RFC 9000 §16) but to 2^32-1 in W3C WebTransport. On a WebTransport stream, one that
+/// is HTTP/3's own counts as 0.
+fn application_code(stream: &Stream, code: qp::VarInt) -> u32 {
+    let code = code.into_inner();
+    if stream.session.is_some() {
+        return h3::codes::from_http3(code).unwrap_or(0);
+    }
+    u32::try_from(code).unwrap_or(u32::MAX)
+}
+
+/// The way back.
+fn wire_code(stream: &Stream, code: u32) -> qp::VarInt {
+    if stream.session.is_none() {
+        return code.into();
+    }
+    qp::VarInt::from_u64(h3::codes::to_http3(code)).unwrap_or(qp::VarInt::MAX)
 }
 
 /// IPv4-mapped addresses of a dual-stack socket as plain IPv4.

@@ -1,12 +1,12 @@
 //! What a session and the endpoint have to tell about themselves.
 
 use super::Endpoint;
-use crate::handle::Handle;
+use crate::handle::Session;
 
 impl Endpoint {
     /// In the order of `SESSION_STATS` in `src/stats.ts`.
-    pub fn session_stats(&mut self, handle: Handle) -> Option<Vec<f64>> {
-        let connection = self.connection(handle)?;
+    pub fn session_stats(&mut self, session: Session) -> Option<Vec<f64>> {
+        let connection = self.connection_of(session)?;
         let stats = connection.proto.stats();
         let ms = |duration: std::time::Duration| duration.as_secs_f64() * 1000.0;
         Some(vec![
@@ -26,7 +26,7 @@ impl Endpoint {
             stats.frame_tx.datagram as f64,
             stats.frame_rx.datagram as f64,
             connection.streams.len() as f64,
-            connection.waiting.len() as f64,
+            connection.waiting_streams() as f64,
         ])
     }
 

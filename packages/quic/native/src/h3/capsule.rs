@@ -121,7 +121,6 @@ fn parse_close(value: &[u8]) -> Option<Capsule> {
     })
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::super::varint;

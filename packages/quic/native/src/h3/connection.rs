@@ -38,27 +38,58 @@ pub enum End {
 /// What the driver shall do. Streams and sessions go by QUIC stream id; a session's is that of its CONNECT stream.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Action {
-    Write { stream: u64, bytes: Vec<u8>, end: bool },
+    Write {
+        stream: u64,
+        bytes: Vec<u8>,
+        end: bool,
+    },
     /// On the control stream, which is the driver's to open.
     Control(Vec<u8>),
     /// RESET_STREAM where this side sends, STOP_SENDING where it receives; nothing more is said of the stream.
-    Abandon { stream: u64, code: u64 },
+    Abandon {
+        stream: u64,
+        code: u64,
+    },
     /// STOP_SENDING.
-    Stop { stream: u64, code: u64 },
+    Stop {
+        stream: u64,
+        code: u64,
+    },
     /// From here on the stream's bytes are the session's.
-    Adopt { stream: u64, session: u64 },
+    Adopt {
+        stream: u64,
+        session: u64,
+    },
     /// A client asks for a session; `accept` or `reject` answers.
-    Asked { session: u64, request: Request },
+    Asked {
+        session: u64,
+        request: Request,
+    },
     /// A server granted a session.
-    Granted { session: u64, protocol: Option<String>, fields: Fields },
-    Draining { session: u64 },
-    Ended { session: u64, end: End },
+    Granted {
+        session: u64,
+        protocol: Option<String>,
+        fields: Fields,
+    },
+    Draining {
+        session: u64,
+    },
+    Ended {
+        session: u64,
+        end: End,
+    },
     /// One that arrived before its session.
-    Datagram { session: u64, payload: Vec<u8> },
+    Datagram {
+        session: u64,
+        payload: Vec<u8>,
+    },
     /// A client's last session is over and the peer knows.
     Idle,
     /// The connection is to be closed with this code.
-    Fail { code: u64, why: &'static str },
+    Fail {
+        code: u64,
+        why: &'static str,
+    },
 }
 
 pub struct Http3 {

@@ -32,7 +32,10 @@ fn acceptable(name: &str, value: &str) -> bool {
     let token = |byte: u8| byte.is_ascii_graphic() && !byte.is_ascii_uppercase() && byte != b':';
     !name.is_empty()
         && name.bytes().all(token)
-        && !matches!(name, "connection" | "keep-alive" | "proxy-connection" | "transfer-encoding" | "upgrade")
+        && !matches!(
+            name,
+            "connection" | "keep-alive" | "proxy-connection" | "transfer-encoding" | "upgrade"
+        )
         && !value.contains(['\0', '\r', '\n'])
 }
 

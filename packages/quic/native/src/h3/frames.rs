@@ -169,7 +169,10 @@ mod tests {
         wire.extend(encode(HEADERS, b""));
         wire.extend(encode(DATA, b"xyz"));
         let whole = read(&mut FrameReader::default(), &wire).unwrap();
-        assert_eq!(whole, ["Frame(4, [97, 98])", "Unknown", "Frame(1, [])", "Data([120, 121, 122])"]);
+        assert_eq!(
+            whole,
+            ["Frame(4, [97, 98])", "Unknown", "Frame(1, [])", "Data([120, 121, 122])"]
+        );
         let mut reader = FrameReader::default();
         let mut pieces = Vec::new();
         for byte in &wire {
@@ -194,7 +197,10 @@ mod tests {
     #[test]
     fn frames_of_http2_are_errors() {
         for kind in [2, 6, 8, 9] {
-            assert_eq!(read(&mut FrameReader::default(), &[kind, 0]), Err(codes::FRAME_UNEXPECTED));
+            assert_eq!(
+                read(&mut FrameReader::default(), &[kind, 0]),
+                Err(codes::FRAME_UNEXPECTED)
+            );
         }
     }
 }

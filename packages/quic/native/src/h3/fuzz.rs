@@ -36,7 +36,9 @@ fn phrase(number: u8) -> Vec<u8> {
 
 /// `[role]`, then events: `[what, stream, argument]`.
 fn run(input: &[u8]) {
-    let Some((&role, events)) = input.split_first() else { return };
+    let Some((&role, events)) = input.split_first() else {
+        return;
+    };
     let role = if role & 1 == 0 { Role::Server } else { Role::Client };
     let mut machine = Http3::new(role, MAX_SESSIONS);
     let mut opened = HashSet::new();

@@ -6,6 +6,8 @@ pub mod codes;
 mod connection;
 mod fields;
 mod frames;
+#[cfg(test)]
+mod fuzz;
 mod held;
 mod protocols;
 mod qpack;
@@ -14,8 +16,6 @@ mod session;
 mod settings;
 mod static_table;
 mod streams;
-#[cfg(test)]
-mod fuzz;
 #[cfg(test)]
 mod tests;
 mod varint;

@@ -86,7 +86,10 @@ mod tests {
 
     #[test]
     fn strings_tokens_and_parameters() {
-        assert_eq!(parse_list(r#""a b", quicrpc.v1;q=1 ,"c\"\\";x="y";z"#), ["a b", "quicrpc.v1", r#"c"\"#]);
+        assert_eq!(
+            parse_list(r#""a b", quicrpc.v1;q=1 ,"c\"\\";x="y";z"#),
+            ["a b", "quicrpc.v1", r#"c"\"#]
+        );
         assert_eq!(parse_item(r#" "v1" "#), Some("v1".to_owned()));
         assert_eq!(parse_item("v1"), Some("v1".to_owned()));
     }

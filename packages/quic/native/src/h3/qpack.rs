@@ -114,11 +114,17 @@ mod tests {
     #[test]
     fn static_fields_and_huffman_strings() {
         // Static 15 (:method CONNECT), static 25 (:status 200); "www.example.com" as in RFC 7541 §C.4.1.
-        let huffman = [0x8c, 0xf1, 0xe3, 0xc2, 0xe5, 0xf2, 0x3a, 0x6b, 0xa0, 0xab, 0x90, 0xf4, 0xff];
+        let huffman = [
+            0x8c, 0xf1, 0xe3, 0xc2, 0xe5, 0xf2, 0x3a, 0x6b, 0xa0, 0xab, 0x90, 0xf4, 0xff,
+        ];
         let wire = [&[0, 0, 0xcf, 0xd9, 0x50][..], &huffman].concat();
         assert_eq!(
             decode(&wire),
-            Some(owned(&[(":method", "CONNECT"), (":status", "200"), (":authority", "www.example.com")]))
+            Some(owned(&[
+                (":method", "CONNECT"),
+                (":status", "200"),
+                (":authority", "www.example.com")
+            ]))
         );
     }
 

@@ -33,7 +33,10 @@ pub fn judge(section: &[u8]) -> Result<Verdict, u64> {
         return malformed;
     };
     let known = |(name, _): &(String, String)| {
-        matches!(name.as_str(), ":method" | ":scheme" | ":path" | ":authority" | ":protocol")
+        matches!(
+            name.as_str(),
+            ":method" | ":scheme" | ":path" | ":authority" | ":protocol"
+        )
     };
     let Some(method) = find(&pseudo, ":method").filter(|_| pseudo.iter().all(known)) else {
         return malformed;

@@ -99,7 +99,11 @@ impl Http3 {
 
     /// Server: grants a session. Does nothing when it is over by now.
     pub fn accept(&mut self, session: u64, protocol: Option<&str>, fields: &Fields) {
-        let Some(Session { phase: phase @ Phase::Asked, .. }) = self.sessions.get_mut(&session) else {
+        let Some(Session {
+            phase: phase @ Phase::Asked,
+            ..
+        }) = self.sessions.get_mut(&session)
+        else {
             return;
         };
         *phase = Phase::Open;
@@ -193,7 +197,10 @@ impl Http3 {
     /// Client: the HEADERS of an answer.
     pub(super) fn answered(&mut self, stream: u64, section: &[u8]) {
         let Some(fields) = qpack::decode(section) else {
-            return self.fail(codes::QPACK_DECOMPRESSION_FAILED, "a field section that cannot be decoded");
+            return self.fail(
+                codes::QPACK_DECOMPRESSION_FAILED,
+                "a field section that cannot be decoded",
+            );
         };
         let Some((status, fields)) = response(fields) else {
             let code = codes::MESSAGE_ERROR;

@@ -107,7 +107,12 @@ mod tests {
 
     #[test]
     fn each_draft_is_understood_and_unknown_settings_are_ignored() {
-        for id in [ENABLE_WEBTRANSPORT, WT_MAX_SESSIONS_DRAFT07, WT_MAX_SESSIONS_DRAFT13, WT_ENABLED] {
+        for id in [
+            ENABLE_WEBTRANSPORT,
+            WT_MAX_SESSIONS_DRAFT07,
+            WT_MAX_SESSIONS_DRAFT13,
+            WT_ENABLED,
+        ] {
             let settings = Settings::parse(&payload(&[(0x21, 7), (id, 1), (0x21, 9)])).unwrap();
             assert!(settings.webtransport && !settings.datagrams);
         }
@@ -116,7 +121,10 @@ mod tests {
 
     #[test]
     fn repeated_forbidden_and_truncated_settings_are_errors() {
-        assert_eq!(Settings::parse(&payload(&[(0x08, 1), (0x08, 1)])), Err(codes::SETTINGS_ERROR));
+        assert_eq!(
+            Settings::parse(&payload(&[(0x08, 1), (0x08, 1)])),
+            Err(codes::SETTINGS_ERROR)
+        );
         assert_eq!(Settings::parse(&payload(&[(0x08, 2)])), Err(codes::SETTINGS_ERROR));
         assert_eq!(Settings::parse(&payload(&[(0x02, 0)])), Err(codes::SETTINGS_ERROR));
         assert_eq!(Settings::parse(&[0x08]), Err(codes::FRAME_ERROR));

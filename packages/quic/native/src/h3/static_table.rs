@@ -59,7 +59,10 @@ pub const STATIC_TABLE: [(&str, &str); 99] = [
     ("range", "bytes=0-"),
     ("strict-transport-security", "max-age=31536000"),
     ("strict-transport-security", "max-age=31536000; includesubdomains"),
-    ("strict-transport-security", "max-age=31536000; includesubdomains; preload"),
+    (
+        "strict-transport-security",
+        "max-age=31536000; includesubdomains; preload",
+    ),
     ("vary", "accept-encoding"),
     ("vary", "origin"),
     ("x-content-type-options", "nosniff"),
@@ -86,7 +89,10 @@ pub const STATIC_TABLE: [(&str, &str); 99] = [
     ("access-control-request-method", "post"),
     ("alt-svc", "clear"),
     ("authorization", ""),
-    ("content-security-policy", "script-src 'none'; object-src 'none'; base-uri 'none'"),
+    (
+        "content-security-policy",
+        "script-src 'none'; object-src 'none'; base-uri 'none'",
+    ),
     ("early-data", "1"),
     ("expect-ct", ""),
     ("forwarded", ""),

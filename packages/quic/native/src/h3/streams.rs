@@ -1,7 +1,7 @@
 //! What the peer sends on streams: told apart, read, and handed on.
 
-use super::connection::{CONTROL, Action, End, Http3, Role, WT_BIDI, WT_UNI};
 use super::codes;
+use super::connection::{Action, CONTROL, End, Http3, Role, WT_BIDI, WT_UNI};
 use super::frames::{self, FrameReader, Piece};
 use super::limits::OPENING_REQUESTS;
 use super::request::{Verdict, judge};
@@ -20,7 +20,10 @@ const READ_BYTES: usize = 16 * 1024;
 #[derive(Debug)]
 pub enum Stream {
     /// Its first integer, or for a session's stream the second, is arriving.
-    Opening { integer: Partial, belongs: bool },
+    Opening {
+        integer: Partial,
+        belongs: bool,
+    },
     Control(FrameReader),
     /// Read and ignored: with a table of capacity 0 there is nothing to say on it.
     Qpack,
@@ -107,7 +110,10 @@ impl Http3 {
         } else if unidirectional(id) {
             self.classify_unidirectional(id, kind);
         } else if self.role == Role::Client {
-            self.fail(codes::STREAM_CREATION_ERROR, "the server opened a stream that is no session's");
+            self.fail(
+                codes::STREAM_CREATION_ERROR,
+                "the server opened a stream that is no session's",
+            );
         } else if self.goaway.is_some_and(|first| id >= first) {
             self.abandon(id, codes::REQUEST_REJECTED);
             self.refuse_held(id, codes::WT_SESSION_GONE);
@@ -195,7 +201,10 @@ impl Http3 {
             }
             Piece::Frame(frames::CANCEL_PUSH, _) | Piece::Unknown => {}
             Piece::Frame(frames::MAX_PUSH_ID, _) if self.role == Role::Server => {}
-            _ => self.fail(codes::FRAME_UNEXPECTED, "a frame that does not belong on the control stream"),
+            _ => self.fail(
+                codes::FRAME_UNEXPECTED,
+                "a frame that does not belong on the control stream",
+            ),
         }
     }
 
@@ -229,7 +238,10 @@ impl Http3 {
             frames::HEADERS if session.is_some_and(|session| !session.is_open()) && self.role == Role::Client => {
                 self.answered(id, payload);
             }
-            _ => self.fail(codes::FRAME_UNEXPECTED, "a frame that does not belong on a session's stream"),
+            _ => self.fail(
+                codes::FRAME_UNEXPECTED,
+                "a frame that does not belong on a session's stream",
+            ),
         }
     }
 

@@ -109,13 +109,29 @@ fn a_client_waits_for_settings_and_refuses_a_server_without_webtransport() {
     early.request(SESSION, &request());
     assert_eq!(actions(&mut early), []);
     let preface = Http3::new(Role::Server, 4).preface();
-    assert!(matches!(said(&mut early, 3, &preface)[..], [Action::Write { stream: SESSION, end: false, .. }]));
+    assert!(matches!(
+        said(&mut early, 3, &preface)[..],
+        [Action::Write {
+            stream: SESSION,
+            end: false,
+            ..
+        }]
+    ));
 
     let mut disappointed = Http3::new(Role::Client, 0);
     disappointed.request(SESSION, &request());
     let plain = [&[CONTROL as u8][..], &frames::encode(frames::SETTINGS, &[])].concat();
     let said = said(&mut disappointed, 3, &plain);
-    assert!(matches!(said[0], Action::Ended { end: End::Unavailable { .. }, .. }), "{said:?}");
+    assert!(
+        matches!(
+            said[0],
+            Action::Ended {
+                end: End::Unavailable { .. },
+                ..
+            }
+        ),
+        "{said:?}"
+    );
     assert_eq!(said.last(), Some(&Action::Idle));
 }
 
@@ -128,7 +144,16 @@ fn a_rejected_request_carries_its_status() {
         server.reject(SESSION, status, &Fields::new());
         server.accept(SESSION, None, &Fields::new());
         let said = actions(&mut server);
-        assert!(matches!(said[1..], [Action::Stop { stream: SESSION, code: codes::NO_ERROR }]), "{said:?}");
+        assert!(
+            matches!(
+                said[1..],
+                [Action::Stop {
+                    stream: SESSION,
+                    code: codes::NO_ERROR
+                }]
+            ),
+            "{said:?}"
+        );
         client.receive(SESSION, &write_of(said));
         let end = End::Rejected { status };
         assert_eq!(actions(&mut client)[0], Action::Ended { session: SESSION, end });
@@ -140,10 +165,19 @@ fn an_interim_response_is_skipped_and_unoffered_protocols_are_not_taken() {
     let mut client = client();
     client.request(SESSION, &request());
     actions(&mut client);
-    client.receive(SESSION, &headers_frame(&fields(&[(":status", "103"), ("link", "</a>")])));
+    client.receive(
+        SESSION,
+        &headers_frame(&fields(&[(":status", "103"), ("link", "</a>")])),
+    );
     assert_eq!(actions(&mut client), []);
-    client.receive(SESSION, &headers_frame(&fields(&[(":status", "200"), ("wt-protocol", "\"other\"")])));
-    assert!(matches!(actions(&mut client)[..], [Action::Granted { protocol: None, .. }]));
+    client.receive(
+        SESSION,
+        &headers_frame(&fields(&[(":status", "200"), ("wt-protocol", "\"other\"")])),
+    );
+    assert!(matches!(
+        actions(&mut client)[..],
+        [Action::Granted { protocol: None, .. }]
+    ));
 }
 
 #[test]
@@ -181,16 +215,37 @@ fn what_comes_before_its_session_is_held_in_order_and_bounded() {
     }
     let code = codes::WT_BUFFERED_STREAM_REJECTED;
     let stream = 10 + 4 * (HELD_STREAMS as u64 - 2);
-    assert_eq!(said(&mut server, stream, &header(WT_UNI, 4000)), [Action::Abandon { stream, code }]);
+    assert_eq!(
+        said(&mut server, stream, &header(WT_UNI, 4000)),
+        [Action::Abandon { stream, code }]
+    );
 
     server.receive(SESSION, &request().encode());
     assert!(matches!(server.poll(), Some(Action::Asked { .. })));
     server.accept(SESSION, None, &Fields::new());
     let released = actions(&mut server);
-    assert_eq!(released[1], Action::Adopt { stream: 4, session: SESSION });
-    assert_eq!(released[2], Action::Adopt { stream: 6, session: SESSION });
+    assert_eq!(
+        released[1],
+        Action::Adopt {
+            stream: 4,
+            session: SESSION
+        }
+    );
+    assert_eq!(
+        released[2],
+        Action::Adopt {
+            stream: 6,
+            session: SESSION
+        }
+    );
     let payload = vec![0, 0];
-    assert_eq!(released[3], Action::Datagram { session: SESSION, payload });
+    assert_eq!(
+        released[3],
+        Action::Datagram {
+            session: SESSION,
+            payload
+        }
+    );
     assert!(released.len() < 1100, "{}", released.len());
 }
 
@@ -203,7 +258,10 @@ fn what_was_held_for_a_refused_session_is_reset() {
     let code = codes::WT_BUFFERED_STREAM_REJECTED;
     assert_eq!(actions(&mut server).last(), Some(&Action::Abandon { stream: 6, code }));
     let code = codes::WT_SESSION_GONE;
-    assert_eq!(said(&mut server, 10, &header(WT_UNI, SESSION)), [Action::Abandon { stream: 10, code }]);
+    assert_eq!(
+        said(&mut server, 10, &header(WT_UNI, SESSION)),
+        [Action::Abandon { stream: 10, code }]
+    );
 }
 
 #[test]
@@ -242,7 +300,13 @@ fn close_codes_and_reasons_survive_both_ways_split_over_frames() {
         let said = actions(&mut there);
         let (code, reason) = (0xffff_ffff, "tschüß".to_owned());
         assert!(matches!(&said[0], Action::Write { stream: SESSION, bytes, end: true } if bytes.is_empty()));
-        assert_eq!(said[1], Action::Ended { session: SESSION, end: End::Closed { code, reason } });
+        assert_eq!(
+            said[1],
+            Action::Ended {
+                session: SESSION,
+                end: End::Closed { code, reason }
+            }
+        );
         // Only a client knows that the connection has served its purpose, and only after the peer's FIN.
         assert_eq!(actions(&mut here), []);
         here.finished(SESSION);
@@ -256,9 +320,21 @@ fn fin_alone_is_a_clean_close_and_reset_is_not() {
     let (mut client, mut server) = pair();
     server.finished(SESSION);
     let reason = String::new();
-    assert_eq!(actions(&mut server)[1], Action::Ended { session: SESSION, end: End::Closed { code: 0, reason } });
+    assert_eq!(
+        actions(&mut server)[1],
+        Action::Ended {
+            session: SESSION,
+            end: End::Closed { code: 0, reason }
+        }
+    );
     client.reset(SESSION, 0x10c);
-    assert_eq!(actions(&mut client)[0], Action::Ended { session: SESSION, end: End::Gone { code: 0x10c } });
+    assert_eq!(
+        actions(&mut client)[0],
+        Action::Ended {
+            session: SESSION,
+            end: End::Gone { code: 0x10c }
+        }
+    );
 }
 
 #[test]
@@ -267,7 +343,13 @@ fn fin_within_a_capsule_or_frame_is_an_error() {
     server.receive(SESSION, &frames::encode(frames::DATA, &[0x68]));
     server.finished(SESSION);
     let code = codes::MESSAGE_ERROR;
-    assert_eq!(actions(&mut server)[0], Action::Ended { session: SESSION, end: End::Gone { code } });
+    assert_eq!(
+        actions(&mut server)[0],
+        Action::Ended {
+            session: SESSION,
+            end: End::Gone { code }
+        }
+    );
     client.receive(SESSION, &[0x00, 0x05]);
     client.finished(SESSION);
     assert_eq!(failure(&actions(&mut client)), Some(codes::FRAME_ERROR));
@@ -284,15 +366,29 @@ fn drain_and_goaway_are_told_once() {
     assert_eq!(actions(&mut client), [Action::Draining { session: SESSION }]);
 
     server.go_away();
-    let Some(Action::Control(goaway)) = server.poll() else { panic!("no GOAWAY") };
+    let Some(Action::Control(goaway)) = server.poll() else {
+        panic!("no GOAWAY")
+    };
     client.request(4, &request());
     actions(&mut client);
     client.receive(3, &goaway);
     let said = actions(&mut client);
-    assert!(matches!(said[0], Action::Ended { session: 4, end: End::Unavailable { .. } }), "{said:?}");
+    assert!(
+        matches!(
+            said[0],
+            Action::Ended {
+                session: 4,
+                end: End::Unavailable { .. }
+            }
+        ),
+        "{said:?}"
+    );
     actions(&mut server);
     let code = codes::REQUEST_REJECTED;
-    assert_eq!(self::said(&mut server, 4, &request().encode()), [Action::Abandon { stream: 4, code }]);
+    assert_eq!(
+        self::said(&mut server, 4, &request().encode()),
+        [Action::Abandon { stream: 4, code }]
+    );
     assert_eq!(server.datagram(b"\0x"), Some((SESSION, 1)));
     client.receive(3, &frames::encode(frames::GOAWAY, &[8]));
     assert_eq!(failure(&actions(&mut client)), Some(codes::ID_ERROR));
@@ -362,8 +458,14 @@ fn a_peer_that_breaks_http3_loses_the_connection() {
         (oversized, codes::EXCESSIVE_LOAD),
         (control(&frames::encode(frames::DATA, b"x")), codes::MISSING_SETTINGS),
         (control(&frames::encode(0x21, b"")), codes::MISSING_SETTINGS),
-        (control(&frames::encode(frames::SETTINGS, &[2, 0])), codes::SETTINGS_ERROR),
-        (control(&[&settings[..], &[frames::HEADERS as u8, 0]].concat()), codes::FRAME_UNEXPECTED),
+        (
+            control(&frames::encode(frames::SETTINGS, &[2, 0])),
+            codes::SETTINGS_ERROR,
+        ),
+        (
+            control(&[&settings[..], &[frames::HEADERS as u8, 0]].concat()),
+            codes::FRAME_UNEXPECTED,
+        ),
         (control(&[&settings[..], &[0x07, 2, 0, 0]].concat()), codes::FRAME_ERROR),
         (control(&[0x02, 0]), codes::FRAME_UNEXPECTED),
         (vec![0x01], codes::STREAM_CREATION_ERROR),
@@ -377,12 +479,24 @@ fn a_peer_that_breaks_http3_loses_the_connection() {
         server.finished(2);
         assert_eq!(actions(&mut server), []);
     }
-    assert_eq!(failure(&said(&mut server(), 6, &[CONTROL as u8])), Some(codes::STREAM_CREATION_ERROR));
+    assert_eq!(
+        failure(&said(&mut server(), 6, &[CONTROL as u8])),
+        Some(codes::STREAM_CREATION_ERROR)
+    );
     assert_eq!(failure(&said(&mut client(), 7, &[1])), Some(codes::ID_ERROR));
-    assert_eq!(failure(&said(&mut client(), 1, &[0])), Some(codes::STREAM_CREATION_ERROR));
+    assert_eq!(
+        failure(&said(&mut client(), 1, &[0])),
+        Some(codes::STREAM_CREATION_ERROR)
+    );
     let section = frames::encode(frames::HEADERS, &[1, 0]);
-    assert_eq!(failure(&said(&mut server(), 0, &section)), Some(codes::QPACK_DECOMPRESSION_FAILED));
-    assert_eq!(failure(&said(&mut server(), 0, &frames::encode(0, b"x"))), Some(codes::FRAME_UNEXPECTED));
+    assert_eq!(
+        failure(&said(&mut server(), 0, &section)),
+        Some(codes::QPACK_DECOMPRESSION_FAILED)
+    );
+    assert_eq!(
+        failure(&said(&mut server(), 0, &frames::encode(0, b"x"))),
+        Some(codes::FRAME_UNEXPECTED)
+    );
     let mut closed = server();
     closed.finished(2);
     assert_eq!(failure(&actions(&mut closed)), Some(codes::CLOSED_CRITICAL_STREAM));
@@ -395,9 +509,15 @@ fn a_peer_that_breaks_http3_loses_the_connection() {
 fn a_session_stream_that_names_itself_or_a_stream_that_is_no_session_is_gone() {
     let (_, mut server) = pair();
     let code = codes::WT_SESSION_GONE;
-    assert_eq!(said(&mut server, 4, &header(WT_BIDI, 4)), [Action::Abandon { stream: 4, code }]);
+    assert_eq!(
+        said(&mut server, 4, &header(WT_BIDI, 4)),
+        [Action::Abandon { stream: 4, code }]
+    );
     assert_eq!(said(&mut server, 8, &header(WT_BIDI, 12)), []);
-    assert_eq!(said(&mut server, 12, &header(WT_BIDI, SESSION))[0], Action::Abandon { stream: 8, code });
+    assert_eq!(
+        said(&mut server, 12, &header(WT_BIDI, SESSION))[0],
+        Action::Abandon { stream: 8, code }
+    );
 }
 
 #[test]
@@ -413,7 +533,10 @@ fn unfinished_requests_are_bounded() {
 #[test]
 fn unknown_and_reserved_things_are_ignored() {
     let (_, mut server) = pair();
-    assert!(matches!(said(&mut server, 6, &[0x21])[..], [Action::Abandon { stream: 6, .. }]));
+    assert!(matches!(
+        said(&mut server, 6, &[0x21])[..],
+        [Action::Abandon { stream: 6, .. }]
+    ));
     server.receive(2, &frames::encode(0x21, b"grease"));
     server.receive(2, &frames::encode(frames::MAX_PUSH_ID, &[7]));
     server.receive(SESSION, &frames::encode(0x40, &[0; 9000]));

@@ -6,7 +6,11 @@ pub fn take(input: &mut &[u8]) -> Option<u64> {
     let (bytes, rest) = input.split_at_checked(length)?;
     *input = rest;
     let first = u64::from(bytes[0] & 0x3f);
-    Some(bytes[1..].iter().fold(first, |value, &byte| value << 8 | u64::from(byte)))
+    Some(
+        bytes[1..]
+            .iter()
+            .fold(first, |value, &byte| value << 8 | u64::from(byte)),
+    )
 }
 
 /// Values above 2^62-1 do not occur: they are stream ids, lengths and constants.
@@ -53,7 +57,10 @@ mod tests {
     #[test]
     fn examples_of_rfc_9000_appendix_a1() {
         for (mut bytes, value) in [
-            (&[0xc2, 0x19, 0x7c, 0x5e, 0xff, 0x14, 0xe8, 0x8c][..], 151_288_809_941_952_652),
+            (
+                &[0xc2, 0x19, 0x7c, 0x5e, 0xff, 0x14, 0xe8, 0x8c][..],
+                151_288_809_941_952_652,
+            ),
             (&[0x9d, 0x7f, 0x3e, 0x7d], 494_878_333),
             (&[0x7b, 0xbd], 15_293),
             (&[0x25], 37),

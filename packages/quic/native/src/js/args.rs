@@ -115,7 +115,7 @@ pub enum Answer {
 }
 
 impl From<Failure> for Answer {
-    /// `[source, code, message, closeCode | undefined, reason | undefined]`
+    /// `[source, code, message, closeCode | undefined, reason | undefined, status | undefined]`
     fn from(failure: Failure) -> Self {
         let (code, reason) = match failure.close {
             Some((code, reason)) => (Answer::Number(code as f64), Answer::Text(reason)),
@@ -127,6 +127,9 @@ impl From<Failure> for Answer {
             Answer::Text(failure.message),
             code,
             reason,
+            failure
+                .status
+                .map_or(Answer::Nothing, |status| Answer::Number(status.into())),
         ])
     }
 }

@@ -4,7 +4,7 @@ use std::ptr;
 
 use napi::sys;
 
-use crate::sink::{RECORD_WORDS, RECORDS, SLAB_BYTES, Sink};
+use crate::sink::{DATAGRAM_BYTES, RECORD_WORDS, RECORDS, SLAB_BYTES, Sink};
 
 pub struct Page {
     env: sys::napi_env,
@@ -59,7 +59,7 @@ impl Page {
 
     /// Lets `fill` write one batch. Returns the number of records. Needs an open handle scope.
     pub fn fill(&mut self, fill: impl FnOnce(&mut Sink<'_>)) -> usize {
-        if self.used == SLAB_BYTES || self.slab_detached() {
+        if self.used + DATAGRAM_BYTES > SLAB_BYTES || self.slab_detached() {
             self.renew_slab();
         }
         if self.slab.is_null() {

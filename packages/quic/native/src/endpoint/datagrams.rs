@@ -1,0 +1,114 @@
+//! QUIC datagrams (RFC 9221), and HTTP datagrams in them (RFC 9297).
+
+use bytes::Bytes;
+use quinn_proto as qp;
+
+use super::Endpoint;
+use crate::connection::Phase;
+use crate::h3::Http3;
+use crate::handle::{Handle, Session};
+use crate::sink::{DATAGRAM_BYTES, Kind, Sink};
+
+/// Answers of `send_datagram`.
+const SENT: u32 = 0;
+/// No room now; a `DatagramDrain` record follows.
+const BLOCKED: u32 = 1;
+const TOO_LARGE: u32 = 2;
+/// The peer takes none, or the session is over.
+const UNAVAILABLE: u32 = 3;
+
+impl Endpoint {
+    /// The session's connection and what its datagrams begin with, where the peer takes any.
+    fn datagram_path(&self, session: Session) -> Option<(Handle, Vec<u8>)> {
+        match session {
+            Session::Quic(handle) => Some((handle, Vec::new())),
+            Session::WebTransport(handle) => {
+                let state = self.sessions.get(handle)?;
+                let connection = self.connections.get(state.connection.index as usize)?.as_ref()?;
+                let available = connection.web.as_ref()?.http3.sends_datagrams();
+                available.then_some((state.connection, Http3::datagram_header(state.id?)))
+            }
+        }
+    }
+
+    pub fn send_datagram(&mut self, session: Session, payload: &[u8]) -> u32 {
+        let Some((handle, mut datagram)) = self.datagram_path(session) else {
+            return UNAVAILABLE;
+        };
+        let Some(connection) = self.connection(handle).filter(|it| it.phase == Phase::Live) else {
+            return UNAVAILABLE;
+        };
+        datagram.extend_from_slice(payload);
+        match connection.proto.datagrams().send(Bytes::from(datagram), false) {
+            Ok(()) => {
+                self.mark(handle.index as usize);
+                SENT
+            }
+            Err(qp::SendDatagramError::Blocked(_)) => {
+                if !connection.datagrams_wait.contains(&session) {
+                    connection.datagrams_wait.push(session);
+                }
+                BLOCKED
+            }
+            Err(qp::SendDatagramError::TooLarge) => TOO_LARGE,
+            Err(qp::SendDatagramError::UnsupportedByPeer | qp::SendDatagramError::Disabled) => UNAVAILABLE,
+        }
+    }
+
+    /// The largest payload that `send_datagram` takes now; 0 when it takes none.
+    pub fn max_datagram_size(&mut self, session: Session) -> usize {
+        let Some((handle, header)) = self.datagram_path(session) else {
+            return 0;
+        };
+        self.connection(handle)
+            .and_then(|connection| connection.proto.datagrams().max_size())
+            .map_or(0, |size| size.saturating_sub(header.len()))
+    }
+
+    pub(super) fn receive_datagrams(&mut self, index: usize) {
+        while let Some(Some(connection)) = self.connections.get_mut(index)
+            && connection.phase == Phase::Live
+            && let Some(datagram) = connection.proto.datagrams().recv()
+        {
+            match &mut connection.web {
+                None => self.datagrams.push_back((index as u32, datagram)),
+                Some(web) => {
+                    if let Some((id, start)) = web.http3.datagram(&datagram)
+                        && let Some(&session) = web.sessions.get(&id)
+                    {
+                        let session = Session::WebTransport(session).handle();
+                        self.datagrams.push_back((session.index, datagram.slice(start..)));
+                    }
+                }
+            }
+        }
+        self.act_http3(index);
+    }
+
+    pub(super) fn datagrams_unblocked(&mut self, index: usize) {
+        let Some(Some(connection)) = self.connections.get_mut(index) else {
+            return;
+        };
+        for session in std::mem::take(&mut connection.datagrams_wait) {
+            let Handle { index, generation } = session.handle();
+            self.notify(Kind::DatagramDrain, [index, generation, 0]);
+        }
+    }
+
+    pub(super) fn collect_datagrams(&mut self, sink: &mut Sink<'_>) {
+        while !sink.full()
+            && let Some((session, datagram)) = self.datagrams.pop_front()
+        {
+            if datagram.len() > DATAGRAM_BYTES {
+                continue;
+            }
+            if datagram.len() > sink.room() {
+                self.datagrams.push_front((session, datagram));
+                return;
+            }
+            let start = sink.used;
+            sink.put(&datagram);
+            sink.push(Kind::Datagram, [session, start as u32, datagram.len() as u32]);
+        }
+    }
+}

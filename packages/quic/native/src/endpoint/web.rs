@@ -1,0 +1,335 @@
+//! HTTP/3 on a connection: feeds the state machine and does what it says.
+
+use std::collections::HashMap;
+
+use quinn_proto as qp;
+use quinn_proto::{Dir, ReadError};
+
+use super::Endpoint;
+use crate::connection::Phase;
+use crate::error::Failure;
+use crate::h3::{Action, Http3, Role, codes};
+use crate::handle::{Handle, Session};
+use crate::sink::Kind;
+use crate::web::{Web, WebSession};
+
+/// Codes of HTTP/3 and application codes mapped into it are all below 2^62.
+fn varint(code: u64) -> qp::VarInt {
+    qp::VarInt::from_u64(code).unwrap_or(qp::VarInt::MAX)
+}
+
+fn stream_id(id: u64) -> qp::StreamId {
+    varint(id).into()
+}
+
+impl Endpoint {
+    pub(super) fn begin_http3(&mut self, index: usize) {
+        let Some(Some(connection)) = self.connections.get_mut(index) else {
+            return;
+        };
+        let role = if connection.incoming {
+            Role::Server
+        } else {
+            Role::Client
+        };
+        let http3 = Http3::new(role, connection.settings.web_transport_sessions);
+        let preface = http3.preface();
+        let handle = connection.handle;
+        let control = self.open_internal(handle, Dir::Uni);
+        if let Some(Some(connection)) = self.connections.get_mut(index) {
+            connection.web = Some(Box::new(Web {
+                http3,
+                control,
+                sessions: HashMap::new(),
+            }));
+        }
+        if let Some(control) = control {
+            self.write(control, &preface, false);
+        }
+    }
+
+    pub(super) fn open_internal(&mut self, connection: Handle, dir: Dir) -> Option<Handle> {
+        let handle = self.open_quic_stream(connection, dir).ok()?;
+        self.streams.get_mut(handle)?.internal = true;
+        Some(handle)
+    }
+
+    /// Lets HTTP/3 read what it wants of a stream; the rest stays under flow control.
+    pub(super) fn feed_http3(&mut self, index: usize, handle: Handle) {
+        let (Some(stream), Some(Some(connection))) = (self.streams.get_mut(handle), self.connections.get_mut(index))
+        else {
+            return;
+        };
+        let connection = &mut **connection;
+        let (Some(id), Some(web), true) = (stream.id, &mut connection.web, stream.receiving) else {
+            return;
+        };
+        let number = u64::from(id);
+        let mut transmit = false;
+        if let Ok(mut chunks) = connection.proto.recv_stream(id).read(true) {
+            loop {
+                let appetite = web.http3.appetite(number);
+                if appetite == 0 {
+                    break;
+                }
+                match chunks.next(appetite) {
+                    Ok(Some(chunk)) => {
+                        let used = web.http3.receive(number, &chunk.bytes);
+                        stream.unread = chunk.bytes.slice(used..);
+                    }
+                    Ok(None) => {
+                        stream.receiving = false;
+                        web.http3.finished(number);
+                    }
+                    Err(ReadError::Blocked) => break,
+                    Err(ReadError::Reset(code)) => {
+                        stream.receiving = false;
+                        web.http3.reset(number, code.into_inner());
+                    }
+                }
+                if !stream.receiving {
+                    break;
+                }
+            }
+            transmit = chunks.finalize().should_transmit();
+        }
+        if transmit {
+            self.mark(index);
+        }
+        self.act_http3(index);
+        self.release_internal(handle);
+    }
+
+    fn release_internal(&mut self, handle: Handle) {
+        if self
+            .streams
+            .get(handle)
+            .is_some_and(|stream| stream.internal && stream.finished())
+        {
+            self.free(handle);
+        }
+    }
+
+    /// The peer's STOP_SENDING on one of HTTP/3's own streams.
+    pub(super) fn internal_stopped(&mut self, index: usize, handle: Handle) {
+        if let Some(Some(connection)) = self.connections.get_mut(index)
+            && let Some(web) = &mut connection.web
+            && web.control == Some(handle)
+        {
+            web.http3.lost_critical();
+            self.act_http3(index);
+        }
+        self.release_internal(handle);
+    }
+
+    /// One of HTTP/3's own streams got its id: a session that is asked for, or the control stream.
+    pub(super) fn internal_opened(&mut self, index: usize, handle: Handle) {
+        let Some((id, session)) = self
+            .streams
+            .get(handle)
+            .and_then(|stream| Some((stream.id?, stream.session?)))
+        else {
+            return;
+        };
+        let (Some(state), Some(Some(connection))) = (self.sessions.get_mut(session), self.connections.get_mut(index))
+        else {
+            return;
+        };
+        if let (Some(web), Some(request)) = (&mut connection.web, state.request.take()) {
+            state.id = Some(id.into());
+            web.sessions.insert(id.into(), session);
+            web.http3.request(id.into(), &request);
+            self.act_http3(index);
+        }
+    }
+
+    /// Does what HTTP/3 has decided.
+    pub(super) fn act_http3(&mut self, index: usize) {
+        while let Some(Some(connection)) = self.connections.get_mut(index)
+            && let Some(web) = &mut connection.web
+            && let Some(action) = web.http3.poll()
+        {
+            let owner = connection.handle;
+            let session_of = |id: u64| web.sessions.get(&id).copied();
+            match action {
+                Action::Write { stream, bytes, end } => {
+                    if let Some(stream) = self.by_id(index, stream_id(stream)) {
+                        self.write(stream, &bytes, end);
+                    }
+                }
+                Action::Control(bytes) => {
+                    if let Some(control) = web.control {
+                        self.write(control, &bytes, false);
+                    }
+                }
+                Action::Abandon { stream, code } => self.abandon_stream(index, stream, code, true),
+                Action::Stop { stream, code } => self.abandon_stream(index, stream, code, false),
+                Action::Adopt { stream, session } => {
+                    if let Some(session) = session_of(session) {
+                        self.adopt_stream(index, stream_id(stream), session);
+                    }
+                }
+                Action::Asked { session, request } => {
+                    let state = WebSession::new(owner, Some(session), request);
+                    if let Some(handle) = self.sessions.insert(state) {
+                        web.sessions.insert(session, handle);
+                        self.notify_session(Kind::Asked, handle, owner.index);
+                    } else {
+                        web.http3.reject(session, 503, &Vec::new());
+                    }
+                }
+                Action::Granted {
+                    session,
+                    protocol,
+                    fields,
+                } => {
+                    if let Some(handle) = session_of(session)
+                        && let Some(state) = self.sessions.get_mut(handle)
+                    {
+                        state.answer = Some((protocol, fields));
+                        self.notify_session(Kind::Connected, handle, 0);
+                    }
+                }
+                Action::Draining { session } => {
+                    if let Some(handle) = session_of(session) {
+                        self.notify_session(Kind::Draining, handle, 0);
+                    }
+                }
+                Action::Ended { session, end } => {
+                    if let Some(handle) = session_of(session) {
+                        let remote = super::canonical(connection.proto.remote_address());
+                        self.end_web_session(handle, Failure::session_ended(end, remote));
+                    }
+                }
+                Action::Datagram { session, payload } => {
+                    if let Some(handle) = session_of(session) {
+                        let index = Session::WebTransport(handle).handle().index;
+                        self.datagrams.push_back((index, payload.into()));
+                    }
+                }
+                Action::Idle if web.sessions.is_empty() => self.close_connection(owner, codes::NO_ERROR as u32, b""),
+                Action::Idle => {}
+                Action::Fail { code, why } => {
+                    let remote = super::canonical(connection.proto.remote_address());
+                    self.close_with(owner, code as u32, why.as_bytes(), Failure::http3(code, why, remote));
+                }
+            }
+        }
+        self.mark(index);
+    }
+
+    fn notify_session(&mut self, kind: Kind, session: Handle, word: u32) {
+        let Handle { index, generation } = Session::WebTransport(session).handle();
+        self.notify(kind, [index, generation, word]);
+    }
+
+    fn abandon_stream(&mut self, index: usize, id: u64, code: u64, reset: bool) {
+        let Some(handle) = self.by_id(index, stream_id(id)) else {
+            return;
+        };
+        if let (Some(stream), Some(Some(connection))) = (self.streams.get_mut(handle), self.connections.get_mut(index))
+        {
+            if reset {
+                stream.reset(&mut connection.proto, varint(code));
+            }
+            stream.stop(&mut connection.proto, varint(code));
+        }
+        self.release_internal(handle);
+    }
+
+    /// From here on a stream is the application's, and goes the way of every other.
+    fn adopt_stream(&mut self, index: usize, id: qp::StreamId, session: Handle) {
+        if let Some(handle) = self.by_id(index, id)
+            && let Some(stream) = self.streams.get_mut(handle)
+        {
+            stream.internal = false;
+            stream.session = Some(session);
+            let key = Session::WebTransport(session).handle();
+            self.announce(key.index, handle, id.dir());
+            self.queue_readable(handle);
+        }
+    }
+
+    /// Tells JavaScript, once, that a session is over: its live streams first.
+    pub(super) fn end_web_session(&mut self, session: Handle, failure: Failure) {
+        let Some(state) = self.sessions.remove(session) else {
+            return;
+        };
+        let mut live = Vec::new();
+        if let Some(connection) = self.connection(state.connection) {
+            if let (Some(web), Some(id)) = (&mut connection.web, state.id) {
+                web.sessions.remove(&id);
+            }
+            live.extend(connection.streams.values().copied());
+            live.extend(connection.waiting(Dir::Bi).iter().copied());
+            live.extend(connection.waiting(Dir::Uni).iter().copied());
+        }
+        self.close_streams_of(session, &mut live, failure);
+    }
+
+    /// Takes the session's streams out of `live`.
+    fn close_streams_of(&mut self, session: Handle, live: &mut Vec<Handle>, failure: Failure) {
+        let number = self.number(failure);
+        live.retain(|&handle| {
+            let Some(stream) = self
+                .streams
+                .get(handle)
+                .filter(|stream| stream.session == Some(session))
+            else {
+                return true;
+            };
+            if !stream.internal {
+                self.notices.push_back(crate::sink::Notice {
+                    kind: Kind::StreamClosed,
+                    words: [handle.index, number, 0],
+                    stream: Some(handle),
+                });
+            }
+            false
+        });
+        let index = Session::WebTransport(session).handle().index;
+        self.datagrams.retain(|(other, _)| *other != index);
+        self.notify_session(Kind::Lost, session, number);
+    }
+
+    /// The connection ends, and with it its sessions. Returns the streams that are left.
+    pub(super) fn end_web_sessions(&mut self, web: &Web, live: Vec<Handle>, failure: &Failure) -> Vec<Handle> {
+        let mut live = live;
+        let waiting = live.iter().filter_map(|&handle| self.streams.get(handle)?.session);
+        let mut sessions: Vec<Handle> = web.sessions.values().copied().chain(waiting).collect();
+        sessions.sort_by_key(|session| session.index);
+        sessions.dedup();
+        for session in sessions {
+            if self.sessions.remove(session).is_some() {
+                self.close_streams_of(session, &mut live, failure.clone());
+            }
+        }
+        live.retain(|&handle| {
+            let internal = self.streams.get(handle).is_some_and(|stream| stream.internal);
+            if internal {
+                self.streams.remove(handle);
+            }
+            !internal
+        });
+        live
+    }
+
+    /// A stream whose session is over while its connection lives on.
+    pub(super) fn let_go(&mut self, handle: Handle) {
+        let Some(stream) = self.streams.get_mut(handle) else {
+            return;
+        };
+        let index = stream.connection.index as usize;
+        if stream.session.is_some()
+            && let Some(Some(connection)) = self.connections.get_mut(index)
+            && connection.handle == stream.connection
+            && connection.phase == Phase::Live
+        {
+            let gone = varint(codes::WT_SESSION_GONE);
+            stream.reset(&mut connection.proto, gone);
+            stream.stop(&mut connection.proto, gone);
+            self.mark(index);
+        }
+        self.free(handle);
+    }
+}

@@ -1,0 +1,126 @@
+//! The calls JavaScript makes on WebTransport sessions.
+
+use quinn_proto::Dir;
+
+use super::Endpoint;
+use crate::connection::Connection;
+use crate::error::Failure;
+use crate::h3::{Fields, Http3, Request};
+use crate::handle::{Handle, Session};
+use crate::web::WebSession;
+
+impl Endpoint {
+    /// A client asks for a session; `Connected` or `Lost` follows.
+    pub fn ask_session(&mut self, connection: Handle, request: Request) -> Result<Handle, Failure> {
+        let speaks = self
+            .connection(connection)
+            .is_some_and(|connection| connection.web.is_some());
+        let stream = speaks.then(|| self.open_internal(connection, Dir::Bi)).flatten();
+        let Some(stream) = stream else {
+            return Err(Failure::session_closed());
+        };
+        let Some(session) = self.sessions.insert(WebSession::new(connection, None, request)) else {
+            return Err(Failure::option("this endpoint has no room for more sessions"));
+        };
+        if let Some(stream) = self.streams.get_mut(stream) {
+            stream.session = Some(session);
+        }
+        self.internal_opened(connection.index as usize, stream);
+        Ok(Session::WebTransport(session).handle())
+    }
+
+    /// What a client asked for, once.
+    pub fn session_request(&mut self, session: Handle) -> Option<Request> {
+        self.sessions.get_mut(session)?.request.take()
+    }
+
+    /// What a server answered, once.
+    pub fn session_answer(&mut self, session: Handle) -> Option<(Option<String>, Fields)> {
+        self.sessions.get_mut(session)?.answer.take()
+    }
+
+    /// Runs `act` on a session's HTTP/3 connection, with the session's id. Nothing happens when either is over.
+    fn with_http3(&mut self, session: Handle, act: impl FnOnce(&mut Http3, u64)) {
+        let Some((connection, id)) = self.sessions.get(session).map(|state| (state.connection, state.id)) else {
+            return;
+        };
+        if let Some(state) = self.connection(connection)
+            && let (Some(web), Some(id)) = (&mut state.web, id)
+        {
+            act(&mut web.http3, id);
+            self.act_http3(connection.index as usize);
+        }
+    }
+
+    pub fn accept_session(&mut self, session: Handle, protocol: Option<&str>, fields: &Fields) {
+        self.with_http3(session, |http3, id| http3.accept(id, protocol, fields));
+    }
+
+    pub fn reject_session(&mut self, session: Handle, status: u16, fields: &Fields) {
+        self.with_http3(session, |http3, id| http3.reject(id, status, fields));
+        self.end_web_session(session, Failure::closed(0, String::new()));
+    }
+
+    pub(super) fn close_web_session(&mut self, session: Handle, code: u32, reason: &[u8]) {
+        let streams: Vec<Handle> = self.streams_of(session);
+        for stream in streams {
+            // What has arrived and was not yet delivered is void for the side that closes.
+            self.set_paused(stream, true);
+        }
+        let text = String::from_utf8_lossy(reason).into_owned();
+        self.with_http3(session, |http3, id| http3.close(id, code, reason));
+        self.end_web_session(session, Failure::closed(code.into(), text));
+    }
+
+    fn streams_of(&mut self, session: Handle) -> Vec<Handle> {
+        let Some(connection) = self.sessions.get(session).map(|state| state.connection) else {
+            return Vec::new();
+        };
+        let all: Vec<Handle> = self
+            .connection(connection)
+            .map_or_else(Vec::new, |connection| connection.streams.values().copied().collect());
+        let belongs = |&stream: &Handle| {
+            self.streams
+                .get(stream)
+                .is_some_and(|stream| stream.session == Some(session) && !stream.internal)
+        };
+        all.into_iter().filter(belongs).collect()
+    }
+
+    /// DRAIN_WEBTRANSPORT_SESSION; on a whole connection GOAWAY as well.
+    pub fn drain_session(&mut self, session: Session) {
+        match session {
+            Session::WebTransport(session) => self.with_http3(session, |http3, id| http3.drain(id)),
+            Session::Quic(handle) => {
+                if let Some(connection) = self.connection(handle)
+                    && let Some(web) = &mut connection.web
+                {
+                    web.http3.go_away();
+                    self.act_http3(handle.index as usize);
+                }
+            }
+        }
+    }
+
+    pub(super) fn open_web_stream(&mut self, session: Handle, dir: Dir) -> Result<Handle, Failure> {
+        let state = self.sessions.get(session).ok_or_else(Failure::session_closed)?;
+        let (connection, Some(id)) = (state.connection, state.id) else {
+            return Err(Failure::session_closed());
+        };
+        let stream = self.open_quic_stream(connection, dir)?;
+        if let Some(state) = self.streams.get_mut(stream) {
+            state.session = Some(session);
+        }
+        self.write(stream, &Http3::stream_header(id, dir == Dir::Uni), false);
+        Ok(stream)
+    }
+
+    /// The QUIC connection below a session.
+    pub fn connection_of(&mut self, session: Session) -> Option<&mut Connection> {
+        let handle = match session {
+            Session::Quic(handle) => handle,
+            Session::WebTransport(session) => self.sessions.get(session)?.connection,
+        };
+        self.connection(handle)
+    }
+}
