@@ -1,4 +1,4 @@
-// Formatting and lints of the native engine, where the tools for them are installed.
+// Formatting, lints and unit tests of the native engine, where the tools for them are installed.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { root, run } from "./setup.mjs";
@@ -12,4 +12,5 @@ if (!existsSync(join(cwd, "Cargo.toml")) || !(await has("fmt", "--version")) || 
 }
 const format = await run(["fmt", "--check"], { command: "cargo", cwd });
 const lint = await run(["clippy", "--release", "--", "-D", "warnings"], { command: "cargo", cwd });
-process.exit(format.code || lint.code);
+const test = await run(["test", "--quiet"], { command: "cargo", cwd });
+process.exit(format.code || lint.code || test.code);

@@ -39,7 +39,7 @@ interface Plan {
 }
 
 /** Resolves the host and dials its addresses, each a moment after the one before (RFC 8305 §5). The first session wins. */
-export async function dial(engine: Engine, options: ConnectOptions): Promise<QuicSession> {
+export async function dial(engine: Engine, options: ConnectOptions, webTransportSessions = 0): Promise<QuicSession> {
   const { signal, port, handshakeTimeoutMs = DEFAULT_HANDSHAKE_TIMEOUT_MS } = options;
   const host = options.host.replace(/^\[(.*)\]$/, "$1");
   if (!Number.isInteger(port) || port < 1 || port > 65_535) {
@@ -53,7 +53,7 @@ export async function dial(engine: Engine, options: ConnectOptions): Promise<Qui
     port,
     serverName: options.serverName ?? host,
     tls: encodeClientTls(options.alpn, options.tls),
-    transport: transportNumbers(options.transport),
+    transport: transportNumbers(options.transport, webTransportSessions),
   };
   signal?.throwIfAborted();
 

@@ -2,11 +2,14 @@ import { isIP } from "node:net";
 import { type ConnectOptions, dial } from "./dial.js";
 import { Engine } from "./engine.js";
 import { invalidOption, QuicError } from "./errors.js";
-import { type ListenTransportOptions, transportNumbers } from "./limits.js";
+import { DEFAULT_WEB_TRANSPORT_SESSIONS, type ListenTransportOptions, transportNumbers } from "./limits.js";
 import { unwrap } from "./native.js";
 import { type CloseInfo, encodeReason, type QuicSession, type SocketAddress } from "./session.js";
 import { type EndpointStats, endpointStats } from "./stats.js";
 import { encodeServerTls, type ServerTlsOptions } from "./tls-options.js";
+import { dialWebTransport, HTTP3_ALPN, type WebTransportConnectOptions } from "./web-transport-dial.js";
+import type { WebTransportAnswer, WebTransportRequest } from "./web-transport-request.js";
+import type { WebTransportSession } from "./web-transport-session.js";
 
 /** Options of `Endpoint.bind`. */
 export interface BindOptions {
@@ -24,10 +27,25 @@ export interface BindOptions {
   secret?: Uint8Array;
 }
 
+/** WebTransport over HTTP/3 on the port of an endpoint. */
+export interface WebTransportListenOptions {
+  /**
+   * Decides about each request before its session exists; may take its time. Default: every request is accepted, with
+   * the first of the client's subprotocols that `protocols` names. An exception answers with status 500.
+   */
+  onRequest?: (request: WebTransportRequest) => WebTransportAnswer | Promise<WebTransportAnswer>;
+  /** Subprotocols for the default `onRequest`. */
+  protocols?: readonly string[];
+  /** Sessions of one connection, requests awaiting an answer included. Default 16. */
+  maxSessionsPerConnection?: number;
+}
+
 /** Options of `Endpoint.listen`. */
 export interface ListenOptions extends ServerTlsOptions {
-  /** Protocols served, in order of preference (RFC 7301). At least one. */
-  alpn: string[];
+  /** Protocols served as raw QUIC, in order of preference (RFC 7301). At least one, or `webTransport`. */
+  alpn?: string[];
+  /** Serves WebTransport over HTTP/3 as well (ALPN `h3`). Its sessions go to `onSession` too, as `WebTransportSession`. */
+  webTransport?: WebTransportListenOptions;
   transport?: ListenTransportOptions;
   /** Told of each client whose handshake failed by TLS: no common protocol, a certificate that either side refused. */
   onHandshakeError?: (error: QuicError) => void;
@@ -98,9 +116,15 @@ export class Endpoint {
     if (this.#listening) {
       throw new QuicError({ source: "usage", code: "ERR_QUIC_LISTENING", message: "the endpoint already listens" });
     }
-    const tls = encodeServerTls(options.alpn, options);
-    unwrap(this.#engine.native.listen(tls, transportNumbers(options.transport)));
-    this.#alpn = [...options.alpn];
+    const { alpn = [], webTransport } = options;
+    const names = webTransport === undefined || alpn.includes(HTTP3_ALPN) ? alpn : [...alpn, HTTP3_ALPN];
+    const tls = encodeServerTls(names, options);
+    const sessions = webTransport === undefined ? 0 : checkedSessions(webTransport.maxSessionsPerConnection);
+    unwrap(this.#engine.native.listen(tls, transportNumbers(options.transport, sessions)));
+    this.#alpn = names;
+    if (webTransport !== undefined) {
+      this.#engine.webTransports.onRequest = webTransport.onRequest ?? firstOf(webTransport.protocols);
+    }
     this.#engine.onHandshakeError = options.onHandshakeError;
     this.#listening = true;
     this.#engine.onSession = onSession;
@@ -120,6 +144,15 @@ export class Endpoint {
   async connect(options: ConnectOptions): Promise<QuicSession> {
     this.#assertOpen();
     return dial(this.#engine, options);
+  }
+
+  /**
+   * Asks for a WebTransport session at `url` (`https://host:port/path`) from this endpoint's socket. Rejects with a
+   * `QuicError`; `status` tells of a server that refused.
+   */
+  async connectWebTransport(url: string | URL, options: WebTransportConnectOptions = {}): Promise<WebTransportSession> {
+    this.#assertOpen();
+    return dialWebTransport(this.#engine, url, options);
   }
 
   stats(): EndpointStats {
@@ -167,6 +200,19 @@ export class Endpoint {
       throw new QuicError({ source: "usage", code: "ERR_QUIC_CLOSED", message: "the endpoint has closed" });
     }
   }
+}
+
+function checkedSessions(sessions = DEFAULT_WEB_TRANSPORT_SESSIONS): number {
+  if (Number.isInteger(sessions) && sessions >= 1 && sessions <= 2 ** 16) return sessions;
+  throw invalidOption(`webTransport.maxSessionsPerConnection must be an integer from 1 to 65536, not ${sessions}`);
+}
+
+/** Accepts everyone. */
+function firstOf(protocols: readonly string[] = []): (request: WebTransportRequest) => WebTransportAnswer {
+  return (request) => {
+    const protocol = request.protocols.find((name) => protocols.includes(name));
+    return protocol === undefined ? {} : { protocol };
+  };
 }
 
 /** Bun resolves libuv's symbols to stubs that abort, so the engine must not even look for them there. */

@@ -3,6 +3,7 @@ import { fromFailure, loadNative, type NativeEndpoint, unwrap } from "./native.j
 import * as record from "./records.js";
 import { cleanOr, QuicSession, type SocketAddress } from "./session.js";
 import { QuicStream } from "./stream.js";
+import { WebTransports } from "./web-transports.js";
 
 /** What becomes of a dialled connection. */
 export interface Dialling {
@@ -26,6 +27,7 @@ export class Engine {
   /** With the thread driver, what JavaScript did must be flushed by JavaScript. */
   readonly threaded: boolean;
   readonly streams: (QuicStream | undefined)[] = [];
+  readonly webTransports: WebTransports = new WebTransports(this);
   onSession: ((session: QuicSession) => void) | undefined;
   onHandshakeError: ((error: QuicError) => void) | undefined;
   /** Called whenever the number of sessions, dialling ones included, changes. */
@@ -81,6 +83,11 @@ export class Engine {
     this.kick();
   }
 
+  #session(index: number): QuicSession | undefined {
+    if (index >= record.WEB_TRANSPORT) return this.webTransports.session(index);
+    return this.#slots[index]?.session;
+  }
+
   #count(change: number): void {
     this.#sessionCount += change;
     this.onSessionCount?.(this.#sessionCount);
@@ -110,9 +117,20 @@ export class Engine {
               break;
             case record.STREAM: {
               const stream = this.adoptStream(record.packHandle(b, c));
-              this.#slots[a]?.session?.receiveStream(stream);
+              this.#session(a)?.receiveStream(stream, false);
               break;
             }
+            case record.UNI_STREAM: {
+              const stream = this.adoptStream(record.packHandle(b, c));
+              this.#session(a)?.receiveStream(stream, true);
+              break;
+            }
+            case record.DATAGRAM:
+              this.#session(a)?.receiveDatagram(slab, b, c);
+              break;
+            case record.DATAGRAM_DRAIN:
+              this.#session(a)?.datagrams.receiveDrain();
+              break;
             case record.RESET:
               this.streams[a]?.receiveReset(b !== 0, c);
               break;
@@ -129,7 +147,13 @@ export class Engine {
               this.streams[a]?.receiveClosed(cleanOr(this.#failure(b)));
               break;
             case record.CONNECTED:
-              this.#connected(a, b);
+              this.#connected(a, b, c);
+              break;
+            case record.ASKED:
+              this.webTransports.asked(a, b);
+              break;
+            case record.DRAINING:
+              this.webTransports.draining(a);
               break;
             case record.LOST:
               this.#lost(a, b, c);
@@ -167,7 +191,11 @@ export class Engine {
     return error;
   }
 
-  #connected(index: number, generation: number): void {
+  #connected(index: number, generation: number, flags: number): void {
+    if (index >= record.WEB_TRANSPORT) {
+      this.webTransports.granted(index);
+      return;
+    }
     const handle = record.packHandle(index, generation);
     let slot = this.#slots[index];
     if (slot === undefined || slot.handle !== handle) {
@@ -175,15 +203,19 @@ export class Engine {
       this.#slots[index] = slot;
       this.#count(1);
     }
-    const session = new QuicSession(this, handle, this.address);
+    const session = new QuicSession(this, handle);
     slot.session = session;
     if (slot.dialling !== undefined) slot.dialling.connected(session);
-    else this.onSession?.(session);
+    else if ((flags & record.FLAG_HTTP3) === 0) this.onSession?.(session);
   }
 
   #lost(index: number, generation: number, failure: number): void {
     const error = this.#failure(failure);
     this.#failures.delete(failure);
+    if (index >= record.WEB_TRANSPORT) {
+      this.webTransports.lost(index, generation, error);
+      return;
+    }
     const slot = this.#slots[index];
     if (slot === undefined || slot.handle !== record.packHandle(index, generation)) return;
     this.#slots[index] = undefined;
@@ -207,6 +239,7 @@ export class Engine {
     const message = "the QUIC engine failed and closed this endpoint; please report this with the message on stderr";
     const error = new QuicError({ source: "session", code: "ERR_QUIC_INTERNAL", message });
     const calls = this.streams.splice(0).map((stream) => () => stream?.receiveClosed(error));
+    calls.push(...this.webTransports.broken(error));
     const slots = this.#slots.splice(0);
     for (const slot of slots) if (slot !== undefined) calls.push(() => this.#end(slot, error));
     for (const call of calls) {

@@ -9,6 +9,7 @@ export interface QuicErrorInit {
   streamErrorCode?: number | undefined;
   closeCode?: number | undefined;
   reason?: string | undefined;
+  status?: number | undefined;
   cause?: unknown;
 }
 
@@ -26,6 +27,8 @@ export class QuicError extends Error {
   readonly closeCode?: number;
   /** The reason given with `closeCode`. */
   readonly reason?: string;
+  /** The HTTP status that refused a WebTransport session. */
+  readonly status?: number;
 
   constructor(init: QuicErrorInit) {
     super(init.message, init.cause === undefined ? undefined : { cause: init.cause });
@@ -34,6 +37,31 @@ export class QuicError extends Error {
     this.streamErrorCode = init.streamErrorCode ?? null;
     if (init.closeCode !== undefined) this.closeCode = init.closeCode;
     if (init.reason !== undefined) this.reason = init.reason;
+    if (init.status !== undefined) this.status = init.status;
+  }
+}
+
+/** What `WebTransportError` takes (W3C WebTransport §11). */
+export interface WebTransportErrorOptions {
+  /** Default "stream". */
+  source?: "stream" | "session";
+  /** 0 to 2^32-1. Default null. */
+  streamErrorCode?: number | null;
+}
+
+/** The same with what a `QuicError` has besides. */
+type WebTransportErrorInit = WebTransportErrorOptions & Partial<Omit<QuicErrorInit, keyof WebTransportErrorOptions>>;
+
+/**
+ * An error of a stream or session, as W3C WebTransport has it. Abort a writable, or cancel a readable, with one to choose
+ * the code that the peer gets.
+ */
+export class WebTransportError extends QuicError {
+  override readonly name: string = "WebTransportError";
+
+  constructor(message = "", options: WebTransportErrorInit = {}) {
+    const { source = "stream", streamErrorCode = null, code = "ERR_WEBTRANSPORT" } = options;
+    super({ ...options, source, code, message, streamErrorCode: streamErrorCode ?? undefined });
   }
 }
 
@@ -43,15 +71,15 @@ export function invalidOption(message: string): QuicError {
 }
 
 /** The peer reset its sending side (RFC 9000 §19.4). */
-export function resetError(code: number): QuicError {
+export function resetError(code: number): WebTransportError {
   const message = `the peer reset the stream with code ${code}`;
-  return new QuicError({ source: "stream", code: "ERR_QUIC_RESET", message, streamErrorCode: code });
+  return new WebTransportError(message, { code: "ERR_QUIC_RESET", streamErrorCode: code });
 }
 
 /** The peer asked this side to stop sending (RFC 9000 §19.5). */
-export function stopSendingError(code: number): QuicError {
+export function stopSendingError(code: number): WebTransportError {
   const message = `the peer stopped reading the stream with code ${code}`;
-  return new QuicError({ source: "stream", code: "ERR_QUIC_STOP_SENDING", message, streamErrorCode: code });
+  return new WebTransportError(message, { code: "ERR_QUIC_STOP_SENDING", streamErrorCode: code });
 }
 
 /** To `uncaughtException`, as an exception of an event listener goes. */

@@ -1,7 +1,19 @@
-export { connect } from "./connect.js";
+export { connect, connectWebTransport } from "./connect.js";
+export { Datagrams, type DatagramStats } from "./datagrams.js";
 export type { ConnectOptions } from "./dial.js";
-export { type BindOptions, Endpoint, type ListenOptions } from "./endpoint.js";
-export { QuicError, type QuicErrorInit, type QuicErrorSource } from "./errors.js";
+export {
+  type BindOptions,
+  Endpoint,
+  type ListenOptions,
+  type WebTransportListenOptions,
+} from "./endpoint.js";
+export {
+  QuicError,
+  type QuicErrorInit,
+  type QuicErrorSource,
+  WebTransportError,
+  type WebTransportErrorOptions,
+} from "./errors.js";
 export { DEFAULT_TRANSPORT, type ListenTransportOptions, type TransportOptions } from "./limits.js";
 export { type CloseInfo, QuicSession, type SessionHandler, type SocketAddress } from "./session.js";
 export type { EndpointStats, SessionStats, WebTransportStats } from "./stats.js";
@@ -13,3 +25,7 @@ export type {
   ServerCertificateOptions,
   ServerTlsOptions,
 } from "./tls-options.js";
+export { WebTransport, type WebTransportOptions } from "./web-transport.js";
+export type { WebTransportConnectOptions } from "./web-transport-dial.js";
+export type { HeaderFields, WebTransportAnswer, WebTransportRequest } from "./web-transport-request.js";
+export { type WebTransportOpening, WebTransportSession } from "./web-transport-session.js";

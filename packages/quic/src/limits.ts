@@ -11,7 +11,9 @@ export interface TransportOptions {
    * session starts low and the limit doubles while the peer uses half of it.
    */
   maxConcurrentStreams?: number;
-  /** Where that growth ends. Default: 4096, or `maxConcurrentStreams` where that is given. */
+  /** The same for unidirectional streams. */
+  maxConcurrentUniStreams?: number;
+  /** Where that growth ends, for each direction. Default: 4096, or `maxConcurrentStreams` where that is given. */
   maxConcurrentStreamsCeiling?: number;
   /** Bytes a peer may send on one stream ahead of what is read (RFC 9000 §4.1). */
   streamReceiveWindow?: number;
@@ -35,6 +37,8 @@ export interface TransportOptions {
    * costs no repair: "afterLoss" while packets were lost in the last 30 s. Never bulk, nor paths under 4 ms.
    */
   redundancy?: "off" | "afterLoss" | "always";
+  /** Bytes of datagrams that wait on either side: received and not yet delivered, or not yet sent. 0: no datagrams. */
+  datagramBuffer?: number;
   /**
    * Bytes of the largest UDP payload that the path is probed for (RFC 8899). 0: 1452, and 8952 to this machine itself.
    * Give 8952 on a network that carries packets of 9,000 bytes.
@@ -62,6 +66,7 @@ export const DEFAULT_TRANSPORT: Readonly<Required<ListenTransportOptions>> = {
   idleTimeoutMs: 30_000,
   keepAliveIntervalMs: 0,
   maxConcurrentStreams: 100,
+  maxConcurrentUniStreams: 16,
   maxConcurrentStreamsCeiling: 4096,
   streamReceiveWindow: 4 * 1024 * 1024,
   receiveWindow: 16 * 1024 * 1024,
@@ -71,6 +76,7 @@ export const DEFAULT_TRANSPORT: Readonly<Required<ListenTransportOptions>> = {
   maxAckDelayMs: 1,
   congestionControl: "steady",
   redundancy: "afterLoss",
+  datagramBuffer: 256 * 1024,
   maxUdpPayload: 0,
   maxSessions: 10_000,
   maxSessionsPerAddress: 0,
@@ -82,6 +88,10 @@ export const DEFAULT_TRANSPORT: Readonly<Required<ListenTransportOptions>> = {
 export const DEFAULT_HANDSHAKE_TIMEOUT_MS = 10_000;
 /** The pause before `connect` tries a further address of the host beside the ones under way (RFC 8305 §5). */
 export const CONNECTION_ATTEMPT_DELAY_MS = 250;
+/** WebTransport sessions of one connection; further requests are answered with status 429. */
+export const DEFAULT_WEB_TRANSPORT_SESSIONS = 16;
+/** Datagrams that wait, at first, on either side of the W3C streams (W3C WebTransport §5). */
+export const DATAGRAM_HIGH_WATER_MARK = 128;
 /** Streams of a session that wait for someone to take them; further ones are reset. */
 export const MAX_UNCLAIMED_STREAMS = 4096;
 /** UTF-8 bytes of a close reason that are sent (W3C WebTransport §6.9). */
@@ -99,12 +109,14 @@ const RANGES: Readonly<Record<Exclude<keyof ListenTransportOptions, keyof typeof
     idleTimeoutMs: [0, 2 ** 32],
     keepAliveIntervalMs: [0, 2 ** 32],
     maxConcurrentStreams: [0, 2 ** 20],
+    maxConcurrentUniStreams: [0, 2 ** 20],
     maxConcurrentStreamsCeiling: [0, 2 ** 20],
     streamReceiveWindow: [1024, 2 ** 40],
     receiveWindow: [1024, 2 ** 40],
     sendWindow: [1024, 2 ** 40],
     highWaterMark: [0, 2 ** 32],
     initialRttMs: [1, 60_000],
+    datagramBuffer: [0, 2 ** 30],
     maxAckDelayMs: [0, 16_000],
     maxUdpPayload: [0, 65_527],
     maxSessions: [0, 2 ** 24],
@@ -113,8 +125,11 @@ const RANGES: Readonly<Record<Exclude<keyof ListenTransportOptions, keyof typeof
     retryThreshold: [0, 2 ** 24],
   };
 
-/** The settings as the engine takes them. The order is that of `Settings` in native/src/config.rs. */
-export function transportNumbers(options: ListenTransportOptions = {}): Float64Array {
+/**
+ * The settings as the engine takes them, with the number of WebTransport sessions of one connection where it speaks
+ * HTTP/3. The order is that of `Settings` in native/src/config.rs.
+ */
+export function transportNumbers(options: ListenTransportOptions = {}, webTransportSessions = 0): Float64Array {
   const number = (name: keyof typeof RANGES): number => {
     const value = options[name] ?? DEFAULT_TRANSPORT[name];
     const [least, greatest] = RANGES[name];
@@ -137,6 +152,7 @@ export function transportNumbers(options: ListenTransportOptions = {}): Float64A
     number("idleTimeoutMs"),
     number("keepAliveIntervalMs"),
     number("maxConcurrentStreams"),
+    number("maxConcurrentUniStreams"),
     options.maxConcurrentStreamsCeiling === undefined && options.maxConcurrentStreams !== undefined
       ? options.maxConcurrentStreams
       : number("maxConcurrentStreamsCeiling"),
@@ -149,6 +165,8 @@ export function transportNumbers(options: ListenTransportOptions = {}): Float64A
     choice("congestionControl"),
     choice("redundancy"),
     number("maxUdpPayload"),
+    number("datagramBuffer"),
+    webTransportSessions,
     number("maxSessions"),
     number("maxSessionsPerAddress"),
     number("maxHandshakes"),

@@ -10,14 +10,31 @@ export type NativeFailure = readonly [
   message: string,
   closeCode: number | undefined,
   reason: string | undefined,
+  status?: number,
 ];
 
 /** An address as the engine reports it. */
 type NativeAddress = readonly [host: string, port: number, family: "IPv4" | "IPv6"];
 
-/** The functions of native/src/methods.rs. Sessions and streams are packed handles. */
+/** A request for a WebTransport session; fields as name, value, name, value… */
+export type NativeRequest = readonly [
+  authority: string,
+  path: string,
+  protocols: readonly string[],
+  fields: readonly string[],
+];
+
+/** The functions of native/src/methods.rs and web_methods.rs. Sessions and streams are packed handles. */
 export interface NativeEndpoint {
+  acceptSession(session: number, protocol: string, fields: string): void;
   address(): NativeAddress | undefined;
+  askSession(
+    connection: number,
+    authority: string,
+    path: string,
+    protocols: string,
+    fields: string,
+  ): number | NativeFailure;
   close(code: number, reason: Uint8Array): void;
   closeSession(session: number, code: number, reason: Uint8Array): void;
   connect(
@@ -28,15 +45,21 @@ export interface NativeEndpoint {
     transport: Float64Array,
   ): number | NativeFailure;
   counts(): readonly [connections: number, streams: number, timers: number] | undefined;
+  drainSession(session: number): void;
   driver(): "loop" | "thread";
   endpointStats(): readonly number[] | undefined;
   failure(number: number): NativeFailure | undefined;
   flush(): void;
   listen(tls: Uint8Array, transport: Float64Array): undefined | NativeFailure;
-  openStream(session: number): number | NativeFailure;
+  maxDatagramSize(session: number): number;
+  openStream(session: number, unidirectional: boolean): number | NativeFailure;
   peerCertificate(session: number): Buffer | undefined;
+  rejectSession(session: number, status: number, fields: string): void;
   reset(stream: number, code: number): number;
+  sendDatagram(session: number, bytes: Uint8Array): number;
+  sessionAnswer(session: number): readonly [protocol: string, fields: readonly string[]] | undefined;
   sessionInfo(session: number): readonly [NativeAddress, string | undefined, string] | undefined;
+  sessionRequest(session: number): NativeRequest | undefined;
   sessionStats(session: number): readonly number[] | undefined;
   setPaused(stream: number, paused: boolean): void;
   setPriority(stream: number, priority: number): void;
@@ -77,8 +100,8 @@ export function unwrap<T>(answer: T | NativeFailure): T {
   return answer as T;
 }
 
-export function fromFailure([source, code, message, closeCode, reason]: NativeFailure): QuicError {
-  return new QuicError({ source, code, message, closeCode, reason });
+export function fromFailure([source, code, message, closeCode, reason, status]: NativeFailure): QuicError {
+  return new QuicError({ source, code, message, closeCode, reason, status });
 }
 
 /** Mirrors `platformName` in scripts/build-native.mjs. */

@@ -21,14 +21,31 @@ export const DRAIN = 6;
 export const FREED = 7;
 /** [stream, failure number] */
 export const STREAM_CLOSED = 8;
-/** [session index, generation, accepted] */
+/** [session index, generation, flags] */
 export const CONNECTED = 9;
 /** [session index, generation, failure number] */
 export const LOST = 10;
 export const CLOSED = 11;
 export const BROKEN = 12;
+/** [session index, stream index, stream generation] */
+export const UNI_STREAM = 13;
+/** [session index, offset, length] */
+export const DATAGRAM = 14;
+/** [session index, generation] */
+export const DATAGRAM_DRAIN = 15;
+/** [session index, generation, connection index] */
+export const ASKED = 16;
+/** [session index, generation] */
+export const DRAINING = 17;
 /** [failure number] */
 export const HANDSHAKE_FAILED = 20;
+
+/** Flag of CONNECTED: a connection that carries WebTransport sessions and is none itself. */
+export const FLAG_HTTP3 = 2;
+
+/** Answers of `sendDatagram`. */
+export const DATAGRAM_SENT = 0;
+export const DATAGRAM_BLOCKED = 1;
 
 /** Answer of a stream call: more is pending than the high-water mark. */
 export const FLAG_ABOVE_HIGH_WATER = 1;
@@ -36,6 +53,8 @@ export const FLAG_ABOVE_HIGH_WATER = 1;
 export const FLAG_FREED = 2;
 
 const INDEX_SPAN = 2 ** 24;
+/** Indices of WebTransport sessions lie above those of QUIC connections. */
+export const WEB_TRANSPORT: number = 2 ** 23;
 
 /** A handle of native/src/handle.rs: the generation above 24 bits of index. */
 export function packHandle(index: number, generation: number): number {

@@ -1,13 +1,18 @@
 import type { QuicError } from "./errors.js";
 import { MAX_UNCLAIMED_STREAMS } from "./limits.js";
-import type { CloseInfo, QuicSession, SessionHandler } from "./session.js";
+import type { CloseInfo, QuicSession } from "./session.js";
 import type { QuicStream } from "./stream.js";
 
-/** The promises and the stream of streams that W3C WebTransport §6 adds to a session. */
+interface Both {
+  readonly bidirectional: Incoming<QuicStream>;
+  readonly unidirectional: Incoming<ReadableStream<Uint8Array>>;
+}
+
+/** The promises and the streams of streams that W3C WebTransport §6 adds to a session. */
 export class SessionFace {
   readonly closed: Promise<CloseInfo>;
   readonly #session: QuicSession;
-  #incoming: ReadableStream<QuicStream> | undefined;
+  #incoming: Both | undefined;
   #resolve!: (info: CloseInfo) => void;
   #reject!: (error: Error) => void;
 
@@ -21,14 +26,35 @@ export class SessionFace {
     this.closed.catch(() => {});
   }
 
-  get incoming(): ReadableStream<QuicStream> {
-    this.#incoming ??= incomingStreams(this.#session);
-    return this.#incoming;
+  get bidirectional(): ReadableStream<QuicStream> {
+    return this.#accept().bidirectional.streams;
+  }
+
+  get unidirectional(): ReadableStream<ReadableStream<Uint8Array>> {
+    return this.#accept().unidirectional.streams;
   }
 
   settle(info: CloseInfo, error: QuicError | undefined): void {
     if (error === undefined || error.closeCode !== undefined) this.#resolve(info);
     else this.#reject(error);
+  }
+
+  /** Both at once: a session has one handler. */
+  #accept(): Both {
+    if (this.#incoming === undefined) {
+      const bidirectional = new Incoming<QuicStream>();
+      const unidirectional = new Incoming<ReadableStream<Uint8Array>>();
+      this.#session.attach({
+        onStream: (stream) => void (bidirectional.offer(stream) || stream.refuse()),
+        onUniStream: (stream) => void (unidirectional.offer(stream.readable) || stream.refuse()),
+        onClosed: (_info, error) => {
+          bidirectional.end(error);
+          unidirectional.end(error);
+        },
+      });
+      this.#incoming = { bidirectional, unidirectional };
+    }
+    return this.#incoming;
   }
 }
 
@@ -36,26 +62,31 @@ export class SessionFace {
  * Streams wait here unread. The peer's stream limit does not bound how many: a stream that the peer has both reset and
  * stopped counts no longer. After a cancel nobody takes streams any more.
  */
-function incomingStreams(session: QuicSession): ReadableStream<QuicStream> {
-  let open = true;
-  return new ReadableStream<QuicStream>({
-    cancel() {
-      open = false;
-    },
-    start(controller) {
-      const handler: SessionHandler = {
-        onStream(stream) {
-          if (open && (controller.desiredSize ?? 0) > -MAX_UNCLAIMED_STREAMS) controller.enqueue(stream);
-          else stream.refuse();
-        },
-        onClosed(_info, error) {
-          if (!open) return;
-          open = false;
-          if (error === undefined) controller.close();
-          else controller.error(error);
-        },
-      };
-      session.attach(handler);
-    },
-  });
+class Incoming<T> {
+  readonly streams: ReadableStream<T>;
+  #controller: ReadableStreamDefaultController<T> | undefined;
+
+  constructor() {
+    this.streams = new ReadableStream<T>({
+      start: (controller) => {
+        this.#controller = controller;
+      },
+      cancel: () => {
+        this.#controller = undefined;
+      },
+    });
+  }
+
+  /** False when nobody takes it. */
+  offer(stream: T): boolean {
+    if (this.#controller === undefined || (this.#controller.desiredSize ?? 0) <= -MAX_UNCLAIMED_STREAMS) return false;
+    this.#controller.enqueue(stream);
+    return true;
+  }
+
+  end(error: Error | undefined): void {
+    if (error === undefined) this.#controller?.close();
+    else this.#controller?.error(error);
+    this.#controller = undefined;
+  }
 }

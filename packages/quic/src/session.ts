@@ -1,4 +1,5 @@
 import { X509Certificate } from "node:crypto";
+import { Datagrams } from "./datagrams.js";
 import type { Engine } from "./engine.js";
 import { QuicError, reportException } from "./errors.js";
 import { MAX_CLOSE_REASON_BYTES, MAX_UNCLAIMED_STREAMS } from "./limits.js";
@@ -24,8 +25,12 @@ export interface SocketAddress {
 
 /** What a session tells its owner. */
 export interface SessionHandler {
-  /** The peer opened a stream. */
+  /** The peer opened a bidirectional stream. */
   onStream(stream: QuicStream): void;
+  /** The peer opened a unidirectional stream: it is read only. Without this method such streams are refused. */
+  onUniStream?(stream: QuicStream): void;
+  /** A datagram. The bytes belong to the handler. Without this method datagrams go to `datagrams.readable`. */
+  onDatagram?(bytes: Uint8Array): void;
   /** The session ended; `error` is undefined after a clean close (code 0) by either side. Once, after every stream's `onClosed`. */
   onClosed(info: CloseInfo, error: Error | undefined): void;
 }
@@ -37,24 +42,30 @@ export class QuicSession {
   readonly localAddress: SocketAddress;
   /** The negotiated ALPN protocol. */
   readonly alpnProtocol: string;
-  readonly #engine: Engine;
-  readonly #handle: number;
+  /** Unreliable messages of up to `datagrams.maxSize` bytes. */
+  readonly datagrams: Datagrams;
+  /** @internal */
+  readonly engine: Engine;
+  /** @internal */
+  readonly handle: number;
   #handler: SessionHandler | undefined;
-  #early: QuicStream[] = [];
+  #early: { stream: QuicStream; unidirectional: boolean }[] = [];
   #ended: { info: CloseInfo; error: QuicError | undefined } | undefined;
   #face: SessionFace | undefined;
   #peerCertificate: X509Certificate | undefined;
   #lastStats: SessionStats | undefined;
 
   /** @internal */
-  constructor(engine: Engine, handle: number, local: SocketAddress) {
-    this.#engine = engine;
-    this.#handle = handle;
+  constructor(engine: Engine, handle: number, datagrams: Datagrams = new Datagrams()) {
+    this.engine = engine;
+    this.handle = handle;
+    this.datagrams = datagrams;
     const [remote, localHost, alpn] = engine.native.sessionInfo(handle) ?? [["", 0, "IPv4"] as const, undefined, ""];
     const [host, port, family] = remote;
     this.remoteAddress = { host, port, family };
-    this.localAddress = { host: localHost ?? local.host, port: local.port, family };
+    this.localAddress = { host: localHost ?? engine.address.host, port: engine.address.port, family };
     this.alpnProtocol = alpn;
+    datagrams.bind(engine, handle);
   }
 
   /** Starts delivery to `handler`, beginning with what arrived before. Once per session. */
@@ -65,9 +76,9 @@ export class QuicSession {
     this.#handler = handler;
     const early = this.#early;
     this.#early = [];
-    for (const stream of early) {
+    for (const { stream, unidirectional } of early) {
       try {
-        handler.onStream(stream);
+        offer(handler, stream, unidirectional);
       } catch (error) {
         reportException(error);
       }
@@ -80,21 +91,30 @@ export class QuicSession {
    * session has closed.
    */
   openStream(): QuicStream {
+    return this.#open(false);
+  }
+
+  /** Opens a unidirectional stream, which is written only; else as `openStream`. */
+  openUniStream(): QuicStream {
+    return this.#open(true);
+  }
+
+  #open(unidirectional: boolean): QuicStream {
     if (this.#ended !== undefined) {
       throw (
         this.#ended.error ??
         new QuicError({ source: "session", code: "ERR_QUIC_CLOSED", message: "the session has closed" })
       );
     }
-    const engine = this.#engine;
-    return engine.adoptStream(unwrap(engine.native.openStream(this.#handle)));
+    const engine = this.engine;
+    return engine.adoptStream(unwrap(engine.native.openStream(this.handle, unidirectional)));
   }
 
   /** Closes the session at once with CONNECTION_CLOSE (RFC 9000 §10.2); unsent data is dropped. */
   close(info: CloseInfo = {}): void {
     if (this.#ended !== undefined) return;
-    this.#engine.kick();
-    this.#engine.native.closeSession(this.#handle, info.closeCode ?? 0, encodeReason(info.reason));
+    this.engine.kick();
+    this.engine.native.closeSession(this.handle, info.closeCode ?? 0, encodeReason(info.reason));
   }
 
   /**
@@ -103,7 +123,7 @@ export class QuicSession {
    */
   get peerCertificate(): X509Certificate | undefined {
     if (this.#peerCertificate === undefined) {
-      const der = this.#engine.native.peerCertificate(this.#handle);
+      const der = this.engine.native.peerCertificate(this.handle);
       if (der !== undefined) this.#peerCertificate = new X509Certificate(der);
     }
     return this.#peerCertificate;
@@ -111,14 +131,14 @@ export class QuicSession {
 
   /** Counters and measurements; after the session's end the last ones that were asked for. */
   stats(): SessionStats {
-    const numbers = this.#engine.native.sessionStats(this.#handle);
+    const numbers = this.engine.native.sessionStats(this.handle);
     if (numbers !== undefined || this.#lastStats === undefined) this.#lastStats = sessionStats(numbers);
     return this.#lastStats;
   }
 
   /** `stats` as W3C WebTransport names them. */
   async getStats(): Promise<WebTransportStats> {
-    return webTransportStats(this.stats());
+    return webTransportStats(this.stats(), this.datagrams.stats());
   }
 
   /** Fulfilled: a session is given out only when its handshake is complete. */
@@ -133,7 +153,12 @@ export class QuicSession {
 
   /** The streams the peer opens; takes the place of a handler. */
   get incomingBidirectionalStreams(): ReadableStream<QuicStream> {
-    return this.#web().incoming;
+    return this.#web().bidirectional;
+  }
+
+  /** The unidirectional streams the peer opens; takes the place of a handler. */
+  get incomingUnidirectionalStreams(): ReadableStream<ReadableStream<Uint8Array>> {
+    return this.#web().unidirectional;
   }
 
   /** `openStream` as W3C WebTransport names it. Of streams that wait to be sent, a higher `sendOrder` goes first. */
@@ -141,6 +166,13 @@ export class QuicSession {
     const stream = this.openStream();
     if (options.sendOrder !== undefined) stream.setPriority(options.sendOrder);
     return stream;
+  }
+
+  /** The writable of an `openUniStream`. */
+  async createUnidirectionalStream(options: { sendOrder?: number } = {}): Promise<WritableStream<Uint8Array>> {
+    const stream = this.openUniStream();
+    if (options.sendOrder !== undefined) stream.setPriority(options.sendOrder);
+    return stream.writable;
   }
 
   #web(): SessionFace {
@@ -152,10 +184,18 @@ export class QuicSession {
   }
 
   /** @internal */
-  receiveStream(stream: QuicStream): void {
-    if (this.#handler !== undefined) this.#handler.onStream(stream);
-    else if (this.#early.length < MAX_UNCLAIMED_STREAMS) this.#early.push(stream);
+  receiveStream(stream: QuicStream, unidirectional: boolean): void {
+    if (this.#handler !== undefined) offer(this.#handler, stream, unidirectional);
+    else if (this.#early.length < MAX_UNCLAIMED_STREAMS) this.#early.push({ stream, unidirectional });
     else stream.refuse();
+  }
+
+  /** @internal */
+  receiveDatagram(slab: Uint8Array, offset: number, length: number): void {
+    const bytes = new Uint8Array(slab.buffer, slab.byteOffset + offset, length);
+    if (this.#handler?.onDatagram !== undefined) this.#handler.onDatagram(bytes);
+    // Copied: one kept datagram would keep its whole slab.
+    else this.datagrams.receive(bytes.slice());
   }
 
   /** @internal */
@@ -166,8 +206,15 @@ export class QuicSession {
     this.#ended = { info, error: cleanOr(error) };
     // The face first: a handler that throws must not leave `closed` pending.
     this.#face?.settle(info, error);
+    this.datagrams.receiveClosed(this.#ended.error);
     this.#handler?.onClosed(info, this.#ended.error);
   }
+}
+
+function offer(handler: SessionHandler, stream: QuicStream, unidirectional: boolean): void {
+  if (!unidirectional) handler.onStream(stream);
+  else if (handler.onUniStream !== undefined) handler.onUniStream(stream);
+  else stream.refuse();
 }
 
 /** A close with code 0 by either side is not an error. */

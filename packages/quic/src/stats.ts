@@ -1,3 +1,5 @@
+import type { DatagramStats } from "./datagrams.js";
+
 /** Counters of a session, since its start. Sizes in bytes, times in milliseconds. */
 export interface SessionStats {
   /** The smoothed round-trip time (RFC 9002 §5.3). */
@@ -117,9 +119,10 @@ export interface WebTransportStats {
   readonly packetsReceived: number;
   readonly smoothedRtt: number;
   readonly minRtt: number;
+  readonly datagrams: DatagramStats;
 }
 
-export function webTransportStats(stats: SessionStats): WebTransportStats {
+export function webTransportStats(stats: SessionStats, datagrams: DatagramStats): WebTransportStats {
   return {
     bytesSent: stats.sentBytes,
     bytesLost: stats.lostBytes,
@@ -129,5 +132,6 @@ export function webTransportStats(stats: SessionStats): WebTransportStats {
     packetsReceived: stats.receivedUdpDatagrams,
     smoothedRtt: stats.rttMs,
     minRtt: stats.minRttMs,
+    datagrams,
   };
 }

@@ -162,7 +162,8 @@ impl Host {
                     return 0;
                 }
                 endpoint.streams.hold();
-                self.page.borrow_mut().fill(|sink| endpoint.collect(sink))
+                let room = endpoint.next_datagram();
+                self.page.borrow_mut().fill(room, |sink| endpoint.collect(sink))
             });
             let count = count.unwrap_or(0);
             if count > 0 {
@@ -226,7 +227,7 @@ impl Host {
     fn tell(&self, kind: Kind, outermost: bool) {
         let call = {
             let mut page = self.page.borrow_mut();
-            page.fill(|sink| sink.push(kind, [0; 3]));
+            page.fill(0, |sink| sink.push(kind, [0; 3]));
             page.call()
         };
         call.run(1, outermost);

@@ -48,8 +48,6 @@ pub enum Kind {
 pub const RECORD_WORDS: usize = 4;
 pub const RECORDS: usize = 1024;
 pub const SLAB_BYTES: usize = 256 * 1024;
-/// The largest datagram that is delivered. Paths carry less, and a batch must have room for at least one.
-pub const DATAGRAM_BYTES: usize = 2048;
 
 /// Flags of `Connected`.
 pub const ACCEPTED: u32 = 1;

@@ -7,7 +7,7 @@ use super::Endpoint;
 use crate::connection::Phase;
 use crate::h3::Http3;
 use crate::handle::{Handle, Session};
-use crate::sink::{DATAGRAM_BYTES, Kind, Sink};
+use crate::sink::{Kind, Sink};
 
 /// Answers of `send_datagram`.
 const SENT: u32 = 0;
@@ -95,13 +95,15 @@ impl Endpoint {
         }
     }
 
+    /// The size of the datagram that is delivered next, or 0.
+    pub fn next_datagram(&self) -> usize {
+        self.datagrams.front().map_or(0, |(_, datagram)| datagram.len())
+    }
+
     pub(super) fn collect_datagrams(&mut self, sink: &mut Sink<'_>) {
         while !sink.full()
             && let Some((session, datagram)) = self.datagrams.pop_front()
         {
-            if datagram.len() > DATAGRAM_BYTES {
-                continue;
-            }
             if datagram.len() > sink.room() {
                 self.datagrams.push_front((session, datagram));
                 return;

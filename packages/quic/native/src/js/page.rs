@@ -4,7 +4,7 @@ use std::ptr;
 
 use napi::sys;
 
-use crate::sink::{DATAGRAM_BYTES, RECORD_WORDS, RECORDS, SLAB_BYTES, Sink};
+use crate::sink::{RECORD_WORDS, RECORDS, SLAB_BYTES, Sink};
 
 pub struct Page {
     env: sys::napi_env,
@@ -57,9 +57,10 @@ impl Page {
         Some(page)
     }
 
-    /// Lets `fill` write one batch. Returns the number of records. Needs an open handle scope.
-    pub fn fill(&mut self, fill: impl FnOnce(&mut Sink<'_>)) -> usize {
-        if self.used + DATAGRAM_BYTES > SLAB_BYTES || self.slab_detached() {
+    /// Lets `fill` write one batch, with room for at least `room` bytes of the slab. Returns the number of records. Needs
+    /// an open handle scope.
+    pub fn fill(&mut self, room: usize, fill: impl FnOnce(&mut Sink<'_>)) -> usize {
+        if self.used + room.max(1) > SLAB_BYTES || self.slab_detached() {
             self.renew_slab();
         }
         if self.slab.is_null() {

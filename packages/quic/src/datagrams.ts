@@ -1,0 +1,247 @@
+import type { Engine } from "./engine.js";
+import { DATAGRAM_HIGH_WATER_MARK } from "./limits.js";
+import { DATAGRAM_BLOCKED, DATAGRAM_SENT } from "./records.js";
+
+/** Counters of the W3C streams of datagrams (W3C WebTransport §6.11). */
+export interface DatagramStats {
+  /** Received and dropped, since too many waited to be read. */
+  readonly droppedIncoming: number;
+  /** Received and dropped by age. */
+  readonly expiredIncoming: number;
+  /** Dropped by age before they were sent. */
+  readonly expiredOutgoing: number;
+}
+
+interface Waiting {
+  readonly bytes: Uint8Array;
+  /** `performance.now()` on arrival. */
+  readonly at: number;
+  /** Lets the writer go on, where it waits. */
+  readonly release?: () => void;
+}
+
+/**
+ * The datagrams of a session (RFC 9221): each arrives whole, once or never, in any order. `send` and a session handler's
+ * `onDatagram` are the direct interface; the rest is W3C WebTransport §5.
+ */
+export class Datagrams {
+  #engine: Engine | undefined;
+  #handle = 0;
+  #incoming: Waiting[] = [];
+  #outgoing: Waiting[] = [];
+  #incomingMark = DATAGRAM_HIGH_WATER_MARK;
+  #outgoingMark = DATAGRAM_HIGH_WATER_MARK;
+  #incomingMaxAge = Number.POSITIVE_INFINITY;
+  #outgoingMaxAge = Number.POSITIVE_INFINITY;
+  #reader: ReadableStreamDefaultController<Uint8Array> | undefined;
+  #wanted: (() => void) | undefined;
+  #readable: ReadableStream<Uint8Array> | undefined;
+  readonly #writers = new Set<WritableStreamDefaultController>();
+  #writable: WritableStream<Uint8Array> | undefined;
+  #ended: { error: Error | undefined } | undefined;
+  #dropped = 0;
+  #expiredIn = 0;
+  #expiredOut = 0;
+
+  /** @internal The session is established; what was written before is sent. */
+  bind(engine: Engine, handle: number): void {
+    this.#engine = engine;
+    this.#handle = handle;
+    this.receiveDrain();
+  }
+
+  /** The largest payload that is sent now, in bytes; it follows the path's MTU. 0 when the peer takes no datagrams. */
+  get maxSize(): number {
+    return this.#ended === undefined ? (this.#engine?.native.maxDatagramSize(this.#handle) ?? 0) : 0;
+  }
+
+  /** `maxSize` as W3C WebTransport names it. */
+  get maxDatagramSize(): number {
+    return this.maxSize;
+  }
+
+  /** Sends `bytes`, which are copied, or drops them and returns false: too large, no room, or the session is over. */
+  send(bytes: Uint8Array): boolean {
+    const engine = this.#engine;
+    if (engine === undefined || this.#ended !== undefined || this.#outgoing.length > 0) return false;
+    engine.kick();
+    return engine.native.sendDatagram(this.#handle, bytes) === DATAGRAM_SENT;
+  }
+
+  /** Datagrams that arrive, where the session has no handler with `onDatagram`. The oldest go when too many wait. */
+  get readable(): ReadableStream<Uint8Array> {
+    this.#readable ??= new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#reader = controller;
+          this.#endReading();
+        },
+        pull: () => this.#pull(),
+        cancel: () => {
+          this.#reader = undefined;
+          this.#incoming.length = 0;
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    return this.#readable;
+  }
+
+  /** What is written is sent or dropped; a write only waits while `outgoingHighWaterMark` datagrams do. */
+  get writable(): WritableStream<Uint8Array> {
+    this.#writable ??= this.createWritable();
+    return this.#writable;
+  }
+
+  /** A further writable. Datagrams that are too large are dropped. */
+  createWritable(): WritableStream<Uint8Array> {
+    let own: WritableStreamDefaultController | undefined;
+    return new WritableStream<Uint8Array>({
+      start: (controller) => {
+        own = controller;
+        if (this.#ended === undefined) this.#writers.add(controller);
+        else controller.error(this.#ended.error ?? new TypeError("the session has closed"));
+      },
+      write: (chunk) => this.#write(chunk),
+      close: () => void this.#writers.delete(own as WritableStreamDefaultController),
+      abort: () => void this.#writers.delete(own as WritableStreamDefaultController),
+    });
+  }
+
+  /** Milliseconds after which an unread datagram is dropped. Default: never. */
+  get incomingMaxAge(): number {
+    return this.#incomingMaxAge;
+  }
+  set incomingMaxAge(age: number | null) {
+    this.#incomingMaxAge = checkedAge(age);
+  }
+
+  /** Milliseconds after which an unsent datagram is dropped, counted from the write. Default: never. */
+  get outgoingMaxAge(): number {
+    return this.#outgoingMaxAge;
+  }
+  set outgoingMaxAge(age: number | null) {
+    this.#outgoingMaxAge = checkedAge(age);
+  }
+
+  /** Unread datagrams kept. */
+  get incomingHighWaterMark(): number {
+    return this.#incomingMark;
+  }
+  set incomingHighWaterMark(mark: number) {
+    this.#incomingMark = checkedMark(mark);
+  }
+
+  /** Unsent datagrams from which on writes wait. */
+  get outgoingHighWaterMark(): number {
+    return this.#outgoingMark;
+  }
+  set outgoingHighWaterMark(mark: number) {
+    this.#outgoingMark = checkedMark(mark);
+  }
+
+  stats(): DatagramStats {
+    return { droppedIncoming: this.#dropped, expiredIncoming: this.#expiredIn, expiredOutgoing: this.#expiredOut };
+  }
+
+  #pull(): Promise<void> | undefined {
+    if (this.#deliver()) return undefined;
+    return new Promise((resolve) => {
+      this.#wanted = resolve;
+    });
+  }
+
+  /** Hands over the oldest datagram that is young enough. */
+  #deliver(): boolean {
+    const oldest = performance.now() - this.#incomingMaxAge;
+    for (;;) {
+      const next = this.#incoming.shift();
+      if (next === undefined) return false;
+      if (next.at >= oldest) {
+        this.#reader?.enqueue(next.bytes);
+        return true;
+      }
+      this.#expiredIn++;
+    }
+  }
+
+  #write(chunk: unknown): Promise<void> | undefined {
+    if (!(chunk instanceof ArrayBuffer) && !ArrayBuffer.isView(chunk)) {
+      throw new TypeError("a datagram is an ArrayBuffer or a view of one");
+    }
+    const bytes = ArrayBuffer.isView(chunk)
+      ? new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+      : new Uint8Array(chunk);
+    if (this.#outgoing.length === 0 && this.#sent(bytes)) return undefined;
+    const waiting = { bytes: bytes.slice(), at: performance.now() };
+    if (this.#outgoing.length < this.#outgoingMark) {
+      this.#outgoing.push(waiting);
+      return undefined;
+    }
+    return new Promise((release) => this.#outgoing.push({ ...waiting, release }));
+  }
+
+  /** Whether the engine took it or it can never be sent. */
+  #sent(bytes: Uint8Array): boolean {
+    if (this.#engine === undefined) return false;
+    this.#engine.kick();
+    return this.#engine.native.sendDatagram(this.#handle, bytes) !== DATAGRAM_BLOCKED;
+  }
+
+  /** @internal There is room to send again. */
+  receiveDrain(): void {
+    const oldest = performance.now() - this.#outgoingMaxAge;
+    while (this.#outgoing.length > 0) {
+      const next = this.#outgoing[0] as Waiting;
+      if (next.at < oldest) this.#expiredOut++;
+      else if (!this.#sent(next.bytes)) break;
+      this.#outgoing.shift();
+      next.release?.();
+    }
+  }
+
+  /** @internal */
+  receive(bytes: Uint8Array): void {
+    if (this.#readable !== undefined && this.#reader === undefined) return;
+    this.#incoming.push({ bytes, at: performance.now() });
+    if (this.#wanted !== undefined && this.#deliver()) {
+      const wanted = this.#wanted;
+      this.#wanted = undefined;
+      wanted();
+    } else if (this.#incoming.length > this.#incomingMark) {
+      this.#incoming.shift();
+      this.#dropped++;
+    }
+  }
+
+  /** @internal The session is over. */
+  receiveClosed(error: Error | undefined): void {
+    this.#ended = { error };
+    this.#endReading();
+    for (const waiting of this.#outgoing.splice(0)) waiting.release?.();
+    for (const writer of this.#writers) writer.error(error ?? new TypeError("the session has closed"));
+    this.#writers.clear();
+  }
+
+  #endReading(): void {
+    if (this.#ended === undefined || this.#reader === undefined) return;
+    const reader = this.#reader;
+    this.#reader = undefined;
+    if (this.#ended.error === undefined) reader.close();
+    else reader.error(this.#ended.error);
+    this.#wanted?.();
+    this.#wanted = undefined;
+  }
+}
+
+function checkedAge(age: number | null): number {
+  if (age === null) return Number.POSITIVE_INFINITY;
+  if (!(age >= 0))
+    throw new RangeError(`a maximum age is a number of milliseconds from 0, or null, not ${String(age)}`);
+  return age === 0 ? Number.POSITIVE_INFINITY : age;
+}
+
+function checkedMark(mark: number): number {
+  if (!(mark >= 0)) throw new RangeError(`a high-water mark is a number from 0, not ${String(mark)}`);
+  return Math.max(1, mark);
+}

@@ -1,0 +1,61 @@
+import type { Datagrams } from "./datagrams.js";
+import type { Engine } from "./engine.js";
+import { QuicSession } from "./session.js";
+
+/** What HTTP said when the session was made. */
+export interface WebTransportOpening {
+  /** Host and port as the client names the server. */
+  readonly authority: string;
+  /** Path and query, from "/". */
+  readonly path: string;
+  /** The subprotocol agreed on, or "". */
+  readonly protocol: string;
+  /** Header fields of the peer by lower-case name: the request's on a server, the response's on a client. */
+  readonly headers: ReadonlyMap<string, string>;
+}
+
+/**
+ * A WebTransport session over HTTP/3, on either side. It has the direct interface and the W3C members of `QuicSession`;
+ * `close` ends this session and leaves others on its connection alone.
+ */
+export class WebTransportSession extends QuicSession implements WebTransportOpening {
+  readonly authority: string;
+  readonly path: string;
+  readonly protocol: string;
+  readonly headers: ReadonlyMap<string, string>;
+  /** W3C WebTransport §6.4. */
+  readonly reliability = "supports-unreliable" as const;
+  #draining: Promise<undefined> | undefined;
+  #isDraining = false;
+  #settleDraining: (() => void) | undefined;
+
+  /** @internal */
+  constructor(engine: Engine, handle: number, opening: WebTransportOpening, datagrams?: Datagrams) {
+    super(engine, handle, datagrams);
+    this.authority = opening.authority;
+    this.path = opening.path;
+    this.protocol = opening.protocol;
+    this.headers = opening.headers;
+  }
+
+  /** Fulfils when the peer asks to wind the session up (DRAIN_WEBTRANSPORT_SESSION or GOAWAY); it goes on until closed. */
+  get draining(): Promise<undefined> {
+    this.#draining ??= new Promise((resolve) => {
+      this.#settleDraining = () => resolve(undefined);
+      if (this.#isDraining) resolve(undefined);
+    });
+    return this.#draining;
+  }
+
+  /** Asks the peer to wind the session up: its `draining` fulfils. */
+  drain(): void {
+    this.engine.kick();
+    this.engine.native.drainSession(this.handle);
+  }
+
+  /** @internal */
+  receiveDraining(): void {
+    this.#isDraining = true;
+    this.#settleDraining?.();
+  }
+}

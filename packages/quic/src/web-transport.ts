@@ -1,0 +1,140 @@
+import { connectWebTransport } from "./connect.js";
+import { Datagrams } from "./datagrams.js";
+import { QuicError, WebTransportError } from "./errors.js";
+import type { CloseInfo } from "./session.js";
+import type { QuicStream } from "./stream.js";
+import type { WebTransportStats } from "./stats.js";
+import type { WebTransportConnectOptions } from "./web-transport-dial.js";
+import type { WebTransportSession } from "./web-transport-session.js";
+
+/** Options of `new WebTransport` (W3C WebTransport §6.2), and what a server process may want besides. */
+export interface WebTransportOptions extends WebTransportConnectOptions {
+  /** Trust these leaf certificates only, by SHA-256: ECDSA P-256, valid now, for at most 14 days altogether. */
+  serverCertificateHashes?: { algorithm: "sha-256"; value: ArrayBuffer | ArrayBufferView }[];
+  /** Every session here can send datagrams; accepted for the sake of code that also runs in browsers. */
+  requireUnreliable?: boolean;
+  /** A wish; the engine has one controller for all purposes, see `transport.congestionControl`. */
+  congestionControl?: "default" | "throughput" | "low-latency";
+}
+
+/**
+ * The W3C `WebTransport` class over HTTP/3. `await connectWebTransport(…)` gives the session itself, with the direct
+ * interface.
+ */
+export class WebTransport {
+  /** There is no fallback over TCP here. */
+  static readonly supportsReliableOnly = false;
+
+  readonly ready: Promise<undefined>;
+  readonly closed: Promise<CloseInfo>;
+  readonly draining: Promise<undefined>;
+  readonly datagrams: Datagrams = new Datagrams();
+  readonly incomingBidirectionalStreams: ReadableStream<QuicStream>;
+  readonly incomingUnidirectionalStreams: ReadableStream<ReadableStream<Uint8Array>>;
+  /** W3C WebTransport §6.4. */
+  readonly congestionControl = "default" as const;
+  readonly #session: Promise<WebTransportSession>;
+  readonly #giveUp = new AbortController();
+  #open: WebTransportSession | undefined;
+
+  /** Throws `SyntaxError` for a URL that is none, or not https, or has a fragment. */
+  constructor(url: string | URL, options: WebTransportOptions = {}) {
+    checkUrl(url);
+    const { serverCertificateHashes, requireUnreliable: _, congestionControl: __, signal, ...rest } = options;
+    const tls = { ...rest.tls, ...(serverCertificateHashes !== undefined && { serverCertificateHashes }) };
+    const giveUp = signal === undefined ? this.#giveUp.signal : AbortSignal.any([signal, this.#giveUp.signal]);
+    this.#session = connectWebTransport(url, { ...rest, tls, signal: giveUp, datagrams: this.datagrams }).then(
+      (session) => {
+        this.#open = session;
+        return session;
+      },
+      (cause: unknown) => {
+        const error = toSessionError(cause);
+        this.datagrams.receiveClosed(error instanceof Error ? error : new Error(String(error)));
+        throw error;
+      },
+    );
+    this.ready = this.#session.then(() => undefined);
+    this.closed = this.#session.then((session) =>
+      session.closed.catch((cause: unknown) => {
+        throw toSessionError(cause);
+      }),
+    );
+    this.draining = new Promise((resolve) => {
+      this.#session.then((session) => session.draining).then(resolve, () => {});
+    });
+    // As in browsers: nobody is obliged to watch them.
+    this.ready.catch(() => {});
+    this.closed.catch(() => {});
+    this.incomingBidirectionalStreams = later(this.#session, (session) => session.incomingBidirectionalStreams);
+    this.incomingUnidirectionalStreams = later(this.#session, (session) => session.incomingUnidirectionalStreams);
+  }
+
+  /** "pending" until `ready`. */
+  get reliability(): "pending" | "supports-unreliable" {
+    return this.#open === undefined ? "pending" : this.#open.reliability;
+  }
+
+  /** The subprotocol the server chose, or "". */
+  get protocol(): string {
+    return this.#open?.protocol ?? "";
+  }
+
+  /** The response's header fields, from `ready` on. */
+  get responseHeaders(): ReadonlyMap<string, string> {
+    return this.#open?.headers ?? new Map();
+  }
+
+  async createBidirectionalStream(options?: { sendOrder?: number }): Promise<QuicStream> {
+    return (await this.#session).createBidirectionalStream(options);
+  }
+
+  async createUnidirectionalStream(options?: { sendOrder?: number }): Promise<WritableStream<Uint8Array>> {
+    return (await this.#session).createUnidirectionalStream(options);
+  }
+
+  async getStats(): Promise<WebTransportStats> {
+    return (await this.#session).getStats();
+  }
+
+  /** Ends the session; before `ready`, gives up. */
+  close(info: CloseInfo = {}): void {
+    if (this.#open !== undefined) this.#open.close(info);
+    else this.#giveUp.abort(new WebTransportError("the session was closed before it was ready", { source: "session" }));
+  }
+}
+
+function checkUrl(url: string | URL): void {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed?.protocol === "https:" && parsed.hash === "") return;
+  throw new DOMException(`${JSON.stringify(String(url))} is not an https:// URL without a fragment`, "SyntaxError");
+}
+
+function toSessionError(cause: unknown): unknown {
+  if (!(cause instanceof QuicError) || cause instanceof WebTransportError) return cause;
+  const { code, closeCode, reason, status } = cause;
+  return new WebTransportError(cause.message, { source: "session", code, closeCode, reason, status, cause });
+}
+
+/** A stream that exists before the session. */
+function later<T>(
+  session: Promise<WebTransportSession>,
+  pick: (session: WebTransportSession) => ReadableStream<T>,
+): ReadableStream<T> {
+  let source: ReadableStreamDefaultReader<T> | undefined;
+  return new ReadableStream<T>(
+    {
+      async pull(controller) {
+        source ??= pick(await session).getReader();
+        const { done, value } = await source.read();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      async cancel(reason) {
+        source ??= pick(await session).getReader();
+        await source.cancel(reason);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}

@@ -1,0 +1,160 @@
+import type { Datagrams } from "./datagrams.js";
+import type { Engine } from "./engine.js";
+import { type QuicError, reportException } from "./errors.js";
+import { unwrap } from "./native.js";
+import { packHandle, WEB_TRANSPORT } from "./records.js";
+import type { QuicSession } from "./session.js";
+import {
+  checkAnswer,
+  decodeFields,
+  encodeFields,
+  type WebTransportAnswer,
+  type WebTransportRequest,
+} from "./web-transport-request.js";
+import { WebTransportSession } from "./web-transport-session.js";
+
+/** What a client asks for, as the engine takes it. */
+export interface Ask {
+  readonly authority: string;
+  readonly path: string;
+  readonly protocols: string;
+  readonly fields: string;
+  readonly datagrams: Datagrams | undefined;
+  granted(session: WebTransportSession): void;
+  failed(error: QuicError): void;
+}
+
+/** A session, or the request for one. */
+interface Slot {
+  readonly handle: number;
+  session?: WebTransportSession;
+  readonly ask?: Ask;
+  /** Of a server's request; aborted when the client gives up. */
+  readonly abort?: AbortController;
+}
+
+/** The WebTransport sessions of one endpoint, and the requests for them. */
+export class WebTransports {
+  onRequest: ((request: WebTransportRequest) => WebTransportAnswer | Promise<WebTransportAnswer>) | undefined;
+  readonly #engine: Engine;
+  readonly #slots: (Slot | undefined)[] = [];
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  session(index: number): WebTransportSession | undefined {
+    return this.#slots[index - WEB_TRANSPORT]?.session;
+  }
+
+  /** Client: asks for a session on an HTTP/3 connection. Returns what gives up. */
+  ask(carrier: QuicSession, ask: Ask): () => void {
+    const { native } = this.#engine;
+    const { authority, path, protocols, fields } = ask;
+    const handle = unwrap(native.askSession(carrier.handle, authority, path, protocols, fields));
+    this.#engine.kick();
+    this.#slots[(handle % 2 ** 24) - WEB_TRANSPORT] = { handle, ask };
+    return () => {
+      this.#engine.kick();
+      native.closeSession(handle, 0, new Uint8Array(0));
+    };
+  }
+
+  /** Client: the server granted a session. */
+  granted(index: number): void {
+    const slot = this.#slots[index - WEB_TRANSPORT];
+    if (slot?.ask === undefined) return;
+    const [protocol, fields] = this.#engine.native.sessionAnswer(slot.handle) ?? ["", []];
+    const { authority, path, datagrams } = slot.ask;
+    const opening = { authority, path, protocol, headers: decodeFields(fields) };
+    slot.session = new WebTransportSession(this.#engine, slot.handle, opening, datagrams);
+    slot.ask.granted(slot.session);
+  }
+
+  /** Server: a client asks. */
+  asked(index: number, generation: number): void {
+    const engine = this.#engine;
+    const handle = packHandle(index, generation);
+    const [authority, path, protocols, flat] = engine.native.sessionRequest(handle) ?? ["", "", [], []];
+    const abort = new AbortController();
+    const slot: Slot = { handle, abort };
+    this.#slots[index - WEB_TRANSPORT] = slot;
+    const headers = decodeFields(flat);
+    const [[host, port, family] = ["", 0, "IPv4"] as const] = engine.native.sessionInfo(handle) ?? [];
+    const request: WebTransportRequest = {
+      authority,
+      path,
+      protocols,
+      headers,
+      origin: headers.get("origin"),
+      remoteAddress: { host, port, family },
+      signal: abort.signal,
+    };
+    const refuse = (error: unknown): void => {
+      if (this.#awaits(slot)) this.#refuse(slot, { status: 500 });
+      reportException(error);
+    };
+    try {
+      const answer = this.onRequest?.(request) ?? { status: 404 };
+      if (answer instanceof Promise) answer.then((later) => this.#answer(slot, request, later)).catch(refuse);
+      else this.#answer(slot, request, answer);
+    } catch (error) {
+      refuse(error);
+    }
+  }
+
+  #awaits(slot: Slot): boolean {
+    return slot.session === undefined && this.#slots[(slot.handle % 2 ** 24) - WEB_TRANSPORT] === slot;
+  }
+
+  #answer(slot: Slot, request: WebTransportRequest, answer: WebTransportAnswer): void {
+    if (!this.#awaits(slot)) return;
+    checkAnswer(request, answer);
+    if ((answer.status ?? 200) !== 200) {
+      this.#refuse(slot, answer);
+      return;
+    }
+    const engine = this.#engine;
+    const { authority, path, headers } = request;
+    const { protocol = "" } = answer;
+    const fields = encodeFields(answer.headers);
+    engine.kick();
+    const session = new WebTransportSession(engine, slot.handle, { authority, path, headers, protocol });
+    slot.session = session;
+    engine.native.acceptSession(slot.handle, protocol, fields);
+    try {
+      engine.onSession?.(session);
+    } catch (error) {
+      reportException(error);
+    }
+  }
+
+  #refuse(slot: Slot, { status = 500, headers }: WebTransportAnswer): void {
+    this.#engine.kick();
+    this.#engine.native.rejectSession(slot.handle, status, encodeFields(headers));
+  }
+
+  draining(index: number): void {
+    this.session(index)?.receiveDraining();
+  }
+
+  lost(index: number, generation: number, error: QuicError): void {
+    const slot = this.#slots[index - WEB_TRANSPORT];
+    if (slot === undefined || slot.handle !== packHandle(index, generation)) return;
+    this.#slots[index - WEB_TRANSPORT] = undefined;
+    end(slot, error);
+  }
+
+  /** The engine failed: what remains to be told. */
+  broken(error: QuicError): (() => void)[] {
+    return this.#slots.splice(0).map((slot) => () => {
+      if (slot !== undefined) end(slot, error);
+    });
+  }
+}
+
+function end({ session, ask, abort }: Slot, error: QuicError): void {
+  if (session !== undefined) session.receiveLost(error);
+  else if (ask !== undefined) ask.failed(error);
+  else abort?.abort(error);
+}
