@@ -24,6 +24,11 @@ export interface Carrier {
   leave(id: number): void;
 }
 
+/** Gives a call's own stream its priority, where the transport has such. */
+export function prioritize({ single, channel }: Carrier, priority: number | undefined): void {
+  if (priority !== undefined && single) channel.stream.setPriority?.(priority);
+}
+
 /** A call this side made, as its carrier sees it. `onResponse`, `onDone`, `onFault` or `onError` is the last word. */
 export interface OutgoingCall {
   /** What the callee said before its first message. */

@@ -1,12 +1,14 @@
 import type { MessageCodec } from "../contract/descriptor.js";
 import { ProtocolError } from "../errors.js";
 import type { Limits } from "../limits.js";
+import { Metadata } from "../metadata.js";
 import { Cursor } from "../wire/cursor.js";
 import type { Frame } from "../wire/frame.js";
+import { decodeMetadata, type RawMetadata } from "../wire/metadata.js";
 import { readOptionalHead } from "../wire/request.js";
 import type { Carrier } from "./carrier.js";
 import { receiveFlow, type ReceiveFlow } from "./flow.js";
-import { type AnswerMetadata, ItemQueue, ItemStream } from "./item-stream.js";
+import { ItemQueue, ItemStream } from "./item-stream.js";
 import { decodePayload } from "./payload.js";
 
 /** The messages that one side of a call receives: item frames in, an `ItemStream` out, with the flow control between. */
@@ -52,8 +54,12 @@ export class ItemReceiver {
   }
 
   /** The callee's metadata or trailers have come. */
-  hear(answer: AnswerMetadata): void {
-    this.queue.answer = { ...this.queue.answer, ...answer };
+  hear(metadata: RawMetadata | undefined, trailers: RawMetadata | undefined): void {
+    const { metadata: before = new Metadata() } = this.queue.answer ?? {};
+    this.queue.answer = {
+      metadata: metadata === undefined ? before : decodeMetadata(metadata),
+      trailers: decodeMetadata(trailers),
+    };
   }
 
   /** No more items come; the error, if any, is thrown once those that came are read. */

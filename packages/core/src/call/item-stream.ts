@@ -1,5 +1,4 @@
-import type { Metadata } from "../metadata.js";
-import { decodeMetadata, type RawMetadata } from "../wire/metadata.js";
+import { Metadata } from "../metadata.js";
 
 /** What feeds an `ItemStream`. */
 export interface ItemStreamOwner {
@@ -9,17 +8,17 @@ export interface ItemStreamOwner {
   onAbandoned(): void;
 }
 
-/** What a callee said beside its items. */
+/** What a callee said beside its items; empty until it has. */
 export interface AnswerMetadata {
-  readonly metadata?: RawMetadata;
-  readonly trailers?: RawMetadata;
+  readonly metadata: Metadata;
+  readonly trailers: Metadata;
 }
 
 /**
  * The messages a call receives: a WHATWG `ReadableStream` that is also iterated directly, so that `for await` takes
  * what has arrived without the machinery of a reader. Leaving the loop, or cancelling, cancels the call.
  */
-export class ItemStream<Item> extends ReadableStream<Item> {
+export class ItemStream<Item> extends ReadableStream<Item> implements AnswerMetadata {
   readonly #queue: ItemQueue<Item>;
 
   /** @internal */
@@ -36,12 +35,12 @@ export class ItemStream<Item> extends ReadableStream<Item> {
 
   /** The callee's metadata, at hand with its first item; until then, and on the callee's own side, empty. */
   get metadata(): Metadata {
-    return decodeMetadata(this.#queue.answer?.metadata);
+    return this.#queue.answer?.metadata ?? new Metadata();
   }
 
   /** The callee's trailers, at hand once the stream has ended; until then, and on the callee's own side, empty. */
   get trailers(): Metadata {
-    return decodeMetadata(this.#queue.answer?.trailers);
+    return this.#queue.answer?.trailers ?? new Metadata();
   }
 
   /** Iterates over the items; leaving the loop cancels the call unless `preventCancel`. Locks the stream meanwhile. */

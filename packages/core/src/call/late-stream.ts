@@ -29,6 +29,7 @@ export class LateItems<Item> {
   }
 
   follow(stream: ItemStream<Item>): void {
+    this.queue.answer = stream;
     this.source = stream[Symbol.asyncIterator]();
     void this.pump(this.source);
   }

@@ -2,6 +2,14 @@ import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import type { Metadata, MetadataInit } from "../metadata.js";
 import { onAbort } from "./abort.js";
+import { expiries } from "./expiries.js";
+
+/** A call that another is made for, as its handler's context. */
+export interface ParentCall {
+  readonly signal: AbortSignal;
+  /** Milliseconds since the epoch. */
+  readonly deadline: number | undefined;
+}
 
 /** What a caller may set for one call. */
 export interface CallOptions {
@@ -9,6 +17,18 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds until the call fails with `deadline_exceeded`, here and in the handler. Default: no limit. */
   readonly timeoutMs?: number | undefined;
+  /** The same as a point in time: a date, or milliseconds since the epoch. The earlier of the two counts. */
+  readonly deadline?: Date | number | undefined;
+  /**
+   * The call that this one is made for: a handler's `context`. Its deadline counts for this call too, and so does its end:
+   * when it is cancelled, this call is.
+   */
+  readonly parent?: ParentCall | undefined;
+  /**
+   * What leaves first where the connection is the bottleneck: streams with a higher number do. A call with a priority has a
+   * stream of its own, unless `via` says otherwise. Default: the method's.
+   */
+  readonly priority?: number | undefined;
   /** Goes to the handler with the request. */
   readonly metadata?: MetadataInit | undefined;
   /**
@@ -31,45 +51,64 @@ export interface CallOptions {
 }
 
 /**
- * The timeout as it is sent: whole milliseconds, at least 1. Throws `RpcError`: `deadline_exceeded` for zero or less,
- * `invalid_argument` for NaN. Infinity is no timeout.
+ * The time that is left as it is sent: whole milliseconds, at least 1. Throws `RpcError`: `deadline_exceeded` when none is,
+ * `invalid_argument` for NaN and invalid dates. Infinity is no timeout.
  */
 export function timeoutOf(options: CallOptions | undefined, limits: Limits): number | undefined {
-  const timeoutMs = options?.timeoutMs;
-  if (timeoutMs === undefined || timeoutMs === Number.POSITIVE_INFINITY) return undefined;
-  if (Number.isNaN(timeoutMs)) throw new RpcError("invalid_argument", "timeoutMs is NaN");
-  if (timeoutMs <= 0) throw new RpcError("deadline_exceeded", `timeoutMs is ${timeoutMs}: the deadline has passed`);
-  return Math.min(Math.ceil(timeoutMs), limits.maxTimeoutMs);
+  if (options === undefined) return undefined;
+  const { timeoutMs = Number.POSITIVE_INFINITY, deadline, parent } = options;
+  let left = timeoutMs;
+  if (deadline !== undefined) left = Math.min(left, Number(deadline) - Date.now());
+  if (parent?.deadline !== undefined) left = Math.min(left, parent.deadline - Date.now());
+  if (left === Number.POSITIVE_INFINITY) return undefined;
+  if (Number.isNaN(left)) throw new RpcError("invalid_argument", "timeoutMs or deadline is not a number");
+  if (left <= 0)
+    throw new RpcError("deadline_exceeded", `the deadline has passed: ${left} ms are left`, { refused: true });
+  return Math.min(Math.ceil(left), limits.maxTimeoutMs);
 }
 
-/** Throws `cancelled` if the signal has fired. */
-export function throwIfAborted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted) throw new RpcError("cancelled", "the call was cancelled", { cause: signal.reason });
+/** Throws when one of the call's signals has fired. */
+export function throwIfAborted(options: CallOptions | undefined): void {
+  if (options === undefined) return;
+  const { signal, parent } = options;
+  if (signal?.aborted) throw cancelled(signal);
+  if (parent?.signal.aborted) throw parentEnded(parent.signal);
 }
 
 /**
- * Calls `giveUp` when the signal fires or the time is over, whichever comes first, and at most once. Returns what
- * undoes the watch, or undefined when there is nothing to watch.
+ * Calls `giveUp` when one of the call's signals fires or the time is over, whichever comes first, and at most once. Returns
+ * what undoes the watch, or undefined when there is nothing to watch.
  */
 export function watch(
-  signal: AbortSignal | undefined,
+  options: CallOptions | undefined,
   timeoutMs: number | undefined,
   giveUp: (error: RpcError) => void,
 ): (() => void) | undefined {
-  if (signal === undefined && timeoutMs === undefined) return undefined;
-  const onSignal = (): void => {
+  const signal = options?.signal;
+  const parent = options?.parent?.signal;
+  if (signal === undefined && parent === undefined && timeoutMs === undefined) return undefined;
+  const end = (error: RpcError): void => {
     unwatch();
-    giveUp(new RpcError("cancelled", "the call was cancelled", { cause: signal?.reason }));
+    giveUp(error);
   };
-  const onTime = (): void => {
-    unwatch();
-    giveUp(new RpcError("deadline_exceeded", `no answer within ${timeoutMs} ms`));
-  };
-  const timer = timeoutMs === undefined ? undefined : setTimeout(onTime, timeoutMs);
+  const onTime = (): void => end(new RpcError("deadline_exceeded", `no answer within ${timeoutMs} ms`));
+  const expiry = timeoutMs === undefined ? undefined : expiries.add(timeoutMs, onTime);
+  const forget = signal && onAbort(signal, () => end(cancelled(signal)));
+  const forgetParent = parent && onAbort(parent, () => end(parentEnded(parent)));
   const unwatch = (): void => {
-    clearTimeout(timer);
+    if (expiry !== undefined) expiries.remove(expiry);
     forget?.();
+    forgetParent?.();
   };
-  const forget = signal === undefined ? undefined : onAbort(signal, onSignal);
   return unwatch;
+}
+
+function cancelled(signal: AbortSignal): RpcError {
+  return new RpcError("cancelled", "the call was cancelled", { cause: signal.reason });
+}
+
+/** A call made for another ends as that one does: by its deadline, say. */
+function parentEnded(signal: AbortSignal): RpcError {
+  const { code } = RpcError.from(signal.reason, "cancelled");
+  return new RpcError(code, "the call that this one was made for has ended", { cause: signal.reason });
 }

@@ -217,12 +217,12 @@ export class StreamedCall extends Call {
   }
 
   protected override onMetadata(head: Head | undefined): void {
-    if (head?.metadata !== undefined) this.receiver.hear({ metadata: head.metadata });
+    if (head?.metadata !== undefined) this.receiver.hear(head.metadata, undefined);
     super.onMetadata(head);
   }
 
   protected override onTrailers(head: Head | undefined): void {
-    if (head?.trailers !== undefined) this.receiver.hear({ trailers: head.trailers });
+    if (head?.trailers !== undefined) this.receiver.hear(undefined, head.trailers);
     super.onTrailers(head);
   }
 

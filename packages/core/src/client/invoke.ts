@@ -1,4 +1,4 @@
-import type { Carrier } from "../call/carrier.js";
+import { type Carrier, prioritize } from "../call/carrier.js";
 import type { ItemStream } from "../call/item-stream.js";
 import { itemSource } from "../call/item-source.js";
 import { type CallOptions, throwIfAborted, timeoutOf, watch } from "../call/options.js";
@@ -35,9 +35,10 @@ export function invokeUnary(invocation: Invocation, input: unknown): Promise<unk
 /** One notification: sent and forgotten. */
 export function invokeNotify({ pick, method, options, limits }: Invocation, input: unknown): void {
   timeoutOf(options, limits);
-  throwIfAborted(options?.signal);
+  throwIfAborted(options);
   const head = requestHead(undefined, options, limits);
   const carrier = pick();
+  prioritize(carrier, options?.priority ?? method.priority);
   sendRequest(carrier, carrier.notifyId, FrameType.Notify, method, input, head, limits);
 }
 
@@ -87,9 +88,10 @@ function startCall(call: Call, { pick, method, options, limits }: Invocation, in
   let head: HeadFields | undefined;
   try {
     timeoutMs = timeoutOf(options, limits);
-    throwIfAborted(options?.signal);
+    throwIfAborted(options);
     head = requestHead(timeoutMs, options, limits);
     carrier = pick();
+    prioritize(carrier, options?.priority ?? method.priority);
     id = carrier.open(call);
     call.carriedBy(carrier, id);
     call.listener = AnswerListener.of(options);
@@ -98,7 +100,7 @@ function startCall(call: Call, { pick, method, options, limits }: Invocation, in
     return;
   }
   // From here on: encoding runs user code, which may fire the signal.
-  call.unwatch = watch(options?.signal, timeoutMs, (error) => call.giveUp(error));
+  call.unwatch = watch(options, timeoutMs, (error) => call.giveUp(error));
   try {
     sendRequest(carrier, id, FrameType.Request, method, input, head, limits, call.items !== undefined);
   } catch (error) {

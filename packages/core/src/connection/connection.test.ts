@@ -73,7 +73,7 @@ class Peer {
 let peer: Peer;
 let connection: Connection;
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] });
   vi.spyOn(Math, "random").mockReturnValue(1);
   peer = new Peer();
 });

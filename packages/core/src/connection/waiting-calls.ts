@@ -38,7 +38,7 @@ export class WaitingCalls<S extends Session> {
     let timeoutMs: number | undefined;
     try {
       timeoutMs = timeoutOf(call.options, this.limits);
-      throwIfAborted(call.options?.signal);
+      throwIfAborted(call.options);
       if (this.calls.size >= maxQueuedCalls) throw overfull(`limits.maxQueuedCalls is ${maxQueuedCalls}`);
       if (this.bytes + call.bytes > maxQueuedBytes) throw overfull(`limits.maxQueuedBytes is ${maxQueuedBytes}`);
     } catch (error) {
@@ -64,7 +64,7 @@ export class WaitingCalls<S extends Session> {
     };
     this.calls.add(entry);
     this.bytes += call.bytes;
-    const unwatch = watch(call.options?.signal, patience, (error) => {
+    const unwatch = watch(call.options, patience, (error) => {
       const inVain = error.code === "deadline_exceeded";
       entry.fail(inVain ? noSession(patience, patience === timeoutMs, why()) : error);
     });

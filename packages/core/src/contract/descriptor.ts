@@ -27,6 +27,8 @@ export interface MethodDescriptor<
   /** Of the result, or of each item. Undefined where the method gives nothing. */
   readonly output: MessageCodec<Returned, Result> | undefined;
   readonly idempotent: boolean;
+  /** Of the stream of its own that a call of the method then has, both ways; see `CallOptions`. */
+  readonly priority?: number | undefined;
   /** 32 bits that differ between two versions of the method that differ on the wire; undefined where it was given none. */
   readonly fingerprint?: number | undefined;
   /** What a handler may throw with a name, by it; see `rpcError`. */
@@ -57,6 +59,7 @@ export interface MethodOptions<Sent, Received, Returned, Result, Errors extends 
   readonly input?: MessageCodec<Sent, Received>;
   readonly output?: MessageCodec<Returned, Result>;
   readonly idempotent?: boolean;
+  readonly priority?: number;
   /** 32 bits; see `MethodDescriptor`. */
   readonly fingerprint?: number;
   readonly errors?: Errors;
@@ -76,10 +79,10 @@ export function defineMethod<
   name: string,
   options: MethodOptions<Sent, Received, Returned, Result, Errors>,
 ): MethodDescriptor<Kind, Sent, Received, Returned, Result, Errors> {
-  const { id, input, output, idempotent = false, errors = {} as Errors, fingerprint } = options;
+  const { id, input, output, idempotent = false, errors = {} as Errors, priority, fingerprint } = options;
   requireId(`the id of ${service.name}/${name}`, id, 1, 0x3fff);
   requireId(`the id of service ${service.name}`, service.id, 0, 0xffff);
-  return { kind, name, id, input, output, idempotent, errors, fingerprint, service };
+  return { kind, name, id, input, output, idempotent, errors, priority, fingerprint, service };
 }
 
 function requireId(what: string, id: number, least: number, most: number): void {

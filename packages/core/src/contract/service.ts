@@ -11,6 +11,8 @@ export interface RpcOptions<
   readonly output?: Output;
   /** The call may be made again safely when it is not known whether it ran. Default false. */
   readonly idempotent?: boolean;
+  /** Calls have a stream of their own that leaves before those with a lower number. Default: none. */
+  readonly priority?: number;
   /**
    * What the handler may throw with a name: the schema of the details, or code and details. The default code is
    * `failed_precondition`.
@@ -28,6 +30,7 @@ export interface RpcSchema<
   readonly input: Input;
   readonly output: Output;
   readonly idempotent: boolean;
+  readonly priority?: number;
   readonly errors: DeclaredErrors<Errors>;
 }
 

@@ -1,4 +1,4 @@
-import type { Carrier, RequestHandler } from "../call/carrier.js";
+import { type Carrier, prioritize, type RequestHandler } from "../call/carrier.js";
 import { decodePayload } from "../call/payload.js";
 import { type AnyMethod, fullName, streamsInput } from "../contract/descriptor.js";
 import { ProtocolError, RpcError } from "../errors.js";
@@ -50,6 +50,7 @@ export class Dispatcher<Context> implements RequestHandler {
       return;
     }
     const { method, handler } = bound;
+    prioritize(carrier, method.priority);
     let context: IncomingContext<Context>;
     let input: unknown;
     try {

@@ -1,4 +1,5 @@
 import type { Carrier, IncomingCall } from "../call/carrier.js";
+import { expiries, type Expiry } from "../call/expiries.js";
 import { faultOf } from "../call/fault.js";
 import { SendFlow } from "../call/flow.js";
 import { ItemReceiver } from "../call/item-receiver.js";
@@ -39,7 +40,7 @@ export class Reply implements IncomingCall, ItemTarget {
   private readonly id: number;
   private readonly context: IncomingContext<unknown> | undefined;
   private readonly settings: ReplySettings;
-  private timer: ReturnType<typeof setTimeout> | undefined;
+  private expiry: Expiry | undefined;
   private entered = false;
   private input: ItemReceiver | undefined;
   private inputEnded = false;
@@ -70,7 +71,7 @@ export class Reply implements IncomingCall, ItemTarget {
     const deadline = this.context?.deadline;
     if (deadline === undefined) return;
     const expire = (): void => this.giveUp(new RpcError("deadline_exceeded", "the deadline has passed"), false);
-    this.timer = setTimeout(expire, Math.max(0, deadline - Date.now()));
+    this.expiry = expiries.add(deadline - Date.now(), expire);
   }
 
   /** Sends what a promise resolves to. */
@@ -248,7 +249,7 @@ export class Reply implements IncomingCall, ItemTarget {
 
   private finish(): void {
     this.over = true;
-    clearTimeout(this.timer);
+    if (this.expiry !== undefined) expiries.remove(this.expiry);
     this.sendFlow?.end();
     if (this.input !== undefined && !this.inputEnded) this.endInput(this.input);
     this.carrier.leave(this.id);

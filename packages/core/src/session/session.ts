@@ -271,7 +271,9 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
 
   private invocation(method: AnyMethod, options: CallOptions | undefined, usual: "lane" | "stream"): Invocation {
     const { objection } = this.drainage;
-    const pick = (options?.via ?? usual) === "lane" ? this.pickLane : this.pickStream;
+    const prioritized = (options?.priority ?? method.priority) !== undefined;
+    const via = options?.via ?? (prioritized ? "stream" : usual);
+    const pick = via === "lane" ? this.pickLane : this.pickStream;
     return {
       pick: objection === undefined ? pick : () => refuse(objection),
       method,

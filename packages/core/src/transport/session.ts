@@ -75,6 +75,8 @@ export interface DirectStream {
   /** Stops delivery, so that flow control stalls the peer (RFC 9000 §4.1). */
   pause(): void;
   resume(): void;
+  /** What is written leaves before that of streams with a lower number, where the connection is the bottleneck. Default 0. */
+  setPriority?(priority: number): void;
 }
 
 /** What a direct stream tells its owner. `onEnd` or `onReset` is the last word of the receiving side. */

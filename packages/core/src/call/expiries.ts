@@ -1,0 +1,112 @@
+/** Largest delay of a platform's timer. */
+const MAX_DELAY = 2 ** 31 - 1;
+
+/** Something that is to happen at a time, unless it is taken back. */
+export class Expiry {
+  /** By the monotonic clock. */
+  readonly at: number;
+  readonly onExpired: () => void;
+  /** Where it stands in its queue; -1 once it has left. */
+  index = -1;
+
+  constructor(at: number, onExpired: () => void) {
+    this.at = at;
+    this.onExpired = onExpired;
+  }
+}
+
+/**
+ * Deadlines, however many, on one timer: a heap ordered by time. A timer for each would cost more than the rest of a small
+ * call. While it is empty no timer is left.
+ */
+export class Expiries {
+  private readonly heap: Expiry[] = [];
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private timerAt = Number.POSITIVE_INFINITY;
+  private readonly onTime = (): void => this.expire();
+
+  get size(): number {
+    return this.heap.length;
+  }
+
+  /** Calls `onExpired`, which must not throw, in `delayMs`. */
+  add(delayMs: number, onExpired: () => void): Expiry {
+    const expiry = new Expiry(performance.now() + delayMs, onExpired);
+    this.siftUp(expiry, this.heap.length);
+    if (expiry.index === 0) this.arm();
+    return expiry;
+  }
+
+  remove(expiry: Expiry): void {
+    const { index } = expiry;
+    if (index < 0) return;
+    expiry.index = -1;
+    const last = this.heap.pop() as Expiry;
+    if (last !== expiry) {
+      // Whichever way it is out of order, one of the two leaves it where it belongs.
+      this.siftUp(last, index);
+      this.siftDown(last, last.index);
+    }
+    if (this.heap.length === 0) this.disarm();
+  }
+
+  private expire(): void {
+    this.timer = undefined;
+    this.timerAt = Number.POSITIVE_INFINITY;
+    const now = performance.now();
+    for (let first = this.heap[0]; first !== undefined && first.at <= now; first = this.heap[0]) {
+      this.remove(first);
+      first.onExpired();
+    }
+    if (this.heap.length > 0) this.arm();
+  }
+
+  /** A timer that fires too early costs nothing: it finds nothing to do, and is set again. */
+  private arm(): void {
+    const { at } = this.heap[0] as Expiry;
+    if (this.timerAt <= at) return;
+    this.disarm();
+    this.timerAt = at;
+    this.timer = setTimeout(this.onTime, Math.min(Math.ceil(at - performance.now()), MAX_DELAY));
+  }
+
+  private disarm(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.timerAt = Number.POSITIVE_INFINITY;
+  }
+
+  private siftUp(expiry: Expiry, from: number): void {
+    const { heap } = this;
+    let index = from;
+    while (index > 0) {
+      const parent = heap[(index - 1) >> 1] as Expiry;
+      if (parent.at <= expiry.at) break;
+      this.place(parent, index);
+      index = (index - 1) >> 1;
+    }
+    this.place(expiry, index);
+  }
+
+  private siftDown(expiry: Expiry, from: number): void {
+    const { heap } = this;
+    let index = from;
+    for (;;) {
+      let child = index * 2 + 1;
+      if (child >= heap.length) break;
+      if (child + 1 < heap.length && (heap[child + 1] as Expiry).at < (heap[child] as Expiry).at) child++;
+      if ((heap[child] as Expiry).at >= expiry.at) break;
+      this.place(heap[child] as Expiry, index);
+      index = child;
+    }
+    this.place(expiry, index);
+  }
+
+  private place(expiry: Expiry, index: number): void {
+    this.heap[index] = expiry;
+    expiry.index = index;
+  }
+}
+
+/** The deadlines of all calls of this process. */
+export const expiries: Expiries = new Expiries();
