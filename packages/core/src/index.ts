@@ -22,6 +22,7 @@ export { type Code, RpcError, type RpcErrorOptions } from "./errors.js";
 export { DEFAULT_LIMITS, type Limits } from "./limits.js";
 export { Metadata, type MetadataInit, type MetadataValue } from "./metadata.js";
 export type { CallContext } from "./server/context.js";
+export type { LoadShedder } from "./server/admission.js";
 export type { ErrorHook, FailureSite } from "./server/dispatch.js";
 export {
   type Awaitable,

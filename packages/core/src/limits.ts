@@ -8,6 +8,10 @@ export interface Limits {
   readonly maxUnsentBytes: number;
   /** Calls and notifications of the peer in progress on one session. More are refused with `resource_exhausted`. */
   readonly maxCalls: number;
+  /** Calls of the peer that wait for one of those to be over, in the order they came, rather than being refused. */
+  readonly maxWaitingCalls: number;
+  /** Bytes of the requests in progress, and of those that wait. More are refused with `resource_exhausted`. */
+  readonly maxBytesInProgress: number;
   /** Calls in progress on one lane; its call ids stay below it. */
   readonly maxCallsPerLane: number;
   /** Streams of calls the peer may have in progress on one session, lanes included. */
@@ -38,6 +42,8 @@ export const DEFAULT_LIMITS: Limits = {
   maxUnfinishedBytes: 64 * 1024 * 1024,
   maxUnsentBytes: 64 * 1024 * 1024,
   maxCalls: 65_536,
+  maxWaitingCalls: 0,
+  maxBytesInProgress: 256 * 1024 * 1024,
   maxCallsPerLane: 65_536,
   maxStreams: 65_536,
   maxErrorMessageBytes: 64 * 1024,

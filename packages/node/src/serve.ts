@@ -16,6 +16,7 @@ import type { ClientCertificateOptions, ListenTransportOptions, ServerCertificat
 import { type Authenticate, authenticated } from "./authenticate.js";
 import { listen } from "./listen/listen.js";
 import type { Arrival, Listener } from "./listen/listener.js";
+import { type LoadSheddingOptions, OverloadGuard } from "./load-shedder.js";
 import type { AllowedOrigins, Peer } from "./peer.js";
 import { DEFAULT_PORT } from "./protocol.js";
 
@@ -43,6 +44,8 @@ export interface ServeOptions<Context = unknown> extends Omit<SessionOptions<Con
    * `context.connection` in handlers. An `RpcError` refuses the session, and is what its calls fail with.
    */
   readonly authenticate?: Authenticate<Context>;
+  /** Refuses calls, as safe to make again elsewhere, rather than serving them late. Default: none. */
+  readonly loadShedding?: LoadSheddingOptions;
   /** Origins that pages may connect from by WebSocket or WebTransport. Default: any; restrict it where cookies count. */
   readonly allowedOrigins?: AllowedOrigins;
   /** Told of each new session: to call the client, or to wait for its end. */
@@ -91,6 +94,7 @@ class RpcServer<Context> implements Server {
   private readonly options: ServeOptions<Context>;
   private readonly sessionOptions: SessionOptions<Context>;
   private readonly limits: Limits;
+  private readonly guard: OverloadGuard | undefined;
   private readonly listeners: Listener[] = [];
   /** Sessions that are being authenticated. */
   private readonly arriving: Set<Arrival> = new Set();
@@ -99,7 +103,12 @@ class RpcServer<Context> implements Server {
 
   constructor(options: ServeOptions<Context>) {
     this.options = options;
-    this.sessionOptions = { ...options, routers: [combineRouters(options.routers)] };
+    this.guard = options.loadShedding && new OverloadGuard(options.loadShedding);
+    this.sessionOptions = {
+      ...options,
+      ...(this.guard !== undefined && { loadShedder: this.guard }),
+      routers: [combineRouters(options.routers)],
+    };
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };
   }
 
@@ -159,6 +168,7 @@ class RpcServer<Context> implements Server {
     for (const { transport } of this.arriving) transport.close(info);
     await Promise.all(Array.from(this.sessions, (session) => session.close(info)));
     await Promise.all(this.listeners.map((listener) => listener.close(info)));
+    this.guard?.stop();
   }
 
   /** Nothing of the session is read before it is authenticated: what it sends meanwhile is held back by flow control. */

@@ -5,7 +5,8 @@ import { ProtocolError, RpcError } from "../errors.js";
 import type { Frame } from "../wire/frame.js";
 import { type IncomingRequest, readOptionalHead, readRequest } from "../wire/request.js";
 import { type ContextSettings, IncomingContext } from "./context.js";
-import { callOver, Reply } from "./reply.js";
+import type { Admission } from "./admission.js";
+import { Reply } from "./reply.js";
 import type { BoundMethod, MethodTable } from "./router.js";
 
 /** Where a failed call happened. */
@@ -21,12 +22,7 @@ export type ErrorHook = (error: unknown, site: FailureSite) => void;
 export interface DispatchSettings<Context> extends ContextSettings<Context> {
   readonly table: MethodTable<Context>;
   readonly onError: ErrorHook;
-  /** Calls and notifications that are in progress. */
-  inProgress: number;
-  /** Whether calls that arrive now are refused, since the session is being drained. */
-  isRefusing(): boolean;
-  /** The last call in progress is over. */
-  onIdle(): void;
+  readonly admission: Admission;
 }
 
 /** Serves incoming calls, from request frame to reply. */
@@ -37,10 +33,6 @@ export class Dispatcher<Context> implements RequestHandler {
     this.settings = settings;
   }
 
-  get callsServed(): number {
-    return this.settings.inProgress;
-  }
-
   onRequest(carrier: Carrier, frame: Frame): void {
     const { callId } = frame;
     const request = readRequest(frame);
@@ -49,12 +41,12 @@ export class Dispatcher<Context> implements RequestHandler {
       new Reply(carrier, callId, undefined, this.settings).refuse(this.unknownMethod(request));
       return;
     }
-    const { method, handler } = bound;
+    const { method } = bound;
     prioritize(carrier, method.priority);
     let context: IncomingContext<Context>;
     let input: unknown;
     try {
-      this.requireRoom();
+      this.settings.admission.requireRoom(frame.size);
       const { limits } = this.settings;
       const head = readOptionalHead(frame, request.cursor, limits.maxMetadataBytes);
       if (method.kind === "notify") throw wrongKind(method, "a request");
@@ -67,9 +59,23 @@ export class Dispatcher<Context> implements RequestHandler {
       new Reply(carrier, callId, undefined, this.settings).refuse(RpcError.from(error, "invalid_argument"));
       return;
     }
-    const reply = new Reply(carrier, callId, context, this.settings);
+    const reply = new Reply(carrier, callId, context, this.settings, frame.size);
+    if (this.settings.admission.full) {
+      reply.wait(() => this.run(bound, input, context, reply));
+      if (streamsInput(method)) input = reply.receiveItems();
+    } else {
+      this.run(bound, streamsInput(method) ? reply.receiveItems() : input, context, reply);
+    }
+  }
+
+  private run(
+    { method, handler }: BoundMethod<Context>,
+    input: unknown,
+    context: IncomingContext<Context>,
+    reply: Reply,
+  ): void {
     try {
-      const result = handler(streamsInput(method) ? reply.receiveItems() : input, context);
+      const result = handler(input, context);
       if (method.kind === "server_stream" || method.kind === "duplex") reply.stream(result);
       else if (isPromiseLike(result)) reply.later(result);
       else reply.send(result);
@@ -95,29 +101,21 @@ export class Dispatcher<Context> implements RequestHandler {
 
   private runNotify({ method, handler }: BoundMethod<Context>, frame: Frame, request: IncomingRequest): void {
     if (method.kind !== "notify") throw wrongKind(method, "a notification");
-    this.requireRoom();
+    const { admission, onError } = this.settings;
+    admission.requireRoomForNotify();
     const head = readOptionalHead(frame, request.cursor, this.settings.limits.maxMetadataBytes);
     const input = decodePayload(method.input, request.cursor);
     const result = handler(input, new IncomingContext(method, undefined, head?.metadata, this.settings));
     if (!isPromiseLike(result)) return;
-    const { settings } = this;
-    settings.inProgress++;
+    const { size } = frame;
+    admission.begin(size);
     result.then(
-      () => callOver(settings),
+      () => admission.end(size),
       (error: unknown) => {
-        callOver(settings);
-        settings.onError(error, { method: fullName(method) });
+        admission.end(size);
+        onError(error, { method: fullName(method) });
       },
     );
-  }
-
-  private requireRoom(): void {
-    const { inProgress, limits } = this.settings;
-    if (this.settings.isRefusing())
-      throw new RpcError("unavailable", "the session is being drained", { refused: true });
-    if (inProgress < limits.maxCalls) return;
-    const text = `${inProgress} calls are in progress: limits.maxCalls is ${limits.maxCalls}`;
-    throw new RpcError("resource_exhausted", text, { refused: true });
   }
 
   private unknownMethod({ serviceId, methodId }: IncomingRequest): RpcError {

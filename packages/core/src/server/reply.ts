@@ -13,6 +13,7 @@ import type { Limits } from "../limits.js";
 import { writeFault } from "../wire/fault.js";
 import { FLAG_HEAD, type Frame, FrameType } from "../wire/frame.js";
 import type { HeadFields } from "../wire/head.js";
+import type { Admission } from "./admission.js";
 import { AnswerHeads } from "./answer-heads.js";
 import type { IncomingContext } from "./context.js";
 
@@ -20,13 +21,7 @@ import type { IncomingContext } from "./context.js";
 export interface ReplySettings {
   readonly limits: Limits;
   readonly onError: (error: unknown, site: { readonly method: string }) => void;
-  inProgress: number;
-  onIdle(): void;
-}
-
-/** A call or notification that was in progress no longer is. */
-export function callOver(settings: ReplySettings): void {
-  if (--settings.inProgress === 0) settings.onIdle();
+  readonly admission: Admission;
 }
 
 /** What goes back for one incoming call: a response or an error, or items and an end. Nothing after the last frame. */
@@ -42,12 +37,23 @@ export class Reply implements IncomingCall, ItemTarget {
   private readonly settings: ReplySettings;
   private expiry: Expiry | undefined;
   private entered = false;
+  /** Takes a call that waits for its turn out of the queue. */
+  private unwait: (() => void) | undefined;
+  /** Of the request. */
+  private readonly bytes: number;
   private input: ItemReceiver | undefined;
   private inputEnded = false;
   /** This side's items have ended; the call goes on for the caller's. */
   private halfEnded = false;
 
-  constructor(carrier: Carrier, id: number, context: IncomingContext<unknown> | undefined, settings: ReplySettings) {
+  constructor(
+    carrier: Carrier,
+    id: number,
+    context: IncomingContext<unknown> | undefined,
+    settings: ReplySettings,
+    bytes: number = 0,
+  ) {
+    this.bytes = bytes;
     this.carrier = carrier;
     this.id = id;
     this.context = context;
@@ -65,7 +71,21 @@ export class Reply implements IncomingCall, ItemTarget {
   goesOn(): void {
     if (this.entered) return;
     this.entered = true;
-    this.settings.inProgress++;
+    this.settings.admission.begin(this.bytes);
+    this.enter();
+  }
+
+  /** The call goes on, and `start` runs when it is its turn. */
+  wait(start: () => void): void {
+    this.entered = true;
+    this.unwait = this.settings.admission.wait(this.bytes, () => {
+      this.unwait = undefined;
+      start();
+    });
+    this.enter();
+  }
+
+  private enter(): void {
     this.carrier.enter(this.id, this);
     if (this.over) return;
     const deadline = this.context?.deadline;
@@ -253,7 +273,8 @@ export class Reply implements IncomingCall, ItemTarget {
     this.sendFlow?.end();
     if (this.input !== undefined && !this.inputEnded) this.endInput(this.input);
     this.carrier.leave(this.id);
-    if (this.entered) callOver(this.settings);
+    if (this.unwait !== undefined) this.unwait();
+    else if (this.entered) this.settings.admission.end(this.bytes);
   }
 
   onFinished(): void {

@@ -18,6 +18,7 @@ import { deferred } from "../deferred.js";
 import { ProtocolError, RpcError } from "../errors.js";
 import { guarded } from "../guarded.js";
 import { completeLimits, type Limits } from "../limits.js";
+import { Admission, type LoadShedder } from "../server/admission.js";
 import { Dispatcher, type ErrorHook } from "../server/dispatch.js";
 import { MethodTable, type Router } from "../server/router.js";
 import { Channel, type ChannelSettings, type FrameHandler } from "../transport/channel.js";
@@ -38,6 +39,8 @@ export interface SessionOptions<Context = unknown> {
   /** What handlers find as `context.connection`. */
   readonly connection?: Context;
   readonly limits?: Partial<Limits>;
+  /** Refuses calls under load. Sessions may share one. */
+  readonly loadShedder?: LoadShedder;
   /** Pings over a byte stream, which does not tell by itself that the peer is gone; `false` for none. QUIC has its own. */
   readonly keepAlive?: KeepAliveOptions | false;
   /** Told of failures that the caller is not told in full. Default: `console.error`. */
@@ -111,6 +114,7 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
   private readonly settings: ChannelSettings;
   private readonly onForeignStream: ((stream: DirectStream) => void) | undefined;
   private readonly dispatcher: Dispatcher<Context>;
+  private readonly admission: Admission;
   private readonly drainage: Drain;
   private readonly pings: Pings = new Pings();
   private readonly owner: LaneOwner;
@@ -159,9 +163,15 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
     this.onForeignStream = options.onForeignStream && guarded(options.onForeignStream);
     this.drainage = new Drain({
       callsMade: () => this.streamsMade + (this.ourLane?.callsMade ?? 0),
-      callsServed: () => this.dispatcher.callsServed,
+      callsServed: () => this.admission.calls,
       goaway: (stage) => this.openLane()?.goaway(stage),
       onDrained: () => void this.close(),
+    });
+    this.admission = new Admission({
+      limits: this.limits,
+      loadShedder: options.loadShedder,
+      isRefusing: () => this.drainage.refusing,
+      onIdle: () => this.drainage.check(),
     });
     this.dispatcher = new Dispatcher<Context>({
       table: MethodTable.of(options.routers ?? []),
@@ -169,9 +179,7 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
       session: this,
       limits: this.limits,
       onError: guarded(options.onError ?? logError),
-      inProgress: 0,
-      isRefusing: () => this.drainage.refusing,
-      onIdle: () => this.drainage.check(),
+      admission: this.admission,
     });
     const { promise, resolve } = deferred<SessionEnd>();
     this.closed = promise;

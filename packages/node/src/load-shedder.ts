@@ -1,0 +1,55 @@
+import type { LoadShedder } from "@quicrpc/core";
+
+/** When calls are refused rather than served late. */
+export interface LoadSheddingOptions {
+  /** Milliseconds by which the event loop is late, on average of the last half second or right now. */
+  readonly maxEventLoopDelayMs?: number;
+  /** Calls in progress, over all sessions. */
+  readonly maxCalls?: number;
+}
+
+/** How often the event loop is measured, in milliseconds. */
+const INTERVAL_MS = 50;
+/** The weight of one measurement in the average: ten of them make half a second. */
+const WEIGHT = 0.1;
+
+/** Refuses calls with `unavailable`, as safe to make again elsewhere, while this process has too much to do. */
+export class OverloadGuard implements LoadShedder {
+  private readonly options: LoadSheddingOptions;
+  private readonly timer: ReturnType<typeof setInterval> | undefined;
+  private calls = 0;
+  private delayMs = 0;
+  private due = performance.now() + INTERVAL_MS;
+
+  constructor(options: LoadSheddingOptions) {
+    this.options = options;
+    if (options.maxEventLoopDelayMs === undefined) return;
+    this.timer = setInterval(() => this.measure(), INTERVAL_MS);
+    this.timer.unref();
+  }
+
+  objection(): string | undefined {
+    const { maxCalls, maxEventLoopDelayMs } = this.options;
+    if (maxCalls !== undefined && this.calls >= maxCalls) {
+      return `the server has ${this.calls} calls in progress (loadShedding.maxCalls)`;
+    }
+    if (maxEventLoopDelayMs === undefined) return undefined;
+    const delay = Math.max(this.delayMs, performance.now() - this.due);
+    if (delay <= maxEventLoopDelayMs) return undefined;
+    return `the server is ${Math.round(delay)} ms behind (loadShedding.maxEventLoopDelayMs is ${maxEventLoopDelayMs})`;
+  }
+
+  onCalls(change: 1 | -1): void {
+    this.calls += change;
+  }
+
+  stop(): void {
+    clearInterval(this.timer);
+  }
+
+  private measure(): void {
+    const now = performance.now();
+    this.delayMs += (Math.max(0, now - this.due) - this.delayMs) * WEIGHT;
+    this.due = now + INTERVAL_MS;
+  }
+}
