@@ -1,4 +1,3 @@
-import type { RpcError } from "@quicrpc/core";
 import { describe, expect, it } from "vitest";
 import { kinds, type Pair } from "./kinds.js";
 import { methods } from "./service.js";
@@ -17,7 +16,7 @@ describe.each(kinds)("admission: $name", (kind) => {
       () => pair.client.serverStream(methods.items, { n: 1 })[Symbol.asyncIterator]().next(),
       () => pair.client.duplex(methods.chat).readable[Symbol.asyncIterator]().next(),
     ]) {
-      const error = (await failure(call())) as RpcError;
+      const error = await failure(call());
       expect(error).toMatchObject({ code: "resource_exhausted", refused: true });
       expect(error.message).toContain("2 calls are in progress (limits.maxCalls)");
     }
@@ -85,7 +84,7 @@ describe.each(kinds)("admission: $name", (kind) => {
       if (passes) {
         expect(await echo).toEqual({ text });
       } else {
-        const error = (await failure(echo)) as RpcError;
+        const error = await failure(echo);
         expect(error).toMatchObject({ code: "resource_exhausted", refused: true });
         expect(error.message).toContain(`limits.maxBytesInProgress is ${maxBytesInProgress}`);
       }
