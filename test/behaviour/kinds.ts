@@ -37,6 +37,10 @@ interface PairOptions {
   readonly client?: SessionOptions;
   /** Its routers serve beside the test service. */
   readonly server?: SessionOptions;
+  /** Of the server's handlers. Default: one that remembers all. */
+  readonly witness?: Witness;
+  /** Stands between the sessions and their transports. */
+  readonly wrap?: (transport: TransportSession, side: "client" | "server") => TransportSession;
 }
 
 export interface Kind {
@@ -66,10 +70,10 @@ function pairOf(
   limits: Partial<Limits> = {},
   options: PairOptions = {},
 ): Omit<Pair, "close"> {
-  const witness = new Witness();
+  const { witness = new Witness(), wrap = (transport) => transport } = options;
   return {
-    server: createSession(server, sessionOptions(witness, limits, options.server)),
-    client: createSession(client, sessionOptions(new Witness(), limits, options.client)),
+    server: createSession(wrap(server, "server"), sessionOptions(witness, limits, options.server)),
+    client: createSession(wrap(client, "client"), sessionOptions(new Witness(), limits, options.client)),
     witness,
     transport: client,
   };

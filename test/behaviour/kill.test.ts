@@ -1,0 +1,158 @@
+import { createRouter, defineMethod, RpcError, type Session, type TransportSession, zodCodec } from "@quicrpc/core";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { kinds, type Kind } from "./kinds.js";
+import { methods as plain } from "./service.js";
+import { stepped } from "./stepped.js";
+import { collect, timers } from "./tools.js";
+
+const service = { name: "test.v1.Killed", id: 63 };
+const n = zodCodec(z.int());
+const methods = {
+  unary: defineMethod(service, "unary", "unary", { id: 1, input: n, output: n }),
+  note: defineMethod(service, "notify", "note", { id: 2, input: n }),
+  down: defineMethod(service, "server_stream", "down", { id: 3, input: n, output: n }),
+  up: defineMethod(service, "client_stream", "up", { id: 4, input: n, output: n }),
+  both: defineMethod(service, "duplex", "both", { id: 5, input: n, output: n }),
+};
+
+/** Handlers that were entered and not left. */
+class Inside {
+  count = 0;
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    this.count++;
+    try {
+      return await work();
+    } finally {
+      this.count--;
+    }
+  }
+
+  async *iterate<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
+    this.count++;
+    try {
+      yield* items;
+    } finally {
+      this.count--;
+    }
+  }
+}
+
+function router(inside: Inside) {
+  return createRouter(methods, {
+    unary: (input) => inside.run(async () => (await turn(), input)),
+    note: () => inside.run(turn),
+    down: (count) => inside.iterate(counting(count)),
+    up: (items) => inside.run(async () => (await collect(items)).length),
+    both: (items) => inside.iterate(items),
+  });
+}
+
+type Call = (client: Session, via: "lane" | "stream") => Promise<unknown>[];
+
+/** Each makes one call that passes every stage there is, and gives all its promises. */
+const calls: Record<string, Call> = {
+  unary: (client, via) => [client.unary(methods.unary, 1, { via, timeoutMs: 60_000 })],
+  notify: (client, via) => [client.notify(methods.note, 1, { via }), client.unary(methods.unary, 1, { via })],
+  "server stream": (client, via) => [collect(client.serverStream(methods.down, 3, { via }))],
+  "server stream, by its reader": (client, via) => {
+    const reader = client.serverStream(methods.down, 3, { via }).getReader();
+    return [reader.read(), reader.read(), reader.read(), reader.read(), reader.closed];
+  },
+  "client stream": (client, via) => [client.clientStream(methods.up, counting(3), { via, timeoutMs: 60_000 })],
+  duplex: (client, via) => {
+    const { readable, writable } = client.duplex(methods.both, { via });
+    const writer = writable.getWriter();
+    const writing = (async () => {
+      for (let i = 0; i < 3; i++) await writer.write(i);
+      // Of a stream that has failed, a close says only that it is too late for one (WHATWG Streams §5.5.4).
+      await writer.close().catch(() => writer.closed);
+    })();
+    return [writing, writer.closed, collect(readable)];
+  },
+  "a call that calls back": (client, via) => [client.unary(plain.callBack, { text: "a" }, { via })],
+  "a stream that is stalled": (client, via) => {
+    const stream = client.serverStream(methods.down, 100_000, { via });
+    return [
+      turn()
+        .then(turn)
+        .then(() => collect(stream.pipeThrough(first(20_000)))),
+    ];
+  },
+};
+
+describe.each(kinds)("killed: $name", (kind) => {
+  describe.each(["lane", "stream"] as const)("by %s", (via) => {
+    it.each(Object.entries(calls))("C63 the session is killed at every stage of a call: %s", async (name, call) => {
+      const before = timers();
+      const stages = new Set<string>();
+      // Few stages come after the hundredth: there the call only goes on as it did.
+      for (let at = 0; at < 100; at++) {
+        const byClient = await killedAt(at, "client", kind, (client) => call(client, via));
+        const byServer = await killedAt(at, "server", kind, (client) => call(client, via));
+        if (byClient === undefined && byServer === undefined) break;
+        for (const stage of [byClient, byServer]) if (stage !== undefined) stages.add(stage);
+      }
+      expect(stages.size, `${name} was killed at ${[...stages].join(", ")}`).toBeGreaterThan(3);
+      while (timers() > before) await turn();
+    });
+  });
+});
+
+/** Makes the call on a session that ends at the given step; returns the step, or undefined if the call had fewer. */
+async function killedAt(
+  at: number,
+  killer: "client" | "server",
+  kind: Kind,
+  call: (client: Session) => Promise<unknown>[],
+): Promise<string | undefined> {
+  const inside = new Inside();
+  const transports = new Map<"client" | "server", TransportSession>();
+  let killed: string | undefined;
+  let steps = 0;
+  const pair = await kind.connect(undefined, {
+    server: { routers: [router(inside)] },
+    wrap: (transport, side) => {
+      transports.set(side, transport);
+      return stepped(transport, (step) => {
+        if (killed !== undefined || steps++ !== at) return;
+        killed = `${step} at the ${side}`;
+        transports.get(killer)?.close({ closeCode: 7, reason: "killed" });
+      });
+    },
+  });
+  const outcomes = await Promise.allSettled(call(pair.client));
+  for (const outcome of outcomes) {
+    if (outcome.status === "fulfilled") continue;
+    expect(outcome.reason, killed).toBeInstanceOf(RpcError);
+    expect(outcome.reason, killed).toMatchObject({ code: "unavailable" });
+    expect(killed).toBeDefined();
+  }
+  if (killed === undefined) transports.get("client")?.close({ closeCode: 7 });
+  await Promise.all([pair.client.closed, pair.server.closed]);
+  while (inside.count > 0) await turn();
+  await pair.close();
+  return killed;
+}
+
+/** Ends after so many items. */
+function first(count: number): TransformStream<number, number> {
+  return new TransformStream({
+    transform: (item, out) => {
+      out.enqueue(item);
+      if (item + 1 === count) out.terminate();
+    },
+  });
+}
+
+async function* counting(count: number): AsyncGenerator<number> {
+  for (let i = 0; i < count; i++) {
+    if (i % 100 === 1) await turn();
+    yield i;
+  }
+}
+
+function turn(): Promise<void> {
+  return new Promise(setImmediate);
+}
