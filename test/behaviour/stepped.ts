@@ -2,12 +2,13 @@ import type {
   DirectSession,
   DirectStream,
   DirectStreamHandler,
+  SoleStream,
   TransportSession,
   WebTransportSession,
   WebTransportStream,
 } from "@quicrpc/core";
 
-/** Told of each step before it is taken. It may end the session. */
+/** Told of each step: before what arrives is delivered, soon after what is sent. It may end the session. */
 export type OnStep = (step: string) => void;
 
 /** A transport session that tells of whatever happens on it: streams, writes, arrivals, ends. */
@@ -16,12 +17,14 @@ export function stepped(transport: TransportSession, onStep: OnStep): TransportS
 }
 
 class SteppedDirect implements DirectSession {
+  readonly sole?: SoleStream;
   private readonly session: DirectSession;
   private readonly onStep: OnStep;
 
   constructor(session: DirectSession, onStep: OnStep) {
     this.session = session;
     this.onStep = onStep;
+    if (session.sole !== undefined) this.sole = steppedStream(session.sole, onStep);
   }
 
   attach(handler: Parameters<DirectSession["attach"]>[0]): void {
@@ -50,13 +53,14 @@ class SteppedDirect implements DirectSession {
 }
 
 /** The stream itself, with `attach` and `write` watched. */
-function steppedStream(stream: DirectStream, onStep: OnStep): DirectStream {
+function steppedStream<S extends DirectStream>(stream: S, onStep: OnStep): S {
   return new Proxy(stream, {
     get(target, name) {
       if (name === "attach") return (handler: DirectStreamHandler) => target.attach(watched(handler, onStep));
       if (name === "write") {
         return (bytes: Uint8Array, end?: boolean) => {
-          onStep(end === true ? "write end" : "write");
+          // Nothing ends a session in the middle of a write.
+          queueMicrotask(() => onStep(end === true ? "write end" : "write"));
           return target.write(bytes, end);
         };
       }
@@ -94,7 +98,7 @@ function steppedWeb(transport: WebTransportSession, onStep: OnStep): TransportSe
           onStep(step);
           out.enqueue(chunk);
         },
-        flush: () => void onStep(`${step} end`),
+        flush: () => onStep(`${step} end`),
       });
     const sending = watch("write");
     // Failures reach both ends of the pipe.
@@ -129,6 +133,7 @@ export class LiveStreams {
   }
 
   private watchDirect(session: DirectSession): DirectSession {
+    if (session.sole !== undefined) return session;
     return {
       attach: (handler) =>
         session.attach({

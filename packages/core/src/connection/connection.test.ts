@@ -166,6 +166,51 @@ describe("a connection heals", () => {
     expect(peer.seen).toEqual(["echo a"]);
   });
 
+  it("when the peer drains, calls in progress finish and new ones go to a fresh session", async () => {
+    const before = await connected().ready();
+    const talk = connection.duplex(methods.chat);
+    const writer = talk.writable.getWriter();
+    await writer.write("a");
+    await pass(0);
+    void peer.latest.drain();
+    await pass(0);
+    const after = connection.session;
+    expect(after).toBeDefined();
+    expect(after).not.toBe(before);
+    expect(await connection.unary(methods.echo, "new")).toBe("new");
+    await writer.write("b");
+    await writer.close();
+    expect(await collect(talk.readable)).toEqual(["A", "B"]);
+    await before.closed;
+    expect(connection.session).toBe(after);
+  });
+
+  it("with reconnect off, calls are refused once the peer drains, and it ends", async () => {
+    await connected({ reconnect: false }).ready();
+    const stream = connection.serverStream(methods.repeat, "x");
+    await pass(0);
+    void peer.latest.drain();
+    await pass(0);
+    expect(await failure(connection.unary(methods.echo, "a", { timeoutMs: 10, waitForReady: false }))).toMatchObject({
+      code: "unavailable",
+      refused: true,
+    });
+    expect(await collect(stream)).toEqual(["x", "x", "x"]);
+    expect(await connection.closed).toMatchObject({ closeCode: 0 });
+    expect(connection.state.status).toBe("closed");
+  });
+
+  it("drained by this side, it finishes its calls and makes no more", async () => {
+    await connected().ready();
+    const stream = connection.serverStream(methods.repeat, "x");
+    const drained = connection.drain();
+    expect(connection.state.status).toBe("draining");
+    expect(await failure(connection.unary(methods.echo, "a"))).toMatchObject({ code: "unavailable", refused: true });
+    expect(await collect(stream)).toEqual(["x", "x", "x"]);
+    expect(await drained).toMatchObject({ closeCode: 0, error: undefined });
+    expect(connection.state).toEqual({ status: "closed" });
+  });
+
   it("with reconnect off, it ends with its session", async () => {
     await connected({ reconnect: false }).ready();
     await lose();

@@ -1,7 +1,7 @@
 import type { Caller } from "../call/caller.js";
 import { RpcError } from "../errors.js";
 import { DEFAULT_LIMITS, type Limits } from "../limits.js";
-import type { Session, SessionEnd } from "../session/session.js";
+import type { DrainOptions, Session, SessionEnd } from "../session/session.js";
 import type { CloseInfo } from "../transport/session.js";
 import { type Backoff, DEFAULT_BACKOFF } from "./backoff.js";
 import { Link } from "./link.js";
@@ -40,6 +40,8 @@ export interface Connection<S extends Session = Session> extends Caller {
   readonly closed: Promise<SessionEnd>;
   /** Ends every session, as `Session.close` does, and makes no more. Calls that wait fail with `unavailable`. */
   close(info?: CloseInfo): Promise<SessionEnd>;
+  /** As `close`, but calls in progress finish, within `timeoutMs` (default: `limits.maxDrainMs`). Those that wait fail. */
+  drain(options?: DrainOptions): Promise<SessionEnd>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -119,6 +121,10 @@ class HealingConnection<S extends Session> extends SessionCaller<S> implements C
     return this.link.close(info);
   }
 
+  drain(options?: DrainOptions): Promise<SessionEnd> {
+    return this.link.drain(options);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
@@ -133,14 +139,14 @@ class HealingConnection<S extends Session> extends SessionCaller<S> implements C
   }
 
   protected beforeWait(): void {
-    if (this.state.status === "closed") throw closedError(this.why());
+    if (this.link.over) throw closedError(this.why());
     if (this.link.refusal !== undefined) throw notReady(this.link.refusal);
     this.link.connect();
   }
 
   private onChange(): void {
-    const { refusal, state } = this.link;
-    if (state.status === "closed") this.waiting.failAll(closedError(this.why()));
+    const { refusal } = this.link;
+    if (this.link.over) this.waiting.failAll(closedError(this.why()));
     else if (refusal !== undefined) this.waiting.failAll(notReady(refusal));
     else this.startWaiting();
   }
@@ -148,5 +154,5 @@ class HealingConnection<S extends Session> extends SessionCaller<S> implements C
 
 function closedError(cause: Error | undefined): RpcError {
   const because = cause === undefined ? "" : `: ${cause.message}`;
-  return new RpcError("unavailable", `the connection was closed${because}`, { refused: true, cause });
+  return new RpcError("unavailable", `the connection makes no more calls${because}`, { refused: true, cause });
 }

@@ -1,6 +1,6 @@
 import { type Deferred, deferred } from "../deferred.js";
 import { RpcError } from "../errors.js";
-import type { Session, SessionEnd } from "../session/session.js";
+import type { DrainOptions, Session, SessionEnd } from "../session/session.js";
 import type { CloseInfo } from "../transport/session.js";
 import { type Backoff, backoffDelay } from "./backoff.js";
 import { type ConnectionState, Watched } from "./state.js";
@@ -30,8 +30,11 @@ export class Link<S extends Session> {
   private readonly watched: Watched<ConnectionState> = new Watched<ConnectionState>({ status: "idle" });
   /** Every session that has not ended, those that drain too. */
   private readonly sessions: Set<S> = new Set();
+  /** The latest session, as long as it lasts. */
+  private current: S | undefined;
   private readonly end: Deferred<SessionEnd> = deferred();
   private failures = 0;
+  private stopped = false;
   private readyAt = 0;
   private dialling: AbortController | undefined;
   private retry: ReturnType<typeof setTimeout> | undefined;
@@ -46,6 +49,11 @@ export class Link<S extends Session> {
 
   states(): AsyncIterableIterator<ConnectionState, undefined> {
     return this.watched.watch();
+  }
+
+  /** No more sessions are made: it was closed or drained. */
+  get over(): boolean {
+    return this.stopped;
   }
 
   get closed(): Promise<SessionEnd> {
@@ -73,6 +81,18 @@ export class Link<S extends Session> {
     return this.closed;
   }
 
+  /** As `close`, but calls in progress finish. */
+  async drain(options?: DrainOptions): Promise<SessionEnd> {
+    if (this.state.status !== "closed") {
+      this.stopDialling();
+      this.set({ status: "draining" });
+      const ends = await Promise.all(Array.from(this.sessions, (session) => session.drain(options)));
+      this.giveUp(undefined);
+      this.end.resolve(ends.at(-1) ?? { closeCode: 0, reason: "", error: undefined });
+    }
+    return this.closed;
+  }
+
   private attempt(state: ConnectionState): void {
     this.set(state);
     const abort = new AbortController();
@@ -94,8 +114,10 @@ export class Link<S extends Session> {
     this.refusal = undefined;
     this.readyAt = Date.now();
     this.session = session;
+    this.current = session;
     this.sessions.add(session);
     void session.closed.then((end) => this.ended(session, end));
+    void session.draining.then(() => this.leaves(session));
     this.set({ status: "ready" });
   }
 
@@ -107,7 +129,9 @@ export class Link<S extends Session> {
 
   private ended(session: S, end: SessionEnd): void {
     this.sessions.delete(session);
-    if (this.session !== session) return;
+    if (this.current !== session) return;
+    this.current = undefined;
+    if (this.stopped) return;
     this.session = undefined;
     const error = end.error ?? new RpcError("unavailable", describeEnd(end));
     if (!this.options.reconnect) {
@@ -117,6 +141,18 @@ export class Link<S extends Session> {
     }
     if (Date.now() - this.readyAt >= STABLE_MS) this.failures = 0;
     this.waitToRetry(error);
+  }
+
+  /** The session ends when its calls are over; the next is made at once, since the peer is well. */
+  private leaves(session: S): void {
+    if (this.session !== session) return;
+    this.session = undefined;
+    if (!this.options.reconnect) {
+      this.set({ status: "draining" });
+      return;
+    }
+    this.current = undefined;
+    this.attempt({ status: "draining" });
   }
 
   private waitToRetry(error: Error): void {
@@ -131,11 +167,16 @@ export class Link<S extends Session> {
 
   private giveUp(error: Error | undefined): void {
     if (this.state.status === "closed") return;
+    this.stopDialling();
+    this.set(error === undefined ? { status: "closed" } : { status: "closed", error }, true);
+  }
+
+  private stopDialling(): void {
+    this.stopped = true;
     this.stopWaiting();
     const { dialling } = this;
     this.dialling = undefined;
     this.session = undefined;
-    this.set(error === undefined ? { status: "closed" } : { status: "closed", error }, true);
     dialling?.abort(new RpcError("cancelled", "the connection was closed"));
   }
 
