@@ -39,7 +39,7 @@ interface PairOptions {
   readonly server?: SessionOptions;
   /** Of the server's handlers. Default: one that remembers all. */
   readonly witness?: Witness;
-  /** Stands between the sessions and their transports. */
+  /** Stands between the sessions and their transports, where the test makes them itself. */
   readonly wrap?: (transport: TransportSession, side: "client" | "server") => TransportSession;
 }
 
@@ -199,7 +199,7 @@ function served(name: string, listen: () => string): Kind {
     exceptions: ofOneStream,
     async connect(limits = {}, options = {}) {
       const { cert, key, hash } = await devCertificate();
-      const witness = new Witness();
+      const { witness = new Witness() } = options;
       let onSession!: (session: Session) => void;
       const accepted = new Promise<Session>((resolve) => {
         onSession = resolve;
