@@ -1,4 +1,4 @@
-import { isIP } from "node:net";
+import { addressOf, type BindOptions, engineOptions, portOf } from "./bind-options.js";
 import { type ConnectOptions, dial } from "./dial.js";
 import { Engine } from "./engine.js";
 import { invalidOption, QuicError } from "./errors.js";
@@ -10,22 +10,6 @@ import { encodeServerTls, type ServerTlsOptions } from "./tls-options.js";
 import { dialWebTransport, HTTP3_ALPN, type WebTransportConnectOptions } from "./web-transport-dial.js";
 import type { WebTransportAnswer, WebTransportRequest } from "./web-transport-request.js";
 import type { WebTransportSession } from "./web-transport-session.js";
-
-/** Options of `Endpoint.bind`. */
-export interface BindOptions {
-  /** An IP address or "localhost". Default: "::" for IPv6 and IPv4, or "0.0.0.0" where IPv6 is unavailable. */
-  host?: string;
-  /** UDP port. Default 0: any free one. */
-  port?: number;
-  /** How the engine is woken; see docs/engine.md. Default "auto", or what QUICRPC_DRIVER says. */
-  driver?: "auto" | "loop" | "thread";
-  /**
-   * At least 32 secret bytes, shared by the processes that serve one address, now or after a restart: each can then end
-   * sessions that another has forgotten (stateless reset, RFC 9000 §10.3) and takes the address tokens of the others
-   * (§8.1). Default: random.
-   */
-  secret?: Uint8Array;
-}
 
 /** WebTransport over HTTP/3 on the port of an endpoint. */
 export interface WebTransportListenOptions {
@@ -53,7 +37,6 @@ export interface ListenOptions extends ServerTlsOptions {
 
 /** One UDP socket that can both accept and dial. */
 export class Endpoint {
-  readonly address: SocketAddress;
   readonly driver: "loop" | "thread";
   readonly #engine: Engine;
   #listening = false;
@@ -68,7 +51,6 @@ export class Endpoint {
 
   private constructor(engine: Engine) {
     this.#engine = engine;
-    this.address = engine.address;
     this.driver = engine.threaded ? "thread" : "loop";
     this.#closed = new Promise((resolve) => {
       this.#settleClosed = resolve;
@@ -86,18 +68,12 @@ export class Endpoint {
 
   /** Binds the socket. Throws `QuicError` with the system's code, such as `EADDRINUSE`. */
   static bind(options: BindOptions = {}): Endpoint {
-    const { port = 0 } = options;
-    if (!Number.isInteger(port) || port < 0 || port > 65_535) {
-      throw invalidOption(`port must be an integer from 0 to 65535, not ${String(port)}`);
-    }
-    const host = options.host === "localhost" ? "127.0.0.1" : (options.host ?? "");
-    if (host !== "" && isIP(host) === 0) {
-      throw invalidOption(`host must be an IP address or "localhost", not ${JSON.stringify(host)}`);
-    }
-    if (options.secret !== undefined && !(options.secret instanceof Uint8Array)) {
-      throw invalidOption("secret must be a Uint8Array of at least 32 bytes");
-    }
-    return new Endpoint(new Engine(host, port, chooseDriver(options.driver), options.secret));
+    return new Endpoint(new Engine(engineOptions(options)));
+  }
+
+  /** Where the socket is bound. */
+  get address(): SocketAddress {
+    return this.#engine.address;
   }
 
   /** Whether it accepts sessions. */
@@ -138,6 +114,19 @@ export class Endpoint {
       throw new QuicError({ source: "usage", code: "ERR_QUIC_NOT_LISTENING", message: "the endpoint does not listen" });
     }
     unwrap(this.#engine.native.updateTls(encodeServerTls(this.#alpn, options)));
+  }
+
+  /**
+   * Goes on with another socket, for instance after the device has changed networks; dialled sessions live on. `host`
+   * must be of the same address family. A listening endpoint cannot: only clients may move (RFC 9000 §9).
+   */
+  rebind(options: { host?: string; port?: number } = {}): void {
+    this.#assertOpen();
+    if (this.#listening) {
+      const message = "a listening endpoint cannot rebind: QUIC lets only clients change their address";
+      throw new QuicError({ source: "usage", code: "ERR_QUIC_LISTENING", message });
+    }
+    this.#engine.rebind(addressOf(options.host), portOf(options.port));
   }
 
   /** Dials from this endpoint's socket. Every address of the host is tried. */
@@ -213,17 +202,4 @@ function firstOf(protocols: readonly string[] = []): (request: WebTransportReque
     const protocol = request.protocols.find((name) => protocols.includes(name));
     return protocol === undefined ? {} : { protocol };
   };
-}
-
-/** Bun resolves libuv's symbols to stubs that abort, so the engine must not even look for them there. */
-function chooseDriver(option: BindOptions["driver"]): string {
-  const driver = process.env["QUICRPC_DRIVER"] || (option ?? "auto");
-  if (driver !== "auto" && driver !== "loop" && driver !== "thread") {
-    throw invalidOption(`driver, or QUICRPC_DRIVER, must be "auto", "loop" or "thread", not ${JSON.stringify(driver)}`);
-  }
-  const versions: Record<string, string | undefined> = process.versions;
-  if (versions["bun"] === undefined) return driver;
-  if (driver === "loop")
-    throw invalidOption('the loop driver needs libuv, which Bun does not offer; use "thread" or "auto"');
-  return "thread";
 }

@@ -1,5 +1,6 @@
+import type { EngineOptions } from "./bind-options.js";
 import { QuicError, reportException } from "./errors.js";
-import { fromFailure, loadNative, type NativeEndpoint, unwrap } from "./native.js";
+import { fromFailure, loadNative, type NativeEndpoint, packFields, unwrap } from "./native.js";
 import * as record from "./records.js";
 import { cleanOr, QuicSession, type SocketAddress } from "./session.js";
 import { QuicStream } from "./stream.js";
@@ -23,7 +24,7 @@ interface Slot {
  */
 export class Engine {
   readonly native: NativeEndpoint;
-  readonly address: SocketAddress;
+  address: SocketAddress;
   /** With the thread driver, what JavaScript did must be flushed by JavaScript. */
   readonly threaded: boolean;
   readonly streams: (QuicStream | undefined)[] = [];
@@ -47,12 +48,24 @@ export class Engine {
     this.native.flush();
   };
 
-  constructor(host: string, port: number, driver: string, secret: Uint8Array = new Uint8Array(0)) {
+  constructor({ host, port, driver, reusePort, secret }: EngineOptions) {
     const dispatch = (count: number, slab: Uint8Array): void => this.#dispatch(count, slab);
-    this.native = unwrap(loadNative().bind(host, port, driver, secret, dispatch, this.#records));
+    const text = new TextEncoder();
+    const options = packFields([text.encode(host), text.encode(driver), Uint8Array.of(reusePort ? 1 : 0), secret]);
+    this.native = unwrap(loadNative().bind(options, port, dispatch, this.#records));
     this.threaded = this.native.driver() === "thread";
-    const [address, boundPort, family] = this.native.address() ?? ["", 0, "IPv4"];
-    this.address = { host: address, port: boundPort, family };
+    this.address = this.#boundAddress();
+  }
+
+  rebind(host: string, port: number): void {
+    unwrap(this.native.rebind(host, port));
+    this.address = this.#boundAddress();
+    this.kick();
+  }
+
+  #boundAddress(): SocketAddress {
+    const [host, port, family] = this.native.address() ?? ["", 0, "IPv4"];
+    return { host, port, family };
   }
 
   /** Announces that JavaScript has left something to send. The loop driver notices by itself. */

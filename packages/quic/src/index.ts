@@ -1,8 +1,8 @@
+export type { BindOptions } from "./bind-options.js";
 export { connect, connectWebTransport } from "./connect.js";
 export { Datagrams, type DatagramStats } from "./datagrams.js";
 export type { ConnectOptions } from "./dial.js";
 export {
-  type BindOptions,
   Endpoint,
   type ListenOptions,
   type WebTransportListenOptions,

@@ -54,6 +54,7 @@ export interface NativeEndpoint {
   maxDatagramSize(session: number): number;
   openStream(session: number, unidirectional: boolean): number | NativeFailure;
   peerCertificate(session: number): Buffer | undefined;
+  rebind(host: string, port: number): undefined | NativeFailure;
   rejectSession(session: number, status: number, fields: string): void;
   reset(stream: number, code: number): number;
   sendDatagram(session: number, bytes: Uint8Array): number;
@@ -72,10 +73,8 @@ export interface NativeEndpoint {
 
 interface NativeModule {
   bind(
-    host: string,
+    options: Uint8Array,
     port: number,
-    driver: string,
-    secret: Uint8Array,
     dispatch: (count: number, slab: Uint8Array) => void,
     records: Uint32Array,
   ): NativeEndpoint | NativeFailure;

@@ -37,9 +37,8 @@ export interface SessionHandler {
 
 /** An established QUIC session. Use it through a handler (`attach`, `openStream`), or through the W3C WebTransport members. */
 export class QuicSession {
-  readonly remoteAddress: SocketAddress;
-  /** The address of this end, as far as the system tells. */
-  readonly localAddress: SocketAddress;
+  #remoteAddress!: SocketAddress;
+  #localAddress!: SocketAddress;
   /** The negotiated ALPN protocol. */
   readonly alpnProtocol: string;
   /** Unreliable messages of up to `datagrams.maxSize` bytes. */
@@ -60,12 +59,32 @@ export class QuicSession {
     this.engine = engine;
     this.handle = handle;
     this.datagrams = datagrams;
-    const [remote, localHost, alpn] = engine.native.sessionInfo(handle) ?? [["", 0, "IPv4"] as const, undefined, ""];
-    const [host, port, family] = remote;
-    this.remoteAddress = { host, port, family };
-    this.localAddress = { host: localHost ?? engine.address.host, port: engine.address.port, family };
-    this.alpnProtocol = alpn;
+    this.alpnProtocol = this.#readAddresses();
     datagrams.bind(engine, handle);
+  }
+
+  /** The peer's address now: a client may move (RFC 9000 §9). After the session's end the last one asked for. */
+  get remoteAddress(): SocketAddress {
+    this.#readAddresses();
+    return this.#remoteAddress;
+  }
+
+  /** The address of this end, as far as the system tells. */
+  get localAddress(): SocketAddress {
+    this.#readAddresses();
+    return this.#localAddress;
+  }
+
+  /** Returns the ALPN protocol, since the engine tells both at once. */
+  #readAddresses(): string {
+    const info = this.engine.native.sessionInfo(this.handle);
+    if (info === undefined && this.#remoteAddress !== undefined) return this.alpnProtocol;
+    const [remote, localHost, alpn] = info ?? [["", 0, "IPv4"] as const, undefined, ""];
+    const [host, port, family] = remote;
+    const local = this.engine.address;
+    this.#remoteAddress = { host, port, family };
+    this.#localAddress = { host: localHost ?? local.host, port: local.port, family };
+    return alpn;
   }
 
   /** Starts delivery to `handler`, beginning with what arrived before. Once per session. */

@@ -2,6 +2,7 @@ import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { dial } from "../dist/dial.js";
+import { engineOptions } from "../dist/bind-options.js";
 import { Engine } from "../dist/engine.js";
 import { transportNumbers } from "../dist/limits.js";
 import { encodeClientTls, encodeServerTls } from "../dist/tls-options.js";
@@ -369,7 +370,10 @@ describe.each(DRIVERS)("sessions, %s driver", (driver) => {
   });
 
   test("sessions that come and go leave nothing behind", async () => {
-    const engines = [new Engine("127.0.0.1", 0, driver), new Engine("127.0.0.1", 0, driver)] as const;
+    const engines = [
+      new Engine(engineOptions({ host: "127.0.0.1", driver })),
+      new Engine(engineOptions({ host: "127.0.0.1", driver })),
+    ] as const;
     const [server, client] = engines;
     const { cert, key, hash } = await certificate();
     server.native.listen(encodeServerTls(ALPN, { tls: { cert, key } }), transportNumbers());
@@ -459,7 +463,7 @@ describe.each(DRIVERS)("sessions, %s driver", (driver) => {
 
   test("a panic in the engine stays inside and ends the endpoint's sessions", async () => {
     const server = await world.serve(echo);
-    const engine = new Engine("127.0.0.1", 0, driver);
+    const engine = new Engine(engineOptions({ host: "127.0.0.1", driver }));
     const closed = deferred();
     engine.onClosed = () => closed.resolve();
     const options = { host: "127.0.0.1", port: server.address.port, alpn: ALPN, tls: hashOf(world.certificate.hash) };

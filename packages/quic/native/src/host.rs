@@ -2,6 +2,7 @@
 //! acknowledgements ride with replies.
 
 use std::cell::{Cell, RefCell};
+use std::net::IpAddr;
 use std::rc::Rc;
 
 use napi::sys;
@@ -84,6 +85,18 @@ impl Host {
         if let Some(driver) = self.driver.borrow_mut().as_mut() {
             driver.set_ref(wanted);
         }
+    }
+
+    /// Goes on with another socket; the old one is read a last time and closed.
+    pub fn rebind(&self, host: Option<IpAddr>, port: u16) -> Result<(), Failure> {
+        let socket = self
+            .with_socket(|socket| socket.another(host, port))
+            .ok_or_else(Failure::endpoint_closed)??;
+        if let Some(driver) = self.driver.borrow_mut().as_mut() {
+            driver.rebind(&socket)?;
+        }
+        self.with(|endpoint| endpoint.rebind(socket));
+        Ok(())
     }
 
     fn with_driver(&self, act: impl FnOnce(&mut Driver)) {

@@ -23,51 +23,50 @@ mod tls;
 mod web;
 mod web_methods;
 
-use std::net::IpAddr;
-
 use napi::bindgen_prelude::{Env, JsValue, Unknown};
 use napi_derive::napi;
 
 use crate::driver::Choice;
 use crate::endpoint::Endpoint;
 use crate::error::Failure;
+use crate::fields::Fields;
 use crate::host::Host;
 use crate::js::args::Answer;
 use crate::js::page::Page;
 use crate::secret::Secret;
-use crate::socket::Socket;
+use crate::socket::{Sharing, Socket};
 
-/// Binds a UDP socket. `host` is an IP address or empty, `secret` at least 32 bytes or empty, `records` a Uint32Array of `RECORDS * RECORD_WORDS`.
-/// Returns an object with the functions of methods.rs, or a failure list.
+/// Binds a UDP socket. `options` are fields: an IP address or nothing, the driver, whether to share the port (one byte), and
+/// a secret of at least 32 bytes or nothing; `records` is a Uint32Array of `RECORDS * RECORD_WORDS`. Returns an object with
+/// the functions of methods.rs, or a failure list.
 // Left out of the unit tests: their binary runs without Node and cannot link Node-API.
 #[cfg(not(test))]
 #[napi]
 pub fn bind<'env>(
     env: &'env Env,
-    host: String,
+    options: &[u8],
     port: u16,
-    driver: String,
-    secret: &[u8],
     dispatch: Unknown<'env>,
     records: Unknown<'env>,
 ) -> Unknown<'env> {
     let raw = env.raw();
     let start = || -> Result<_, Failure> {
-        let ip = match host.as_str() {
-            "" => None,
-            text => Some(
-                text.parse::<IpAddr>()
-                    .map_err(|_| Failure::option(format!("host {text:?} is not an IP address")))?,
-            ),
+        let mut fields = Fields::new(options);
+        let host = String::from_utf8_lossy(fields.take());
+        let driver = Choice::parse(fields.take());
+        let sharing = if fields.take() == [1] {
+            Sharing::Port
+        } else {
+            Sharing::None
         };
-        let secret = Secret::new(secret)?;
-        let endpoint = Endpoint::new(Socket::bind(ip, port)?, &secret);
+        let socket = Socket::bind(methods::ip_or_any(&host)?, port, sharing)?;
+        let endpoint = Endpoint::new(socket, &Secret::new(fields.take())?);
         // SAFETY: inside a call of this environment; src/endpoint.ts passes its dispatch function and an array that it
         // keeps to itself.
         unsafe {
             let page = Page::new(raw, dispatch.raw(), records.raw())
                 .ok_or_else(|| Failure::option("records must be a Uint32Array of the agreed length"))?;
-            let host = Host::start(raw, endpoint, page, Choice::parse(&driver))?;
+            let host = Host::start(raw, endpoint, page, driver)?;
             Ok(js::bound::object(
                 raw,
                 &host,

@@ -27,6 +27,7 @@ pub const METHODS: &[(&str, Method)] = &[
     ("listen", listen),
     ("openStream", open_stream),
     ("peerCertificate", peer_certificate),
+    ("rebind", rebind),
     ("reset", reset),
     ("sessionInfo", session_info),
     ("sessionStats", session_stats),
@@ -71,6 +72,22 @@ fn endpoint_stats(host: &Rc<Host>, _: &Args) -> Answer {
 fn counts(host: &Rc<Host>, _: &Args) -> Answer {
     host.with(|endpoint| endpoint.counts().map(|count| count as f64))
         .map_or(Answer::Nothing, |counts| numbers(counts.into()))
+}
+
+/// An IP address; none for an empty text.
+pub fn ip_or_any(text: &str) -> Result<Option<IpAddr>, Failure> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let ip = text.parse();
+    ip.map(Some)
+        .map_err(|_| Failure::option(format!("host {text:?} is not an IP address")))
+}
+
+/// (host or "", port) → failure or undefined
+fn rebind(host: &Rc<Host>, args: &Args) -> Answer {
+    let rebind = || host.rebind(ip_or_any(&args.text(0))?, args.uint(1) as u16);
+    rebind().map_or_else(Answer::from, |()| Answer::Nothing)
 }
 
 /// (code, reason bytes); the `Closed` record follows

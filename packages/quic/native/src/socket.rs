@@ -35,18 +35,26 @@ pub struct Socket {
     buffer: Vec<u8>,
     /// A transmit the kernel had no room for. While it waits, nothing else is sent.
     unsent: Option<(qp::Transmit, Vec<u8>)>,
+    sharing: Sharing,
+}
+
+/// Whether other sockets may be bound to the same port (SO_REUSEPORT); the kernel then spreads peers over them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    None,
+    Port,
 }
 
 impl Socket {
     /// Without a host: dual stack `::`, or `0.0.0.0` where IPv6 is unavailable.
-    pub fn bind(host: Option<IpAddr>, port: u16) -> Result<Self, Failure> {
+    pub fn bind(host: Option<IpAddr>, port: u16, sharing: Sharing) -> Result<Self, Failure> {
         let bound = match host {
-            Some(ip) => bind(ip, port),
-            None => bind(Ipv6Addr::UNSPECIFIED.into(), port).or_else(|error| {
+            Some(ip) => bind(ip, port, sharing),
+            None => bind(Ipv6Addr::UNSPECIFIED.into(), port, sharing).or_else(|error| {
                 match error.kind() {
                     // A busy port is busy; falling back would hide that.
                     io::ErrorKind::AddrInUse | io::ErrorKind::PermissionDenied => Err(error),
-                    _ => bind(Ipv4Addr::UNSPECIFIED.into(), port),
+                    _ => bind(Ipv4Addr::UNSPECIFIED.into(), port, sharing),
                 }
             }),
         };
@@ -62,7 +70,20 @@ impl Socket {
             address,
             buffer: vec![0; RECEIVE_SLOTS * RECEIVE_SLOT_BYTES],
             unsent: None,
+            sharing,
         })
+    }
+
+    /// A socket on another port or address in the place of this one.
+    pub fn another(&self, host: Option<IpAddr>, port: u16) -> Result<Self, Failure> {
+        let host = host.unwrap_or(self.address.ip());
+        if host.is_ipv4() != self.address.is_ipv4() {
+            return Err(Failure::option(format!(
+                "host {host} is of another family than {}, and sessions cannot change theirs",
+                self.address
+            )));
+        }
+        Socket::bind(Some(host), port, self.sharing)
     }
 
     pub fn io(&self) -> &UdpSocket {
@@ -171,11 +192,17 @@ impl Socket {
     }
 }
 
-fn bind(ip: IpAddr, port: u16) -> io::Result<UdpSocket> {
+fn bind(ip: IpAddr, port: u16, sharing: Sharing) -> io::Result<UdpSocket> {
     let address = SocketAddr::new(ip, port);
     let socket = socket2::Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
     if ip == IpAddr::V6(Ipv6Addr::UNSPECIFIED) {
         socket.set_only_v6(false)?;
+    }
+    if sharing == Sharing::Port {
+        #[cfg(unix)]
+        socket.set_reuse_port(true)?;
+        #[cfg(not(unix))]
+        return Err(io::Error::from(io::ErrorKind::Unsupported));
     }
     socket.set_nonblocking(true)?;
     socket.bind(&address.into())?;

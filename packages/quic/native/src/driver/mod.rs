@@ -7,6 +7,7 @@ use napi::sys;
 
 use crate::error::Failure;
 use crate::host::Host;
+use crate::socket::Socket;
 
 pub mod thread;
 #[cfg(unix)]
@@ -20,10 +21,10 @@ pub enum Choice {
 }
 
 impl Choice {
-    pub fn parse(name: &str) -> Self {
+    pub fn parse(name: &[u8]) -> Self {
         match name {
-            "loop" => Choice::Loop,
-            "thread" => Choice::Thread,
+            b"loop" => Choice::Loop,
+            b"thread" => Choice::Thread,
             _ => Choice::Auto,
         }
     }
@@ -42,6 +43,8 @@ pub trait Readiness {
     fn rearm(&mut self);
     /// Polling was stopped by an error condition of the socket, which is over.
     fn repair(&mut self) {}
+    /// Watches this socket in the place of the one so far, which is still open.
+    fn rebind(&mut self, socket: &Socket) -> Result<(), Failure>;
     /// Whether this driver keeps the process alive.
     fn set_ref(&mut self, wanted: bool);
     /// Begins to close. Returns true when that is already complete; otherwise `Host::on_closed` follows.

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -18,6 +18,7 @@ use polling::{Event, Events, Poller};
 use super::Readiness;
 use crate::error::Failure;
 use crate::host::Host;
+use crate::socket::Socket;
 
 const SOCKET: usize = 1;
 const READABLE: usize = 1;
@@ -28,7 +29,7 @@ const TIMER: usize = 4;
 struct Shared {
     poller: Poller,
     /// A duplicate of the endpoint's socket: `polling` must be able to borrow it from either thread.
-    socket: UdpSocket,
+    socket: Mutex<UdpSocket>,
     deadline: Mutex<Option<Instant>>,
     stop: AtomicBool,
 }
@@ -75,7 +76,7 @@ impl ThreadDriver {
             .map_err(failed)?;
         let shared = Arc::new(Shared {
             poller: Poller::new().map_err(failed)?,
-            socket,
+            socket: Mutex::new(socket),
             deadline: Mutex::new(None),
             stop: AtomicBool::new(false),
         });
@@ -116,7 +117,7 @@ impl ThreadDriver {
             env,
         };
         // SAFETY: the duplicate lives in `shared` and is removed from the poller in `close` before it is dropped.
-        let started = unsafe { shared.poller.add(&shared.socket, Event::readable(SOCKET)) }.and_then(|()| {
+        let started = unsafe { shared.poller.add(&*lock(&shared.socket), Event::readable(SOCKET)) }.and_then(|()| {
             std::thread::Builder::new()
                 .name("quicrpc-readiness".to_owned())
                 .spawn(move || wait(&shared, wake))
@@ -136,8 +137,13 @@ impl ThreadDriver {
     fn interest(&self) {
         let event = Event::new(SOCKET, true, self.writable);
         // One-shot: after each report the poller waits for this.
-        let _ = self.shared.poller.modify(&self.shared.socket, event);
+        let _ = self.shared.poller.modify(&*lock(&self.shared.socket), event);
     }
+}
+
+/// Nothing panics while it holds this lock, so a poisoned one is as good.
+fn lock(socket: &Mutex<UdpSocket>) -> MutexGuard<'_, UdpSocket> {
+    socket.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn wait(shared: &Shared, wake: Wake) {
@@ -198,6 +204,18 @@ impl Readiness for ThreadDriver {
         self.interest();
     }
 
+    fn rebind(&mut self, socket: &Socket) -> Result<(), Failure> {
+        let failed = |error: std::io::Error| Failure::system(&error, "rebind");
+        let next = socket.io().try_clone().map_err(failed)?;
+        let mut current = lock(&self.shared.socket);
+        // SAFETY: as in `start`; the socket so far leaves the poller before it is dropped.
+        unsafe { self.shared.poller.add(&next, Event::readable(SOCKET)) }.map_err(failed)?;
+        let _ = self.shared.poller.delete(&*current);
+        *current = next;
+        self.writable = false;
+        Ok(())
+    }
+
     fn set_ref(&mut self, wanted: bool) {
         // SAFETY: on the JavaScript thread, before release.
         unsafe {
@@ -215,7 +233,7 @@ impl Readiness for ThreadDriver {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
-        let _ = self.shared.poller.delete(&self.shared.socket);
+        let _ = self.shared.poller.delete(&*lock(&self.shared.socket));
         // SAFETY: released once; the thread that used it has been joined.
         unsafe {
             sys::napi_release_threadsafe_function(self.wake.0, sys::ThreadsafeFunctionReleaseMode::abort);

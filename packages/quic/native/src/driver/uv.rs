@@ -15,8 +15,10 @@ use std::time::Instant;
 use napi::sys;
 
 use super::Readiness;
+use crate::error::Failure;
 use crate::host::Host;
 use crate::js::page::scoped;
+use crate::socket::Socket;
 
 #[repr(C)]
 struct Handle([u8; 0]);
@@ -82,6 +84,10 @@ struct Context {
 
 pub struct UvDriver {
     uv: &'static Uv,
+    raw_loop: *mut c_void,
+    /// Lives until the last handle has closed, which `close` begins.
+    context: *mut Context,
+    referenced: bool,
     poll: Raw,
     timer: Raw,
     prepare: Raw,
@@ -125,6 +131,9 @@ impl UvDriver {
             (uv.prepare_start)(prepare, on_prepare);
             Some(UvDriver {
                 uv,
+                raw_loop,
+                context,
+                referenced: false,
                 poll,
                 timer,
                 prepare,
@@ -173,7 +182,27 @@ impl Readiness for UvDriver {
         unsafe { (self.uv.poll_start)(self.poll, events, on_poll) };
     }
 
+    fn rebind(&mut self, socket: &Socket) -> Result<(), Failure> {
+        let failed = || Failure::system(&std::io::Error::other("libuv does not take the socket"), "rebind");
+        // SAFETY: as in `start`. The context counts one more handle until the old one has closed.
+        unsafe {
+            let poll = allocate(self.uv, UV_POLL).ok_or_else(failed)?;
+            if (self.uv.poll_init)(self.raw_loop, poll, socket.io().as_raw_fd()) != 0 {
+                libc::free(poll.cast());
+                return Err(failed());
+            }
+            (*self.context).open += 1;
+            (self.uv.handle_set_data)(poll, self.context.cast());
+            (self.uv.close)(std::mem::replace(&mut self.poll, poll), on_close);
+        }
+        self.writable = false;
+        self.set_ref(self.referenced);
+        self.repair();
+        Ok(())
+    }
+
     fn set_ref(&mut self, wanted: bool) {
+        self.referenced = wanted;
         // SAFETY: an open handle.
         unsafe {
             if wanted {

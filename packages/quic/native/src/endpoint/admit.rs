@@ -182,7 +182,7 @@ mod tests {
 
     use super::*;
     use crate::secret::Secret;
-    use crate::socket::Socket;
+    use crate::socket::{Sharing, Socket};
 
     const LIMITS: Limits = Limits {
         sessions: 10,
@@ -195,7 +195,7 @@ mod tests {
     fn judged(accepted: usize, held: usize, handshaking: usize, from_source: usize) -> Judgement {
         let localhost = Ipv4Addr::LOCALHOST.into();
         let secret = Secret::new(&[]).ok().unwrap();
-        let mut endpoint = Endpoint::new(Socket::bind(Some(localhost), 0).ok().unwrap(), &secret);
+        let mut endpoint = Endpoint::new(Socket::bind(Some(localhost), 0, Sharing::None).ok().unwrap(), &secret);
         (endpoint.accepted, endpoint.held, endpoint.handshaking) = (accepted, held, handshaking);
         endpoint.by_source.insert(localhost, from_source);
         endpoint.judge(&LIMITS, Some(localhost))

@@ -7,11 +7,28 @@ use quinn_proto as qp;
 
 use super::Endpoint;
 use crate::config::{Remote, Settings};
+use crate::connection::Phase;
 use crate::error::Failure;
 use crate::handle::Handle;
+use crate::socket::Socket;
 use crate::tls::Client;
 
 impl Endpoint {
+    /// Goes on with another socket. Dialled sessions take their peers along (RFC 9000 §9); they use a fresh connection
+    /// id, so that nobody on the way can tell that the two paths belong together (§9.5).
+    pub fn rebind(&mut self, socket: Socket) {
+        self.receive();
+        self.socket = socket;
+        for index in 0..self.connections.len() {
+            if let Some(Some(connection)) = self.connections.get_mut(index)
+                && connection.phase == Phase::Live
+            {
+                connection.proto.local_address_changed();
+                self.mark(index);
+            }
+        }
+    }
+
     pub fn connect(
         &mut self,
         remote: SocketAddr,

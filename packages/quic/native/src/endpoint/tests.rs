@@ -5,7 +5,7 @@ use quinn_proto as qp;
 use super::Endpoint;
 use crate::config::Settings;
 use crate::secret::Secret;
-use crate::socket::Socket;
+use crate::socket::{Sharing, Socket};
 use crate::tls::client;
 
 /// The kernel rarely refuses a datagram on loopback, so the refusal itself is made up.
@@ -16,7 +16,7 @@ fn a_blocked_socket_sends_nothing_until_it_is_writable_and_then_everything_in_or
     peer.set_nonblocking(true).unwrap();
     let destination = peer.local_addr().unwrap();
     let mut endpoint = Endpoint::new(
-        Socket::bind(Some(localhost), 0).ok().unwrap(),
+        Socket::bind(Some(localhost), 0, Sharing::None).ok().unwrap(),
         &Secret::new(&[]).ok().unwrap(),
     );
     let transmit = qp::Transmit {

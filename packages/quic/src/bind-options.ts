@@ -1,0 +1,65 @@
+import { isIP } from "node:net";
+import { invalidOption } from "./errors.js";
+
+/** Options of `Endpoint.bind`. */
+export interface BindOptions {
+  /** An IP address or "localhost". Default: "::" for IPv6 and IPv4, or "0.0.0.0" where IPv6 is unavailable. */
+  host?: string;
+  /** UDP port. Default 0: any free one. */
+  port?: number;
+  /** How the engine is woken; see docs/engine.md. Default "auto", or what QUICRPC_DRIVER says. */
+  driver?: "auto" | "loop" | "thread";
+  /**
+   * Lets other endpoints of this and other processes bind the same port with `reusePort` (SO_REUSEPORT; not on Windows).
+   * On Linux and FreeBSD the system spreads new peers over them. See docs/engine.md for clients that move.
+   */
+  reusePort?: boolean;
+  /**
+   * At least 32 secret bytes, shared by the processes that serve one address, now or after a restart: each can then end
+   * sessions that another has forgotten (stateless reset, RFC 9000 §10.3) and takes the address tokens of the others
+   * (§8.1). Default: random.
+   */
+  secret?: Uint8Array;
+}
+
+/** `BindOptions` as the engine takes them. */
+export interface EngineOptions {
+  /** An IP address; empty for any. */
+  readonly host: string;
+  readonly port: number;
+  readonly driver: string;
+  readonly reusePort: boolean;
+  /** Empty for a random one. */
+  readonly secret: Uint8Array;
+}
+
+export function engineOptions(options: BindOptions = {}): EngineOptions {
+  const { host, port, driver, reusePort = false, secret = new Uint8Array(0) } = options;
+  if (!(secret instanceof Uint8Array)) throw invalidOption("secret must be a Uint8Array of at least 32 bytes");
+  return { host: addressOf(host), port: portOf(port), driver: chooseDriver(driver), reusePort, secret };
+}
+
+/** Default 0: any free one. */
+export function portOf(port = 0): number {
+  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
+  throw invalidOption(`port must be an integer from 0 to 65535, not ${String(port)}`);
+}
+
+export function addressOf(host = ""): string {
+  const address = host === "localhost" ? "127.0.0.1" : host;
+  if (address === "" || isIP(address) !== 0) return address;
+  throw invalidOption(`host must be an IP address or "localhost", not ${JSON.stringify(host)}`);
+}
+
+/** Bun resolves libuv's symbols to stubs that abort, so the engine must not even look for them there. */
+function chooseDriver(option: BindOptions["driver"]): string {
+  const driver = process.env["QUICRPC_DRIVER"] || (option ?? "auto");
+  if (driver !== "auto" && driver !== "loop" && driver !== "thread") {
+    throw invalidOption(`driver, or QUICRPC_DRIVER, must be "auto", "loop" or "thread", not ${JSON.stringify(driver)}`);
+  }
+  const versions: Record<string, string | undefined> = process.versions;
+  if (versions["bun"] === undefined) return driver;
+  if (driver === "loop")
+    throw invalidOption('the loop driver needs libuv, which Bun does not offer; use "thread" or "auto"');
+  return "thread";
+}
