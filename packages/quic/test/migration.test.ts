@@ -129,11 +129,10 @@ describe.each(DRIVERS)("changing addresses, %s driver", (driver) => {
         const ended = deferred<Error | undefined>();
         session.attach(onSessionEvents({ onClosed: (_, error) => ended.resolve(error) }));
         // Each new port goes to either endpoint by the kernel's hash; 64 to the same one, once in 2^64 runs.
-        let over = false;
-        void ended.promise.then(() => (over = true));
-        for (let i = 0; i < 64 && !over; i++) {
+        for (let i = 0; i < 64; i++) {
           client.rebind();
-          await Promise.race([ended.promise, echoed(session, "still here").catch(() => {})]);
+          const here = echoed(session, "still here").catch(() => "gone");
+          if ((await Promise.race([here, ended.promise.then(() => "gone")])) === "gone") break;
         }
         expect(await ended.promise).toMatchObject({
           code: "ERR_QUIC_TRANSPORT",
