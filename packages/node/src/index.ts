@@ -2,6 +2,7 @@ export { connect, type ConnectOptions } from "./connect.js";
 export { dial, type DialOptions } from "./dial.js";
 export { devCertificate, type DevCertificate, type DevCertificateOptions } from "./dev-certificate.js";
 export type { Authenticate } from "./authenticate.js";
+export { drainOnSignal, type DrainOnSignalOptions } from "./drain-on-signal.js";
 export type { LoadSheddingOptions } from "./load-shedder.js";
 export type { AllowedOrigins, Peer, TransportKind } from "./peer.js";
 export { serve, type ServeOptions, type Server } from "./serve.js";

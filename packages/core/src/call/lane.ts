@@ -175,7 +175,8 @@ export class Lane implements Carrier, FrameHandler {
   onFrame(frame: Frame): void {
     if (this.over) return;
     if (frame.callId > MAX_CALL_ID) throw new ProtocolError(`call id ${frame.callId} is beyond any limit`);
-    if (!this.greeted) this.readHello(frame);
+    // A close may come instead of hello: the session was refused.
+    if (!this.greeted && frame.type !== FrameType.Close) this.readHello(frame);
     else if (frame.type >= FrameType.Goaway && frame.type !== FrameType.HalfEnd) this.onSessionFrame(frame);
     else if ((frame.callId & 1) === this.ourBit) this.onFrameOfOurs(frame);
     else this.onFrameOfTheirs(frame);

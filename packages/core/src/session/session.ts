@@ -22,7 +22,7 @@ import { Admission, type LoadShedder } from "../server/admission.js";
 import { Dispatcher, type ErrorHook } from "../server/dispatch.js";
 import { MethodTable, type Router } from "../server/router.js";
 import { Channel, type ChannelSettings, type FrameHandler } from "../transport/channel.js";
-import { SessionCode } from "../transport/close-codes.js";
+import { lostCall, SessionCode } from "../transport/close-codes.js";
 import { ResetCode } from "../transport/reset-codes.js";
 import { StreamSorter } from "../transport/stream-sorter.js";
 import type { CloseInfo, DirectSession, DirectStream, SoleStream, TransportSession } from "../transport/session.js";
@@ -150,6 +150,8 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
   private onConfirmed: (() => void) | undefined;
   private peerStreams = 0;
   private ended = false;
+  /** What calls fail with after the session was lost. */
+  private lost: RpcError | undefined;
 
   constructor(transport: Transport, options: SessionOptions<Context>) {
     this.transport = transport;
@@ -193,6 +195,7 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
       onStream: (stream) => this.accept(stream),
       onClosed: ({ closeCode = 0, reason = "" }, error) => {
         this.ended = true;
+        if (error !== undefined) this.lost = lostCall(error);
         this.keepAlive?.stop();
         clearTimeout(this.handshake);
         resolve({ closeCode, reason, error });
@@ -311,8 +314,14 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
     });
   }
 
+  private requireOpen(): void {
+    if (!this.ended) return;
+    const { code, message } = this.lost ?? new RpcError("unavailable", "the session has closed");
+    throw new RpcError(code, message, { refused: true, cause: this.lost });
+  }
+
   private lane(): Lane {
-    if (this.ended) refuse("the session has closed");
+    this.requireOpen();
     if (this.ourLane === undefined || (this.ourLane.spent && this.direct.sole === undefined)) {
       this.ourLane = Lane.open(this.openStream(), this.dispatcher, this.settings, this.owner);
     }
@@ -358,7 +367,7 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
   }
 
   private openStream(): DirectStream {
-    if (this.ended) refuse("the session has closed");
+    this.requireOpen();
     try {
       return this.direct.openStream();
     } catch (error) {

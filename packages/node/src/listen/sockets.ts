@@ -1,4 +1,4 @@
-import { unlink } from "node:fs/promises";
+import { lstat, unlink } from "node:fs/promises";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import type { TransportKind } from "../peer.js";
@@ -81,7 +81,9 @@ async function accept(
 }
 
 /** Whether there is a socket file behind which nobody listens. */
-function isAbandoned(path: string): Promise<boolean> {
+async function isAbandoned(path: string): Promise<boolean> {
+  const found = await lstat(path).catch(() => undefined);
+  if (found === undefined || !found.isSocket()) return false;
   return new Promise((resolve) => {
     const socket = connect(path);
     socket.once("connect", () => {

@@ -1,0 +1,328 @@
+import { once } from "node:events";
+import { mkdtempSync } from "node:fs";
+import { readFile, rename, writeFile } from "node:fs/promises";
+import { connect as connectTcp, createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createRouter, refusalCode, RpcError, type Session } from "@quicrpc/core";
+import {
+  devCertificate,
+  dial,
+  type DialOptions,
+  drainOnSignal,
+  type Peer,
+  serve,
+  type ServeOptions,
+  type Server,
+} from "@quicrpc/node";
+import { afterEach, describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
+import { behaviourRouter, methods, Witness } from "./behaviour/service.js";
+
+const open: { close(): Promise<unknown> }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close();
+});
+
+const quic = process.env["QUICRPC_NO_ENGINE"] === undefined ? ["quic://127.0.0.1:0"] : [];
+const schemes = [...quic, "tcp://127.0.0.1:0", "tls://127.0.0.1:0", "ws://127.0.0.1:0/rpc", "wss://127.0.0.1:0/rpc"];
+const { echo } = methods;
+const service = createRouter({ echo }, { echo: (_, { connection }) => ({ text: JSON.stringify(connection) }) });
+
+async function served(options: Partial<ServeOptions>): Promise<Server> {
+  const server = await serve({ tls: await devCertificate(), routers: [service], ...options });
+  open.push(server);
+  return server;
+}
+
+async function dialled(url: string | undefined, options: DialOptions = {}): Promise<Session> {
+  const { hash } = await devCertificate();
+  const session = await dial(url ?? "none", { serverCertificateHashes: [hash], ...options });
+  open.push(session);
+  return session;
+}
+
+async function failure(promise: Promise<unknown>): Promise<unknown> {
+  try {
+    await promise;
+  } catch (error) {
+    return error;
+  }
+  throw new Error("it went well");
+}
+
+describe("serve", () => {
+  it("listens on several transports at once, and tells handlers and hooks who has connected", async () => {
+    const path = join(mkdtempSync(join(tmpdir(), "quicrpc-")), "socket");
+    const peers: Peer[] = [];
+    const ended: string[] = [];
+    let onEnded!: () => void;
+    const allEnded = new Promise<void>((resolve) => {
+      onEnded = resolve;
+    });
+    const server = await served({
+      listen: [...schemes, `unix:${path}`],
+      authenticate: ({ transport }) => transport,
+      onSession: (_, peer) => void peers.push(peer),
+      onSessionEnd: (_, { transport }) => {
+        ended.push(transport);
+        if (ended.length === server.urls.length) onEnded();
+      },
+    });
+    const sessions = await Promise.all(server.urls.map((url) => dialled(url)));
+    const kinds = await Promise.all(sessions.map(async (session) => (await session.unary(echo, { text: "" })).text));
+    const expected = [...quic.map(() => "quic"), "tcp", "tls", "websocket", "websocket", "unix"];
+    expect(kinds).toEqual(expected.map((kind) => JSON.stringify(kind)));
+    expect(server.sessions.size).toBe(expected.length);
+    expect(peers.map(({ listener }) => listener).toSorted()).toEqual(server.urls.toSorted());
+    expect(peers.find(({ transport }) => transport === "tcp")?.remoteAddress?.host).toBe("127.0.0.1");
+    expect(peers.find(({ transport }) => transport === "websocket")?.path).toBe("/rpc");
+    await Promise.all(sessions.map((session) => session.close()));
+    await allEnded;
+    expect(server.sessions.size).toBe(0);
+  });
+
+  it.each(schemes)(
+    "calls over %s wait for authentication; what it returns is the handlers' connection",
+    async (url) => {
+      let admit!: () => void;
+      const admitted = new Promise<void>((resolve) => {
+        admit = resolve;
+      });
+      const server = await served({
+        listen: [url],
+        authenticate: async ({ transport }) => {
+          await admitted;
+          return { transport };
+        },
+      });
+      const session = await dialled(server.urls[0]);
+      const call = session.unary(echo, { text: "" });
+      expect(server.sessions.size).toBe(0);
+      admit();
+      expect(JSON.parse((await call).text)).toHaveProperty("transport");
+    },
+  );
+
+  it.each(schemes)("a session over %s that is refused fails its calls with the reason", async (url) => {
+    const refused: string[] = [];
+    const server = await served({
+      listen: [url],
+      authenticate: async () => {
+        throw new RpcError("unauthenticated", "who are you?");
+      },
+      onRefused: ({ message }, { transport }) => void refused.push(`${transport}: ${message}`),
+    });
+    const session = await dialled(server.urls[0]);
+    const error = await failure(session.unary(echo, { text: "" }));
+    expect(error).toMatchObject({ code: "unauthenticated", message: "who are you?", refused: true });
+    expect(await session.closed).toMatchObject({ closeCode: refusalCode("unauthenticated"), reason: "who are you?" });
+    expect(refused).toHaveLength(1);
+    expect(server.sessions.size).toBe(0);
+  });
+
+  it("authentication that takes too long refuses the session, and its signal fires", async () => {
+    let fired!: (reason: unknown) => void;
+    const reason = new Promise((resolve) => {
+      fired = resolve;
+    });
+    const server = await served({
+      listen: ["tcp://127.0.0.1:0"],
+      limits: { maxHandshakeMs: 1 },
+      authenticate: (_, signal) => {
+        signal.addEventListener("abort", () => fired(signal.reason));
+        return new Promise(() => {});
+      },
+    });
+    const session = await dialled(server.urls[0]);
+    expect(await failure(session.unary(echo, { text: "" }))).toMatchObject({ code: "deadline_exceeded" });
+    expect(await reason).toMatchObject({ message: expect.stringContaining("limits.maxHandshakeMs") });
+  });
+
+  it("the headers and the origin of a WebSocket reach authenticate", async () => {
+    const server = await served({
+      listen: ["ws://127.0.0.1:0/rpc"],
+      allowedOrigins: ["https://example.org"],
+      authenticate: ({ headers, origin, path }) => ({ token: headers.get("authorization"), origin, path }),
+    });
+    const headers = { authorization: "Bearer 1", origin: "https://example.org" };
+    const session = await dialled(`${server.urls[0]}?a=b`, { headers });
+    const { text } = await session.unary(echo, { text: "" });
+    expect(JSON.parse(text)).toEqual({ token: "Bearer 1", origin: "https://example.org", path: "/rpc?a=b" });
+  });
+
+  it.each([
+    ["an origin that is not allowed", "/rpc", ["quicrpc.v1"], "https://evil.example", 403],
+    ["another path", "/", ["quicrpc.v1"], undefined, 404],
+    ["another subprotocol", "/rpc", ["chat"], undefined, 400],
+  ] as const)("a WebSocket with %s is refused", async (_, path, protocols, origin, status) => {
+    const server = await served({
+      listen: ["ws://127.0.0.1:0/rpc"],
+      allowedOrigins: (given) => given === "https://good.example",
+    });
+    const socket = new WebSocket(new URL(path, server.urls[0]), [...protocols], origin === undefined ? {} : { origin });
+    const [, response] = (await once(socket, "unexpected-response")) as [unknown, { statusCode: number }];
+    socket.on("error", () => {}).terminate();
+    expect(response.statusCode).toBe(status);
+  });
+
+  it("a socket file that a dead process left is replaced, one that is in use is not", async () => {
+    const path = join(mkdtempSync(join(tmpdir(), "quicrpc-")), "socket");
+    const listen = [`unix:${path}`];
+    const first = await served({ listen });
+    expect(await failure(served({ listen }))).toMatchObject({ code: "EADDRINUSE" });
+    // Its owner ends, and cannot remove what it does not find.
+    await rename(path, `${path}.left`);
+    await first.close();
+    await rename(`${path}.left`, path);
+    const next = await served({ listen });
+    expect(await (await dialled(next.urls[0])).ping()).toBeGreaterThan(0);
+  });
+
+  it("a file that is no socket is not touched", async () => {
+    const path = join(mkdtempSync(join(tmpdir(), "quicrpc-")), "notes");
+    await writeFile(path, "precious");
+    expect(await failure(served({ listen: [`unix:${path}`] }))).toMatchObject({ code: "EADDRINUSE" });
+    expect(await readFile(path, "utf8")).toBe("precious");
+  });
+
+  it("one listener that cannot start ends those that have", async () => {
+    const blocker = createServer().listen(0, "127.0.0.1");
+    await once(blocker, "listening");
+    const { port } = blocker.address() as { port: number };
+    const path = join(mkdtempSync(join(tmpdir(), "quicrpc-")), "socket");
+    const listen = [`unix:${path}`, `tcp://127.0.0.1:${port}`];
+    expect(await failure(served({ listen }))).toMatchObject({ code: "EADDRINUSE" });
+    expect(await failure(dialled(`unix:${path}`))).toMatchObject({ code: "ENOENT" });
+    blocker.close();
+  });
+
+  it("needs a certificate for TLS, and a URL of a transport that it knows", async () => {
+    expect(await failure(serve({ listen: ["tls://127.0.0.1:0"], routers: [] }))).toBeInstanceOf(TypeError);
+    expect(await failure(served({ listen: ["gopher://127.0.0.1"] }))).toBeInstanceOf(TypeError);
+  });
+});
+
+describe("a peer over a byte stream", () => {
+  async function rawPeer(options: Partial<ServeOptions>): Promise<{ socket: Socket; end: Promise<unknown> }> {
+    let onEnd!: (end: unknown) => void;
+    const end = new Promise((resolve) => {
+      onEnd = resolve;
+    });
+    const server = await served({ listen: ["tcp://127.0.0.1:0"], onSessionEnd: onEnd, ...options });
+    const socket = connectTcp(server.address.port, "127.0.0.1");
+    open.push({ close: async () => socket.destroy() });
+    await once(socket, "connect");
+    socket.resume();
+    return { socket, end };
+  }
+
+  const hello = Buffer.from("024003000001", "hex");
+
+  it("that says nothing is let go of after limits.maxHandshakeMs", async () => {
+    const { socket, end } = await rawPeer({ limits: { maxHandshakeMs: 1 } });
+    const closed = once(socket, "close");
+    expect(await end).toMatchObject({ error: { message: expect.stringContaining("limits.maxHandshakeMs") } });
+    await closed;
+  });
+
+  it("that is silent, pings and all, is given up", async () => {
+    const { socket, end } = await rawPeer({ keepAlive: { intervalMs: 1, timeoutMs: 1 } });
+    socket.write(hello);
+    expect(await end).toMatchObject({ error: { message: expect.stringContaining("no sign of the peer for 2 ms") } });
+  });
+
+  it("that answers pings is kept", async () => {
+    const server = await served({
+      listen: ["tcp://127.0.0.1:0"],
+      routers: [behaviourRouter(new Witness())],
+      keepAlive: { intervalMs: 1 },
+    });
+    const session = await dialled(server.urls[0], { keepAlive: false });
+    const [other] = server.sessions;
+    while (other?.rttMs === undefined) await session.unary(echo, { text: "" });
+    expect(other.rttMs).toBeGreaterThan(0);
+  });
+
+  it.each([
+    ["another protocol's first bytes", Buffer.from("GET / HTTP/1.1\r\n\r\n"), "does not speak quicrpc"],
+    ["garbage after hello", Buffer.concat([hello, Buffer.from("ffffffffffffffffff", "hex")]), "protocol error"],
+  ])("that sends %s is told so, and costs nobody else", async (_, bytes, reason) => {
+    const { socket, end } = await rawPeer({});
+    const chunks: Buffer[] = [];
+    socket.on("data", (chunk) => chunks.push(chunk));
+    const closed = once(socket, "close");
+    socket.write(bytes);
+    expect(await end).toMatchObject({ reason: expect.stringContaining(reason) });
+    await closed;
+    expect(Buffer.concat(chunks).toString("latin1")).toContain(reason);
+  });
+
+  it("that ends without a close is lost", async () => {
+    const { socket, end } = await rawPeer({});
+    socket.end(hello);
+    expect(await end).toMatchObject({ error: { message: expect.stringContaining("without a close") } });
+  });
+
+  it("that sends a text message over a WebSocket is closed", async () => {
+    let onEnd!: (end: unknown) => void;
+    const end = new Promise((resolve) => {
+      onEnd = resolve;
+    });
+    const server = await served({ listen: ["ws://127.0.0.1:0/"], onSessionEnd: onEnd });
+    const socket = new WebSocket(server.urls[0] as string, ["quicrpc.v1"]);
+    await once(socket, "open");
+    socket.send("text");
+    expect((await once(socket, "close"))[0]).toBe(1003);
+    expect(await end).toMatchObject({ error: expect.any(Error) });
+  });
+});
+
+describe("server.drain", () => {
+  it("C64 calls in progress finish on every listener, new ones and new sessions are refused, then all is closed", async () => {
+    const witness = new Witness();
+    const server = await served({ listen: schemes, routers: [behaviourRouter(witness)] });
+    const sessions = await Promise.all(server.urls.map((url) => dialled(url)));
+    const calls = sessions.map((session, i) => session.unary(methods.wait, { text: String(i) }));
+    await Promise.all(calls.map((_, i) => witness.until(`wait ${i}`)));
+    const drained = server.drain();
+    await Promise.all(sessions.map((session) => session.draining));
+    for (const session of sessions) {
+      expect(await failure(session.unary(echo, { text: "" }))).toMatchObject({ code: "unavailable", refused: true });
+    }
+    for (const [i] of calls.entries()) witness.release.get(String(i))?.();
+    expect(await Promise.all(calls)).toEqual(calls.map((_, i) => ({ text: String(i) })));
+    await drained;
+    for (const session of sessions) expect(await session.closed).toMatchObject({ closeCode: 0, error: undefined });
+    for (const url of server.urls.slice(quic.length)) {
+      expect(await failure(dialled(url))).toMatchObject({ code: "ECONNREFUSED" });
+    }
+  });
+
+  it("C64 the drain deadline holds", async () => {
+    const witness = new Witness();
+    const server = await served({ listen: ["tcp://127.0.0.1:0"], routers: [behaviourRouter(witness)] });
+    const session = await dialled(server.urls[0]);
+    const call = failure(session.unary(methods.wait, { text: "a" }));
+    await witness.until("wait a");
+    await server.drain({ timeoutMs: 1 });
+    expect(await call).toMatchObject({ code: "unavailable" });
+  });
+
+  it("a signal drains the server, a second one closes it", async () => {
+    const witness = new Witness();
+    const server = await served({ listen: ["tcp://127.0.0.1:0"], routers: [behaviourRouter(witness)] });
+    drainOnSignal(server, { signals: ["SIGUSR2"] });
+    const session = await dialled(server.urls[0]);
+    const call = failure(session.unary(methods.wait, { text: "a" }));
+    await witness.until("wait a");
+    process.kill(process.pid, "SIGUSR2");
+    await session.draining;
+    process.kill(process.pid, "SIGUSR2");
+    expect(await call).toMatchObject({ code: "unavailable" });
+    await session.closed;
+    await server.close();
+    await new Promise(setImmediate);
+    expect(process.listenerCount("SIGUSR2")).toBe(0);
+  });
+});
