@@ -1,3 +1,5 @@
+import { CodecBuilder } from "./codec/build.js";
+import { CodecPlan } from "./codec/plan.js";
 import { annotate, emptyAnnotations, noteDocs } from "./source/annotate.js";
 import { type Diagnostic, placeOf } from "./diagnostics.js";
 import { discoverServices, type FoundMethod, type FoundService } from "./discover.js";
@@ -102,22 +104,32 @@ export function buildFile(
   if (failed) return undefined;
 
   const types = declareTypes(graph, payloads, exported, annotations, scope);
+  const messages: Messages = {
+    types,
+    nodes: new CodecBuilder(exported),
+    codecs: new CodecPlan(scope, (schema, direction) => types.typeOf(schema, direction)),
+  };
   return {
     schemaFile: file,
-    services: services.map((service) => serviceModel(service, shapes, types, ids)),
+    services: services.map((service) => serviceModel(service, shapes, messages, ids)),
     declarations: types.declarations,
+    codecs: messages.codecs,
     reexports,
   };
 }
 
+/** What the messages of a file are made of. */
+interface Messages {
+  readonly types: FileTypes;
+  readonly nodes: CodecBuilder;
+  readonly codecs: CodecPlan;
+}
+
 function graphRoot(service: FoundService, method: FoundMethod, kind: GeneratedKind, part: PayloadPart): GraphRoot {
-  const side = part.option === "input" ? "Input" : "Output";
-  // Where the output alone streams, an item can only be one of it.
-  const role = kind === "server_stream" && part.streams ? "Item" : part.streams ? `${side}Item` : side;
   const option = `["methods"]["${method.name}"]["${part.option}"]`;
   return {
     schema: part.schema,
-    label: [service.prefix, method.name, role],
+    label: labelOf(service, method, kind, part),
     path: part.option,
     root: service.exportName,
     access: part.streams ? `${option}["item"]` : option,
@@ -125,10 +137,18 @@ function graphRoot(service: FoundService, method: FoundMethod, kind: GeneratedKi
   };
 }
 
+/** What the name of a message starts with where it has none of its own. */
+function labelOf(service: FoundService, method: FoundMethod, kind: GeneratedKind, part: PayloadPart): string[] {
+  const side = part.option === "input" ? "Input" : "Output";
+  // Where the output alone streams, an item can only be one of it.
+  const role = kind === "server_stream" && part.streams ? "Item" : part.streams ? `${side}Item` : side;
+  return [service.prefix, method.name, role];
+}
+
 function serviceModel(
   service: FoundService,
   shapes: ReadonlyMap<FoundMethod, MethodShape>,
-  types: FileTypes,
+  { types, nodes, codecs }: Messages,
   ids: IdAssigner,
 ): ServiceModel {
   const methodIds = ids.methodIds(
@@ -136,11 +156,16 @@ function serviceModel(
     service.methods.map((method) => method.name),
   );
   const snapshot = snapshotOf(ids.serviceId(service.name), service.methods, shapes, methodIds, types.nameOf);
-  const message = (part: PayloadPart | undefined): MessageModel | undefined => {
-    if (part?.raw) return { sent: text("Uint8Array"), received: text("Uint8Array"), raw: true };
-    return part !== undefined && isZodSchema(part.schema)
-      ? { sent: types.typeOf(part.schema, "input"), received: types.typeOf(part.schema, "output"), raw: false }
-      : undefined;
+  const message = (method: FoundMethod, shape: MethodShape, part: PayloadPart | undefined): MessageModel | undefined => {
+    if (part?.raw) return { sent: text("Uint8Array"), received: text("Uint8Array"), codec: "rawCodec" };
+    if (part === undefined || !isZodSchema(part.schema)) return undefined;
+    const keys = ["methods", method.name, part.option, ...(part.streams ? ["item"] : [])];
+    const node = nodes.node(part.schema, { root: service.exportName, keys });
+    return {
+      sent: types.typeOf(part.schema, "input"),
+      received: types.typeOf(part.schema, "output"),
+      codec: codecs.payload(node, labelOf(service, method, shape.kind, part)),
+    };
   };
   const methods = service.methods.flatMap((method): MethodModel[] => {
     const shape = shapes.get(method);
@@ -154,8 +179,8 @@ function serviceModel(
         kind: shape.kind,
         docs: method.docs,
         idempotent: taken.idempotent === true,
-        input: message(shape.input),
-        output: message(shape.output),
+        input: message(method, shape, shape.input),
+        output: message(method, shape, shape.output),
       },
     ];
   });

@@ -1,14 +1,15 @@
 import type { MethodKind } from "@quicrpc/core";
 import type { Node } from "ts-morph";
+import type { CodecPlan } from "./codec/plan.js";
 import type { ServiceSnapshot } from "./shape/shape.js";
 import type { Declaration, TypeNode } from "./types/node.js";
 
-/** The types of one message: what its sender gives and what its receiver gets. */
+/** One message: the types of what its sender gives and its receiver gets, and its codec. */
 export interface MessageModel {
   readonly sent: TypeNode;
   readonly received: TypeNode;
-  /** Chunks of bytes without messages. */
-  readonly raw: boolean;
+  /** The name of its codec. */
+  readonly codec: string;
 }
 
 /** The kinds of method that are generated. */
@@ -50,6 +51,7 @@ export interface FileModel {
   readonly schemaFile: string;
   readonly services: readonly ServiceModel[];
   readonly declarations: readonly Declaration[];
+  readonly codecs: CodecPlan;
   /** Services that the schema module exports and that are generated from another one. */
   readonly reexports: readonly Reexport[];
 }

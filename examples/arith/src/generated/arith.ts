@@ -3,17 +3,17 @@
 import {
   createRouter,
   defineMethod,
-  zodCodec,
   type Awaitable,
   type CallContext,
   type CallOptions,
   type Caller,
   type ItemStream,
+  type MessageCodec,
   type MethodDescriptor,
   type Router,
   type StreamSource,
 } from "@quicrpc/core";
-import { Arith } from "../arith.service.js";
+import * as wire from "@quicrpc/core/codec";
 
 export interface ArithMultiplyInput {
   a: number;
@@ -56,6 +56,20 @@ export interface Tick {
   at: number;
 }
 
+const arithMultiplyInputCodec: MessageCodec<ArithMultiplyInput, ArithMultiplyInput> =
+  wire.codec(() => arithMultiplyInputShape, writeArithMultiplyInput, readArithMultiplyInput);
+const arithMultiplyOutputCodec: MessageCodec<ArithMultiplyOutput, ArithMultiplyOutput> =
+  wire.codec(() => arithMultiplyOutputShape, writeArithMultiplyOutput, readArithMultiplyOutput);
+const arithDivideInputCodec: MessageCodec<ArithDivideInput, ArithDivideInput> =
+  wire.codec(() => arithDivideInputShape, writeArithDivideInput, readArithDivideInput);
+const arithDivideOutputCodec: MessageCodec<ArithDivideOutput, ArithDivideOutput> =
+  wire.codec(() => arithDivideOutputShape, writeArithDivideOutput, readArithDivideOutput);
+const arithLogInputCodec: MessageCodec<ArithLogInput, ArithLogInput> =
+  wire.codec(() => arithLogInputShape, writeArithLogInput, readArithLogInput);
+const arithTicksInputCodec: MessageCodec<ArithTicksInput, ArithTicksInputParsed> =
+  wire.codec(() => arithTicksInputShape, writeArithTicksInput, readArithTicksInput);
+const tickCodec: MessageCodec<Tick, Tick> = wire.codec(() => tickShape, writeTick, readTick);
+
 const arithService = { name: "demo.v1.Arith", id: 56638 } as const;
 
 /** Descriptors of the methods of demo.v1.Arith, for tools and for calls made by hand. */
@@ -73,26 +87,26 @@ export const arithMethods: {
 } = {
   multiply: defineMethod(arithService, "unary", "multiply", {
     id: 1,
-    input: zodCodec(Arith.methods.multiply.input),
-    output: zodCodec(Arith.methods.multiply.output),
+    input: arithMultiplyInputCodec,
+    output: arithMultiplyOutputCodec,
     fingerprint: 0x5850a769,
   }),
   divide: defineMethod(arithService, "unary", "divide", {
     id: 2,
-    input: zodCodec(Arith.methods.divide.input),
-    output: zodCodec(Arith.methods.divide.output),
+    input: arithDivideInputCodec,
+    output: arithDivideOutputCodec,
     idempotent: true,
     fingerprint: 0xbbce2cf4,
   }),
   log: defineMethod(arithService, "notify", "log", {
     id: 3,
-    input: zodCodec(Arith.methods.log.input),
+    input: arithLogInputCodec,
     fingerprint: 0xcad669a7,
   }),
   ticks: defineMethod(arithService, "server_stream", "ticks", {
     id: 4,
-    input: zodCodec(Arith.methods.ticks.input),
-    output: zodCodec(Arith.methods.ticks.output.item),
+    input: arithTicksInputCodec,
+    output: tickCodec,
     fingerprint: 0x1baa31df,
   }),
 };
@@ -143,3 +157,332 @@ export function createArithClient(caller: Caller): ArithClient {
     ticks: (input, options) => caller.serverStream(arithMethods.ticks, input, options),
   };
 }
+
+function writeArithMultiplyInput(b: Uint8Array, p: number, value: ArithMultiplyInput): number {
+  wire.requireObject(value);
+  // "a"
+  b[p] = 0x82; b[p + 1] = 0xa1; b[p + 2] = 0x61;
+  p = wire.writeInt(b, p + 3, value.a);
+  // "b"
+  b[p] = 0xa1; b[p + 1] = 0x62;
+  p = wire.writeInt(b, p + 2, value.b);
+  return p;
+}
+
+function readArithMultiplyInput(r: wire.Reader, p: number): ArithMultiplyInput {
+  const { bytes, view } = r;
+  const start = p;
+  // "a"
+  if (view.getUint16(p) !== 0x82a1 || bytes[p + 2] !== 0x61) return readArithMultiplyInputInAnyOrder(r, start);
+  const a = wire.readInt(r, p + 3);
+  p = r.position;
+  // "b"
+  if (view.getUint16(p) !== 0xa162) return readArithMultiplyInputInAnyOrder(r, start);
+  const b_ = wire.readInt(r, p + 2);
+  p = r.position;
+  return { a, b: b_ };
+}
+
+function readArithMultiplyInputInAnyOrder(r: wire.Reader, p: number): ArithMultiplyInput {
+  let a: number | undefined;
+  let b_: number | undefined;
+  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
+    switch (wire.readString(r, r.position)) {
+      case "a": {
+        a = wire.readInt(r, r.position);
+        break;
+      }
+      case "b": {
+        b_ = wire.readInt(r, r.position);
+        break;
+      }
+      default:
+        r.position = wire.skip(r, r.position);
+    }
+  }
+  if (a === undefined || b_ === undefined) return wire.misfit();
+  return { a, b: b_ };
+}
+
+function writeArithMultiplyOutput(b: Uint8Array, p: number, value: ArithMultiplyOutput): number {
+  wire.requireObject(value);
+  // "pro"
+  b[p] = 0x81; b[p + 1] = 0xa3; b[p + 2] = 0x70; b[p + 3] = 0x72; b[p + 4] = 0x6f;
+  p = wire.writeInt(b, p + 5, value.pro);
+  return p;
+}
+
+function readArithMultiplyOutput(r: wire.Reader, p: number): ArithMultiplyOutput {
+  const { bytes, view } = r;
+  const start = p;
+  // "pro"
+  if (view.getInt32(p) !== (0x81a37072 | 0) || bytes[p + 4] !== 0x6f) return readArithMultiplyOutputInAnyOrder(r, start);
+  const pro = wire.readInt(r, p + 5);
+  p = r.position;
+  return { pro };
+}
+
+function readArithMultiplyOutputInAnyOrder(r: wire.Reader, p: number): ArithMultiplyOutput {
+  let pro: number | undefined;
+  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
+    switch (wire.readString(r, r.position)) {
+      case "pro": {
+        pro = wire.readInt(r, r.position);
+        break;
+      }
+      default:
+        r.position = wire.skip(r, r.position);
+    }
+  }
+  if (pro === undefined) return wire.misfit();
+  return { pro };
+}
+
+function writeArithDivideInput(b: Uint8Array, p: number, value: ArithDivideInput): number {
+  wire.requireObject(value);
+  // "a"
+  b[p] = 0x82; b[p + 1] = 0xa1; b[p + 2] = 0x61;
+  p = wire.writeInt(b, p + 3, value.a);
+  // "b"
+  b[p] = 0xa1; b[p + 1] = 0x62;
+  p = wire.writeInt(b, p + 2, value.b);
+  return p;
+}
+
+function readArithDivideInput(r: wire.Reader, p: number): ArithDivideInput {
+  const { bytes, view } = r;
+  const start = p;
+  // "a"
+  if (view.getUint16(p) !== 0x82a1 || bytes[p + 2] !== 0x61) return readArithDivideInputInAnyOrder(r, start);
+  const a = wire.readInt(r, p + 3);
+  p = r.position;
+  // "b"
+  if (view.getUint16(p) !== 0xa162) return readArithDivideInputInAnyOrder(r, start);
+  const b_ = wire.readInt(r, p + 2);
+  p = r.position;
+  return { a, b: b_ };
+}
+
+function readArithDivideInputInAnyOrder(r: wire.Reader, p: number): ArithDivideInput {
+  let a: number | undefined;
+  let b_: number | undefined;
+  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
+    switch (wire.readString(r, r.position)) {
+      case "a": {
+        a = wire.readInt(r, r.position);
+        break;
+      }
+      case "b": {
+        b_ = wire.readInt(r, r.position);
+        break;
+      }
+      default:
+        r.position = wire.skip(r, r.position);
+    }
+  }
+  if (a === undefined || b_ === undefined) return wire.misfit();
+  return { a, b: b_ };
+}
+
+function writeArithDivideOutput(b: Uint8Array, p: number, value: ArithDivideOutput): number {
+  wire.requireObject(value);
+  // "quo"
+  b[p] = 0x82; b[p + 1] = 0xa3; b[p + 2] = 0x71; b[p + 3] = 0x75; b[p + 4] = 0x6f;
+  p = wire.writeInt(b, p + 5, value.quo);
+  // "rem"
+  b[p] = 0xa3; b[p + 1] = 0x72; b[p + 2] = 0x65; b[p + 3] = 0x6d;
+  p = wire.writeInt(b, p + 4, value.rem);
+  return p;
+}
+
+function readArithDivideOutput(r: wire.Reader, p: number): ArithDivideOutput {
+  const { bytes, view } = r;
+  const start = p;
+  // "quo"
+  if (view.getInt32(p) !== (0x82a37175 | 0) || bytes[p + 4] !== 0x6f) return readArithDivideOutputInAnyOrder(r, start);
+  const quo = wire.readInt(r, p + 5);
+  p = r.position;
+  // "rem"
+  if (view.getInt32(p) !== (0xa372656d | 0)) return readArithDivideOutputInAnyOrder(r, start);
+  const rem = wire.readInt(r, p + 4);
+  p = r.position;
+  return { quo, rem };
+}
+
+function readArithDivideOutputInAnyOrder(r: wire.Reader, p: number): ArithDivideOutput {
+  let quo: number | undefined;
+  let rem: number | undefined;
+  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
+    switch (wire.readString(r, r.position)) {
+      case "quo": {
+        quo = wire.readInt(r, r.position);
+        break;
+      }
+      case "rem": {
+        rem = wire.readInt(r, r.position);
+        break;
+      }
+      default:
+        r.position = wire.skip(r, r.position);
+    }
+  }
+  if (quo === undefined || rem === undefined) return wire.misfit();
+  return { quo, rem };
+}
+
+function writeArithLogInput(b: Uint8Array, p: number, value: ArithLogInput): number {
+  wire.requireObject(value);
+  // "line"
+  b[p] = 0x81; b[p + 1] = 0xa4; b[p + 2] = 0x6c; b[p + 3] = 0x69; b[p + 4] = 0x6e; b[p + 5] = 0x65;
+  p = wire.writeString(b, p + 6, value.line);
+  return p;
+}
+
+function readArithLogInput(r: wire.Reader, p: number): ArithLogInput {
+  const { view } = r;
+  const start = p;
+  // "line"
+  if (view.getInt32(p) !== (0x81a46c69 | 0) || view.getInt32(p + 2) !== 0x6c696e65) return readArithLogInputInAnyOrder(r, start);
+  const line = wire.readString(r, p + 6);
+  p = r.position;
+  return { line };
+}
+
+function readArithLogInputInAnyOrder(r: wire.Reader, p: number): ArithLogInput {
+  let line: string | undefined;
+  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
+    switch (wire.readString(r, r.position)) {
+      case "line": {
+        line = wire.readString(r, r.position);
+        break;
+      }
+      default:
+        r.position = wire.skip(r, r.position);
+    }
+  }
+  if (line === undefined) return wire.misfit();
+  return { line };
+}
+
+function writeArithTicksInput(b: Uint8Array, p: number, value: ArithTicksInput): number {
+  wire.requireObject(value);
+  let count = 1;
+  if (value.everyMs !== undefined) count++;
+  p = wire.writeMapHeader(b, p, count);
+  // "n"
+  b[p] = 0xa1; b[p + 1] = 0x6e;
+  if (value.n < 0) return wire.misfit();
+  p = wire.writeInt(b, p + 2, value.n);
+  if (value.everyMs !== undefined) {
+    // "everyMs"
+    b[p] = 0xa7; b[p + 1] = 0x65; b[p + 2] = 0x76; b[p + 3] = 0x65; b[p + 4] = 0x72; b[p + 5] = 0x79;
+    b[p + 6] = 0x4d; b[p + 7] = 0x73;
+    if (value.everyMs < 0) return wire.misfit();
+    p = wire.writeInt(b, p + 8, value.everyMs);
+  }
+  return p;
+}
+
+function readArithTicksInput(r: wire.Reader, p: number): ArithTicksInputParsed {
+  const { view } = r;
+  const start = p;
+  let left = wire.readMapHeader(r, p);
+  p = r.position;
+  // "n"
+  if (view.getUint16(p) !== 0xa16e) return readArithTicksInputInAnyOrder(r, start);
+  const n = wire.readInt(r, p + 2);
+  if (n < 0) return wire.misfit();
+  p = r.position;
+  left--;
+  // "everyMs"
+  let everyMs: number | undefined;
+  if (left > 0 && view.getInt32(p) === (0xa7657665 | 0) && view.getInt32(p + 4) === 0x72794d73) {
+    everyMs = wire.readInt(r, p + 8);
+    if (everyMs < 0) return wire.misfit();
+    p = r.position;
+    left--;
+  }
+  if (left !== 0) return readArithTicksInputInAnyOrder(r, start);
+  r.position = p;
+  return { n, everyMs: everyMs === undefined ? 0 : everyMs };
+}
+
+function readArithTicksInputInAnyOrder(r: wire.Reader, p: number): ArithTicksInputParsed {
+  let n: number | undefined;
+  let everyMs: number | undefined;
+  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
+    switch (wire.readString(r, r.position)) {
+      case "n": {
+        n = wire.readInt(r, r.position);
+        if (n < 0) return wire.misfit();
+        break;
+      }
+      case "everyMs": {
+        everyMs = wire.readInt(r, r.position);
+        if (everyMs < 0) return wire.misfit();
+        break;
+      }
+      default:
+        r.position = wire.skip(r, r.position);
+    }
+  }
+  if (n === undefined) return wire.misfit();
+  return { n, everyMs: everyMs === undefined ? 0 : everyMs };
+}
+
+function writeTick(b: Uint8Array, p: number, value: Tick): number {
+  wire.requireObject(value);
+  // "i"
+  b[p] = 0x82; b[p + 1] = 0xa1; b[p + 2] = 0x69;
+  p = wire.writeInt(b, p + 3, value.i);
+  // "at"
+  b[p] = 0xa2; b[p + 1] = 0x61; b[p + 2] = 0x74;
+  p = wire.writeNumber(b, p + 3, value.at);
+  return p;
+}
+
+function readTick(r: wire.Reader, p: number): Tick {
+  const { bytes, view } = r;
+  const start = p;
+  // "i"
+  if (view.getUint16(p) !== 0x82a1 || bytes[p + 2] !== 0x69) return readTickInAnyOrder(r, start);
+  const i = wire.readInt(r, p + 3);
+  p = r.position;
+  // "at"
+  if (view.getUint16(p) !== 0xa261 || bytes[p + 2] !== 0x74) return readTickInAnyOrder(r, start);
+  const at = wire.readNumber(r, p + 3);
+  p = r.position;
+  return { i, at };
+}
+
+function readTickInAnyOrder(r: wire.Reader, p: number): Tick {
+  let i: number | undefined;
+  let at: number | undefined;
+  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
+    switch (wire.readString(r, r.position)) {
+      case "i": {
+        i = wire.readInt(r, r.position);
+        break;
+      }
+      case "at": {
+        at = wire.readNumber(r, r.position);
+        break;
+      }
+      default:
+        r.position = wire.skip(r, r.position);
+    }
+  }
+  if (i === undefined || at === undefined) return wire.misfit();
+  return { i, at };
+}
+
+const arithMultiplyInputShape: wire.Shape = wire.object({ a: wire.number(wire.integer()), b: wire.number(wire.integer()) });
+const arithMultiplyOutputShape: wire.Shape = wire.object({ pro: wire.number(wire.integer()) });
+const arithDivideInputShape: wire.Shape = wire.object({ a: wire.number(wire.integer()), b: wire.number(wire.integer()) });
+const arithDivideOutputShape: wire.Shape = wire.object({ quo: wire.number(wire.integer()), rem: wire.number(wire.integer()) });
+const arithLogInputShape: wire.Shape = wire.object({ line: wire.string() });
+const arithTicksInputShape: wire.Shape = wire.object({
+  n: wire.number(wire.integer(), wire.atLeast(0)),
+  everyMs: wire.withDefault(wire.number(wire.integer(), wire.atLeast(0)), () => 0),
+});
+const tickShape: wire.Shape = wire.object({ i: wire.number(wire.integer()), at: wire.number() });

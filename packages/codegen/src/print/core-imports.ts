@@ -1,5 +1,8 @@
+/** What generated files call `@quicrpc/core/codec`. */
+export const WIRE: string = "wire";
+
 /** All that generated files may import from @quicrpc/core: values, then types. */
-export const CORE_VALUES: readonly string[] = ["createRouter", "defineMethod", "rawCodec", "zodCodec"];
+export const CORE_VALUES: readonly string[] = ["createRouter", "defineMethod", "rawCodec"];
 export const CORE_TYPES: readonly string[] = [
   "Awaitable",
   "CallContext",
@@ -7,8 +10,9 @@ export const CORE_TYPES: readonly string[] = [
   "Caller",
   "DuplexStream",
   "ItemStream",
+  "MessageCodec",
   "MethodDescriptor",
   "Router",
   "StreamSource",
 ];
-export const CORE_IMPORTS: readonly string[] = [...CORE_VALUES, ...CORE_TYPES];
+export const CORE_IMPORTS: readonly string[] = [...CORE_VALUES, ...CORE_TYPES, WIRE];

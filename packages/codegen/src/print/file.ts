@@ -1,7 +1,8 @@
 import { basename, dirname, relative } from "node:path";
+import { CodecPrinter } from "../codec/printer.js";
 import type { FileModel, Reexport } from "../model.js";
 import { generatedNames } from "../names.js";
-import { CORE_TYPES, CORE_VALUES } from "./core-imports.js";
+import { CORE_TYPES, CORE_VALUES, WIRE } from "./core-imports.js";
 import { printDeclaration } from "./declarations.js";
 import { printService, type Target } from "./service.js";
 import { schemaExpression } from "./type-text.js";
@@ -33,11 +34,13 @@ export function printFile(model: FileModel, outFile: string, options: PrintOptio
   };
   const importName = (root: string): string => (root === localName(root) ? root : `${root} as ${localName(root)}`);
   const notes = new ImportNotes((helper, root, access) => `z.${helper}<${schemaExpression(localName(root), access)}>`);
+  const codecs = new CodecPrinter(model.codecs, notes.schemaText, (root) => {
+    notes.schemaValues.add(root);
+    return localName(root);
+  }).print();
   const declarations = model.declarations.map((each) => printDeclaration(each, notes.schemaText));
-  const services = model.services.map((service) =>
-    printService(service, localName(service.exportName), notes.schemaText, target),
-  );
-  const body = [...declarations, ...services].join("\n");
+  const services = model.services.map((service) => printService(service, notes.schemaText, target));
+  const body = [...declarations, codecs.messages, ...services, codecs.code].filter((part) => part !== "").join("\n");
 
   const used = (name: string): boolean => new RegExp(`\\b${name}\\b`).test(body);
   const imports = [
@@ -47,12 +50,12 @@ export function printFile(model: FileModel, outFile: string, options: PrintOptio
       "@quicrpc/core",
     ),
     notes.usesZod ? importText("import type", ["z"], "zod") : "",
+    codecs.messages === "" ? "" : `import * as ${WIRE} from "@quicrpc/core/codec";\n`,
     importText(
-      "import",
-      [
-        ...[...serviceExports].map((name) => importName(name)),
-        ...[...notes.schemaTypes].filter((name) => !serviceExports.has(name)).map((name) => `type ${importName(name)}`),
-      ],
+      notes.schemaValues.size === 0 ? "import type" : "import",
+      [...new Set([...notes.schemaValues, ...notes.schemaTypes])].map((name) =>
+        notes.schemaValues.size === 0 || notes.schemaValues.has(name) ? importName(name) : `type ${importName(name)}`,
+      ),
       specifierOf(model.schemaFile, outFile, extension),
     ),
   ];

@@ -8,12 +8,7 @@ import { jsDoc, MAX_WIDTH } from "./writer.js";
 export type Target = "client" | "server" | "both";
 
 /** The descriptors of `service`, and what `target` needs: handlers interface and router factory, client and its factory. */
-export function printService(
-  service: ServiceModel,
-  schemaName: string,
-  schemaText: SchemaTypeText,
-  target: Target,
-): string {
+export function printService(service: ServiceModel, schemaText: SchemaTypeText, target: Target): string {
   const { prefix, name, docs, methods } = service;
   const camel = camelCase(prefix);
   const table = `${camel}Methods`;
@@ -27,7 +22,7 @@ export function printService(
     `export const ${table}: {\n`,
     ...methods.map((method) => `  readonly ${method.name}: ${descriptorType(method, of)};\n`),
     "} = {\n",
-    ...methods.map((method) => `  ${method.name}: ${descriptor(method, `${camel}Service`, schemaName)},\n`),
+    ...methods.map((method) => `  ${method.name}: ${descriptor(method, `${camel}Service`)},\n`),
     "};\n",
   ].join("");
 
@@ -97,14 +92,11 @@ function descriptorType(method: MethodModel, of: TypeOfMessage): string {
   return `MethodDescriptor<\n${all.map((each) => `    ${each}`).join(",\n")}\n  >`;
 }
 
-function descriptor(method: MethodModel, identity: string, schemaName: string): string {
-  const at = `${schemaName}.methods.${method.name}`;
-  const input = STREAMS_INPUT.has(method.kind) ? "input.item" : "input";
-  const output = STREAMS_OUTPUT.has(method.kind) ? "output.item" : "output";
+function descriptor(method: MethodModel, identity: string): string {
   const options = [
     `id: ${method.id}`,
-    ...(method.input === undefined ? [] : [`input: ${method.input.raw ? "rawCodec" : `zodCodec(${at}.${input})`}`]),
-    ...(method.output === undefined ? [] : [`output: ${method.output.raw ? "rawCodec" : `zodCodec(${at}.${output})`}`]),
+    ...(method.input === undefined ? [] : [`input: ${method.input.codec}`]),
+    ...(method.output === undefined ? [] : [`output: ${method.output.codec}`]),
     ...(method.idempotent ? ["idempotent: true"] : []),
     `fingerprint: 0x${formatFingerprint(method.fingerprint)}`,
   ];

@@ -9,6 +9,9 @@ export class ImportNotes {
   /** The exports of the schema module whose types are asked for. */
   readonly schemaTypes: Set<string> = new Set();
 
+  /** The exports of the schema module that are needed when the generated code runs. */
+  readonly schemaValues: Set<string> = new Set();
+
   /** Prints `z.input` and `z.output`, and notes what they need. */
   readonly schemaText: SchemaTypeText;
 

@@ -86,7 +86,7 @@ function givenNames(graph: SchemaGraph, constants: ReadonlyMap<unknown, string>)
   return names;
 }
 
-function labelName(label: readonly string[]): string {
+export function labelName(label: readonly string[]): string {
   const words: string[] = [];
   for (const part of label) {
     if (part !== ONE) words.push(pascalCase(part));

@@ -1,0 +1,101 @@
+import type { CodecNode } from "./node.js";
+
+/**
+ * What is left of `node` for a value that is there: absence, defaults and values to fall back on are the business of the
+ * object around it, or of its shape.
+ */
+export function present(node: CodecNode): CodecNode {
+  switch (node.kind) {
+    case "optional":
+    case "exactOptional":
+    case "default":
+    case "prefault":
+    case "caught":
+    case "nonOptional":
+      return present(node.inner);
+    default:
+      return node;
+  }
+}
+
+/** Whether code of its own reads and writes `node`; if not, its shape does. */
+export function isCompiled(node: CodecNode): boolean {
+  switch (node.kind) {
+    case "string":
+    case "number":
+    case "bigint":
+    case "date":
+    case "boolean":
+    case "bytes":
+    case "nil":
+    case "any":
+    case "template":
+      return true;
+    case "literal":
+      return node.values.length > 0 && node.values.every((value) => typeof value === "string") && isPlainEnum(node);
+    case "nullable":
+    case "frozen":
+      return present(node.inner) === node.inner && isCompiled(node.inner);
+    case "refined":
+      return present(node.inner) === node.inner && isCompiled(node.inner);
+    default:
+      return hasOwnCode(node);
+  }
+}
+
+/** Whether `node` is read and written by functions of its own. */
+export function hasOwnCode(node: CodecNode): boolean {
+  switch (node.kind) {
+    case "object":
+      return (
+        (node.others === "strip" || node.others === "strict") &&
+        node.fields.every(({ name }) => !(name in Object.prototype) && new TextEncoder().encode(name).length < 0x100)
+      );
+    case "array":
+    case "set":
+    case "map":
+      return true;
+    case "record":
+      return node.keys.kind === "any";
+    case "tuple":
+      return node.rest === undefined && node.items.every((item) => present(item) === item && item.kind !== "nothing");
+    case "discriminated":
+      return node.options.every(
+        ({ values, node: option }) =>
+          option.kind === "object" && hasOwnCode(option) && values.every((value) => typeof value === "string"),
+      );
+    default:
+      return false;
+  }
+}
+
+/** Whether the values are written as they are typed: those of a TypeScript enum are types of their own. */
+function isPlainEnum(node: CodecNode): boolean {
+  const { def } = node.schema._zod as unknown as { readonly def: { readonly entries?: Readonly<Record<string, unknown>> } };
+  return Object.entries(def.entries ?? {}).every(([key, value]) => key === value);
+}
+
+/** How a field of an object may be absent. */
+export type Presence = "required" | "optional" | "exactOptional" | "default";
+
+/** What a field does where it is absent, as far as compiled code knows; else its shape decides. */
+export function presenceOf(node: CodecNode): Presence {
+  switch (node.kind) {
+    case "optional":
+      return node.inner.kind === "default" || node.inner.kind === "prefault" ? "required" : "optional";
+    case "exactOptional":
+      return node.inner.kind === "default" || node.inner.kind === "prefault" ? "required" : "exactOptional";
+    case "default":
+      return node.value.kind === "constant" && node.value.value !== undefined ? "default" : "required";
+    case "nullable":
+      return node.inner.kind === "optional" ? "optional" : "required";
+    default:
+      return "required";
+  }
+}
+
+/** `node` for a field that is there: nullable stays, whichever way round it was said. */
+export function presentField(node: CodecNode): CodecNode {
+  if (node.kind !== "nullable" || node.inner.kind !== "optional") return present(node);
+  return { ...node, inner: present(node.inner) };
+}

@@ -1,0 +1,76 @@
+import { Session } from "node:inspector";
+
+/**
+ * Whether a default is the same each time. zod keeps a default, or the function that makes it, in the closure of a getter, where only the
+ * inspector tells one from the other; what cannot be told is taken for a function.
+ */
+export function isConstantDefault(def: object): boolean {
+  const getter = Object.getOwnPropertyDescriptor(def, "defaultValue")?.get;
+  if (getter === undefined) return true;
+  return closureTypes(getter, "defaultValue").every((type) => type !== "function" && type !== undefined);
+}
+
+/** Whether `value` can be written as an expression. */
+export function isPrintable(value: unknown): boolean {
+  if (typeof value !== "object") return typeof value !== "function" && typeof value !== "symbol";
+  if (value === null || value instanceof Date) return true;
+  if (Array.isArray(value)) return value.every(isPrintable);
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return (
+    (prototype === Object.prototype || prototype === null) &&
+    Object.entries(value).every(([key, each]) => key !== "__proto__" && isPrintable(each))
+  );
+}
+
+const HANDLE = "__quicrpcInspected";
+
+/** The type of the variable `name` in the nearest scope of `fn` that has it; one undefined when there is none. */
+function closureTypes(fn: () => unknown, name: string): (string | undefined)[] {
+  const session = new Session();
+  const globals = globalThis as Record<string, unknown>;
+  try {
+    session.connect();
+    globals[HANDLE] = fn;
+    const inspected = ask(session, "Runtime.evaluate", { expression: `globalThis.${HANDLE}` });
+    const closure = propertiesOf(session, inspected?.["result"]);
+    const scopes = propertiesOf(session, closure.internal.find((each) => each.name === "[[Scopes]]")?.value);
+    for (const scope of scopes.own) {
+      const found = propertiesOf(session, scope.value).own.find((each) => each.name === name);
+      if (found !== undefined) return [found.value?.type];
+    }
+    return [undefined];
+  } catch {
+    return [undefined];
+  } finally {
+    delete globals[HANDLE];
+    session.disconnect();
+  }
+}
+
+interface RemoteObject {
+  readonly type?: string;
+  readonly objectId?: string;
+}
+interface RemoteProperty {
+  readonly name: string;
+  readonly value?: RemoteObject;
+}
+
+function propertiesOf(session: Session, object: unknown): { own: RemoteProperty[]; internal: RemoteProperty[] } {
+  const { objectId } = (object ?? {}) as RemoteObject;
+  if (objectId === undefined) return { own: [], internal: [] };
+  const answer = ask(session, "Runtime.getProperties", { objectId, ownProperties: true });
+  return {
+    own: (answer?.["result"] ?? []) as RemoteProperty[],
+    internal: (answer?.["internalProperties"] ?? []) as RemoteProperty[],
+  };
+}
+
+/** The answer, which a session of the same thread gives before `post` returns. */
+function ask(session: Session, method: string, params: object): Record<string, unknown> | undefined {
+  let answer: Record<string, unknown> | undefined;
+  session.post(method, params, (_error, result) => {
+    answer = result as Record<string, unknown> | undefined;
+  });
+  return answer;
+}

@@ -1,0 +1,41 @@
+import { isIdentifier } from "../names.js";
+
+/** `value` as an expression; made anew each time it is evaluated. */
+export function expression(value: unknown): string {
+  if (typeof value === "bigint") return `${value}n`;
+  if (typeof value === "string") return JSON.stringify(value);
+  if (Object.is(value, -0)) return "-0";
+  if (typeof value !== "object" || value === null) return String(value);
+  if (value instanceof Date) return `new Date(${value.getTime()})`;
+  if (Array.isArray(value)) return `[${value.map(expression).join(", ")}]`;
+  const entries = Object.entries(value).map(([key, each]) => `${propertyName(key)}: ${expression(each)}`);
+  return entries.length === 0 ? "{}" : `{ ${entries.join(", ")} }`;
+}
+
+export function propertyName(name: string): string {
+  return isIdentifier(name) ? name : JSON.stringify(name);
+}
+
+/** The property `name` of `object`. */
+export function property(object: string, name: string): string {
+  return isIdentifier(name) ? `${object}.${name}` : `${object}[${JSON.stringify(name)}]`;
+}
+
+/** The MessagePack of a key. */
+export function keyBytes(name: string): number[] {
+  const utf8 = [...new TextEncoder().encode(name)];
+  return utf8.length < 32 ? [0xa0 | utf8.length, ...utf8] : [0xd9, utf8.length, ...utf8];
+}
+
+/** The MessagePack of the header of a map with `size` entries, fewer than 2^16. */
+export function mapHeader(size: number): number[] {
+  return size < 16 ? [0x80 | size] : [0xde, size >> 8, size & 0xff];
+}
+
+export function hex(byte: number): string {
+  return `0x${byte.toString(16).padStart(2, "0")}`;
+}
+
+export function offset(position: string, by: number): string {
+  return by === 0 ? position : `${position} + ${by}`;
+}

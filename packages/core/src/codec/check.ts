@@ -1,0 +1,198 @@
+import { isAborted, isExplicitlyAborted, type Shape, type ShapeIssue, type ShapePayload } from "./shape.js";
+
+/** A condition on a value of the right type. */
+export interface Check {
+  test(value: unknown): ShapeIssue | undefined;
+  /** A bound on length or size: tested even where elements do not fit, and before them where it is an upper one. */
+  readonly sized?: boolean;
+  /** The upper bound that it sets, when it is a bound on size. */
+  readonly cap?: number;
+}
+
+/** Runs `checks` on what `shape` results in. */
+export function checked(shape: Shape, checks: readonly Check[]): Shape {
+  if (checks.length === 0) return shape;
+  return {
+    ...shape,
+    run(payload, mode) {
+      return runChecks(shape.run(payload, mode), checks);
+    },
+  };
+}
+
+function runChecks(payload: ShapePayload, checks: readonly Check[]): ShapePayload {
+  let aborted = isAborted(payload);
+  for (const check of checks) {
+    if (check.sized === true ? isExplicitlyAborted(payload) || !hasSize(payload.value) : aborted) continue;
+    const issue = check.test(payload.value);
+    if (issue === undefined) continue;
+    payload.issues.push(issue);
+    aborted ||= issue.continue !== true;
+  }
+  return payload;
+}
+
+/** The issue of the first leading bound that `size` exceeds: elements of what is too large are not looked at. */
+export function exceededCap(payload: ShapePayload, size: number, checks: readonly Check[]): boolean {
+  for (const check of checks) {
+    if (check.sized !== true) return false;
+    if (check.cap === undefined || size <= check.cap) continue;
+    const issue = check.test(payload.value);
+    if (issue === undefined) continue;
+    payload.issues.push({ ...issue, continue: false });
+    return true;
+  }
+  return false;
+}
+
+function hasSize(value: unknown): boolean {
+  return value !== null && value !== undefined && sizeOf(value) !== undefined;
+}
+
+function sizeOf(value: unknown): number | undefined {
+  const { length, size } = value as { readonly length?: number; readonly size?: number };
+  return length ?? size;
+}
+
+/** The length of an array, the size of a map or set, the code points of a string. */
+function measure(value: unknown): number {
+  return typeof value === "string" ? codePoints(value) : (sizeOf(value) ?? 0);
+}
+
+/** How long zod takes a string to be. */
+function codePoints(text: string): number {
+  let count = text.length;
+  for (let i = 0; i < text.length - 1; i++) {
+    if ((text.charCodeAt(i) & 0xfc00) === 0xd800 && (text.charCodeAt(i + 1) & 0xfc00) === 0xdc00) {
+      count--;
+      i++;
+    }
+  }
+  return count;
+}
+
+/** Whether `text` has fewer than `length` code points. */
+export function shorterThan(text: string, length: number): boolean {
+  return text.length < length || (text.length < length * 2 && codePoints(text) < length);
+}
+
+/** Whether `text` has more than `length` code points. */
+export function longerThan(text: string, length: number): boolean {
+  return text.length > length && codePoints(text) > length;
+}
+
+/** At least `minimum` elements, entries or characters. */
+export function minSize(minimum: number): Check {
+  return {
+    sized: true,
+    test: (value) => (measure(value) >= minimum ? undefined : tooSmall(`expected at least ${minimum} of them`)),
+  };
+}
+
+/** At most `maximum` elements, entries or characters. */
+export function maxSize(maximum: number): Check {
+  return {
+    sized: true,
+    cap: maximum,
+    test: (value) => (measure(value) <= maximum ? undefined : tooBig(`expected at most ${maximum} of them`)),
+  };
+}
+
+/** Exactly `size` elements, entries or characters. */
+export function exactSize(size: number): Check {
+  return {
+    sized: true,
+    cap: size,
+    test(value) {
+      const measured = measure(value);
+      if (measured === size) return undefined;
+      return (measured > size ? tooBig : tooSmall)(`expected exactly ${size} of them`);
+    },
+  };
+}
+
+type Comparable = number | bigint | Date;
+
+export function atLeast(minimum: Comparable): Check {
+  return { test: (value) => ((value as Comparable) >= minimum ? undefined : tooSmall(`expected at least ${show(minimum)}`)) };
+}
+
+export function atMost(maximum: Comparable): Check {
+  return { test: (value) => ((value as Comparable) <= maximum ? undefined : tooBig(`expected at most ${show(maximum)}`)) };
+}
+
+export function moreThan(minimum: Comparable): Check {
+  return { test: (value) => ((value as Comparable) > minimum ? undefined : tooSmall(`expected more than ${show(minimum)}`)) };
+}
+
+export function lessThan(maximum: Comparable): Check {
+  return { test: (value) => ((value as Comparable) < maximum ? undefined : tooBig(`expected less than ${show(maximum)}`)) };
+}
+
+/** A safe integer. */
+export function integer(): Check {
+  return {
+    test(value) {
+      if (!Number.isInteger(value)) {
+        return { code: "invalid_type", path: [], message: "expected an integer", continue: false };
+      }
+      if (Number.isSafeInteger(value)) return undefined;
+      return ((value as number) > 0 ? tooBig : tooSmall)("expected a safe integer");
+    },
+  };
+}
+
+export function multipleOf(step: number | bigint): Check {
+  return {
+    test: (value) =>
+      isMultiple(value as number | bigint, step)
+        ? undefined
+        : { code: "not_multiple_of", path: [], message: `expected a multiple of ${step}`, continue: true },
+  };
+}
+
+/** Whether `value` is a multiple of `step`, with room for the rounding of decimal fractions. */
+export function isMultiple(value: number | bigint, step: number | bigint): boolean {
+  if (typeof value === "bigint") return typeof step === "bigint" && step !== 0n && value % step === 0n;
+  const ratio = value / (step as number);
+  const distance = ratio - Math.round(ratio);
+  return distance === 0 || Math.abs(distance) < 4 * Number.EPSILON * Math.max(Math.abs(ratio), 1);
+}
+
+/** Text that `pattern` matches. */
+export function pattern(regex: RegExp, format = "pattern"): Check {
+  return formatted(format, (text) => regex.test(text));
+}
+
+export function includes(part: string, position?: number): Check {
+  return formatted("includes", (text) => text.includes(part, position));
+}
+
+export function startsWith(start: string): Check {
+  return formatted("starts_with", (text) => text.startsWith(start));
+}
+
+export function endsWith(end: string): Check {
+  return formatted("ends_with", (text) => text.endsWith(end));
+}
+
+function formatted(format: string, fits: (text: string) => boolean): Check {
+  return {
+    test: (value) =>
+      fits(value as string)
+        ? undefined
+        : { code: "invalid_format", path: [], message: `invalid ${format}`, continue: true },
+  };
+}
+
+function tooSmall(message: string): ShapeIssue {
+  return { code: "too_small", path: [], message: `too small: ${message}`, continue: true };
+}
+
+function tooBig(message: string): ShapeIssue {
+  return { code: "too_big", path: [], message: `too big: ${message}`, continue: true };
+}
+
+function show(value: Comparable): string {
+  return value instanceof Date ? value.toISOString() : String(value);
+}

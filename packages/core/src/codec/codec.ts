@@ -1,0 +1,109 @@
+import type { MessageCodec, PayloadWriter } from "../contract/descriptor.js";
+import { RpcError } from "../errors.js";
+import { Reader, readValue } from "../msgpack/reader.js";
+import { writeValue } from "../msgpack/value.js";
+import { Mode, run, type Shape, type ShapeIssue } from "./shape.js";
+
+/** Writes `value` at `p` and returns the position after it, which lies beyond the buffer where there is no room. */
+export type Write<In> = (b: Uint8Array, p: number, value: In) => number;
+/** Reads the value at `p` and leaves the position after it in the reader. */
+export type Read<Out> = (r: Reader, p: number) => Out;
+
+/** Room asked for before a message of unknown size is written. */
+const FIRST_ROOM = 256;
+/** Room that is asked for without having looked: no more than this is remembered of a large message. */
+const MOST_ROOM = 64 * 1024;
+
+/**
+ * The codec of one message. `write` and `read` are compiled and do what fits; on a misfit `shape`, which does the same
+ * without haste, says what is wrong, or that nothing is.
+ */
+export function codec<In, Out>(shape: () => Shape, write: Write<In>, read: Read<Out>): MessageCodec<In, Out> {
+  let room = FIRST_ROOM;
+  return {
+    encode(value, out) {
+      try {
+        out.reserve(room);
+        let end = write(out.buffer, out.position, value);
+        if (end > out.buffer.length) {
+          const needed = end - out.position;
+          room = Math.min(Math.max(room, needed), MOST_ROOM);
+          out.reserve(needed);
+          end = write(out.buffer, out.position, value);
+        }
+        out.position = end;
+      } catch {
+        encodeCarefully(shape(), value, out);
+      }
+    },
+    decode(bytes, start, end) {
+      const r = takeReader();
+      try {
+        r.begin(bytes, start, end);
+        const value = read(r, start);
+        if (r.position === end) return value;
+      } catch {
+        // Not what was expected, or not enough of it.
+      } finally {
+        idle = r;
+      }
+      return decodeCarefully(shape(), bytes, start, end) as Out;
+    },
+  };
+}
+
+let idle: Reader | undefined;
+
+/** A reader that is not in use: a refinement that decodes something itself gets another one. */
+function takeReader(): Reader {
+  const r = idle ?? new Reader();
+  idle = undefined;
+  return r;
+}
+
+function encodeCarefully(shape: Shape, value: unknown, out: PayloadWriter): void {
+  const { issues } = run(shape, value, Mode.Given);
+  if (issues.length > 0) throw misfitError(issues);
+  try {
+    out.reserve(FIRST_ROOM);
+    let end = writeValue(out.buffer, out.position, value);
+    if (end > out.buffer.length) {
+      out.reserve(end - out.position);
+      end = writeValue(out.buffer, out.position, value);
+    }
+    out.position = end;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new RpcError("invalid_argument", `the value cannot be sent: ${reason}`, { cause: error });
+  }
+}
+
+function decodeCarefully(shape: Shape, bytes: Uint8Array, start: number, end: number): unknown {
+  const { value, issues } = run(shape, readPayload(bytes, start, end), Mode.Wire);
+  if (issues.length > 0) throw misfitError(issues);
+  return value;
+}
+
+function readPayload(bytes: Uint8Array, start: number, end: number): unknown {
+  try {
+    const r = new Reader();
+    r.begin(bytes, start, end);
+    const value = readValue(r, start);
+    if (r.position !== end) throw new Error("bytes are left over or missing");
+    return value;
+  } catch (error) {
+    throw new RpcError("invalid_argument", "the payload is not one MessagePack value", { cause: error });
+  }
+}
+
+function misfitError(issues: readonly ShapeIssue[]): RpcError {
+  const details = issues.map(({ path, code, message }) => ({
+    path: path.map((key) => (typeof key === "symbol" ? String(key) : key)),
+    code,
+    message,
+  }));
+  const [first] = details;
+  const where = first === undefined || first.path.length === 0 ? "" : ` at ${first.path.join(".")}`;
+  const more = details.length > 1 ? ` (and ${details.length - 1} more)` : "";
+  return new RpcError("invalid_argument", `${first?.message}${where}${more}`, { details });
+}

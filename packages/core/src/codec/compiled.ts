@@ -1,0 +1,57 @@
+// What compiled code uses beside the plain readers and writers.
+import { misfit } from "../msgpack/misfit.js";
+import { type Reader, readMapHeader, readString, readValue, skip } from "../msgpack/reader.js";
+import { plain, writeValue } from "../msgpack/value.js";
+import { isPlainObject } from "./containers.js";
+import { isObject, Mode, run, type Shape } from "./shape.js";
+
+/** A misfit where `value` is no object. */
+export function requireObject(value: unknown): void {
+  if (!isObject(value)) misfit();
+}
+
+/** How many properties `value` has, those that it inherits included, as zod counts them. */
+export function countOf(value: object): number {
+  let count = 0;
+  // oxlint-disable-next-line guard-for-in -- what is inherited counts too
+  for (const _key in value) count++;
+  return count;
+}
+
+/** The properties of a record that are not undefined. */
+export function entriesOf<T>(value: Readonly<Record<string, T>>): [key: string, value: T][] {
+  if (!isPlainObject(value)) misfit();
+  return Object.entries<T>(value).filter(([, each]) => each !== undefined);
+}
+
+/** The value of `key` in the map at `p`, from which nothing is consumed. */
+export function readTag(r: Reader, p: number, key: string): unknown {
+  for (let left = readMapHeader(r, p); left > 0; left--) {
+    if (readString(r, r.position) === key) return readString(r, r.position);
+    r.position = skip(r, r.position);
+  }
+  return misfit();
+}
+
+/** Any value, as plain JavaScript; undefined is a misfit, since it may mean that nothing is there. */
+export function readAny(r: Reader, p: number): unknown {
+  const value = readValue(r, p);
+  return value === undefined ? misfit() : plain(value);
+}
+
+/** Any value but undefined. */
+export function writeAny(b: Uint8Array, p: number, value: unknown): number {
+  return value === undefined ? misfit() : writeValue(b, p, value);
+}
+
+/** A value that `shape` parses. */
+export function readBy(r: Reader, p: number, shape: Shape): unknown {
+  const { value, issues } = run(shape, readValue(r, p), Mode.Wire);
+  return issues.length > 0 || value === undefined ? misfit() : value;
+}
+
+/** A value that fits `shape`, as it is. */
+export function writeBy(b: Uint8Array, p: number, value: unknown, shape: Shape): number {
+  return run(shape, value, Mode.Given).issues.length > 0 ? misfit() : writeAny(b, p, value);
+}
+

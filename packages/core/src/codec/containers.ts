@@ -1,0 +1,194 @@
+import { WireMap } from "../msgpack/value.js";
+import { type Check, checked, exceededCap } from "./check.js";
+import { asObject, unrecognized } from "./object.js";
+import { invalidType, isObject, Mode, prefix, refuse, run, type Shape, type ShapePayload } from "./shape.js";
+
+export function array(element: Shape, ...checks: Check[]): Shape {
+  const shape: Shape = {
+    run(payload, mode) {
+      const { value: input } = payload;
+      if (!Array.isArray(input)) return invalidType(payload, "array");
+      if (exceededCap(payload, input.length, checks)) return payload;
+      const result: unknown[] = Array.from({ length: input.length });
+      payload.value = result;
+      for (let i = 0; i < input.length; i++) {
+        const parsed = run(element, input[i], mode);
+        prefix(i, parsed, payload);
+        result[i] = parsed.value;
+      }
+      return payload;
+    },
+  };
+  return checked(shape, checks);
+}
+
+export function tuple(items: readonly Shape[], rest?: Shape): Shape {
+  const required = requiredItems(items, (item) => item.optin !== undefined);
+  const kept = requiredItems(items, (item) => item.optout === "optional");
+  return {
+    run(payload, mode) {
+      const { value: input } = payload;
+      if (!Array.isArray(input)) return invalidType(payload, "tuple");
+      const result: unknown[] = [];
+      payload.value = result;
+      if (rest === undefined) {
+        if (input.length < required) return refuse(payload, "too_small", `too small: expected ${required} items`);
+        if (input.length > items.length) refuse(payload, "too_big", `too big: expected ${items.length} items`);
+      }
+      const parsed = items.map((item, i) => run(item, input[i], mode));
+      if (rest !== undefined) {
+        for (let i = items.length; i < input.length; i++) {
+          const other = run(rest, input[i], mode);
+          prefix(i, other, payload);
+          result[i] = other.value;
+        }
+      }
+      settleItems(items, parsed, input.length, kept, payload, result);
+      return payload;
+    },
+  };
+}
+
+/** Items up to the last that may not be left out. */
+function requiredItems(items: readonly Shape[], omittable: (item: Shape) => boolean): number {
+  return items.findLastIndex((item) => !omittable(item)) + 1;
+}
+
+function settleItems(
+  items: readonly Shape[],
+  parsed: readonly ShapePayload[],
+  given: number,
+  kept: number,
+  payload: ShapePayload,
+  result: unknown[],
+): void {
+  for (const [i, each] of parsed.entries()) {
+    // An absent item that may be absent ends the tuple.
+    const omittable = i >= given && i >= kept;
+    if (omittable && (items[i]?.optin === "optional" || each.issues.length > 0)) {
+      result.length = i;
+      break;
+    }
+    prefix(i, each, payload);
+    result[i] = each.value;
+  }
+  while (result.length > given && items[result.length - 1]?.optout === "optional" && result.at(-1) === undefined) {
+    result.pop();
+  }
+}
+
+/** How a record treats keys. */
+export interface RecordKeys {
+  /** The keys it must have, each of them. */
+  readonly exactly?: readonly string[];
+  /** The keys it may have. */
+  readonly among?: readonly string[];
+  /** What each key must fit; numbers stand as text. */
+  readonly fit?: Shape;
+}
+
+export function record(keys: RecordKeys, element: Shape): Shape {
+  const among = keys.among === undefined ? undefined : new Set(keys.among);
+  return {
+    run(payload, mode) {
+      const input = asObject(payload.value);
+      if (!isPlainObject(input)) return invalidType(payload, "record");
+      const result: Record<string, unknown> = {};
+      payload.value = result;
+      const unknown: string[] = [];
+      const add = (name: string, key: PropertyKey): void => {
+        const parsed = run(element, input[name], mode);
+        prefix(name, parsed, payload);
+        if (key !== "__proto__") result[key as string] = parsed.value;
+      };
+      if (keys.exactly !== undefined) {
+        for (const name of keys.exactly) add(name, name);
+        for (const name in input) if (!keys.exactly.includes(name)) unknown.push(name);
+      } else {
+        for (const name of Object.keys(input)) {
+          if (name === "__proto__") continue;
+          const key = keyOf(name, keys.fit, mode);
+          if (among !== undefined && !among.has(name)) unknown.push(name);
+          else if (key === undefined) payload.issues.push(invalidKey(name));
+          else add(name, key);
+        }
+      }
+      if (unknown.length > 0) payload.issues.push(unrecognized(unknown));
+      return payload;
+    },
+  };
+}
+
+/** The key that `name` stands for; undefined where it does not fit. */
+function keyOf(name: string, fit: Shape | undefined, mode: Mode): PropertyKey | undefined {
+  if (fit === undefined) return name;
+  const parsed = run(fit, name, mode);
+  if (parsed.issues.length === 0) return parsed.value as PropertyKey;
+  if (!/^-?\d+(?:\.\d+)?$/.test(name)) return undefined;
+  const again = run(fit, Number(name), mode);
+  return again.issues.length === 0 ? (again.value as PropertyKey) : undefined;
+}
+
+function invalidKey(name: string): ShapePayload["issues"][number] {
+  return { code: "invalid_key", path: [name], message: "invalid key", origin: "record" };
+}
+
+/** Whether zod takes `value` for a plain object. */
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (!isObject(value)) return false;
+  const { constructor } = value;
+  if (typeof constructor !== "function") return true;
+  const prototype: unknown = constructor.prototype;
+  return isObject(prototype) && Object.hasOwn(prototype, "isPrototypeOf");
+}
+
+export function map(key: Shape, element: Shape, ...checks: Check[]): Shape {
+  const shape: Shape = {
+    run(payload, mode) {
+      const input = payload.value instanceof WireMap ? new Map(payload.value.entries) : payload.value;
+      if (!(input instanceof Map)) return invalidType(payload, "map");
+      payload.value = input;
+      if (exceededCap(payload, input.size, checks)) return payload;
+      const result = new Map<unknown, unknown>();
+      payload.value = result;
+      for (const [name, value] of input as Map<unknown, unknown>) {
+        const parsedKey = run(key, name, mode);
+        const parsed = run(element, value, mode);
+        place(name, parsedKey, payload, "invalid_key");
+        place(name, parsed, payload, "invalid_element");
+        result.set(parsedKey.value, parsed.value);
+      }
+      return payload;
+    },
+  };
+  return checked(shape, checks);
+}
+
+/** Issues of an entry stand at its key where that can be in a path, else they become one of the map's own. */
+function place(key: unknown, from: ShapePayload, to: ShapePayload, code: string): void {
+  if (from.issues.length === 0) return;
+  if (typeof key === "string" || typeof key === "number") prefix(key, from, to);
+  else refuse(to, code, `${code.replace("_", " ")}: ${from.issues[0]?.message}`);
+}
+
+export function set(element: Shape, ...checks: Check[]): Shape {
+  const shape: Shape = {
+    run(payload, mode) {
+      const { value } = payload;
+      const input = mode !== Mode.Given && Array.isArray(value) ? new Set<unknown>(value) : value;
+      if (!(input instanceof Set)) return invalidType(payload, "set");
+      payload.value = input;
+      if (exceededCap(payload, input.size, checks)) return payload;
+      const result = new Set<unknown>();
+      payload.value = result;
+      for (const each of input as Set<unknown>) {
+        const parsed = run(element, each, mode);
+        // Elements of a set have no place to name.
+        payload.issues.push(...parsed.issues);
+        result.add(parsed.value);
+      }
+      return payload;
+    },
+  };
+  return checked(shape, checks);
+}

@@ -1,0 +1,76 @@
+import { WireMap } from "../msgpack/value.js";
+import { any } from "./scalars.js";
+import { invalidType, isObject, type Mode, prefix, run, type Shape, type ShapePayload } from "./shape.js";
+
+/** What becomes of keys that an object does not declare: they are dropped, refused, or fit a shape. */
+export type OtherKeys = "strip" | "strict" | Shape;
+
+/** An object with the fields of `fields`. */
+export function object(fields: Readonly<Record<string, Shape>>, others: OtherKeys = "strip"): Shape {
+  const known = Object.entries(fields);
+  const names = new Set(Object.keys(fields));
+  return {
+    run(payload, mode) {
+      const input = asObject(payload.value);
+      if (!isObject(input)) return invalidType(payload, "object");
+      const result: Record<string, unknown> = {};
+      payload.value = result;
+      for (const [key, field] of known) settle(run(field, input[key], mode), payload, result, key, input, field);
+      if (others !== "strip") parseOthers(payload, input, result, names, others, mode);
+      return payload;
+    },
+  };
+}
+
+/** Any keys beside the declared ones, as they are. */
+export const loose: Shape = any();
+
+/** A map from the wire as an object; anything else as it is. */
+export function asObject(value: unknown): unknown {
+  return value instanceof WireMap ? value.toObject((each) => each) : value;
+}
+
+/** Adds a field's result, or what is wrong with it, by whether it is there and may be absent. */
+function settle(
+  from: ShapePayload,
+  to: ShapePayload,
+  result: Record<string, unknown>,
+  key: string,
+  input: Record<string, unknown>,
+  { optin, optout }: Shape,
+): void {
+  const present = key in input;
+  if (!present && optout === "optional" && optin !== undefined && (optin === "optional" || from.issues.length > 0)) {
+    return;
+  }
+  prefix(key, from, to);
+  if (!present && optin === undefined) {
+    if (from.issues.length === 0) {
+      to.issues.push({ code: "invalid_type", path: [key], message: "required, but missing" });
+    }
+    return;
+  }
+  if (from.value !== undefined || present || (optin === "defaulted" && optout !== "optional")) result[key] = from.value;
+}
+
+function parseOthers(
+  payload: ShapePayload,
+  input: Record<string, unknown>,
+  result: Record<string, unknown>,
+  names: ReadonlySet<string>,
+  others: Exclude<OtherKeys, "strip">,
+  mode: Mode,
+): void {
+  const unknown: string[] = [];
+  // With what is inherited, as zod has it.
+  for (const key in input) {
+    if (names.has(key)) continue;
+    if (others === "strict") unknown.push(key);
+    else if (key !== "__proto__") settle(run(others, input[key], mode), payload, result, key, input, others);
+  }
+  if (unknown.length > 0) payload.issues.push(unrecognized(unknown));
+}
+
+export function unrecognized(keys: readonly string[]): ShapePayload["issues"][number] {
+  return { code: "unrecognized_keys", path: [], message: `unknown: ${keys.join(", ")}`, continue: true, keys };
+}

@@ -1,0 +1,89 @@
+/**
+ * A schema as data that can be run: it does to a value what zod does, with the same result, issue codes and paths. Compiled
+ * code takes over where values fit; a shape finds out what is wrong where they do not, and stands in for what is not
+ * compiled.
+ */
+export interface Shape {
+  /** Parses `payload.value`: leaves the result there, and adds what is wrong to `payload.issues`. May return another payload. */
+  run(payload: ShapePayload, mode: Mode): ShapePayload;
+  /** Whether absence is accepted, and if so whether something takes its place. */
+  readonly optin?: "optional" | "defaulted" | undefined;
+  /** Whether the result may be absent. */
+  readonly optout?: "optional" | undefined;
+}
+
+/** A value on its way through shapes. */
+export interface ShapePayload {
+  value: unknown;
+  issues: ShapeIssue[];
+  /** Stops further checks, whatever the issues say. */
+  aborted?: boolean;
+}
+
+/** Something wrong with a value. */
+export interface ShapeIssue {
+  readonly code: string;
+  path: PropertyKey[];
+  readonly message: string;
+  /** Whether later checks run nevertheless. Undefined stops those that need a value of the right type. */
+  readonly continue?: boolean | undefined;
+  /** Of `unrecognized_keys`. */
+  readonly keys?: readonly string[];
+  /** `record` for a key that its key schema refuses. */
+  readonly origin?: string;
+}
+
+/** Where the value comes from. */
+export const Mode = {
+  /** The program: what a sender gives. */
+  Given: 0,
+  /** The wire: maps are `WireMap`, sets arrays, and integers of 64 bits bigints, which numbers take where they are exact. */
+  Wire: 1,
+  /** The wire, and a bigint is one: to tell the options of a union apart. */
+  WireExact: 2,
+} as const;
+export type Mode = (typeof Mode)[keyof typeof Mode];
+
+export function run(shape: Shape, value: unknown, mode: Mode): ShapePayload {
+  return shape.run({ value, issues: [] }, mode);
+}
+
+/** Adds an issue that ends the parsing of this value. */
+export function refuse(payload: ShapePayload, code: string, message: string, path: PropertyKey[] = []): ShapePayload {
+  payload.issues.push({ code, path, message });
+  return payload;
+}
+
+export function invalidType(payload: ShapePayload, expected: string): ShapePayload {
+  return refuse(payload, "invalid_type", `expected ${expected}, received ${describe(payload.value)}`);
+}
+
+/** Adds the issues of a part to those of the whole. */
+export function prefix(key: PropertyKey, from: ShapePayload, to: ShapePayload): void {
+  for (const issue of from.issues) {
+    issue.path.unshift(key);
+    to.issues.push(issue);
+  }
+}
+
+export function isAborted({ aborted, issues }: ShapePayload, from = 0): boolean {
+  if (aborted === true) return true;
+  for (let i = from; i < issues.length; i++) if (issues[i]?.continue !== true) return true;
+  return false;
+}
+
+export function isExplicitlyAborted({ aborted, issues }: ShapePayload): boolean {
+  return aborted === true || issues.some((issue) => issue.continue === false);
+}
+
+/** Whether zod takes `value` for an object. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function describe(value: unknown): string {
+  if (value === null) return "null";
+  if (Number.isNaN(value)) return "NaN";
+  if (Array.isArray(value)) return "array";
+  return typeof value;
+}

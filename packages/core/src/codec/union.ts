@@ -1,0 +1,122 @@
+import { asObject } from "./object.js";
+import { isPlainObject } from "./containers.js";
+import {
+  invalidType,
+  isAborted,
+  isObject,
+  Mode,
+  refuse,
+  run,
+  type Shape,
+  type ShapeIssue,
+  type ShapePayload,
+} from "./shape.js";
+
+/** The first of `options` that fits. */
+export function union(...options: Shape[]): Shape {
+  const optin = options.map((option) => option.optin);
+  return {
+    optin: optin.includes("defaulted") ? "defaulted" : optin.find((each) => each !== undefined),
+    optout: options.find((option) => option.optout !== undefined)?.optout,
+    run(payload, mode) {
+      const [only] = options;
+      if (only !== undefined && options.length === 1) return only.run(payload, mode);
+      if (mode === Mode.Wire && typeof payload.value === "bigint") {
+        // A bigint is taken as one where some option does, and only else as a number.
+        const exact = firstFit(options, payload, Mode.WireExact);
+        if (!Array.isArray(exact)) return exact;
+      }
+      const results = firstFit(options, payload, mode);
+      if (!Array.isArray(results)) return results;
+      const unfinished = results.filter((each) => !isAborted(each));
+      // Of the right type, but for a check: what that says is more use than that nothing fits.
+      if (unfinished.length === 1 && unfinished[0] !== undefined) {
+        payload.value = unfinished[0].value;
+        return unfinished[0];
+      }
+      return refuse(payload, "invalid_union", "fits none of the options");
+    },
+  };
+}
+
+function firstFit(options: readonly Shape[], { value }: ShapePayload, mode: Mode): ShapePayload | ShapePayload[] {
+  const results: ShapePayload[] = [];
+  for (const option of options) {
+    const result = run(option, value, mode);
+    if (result.issues.length === 0) return result;
+    results.push(result);
+  }
+  return results;
+}
+
+/** The option that `key` names. */
+export function discriminated(key: string, options: readonly (readonly [value: unknown, option: Shape])[]): Shape {
+  const byValue = new Map(options);
+  return {
+    run(payload, mode) {
+      const input = asObject(payload.value);
+      if (!isObject(input)) return invalidType(payload, "object");
+      const option = byValue.get(input[key]);
+      if (option === undefined) return refuse(payload, "invalid_union", `no option has this ${key}`, [key]);
+      payload.value = input;
+      return option.run(payload, mode);
+    },
+  };
+}
+
+/** Both of two shapes, their results merged. */
+export function intersection(left: Shape, right: Shape): Shape {
+  return {
+    run(payload, mode) {
+      const a = run(left, payload.value, mode);
+      const b = run(right, payload.value, mode);
+      const first = keyIssues(a, payload);
+      const second = keyIssues(b, payload);
+      // A key is unknown only where both sides refuse it.
+      const refused = [...first.keys()].filter((key) => second.has(key));
+      const listed = [...first.values(), ...second.values()].find((issue) => issue.keys !== undefined);
+      const together = refused.filter((key) => listed?.keys?.includes(key));
+      if (listed !== undefined && together.length > 0) payload.issues.push({ ...listed, keys: together });
+      for (const key of refused) {
+        const single = [first.get(key), second.get(key)].find((issue) => issue?.origin === "record");
+        if (!together.includes(key) && single !== undefined) payload.issues.push(single);
+      }
+      const merged = merge(a.value, b.value);
+      if (merged !== UNMERGEABLE) payload.value = merged;
+      else if (!isAborted(payload)) refuse(payload, "invalid_intersection", "the two sides give different results");
+      return payload;
+    },
+  };
+}
+
+/** The issues about keys of `from`, by key; its others go to `to`. */
+function keyIssues(from: ShapePayload, to: ShapePayload): Map<string, ShapeIssue> {
+  const byKey = new Map<string, ShapeIssue>();
+  for (const issue of from.issues) {
+    const { code, path, keys, origin } = issue;
+    if (code === "unrecognized_keys" && path.length === 0) for (const key of keys ?? []) byKey.set(key, issue);
+    else if (code === "invalid_key" && origin === "record" && path.length === 1) byKey.set(String(path[0]), issue);
+    else to.issues.push(issue);
+  }
+  return byKey;
+}
+
+const UNMERGEABLE: unique symbol = Symbol("unmergeable");
+
+function merge(a: unknown, b: unknown): unknown {
+  if (a === b || (a instanceof Date && b instanceof Date && a.getTime() === b.getTime())) return a;
+  if (Array.isArray(a) && Array.isArray(b)) {
+    if (a.length !== b.length) return UNMERGEABLE;
+    const merged = a.map((each, i) => merge(each, b[i]));
+    return merged.includes(UNMERGEABLE) ? UNMERGEABLE : merged;
+  }
+  if (!isPlainObject(a) || !isPlainObject(b)) return UNMERGEABLE;
+  const merged: Record<string, unknown> = { ...a, ...b };
+  for (const key of Object.keys(a)) {
+    if (!Object.hasOwn(b, key)) continue;
+    const both = merge(a[key], b[key]);
+    if (both === UNMERGEABLE) return UNMERGEABLE;
+    merged[key] = both;
+  }
+  return merged;
+}

@@ -1,0 +1,122 @@
+import { refuse, run, type Shape } from "./shape.js";
+
+export function optional(inner: Shape): Shape {
+  const defaulted = inner.optin === "defaulted";
+  return {
+    optin: defaulted ? "defaulted" : "optional",
+    optout: "optional",
+    run(payload, mode) {
+      if (payload.value !== undefined) return inner.run(payload, mode);
+      if (!defaulted) return payload;
+      const result = run(inner, undefined, mode);
+      payload.value = result.issues.length > 0 ? undefined : result.value;
+      return payload;
+    },
+  };
+}
+
+/** May be absent, but not undefined. */
+export function exactOptional(inner: Shape): Shape {
+  return { optin: inner.optin === "defaulted" ? "defaulted" : "optional", optout: "optional", run: inner.run };
+}
+
+export function nullable(inner: Shape): Shape {
+  return { ...inner, run: (payload, mode) => (payload.value === null ? payload : inner.run(payload, mode)) };
+}
+
+/** `value()` where there is nothing, or where `inner` gives nothing. */
+export function withDefault(inner: Shape, value: () => unknown): Shape {
+  return {
+    optin: "defaulted",
+    run(payload, mode) {
+      if (payload.value === undefined) {
+        payload.value = value();
+        return payload;
+      }
+      const result = inner.run(payload, mode);
+      if (result.value === undefined) result.value = value();
+      return result;
+    },
+  };
+}
+
+/** `value()` in place of nothing, then as `inner` has it. */
+export function prefault(inner: Shape, value: () => unknown): Shape {
+  return {
+    optin: "defaulted",
+    run(payload, mode) {
+      if (payload.value === undefined) payload.value = value();
+      return inner.run(payload, mode);
+    },
+  };
+}
+
+/** `value()` where `inner` does not fit. */
+export function caught(inner: Shape, value: () => unknown): Shape {
+  return {
+    optin: inner.optin === "defaulted" ? "defaulted" : "optional",
+    optout: inner.optout,
+    run(payload, mode) {
+      const result = run(inner, payload.value, mode);
+      payload.value = result.issues.length > 0 ? value() : result.value;
+      return payload;
+    },
+  };
+}
+
+export function nonOptional(inner: Shape): Shape {
+  return {
+    run(payload, mode) {
+      const result = inner.run(payload, mode);
+      if (result.issues.length > 0 || result.value !== undefined) return result;
+      return refuse(result, "invalid_type", "required, but missing");
+    },
+  };
+}
+
+/** The result is frozen. */
+export function frozen(inner: Shape): Shape {
+  return {
+    ...inner,
+    run(payload, mode) {
+      const result = inner.run(payload, mode);
+      result.value = freeze(result.value);
+      return result;
+    },
+  };
+}
+
+/** `value`, frozen where it can be: bytes cannot. */
+export function freeze<T>(value: T): T {
+  return ArrayBuffer.isView(value) ? value : Object.freeze(value);
+}
+
+/** A shape that is declared later, or inside itself. */
+export function lazy(inner: () => Shape): Shape {
+  return {
+    get optin() {
+      return inner().optin;
+    },
+    get optout() {
+      return inner().optout;
+    },
+    run: (payload, mode) => inner().run(payload, mode),
+  };
+}
+
+/** What `from` results in, as `to` has it. */
+export function pipe(from: Shape, to: Shape): Shape {
+  return {
+    optin: from.optin,
+    optout: to.optout,
+    run(payload, mode) {
+      const result = from.run(payload, mode);
+      if (result.issues.some((issue) => issue.code !== "unrecognized_keys")) {
+        result.aborted = true;
+        return result;
+      }
+      // What comes out of `from` is no longer as it was on the wire.
+      return to.run({ value: result.value, issues: result.issues }, 0);
+    },
+  };
+}

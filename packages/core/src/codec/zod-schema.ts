@@ -1,0 +1,128 @@
+// What is not compiled is done by zod itself, by the user's schema. zod's internals are reached through `_zod`, which it keeps for libraries
+// (zod.dev/library-authors).
+import { misfit } from "../msgpack/misfit.js";
+import { plain } from "../msgpack/value.js";
+import { isAborted, isExplicitlyAborted, Mode, type Shape, type ShapePayload } from "./shape.js";
+
+interface ZodIssue {
+  readonly code?: string;
+  readonly path?: PropertyKey[];
+  readonly message?: string;
+  readonly continue?: boolean;
+  readonly inst?: { readonly _zod?: { readonly def?: { readonly error?: (issue: ZodIssue) => unknown } } };
+}
+
+interface ZodPayload {
+  value: unknown;
+  issues: ZodIssue[];
+  aborted?: boolean;
+}
+
+interface ZodInternals {
+  readonly def: { readonly checks?: readonly ZodCheck[]; readonly when?: unknown; readonly defaultValue?: unknown };
+  readonly traits: ReadonlySet<string>;
+  readonly optin?: "optional" | "defaulted";
+  readonly optout?: "optional";
+  run(payload: ZodPayload, context: { readonly async: false }): ZodPayload | Promise<unknown>;
+}
+
+interface ZodCheck {
+  readonly _zod: {
+    readonly def: { readonly when?: (payload: ZodPayload) => boolean };
+    check(payload: ZodPayload): unknown;
+  };
+}
+
+/** The schema found in `root` by going through `path`. */
+export function schemaAt(root: unknown, path: readonly (string | number)[]): unknown {
+  let at = root;
+  for (const key of path) at = (at as Record<string | number, unknown>)[key];
+  return at;
+}
+
+/**
+ * A schema that zod runs whole.
+ *
+ * @param bigints whether it takes integers of 64 bits as bigints, else as numbers
+ */
+export function external(schema: unknown, bigints = false): Shape {
+  const { _zod: internals } = schema as { readonly _zod: ZodInternals };
+  return {
+    optin: internals.optin,
+    optout: internals.optout,
+    run(payload, mode) {
+      const value = mode === Mode.Given ? payload.value : plain(payload.value, bigints);
+      const result = settled(internals.run({ value, issues: [] }, { async: false }));
+      payload.value = result.value;
+      if (result.aborted !== undefined) payload.aborted = result.aborted;
+      return adopt(payload, result.issues);
+    },
+  };
+}
+
+/** What `inner` results in, with the checks of a schema: refinements and others that are not compiled. */
+export function refined(inner: Shape, schema: unknown): Shape {
+  const checks = checksOf(schema);
+  return { ...inner, run: (payload, mode) => runChecks(inner.run(payload, mode), checks) };
+}
+
+/** The checks of `schema` on a value that is of the right type; a misfit where one fails, else the value they leave. */
+export function applyChecks(schema: unknown): (value: unknown) => unknown {
+  const checks = checksOf(schema);
+  return (value) => {
+    const payload = runChecks({ value, issues: [] }, checks);
+    return payload.issues.length === 0 ? payload.value : misfit();
+  };
+}
+
+/** The default of a schema whose default is made anew each time. */
+export function defaultOf(schema: unknown): () => unknown {
+  const { _zod: internals } = schema as { readonly _zod: ZodInternals };
+  return () => internals.def.defaultValue;
+}
+
+function checksOf(schema: unknown): readonly ZodCheck[] {
+  const { _zod: internals } = schema as { readonly _zod: ZodInternals };
+  const { checks = [] } = internals.def;
+  return internals.traits.has("$ZodCheck") ? [schema as ZodCheck, ...checks] : checks;
+}
+
+/** As zod runs the checks of a schema. */
+function runChecks(payload: ShapePayload, checks: readonly ZodCheck[]): ShapePayload {
+  let aborted = isAborted(payload);
+  for (const { _zod: check } of checks) {
+    const { when } = check.def;
+    if (when === undefined ? aborted : isExplicitlyAborted(payload) || !when(payload as ZodPayload)) continue;
+    const from = payload.issues.length;
+    const added: ZodPayload = { value: payload.value, issues: [] };
+    settled((check.check(added) ?? added) as ZodPayload);
+    payload.value = added.value;
+    adopt(payload, added.issues);
+    aborted ||= isAborted(payload, from);
+  }
+  return payload;
+}
+
+function settled(result: ZodPayload | Promise<unknown>): ZodPayload {
+  if (result instanceof Promise) throw new TypeError("a schema of a message cannot be asynchronous");
+  return result;
+}
+
+function adopt(payload: ShapePayload, issues: readonly ZodIssue[]): ShapePayload {
+  for (const issue of issues) {
+    payload.issues.push({
+      ...issue,
+      code: issue.code ?? "custom",
+      path: [...(issue.path ?? [])],
+      message: issue.message ?? ownMessage(issue) ?? (issue.code ?? "invalid value").replaceAll("_", " "),
+    });
+  }
+  return payload;
+}
+
+/** The message that the schema's author gave. */
+function ownMessage(issue: ZodIssue): string | undefined {
+  const made = issue.inst?._zod?.def?.error?.(issue);
+  const text = typeof made === "object" && made !== null ? (made as { message?: unknown }).message : made;
+  return typeof text === "string" ? text : undefined;
+}

@@ -1,0 +1,302 @@
+import { misfit } from "./misfit.js";
+import { readUtf8 } from "./text.js";
+import { MAX_DEPTH, WireMap } from "./value.js";
+
+const NOTHING = new Uint8Array(0);
+
+/**
+ * Reads one payload. Readers take the reader and a position, return the value, and leave the position after it in
+ * `position`. They may look beyond `end`, never beyond the bytes; whoever began checks `position` against `end`.
+ * Anything unexpected is a misfit.
+ */
+export class Reader {
+  bytes: Uint8Array = NOTHING;
+  view: DataView = new DataView(NOTHING.buffer);
+  position = 0;
+  end = 0;
+
+  /** Sets out to read `bytes[start, end)`. */
+  begin(bytes: Uint8Array, start: number, end: number): void {
+    // Payloads come many to a buffer, and a view costs more than a small payload.
+    if (bytes !== this.bytes) {
+      this.bytes = bytes;
+      this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    }
+    this.position = start;
+    this.end = end;
+  }
+}
+
+export function readNil(r: Reader, p: number): null {
+  r.position = p + 1;
+  return r.bytes[p] === 0xc0 ? null : misfit();
+}
+
+export function readBoolean(r: Reader, p: number): boolean {
+  const byte = r.bytes[p];
+  r.position = p + 1;
+  return byte === 0xc3 ? true : byte === 0xc2 ? false : misfit();
+}
+
+/** A safe integer, in any of the forms of a number. */
+export function readInt(r: Reader, p: number): number {
+  const byte = r.bytes[p] as number;
+  if (byte < 0x80) {
+    r.position = p + 1;
+    return byte;
+  }
+  const value = readAnyNumber(r, p);
+  return Number.isSafeInteger(value) ? value : misfit();
+}
+
+/** A finite number. */
+export function readNumber(r: Reader, p: number): number {
+  if (r.bytes[p] === 0xcb) {
+    const value = r.view.getFloat64(p + 1);
+    r.position = p + 9;
+    return value - value === 0 ? value : misfit();
+  }
+  const value = readAnyNumber(r, p);
+  return value - value === 0 ? value : misfit();
+}
+
+/** 64-bit integers only where a number is exact. */
+function readAnyNumber(r: Reader, p: number): number {
+  const { bytes, view } = r;
+  const byte = bytes[p] as number;
+  if (byte < 0x80) {
+    r.position = p + 1;
+    return byte;
+  }
+  if (byte >= 0xe0) {
+    r.position = p + 1;
+    return byte - 0x100;
+  }
+  switch (byte) {
+    case 0xcc:
+      r.position = p + 2;
+      return view.getUint8(p + 1);
+    case 0xcd:
+      r.position = p + 3;
+      return view.getUint16(p + 1);
+    case 0xce:
+      r.position = p + 5;
+      return view.getUint32(p + 1);
+    case 0xcf:
+    case 0xd3:
+      return toSafe(view.getUint32(p + 5) + 0x100000000 * (byte === 0xcf ? view.getUint32(p + 1) : view.getInt32(p + 1)), r, p);
+    case 0xd0:
+      r.position = p + 2;
+      return view.getInt8(p + 1);
+    case 0xd1:
+      r.position = p + 3;
+      return view.getInt16(p + 1);
+    case 0xd2:
+      r.position = p + 5;
+      return view.getInt32(p + 1);
+    case 0xca:
+      r.position = p + 5;
+      return view.getFloat32(p + 1);
+    case 0xcb:
+      r.position = p + 9;
+      return view.getFloat64(p + 1);
+    default:
+      return misfit();
+  }
+}
+
+function toSafe(value: number, r: Reader, p: number): number {
+  r.position = p + 9;
+  return Number.isSafeInteger(value) ? value : misfit();
+}
+
+/** An integer of 64 bits, as senders write a bigint. */
+export function readBigInt(r: Reader, p: number): bigint {
+  const byte = r.bytes[p];
+  r.position = p + 9;
+  if (byte === 0xd3) return r.view.getBigInt64(p + 1);
+  return byte === 0xcf ? r.view.getBigUint64(p + 1) : misfit();
+}
+
+export function readString(r: Reader, p: number): string {
+  const { bytes } = r;
+  const byte = bytes[p] as number;
+  if (byte >> 5 === 5) return readText(r, p + 1, byte & 31);
+  switch (byte) {
+    case 0xd9:
+      return readText(r, p + 2, r.view.getUint8(p + 1));
+    case 0xda:
+      return readText(r, p + 3, r.view.getUint16(p + 1));
+    case 0xdb:
+      return readText(r, p + 5, r.view.getUint32(p + 1));
+    default:
+      return misfit();
+  }
+}
+
+function readText(r: Reader, start: number, length: number): string {
+  const stop = start + length;
+  if (stop > r.end) misfit();
+  r.position = stop;
+  return readUtf8(r.bytes, start, stop);
+}
+
+/** A copy. */
+export function readBytes(r: Reader, p: number): Uint8Array {
+  switch (r.bytes[p]) {
+    case 0xc4:
+      return copyBytes(r, p + 2, r.view.getUint8(p + 1));
+    case 0xc5:
+      return copyBytes(r, p + 3, r.view.getUint16(p + 1));
+    case 0xc6:
+      return copyBytes(r, p + 5, r.view.getUint32(p + 1));
+    default:
+      return misfit();
+  }
+}
+
+function copyBytes(r: Reader, start: number, length: number): Uint8Array {
+  const stop = start + length;
+  if (stop > r.end) misfit();
+  r.position = stop;
+  // Not bytes.slice: a Buffer's shares its memory.
+  return Uint8Array.prototype.slice.call(r.bytes, start, stop);
+}
+
+/** A valid date of the timestamp extension, in any of its three forms. */
+export function readDate(r: Reader, p: number): Date {
+  const { bytes, view } = r;
+  const form = bytes[p];
+  let seconds: number;
+  let nanoseconds = 0;
+  if (form === 0xd6 && bytes[p + 1] === 0xff) {
+    seconds = view.getUint32(p + 2);
+    r.position = p + 6;
+  } else if (form === 0xd7 && bytes[p + 1] === 0xff) {
+    const high = view.getUint32(p + 2);
+    nanoseconds = high >>> 2;
+    seconds = (high & 3) * 0x100000000 + view.getUint32(p + 6);
+    r.position = p + 10;
+  } else if (form === 0xc7 && bytes[p + 1] === 12 && bytes[p + 2] === 0xff) {
+    nanoseconds = view.getUint32(p + 3);
+    seconds = view.getInt32(p + 7) * 0x100000000 + view.getUint32(p + 11);
+    r.position = p + 15;
+  } else {
+    return misfit();
+  }
+  const date = new Date(seconds * 1000 + nanoseconds / 1_000_000);
+  return Number.isNaN(date.getTime()) ? misfit() : date;
+}
+
+/** How many elements follow: at most as many as there are bytes. */
+export function readArrayHeader(r: Reader, p: number): number {
+  const byte = r.bytes[p] as number;
+  if (byte >> 4 === 9) {
+    r.position = p + 1;
+    return byte & 15;
+  }
+  return readLongHeader(r, p, byte - 0xdc);
+}
+
+/** How many entries follow: at most as many as there are bytes. */
+export function readMapHeader(r: Reader, p: number): number {
+  const byte = r.bytes[p] as number;
+  if (byte >> 4 === 8) {
+    r.position = p + 1;
+    return byte & 15;
+  }
+  return readLongHeader(r, p, byte - 0xde);
+}
+
+function readLongHeader(r: Reader, p: number, form: number): number {
+  if (form !== 0 && form !== 1) misfit();
+  const count = form === 0 ? r.view.getUint16(p + 1) : r.view.getUint32(p + 1);
+  r.position = form === 0 ? p + 3 : p + 5;
+  return count <= r.end - r.position ? count : misfit();
+}
+
+/** The position after the value at `p`, whatever it is. */
+export function skip(r: Reader, p: number): number {
+  const { bytes, view, end } = r;
+  let at = p;
+  for (let left = 1; left > 0; left--) {
+    const byte = at < end ? (bytes[at] as number) : misfit();
+    if (byte < 0x80 || byte >= 0xe0) at += 1;
+    else if (byte < 0x90) (at += 1), (left += (byte & 15) * 2);
+    else if (byte < 0xa0) (at += 1), (left += byte & 15);
+    else if (byte < 0xc0) at += 1 + (byte & 31);
+    else if (byte <= 0xc3) at += 1;
+    else if (byte <= 0xc6) at += lengthAt(view, at + 1, byte - 0xc4);
+    else if (byte <= 0xc9) at += 1 + lengthAt(view, at + 1, byte - 0xc7);
+    else if (byte <= 0xd3) at += NUMBER_SIZES[byte - 0xca] as number;
+    else if (byte <= 0xd8) at += 2 + (1 << (byte - 0xd4));
+    else if (byte <= 0xdb) at += lengthAt(view, at + 1, byte - 0xd9);
+    else {
+      const wide = (byte & 1) === 1;
+      const count = wide ? view.getUint32(at + 1) : view.getUint16(at + 1);
+      at += wide ? 5 : 3;
+      left += byte < 0xde ? count : count * 2;
+    }
+    // Every value has a byte at least.
+    if (left - 1 > end - at) misfit();
+  }
+  return at;
+}
+
+const NUMBER_SIZES: readonly number[] = [5, 9, 2, 3, 5, 9, 2, 3, 5, 9];
+
+/** Bytes of a value of variable length, its first byte included; `form` 0, 1, 2 for a length of 1, 2, 4 bytes. */
+function lengthAt(view: DataView, at: number, form: number): number {
+  if (form === 0) return 2 + view.getUint8(at);
+  return form === 1 ? 3 + view.getUint16(at) : 5 + view.getUint32(at);
+}
+
+/** Any value, losing nothing: maps as `WireMap`, integers of 64 bits as bigints. */
+export function readValue(r: Reader, p: number, depth: number = MAX_DEPTH): unknown {
+  const byte = p < r.end ? (r.bytes[p] as number) : misfit();
+  if (byte < 0x80 || byte >= 0xe0) return readAnyNumber(r, p);
+  if (byte < 0x90 || byte === 0xde || byte === 0xdf) return readMap(r, p, depth - 1);
+  if (byte < 0xa0 || byte === 0xdc || byte === 0xdd) return readArray(r, p, depth - 1);
+  if (byte < 0xc0 || byte >= 0xd9) return readString(r, p);
+  switch (byte) {
+    case 0xc0:
+      return readNil(r, p);
+    case 0xc2:
+    case 0xc3:
+      return readBoolean(r, p);
+    case 0xc4:
+    case 0xc5:
+    case 0xc6:
+      return readBytes(r, p);
+    case 0xcf:
+    case 0xd3:
+      return readBigInt(r, p);
+    case 0xd4:
+      if (r.bytes[p + 1] !== 0) misfit();
+      r.position = p + 3;
+      return undefined;
+    case 0xc7:
+    case 0xd6:
+    case 0xd7:
+      return readDate(r, p);
+    default:
+      return readAnyNumber(r, p);
+  }
+}
+
+function readArray(r: Reader, p: number, depth: number): unknown[] {
+  if (depth < 0) misfit();
+  const array: unknown[] = [];
+  for (let left = readArrayHeader(r, p); left > 0; left--) array.push(readValue(r, r.position, depth));
+  return array;
+}
+
+function readMap(r: Reader, p: number, depth: number): WireMap {
+  if (depth < 0) misfit();
+  const entries: [unknown, unknown][] = [];
+  for (let left = readMapHeader(r, p); left > 0; left--) {
+    const key = readValue(r, r.position, depth);
+    entries.push([key, readValue(r, r.position, depth)]);
+  }
+  return new WireMap(entries);
+}

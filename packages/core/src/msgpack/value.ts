@@ -1,0 +1,104 @@
+import { misfit } from "./misfit.js";
+import {
+  writeAnyNumber,
+  writeArrayHeader,
+  writeBigInt,
+  writeBoolean,
+  writeBytes,
+  writeDate,
+  writeMapHeader,
+  writeNil,
+  writeString,
+  writeUndefined,
+} from "./write.js";
+
+/** Values inside values beyond this are refused, in both directions. */
+export const MAX_DEPTH = 512;
+
+/**
+ * Any value that MessagePack can carry. Properties that are undefined are left out; a Map is a map and a Set is an array.
+ * Throws `TypeError` for what cannot be carried.
+ */
+export function writeValue(b: Uint8Array, p: number, value: unknown, depth: number = MAX_DEPTH): number {
+  switch (typeof value) {
+    case "string":
+      return writeString(b, p, value);
+    case "number":
+      return writeAnyNumber(b, p, value);
+    case "boolean":
+      return writeBoolean(b, p, value);
+    case "bigint":
+      return writeBigInt(b, p, value);
+    case "undefined":
+      return writeUndefined(b, p);
+    case "object":
+      if (value === null) return writeNil(b, p);
+      if (depth === 0) throw new TypeError(`values are nested more than ${MAX_DEPTH} deep, or in a circle`);
+      return writeObject(b, p, value, depth - 1);
+    default:
+      throw new TypeError(`a ${typeof value} cannot be sent`);
+  }
+}
+
+function writeObject(b: Uint8Array, p: number, value: object, depth: number): number {
+  if (Array.isArray(value)) {
+    let q = writeArrayHeader(b, p, value.length);
+    for (let i = 0; i < value.length; i++) q = writeValue(b, q, value[i], depth);
+    return q;
+  }
+  if (value instanceof Uint8Array) return writeBytes(b, p, value);
+  if (value instanceof Date) return writeDate(b, p, value);
+  if (value instanceof Map) {
+    let q = writeMapHeader(b, p, value.size);
+    for (const [key, each] of value) q = writeValue(b, writeValue(b, q, key, depth), each, depth);
+    return q;
+  }
+  if (value instanceof Set) return writeObject(b, p, [...(value as Set<unknown>)], depth);
+  if (ArrayBuffer.isView(value)) {
+    return writeBytes(b, p, new Uint8Array(value.buffer, value.byteOffset, value.byteLength));
+  }
+  if (value instanceof ArrayBuffer) return writeBytes(b, p, new Uint8Array(value));
+  const { toJSON } = value as { toJSON?: unknown };
+  if (typeof toJSON === "function") return writeValue(b, p, toJSON.call(value), depth);
+  const fields = Object.entries(value).filter(([, field]) => field !== undefined);
+  let q = writeMapHeader(b, p, fields.length);
+  for (const [key, field] of fields) q = writeValue(b, writeString(b, q, key), field, depth);
+  return q;
+}
+
+/** A map as it is on the wire, where keys may be of any type. */
+export class WireMap {
+  readonly entries: readonly (readonly [key: unknown, value: unknown])[];
+
+  constructor(entries: readonly (readonly [key: unknown, value: unknown])[]) {
+    this.entries = entries;
+  }
+
+  /** As an object: the last of equal keys holds, and a key `__proto__` is left out. */
+  toObject(of: (value: unknown) => unknown): Record<string, unknown> {
+    const object: Record<string, unknown> = {};
+    for (const [key, value] of this.entries) {
+      if (typeof key === "object") misfit();
+      const name = String(key as string | number);
+      if (name !== "__proto__") object[name] = of(value);
+    }
+    return object;
+  }
+}
+
+/**
+ * A value from the wire as plain JavaScript: maps are objects, and integers of 64 bits numbers where these are exact
+ * (unless `bigints`).
+ */
+export function plain(value: unknown, bigints = false): unknown {
+  if (typeof value === "bigint") return bigints ? value : safeNumber(value);
+  if (typeof value !== "object" || value === null) return value;
+  if (value instanceof WireMap) return value.toObject((each) => plain(each, bigints));
+  return Array.isArray(value) ? value.map((each) => plain(each, bigints)) : value;
+}
+
+/** `value` as a number where that is exact. */
+export function safeNumber(value: bigint): number | bigint {
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : value;
+}
