@@ -35,9 +35,8 @@ export function isCompiled(node: CodecNode): boolean {
       return node.values.length > 0 && node.values.every((value) => typeof value === "string") && isPlainEnum(node);
     case "nullable":
     case "frozen":
-      return present(node.inner) === node.inner && isCompiled(node.inner);
     case "refined":
-      return present(node.inner) === node.inner && isCompiled(node.inner);
+      return isCompiled(present(node.inner));
     default:
       return hasOwnCode(node);
   }
@@ -92,10 +91,4 @@ export function presenceOf(node: CodecNode): Presence {
     default:
       return "required";
   }
-}
-
-/** `node` for a field that is there: nullable stays, whichever way round it was said. */
-export function presentField(node: CodecNode): CodecNode {
-  if (node.kind !== "nullable" || node.inner.kind !== "optional") return present(node);
-  return { ...node, inner: present(node.inner) };
 }

@@ -24,7 +24,7 @@ export function misfitConditions(node: CodecNode, name: string, patternName: Pat
       return [`${name} !== null && ${inner.length > 1 ? `(${text})` : text}`];
     }
     case "frozen":
-      return misfitConditions(node.inner, name, patternName);
+      return misfitConditions(present(node.inner), name, patternName);
     default:
       return [];
   }

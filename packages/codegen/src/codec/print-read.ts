@@ -1,4 +1,4 @@
-import { isCompiled, present, presenceOf, presentField } from "./compiled.js";
+import { hasOwnCode, isCompiled, present, presenceOf } from "./compiled.js";
 import { anyOf, misfitConditions, sizeConditions } from "./conditions.js";
 import { expression, hex, keyBytes, mapHeader, offset, property, propertyName } from "./literals.js";
 import { LocalNames } from "./locals.js";
@@ -13,6 +13,10 @@ const MISFIT = "return wire.misfit();";
 export function printReader(node: CodecNode, printer: CodecPrinter): string {
   const codec = printer.codecOf(node);
   const type = printer.type(node, "output");
+  if (!hasOwnCode(node)) {
+    const body = [...readLines(node, "const value", "value", "p", printer), "return value;"];
+    return functionText(readerName(codec), type, body);
+  }
   if (node.kind === "object") {
     const ordered = orderedBody(node.fields, anyOrderName(codec), type, printer);
     return (
@@ -90,7 +94,7 @@ function bodyOf(node: CodecNode, type: string, printer: CodecPrinter): string[] 
         "}",
       ];
     default:
-      return [...readLines(node, "const value", "value", "p", printer), "return value;"];
+      return [];
   }
 }
 
@@ -118,7 +122,7 @@ function orderedBody(fields: readonly FieldNode[], anyOrder: string, type: strin
     const name = names.of(field.name);
     const key = [...pending, ...keyBytes(field.name)];
     pending = [];
-    const node = presentField(field.node);
+    const node = present(field.node);
     const at = offset("p", key.length);
     const presence = presenceOf(field.node);
     lines.push(`// ${JSON.stringify(field.name)}`);
@@ -147,14 +151,14 @@ function anyOrderBody(fields: readonly FieldNode[], strict: boolean, type: strin
   const names = new LocalNames();
   const lines: string[] = [];
   for (const field of fields) {
-    lines.push(`let ${names.of(field.name)}: ${printer.type(presentField(field.node), "output")} | undefined;`);
+    lines.push(`let ${names.of(field.name)}: ${printer.type(present(field.node), "output")} | undefined;`);
   }
   lines.push("for (let left = wire.readMapHeader(r, p); left > 0; left--) {", "  switch (wire.readString(r, r.position)) {");
   for (const field of fields) {
     const name = names.of(field.name);
     lines.push(
       `    case ${JSON.stringify(field.name)}: {`,
-      ...indent(indent(indent(readLines(presentField(field.node), name, name, "r.position", printer)))),
+      ...indent(indent(indent(readLines(present(field.node), name, name, "r.position", printer)))),
       "      break;",
       "    }",
     );
@@ -253,9 +257,9 @@ function readExpression(node: CodecNode, at: string, printer: CodecPrinter): str
     case "nullable":
       return `r.bytes[${at}] === 0xc0 ? wire.readNil(r, ${at}) : ${readExpression(present(node.inner), at, printer)}`;
     case "frozen":
-      return `wire.freeze(${readExpression(node.inner, at, printer)})`;
+      return `wire.freeze(${readExpression(present(node.inner), at, printer)})`;
     case "refined":
-      return `${checksName(printer.codecOf(node))}(${readExpression(node.inner, at, printer)}) as ${type()}`;
+      return `${checksName(printer.codecOf(node))}(${readExpression(present(node.inner), at, printer)}) as ${type()}`;
     default:
       return by("readAny");
   }

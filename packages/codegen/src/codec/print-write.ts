@@ -1,4 +1,4 @@
-import { isCompiled, present, presenceOf, presentField } from "./compiled.js";
+import { hasOwnCode, isCompiled, present, presenceOf } from "./compiled.js";
 import { anyOf, misfitConditions, sizeConditions } from "./conditions.js";
 import { hex, keyBytes, mapHeader, offset, property } from "./literals.js";
 import type { CodecNode, FieldNode } from "./node.js";
@@ -19,6 +19,7 @@ export function printWriter(node: CodecNode, printer: CodecPrinter): string {
 }
 
 function bodyOf(node: CodecNode, printer: CodecPrinter): string[] {
+  if (!hasOwnCode(node)) return [...writeLines(node, "value", "p", printer), "return p;"];
   switch (node.kind) {
     case "object":
       return objectBody(node.fields, node.others === "strict", printer);
@@ -74,7 +75,7 @@ function bodyOf(node: CodecNode, printer: CodecPrinter): string[] {
         "}",
       ];
     default:
-      return [...writeLines(node, "value", "p", printer), "return p;"];
+      return [];
   }
 }
 
@@ -113,7 +114,7 @@ function objectBody(fields: readonly FieldNode[], strict: boolean, printer: Code
     const write = [
       `// ${JSON.stringify(field.name)}`,
       ...storeLines(bytes),
-      ...writeLines(presentField(field.node), value, offset("p", bytes.length), printer),
+      ...writeLines(present(field.node), value, offset("p", bytes.length), printer),
     ];
     if (presenceOf(field.node) === "required") lines.push(...write);
     else lines.push(`if (${isThere(field)}) {`, ...indent(write), "}");
@@ -171,7 +172,7 @@ function writeExpression(node: CodecNode, value: string, at: string, printer: Co
     case "nullable":
       return `${value} === null ? wire.writeNil(b, ${at}) : ${writeExpression(present(node.inner), value, at, printer)}`;
     case "frozen":
-      return writeExpression(node.inner, value, at, printer);
+      return writeExpression(present(node.inner), value, at, printer);
     default:
       return by("writeAny");
   }

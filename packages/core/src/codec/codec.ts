@@ -2,7 +2,7 @@ import type { MessageCodec, PayloadWriter } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import { Reader, readValue } from "../msgpack/reader.js";
 import { writeValue } from "../msgpack/value.js";
-import { Mode, run, type Shape, type ShapeIssue } from "./shape.js";
+import { Mode, run, type Shape, type ShapeIssue, type ShapePayload } from "./shape.js";
 
 /** Writes `value` at `p` and returns the position after it, which lies beyond the buffer where there is no room. */
 export type Write<In> = (b: Uint8Array, p: number, value: In) => number;
@@ -62,7 +62,7 @@ function takeReader(): Reader {
 }
 
 function encodeCarefully(shape: Shape, value: unknown, out: PayloadWriter): void {
-  const { issues } = run(shape, value, Mode.Given);
+  const { issues } = parse(shape, value, Mode.Given);
   if (issues.length > 0) throw misfitError(issues);
   try {
     out.reserve(FIRST_ROOM);
@@ -79,9 +79,19 @@ function encodeCarefully(shape: Shape, value: unknown, out: PayloadWriter): void
 }
 
 function decodeCarefully(shape: Shape, bytes: Uint8Array, start: number, end: number): unknown {
-  const { value, issues } = run(shape, readPayload(bytes, start, end), Mode.Wire);
+  const { value, issues } = parse(shape, readPayload(bytes, start, end), Mode.Wire);
   if (issues.length > 0) throw misfitError(issues);
   return value;
+}
+
+/** Runs `shape`; a transform or refinement that throws has met a value it was not made for. */
+function parse(shape: Shape, value: unknown, mode: Mode): ShapePayload {
+  try {
+    return run(shape, value, mode);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new RpcError("invalid_argument", `the schema fails on this value: ${reason}`, { cause: error });
+  }
 }
 
 function readPayload(bytes: Uint8Array, start: number, end: number): unknown {

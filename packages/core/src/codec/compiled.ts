@@ -18,10 +18,12 @@ export function countOf(value: object): number {
   return count;
 }
 
-/** The properties of a record that are not undefined. */
+/** The properties of a record, none of which is undefined. */
 export function entriesOf<T>(value: Readonly<Record<string, T>>): [key: string, value: T][] {
   if (!isPlainObject(value)) misfit();
-  return Object.entries<T>(value).filter(([, each]) => each !== undefined);
+  const entries = Object.entries<T>(value);
+  for (const [, each] of entries) if (each === undefined) misfit();
+  return entries;
 }
 
 /** The value of `key` in the map at `p`, from which nothing is consumed. */

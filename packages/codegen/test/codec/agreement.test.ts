@@ -1,0 +1,138 @@
+import { RpcError } from "@quicrpc/core";
+import fc from "fast-check";
+import { Packr } from "msgpackr";
+import { afterAll, describe, expect, test } from "vitest";
+import type { z } from "zod";
+import { createWorkspace } from "../workspace.js";
+import { same } from "./same.js";
+import { type CompiledSample, compileSamples, encode } from "./compile.js";
+import { schemas } from "./schemas.js";
+import { anything, nearly, numbers } from "./values.js";
+
+const SEED = Number(process.env["CODEC_SEED"] ?? 20_260);
+const BATCHES = 4;
+const SCHEMAS_PER_BATCH = 60;
+const VALID_VALUES = 60;
+const CHANGES_OF_EACH = 4;
+const HOSTILE_VALUES = 200;
+
+/** msgpackr as the payloads of this project are by definition. */
+const packr = new Packr({
+  useRecords: false,
+  variableMapSize: true,
+  mapsAsObjects: true,
+  int64AsType: "auto",
+  copyBuffers: true,
+  skipValues: [undefined],
+} as object);
+
+const workspace = createWorkspace();
+afterAll(() => workspace[Symbol.dispose]());
+
+const hostile = fc.sample(anything, { numRuns: HOSTILE_VALUES, seed: SEED });
+
+describe.each(Array.from({ length: BATCHES }, (_, batch) => batch))("compiled codecs, batch %i", (batch) => {
+  const seed = SEED + batch;
+
+  test("agree with zod and msgpackr on 30,000 values", { timeout: 120_000 }, async () => {
+    const random = numbers(seed);
+    const samples = fc.sample(schemas(3), { numRuns: SCHEMAS_PER_BATCH, seed });
+    let cases = 0;
+    for (const sample of await compileSamples(workspace, `batch${batch}.service.ts`, samples)) {
+      const check = (value: unknown, isValid: boolean): void => {
+        cases++;
+        try {
+          checkSending(sample, value);
+          checkReceiving(sample, value, isValid);
+          if (isValid) checkBytes(sample, value);
+        } catch (error) {
+          throw new Error(`${sample.source}\n${fc.stringify(value)}`, { cause: error });
+        }
+      };
+      for (const valid of fc.sample(sample.valid, { numRuns: VALID_VALUES, seed })) {
+        check(valid, true);
+        for (let i = 0; i < CHANGES_OF_EACH; i++) check(nearly(valid, hostile, random), false);
+      }
+      for (const value of hostile) check(value, false);
+    }
+    expect(cases).toBeGreaterThanOrEqual(30_000);
+  });
+});
+
+type Outcome = { readonly value: unknown } | { readonly issues: unknown };
+
+function byZod(schema: z.ZodType, value: unknown): Outcome | undefined {
+  let result: z.ZodSafeParseResult<unknown>;
+  try {
+    result = schema.safeParse(value);
+  } catch {
+    // zod throws where it would freeze bytes (readonly), and where an intersection cannot be merged.
+    return undefined;
+  }
+  const { success, data, error } = result;
+  if (success) return { value: data };
+  return { issues: error.issues.map(({ path, code }) => ({ path: path.map(String), code: code ?? "custom" })) };
+}
+
+function byCodec(run: () => unknown): Outcome {
+  try {
+    return { value: run() };
+  } catch (error) {
+    if (!(error instanceof RpcError) || error.code !== "invalid_argument") throw error;
+    const details = error.details as { path: (string | number)[]; code: string }[] | undefined;
+    if (details === undefined) return { issues: error.message };
+    return { issues: details.map(({ path, code }) => ({ path: path.map(String), code })) };
+  }
+}
+
+function agree(actual: Outcome, expected: Outcome): void {
+  // vitest's own comparison takes longer than all the rest.
+  if (!same(actual, expected)) expect(actual).toStrictEqual(expected);
+}
+
+/** What a sender gives is taken or refused as zod does. */
+function checkSending({ schema, codec }: CompiledSample, value: unknown): void {
+  const expected = byZod(schema, value);
+  if (expected === undefined) return;
+  const sent = byCodec(() => encode(codec, value));
+  if ("issues" in expected) agree(sent, expected);
+  else if ("issues" in sent) expect(sent.issues).toMatch(/cannot be sent/);
+}
+
+/** The bytes of a value that is written as its schema has it are msgpackr's. */
+function checkBytes({ codec, schema }: CompiledSample, value: unknown): void {
+  if (!schema.safeParse(value).success) return;
+  const bytes = packr.pack(value);
+  if (same(encode(codec, value), new Uint8Array(bytes))) return;
+  expect(Buffer.from(encode(codec, value)).toString("hex")).toBe(bytes.toString("hex"));
+}
+
+/** What arrives is taken or refused as zod does with what msgpackr reads. */
+function checkReceiving({ schema, codec, lossy }: CompiledSample, value: unknown, isValid: boolean): void {
+  const bytes = packed(value);
+  if (bytes === undefined) return;
+  const received = byCodec(() => codec.decode(bytes, 0, bytes.length));
+  if (lossy) {
+    const expected = byZod(schema, value);
+    if (expected !== undefined && "value" in expected && (isValid || isSendable(value))) agree(received, expected);
+    return;
+  }
+  const expected = byZod(schema, packr.unpack(bytes));
+  if (expected !== undefined) agree(received, expected);
+}
+
+function packed(value: unknown): Uint8Array | undefined {
+  try {
+    return new Uint8Array(packr.pack(value));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether the wire says all of `value`, wherever it stands: a small bigint is a number where anything may be. */
+function isSendable(value: unknown): boolean {
+  if (value === undefined || (typeof value === "bigint" && Number.isSafeInteger(Number(value)))) return false;
+  if (typeof value !== "object" || value === null || value instanceof Date || value instanceof Uint8Array) return true;
+  const parts: unknown[] = value instanceof Map ? [...value].flat() : value instanceof Set ? [...value] : Object.values(value);
+  return parts.every(isSendable);
+}
