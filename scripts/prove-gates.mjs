@@ -18,10 +18,24 @@ import { fail, npm, root, run, tool } from "./setup.mjs";
 
 const CORE = "packages/core/src";
 const LAYERS = {
-  "": ["wire", "contract", "transport", "call", "client", "server", "session", "connection", "index"],
-  wire: ["contract", "transport", "call", "client", "server", "session", "connection", "index"],
-  contract: ["wire", "transport", "call", "client", "server", "session", "connection", "index"],
-  transport: ["call", "client", "server", "session", "connection", "index"],
+  "": [
+    "wire",
+    "msgpack",
+    "contract",
+    "codec",
+    "transport",
+    "call",
+    "client",
+    "server",
+    "session",
+    "connection",
+    "index",
+  ],
+  msgpack: ["wire", "contract", "codec", "transport", "call", "client", "server", "session", "connection", "index"],
+  codec: ["wire", "transport", "call", "client", "server", "session", "connection", "index"],
+  wire: ["contract", "codec", "transport", "call", "client", "server", "session", "connection", "index"],
+  contract: ["wire", "codec", "transport", "call", "client", "server", "session", "connection", "index"],
+  transport: ["codec", "call", "client", "server", "session", "connection", "index"],
   call: ["client", "server", "session", "connection", "index"],
   client: ["server", "session", "connection", "index"],
   server: ["client", "session", "connection", "index"],

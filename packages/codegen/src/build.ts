@@ -156,7 +156,11 @@ function serviceModel(
     service.methods.map((method) => method.name),
   );
   const snapshot = snapshotOf(ids.serviceId(service.name), service.methods, shapes, methodIds, types.nameOf);
-  const message = (method: FoundMethod, shape: MethodShape, part: PayloadPart | undefined): MessageModel | undefined => {
+  const message = (
+    method: FoundMethod,
+    shape: MethodShape,
+    part: PayloadPart | undefined,
+  ): MessageModel | undefined => {
     if (part?.raw) return { sent: text("Uint8Array"), received: text("Uint8Array"), codec: "rawCodec" };
     if (part === undefined || !isZodSchema(part.schema)) return undefined;
     const keys = ["methods", method.name, part.option, ...(part.streams ? ["item"] : [])];

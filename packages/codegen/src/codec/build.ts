@@ -45,7 +45,7 @@ export class CodecBuilder {
       if (!isZodSchema(value)) throw new Error(`There is no schema at ${[at.root, ...at.keys, ...keys].join(".")}.`);
       return this.node(value, below(at, "_zod", "def", ...keys));
     };
-    if ("coerce" in def && def.coerce === true) return undefined;
+    if ("coerce" in def && def.coerce) return undefined;
     switch (def.type) {
       case "string":
       case "number":

@@ -14,9 +14,7 @@ interface CheckDef {
 }
 
 /** String formats that zod checks by more than a pattern. */
-const BY_CODE: ReadonlySet<string> = new Set(
-  "url ipv6 cidrv6 base64 base64url jwt credit_card iban".split(" "),
-);
+const BY_CODE: ReadonlySet<string> = new Set("url ipv6 cidrv6 base64 base64url jwt credit_card iban".split(" "));
 const MAX_FLOAT32 = 3.4028234663852886e38;
 const INT32 = 2 ** 31;
 
@@ -116,7 +114,8 @@ function stringFormat(check: zod.$ZodCheck, def: CheckDef): CheckNode[] | undefi
     case "ends_with":
       return [{ kind: "endsWith", part: text("suffix") }];
     default: {
-      const isCustom = "fn" in def || (check._zod as { readonly traits?: Set<string> }).traits?.has("$ZodCustomStringFormat");
+      const isCustom =
+        "fn" in def || (check._zod as { readonly traits?: Set<string> }).traits?.has("$ZodCustomStringFormat");
       const { pattern } = def;
       if (isCustom === true || BY_CODE.has(format) || !(pattern instanceof RegExp)) return undefined;
       // Such a pattern remembers where it stopped.

@@ -70,7 +70,9 @@ export function hasOwnCode(node: CodecNode): boolean {
 
 /** Whether the values are written as they are typed: those of a TypeScript enum are types of their own. */
 function isPlainEnum(node: CodecNode): boolean {
-  const { def } = node.schema._zod as unknown as { readonly def: { readonly entries?: Readonly<Record<string, unknown>> } };
+  const { def } = node.schema._zod as unknown as {
+    readonly def: { readonly entries?: Readonly<Record<string, unknown>> };
+  };
   return Object.entries(def.entries ?? {}).every(([key, value]) => key === value);
 }
 

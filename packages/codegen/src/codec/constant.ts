@@ -5,9 +5,10 @@ import { Session } from "node:inspector";
  * inspector tells one from the other; what cannot be told is taken for a function.
  */
 export function isConstantDefault(def: object): boolean {
-  const getter = Object.getOwnPropertyDescriptor(def, "defaultValue")?.get;
-  if (getter === undefined) return true;
-  return closureTypes(getter, "defaultValue").every((type) => type !== "function" && type !== undefined);
+  const property = Object.getOwnPropertyDescriptor(def, "defaultValue");
+  if (property?.get === undefined) return true;
+  const type = closureType(property, "defaultValue");
+  return type !== "function" && type !== undefined;
 }
 
 /** Whether `value` can be written as an expression. */
@@ -24,23 +25,23 @@ export function isPrintable(value: unknown): boolean {
 
 const HANDLE = "__quicrpcInspected";
 
-/** The type of the variable `name` in the nearest scope of `fn` that has it; one undefined when there is none. */
-function closureTypes(fn: () => unknown, name: string): (string | undefined)[] {
+/** The type of the variable `name` in the nearest scope of a getter that has it. */
+function closureType(property: PropertyDescriptor, name: string): string | undefined {
   const session = new Session();
   const globals = globalThis as Record<string, unknown>;
   try {
     session.connect();
-    globals[HANDLE] = fn;
-    const inspected = ask(session, "Runtime.evaluate", { expression: `globalThis.${HANDLE}` });
+    globals[HANDLE] = property;
+    const inspected = ask(session, "Runtime.evaluate", { expression: `globalThis.${HANDLE}.get` });
     const closure = propertiesOf(session, inspected?.["result"]);
     const scopes = propertiesOf(session, closure.internal.find((each) => each.name === "[[Scopes]]")?.value);
     for (const scope of scopes.own) {
       const found = propertiesOf(session, scope.value).own.find((each) => each.name === name);
-      if (found !== undefined) return [found.value?.type];
+      if (found !== undefined) return found.value?.type;
     }
-    return [undefined];
+    return undefined;
   } catch {
-    return [undefined];
+    return undefined;
   } finally {
     delete globals[HANDLE];
     session.disconnect();

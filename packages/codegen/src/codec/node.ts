@@ -55,7 +55,7 @@ export type RecordKeysNode =
   | { readonly kind: "fit"; readonly fit: CodecNode };
 
 /** A default: the same each time, or made anew by the schema. */
-export type DefaultValue = { readonly kind: "constant"; readonly value: unknown } | { readonly kind: "made" };
+type DefaultValue = { readonly kind: "constant"; readonly value: unknown } | { readonly kind: "made" };
 
 /** The nodes directly inside `node`. */
 export function partsOf(node: CodecNode): CodecNode[] {

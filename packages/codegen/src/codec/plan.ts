@@ -67,12 +67,17 @@ export class CodecPlan {
     if (known !== undefined && (known.hasCode || !hasCode)) return known;
     const type = this.#typeOf(node.schema, "input");
     const wanted = known?.name ?? (type.kind === "reference" ? type.target.name : labelName(label));
-    let name = wanted;
-    for (let n = 2; known === undefined && this.#isTaken(name); n++) name = `${wanted}${n}`;
+    const name = known?.name ?? this.#freeName(wanted);
     const codec: NamedCodec = { name, node, hasCode, isPayload: known?.isPayload ?? false };
     this.#scope.reserve(...namesOf(codec));
     this.named.set(node, codec);
     return codec;
+  }
+
+  #freeName(wanted: string): string {
+    let name = wanted;
+    for (let n = 2; this.#isTaken(name); n++) name = `${wanted}${n}`;
+    return name;
   }
 
   #isTaken(name: string): boolean {
@@ -132,7 +137,10 @@ function labelled(node: CodecNode): [part: CodecNode, add: readonly string[]][] 
         ...(node.rest === undefined ? [] : [[node.rest, ["Rest"]] as [CodecNode, string[]]]),
       ];
     case "record":
-      return [...("fit" in node.keys ? [[node.keys.fit, ["Key"]] as [CodecNode, string[]]] : []), [node.element, ["Value"]]];
+      return [
+        ...("fit" in node.keys ? [[node.keys.fit, ["Key"]] as [CodecNode, string[]]] : []),
+        [node.element, ["Value"]],
+      ];
     case "map":
       return [
         [node.key, ["Key"]],

@@ -153,7 +153,10 @@ function anyOrderBody(fields: readonly FieldNode[], strict: boolean, type: strin
   for (const field of fields) {
     lines.push(`let ${names.of(field.name)}: ${printer.type(present(field.node), "output")} | undefined;`);
   }
-  lines.push("for (let left = wire.readMapHeader(r, p); left > 0; left--) {", "  switch (wire.readString(r, r.position)) {");
+  lines.push(
+    "for (let left = wire.readMapHeader(r, p); left > 0; left--) {",
+    "  switch (wire.readString(r, r.position)) {",
+  );
   for (const field of fields) {
     const name = names.of(field.name);
     lines.push(
@@ -163,12 +166,7 @@ function anyOrderBody(fields: readonly FieldNode[], strict: boolean, type: strin
       "    }",
     );
   }
-  lines.push(
-    "    default:",
-    `      ${strict ? MISFIT : "r.position = wire.skip(r, r.position);"}`,
-    "  }",
-    "}",
-  );
+  lines.push("    default:", `      ${strict ? MISFIT : "r.position = wire.skip(r, r.position);"}`, "  }", "}");
   const required = fields.filter((field) => presenceOf(field.node) === "required");
   if (required.length > 0) {
     lines.push(`if (${required.map((field) => `${names.of(field.name)} === undefined`).join(" || ")}) ${MISFIT}`);

@@ -78,7 +78,13 @@ export function shapeExpression(node: CodecNode, printer: CodecPrinter): string 
 function shapeReference(node: CodecNode, printer: CodecPrinter): string {
   const codec = printer.named(node);
   if (codec === undefined) return shapeExpression(node, printer);
-  return printer.isDeclared(node) ? shapeName(codec) : `wire.lazy(() => ${shapeName(codec)})`;
+  if (printer.isDeclared(node)) return shapeName(codec);
+  const { optin, optout } = node.schema._zod;
+  const absence = optout === undefined ? [optin] : [optin, optout];
+  const rest = absence.some((each) => each !== undefined)
+    ? absence.map((each) => `, ${expression(each)}`).join("")
+    : "";
+  return `wire.lazy(() => ${shapeName(codec)}${rest})`;
 }
 
 function thunk(value: unknown): string {

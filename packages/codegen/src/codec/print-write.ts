@@ -142,7 +142,10 @@ function storeLines(bytes: readonly number[]): string[] {
 /** Statements that write `value` at `at` and leave `p` after it. */
 function writeLines(node: CodecNode, value: string, at: string, printer: CodecPrinter): string[] {
   const target = present(node);
-  return [...refuse(misfitConditions(target, value, printer.patternName)), `p = ${writeExpression(target, value, at, printer)};`];
+  return [
+    ...refuse(misfitConditions(target, value, printer.patternName)),
+    `p = ${writeExpression(target, value, at, printer)};`,
+  ];
 }
 
 function writeExpression(node: CodecNode, value: string, at: string, printer: CodecPrinter): string {

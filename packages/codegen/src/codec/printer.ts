@@ -4,15 +4,7 @@ import type { Direction } from "../types/zod.js";
 import { hasOwnCode } from "./compiled.js";
 import { expression } from "./literals.js";
 import { type CodecNode, partsOf } from "./node.js";
-import {
-  checksName,
-  codecName,
-  type CodecPlan,
-  type NamedCodec,
-  readerName,
-  shapeName,
-  writerName,
-} from "./plan.js";
+import { checksName, codecName, type CodecPlan, type NamedCodec, readerName, shapeName, writerName } from "./plan.js";
 import { printReader } from "./print-read.js";
 import { shapeExpression } from "./print-shape.js";
 import { printWriter } from "./print-write.js";

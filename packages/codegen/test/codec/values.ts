@@ -50,7 +50,7 @@ function change(value: unknown, [step, ...rest]: readonly number[], other: unkno
   }
   const entries = Object.entries(value);
   const at = step % (entries.length + 1);
-  const [key = "more", each] = entries[at] ?? [];
+  const [key, each] = entries[at] ?? ["more", undefined];
   if (how === 0) return Object.fromEntries(entries.filter(([name]) => name !== key));
   if (how === 1) return { more: other, ...value };
   if (how === 2) return Object.fromEntries(entries.toReversed());

@@ -114,19 +114,27 @@ export function exactSize(size: number): Check {
 type Comparable = number | bigint | Date;
 
 export function atLeast(minimum: Comparable): Check {
-  return { test: (value) => ((value as Comparable) >= minimum ? undefined : tooSmall(`expected at least ${show(minimum)}`)) };
+  return {
+    test: (value) => ((value as Comparable) >= minimum ? undefined : tooSmall(`expected at least ${show(minimum)}`)),
+  };
 }
 
 export function atMost(maximum: Comparable): Check {
-  return { test: (value) => ((value as Comparable) <= maximum ? undefined : tooBig(`expected at most ${show(maximum)}`)) };
+  return {
+    test: (value) => ((value as Comparable) <= maximum ? undefined : tooBig(`expected at most ${show(maximum)}`)),
+  };
 }
 
 export function moreThan(minimum: Comparable): Check {
-  return { test: (value) => ((value as Comparable) > minimum ? undefined : tooSmall(`expected more than ${show(minimum)}`)) };
+  return {
+    test: (value) => ((value as Comparable) > minimum ? undefined : tooSmall(`expected more than ${show(minimum)}`)),
+  };
 }
 
 export function lessThan(maximum: Comparable): Check {
-  return { test: (value) => ((value as Comparable) < maximum ? undefined : tooBig(`expected less than ${show(maximum)}`)) };
+  return {
+    test: (value) => ((value as Comparable) < maximum ? undefined : tooBig(`expected less than ${show(maximum)}`)),
+  };
 }
 
 /** A safe integer. */

@@ -13,7 +13,6 @@ export function requireObject(value: unknown): void {
 /** How many properties `value` has, those that it inherits included, as zod counts them. */
 export function countOf(value: object): number {
   let count = 0;
-  // oxlint-disable-next-line guard-for-in -- what is inherited counts too
   for (const _key in value) count++;
   return count;
 }
@@ -56,4 +55,3 @@ export function readBy(r: Reader, p: number, shape: Shape): unknown {
 export function writeBy(b: Uint8Array, p: number, value: unknown, shape: Shape): number {
   return run(shape, value, Mode.Given).issues.length > 0 ? misfit() : writeAny(b, p, value);
 }
-

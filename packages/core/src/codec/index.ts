@@ -22,7 +22,20 @@ export {
 } from "./check.js";
 export { array, map, record, type RecordKeys, set, tuple } from "./containers.js";
 export { loose, object, type OtherKeys } from "./object.js";
-export { any, bigint, boolean, bytes, date, literal, never, nil, nothing, number, string, template } from "./scalars.js";
+export {
+  any,
+  bigint,
+  boolean,
+  bytes,
+  date,
+  literal,
+  never,
+  nil,
+  nothing,
+  number,
+  string,
+  template,
+} from "./scalars.js";
 export type { Shape } from "./shape.js";
 export { discriminated, intersection, union } from "./union.js";
 export {

@@ -17,7 +17,7 @@ export function optional(inner: Shape): Shape {
 
 /** May be absent, but not undefined. */
 export function exactOptional(inner: Shape): Shape {
-  return { optin: inner.optin === "defaulted" ? "defaulted" : "optional", optout: "optional", run: inner.run };
+  return { ...inner, optin: inner.optin === "defaulted" ? "defaulted" : "optional", optout: "optional" };
 }
 
 export function nullable(inner: Shape): Shape {
@@ -91,17 +91,9 @@ export function freeze<T>(value: T): T {
   return ArrayBuffer.isView(value) ? value : Object.freeze(value);
 }
 
-/** A shape that is declared later, or inside itself. */
-export function lazy(inner: () => Shape): Shape {
-  return {
-    get optin() {
-      return inner().optin;
-    },
-    get optout() {
-      return inner().optout;
-    },
-    run: (payload, mode) => inner().run(payload, mode),
-  };
+/** A shape that is declared later, or inside itself, and what it says of absence. */
+export function lazy(inner: () => Shape, optin?: Shape["optin"], optout?: Shape["optout"]): Shape {
+  return { optin, optout, run: (payload, mode) => inner().run(payload, mode) };
 }
 
 /** What `from` results in, as `to` has it. */

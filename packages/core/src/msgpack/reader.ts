@@ -84,7 +84,11 @@ function readAnyNumber(r: Reader, p: number): number {
       return view.getUint32(p + 1);
     case 0xcf:
     case 0xd3:
-      return toSafe(view.getUint32(p + 5) + 0x100000000 * (byte === 0xcf ? view.getUint32(p + 1) : view.getInt32(p + 1)), r, p);
+      return toSafe(
+        view.getUint32(p + 5) + 0x100000000 * (byte === 0xcf ? view.getUint32(p + 1) : view.getInt32(p + 1)),
+        r,
+        p,
+      );
     case 0xd0:
       r.position = p + 2;
       return view.getInt8(p + 1);
@@ -221,21 +225,20 @@ export function skip(r: Reader, p: number): number {
   let at = p;
   for (let left = 1; left > 0; left--) {
     const byte = at < end ? (bytes[at] as number) : misfit();
-    if (byte < 0x80 || byte >= 0xe0) at += 1;
-    else if (byte < 0x90) (at += 1), (left += (byte & 15) * 2);
-    else if (byte < 0xa0) (at += 1), (left += byte & 15);
-    else if (byte < 0xc0) at += 1 + (byte & 31);
-    else if (byte <= 0xc3) at += 1;
-    else if (byte <= 0xc6) at += lengthAt(view, at + 1, byte - 0xc4);
-    else if (byte <= 0xc9) at += 1 + lengthAt(view, at + 1, byte - 0xc7);
-    else if (byte <= 0xd3) at += NUMBER_SIZES[byte - 0xca] as number;
-    else if (byte <= 0xd8) at += 2 + (1 << (byte - 0xd4));
-    else if (byte <= 0xdb) at += lengthAt(view, at + 1, byte - 0xd9);
-    else {
+    if (byte < 0x80 || byte >= 0xe0) {
+      at += 1;
+    } else if (byte < 0xa0) {
+      at += 1;
+      left += byte < 0x90 ? (byte & 15) * 2 : byte & 15;
+    } else if (byte < 0xc0) {
+      at += 1 + (byte & 31);
+    } else if (byte >= 0xdc) {
       const wide = (byte & 1) === 1;
       const count = wide ? view.getUint32(at + 1) : view.getUint16(at + 1);
       at += wide ? 5 : 3;
       left += byte < 0xde ? count : count * 2;
+    } else {
+      at += sizeOf(view, at, byte);
     }
     // Every value has a byte at least.
     if (left - 1 > end - at) misfit();
@@ -244,6 +247,16 @@ export function skip(r: Reader, p: number): number {
 }
 
 const NUMBER_SIZES: readonly number[] = [5, 9, 2, 3, 5, 9, 2, 3, 5, 9];
+
+/** Bytes of a value that has none inside it. */
+function sizeOf(view: DataView, at: number, byte: number): number {
+  if (byte <= 0xc3) return 1;
+  if (byte <= 0xc6) return lengthAt(view, at + 1, byte - 0xc4);
+  if (byte <= 0xc9) return 1 + lengthAt(view, at + 1, byte - 0xc7);
+  if (byte <= 0xd3) return NUMBER_SIZES[byte - 0xca] as number;
+  if (byte <= 0xd8) return 2 + (1 << (byte - 0xd4));
+  return lengthAt(view, at + 1, byte - 0xd9);
+}
 
 /** Bytes of a value of variable length, its first byte included; `form` 0, 1, 2 for a length of 1, 2, 4 bytes. */
 function lengthAt(view: DataView, at: number, form: number): number {

@@ -6,7 +6,7 @@ interface NativeText {
 }
 
 /** How long strings cross between JavaScript and bytes. */
-export interface TextPlatform {
+interface TextPlatform {
   /** Writes UTF-8 at `at`, where there is room, and returns how many bytes. Lone surrogates become U+FFFD. */
   write(bytes: Uint8Array, at: number, text: string): number;
   /** Invalid UTF-8 becomes U+FFFD. */
@@ -18,7 +18,7 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** Any platform with the Encoding standard. */
-export const webText: TextPlatform = {
+const webText: TextPlatform = {
   write: (bytes, at, text) => encoder.encodeInto(text, bytes.subarray(at)).written,
   read: (bytes, start, end) => decoder.decode(bytes.subarray(start, end)),
 };
@@ -93,7 +93,5 @@ function readShortAscii(bytes: Uint8Array, s: number, length: number): string | 
     return (c8 | c9 | c10) > 127 ? undefined : fromCharCode(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10);
   }
   const c11 = b[s + 11] as number;
-  return (c8 | c9 | c10 | c11) > 127
-    ? undefined
-    : fromCharCode(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11);
+  return (c8 | c9 | c10 | c11) > 127 ? undefined : fromCharCode(c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11);
 }

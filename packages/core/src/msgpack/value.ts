@@ -78,12 +78,16 @@ export class WireMap {
   toObject(of: (value: unknown) => unknown): Record<string, unknown> {
     const object: Record<string, unknown> = {};
     for (const [key, value] of this.entries) {
-      if (typeof key === "object") misfit();
-      const name = String(key as string | number);
+      const name = typeof key === "string" ? key : keyText(key);
       if (name !== "__proto__") object[name] = of(value);
     }
     return object;
   }
+}
+
+/** A key that is no string, as msgpackr turns it into one. */
+function keyText(key: unknown): string {
+  return typeof key === "number" || typeof key === "bigint" || typeof key === "boolean" ? String(key) : misfit();
 }
 
 /**
