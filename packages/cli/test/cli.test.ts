@@ -49,11 +49,11 @@ describe("gen", () => {
     expect(quicrpc(["gen"])).toEqual({
       code: 0,
       stdout:
-        "wrote src/generated/ping.ts (1 service, 1 method)\nwrote quicrpc.lock.json\nwrote quicrpc.schema.json\nin 0 ms\n",
+        "wrote src/generated/ping.ts (1 service, 1 method)\nwrote src/generated/ping.tooling.ts\nwrote quicrpc.lock.json\nwrote quicrpc.schema.json\nin 0 ms\n",
       stderr: "",
     });
     expect(quicrpc(["gen", "src/*.service.ts"]).stdout).toBe(
-      "unchanged src/generated/ping.ts (1 service, 1 method)\nunchanged quicrpc.lock.json\nunchanged quicrpc.schema.json\nin 0 ms\n",
+      "unchanged src/generated/ping.ts (1 service, 1 method)\nunchanged src/generated/ping.tooling.ts\nunchanged quicrpc.lock.json\nunchanged quicrpc.schema.json\nin 0 ms\n",
     );
     expect(quicrpc(["gen", "src/ping.service.ts", "--out", "out"]).stdout).toContain("wrote out/ping.ts");
   });
@@ -100,7 +100,7 @@ describe("gen", () => {
     expect(stale).toMatchObject({
       code: 1,
       stdout:
-        "stale generated/ping.ts (1 service, 1 method)\nstale quicrpc.lock.json\nstale quicrpc.schema.json\nin 0 ms\n",
+        "stale generated/ping.ts (1 service, 1 method)\nstale generated/ping.tooling.ts\nstale quicrpc.lock.json\nstale quicrpc.schema.json\nin 0 ms\n",
     });
     expect(stale.stderr).toContain("run quicrpc gen");
     expect(existsSync(join(cwd, "generated"))).toBe(false);
@@ -114,6 +114,7 @@ describe("gen", () => {
       diagnostics: [],
       files: [
         { path: "generated/ping.ts", schema: "ping.service.ts", services: 1, methods: 1, status: "written" },
+        { path: "generated/ping.tooling.ts", status: "written" },
         { path: "quicrpc.lock.json", status: "written" },
         { path: "quicrpc.schema.json", status: "written" },
       ],
@@ -186,7 +187,9 @@ describe("gen", () => {
 
   test("--no-lock keeps no ids", () => {
     write("ping.service.ts", GOOD);
-    expect(quicrpc(["gen", "--no-lock"]).stdout).toBe("wrote generated/ping.ts (1 service, 1 method)\nin 0 ms\n");
+    expect(quicrpc(["gen", "--no-lock"]).stdout).toBe(
+      "wrote generated/ping.ts (1 service, 1 method)\nwrote generated/ping.tooling.ts\nin 0 ms\n",
+    );
   });
 
   test("a configuration says what is generated, from any directory", () => {
@@ -198,7 +201,9 @@ describe("gen", () => {
     );
     const run = quicrpc(["gen", "--config", "api/quicrpc.config.ts"]);
     expect(run).toMatchObject({ code: 0, stderr: "" });
-    expect(run.stdout).toContain("wrote api/out/ping.ts (1 service, 1 method)\nwrote api/quicrpc.lock.json\n");
+    expect(run.stdout).toContain(
+      "wrote api/out/ping.ts (1 service, 1 method)\nwrote api/out/ping.tooling.ts\nwrote api/quicrpc.lock.json\n",
+    );
     write("api/quicrpc.config.ts", "export default { includes: 1 };\n");
     const wrong = quicrpc(["gen", "--config", "api/quicrpc.config.ts"]);
     expect(wrong.code).toBe(1);

@@ -9,6 +9,7 @@ import { type MethodShape, type PayloadPart, shapeOfMethod } from "./methods.js"
 import type { FileModel, GeneratedKind, MessageModel, MethodModel, Reexport, ServiceModel } from "./model.js";
 import { generatedNames, NameScope } from "./names.js";
 import { CORE_IMPORTS } from "./print/core-imports.js";
+import { toolingOf } from "./tooling/method-tooling.js";
 import { fingerprintOf } from "./shape/fingerprint.js";
 import { snapshotOf } from "./shape/snapshot.js";
 import type { SchemaSource, SourceReader } from "./source/source-file.js";
@@ -185,6 +186,7 @@ function serviceModel(
         idempotent: taken.idempotent === true,
         input: message(method, shape, shape.input),
         output: message(method, shape, shape.output),
+        tooling: toolingOf(method, shape),
       },
     ];
   });

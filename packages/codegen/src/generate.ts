@@ -13,6 +13,7 @@ import type { FileModel } from "./model.js";
 import { type ImportExtension, printFile } from "./print/file.js";
 import type { Target } from "./print/service.js";
 import { findStale } from "./prune.js";
+import { printTooling } from "./print/tooling.js";
 import type { SchemaSnapshot, ServiceSnapshot } from "./shape/shape.js";
 import { formatSnapshot, parseSnapshot } from "./shape/snapshot.js";
 import { SourceReader } from "./source/source-file.js";
@@ -94,14 +95,15 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
   if (diagnostics.length > 0) return { files: [], stale: [], diagnostics, snapshot };
 
   const outputOf = (schemaFile: string): string => outputs.get(schemaFile) ?? schemaFile;
-  const files = models.map((model): GeneratedFile => {
+  const files = models.flatMap((model): GeneratedFile[] => {
     const path = outputOf(model.schemaFile);
     const extension = options.importExtension ?? importExtensionOf(configs.optionsFor(path));
     const methods = model.services.reduce((sum, service) => sum + service.methods.length, 0);
-    return {
-      ...outputFile(path, printFile(model, path, { extension, target, outputOf })),
-      schema: { file: model.schemaFile, services: model.services.length, methods },
-    };
+    const schema = { file: model.schemaFile, services: model.services.length, methods };
+    // Reflection is a server's.
+    const toolingFile = target === "client" || methods === 0 ? undefined : path.replace(/\.ts$/, ".tooling.ts");
+    const main = { ...outputFile(path, printFile(model, path, { extension, target, outputOf, toolingFile })), schema };
+    return toolingFile === undefined ? [main] : [main, outputFile(toolingFile, printTooling(model))];
   });
   const kept = lockFile === undefined || lock === undefined ? [] : lockFiles(lockFile, lock, services, complete);
   return { files: [...files, ...kept], stale: complete ? findStale(files) : [], diagnostics, snapshot };

@@ -1,4 +1,4 @@
-import type { MethodKind } from "@quicrpc/core";
+import type { MethodKind, MethodTooling } from "@quicrpc/core";
 import type { Node } from "ts-morph";
 import type { CodecPlan } from "./codec/plan.js";
 import type { ServiceSnapshot } from "./shape/shape.js";
@@ -26,6 +26,7 @@ export interface MethodModel {
   readonly idempotent: boolean;
   readonly input: MessageModel | undefined;
   readonly output: MessageModel | undefined;
+  readonly tooling: MethodTooling;
 }
 
 /** One service, ready to print. */

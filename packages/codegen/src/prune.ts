@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { GeneratedFile } from "./generate.js";
-import { HEADER } from "./print/file.js";
+import { HEADER } from "./print/header.js";
 
 /**
  * Files that an earlier run generated beside `files`, which must be all of a project's, and that no schema stands for any more.

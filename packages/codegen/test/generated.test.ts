@@ -13,9 +13,10 @@ describe("generated code", () => {
   test("is as in the golden file", async () => {
     const { files, diagnostics } = await generate({ files: [fixture("rich.service.ts")], importExtension: "js" });
     expect(diagnostics).toEqual([]);
-    expect(files).toHaveLength(1);
+    expect(files).toHaveLength(2);
     expect(files[0]).toMatchObject({ schema: { services: 2, methods: 19 }, changed: true });
     await expect(files[0]?.text).toMatchFileSnapshot("golden/rich.ts.txt");
+    await expect(files[1]?.text).toMatchFileSnapshot("golden/rich.tooling.ts.txt");
   });
 
   test("compiles under strict settings, with the types that zod infers", async () => {
@@ -47,7 +48,7 @@ describe("generated code", () => {
     const path = join(workspace.path, "again/generated/ping.ts");
     const { mtimeMs } = statSync(path);
     const second = await generate({ files: [schema] });
-    expect(second.files.map((file) => file.changed)).toEqual([false]);
+    expect(second.files.map((file) => file.changed)).toEqual([false, false]);
     writeGenerated(second.files);
     expect(statSync(path).mtimeMs).toBe(mtimeMs);
   });

@@ -65,9 +65,11 @@ export {
   type MethodDescriptor,
   type MethodKind,
   type MethodOptions,
+  type MethodTooling,
   type PayloadWriter,
   type ServiceDescriptor,
   type ServiceIdentity,
+  type ServiceTooling,
 } from "./contract/descriptor.js";
 export type { DeclaresErrors, ErrorDescriptor, MethodErrors, NoErrors } from "./contract/method-errors.js";
 export { isBytesSchema, isStreamSchema } from "./contract/schema.js";

@@ -11,6 +11,7 @@ import {
   type MessageCodec,
   type MethodDescriptor,
   type Router,
+  type ServiceIdentity,
   type StreamSource,
 } from "@quicrpc/core";
 import * as wire from "@quicrpc/core/codec";
@@ -70,7 +71,11 @@ const arithTicksInputCodec: MessageCodec<ArithTicksInput, ArithTicksInputParsed>
   wire.codec(() => arithTicksInputShape, writeArithTicksInput, readArithTicksInput);
 const tickCodec: MessageCodec<Tick, Tick> = wire.codec(() => tickShape, writeTick, readTick);
 
-const arithService = { name: "demo.v1.Arith", id: 56638 } as const;
+const arithService: ServiceIdentity = {
+  name: "demo.v1.Arith",
+  id: 56638,
+  tooling: () => import("./arith.tooling.js").then((tooling) => tooling.arithTooling),
+};
 
 /** Descriptors of the methods of demo.v1.Arith, for tools and for calls made by hand. */
 export const arithMethods: {

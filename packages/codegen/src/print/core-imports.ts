@@ -13,6 +13,7 @@ export const CORE_TYPES: readonly string[] = [
   "MessageCodec",
   "MethodDescriptor",
   "Router",
+  "ServiceIdentity",
   "StreamSource",
 ];
 export const CORE_IMPORTS: readonly string[] = [...CORE_VALUES, ...CORE_TYPES, WIRE];

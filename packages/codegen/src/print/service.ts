@@ -2,13 +2,19 @@ import type { MessageModel, MethodModel, ServiceModel } from "../model.js";
 import { camelCase } from "../names.js";
 import { formatFingerprint } from "../shape/fingerprint.js";
 import { type SchemaTypeText, typeText } from "./type-text.js";
+import { toolingName } from "./tooling.js";
 import { jsDoc, MAX_WIDTH } from "./writer.js";
 
 /** Which side generated files are for. */
 export type Target = "client" | "server" | "both";
 
 /** The descriptors of `service`, and what `target` needs: handlers interface and router factory, client and its factory. */
-export function printService(service: ServiceModel, schemaText: SchemaTypeText, target: Target): string {
+export function printService(
+  service: ServiceModel,
+  schemaText: SchemaTypeText,
+  target: Target,
+  tooling: string | undefined,
+): string {
   const { prefix, name, docs, methods } = service;
   const camel = camelCase(prefix);
   const table = `${camel}Methods`;
@@ -16,7 +22,7 @@ export function printService(service: ServiceModel, schemaText: SchemaTypeText, 
     message === undefined ? "void" : typeText(message[side], schemaText);
   const about = docs === undefined ? "" : `\n\n${docs}`;
 
-  const identity = `const ${camel}Service = { name: ${JSON.stringify(name)}, id: ${service.id} } as const;\n`;
+  const identity = printIdentity(service, tooling);
   const descriptors = [
     jsDoc(`Descriptors of the methods of ${name}, for tools and for calls made by hand.`),
     `export const ${table}: {\n`,
@@ -65,6 +71,14 @@ export function printService(service: ServiceModel, schemaText: SchemaTypeText, 
   const server = target === "client" ? [] : [handlers, router];
   const caller = target === "server" ? [] : [client, factory];
   return [identity, descriptors, ...server, ...caller].join("\n");
+}
+
+/** What names the service on the wire, and where tools find more of it. */
+function printIdentity({ prefix, name, id }: ServiceModel, tooling: string | undefined): string {
+  const constant = `const ${camelCase(prefix)}Service`;
+  if (tooling === undefined) return `${constant} = { name: ${JSON.stringify(name)}, id: ${id} } as const;\n`;
+  const load = `() => import(${JSON.stringify(tooling)}).then((tooling) => tooling.${toolingName(prefix)})`;
+  return `${constant}: ServiceIdentity = {\n  name: ${JSON.stringify(name)},\n  id: ${id},\n  tooling: ${load},\n};\n`;
 }
 
 const INVOKE: Readonly<Record<MethodModel["kind"], string>> = {

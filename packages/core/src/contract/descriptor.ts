@@ -41,6 +41,28 @@ export interface ServiceIdentity {
   readonly name: string;
   /** 16 bits. */
   readonly id: number;
+  /** What tools want to know of the service, and calls do not; loaded when asked for. */
+  readonly tooling?: (() => Promise<ServiceTooling>) | undefined;
+}
+
+/** What tools are told of a service: reflection, documentation, calls by hand. It is plain JSON. */
+export interface ServiceTooling {
+  readonly docs?: string;
+  readonly methods: Readonly<Record<string, MethodTooling>>;
+  /** The shapes of its messages, as `quicrpc breaking` compares them. */
+  readonly snapshot: unknown;
+}
+
+/** What tools are told of a method. */
+export interface MethodTooling {
+  readonly docs?: string;
+  /**
+   * JSON Schema (draft 2020-12) of what the caller sends, of a stream one item. Types that JSON has not are told by
+   * `x-quicrpc-type`: `date` (RFC 3339), `bigint` (an integer), `bytes` (base64), `map` (pairs), `set` (a list).
+   */
+  readonly input?: Readonly<Record<string, unknown>>;
+  /** The same of what the callee sends. */
+  readonly output?: Readonly<Record<string, unknown>>;
 }
 
 /** A method of any types, as in a table of methods. */

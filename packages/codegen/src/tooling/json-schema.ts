@@ -1,0 +1,64 @@
+import { toJSONSchema } from "zod/v4/core";
+import { isUint8Array } from "../types/support.js";
+import { type AnySchema, defOf, isZodSchema } from "../types/zod.js";
+
+/** A JSON Schema (draft 2020-12) of one message. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/**
+ * The key that tells types apart that JSON has not: `date` (written as RFC 3339), `bigint` (an integer), `bytes` (base64),
+ * `map` (pairs) and `set` (a list).
+ */
+const TYPE_KEY: string = "x-quicrpc-type";
+
+/** The JSON Schema of what is sent for `schema`, as zod makes it; with forms for the types that JSON has not. */
+export function jsonSchemaOf(schema: AnySchema): JsonSchema {
+  const { $schema: _, ...made } = toJSONSchema(schema, {
+    io: "input",
+    unrepresentable: "any",
+    override({ zodSchema, jsonSchema }) {
+      const target = jsonSchema as Record<string, unknown>;
+      const def = defOf(zodSchema);
+      // Bounds of every safe integer say nothing.
+      if (target["minimum"] === Number.MIN_SAFE_INTEGER) delete target["minimum"];
+      if (target["maximum"] === Number.MAX_SAFE_INTEGER) delete target["maximum"];
+      switch (def.type) {
+        case "date":
+          Object.assign(target, { type: "string", format: "date-time", [TYPE_KEY]: "date" });
+          break;
+        case "bigint":
+          Object.assign(target, { type: "integer", [TYPE_KEY]: "bigint" });
+          break;
+        case "custom":
+          if (isUint8Array(zodSchema)) {
+            Object.assign(target, { type: "string", contentEncoding: "base64", [TYPE_KEY]: "bytes" });
+          }
+          break;
+        case "map":
+          Object.assign(target, {
+            type: "array",
+            items: {
+              type: "array",
+              prefixItems: [inline(def.keyType), inline(def.valueType)],
+              minItems: 2,
+              maxItems: 2,
+            },
+            [TYPE_KEY]: "map",
+          });
+          break;
+        case "set":
+          Object.assign(target, { type: "array", items: inline(def.valueType), uniqueItems: true, [TYPE_KEY]: "set" });
+          break;
+        default:
+      }
+    },
+  }) as Record<string, unknown>;
+  return made;
+}
+
+/** The schema of a part, or any where it refers to definitions, which stand elsewhere. */
+function inline(schema: unknown): JsonSchema {
+  if (!isZodSchema(schema)) return {};
+  const made = jsonSchemaOf(schema);
+  return JSON.stringify(made).includes('"$ref"') ? {} : made;
+}

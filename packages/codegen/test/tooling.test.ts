@@ -1,0 +1,79 @@
+import type { AnyMethod } from "@quicrpc/core";
+import { afterAll, expect, test } from "vitest";
+import { generate, writeGenerated } from "../src/index.js";
+import { createWorkspace } from "./workspace.js";
+
+const workspace = createWorkspace();
+afterAll(() => workspace[Symbol.dispose]());
+
+const SCHEMA = `import { bytes, rpc, service, stream } from "@quicrpc/core";
+import { z } from "zod";
+const Tree = z.object({ name: z.string(), get children() { return z.array(Tree); } });
+/** A shop. */
+export const Shop = service("shop.v1.Shop", {
+  /** Gets one. */
+  get: rpc({
+    input: z.object({ id: z.int().min(1), at: z.date().optional(), big: z.bigint(), raw: z.instanceof(Uint8Array) }),
+    output: stream(z.object({ tags: z.set(z.string()), prices: z.map(z.string(), z.number()).describe("By currency.") })),
+  }),
+  tree: rpc({ input: Tree, output: z.string().transform(Number) }),
+  save: rpc({ input: bytes() }),
+});
+`;
+
+test("what tools are told is loaded when they ask, and is plain JSON", async () => {
+  const schema = workspace.write("shop.service.ts", SCHEMA);
+  const { files, snapshot } = await generate({ files: [schema], importExtension: "ts" });
+  writeGenerated(files);
+  const { shopMethods } = (await import(/* @vite-ignore */ files[0]?.path ?? "")) as {
+    shopMethods: Record<string, AnyMethod>;
+  };
+  const tooling = await shopMethods["get"]?.service.tooling?.();
+  expect(JSON.parse(JSON.stringify(tooling))).toEqual(tooling);
+  expect(tooling?.docs).toBe("A shop.");
+  expect(tooling?.snapshot).toEqual(snapshot.services["shop.v1.Shop"]);
+  expect(tooling?.methods).toEqual({
+    get: {
+      docs: "Gets one.",
+      input: {
+        type: "object",
+        properties: {
+          id: { type: "integer", minimum: 1 },
+          at: { type: "string", format: "date-time", "x-quicrpc-type": "date" },
+          big: { type: "integer", "x-quicrpc-type": "bigint" },
+          raw: { type: "string", contentEncoding: "base64", "x-quicrpc-type": "bytes" },
+        },
+        required: ["id", "big", "raw"],
+      },
+      output: {
+        type: "object",
+        properties: {
+          tags: { type: "array", items: { type: "string" }, uniqueItems: true, "x-quicrpc-type": "set" },
+          prices: {
+            type: "array",
+            items: { type: "array", prefixItems: [{ type: "string" }, { type: "number" }], minItems: 2, maxItems: 2 },
+            description: "By currency.",
+            "x-quicrpc-type": "map",
+          },
+        },
+        required: ["tags", "prices"],
+      },
+    },
+    tree: {
+      input: {
+        type: "object",
+        properties: { name: { type: "string" }, children: { type: "array", items: { $ref: "#" } } },
+        required: ["name", "children"],
+      },
+      output: { type: "string" },
+    },
+    save: {},
+  });
+});
+
+test("a client alone has none of it", async () => {
+  const schema = workspace.write("client/shop.service.ts", SCHEMA);
+  const { files } = await generate({ files: [schema], target: "client" });
+  expect(files.map(({ path }) => path.split("/").at(-1))).toEqual(["shop.ts"]);
+  expect(files[0]?.text).not.toContain("tooling");
+});
