@@ -1,6 +1,6 @@
 /** Every limit of a session, enforced before memory is spent on what exceeds it. */
 export interface Limits {
-  /** Bytes of one frame as received: a message and its few bytes of framing. */
+  /** Bytes of one frame: a message and its few bytes of framing. A call with a larger one fails with `resource_exhausted`. */
   readonly maxFrameBytes: number;
   /** Bytes of frames that have begun to arrive, over all streams of a session. */
   readonly maxUnfinishedBytes: number;

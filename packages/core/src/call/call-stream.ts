@@ -5,6 +5,7 @@ import { describeReset } from "../transport/reset-codes.js";
 import type { DirectStream } from "../transport/session.js";
 import { readFault } from "../wire/fault.js";
 import { type Frame, FrameType, StreamKind } from "../wire/frame.js";
+import { oversized } from "./oversized.js";
 import type { Carrier, IncomingCall, OutgoingCall, RequestHandler } from "./carrier.js";
 
 /** The code of a stream that is stopped although nothing is wrong. */
@@ -51,6 +52,12 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
     const { call } = this;
     if (call === undefined) throw new ProtocolError("a frame after the call's last");
     if (frame.callId !== 0) throw new ProtocolError("a frame on a call's own stream has a call id");
+    if (frame.oversized) {
+      const error = oversized(frame, this.channel.limits);
+      this.settle(error);
+      this.cancel(0, error.code);
+      return;
+    }
     switch (frame.type) {
       case FrameType.Response:
         this.call = undefined;
@@ -177,9 +184,11 @@ export class IncomingCallStream implements Carrier, FrameHandler {
     }
     this.requested = true;
     if (frame.type === FrameType.Request) {
-      this.requests.onRequest(this, frame);
+      if (frame.oversized) this.requests.onOversized(this, frame, oversized(frame, this.channel.limits));
+      else this.requests.onRequest(this, frame);
     } else if (frame.type === FrameType.Notify) {
-      this.requests.onNotify(this, frame);
+      if (frame.oversized) this.requests.onOversized(this, frame, oversized(frame, this.channel.limits));
+      else this.requests.onNotify(this, frame);
       this.channel.finish();
       this.leave();
     } else {
@@ -213,7 +222,8 @@ export class IncomingCallStream implements Carrier, FrameHandler {
 
   /** After the request come only items and their end. */
   private onItemFrame(frame: Frame): void {
-    if (frame.type === FrameType.Item) this.call?.onItem(frame);
+    if (frame.type === FrameType.Item && frame.oversized) this.call?.onBadItem(oversized(frame, this.channel.limits));
+    else if (frame.type === FrameType.Item) this.call?.onItem(frame);
     else if (frame.type === FrameType.End) this.call?.onItemsEnd();
     else throw new ProtocolError(`frame type ${frame.type} after a call's request`);
   }

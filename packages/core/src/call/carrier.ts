@@ -54,6 +54,8 @@ export interface IncomingCall {
   onCancel(code: Code, lost: boolean): void;
   onCredit(bytes: number): void;
   onItem(frame: Frame): void;
+  /** An item that cannot be taken: the call fails with the error. */
+  onBadItem(error: RpcError): void;
   /** The caller's items have ended. */
   onItemsEnd(): void;
   /** The caller's side of the call's own stream has ended. */
@@ -63,5 +65,7 @@ export interface IncomingCall {
 /** Takes the calls that arrive on a carrier. */
 export interface RequestHandler {
   onRequest(carrier: Carrier, frame: Frame): void;
+  /** A request or notification that is too large was passed over. */
+  onOversized(carrier: Carrier, frame: Frame, error: RpcError): void;
   onNotify(carrier: Carrier, frame: Frame): void;
 }

@@ -10,6 +10,7 @@ import { type Frame, FrameType, PROTOCOL_VERSION, StreamKind } from "../wire/fra
 import { readClose, readGoaway, readPing } from "../wire/session-frames.js";
 import type { FrameWriter } from "../wire/writer.js";
 import { CallTable } from "./call-table.js";
+import { oversized } from "./oversized.js";
 import type { Carrier, IncomingCall, OutgoingCall, RequestHandler } from "./carrier.js";
 
 /** The buffer that frames of one turn gather in, at first. */
@@ -177,6 +178,7 @@ export class Lane implements Carrier, FrameHandler {
     if (frame.callId > MAX_CALL_ID) throw new ProtocolError(`call id ${frame.callId} is beyond any limit`);
     // A close may come instead of hello: the session was refused.
     if (!this.greeted && frame.type !== FrameType.Close) this.readHello(frame);
+    else if (frame.oversized) this.onOversized(frame);
     else if (frame.type >= FrameType.Goaway && frame.type !== FrameType.HalfEnd) this.onSessionFrame(frame);
     else if ((frame.callId & 1) === this.ourBit) this.onFrameOfOurs(frame);
     else this.onFrameOfTheirs(frame);
@@ -233,6 +235,25 @@ export class Lane implements Carrier, FrameHandler {
     }
     this.greeted = true;
     this.owner.onHello();
+  }
+
+  /** It costs the call that it belongs to, and no other. */
+  private onOversized(frame: Frame): void {
+    const { callId, type } = frame;
+    const index = callId >>> 1;
+    const error = oversized(frame, this.channel.limits);
+    if ((callId & 1) !== this.ourBit) {
+      if (type === FrameType.Request) this.requireFree(callId);
+      if (type === FrameType.Item) this.incoming[index]?.onBadItem(error);
+      else if (type === FrameType.Request || type === FrameType.Notify) this.requests.onOversized(this, frame, error);
+      else throw new ProtocolError(`a frame of type ${type} has ${frame.size} bytes`);
+      return;
+    }
+    const call = this.outgoing.get(index);
+    if (call === undefined) throw new ProtocolError(`a frame for call ${callId}, which is not in progress`);
+    call.onError(error);
+    if (type === FrameType.Item || type === FrameType.Headers) this.cancel(callId, error.code);
+    else this.release(index, call);
   }
 
   private onSessionFrame(frame: Frame): void {
@@ -304,12 +325,16 @@ export class Lane implements Carrier, FrameHandler {
     if (this.outgoing.size === 0) this.owner.onIdle();
   }
 
+  private requireFree(callId: number): void {
+    const index = callId >>> 1;
+    if (index >= this.maxCalls) throw new ProtocolError(`call id ${callId} is beyond maxCallsPerLane`);
+    if (this.incoming[index] !== undefined) throw new ProtocolError(`call ${callId} is still in progress`);
+  }
+
   private onFrameOfTheirs(frame: Frame): void {
     switch (frame.type) {
       case FrameType.Request: {
-        const index = frame.callId >>> 1;
-        if (index >= this.maxCalls) throw new ProtocolError(`call id ${frame.callId} is beyond maxCallsPerLane`);
-        if (this.incoming[index] !== undefined) throw new ProtocolError(`call ${frame.callId} is still in progress`);
+        this.requireFree(frame.callId);
         this.requests.onRequest(this, frame);
         return;
       }

@@ -2,7 +2,7 @@ import { type Carrier, prioritize, type RequestHandler } from "../call/carrier.j
 import { decodePayload } from "../call/payload.js";
 import { type AnyMethod, fullName, streamsInput } from "../contract/descriptor.js";
 import { ProtocolError, RpcError } from "../errors.js";
-import type { Frame } from "../wire/frame.js";
+import { type Frame, FrameType } from "../wire/frame.js";
 import { type IncomingRequest, readOptionalHead, readRequest } from "../wire/request.js";
 import { type ContextSettings, IncomingContext } from "./context.js";
 import type { Admission } from "./admission.js";
@@ -97,6 +97,11 @@ export class Dispatcher<Context> implements RequestHandler {
         method: bound === undefined ? `${serviceId}/${methodId}` : fullName(bound.method),
       });
     }
+  }
+
+  onOversized(carrier: Carrier, { type, callId }: Frame, error: RpcError): void {
+    if (type === FrameType.Request) new Reply(carrier, callId, undefined, this.settings).refuse(error);
+    else this.settings.onError(error, { method: "a notification that is too large" });
   }
 
   private runNotify({ method, handler }: BoundMethod<Context>, frame: Frame, request: IncomingRequest): void {

@@ -190,6 +190,10 @@ export class Reply implements IncomingCall, ItemTarget {
     }
   }
 
+  onBadItem(error: RpcError): void {
+    this.giveUp(error, false);
+  }
+
   onItemsEnd(): void {
     this.inputEnded = true;
     this.input?.end(undefined);

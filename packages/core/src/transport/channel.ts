@@ -42,7 +42,7 @@ export class Channel implements DirectStreamHandler {
   /** Grows with every sign of the peer: bytes that arrive, and room for more. */
   signsOfLife = 0;
   private readonly reader: FrameReader;
-  private readonly limits: Limits;
+  readonly limits: Limits;
   private handler: FrameHandler | undefined;
   private readonly prefix: Uint8Array;
   /** Goes out, after the prefix, before the first frame; undefined once it has. */

@@ -30,6 +30,8 @@ export interface WebSocketLike {
   addEventListener(type: "message", listener: (event: { data: unknown }) => void): void;
 }
 
+/** Bytes of one message: the receiver holds a whole one in memory before it sees any of it. */
+const MAX_MESSAGE = 256 * 1024;
 /** Buffered bytes above which `write` returns false. */
 const HIGH_WATER = 256 * 1024;
 /** The standard has no event for it: how often a full buffer is looked at, in milliseconds. */
@@ -82,9 +84,11 @@ class SocketByteStream implements ByteStream {
 
   write(bytes: Uint8Array): boolean {
     if (this.ending || this.over !== undefined) return true;
-    const copy = bytes.slice();
-    if (this.early === undefined) this.socket.send(copy, this.onSent);
-    else this.early.push(copy);
+    for (let at = 0; at < bytes.length; at += MAX_MESSAGE) {
+      const message = bytes.slice(at, at + MAX_MESSAGE);
+      if (this.early === undefined) this.socket.send(message, this.onSent);
+      else this.early.push(message);
+    }
     if (this.socket.bufferedAmount <= HIGH_WATER) return true;
     this.full = true;
     this.lookLater();

@@ -92,4 +92,6 @@ export interface Frame {
   end: number;
   /** Bytes of the whole frame, its length field included. */
   size: number;
+  /** It is larger than allowed: its body is passed over, and `start` is `end`. */
+  oversized: boolean;
 }

@@ -78,11 +78,25 @@ describe("FrameReader", () => {
     expect(reader.midFrame).toBe(true);
   });
 
-  it("takes a frame of exactly maxFrameBytes and refuses one byte more", () => {
-    const frame = encode([{ type: 5, callId: 0, body: new Uint8Array(996) }]);
-    expect(frame.length).toBe(1000);
-    expect(collect(new FrameReader(1000, budget()), [frame])).toHaveLength(1);
-    expect(() => collect(new FrameReader(999, budget()), [frame])).toThrow(/maxFrameBytes \(999\)/);
+  it("C51 takes a frame of exactly maxFrameBytes · C52 of one that is larger, however it is cut, only whose it is", () => {
+    const first = encode([{ type: 5, callId: 1, body: new Uint8Array(996) }]);
+    expect(collect(new FrameReader(1000, budget()), [first])).toHaveLength(1);
+    const whole = encode([
+      { type: 5, callId: 2 ** 20, body: new Uint8Array(20_000) },
+      { type: 6, callId: 3, body: Uint8Array.of(7) },
+    ]);
+    fc.assert(
+      fc.property(fc.array(fc.nat(whole.length), { maxLength: 12 }), (cuts) => {
+        const at = [0, ...cuts.toSorted((a, b) => a - b), whole.length];
+        const chunks = at.slice(1).map((end, i) => whole.subarray(at[i], end));
+        const usage = budget();
+        expect(collect(new FrameReader(1000, usage), chunks)).toEqual([
+          { type: 5, callId: 2 ** 20, body: [], size: 20_009 },
+          { type: 6, callId: 3, body: [7], size: 5 },
+        ]);
+        expect(usage.usedBytes).toBe(0);
+      }),
+    );
   });
 
   it("holds what has begun to arrive within the budget of its session", () => {
@@ -101,10 +115,14 @@ describe("FrameReader", () => {
     expect(shared.usedBytes).toBe(0);
   });
 
-  it("refuses a declared length before the bytes arrive", () => {
-    expect(() => collect(new FrameReader(MAX, budget()), [new Uint8Array([0x9f, 0xff, 0xff, 0xff])])).toThrow(
-      ProtocolError,
-    );
+  it("C55 refuses a declared length beyond any before the bytes arrive, and keeps none of one beyond its limit", () => {
+    const beyond = new Uint8Array([0xc0, 0, 0, 0, 0x80, 0, 0, 0]);
+    expect(() => collect(new FrameReader(MAX, budget()), [beyond])).toThrow(ProtocolError);
+    const usage = budget();
+    const reader = new FrameReader(MAX, usage);
+    collect(reader, [new Uint8Array([0x9f, 0xff, 0xff, 0xff, 5, 0]), new Uint8Array(MAX)]);
+    expect(usage.usedBytes).toBe(0);
+    expect(reader.midFrame).toBe(true);
   });
 
   it("never throws anything but ProtocolError on garbage", () => {

@@ -6,6 +6,11 @@ const NOTHING = new Uint8Array(0);
 /** A buffer of at most this size is kept for the next frame that comes in pieces. */
 const KEPT_BUFFER = 64 * 1024;
 
+/** No frame is so long: a larger length is not waited for. */
+const MAX_LENGTH = 2 ** 31 - 1;
+/** The most bytes of length, type and call id together. */
+const MAX_PRELUDE = 17;
+
 /** What the unfinished frames of a session may hold together. */
 export interface ReadBudget {
   usedBytes: number;
@@ -14,10 +19,21 @@ export interface ReadBudget {
 
 /** Splits a byte stream into frames. Synchronous; throws `ProtocolError` on what cannot be a frame. */
 export class FrameReader {
-  private readonly frame: Frame = { type: 0, flags: 0, callId: 0, bytes: NOTHING, start: 0, end: 0, size: 0 };
+  private readonly frame: Frame = {
+    type: 0,
+    flags: 0,
+    callId: 0,
+    bytes: NOTHING,
+    start: 0,
+    end: 0,
+    size: 0,
+    oversized: false,
+  };
   /** The beginning of a frame whose rest has not arrived. */
   private partial: Uint8Array = NOTHING;
   private partialLength = 0;
+  /** Bytes of an oversized frame that are still to be passed over. */
+  private toSkip = 0;
   private stopped = false;
   private readonly maxFrameBytes: number;
   private readonly budget: ReadBudget;
@@ -29,7 +45,7 @@ export class FrameReader {
 
   /** Whether the bytes so far end within a frame. */
   get midFrame(): boolean {
-    return this.partialLength > 0;
+    return this.partialLength > 0 || this.toSkip > 0;
   }
 
   /** Ends the current and every later `push`: for an owner that has given the stream up. */
@@ -44,7 +60,17 @@ export class FrameReader {
     let at = position;
     if (this.partialLength > 0) at = this.completePartial(chunk, at, onFrame);
     while (!this.stopped && at < chunk.length) {
+      if (this.toSkip > 0) {
+        const skipped = Math.min(this.toSkip, chunk.length - at);
+        this.toSkip -= skipped;
+        at += skipped;
+        continue;
+      }
       const size = this.frameSize(chunk, at, chunk.length);
+      if (size > this.maxFrameBytes && preludeSize(chunk, at, chunk.length) > 0) {
+        this.emitOversized(chunk, at, size, onFrame);
+        continue;
+      }
       if (size === 0 || at + size > chunk.length) {
         this.keep(chunk, at, chunk.length);
         return;
@@ -62,6 +88,7 @@ export class FrameReader {
       at++;
       size = this.frameSize(this.partial, 0, this.partialLength);
     }
+    if (size > this.maxFrameBytes) return this.completePrelude(chunk, at, size, onFrame);
     if (size === 0) return at;
     const taken = Math.min(size - this.partialLength, chunk.length - at);
     this.keep(chunk, at, at + taken);
@@ -76,11 +103,26 @@ export class FrameReader {
     return at;
   }
 
+  /** Of a frame that is too large, only what says whose it is. */
+  private completePrelude(chunk: Uint8Array, position: number, size: number, onFrame: (frame: Frame) => void): number {
+    let at = position;
+    while (preludeSize(this.partial, 0, this.partialLength) === 0 && at < chunk.length) {
+      this.keep(chunk, at, at + 1);
+      at++;
+    }
+    if (preludeSize(this.partial, 0, this.partialLength) === 0) return at;
+    const arrived = this.partialLength;
+    this.setPartialLength(0);
+    this.emitOversized(this.partial, 0, size, onFrame);
+    this.toSkip -= arrived;
+    return at;
+  }
+
   /** Grows with what has arrived, never with what a length field promises. */
   private keep(chunk: Uint8Array, from: number, to: number): void {
     const length = this.partialLength + to - from;
     if (length > this.partial.length) {
-      const larger = new Uint8Array(Math.min(Math.max(64, length * 2), this.maxFrameBytes + 8));
+      const larger = new Uint8Array(Math.min(Math.max(64, length * 2), this.maxFrameBytes + MAX_PRELUDE));
       larger.set(this.partial.subarray(0, this.partialLength));
       this.partial = larger;
     }
@@ -102,9 +144,7 @@ export class FrameReader {
     if (at + lengthSize > end) return 0;
     const length = readVarint(bytes, at);
     if (length < 2) throw new ProtocolError(`a frame of ${length} bytes is too short to be one`);
-    if (length + lengthSize > this.maxFrameBytes) {
-      throw new ProtocolError(`a frame of ${length} bytes exceeds maxFrameBytes (${this.maxFrameBytes})`);
-    }
+    if (length > MAX_LENGTH) throw new ProtocolError(`a frame of ${length} bytes is longer than any`);
     return lengthSize + length;
   }
 
@@ -124,6 +164,31 @@ export class FrameReader {
     frame.start = start;
     frame.end = end;
     frame.size = size;
+    frame.oversized = false;
     onFrame(frame);
   }
+
+  private emitOversized(bytes: Uint8Array, at: number, size: number, onFrame: (frame: Frame) => void): void {
+    const { frame } = this;
+    const typeAt = at + varintLengthFromFirstByte(bytes[at] as number);
+    const typeAndFlags = bytes[typeAt] as number;
+    frame.type = typeAndFlags & TYPE_MASK;
+    frame.flags = typeAndFlags & ~TYPE_MASK;
+    frame.callId = readVarint(bytes, typeAt + 1);
+    frame.bytes = NOTHING;
+    frame.start = 0;
+    frame.end = 0;
+    frame.size = size;
+    frame.oversized = true;
+    this.toSkip = size;
+    onFrame(frame);
+  }
+}
+
+/** Bytes of length, type and call id together; 0 while they are incomplete. */
+function preludeSize(bytes: Uint8Array, at: number, end: number): number {
+  const idAt = at + varintLengthFromFirstByte(bytes[at] as number) + 1;
+  if (idAt >= end) return 0;
+  const size = idAt + varintLengthFromFirstByte(bytes[idAt] as number) - at;
+  return at + size > end ? 0 : size;
 }

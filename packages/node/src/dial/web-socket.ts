@@ -1,11 +1,9 @@
 import { TLSSocket } from "node:tls";
-import { DEFAULT_LIMITS, type DirectSession, WEBSOCKET_PROTOCOL, webSocketSession } from "@quicrpc/core";
+import { type DirectSession, WEBSOCKET_PROTOCOL, webSocketSession } from "@quicrpc/core";
 import { WebSocket } from "ws";
+import { MAX_WEBSOCKET_MESSAGE } from "../protocol.js";
 import { attempt, type TransportDialOptions } from "./dialler.js";
 import { clientTls, requirePinned } from "./tls.js";
-
-/** Bytes of one WebSocket message beside a frame: what was written in the same turn. */
-const MESSAGE_SLACK = 1024 * 1024;
 
 /** Dials `ws://` and `wss://`. */
 export function dialWebSocket(url: URL, options: TransportDialOptions): Promise<DirectSession> {
@@ -13,7 +11,7 @@ export function dialWebSocket(url: URL, options: TransportDialOptions): Promise<
   return attempt(url, options, (resolve, reject) => {
     const socket = new WebSocket(url, [WEBSOCKET_PROTOCOL], {
       perMessageDeflate: false,
-      maxPayload: (limits?.maxFrameBytes ?? DEFAULT_LIMITS.maxFrameBytes) + MESSAGE_SLACK,
+      maxPayload: MAX_WEBSOCKET_MESSAGE,
       ...(headers !== undefined && { headers }),
       ...(url.protocol === "wss:" && clientTls(url, options)),
     });

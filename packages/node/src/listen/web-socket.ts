@@ -4,12 +4,10 @@ import type { Duplex } from "node:stream";
 import { WEBSOCKET_PROTOCOL, webSocketSession } from "@quicrpc/core";
 import { type WebSocket, WebSocketServer } from "ws";
 import { originAllowed } from "../peer.js";
+import { MAX_WEBSOCKET_MESSAGE } from "../protocol.js";
 import { type Arrival, type Listen, MAX_SESSIONS } from "./listener.js";
 import { remoteAddressOf, socketListener, startServer, trackSockets } from "./socket-server.js";
 import { serverTls, verifiedCertificate } from "./tls-settings.js";
-
-/** Bytes of one WebSocket message beside a frame: what was written in the same turn. */
-const MESSAGE_SLACK = 1024 * 1024;
 
 /** Listens for `ws://`: WebSocket over HTTP/1.1. */
 export const listenWs: Listen = (target, settings, onArrival) => listen("ws", target, settings, onArrival);
@@ -34,7 +32,7 @@ const listen = async (
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false,
-    maxPayload: limits.maxFrameBytes + MESSAGE_SLACK,
+    maxPayload: MAX_WEBSOCKET_MESSAGE,
     handleProtocols: (offered) => (offered.has(WEBSOCKET_PROTOCOL) ? WEBSOCKET_PROTOCOL : false),
   });
   await startServer(server, { port, ...(host !== undefined && { host }) });
