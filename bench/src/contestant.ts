@@ -1,14 +1,56 @@
 import type { DevCertificate } from "@quicrpc/node";
 
-/** One way to call `multiply` of another process, over TLS 1.3, one connection. */
+/** One way to call methods of another process, over TLS 1.3 where it says nothing else. */
 export interface Contestant {
   readonly name: string;
-  /** Serves on a free port of 127.0.0.1 and resolves with it. */
-  serve(certificate: DevCertificate): Promise<number>;
-  connect(port: number, certificate: DevCertificate): Promise<Client>;
+  /** Serves on a free port of `host` and resolves with it. */
+  serve(host: string, certificate: DevCertificate): Promise<number>;
+  /** One connection. */
+  connect(host: string, port: number, certificate: DevCertificate): Promise<Client>;
 }
 
+/** What a contestant can do; what it leaves out it cannot. */
 export interface Client {
   multiply(a: number, b: number): Promise<number>;
+  empty(): Promise<unknown>;
+  echo(bytes: Uint8Array): Promise<Uint8Array>;
+  /** Answered after so many milliseconds. */
+  wait(ms: number): Promise<unknown>;
+  /** Sends so many notifications, and resolves when the server has received them all. */
+  notify?(count: number): Promise<void>;
+  /** Resolves with the number of small items received of a stream of so many. */
+  items?(count: number): Promise<number>;
+  /** Streams so many chunks to the server, and resolves with the bytes it received. */
+  upload?(chunk: Uint8Array, count: number): Promise<number>;
   close(): Promise<void> | void;
+}
+
+/** What every contestant's server does. */
+export const service = {
+  multiply: (a: number, b: number): number => a * b,
+  wait: (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms)),
+};
+
+/** Counts notifications; `told` resolves when so many have come since the last time. */
+export class Tally {
+  private count = 0;
+  private waiting: { readonly expected: number; readonly resolve: (count: number) => void } | undefined;
+
+  tell(): void {
+    this.count++;
+    if (this.waiting !== undefined && this.count >= this.waiting.expected) this.settle(this.waiting.resolve);
+  }
+
+  told(expected: number): Promise<number> {
+    return new Promise((resolve) => {
+      if (this.count >= expected) this.settle(resolve);
+      else this.waiting = { expected, resolve };
+    });
+  }
+
+  private settle(resolve: (count: number) => void): void {
+    resolve(this.count);
+    this.count = 0;
+    this.waiting = undefined;
+  }
 }

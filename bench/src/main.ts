@@ -1,81 +1,90 @@
-// Calls over loopback, contestants interleaved round by round. Usage: main.js [--rounds N] [--json]
-import { cpus } from "node:os";
+// Calls over loopback, contestants interleaved round by round: `node dist/main.js --help`.
 import { parseArgs } from "node:util";
-import { contestants } from "./contestants/index.js";
+import { contestantNamed, contestants } from "./contestants/index.js";
 import { type Measurement, pinned, ProcessPair } from "./process-pair.js";
+import { machine, type Row, rowOf, tables } from "./report.js";
+import { type Workload, workloads } from "./workloads.js";
 
 const { values } = parseArgs({
-  options: { rounds: { type: "string", default: "11" }, json: { type: "boolean", default: false } },
+  options: {
+    rounds: { type: "string", default: "11" },
+    quick: { type: "boolean", default: false },
+    only: { type: "string", multiple: true },
+    against: { type: "string", multiple: true },
+    json: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
+  },
 });
-const rounds = Number(values.rounds);
-const WARM_UP = 4;
 
-interface Workload {
-  readonly name: string;
-  /** Per round: many short rounds, so that what disturbs the machine disturbs all contestants alike. */
-  readonly calls: number;
-  readonly inFlight: number;
-  /** Of server and client. */
-  readonly cores: readonly [number, number];
+if (values.help) {
+  console.log(`Compares quicrpc with other RPC libraries over loopback, TLS 1.3 everywhere but over plain TCP.
+
+  --quick             the most telling workloads, 3 rounds: under 3 minutes
+  --rounds N          rounds per workload, medians are reported (default 11)
+  --only TEXT         workloads whose name has TEXT; may be repeated
+  --against TEXT      contestants whose name has TEXT; may be repeated
+  --json              for scripts
+
+Workloads: ${workloads.map(({ name }) => name).join("; ")}
+Contestants: ${contestants.map(({ name }) => name).join("; ")}`);
+  process.exit(0);
 }
 
-const workloads: readonly Workload[] = [
-  { name: "sequential, both on one core", calls: 3_000, inFlight: 1, cores: [0, 0] },
-  { name: "sequential, a core each", calls: 3_000, inFlight: 1, cores: [0, 1] },
-  { name: "64 in flight, a core each", calls: 30_000, inFlight: 64, cores: [0, 1] },
-];
+const rounds = values.quick ? 3 : Number(values.rounds);
+const matches = (name: string, texts: readonly string[] | undefined): boolean =>
+  texts === undefined || texts.some((text) => name.includes(text));
+const chosen = workloads.filter((workload) => (!values.quick || workload.quick) && matches(workload.name, values.only));
+const rows: Row[] = [];
+for (const workload of chosen) rows.push(...(await compare(workload)));
 
-/** One contestant in one workload, with its two processes. */
-interface Entry {
-  readonly workload: Workload;
-  readonly contestant: string;
-  readonly pair: ProcessPair;
-  readonly measured: Measurement[];
-}
-
-const entries: Entry[] = [];
-try {
-  for (const workload of workloads) {
-    for (const contestant of contestants) {
-      const pair = await ProcessPair.start(contestant, workload.cores);
-      entries.push({ workload, contestant: contestant.name, pair, measured: [] });
-    }
-  }
-  for (let round = -WARM_UP; round < rounds; round++) {
-    if (process.stderr.isTTY) process.stderr.write(round < 0 ? "warming up\r" : `round ${round + 1} of ${rounds}\r`);
-    for (const { workload, pair, measured } of entries) {
-      const measurement = await pair.measure(workload.calls, workload.inFlight);
-      if (round >= 0) measured.push(measurement);
-    }
-  }
-} finally {
-  for (const { pair } of entries) pair.stop();
-}
-
-const rows = entries.map(({ workload, contestant, measured }) => ({
-  workload: workload.name,
-  contestant,
-  callsPerSecond: Math.round(median(measured.map((one) => one.callsPerSecond))),
-  cpuMicrosPerCall: Number(median(measured.map((one) => one.cpuMicrosPerCall)).toFixed(1)),
-}));
-const machine = { node: process.version, cpu: cpus()[0]?.model, cores: cpus().length, pinned, rounds };
-
-if (values.json) console.log(JSON.stringify({ ...machine, rows }, null, 2));
-else printTable();
-
-function printTable(): void {
+if (values.json) {
+  console.log(JSON.stringify({ ...machine(), pinned, rounds, rows }, null, 2));
+} else {
+  const { node, cpu, cores } = machine();
   const pinning = pinned ? "" : "; processes could not be pinned to cores (no taskset)";
-  console.log(`Node ${machine.node}, ${machine.cores} x ${machine.cpu}, medians of ${rounds} rounds${pinning}\n`);
-  console.log("| | | calls/s | CPU µs per call | calls per CPU second, grpc-js = 1 |");
-  console.log("|---|---|---:|---:|---:|");
-  for (const { workload, contestant, callsPerSecond, cpuMicrosPerCall } of rows) {
-    const grpc = rows.find((row) => row.workload === workload && row.contestant === "@grpc/grpc-js");
-    const ratio = ((grpc?.cpuMicrosPerCall ?? Number.NaN) / cpuMicrosPerCall).toFixed(1);
-    const rate = callsPerSecond.toLocaleString("en");
-    console.log(`| ${workload} | ${contestant} | ${rate} | ${cpuMicrosPerCall} | ${ratio} |`);
-  }
+  console.log(`Node ${node}, ${cores} x ${cpu}, medians of ${rounds} rounds${pinning}\n`);
+  console.log(tables(rows, "floor: msgpackr over TLS"));
 }
 
-function median(numbers: number[]): number {
-  return numbers.sort((a, b) => a - b)[numbers.length >> 1] ?? Number.NaN;
+/** One workload, every contestant in turn, round by round. */
+async function compare(workload: Workload): Promise<Row[]> {
+  const entries: { name: string; pair: ProcessPair; measured: Measurement[]; amount: number; failed?: string }[] = [];
+  try {
+    for (const { name } of contestants.filter((contestant) => matches(contestant.name, values.against))) {
+      const pair = await ProcessPair.start(contestantNamed(name), workload);
+      if (pair !== undefined) entries.push({ name, pair, measured: [], amount: workload.amount });
+    }
+    for (let round = -2; round < rounds; round++) {
+      if (process.stderr.isTTY)
+        process.stderr.write(`\r\x1b[K${workload.name}: ${round < 0 ? "warming up" : round + 1}`);
+      for (const entry of entries) {
+        if (entry.failed !== undefined) continue;
+        try {
+          if (round === -2) {
+            entry.amount = await sizeOfRound(workload, entry.pair);
+          } else {
+            const measurement = await entry.pair.measure(entry.amount);
+            if (round >= 0) entry.measured.push(measurement);
+          }
+        } catch (error) {
+          entry.failed = String(error);
+        }
+      }
+    }
+  } finally {
+    if (process.stderr.isTTY) process.stderr.write("\r\x1b[K");
+    for (const { pair } of entries) pair.stop();
+  }
+  return entries.map(({ name, measured, failed }) => {
+    const head = { workload: workload.name, contestant: name, unit: workload.unit };
+    return failed === undefined ? rowOf(head, measured) : { ...head, rounds: measured.length, failed };
+  });
+}
+
+/** Less than the workload's amount for a contestant that would take more than a second. */
+async function sizeOfRound({ amount, fixed }: Workload, pair: ProcessPair): Promise<number> {
+  if (fixed) return amount;
+  const sample = Math.ceil(amount / 50);
+  const { perSecond } = await pair.measure(sample);
+  return Math.max(sample, Math.min(amount, Math.ceil(perSecond)));
 }

@@ -1,12 +1,28 @@
 import type { Contestant } from "../contestant.js";
+import { capnweb } from "./capnweb.js";
+import { connectNode } from "./connect.js";
+import { tcpFloor, tlsFloor } from "./floor.js";
 import { grpcJs } from "./grpc.js";
-import { lane, stream } from "./quicrpc.js";
-import { tlsFloor } from "./tls-floor.js";
+import { auto, lane, stream } from "./quicrpc.js";
+import { socketIo } from "./socket-io.js";
+import { trpc } from "./trpc.js";
 
-export const contestants: readonly Contestant[] = [lane, stream, grpcJs, tlsFloor];
+export const contestants: readonly Contestant[] = [
+  auto,
+  lane,
+  stream,
+  grpcJs,
+  connectNode,
+  trpc,
+  capnweb,
+  socketIo,
+  tlsFloor,
+  tcpFloor,
+];
 
 export function contestantNamed(name: string | undefined): Contestant {
   const found = contestants.find((contestant) => contestant.name === name);
-  if (found === undefined) throw new Error(`no contestant is called ${name}`);
-  return found;
+  if (found !== undefined) return found;
+  const names = contestants.map((contestant) => `"${contestant.name}"`).join(", ");
+  throw new Error(`no contestant is called "${name}"; there are ${names}`);
 }

@@ -1,0 +1,22 @@
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import type { DevCertificate } from "@quicrpc/node";
+import { WebSocket, WebSocketServer } from "ws";
+
+/** A TLS WebSocket server on a free port, and that port. */
+export async function listen(host: string, { cert, key }: DevCertificate): Promise<[WebSocketServer, number]> {
+  const server = createServer({ cert, key, minVersion: "TLSv1.3", noDelay: true });
+  const sockets = new WebSocketServer({ server, maxPayload: 64 * 1024 * 1024, perMessageDeflate: false });
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
+  return [sockets, (server.address() as AddressInfo).port];
+}
+
+/** The `WebSocket` class for clients that trust `certificate`. */
+export function trusting({ cert }: DevCertificate): typeof WebSocket {
+  return class extends WebSocket {
+    constructor(url: string | URL, protocols?: string | string[]) {
+      // `servername` goes on to TLS; the types do not say so.
+      super(url, protocols ?? [], { ca: cert, perMessageDeflate: false, ...{ servername: "localhost" } });
+    }
+  } as typeof WebSocket;
+}
