@@ -32,9 +32,9 @@ export const capnweb: Contestant = {
     await bench.empty();
     return {
       multiply: async (a, b) => (await bench.multiply({ a, b })).pro,
-      empty: async () => void (await bench.empty()),
-      echo: async (bytes) => (await bench.echo(bytes)) as Uint8Array,
-      wait: async (ms) => void (await bench.wait(ms)),
+      empty: async () => await bench.empty(),
+      echo: async (bytes) => await bench.echo(bytes),
+      wait: async (ms) => await bench.wait(ms),
       close: () => socket.close(),
     };
   },

@@ -6,7 +6,7 @@ import {
   FieldDescriptorProto_Type as Type,
   FileDescriptorProtoSchema,
 } from "@bufbuild/protobuf/wkt";
-import { type Client as ConnectClient, createClient } from "@connectrpc/connect";
+import { createClient } from "@connectrpc/connect";
 import { connectNodeAdapter, createConnectTransport } from "@connectrpc/connect-node";
 import { service, type Contestant } from "../contestant.js";
 
@@ -97,7 +97,7 @@ export const connectNode: Contestant = {
       httpVersion: "2",
       nodeOptions: { ca: cert, servername: "localhost" },
     });
-    const client = createClient(describe(), transport) as ConnectClient<DescService> as unknown as Untyped;
+    const client = createClient(describe(), transport) as unknown as Untyped;
     return Promise.resolve({
       multiply: async (a, b) => (await client.multiply({ a, b })).pro,
       empty: () => client.empty({}),

@@ -30,8 +30,10 @@ export const grpcJs: Contestant = {
         done(null, { pro: service.multiply(a, b) }),
       empty: (_: unknown, done: Done<object>) => done(null, {}),
       echo: ({ request: { data } }: { request: { data: Uint8Array } }, done: Done<object>) => done(null, { data }),
-      wait: ({ request: { ms } }: { request: { ms: number } }, done: Done<object>) =>
-        void service.wait(ms).then(() => done(null, {})),
+      async wait({ request: { ms } }: { request: { ms: number } }, done: Done<object>) {
+        await service.wait(ms);
+        done(null, {});
+      },
       items: (call: grpc.ServerWritableStream<{ count: number }, { i: number }>) => {
         let i = 0;
         const more = (): void => {
@@ -82,7 +84,7 @@ export const grpcJs: Contestant = {
           };
           more();
         });
-        return Number(bytes);
+        return bytes;
       },
       close: () => client.close(),
     };

@@ -6,6 +6,10 @@ import { service, type Contestant, Tally } from "../contestant.js";
 
 type Done<T> = (value: T) => void;
 
+async function after<T>(promise: Promise<T>, done: Done<T>): Promise<void> {
+  done(await promise);
+}
+
 export const socketIo: Contestant = {
   name: "socket.io acks",
   async serve(host, { cert, key }) {
@@ -18,9 +22,9 @@ export const socketIo: Contestant = {
       );
       socket.on("empty", (done: Done<void>) => done());
       socket.on("echo", (bytes: Uint8Array, done: Done<Uint8Array>) => done(bytes));
-      socket.on("wait", (ms: number, done: Done<void>) => void service.wait(ms).then(done));
+      socket.on("wait", (ms: number, done: Done<void>) => after(service.wait(ms), done));
       socket.on("tell", () => tally.tell());
-      socket.on("told", (expected: number, done: Done<number>) => void tally.told(expected).then(done));
+      socket.on("told", (expected: number, done: Done<number>) => after(tally.told(expected), done));
     });
     await new Promise<void>((resolve) => http.listen(0, host, resolve));
     return (http.address() as AddressInfo).port;

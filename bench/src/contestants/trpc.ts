@@ -52,7 +52,7 @@ export const trpc: Contestant = {
             { onData: () => received++, onComplete: () => resolve(received), onError: reject },
           );
         }),
-      close: () => socket.close() as Promise<void>,
+      close: () => socket.close(),
     };
   },
 };

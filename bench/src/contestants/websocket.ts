@@ -15,8 +15,8 @@ export async function listen(host: string, { cert, key }: DevCertificate): Promi
 export function trusting({ cert }: DevCertificate): typeof WebSocket {
   return class extends WebSocket {
     constructor(url: string | URL, protocols?: string | string[]) {
-      // `servername` goes on to TLS; the types do not say so.
-      super(url, protocols ?? [], { ca: cert, perMessageDeflate: false, ...{ servername: "localhost" } });
+      const options = { ca: cert, servername: "localhost", perMessageDeflate: false };
+      super(url, protocols ?? [], options);
     }
   } as typeof WebSocket;
 }
