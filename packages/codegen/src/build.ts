@@ -5,9 +5,9 @@ import { type Diagnostic, placeOf } from "./diagnostics.js";
 import { discoverServices, type FoundMethod, type FoundService } from "./discover.js";
 import type { IdAssigner } from "./lock/ids.js";
 import type { ModuleLoader } from "./load.js";
-import { type MethodShape, type PayloadPart, shapeOfMethod } from "./methods.js";
-import type { FileModel, GeneratedKind, MessageModel, MethodModel, Reexport, ServiceModel } from "./model.js";
-import { generatedNames, NameScope } from "./names.js";
+import { type MethodShape, partsOf, type PayloadPart, shapeOfMethod } from "./methods.js";
+import type { FileModel, MessageModel, MethodModel, Reexport, ServiceModel } from "./model.js";
+import { errorTypeName, generatedNames, NameScope } from "./names.js";
 import { CORE_IMPORTS } from "./print/core-imports.js";
 import { toolingOf } from "./tooling/method-tooling.js";
 import { fingerprintOf } from "./shape/fingerprint.js";
@@ -74,6 +74,7 @@ export function buildFile(
     "z",
     ...CORE_IMPORTS,
     ...services.flatMap((each) => [each.exportName, each.prefix, ...generatedNames(each.prefix)]),
+    ...services.flatMap(({ prefix, methods }) => methods.map(({ name }) => errorTypeName(prefix, name))),
   );
   const annotations = emptyAnnotations();
   const exported = exportedSchemas(exports);
@@ -87,15 +88,15 @@ export function buildFile(
   for (const service of services) {
     for (const method of service.methods) {
       const context = { service: service.name, method: method.name };
-      const shape = shapeOfMethod(method, ({ node, ...rest }) => {
+      const shape = shapeOfMethod(method, source, ({ node, ...rest }) => {
         fail({ ...(node === undefined ? { file } : placeOf(node)), ...rest, ...context });
       });
       if (shape === undefined) continue;
-      for (const part of [shape.input, shape.output]) {
-        if (part === undefined || part.raw) continue;
+      for (const part of partsOf(shape)) {
+        if (part.raw) continue;
         annotate(source, part.written, part.schema, annotations);
         payloads.push(part.schema);
-        graph.add(graphRoot(service, method, shape.kind, part), annotations, (unsupported, path, node) => {
+        graph.add(graphRoot(service, method, part), annotations, (unsupported, path, node) => {
           fail({ ...(node === undefined ? { file } : placeOf(node)), ...unsupported, ...context, path });
         });
       }
@@ -126,24 +127,15 @@ interface Messages {
   readonly codecs: CodecPlan;
 }
 
-function graphRoot(service: FoundService, method: FoundMethod, kind: GeneratedKind, part: PayloadPart): GraphRoot {
-  const option = `["methods"]["${method.name}"]["${part.option}"]`;
+function graphRoot(service: FoundService, method: FoundMethod, part: PayloadPart): GraphRoot {
   return {
     schema: part.schema,
-    label: labelOf(service, method, kind, part),
-    path: part.option,
+    label: [service.prefix, method.name, part.role],
+    path: part.path,
     root: service.exportName,
-    access: part.streams ? `${option}["item"]` : option,
-    node: method.options.get(part.option)?.node ?? method.node,
+    access: ["methods", method.name, ...part.keys].map((key) => `[${JSON.stringify(key)}]`).join(""),
+    node: part.node,
   };
-}
-
-/** What the name of a message starts with where it has none of its own. */
-function labelOf(service: FoundService, method: FoundMethod, kind: GeneratedKind, part: PayloadPart): string[] {
-  const side = part.option === "input" ? "Input" : "Output";
-  // Where the output alone streams, an item can only be one of it.
-  const role = kind === "server_stream" && part.streams ? "Item" : part.streams ? `${side}Item` : side;
-  return [service.prefix, method.name, role];
 }
 
 function serviceModel(
@@ -157,19 +149,15 @@ function serviceModel(
     service.methods.map((method) => method.name),
   );
   const snapshot = snapshotOf(ids.serviceId(service.name), service.methods, shapes, methodIds, types.nameOf);
-  const message = (
-    method: FoundMethod,
-    shape: MethodShape,
-    part: PayloadPart | undefined,
-  ): MessageModel | undefined => {
+  const message = (method: FoundMethod, part: PayloadPart | undefined): MessageModel | undefined => {
     if (part?.raw) return { sent: text("Uint8Array"), received: text("Uint8Array"), codec: "rawCodec" };
     if (part === undefined || !isZodSchema(part.schema)) return undefined;
-    const keys = ["methods", method.name, part.option, ...(part.streams ? ["item"] : [])];
+    const keys = ["methods", method.name, ...part.keys];
     const node = nodes.node(part.schema, { root: service.exportName, keys });
     return {
       sent: types.typeOf(part.schema, "input"),
       received: types.typeOf(part.schema, "output"),
-      codec: codecs.payload(node, labelOf(service, method, shape.kind, part)),
+      codec: codecs.payload(node, [service.prefix, method.name, part.role]),
     };
   };
   const methods = service.methods.flatMap((method): MethodModel[] => {
@@ -184,8 +172,10 @@ function serviceModel(
         kind: shape.kind,
         docs: method.docs,
         idempotent: taken.idempotent === true,
-        input: message(method, shape, shape.input),
-        output: message(method, shape, shape.output),
+        priority: (method.schema as { readonly priority?: number }).priority,
+        input: message(method, shape.input),
+        output: message(method, shape.output),
+        errors: shape.errors.map(({ name, code, details }) => ({ name, code, details: message(method, details) })),
         tooling: toolingOf(method, shape),
       },
     ];

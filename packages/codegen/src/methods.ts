@@ -3,24 +3,44 @@ import { type Expression, Node } from "ts-morph";
 import type { Diagnostic } from "./diagnostics.js";
 import type { FoundMethod } from "./discover.js";
 import type { GeneratedKind } from "./model.js";
+import { pascalCase } from "./names.js";
+import { literalProperties } from "./source/object-literal.js";
+import type { SchemaSource } from "./source/source-file.js";
 
 /** A method whose shape can be generated, with the schemas of its messages. */
 export interface MethodShape {
   readonly kind: GeneratedKind;
   readonly input: PayloadPart | undefined;
   readonly output: PayloadPart | undefined;
+  readonly errors: readonly ErrorShape[];
 }
 
 /** One message schema of a method. */
 export interface PayloadPart {
   readonly schema: unknown;
-  /** `input` or `output`: the option it stands in. */
-  readonly option: "input" | "output";
-  /** Whether it is the item of a stream. */
-  readonly streams: boolean;
+  /** Where it stands in the method's schema, as in `["output", "item"]`. */
+  readonly keys: readonly string[];
+  /** The same as diagnostics say it, as in `errors.NOT_FOUND`. */
+  readonly path: string;
+  /** What the name of its type ends with where it has none of its own, as in `Input`. */
+  readonly role: string;
   /** Whether it is `bytes()`, which has no schema. */
   readonly raw: boolean;
   readonly written: Expression | undefined;
+  /** What to point at when the source of a part is not known. */
+  readonly node: Node | undefined;
+}
+
+/** An error that a method declares. */
+export interface ErrorShape {
+  readonly name: string;
+  readonly code: string;
+  readonly details: PayloadPart | undefined;
+}
+
+/** All messages of a method. */
+export function partsOf({ input, output, errors }: MethodShape): PayloadPart[] {
+  return [input, output, ...errors.map(({ details }) => details)].filter((part) => part !== undefined);
 }
 
 /** A mistake in a method, with the node to point at. */
@@ -29,19 +49,25 @@ export type MethodProblem = Pick<Diagnostic, "code" | "message" | "help" | "path
 };
 
 /** What `method` is; mistakes go to `report`, and then there is no shape. */
-export function shapeOfMethod(method: FoundMethod, report: (problem: MethodProblem) => void): MethodShape | undefined {
+export function shapeOfMethod(
+  method: FoundMethod,
+  source: SchemaSource,
+  report: (problem: MethodProblem) => void,
+): MethodShape | undefined {
   const options = method.schema as unknown as Readonly<Record<string, unknown>>;
   const { input, output } = options as { readonly input?: Payload; readonly output?: Payload };
   const problem = (option: string, code: Diagnostic["code"], message: string, help: string): undefined => {
     report({ code, message, help, path: option, node: method.options.get(option)?.node ?? method.node });
   };
 
-  // `rpc` adds an empty table where no errors are declared.
-  const none = Object.keys((options["errors"] as object | undefined) ?? {}).length === 0;
-  const unknown = Object.keys(options).find((option) => !KNOWN_OPTIONS.has(option) && !(option === "errors" && none));
+  const allowed = options["type"] === "notify" ? NOTIFY_OPTIONS : RPC_OPTIONS;
+  const unknown = Object.keys(options).find(
+    (option) => !allowed.includes(option) && option !== "type" && option !== "output",
+  );
   if (unknown !== undefined) {
-    const known = options["type"] === "notify" ? "input" : "input, output and idempotent";
-    return problem(unknown, "unknown-option", `${unknown} is not an option.`, `The options here are ${known}.`);
+    const known =
+      allowed.length === 1 ? `The option here is ${allowed[0]}.` : `The options here are ${allowed.join(", ")}.`;
+    return problem(unknown, "unknown-option", `${unknown} is not an option.`, known);
   }
   if (options["type"] === "notify") {
     if (output !== undefined) {
@@ -55,15 +81,24 @@ export function shapeOfMethod(method: FoundMethod, report: (problem: MethodProbl
     if (isStream(input) || isBytes(input)) {
       return problem("input", "notify-stream", "A notification takes one message.", "Use rpc for a stream or bytes.");
     }
-    return { kind: "notify", input: part(method, "input", input), output: undefined };
+    return { kind: "notify", input: part(method, "input", input, "Input"), output: undefined, errors: [] };
   }
 
   const streams = [input, output].map((payload) => isStream(payload) || isBytes(payload));
   const kind = KINDS[streams[0] ? "streams" : "single"][streams[1] ? "streams" : "single"];
-  return { kind, input: part(method, "input", input), output: part(method, "output", output) };
+  // Where the output alone streams, an item can only be one of it.
+  const item = kind === "server_stream" ? "Item" : "OutputItem";
+  return {
+    kind,
+    input: part(method, "input", input, streams[0] ? "InputItem" : "Input"),
+    output: part(method, "output", output, streams[1] ? item : "Output"),
+    errors: errorsOf(method, source),
+  };
 }
 
-const KNOWN_OPTIONS: ReadonlySet<string> = new Set(["type", "input", "output", "idempotent"]);
+const RPC_OPTIONS: readonly string[] = ["input", "output", "idempotent", "priority", "errors"];
+// An output of a notification is told apart from other mistakes.
+const NOTIFY_OPTIONS: readonly string[] = ["input"];
 
 /** By what the input is, then by what the output is. */
 const KINDS: Readonly<Record<Side, Readonly<Record<Side, GeneratedKind>>>> = {
@@ -72,20 +107,42 @@ const KINDS: Readonly<Record<Side, Readonly<Record<Side, GeneratedKind>>>> = {
 };
 type Side = "single" | "streams";
 
-function part(method: FoundMethod, option: "input" | "output", payload: unknown): PayloadPart | undefined {
+function part(
+  method: FoundMethod,
+  option: "input" | "output",
+  payload: unknown,
+  role: string,
+): PayloadPart | undefined {
   if (payload === undefined && !method.options.has(option)) return undefined;
   const written = method.options.get(option)?.value;
   if (payload === undefined && Node.isIdentifier(written) && written.getText() === "undefined") return undefined;
-  if (isBytes(payload)) return { schema: payload, option, streams: true, raw: true, written };
-  if (!isStream(payload)) return { schema: payload, option, streams: false, raw: false, written };
+  const node = method.options.get(option)?.node ?? method.node;
+  const base = { schema: payload, keys: [option], path: option, role, raw: false, written, node };
+  if (isBytes(payload)) return { ...base, raw: true };
+  if (!isStream(payload)) return base;
   const [item] = Node.isCallExpression(written) ? written.getArguments() : [];
-  return {
-    schema: (payload as { readonly item: unknown }).item,
-    option,
-    streams: true,
-    raw: false,
-    written: item as Expression | undefined,
-  };
+  const { item: schema } = payload as { readonly item: unknown };
+  return { ...base, schema, keys: [option, "item"], written: item as Expression | undefined };
+}
+
+function errorsOf({ schema, options, node }: FoundMethod, source: SchemaSource): ErrorShape[] {
+  const { errors = {} } = schema as { readonly errors?: Readonly<Record<string, { code: string; details?: unknown }>> };
+  const written = literalProperties(source, options.get("errors")?.value);
+  return Object.entries(errors).map(([name, { code, details }]) => {
+    const property = written.findLast((each) => each.name === name);
+    // The schema of the details stands there by itself, or with the code.
+    const inside = literalProperties(source, property?.value).find((each) => each.name === "details");
+    const part: PayloadPart = {
+      schema: details,
+      keys: ["errors", name, "details"],
+      path: `errors.${name}`,
+      role: `${pascalCase(name === name.toUpperCase() ? name.toLowerCase() : name)}Details`,
+      raw: false,
+      written: inside?.value ?? property?.value,
+      node: property?.node ?? options.get("errors")?.node ?? node,
+    };
+    return { name, code, details: details === undefined ? undefined : part };
+  });
 }
 
 // Both take anything: what a person has written there may be no payload at all.

@@ -15,6 +15,13 @@ export interface MessageModel {
 /** The kinds of method that are generated. */
 export type GeneratedKind = MethodKind;
 
+/** One error that a method declares. */
+export interface ErrorModel {
+  readonly name: string;
+  readonly code: string;
+  readonly details: MessageModel | undefined;
+}
+
 /** One method, ready to print. */
 export interface MethodModel {
   readonly name: string;
@@ -24,8 +31,10 @@ export interface MethodModel {
   readonly kind: GeneratedKind;
   readonly docs: string | undefined;
   readonly idempotent: boolean;
+  readonly priority: number | undefined;
   readonly input: MessageModel | undefined;
   readonly output: MessageModel | undefined;
+  readonly errors: readonly ErrorModel[];
   readonly tooling: MethodTooling;
 }
 

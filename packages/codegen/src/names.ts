@@ -58,6 +58,11 @@ export function generatedNames(prefix: string): string[] {
   ];
 }
 
+/** What the errors of a method are called, as in `ArithDivideError`. */
+export function errorTypeName(prefix: string, method: string): string {
+  return `${prefix}${pascalCase(method)}Error`;
+}
+
 /** The name for one of `name`: `lines` to `line`, `entries` to `entry`; `data` to `dataItem`. */
 export function singular(name: string): string {
   if (/[^aeiou]ies$/i.test(name)) return `${name.slice(0, -3)}y`;

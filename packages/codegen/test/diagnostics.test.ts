@@ -130,6 +130,10 @@ describe("schemas", () => {
     ["nested bytes", "  ping: rpc({ output: z.object({ items: z.array(bytes() as never) }) }),"],
     ["item of a streamed input", "  ping: rpc({ input: stream(z.object({ at: z.file() })) }),"],
     [
+      "details of an error",
+      "  ping: rpc({\n    errors: {\n      GONE: z.object({ at: z.symbol() }),\n      FULL: { details: z.nan() },\n    },\n  }),",
+    ],
+    [
       "items of both",
       "  ping: rpc({\n    input: stream(z.symbol()),\n    output: stream(z.object({ list: z.nan() })),\n  }),",
     ],

@@ -9,10 +9,12 @@ export const CORE_TYPES: readonly string[] = [
   "CallOptions",
   "Caller",
   "DuplexStream",
+  "ErrorDescriptor",
   "ItemStream",
   "MessageCodec",
   "MethodDescriptor",
   "Router",
+  "RpcErrorOf",
   "ServiceIdentity",
   "StreamSource",
 ];

@@ -1,9 +1,9 @@
 import type { MessageModel, MethodModel, ServiceModel } from "../model.js";
-import { camelCase } from "../names.js";
+import { camelCase, errorTypeName } from "../names.js";
 import { formatFingerprint } from "../shape/fingerprint.js";
 import { type SchemaTypeText, typeText } from "./type-text.js";
 import { toolingName } from "./tooling.js";
-import { jsDoc, MAX_WIDTH } from "./writer.js";
+import { jsDoc, keyText, MAX_WIDTH } from "./writer.js";
 
 /** Which side generated files are for. */
 export type Target = "client" | "server" | "both";
@@ -69,7 +69,7 @@ export function printService(
     "}\n",
   ].join("");
   const server = target === "client" ? [] : [handlers, router];
-  const caller = target === "server" ? [] : [client, factory];
+  const caller = target === "server" ? [] : [...errorTypes(service), client, factory];
   return [identity, descriptors, ...server, ...caller].join("\n");
 }
 
@@ -100,9 +100,11 @@ function descriptorType(method: MethodModel, of: TypeOfMessage): string {
   // A handler without input is called with undefined.
   const received = input === undefined ? "undefined" : of(input, "received");
   const types = [of(input, "sent"), received, of(output, "sent"), of(output, "received")];
-  const all = [JSON.stringify(method.kind), ...types];
+  const errors = errorFields(method, of);
+  const all = [JSON.stringify(method.kind), ...types, ...(errors.length === 0 ? [] : [`{ ${errors.join("; ")} }`])];
   const line = `MethodDescriptor<${all.join(", ")}>`;
   if (method.name.length + line.length + 14 <= MAX_WIDTH) return line;
+  if (errors.length > 0) all[all.length - 1] = `{\n${errors.map((each) => `      ${each};\n`).join("")}    }`;
   return `MethodDescriptor<\n${all.map((each) => `    ${each}`).join(",\n")}\n  >`;
 }
 
@@ -112,6 +114,8 @@ function descriptor(method: MethodModel, identity: string): string {
     ...(method.input === undefined ? [] : [`input: ${method.input.codec}`]),
     ...(method.output === undefined ? [] : [`output: ${method.output.codec}`]),
     ...(method.idempotent ? ["idempotent: true"] : []),
+    ...(method.priority === undefined ? [] : [`priority: ${method.priority}`]),
+    ...(method.errors.length === 0 ? [] : [errorsTable(method)]),
     `fingerprint: 0x${formatFingerprint(method.fingerprint)}`,
   ];
   const head = `defineMethod(${identity}, "${method.kind}", "${method.name}", {`;
@@ -119,6 +123,34 @@ function descriptor(method: MethodModel, identity: string): string {
   return method.name.length + line.length + 5 <= MAX_WIDTH && options.length <= 2
     ? line
     : `${head}\n${options.map((each) => `    ${each},\n`).join("")}  })`;
+}
+
+/** The errors of a method, as fields of a type. */
+function errorFields({ errors }: MethodModel, of: TypeOfMessage): string[] {
+  return errors.map(({ name, code, details }) => {
+    const types = details === undefined ? [] : [...new Set([of(details, "sent"), of(details, "received")])];
+    return `readonly ${keyText(name)}: ErrorDescriptor<${[JSON.stringify(code), ...types].join(", ")}>`;
+  });
+}
+
+/** The errors of a method, as its descriptor has them. */
+function errorsTable({ errors }: MethodModel): string {
+  const lines = errors.map(({ name, code, details }) => {
+    const more = details === undefined ? "" : `, details: ${details.codec}`;
+    return `      ${keyText(name)}: { code: ${JSON.stringify(code)}${more} },\n`;
+  });
+  return `errors: {\n${lines.join("")}    }`;
+}
+
+/** The union type of the errors that each method declares, as its caller catches them. */
+function errorTypes({ prefix, methods }: ServiceModel): string[] {
+  return methods
+    .filter(({ errors }) => errors.length > 0)
+    .map(({ name }) => {
+      const type = `RpcErrorOf<(typeof ${camelCase(prefix)}Methods)[${JSON.stringify(name)}]["errors"]>`;
+      const comment = jsDoc(`What ${name} throws by name; see \`isRpcErrorOf\`.`);
+      return `${comment}export type ${errorTypeName(prefix, name)} = ${type};\n`;
+    });
 }
 
 function handlerInput({ kind, input }: MethodModel, of: TypeOfMessage): string {

@@ -1,9 +1,9 @@
 import { basename } from "node:path";
 import type { ServiceTooling } from "@quicrpc/core";
 import type { FileModel } from "../model.js";
-import { camelCase, isIdentifier } from "../names.js";
+import { camelCase } from "../names.js";
 import { HEADER } from "./header.js";
-import { jsDoc, MAX_WIDTH } from "./writer.js";
+import { jsDoc, keyText, MAX_WIDTH } from "./writer.js";
 
 /** The name of what `printTooling` exports for a service. */
 export function toolingName(prefix: string): string {
@@ -43,10 +43,4 @@ function short(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(short).join(", ")}]`;
   const fields = Object.entries(value).map(([key, each]) => `${keyText(key)}: ${short(each)}`);
   return fields.length === 0 ? "{}" : `{ ${fields.join(", ")} }`;
-}
-
-function keyText(key: string): string {
-  // In a literal this key alone would set the prototype.
-  if (key === "__proto__") return '["__proto__"]';
-  return isIdentifier(key) ? key : JSON.stringify(key);
 }

@@ -1,3 +1,4 @@
+import { isIdentifier } from "../names.js";
 import type { SchemaTypeText } from "./type-text.js";
 
 /** Lines of generated files are kept to this where they can be. */
@@ -36,4 +37,11 @@ export function jsDoc(text: string | undefined, indent = ""): string {
 /** `open`, the items one a line, `close`. */
 export function list(open: string, items: readonly string[], close: string, indent = ""): string {
   return `${open}\n${items.map((item) => `${indent}  ${item},\n`).join("")}${indent}${close}`;
+}
+
+/** A key of an object literal or type. */
+export function keyText(key: string): string {
+  // In a literal this key alone would set the prototype.
+  if (key === "__proto__") return '["__proto__"]';
+  return isIdentifier(key) ? key : JSON.stringify(key);
 }

@@ -1,9 +1,9 @@
 import type { FoundMethod } from "../discover.js";
-import type { MethodShape, PayloadPart } from "../methods.js";
+import type { ErrorShape, MethodShape, PayloadPart } from "../methods.js";
 import type { Direction } from "../types/zod.js";
 import { compareText } from "./canonical.js";
 import { ShapeBuilder, type ShapeName } from "./of-schema.js";
-import type { MethodSnapshot, SchemaSnapshot, ServiceSnapshot, Shape } from "./shape.js";
+import type { ErrorSnapshot, MethodSnapshot, SchemaSnapshot, ServiceSnapshot, Shape } from "./shape.js";
 
 /** What of a service is compared with other versions of it. */
 export function snapshotOf(
@@ -19,7 +19,7 @@ export function snapshotOf(
     const shape = shapes.get(method);
     const methodId = methodIds.get(method.name);
     if (shape === undefined || methodId === undefined) continue;
-    const { kind, input, output } = shape;
+    const { kind, input, output, errors } = shape;
     const { idempotent } = method.schema as { readonly idempotent?: unknown };
     const message = (part: PayloadPart | undefined, direction: Direction): Shape | undefined =>
       part?.raw ? { type: "raw" } : part && builder.shape(part.schema, direction);
@@ -33,9 +33,22 @@ export function snapshotOf(
       ...(taken === undefined ? {} : { input: taken }),
       ...(sent === undefined ? {} : { output: sent }),
       ...(received === undefined || sameText(sent, received) ? {} : { result: received }),
+      ...(errors.length === 0 ? {} : { errors: errorSnapshots(errors, message) }),
     };
   }
   return { id, methods: snapshots, types: builder.types };
+}
+
+function errorSnapshots(
+  errors: readonly ErrorShape[],
+  message: (part: PayloadPart | undefined, direction: Direction) => Shape | undefined,
+): Record<string, ErrorSnapshot> {
+  return Object.fromEntries(
+    errors.map(({ name, code, details }) => {
+      const shape = message(details, "input");
+      return [name, { code, ...(shape === undefined ? {} : { details: shape }) }];
+    }),
+  );
 }
 
 function sameText(a: Shape | undefined, b: Shape): boolean {
