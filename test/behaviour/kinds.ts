@@ -137,6 +137,27 @@ function webFace(session: QuicSession): TransportSession {
   };
 }
 
+/** Through WHATWG streams and the thread driver: what `served` below leaves out. */
+const webTransportFace: Kind = {
+  name: "WebTransport through WHATWG streams, thread driver",
+  async connect(limits, options) {
+    const { cert, key, hash } = await devCertificate();
+    const listener = Endpoint.bind({ host: "127.0.0.1", port: 0, driver: "thread" });
+    const dialler = Endpoint.bind({ host: "127.0.0.1", port: 0, driver: "thread" });
+    const accepted = new Promise<QuicSession>((resolve) => {
+      listener.listen({ tls: { cert, key }, webTransport: {} }, resolve);
+    });
+    const url = `https://127.0.0.1:${listener.address.port}/`;
+    const client = await dialler.connectWebTransport(url, { tls: { serverCertificateHashes: [hash] } });
+    const pair = pairOf(webFace(client), webFace(await accepted), limits, options);
+    const close = async (): Promise<void> => {
+      await pair.client.close();
+      await Promise.all([dialler.close(), listener.close()]);
+    };
+    return { ...pair, close };
+  },
+};
+
 const overQuic: readonly Kind[] = [
   quic("QUIC", "loop", (session) => session),
   quic("QUIC, thread driver", "thread", (session) => session),
@@ -193,10 +214,10 @@ const webStreams = joined(
 );
 
 /** A kind of `serve` and `dial`. */
-function served(name: string, listen: () => string): Kind {
+function served(name: string, listen: () => string, exceptions = ofOneStream): Kind {
   return {
     name,
-    exceptions: ofOneStream,
+    exceptions,
     async connect(limits = {}, options = {}) {
       const { cert, key, hash } = await devCertificate();
       const { witness = new Witness() } = options;
@@ -234,9 +255,16 @@ const byteStreams: readonly Kind[] = [
   served("WebSocket over TLS", () => "wss://127.0.0.1:0/rpc"),
 ];
 
+const overHttp3: readonly Kind[] = [
+  served("WebTransport", () => "https://127.0.0.1:0/rpc", new Map()),
+  webTransportFace,
+];
+
 /** Every kind there is here: without the native engine (`scripts/test.mjs` says so), only what needs none. */
 export const kinds: readonly Kind[] =
-  process.env["QUICRPC_NO_ENGINE"] === undefined ? [memory, ...overQuic, ...byteStreams] : [memory, ...byteStreams];
+  process.env["QUICRPC_NO_ENGINE"] === undefined
+    ? [memory, ...overQuic, ...overHttp3, ...byteStreams]
+    : [memory, ...byteStreams];
 
 /** The kinds that can show a behaviour. */
 export function kindsFor(behaviour: string): readonly Kind[] {

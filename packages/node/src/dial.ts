@@ -4,6 +4,7 @@ import type { Dialler, TransportDialOptions } from "./dial/dialler.js";
 import { dialQuic } from "./dial/quic.js";
 import { dialTcp, dialTls, dialUnix } from "./dial/sockets.js";
 import { dialWebSocket } from "./dial/web-socket.js";
+import { dialWebTransport } from "./dial/web-transport.js";
 
 /** How one session is made. Without `ca` and `serverCertificateHashes`, the system's roots are trusted. */
 export interface DialOptions<Context = unknown> extends SessionOptions<Context>, TransportDialOptions {
@@ -12,6 +13,7 @@ export interface DialOptions<Context = unknown> extends SessionOptions<Context>,
 
 const DIALLERS: ReadonlyMap<string, Dialler> = new Map<string, Dialler>([
   ["quic:", dialQuic],
+  ["https:", dialWebTransport],
   ["tcp:", dialTcp],
   ["tls:", dialTls],
   ["unix:", dialUnix],
@@ -20,7 +22,7 @@ const DIALLERS: ReadonlyMap<string, Dialler> = new Map<string, Dialler>([
 ]);
 
 /**
- * Makes one session with `quic://host[:port]`, `tls://host[:port]`, `wss://host[:port]/path`, or without encryption
+ * Makes one session with `quic://host[:port]`, `https://host[:port]/path` (WebTransport), `tls://host[:port]`, `wss://host[:port]/path`, or without encryption
  * `tcp://`, `ws://` and `unix:/path`. Rejects with an error whose `code` says why: no answer, a certificate that is not
  * trusted, another protocol; with `TypeError` when two routers collide.
  */

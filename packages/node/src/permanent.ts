@@ -7,6 +7,12 @@ const CODES: RegExp = /^(ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_Z
 export function isPermanent(error: Error): boolean {
   if (error instanceof TypeError) return true;
   if (error instanceof QuicError && (error.source === "tls" || error.source === "usage")) return true;
+  if (error instanceof QuicError && error.status !== undefined) return refuses(error.status);
   const { code } = error as NodeJS.ErrnoException;
   return typeof code === "string" && (CODES.test(code) || code === "ERR_QUIC_NATIVE_MISSING");
+}
+
+/** Whether an HTTP status answers the request itself, rather than the moment (RFC 9110 §15.5). */
+function refuses(status: number): boolean {
+  return status >= 400 && status < 500 && status !== 408 && status !== 429;
 }

@@ -12,7 +12,7 @@ export interface TransportDialOptions extends Partial<CertificateOptions> {
   }[];
   /** The name to find in the certificate, where it is not the URL's host. */
   readonly serverName?: string;
-  /** Of the HTTP request, over WebSocket. */
+  /** Of the HTTP request, over WebSocket and WebTransport. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Milliseconds until the attempt is given up. Default 10,000. */
   readonly timeoutMs?: number;

@@ -1,23 +1,29 @@
-import { connect, type QuicSession } from "@quicrpc/quic";
+import { type ClientTlsOptions, connect, type QuicSession } from "@quicrpc/quic";
 import { ALPN, DEFAULT_PORT } from "../protocol.js";
 import { hostOf, type TransportDialOptions } from "./dialler.js";
 
 /** Dials `quic://host[:port]`. Rejects with a `QuicError`. */
 export function dialQuic(url: URL, options: TransportDialOptions): Promise<QuicSession> {
-  const { ca, cert, key, serverCertificateHashes, serverName, timeoutMs, signal, transport } = options;
+  const { serverName, timeoutMs, signal, transport } = options;
   return connect({
     host: hostOf(url),
     port: url.port === "" ? DEFAULT_PORT : Number(url.port),
     alpn: [ALPN],
-    tls: {
-      ...(ca !== undefined && { ca }),
-      ...(cert !== undefined && { cert }),
-      ...(key !== undefined && { key }),
-      ...(serverCertificateHashes !== undefined && { serverCertificateHashes: [...serverCertificateHashes] }),
-    },
+    tls: clientTls(options),
     ...(serverName !== undefined && { serverName }),
     ...(timeoutMs !== undefined && { handshakeTimeoutMs: timeoutMs }),
     ...(signal !== undefined && { signal }),
     ...(transport !== undefined && { transport }),
   });
+}
+
+/** The options as the engine takes them. */
+export function clientTls(options: TransportDialOptions): ClientTlsOptions {
+  const { ca, cert, key, serverCertificateHashes } = options;
+  return {
+    ...(ca !== undefined && { ca }),
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+    ...(serverCertificateHashes !== undefined && { serverCertificateHashes: [...serverCertificateHashes] }),
+  };
 }

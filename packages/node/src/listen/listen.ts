@@ -1,12 +1,13 @@
 import { hostOf } from "../dial/dialler.js";
 import { DEFAULT_PORT } from "../protocol.js";
 import type { Arrival, Listen, Listener, ListenSettings, ListenTarget } from "./listener.js";
-import { listenQuic } from "./quic.js";
+import { listenQuic, listenWebTransport } from "./quic.js";
 import { listenTcp, listenTls, listenUnix } from "./sockets.js";
 import { listenWs, listenWss } from "./web-socket.js";
 
 const LISTENERS: ReadonlyMap<string, Listen> = new Map<string, Listen>([
   ["quic:", listenQuic],
+  ["https:", listenWebTransport],
   ["tcp:", listenTcp],
   ["tls:", listenTls],
   ["unix:", listenUnix],
@@ -36,8 +37,8 @@ export function listen(
 
 function parse(url: URL): SchemedTarget {
   const { protocol, port, pathname } = url;
-  // Of ws: and wss: a URL leaves their own default ports out.
-  const usual = protocol === "ws:" ? 80 : protocol === "wss:" ? 443 : DEFAULT_PORT;
+  // Of these a URL leaves their own default ports out.
+  const usual = protocol === "ws:" ? 80 : protocol === "wss:" || protocol === "https:" ? 443 : DEFAULT_PORT;
   return {
     scheme: protocol,
     host: hostOf(url),

@@ -6,7 +6,7 @@ import type { AllowedOrigins, Peer } from "../peer.js";
 export interface ListenTarget {
   readonly host: string | undefined;
   readonly port: number;
-  /** Of a Unix socket, or of the WebSocket's URL. */
+  /** Of a Unix socket, or of the URL for WebSocket and WebTransport. */
   readonly path: string;
 }
 

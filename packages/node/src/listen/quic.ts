@@ -1,44 +1,50 @@
-import { Endpoint, type QuicSession } from "@quicrpc/quic";
-import { ALPN } from "../protocol.js";
-import type { Arrival, Listener, ListenSettings, ListenTarget } from "./listener.js";
+import {
+  Endpoint,
+  type QuicSession,
+  type WebTransportAnswer,
+  type WebTransportRequest,
+  WebTransportSession,
+} from "@quicrpc/quic";
+import { originAllowed, type Peer } from "../peer.js";
+import { ALPN, WEB_TRANSPORT_PROTOCOL } from "../protocol.js";
+import type { Listen } from "./listener.js";
 
-/** Listens for `quic://`, on a UDP port. */
-export async function listenQuic(
-  { host, port }: ListenTarget,
-  { tls, clientCertificates, transport }: ListenSettings,
-  onArrival: (arrival: Arrival) => void,
-): Promise<Listener> {
+/** Listens for `quic://` on a UDP port, and there for WebTransport on the target's path as well. */
+export const listenQuic: Listen = (target, settings, onArrival) => listen("quic", target, settings, onArrival);
+
+/** The same, named by the URL that WebTransport clients use: `https://host:port/path`. */
+export const listenWebTransport: Listen = (target, settings, onArrival) => listen("https", target, settings, onArrival);
+
+const listen = async (
+  scheme: "quic" | "https",
+  ...[{ host, port, path: given }, settings, onArrival]: Parameters<Listen>
+): ReturnType<Listen> => {
+  const { tls, clientCertificates, transport, allowedOrigins } = settings;
+  const path = given === "" ? "/" : given;
   const endpoint = Endpoint.bind({ port, ...(host !== undefined && { host }) });
   const { address } = endpoint;
-  const url = `quic://${address.family === "IPv6" ? `[${address.host}]` : address.host}:${address.port}`;
-  const onSession = (session: QuicSession): void => {
-    onArrival({
-      transport: session,
-      peer: {
-        transport: "quic",
-        listener: url,
-        remoteAddress: session.remoteAddress,
-        headers: new Headers(),
-        path: undefined,
-        origin: undefined,
-        // Read when it is asked for.
-        get certificate() {
-          return session.peerCertificate;
-        },
-        earlyData: false,
-      },
-    });
+  const authority = `${address.family === "IPv6" ? `[${address.host}]` : address.host}:${address.port}`;
+  const url = scheme === "quic" ? `quic://${authority}` : `https://${authority}${path}`;
+  let stopped = false;
+  const onRequest = (request: WebTransportRequest): WebTransportAnswer => {
+    if (stopped) return { status: 503 };
+    if (request.path.replace(/\?.*$/s, "") !== path) return { status: 404 };
+    if (!originAllowed(request.origin, allowedOrigins)) return { status: 403 };
+    if (request.protocols.includes(WEB_TRANSPORT_PROTOCOL)) return { protocol: WEB_TRANSPORT_PROTOCOL };
+    // Browsers that cannot name subprotocols are welcome; those that speak others are not.
+    return request.protocols.length === 0 ? {} : { status: 400 };
   };
   try {
     endpoint.listen(
       {
         alpn: [ALPN],
+        webTransport: { onRequest },
         // The engine says what is wrong with none.
         tls: tls as NonNullable<typeof tls>,
         ...(clientCertificates !== undefined && { clientCertificates }),
         ...(transport !== undefined && { transport }),
       },
-      onSession,
+      (session) => onArrival({ transport: session, peer: peerOf(session, url) }),
     );
   } catch (error) {
     await endpoint.close();
@@ -47,10 +53,36 @@ export async function listenQuic(
   return {
     url,
     address,
-    // The port serves the sessions there are; `serve` refuses new ones.
-    stop: () => {},
+    // The port serves the sessions there are; `serve` refuses new ones of raw QUIC.
+    stop: () => {
+      stopped = true;
+    },
     close: (info) => endpoint.close(info),
     ref: () => void endpoint.ref(),
     unref: () => void endpoint.unref(),
   };
+};
+
+function peerOf(session: QuicSession, listener: string): Peer {
+  const web = session instanceof WebTransportSession ? session : undefined;
+  return {
+    transport: web === undefined ? "quic" : "webtransport",
+    listener,
+    remoteAddress: session.remoteAddress,
+    headers: headersOf(web?.headers),
+    path: web?.path,
+    origin: web?.headers.get("origin"),
+    // Read when it is asked for.
+    get certificate() {
+      return session.peerCertificate;
+    },
+    earlyData: false,
+  };
+}
+
+/** Without the fields that `Headers` would throw at: a peer may send any text. */
+function headersOf(fields: ReadonlyMap<string, string> = new Map()): Headers {
+  const latin1 = /^[\t\x20-\x7e\x80-\xff]*$/;
+  const token = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
+  return new Headers([...fields].filter(([name, value]) => token.test(name) && latin1.test(value)));
 }

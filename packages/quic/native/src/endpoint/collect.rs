@@ -2,7 +2,7 @@
 
 use quinn_proto::ReadError;
 
-use super::{Endpoint, application_code};
+use super::{Endpoint, application_code, session_is_gone};
 use crate::handle::Handle;
 use crate::sink::{Kind, Notice, Sink};
 
@@ -103,6 +103,10 @@ impl Endpoint {
                         break;
                     }
                     Err(ReadError::Blocked) => break,
+                    Err(ReadError::Reset(code)) if session_is_gone(stream, code) => {
+                        stream.receiving = false;
+                        break;
+                    }
                     Err(ReadError::Reset(code)) => {
                         end = Some((Kind::Reset, application_code(stream, code)));
                         break;

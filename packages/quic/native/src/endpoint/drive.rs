@@ -3,7 +3,7 @@
 use quinn_proto as qp;
 use quinn_proto::{Dir, StreamEvent};
 
-use super::{Endpoint, application_code, canonical};
+use super::{Endpoint, application_code, canonical, session_is_gone};
 use crate::connection::Phase;
 use crate::error::Failure;
 use crate::h3;
@@ -212,6 +212,9 @@ impl Endpoint {
         stream.stopped();
         if stream.internal {
             self.internal_stopped(index, handle);
+            return;
+        }
+        if session_is_gone(stream, code) {
             return;
         }
         stream.farewell = true;

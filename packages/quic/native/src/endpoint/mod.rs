@@ -171,6 +171,12 @@ fn application_code(stream: &Stream, code: qp::VarInt) -> u32 {
     u32::try_from(code).unwrap_or(u32::MAX)
 }
 
+/// The peer says that the stream's session is over: its CLOSE_WEBTRANSPORT_SESSION, which this has overtaken, tells
+/// JavaScript so, with the reason.
+fn session_is_gone(stream: &Stream, code: qp::VarInt) -> bool {
+    stream.session.is_some() && code.into_inner() == h3::codes::WT_SESSION_GONE
+}
+
 /// The way back.
 fn wire_code(stream: &Stream, code: u32) -> qp::VarInt {
     if stream.session.is_none() {

@@ -1,0 +1,18 @@
+import { connectWebTransport, type WebTransportSession } from "@quicrpc/quic";
+import { WEB_TRANSPORT_PROTOCOL } from "../protocol.js";
+import { clientTls } from "./quic.js";
+import type { TransportDialOptions } from "./dialler.js";
+
+/** Dials `https://host[:port]/path`: WebTransport over HTTP/3. Rejects with a `QuicError`. */
+export function dialWebTransport(url: URL, options: TransportDialOptions): Promise<WebTransportSession> {
+  const { headers, serverName, timeoutMs, signal, transport } = options;
+  return connectWebTransport(url, {
+    protocols: [WEB_TRANSPORT_PROTOCOL],
+    tls: clientTls(options),
+    ...(headers !== undefined && { headers }),
+    ...(serverName !== undefined && { serverName }),
+    ...(timeoutMs !== undefined && { handshakeTimeoutMs: timeoutMs }),
+    ...(signal !== undefined && { signal }),
+    ...(transport !== undefined && { transport }),
+  });
+}
