@@ -3,9 +3,13 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { certificate } from "./certificates.js";
 
-test("the README's first example runs", async () => {
-  const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
-  const example = /```js\n(.*?)```/s.exec(readme)?.[1] ?? "";
+const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+const [quic = "", , webTransport = ""] = Array.from(readme.matchAll(/```js\n(.*?)```/gs), (match) => match[1]);
+
+test.each([
+  ["QUIC", quic, "hello over QUIC\n"],
+  ["WebTransport", webTransport, "/chat chat.v1\nhello over HTTP/3\n"],
+])("the README's example of %s runs", async (_, example, expected) => {
   const { cert, key, hash } = await certificate();
   const program = `
     const tls = ${JSON.stringify({ cert, key })};
@@ -15,5 +19,5 @@ test("the README's first example runs", async () => {
   let out = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (out += String(chunk)));
   const code = await new Promise((resolve) => child.on("close", resolve));
-  expect({ code, out }).toEqual({ code: 0, out: "hello over QUIC\n" });
+  expect({ code, out }).toEqual({ code: 0, out: expected });
 });
