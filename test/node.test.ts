@@ -189,7 +189,7 @@ describe("what can go wrong says so, with a code", () => {
   });
 
   it("a scheme that is no transport", async () => {
-    expect((await failure(connect("https://localhost:1"))).message).toContain("https:// is no transport");
+    expect((await failure(connect("http://localhost:1"))).message).toContain("http:// is no transport");
   });
 
   it("two routers for one method", async () => {
