@@ -35,6 +35,20 @@ export type { Backoff } from "./connection/backoff.js";
 export { type Connection, type ConnectionOptions, createConnection } from "./connection/connection.js";
 export type { ConnectionState } from "./connection/state.js";
 export {
+  authentication,
+  type AuthenticationOptions,
+  bearerToken,
+  ContextValue,
+} from "./interceptors/authentication.js";
+export { concurrencyLimit, type ConcurrencyLimitOptions } from "./interceptors/concurrency-limit.js";
+export { defaultTimeout } from "./interceptors/default-timeout.js";
+export { interceptCaller } from "./interceptors/intercept-caller.js";
+export { interceptRouter } from "./interceptors/intercept-router.js";
+export type { InterceptedAnswer, InterceptedCall, Interceptor, Next } from "./interceptors/interceptor.js";
+export { type CallLog, type Logger, logging } from "./interceptors/logging.js";
+export { type AnswerObserver, observed, withOutputs } from "./interceptors/observed.js";
+export { retry, type RetryOptions } from "./interceptors/retry.js";
+export {
   createSession,
   type DrainOptions,
   type Session,

@@ -1,7 +1,7 @@
 import { type Deferred, deferred } from "../deferred.js";
 import { RpcError } from "../errors.js";
 import type { DuplexStream } from "./caller.js";
-import { ItemQueue, ItemStream } from "./item-stream.js";
+import { type AnswerMetadata, ItemQueue, ItemStream } from "./item-stream.js";
 
 /** An `ItemStream` that can be had before the one it delivers. Takes one item at a time, as its reader does. */
 export class LateItems<Item> {
@@ -21,16 +21,17 @@ export class LateItems<Item> {
       },
       onAbandoned: () => {
         if (this.source === undefined) this.onAbandoned();
-        else void this.source.return?.();
+        else Promise.resolve(this.source.return?.()).catch(() => {});
         this.onTaken?.();
       },
     });
     this.stream = new ItemStream(this.queue);
   }
 
-  follow(stream: ItemStream<Item>): void {
-    this.queue.answer = stream;
-    this.source = stream[Symbol.asyncIterator]();
+  /** @param answer what was said beside `items` */
+  follow(items: AsyncIterable<Item>, answer: AnswerMetadata): void {
+    this.queue.answer = answer;
+    this.source = items[Symbol.asyncIterator]();
     void this.pump(this.source);
   }
 
@@ -98,7 +99,7 @@ export class LateDuplex<Sent, Result> implements DuplexStream<Sent, Result> {
     this.following = writable.getWriter();
     this.following.closed.catch((error: unknown) => this.controller.error(error));
     this.writer.resolve(this.following);
-    this.items.follow(readable);
+    this.items.follow(readable, readable);
   }
 
   fail(error: RpcError): void {

@@ -67,7 +67,10 @@ export abstract class SessionCaller<S extends Session> implements Caller {
     if (session !== undefined) return session.serverStream(method, input, options);
     const late = new LateItems<Result>(() => takeBack());
     const takeBack = this.wait(method, input, options, {
-      start: (ready, own) => late.follow(ready.serverStream(method, input, own)),
+      start: (ready, own) => {
+        const stream = ready.serverStream(method, input, own);
+        late.follow(stream, stream);
+      },
       fail: (error) => late.fail(error),
     });
     return late.stream;

@@ -126,3 +126,8 @@ export function isTunnel({ kind, input, output }: AnyMethod): boolean {
 export function streamsInput({ kind }: AnyMethod): boolean {
   return kind === "client_stream" || kind === "duplex";
 }
+
+/** Whether the callee streams its output. */
+export function streamsOutput({ kind }: AnyMethod): boolean {
+  return kind === "server_stream" || kind === "duplex";
+}

@@ -1,6 +1,6 @@
 import { type Carrier, prioritize, type RequestHandler } from "../call/carrier.js";
 import { decodePayload } from "../call/payload.js";
-import { type AnyMethod, fullName, streamsInput } from "../contract/descriptor.js";
+import { type AnyMethod, fullName, streamsInput, streamsOutput } from "../contract/descriptor.js";
 import { ProtocolError, RpcError } from "../errors.js";
 import { type Frame, FrameType } from "../wire/frame.js";
 import { type IncomingRequest, readOptionalHead, readRequest } from "../wire/request.js";
@@ -76,7 +76,7 @@ export class Dispatcher<Context> implements RequestHandler {
   ): void {
     try {
       const result = handler(input, context);
-      if (method.kind === "server_stream" || method.kind === "duplex") reply.stream(result);
+      if (streamsOutput(method)) reply.stream(result);
       else if (isPromiseLike(result)) reply.later(result);
       else reply.send(result);
     } catch (error) {

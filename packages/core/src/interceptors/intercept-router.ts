@@ -1,0 +1,63 @@
+import { ItemStream } from "../call/item-stream.js";
+import { LateItems } from "../call/late-stream.js";
+import { streamsInput, streamsOutput } from "../contract/descriptor.js";
+import { Metadata } from "../metadata.js";
+import type { CallContext } from "../server/context.js";
+import type { BoundMethod, Router } from "../server/router.js";
+import { compose, type InterceptedAnswer, type InterceptedCall, type Interceptor } from "./interceptor.js";
+import { SourceItems } from "./source-items.js";
+
+/** `router` with `interceptors` around each of its calls; the first is the outermost. */
+export function interceptRouter<Context>(
+  router: Router<Context>,
+  interceptors: readonly Interceptor[],
+): Router<Context> {
+  if (interceptors.length === 0) return router;
+  return { methods: router.methods.map((bound) => intercept(bound, interceptors)) };
+}
+
+function intercept<Context>(
+  { method, handler }: BoundMethod<Context>,
+  interceptors: readonly Interceptor[],
+): BoundMethod<Context> {
+  const serve = async (call: InterceptedCall): Promise<InterceptedAnswer> => {
+    const context = call.context as CallContext<Context>;
+    const result = await handler(call.inputs === undefined ? call.input : itemStream(call.inputs), context);
+    const { responseMetadata, trailers } = context;
+    const answer = { metadata: responseMetadata, trailers };
+    return streamsOutput(method)
+      ? { ...answer, output: undefined, outputs: new SourceItems(result) }
+      : { ...answer, output: result, outputs: undefined };
+  };
+  const next = compose(interceptors, serve);
+  return {
+    method,
+    handler: async (input: unknown, context) => {
+      const streams = streamsInput(method);
+      const { outputs, output } = await next({
+        side: "callee",
+        method,
+        get metadata() {
+          return context.metadata;
+        },
+        deadline: context.deadline,
+        get signal() {
+          return context.signal;
+        },
+        input: streams ? undefined : input,
+        inputs: streams ? (input as ItemStream<unknown>) : undefined,
+        options: undefined,
+        context,
+      });
+      return outputs ?? output;
+    },
+  };
+}
+
+/** What a handler gets: the stream itself, unless an interceptor replaced it. */
+function itemStream(items: AsyncIterable<unknown>): ItemStream<unknown> {
+  if (items instanceof ItemStream) return items;
+  const late = new LateItems<unknown>(() => {});
+  late.follow(items, { metadata: new Metadata(), trailers: new Metadata() });
+  return late.stream;
+}

@@ -1,0 +1,47 @@
+import type { AnswerMetadata } from "../call/item-stream.js";
+import type { CallOptions } from "../call/options.js";
+import type { AnyMethod } from "../contract/descriptor.js";
+import type { Metadata } from "../metadata.js";
+import type { CallContext } from "../server/context.js";
+
+/** One call as interceptors see it: the same on both sides, for every kind. */
+export interface InterceptedCall {
+  /** Whether this side made the call, or serves it. */
+  readonly side: "caller" | "callee";
+  readonly method: AnyMethod;
+  /** What goes with the request. On the caller's side it may be added to. */
+  readonly metadata: Metadata;
+  /** Milliseconds since the epoch. On the caller's side another may be passed on. */
+  readonly deadline: number | undefined;
+  readonly signal: AbortSignal | undefined;
+  /** The caller's message; undefined where it streams. */
+  readonly input: unknown;
+  /** The caller's messages, where it streams. */
+  readonly inputs: AsyncIterable<unknown> | undefined;
+  /** What the caller asked for. Only on its side. */
+  readonly options: CallOptions | undefined;
+  /** What the handler gets. Only on its side. */
+  readonly context: CallContext | undefined;
+}
+
+/** What came of a call. Metadata and trailers are complete when the message is there, or the messages have ended. */
+export interface InterceptedAnswer extends AnswerMetadata {
+  /** The callee's message; undefined where it streams. */
+  readonly output: unknown;
+  /** The callee's messages, where it streams. */
+  readonly outputs: AsyncIterable<unknown> | undefined;
+}
+
+/** Goes on with a call, which may be another than was received, and may be gone on with again. */
+export type Next = (call: InterceptedCall) => Promise<InterceptedAnswer>;
+
+/**
+ * Stands around calls: acts before and after `next`, passes something else on, or answers itself. Rejects with the call's
+ * error. Where a side streams, errors also come out of the iterables.
+ */
+export type Interceptor = (call: InterceptedCall, next: Next) => Promise<InterceptedAnswer>;
+
+/** `interceptors` around `innermost`; the first is the outermost. */
+export function compose(interceptors: readonly Interceptor[], innermost: Next): Next {
+  return interceptors.reduceRight<Next>((next, interceptor) => (call) => interceptor(call, next), innermost);
+}

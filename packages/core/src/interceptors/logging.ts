@@ -1,0 +1,67 @@
+import { fullName } from "../contract/descriptor.js";
+import { type Code, RpcError } from "../errors.js";
+import type { InterceptedCall, Interceptor } from "./interceptor.js";
+import { observed } from "./observed.js";
+
+/** What log lines go to: pino, `console`, and what is shaped like them. */
+export interface Logger {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/** What a log line says of a call. */
+export interface CallLog {
+  readonly side: "caller" | "callee";
+  /** "service/method" */
+  readonly method: string;
+  readonly code: Code | "ok";
+  /** Of a declared error. */
+  readonly reason?: string | undefined;
+  readonly durationMs: number;
+  /** Messages that the callee streamed. */
+  readonly items?: number | undefined;
+  /** On the callee's side, where it says more than the caller is told. */
+  readonly error?: unknown;
+}
+
+/** Codes that mean that something is wrong with the callee, rather than with the call. */
+const FAULTS: ReadonlySet<string> = new Set<Code>(["unknown", "internal", "data_loss", "unimplemented"]);
+
+/**
+ * Logs every call when it is over: `info` for a good one, `error` where the callee is at fault, `warn` for other errors. No
+ * message and no metadata is logged.
+ */
+export function logging(logger: Logger): Interceptor {
+  return async (call, next) => {
+    const start = performance.now();
+    const streamed = call.method.kind === "server_stream" || call.method.kind === "duplex";
+    let items = 0;
+    const log = (error: unknown): void => {
+      const fields = { ...outcome(call, error), durationMs: performance.now() - start, ...(streamed && { items }) };
+      write(logger, fields);
+    };
+    try {
+      const answer = await next(call);
+      return observed(answer, { onItem: () => items++, onOver: log });
+    } catch (error) {
+      log(error);
+      throw error;
+    }
+  };
+}
+
+function outcome({ side, method }: InterceptedCall, error: unknown): Omit<CallLog, "durationMs"> {
+  const name = fullName(method);
+  if (error === undefined) return { side, method: name, code: "ok" };
+  const { code, reason } = RpcError.from(error, side === "callee" ? "internal" : "unknown");
+  return { side, method: name, code, ...(reason !== undefined && { reason }), error };
+}
+
+function write(logger: Logger, fields: CallLog): void {
+  const { side, method, code } = fields;
+  const text = `${side === "caller" ? "called" : "served"} ${method}: ${code}`;
+  if (code === "ok") logger.info(fields, text);
+  else if (FAULTS.has(code)) logger.error(fields, text);
+  else logger.warn(fields, text);
+}

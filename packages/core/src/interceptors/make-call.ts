@@ -1,0 +1,96 @@
+import type { Caller } from "../call/caller.js";
+import type { CallOptions } from "../call/options.js";
+import type { ItemStream } from "../call/item-stream.js";
+import { Metadata } from "../metadata.js";
+import type { InterceptedAnswer, InterceptedCall } from "./interceptor.js";
+
+/** Makes an intercepted call on `caller`. */
+export async function makeCall(caller: Caller, call: InterceptedCall): Promise<InterceptedAnswer> {
+  const { method, input, inputs = [] } = call;
+  const heard = new Heard();
+  switch (method.kind) {
+    case "unary":
+      heard.output = await caller.unary(method as typeof method & { kind: "unary" }, input, heard.listening(call));
+      return heard;
+    case "client_stream":
+      heard.output = await caller.clientStream(
+        method as typeof method & { kind: "client_stream" },
+        inputs as AsyncIterable<unknown>,
+        heard.listening(call),
+      );
+      return heard;
+    case "notify":
+      await caller.notify(method as typeof method & { kind: "notify" }, input, own(call));
+      return heard;
+    case "server_stream":
+      return answerOf(caller.serverStream(method as typeof method & { kind: "server_stream" }, input, own(call)));
+    case "duplex": {
+      const { readable, writable } = caller.duplex(method as typeof method & { kind: "duplex" }, own(call));
+      void pour(inputs as AsyncIterable<unknown>, writable);
+      return answerOf(readable);
+    }
+  }
+}
+
+/** The answer to a call with one, as it comes in. */
+class Heard implements InterceptedAnswer {
+  metadata: Metadata = new Metadata();
+  trailers: Metadata = new Metadata();
+  output: unknown;
+  readonly outputs: undefined;
+
+  /** The call's options, and this listens too. */
+  listening(call: InterceptedCall): CallOptions {
+    const options = own(call);
+    return {
+      ...options,
+      onHeader: (metadata) => {
+        this.metadata = metadata;
+        options.onHeader?.(metadata);
+      },
+      onTrailer: (trailers) => {
+        this.trailers = trailers;
+        options.onTrailer?.(trailers);
+      },
+    };
+  }
+}
+
+/** The options as interceptors left them. */
+function own({ options, metadata, deadline, signal }: InterceptedCall): CallOptions {
+  return { ...options, metadata, timeoutMs: undefined, deadline, signal };
+}
+
+function answerOf(stream: ItemStream<unknown>): InterceptedAnswer {
+  return {
+    get metadata() {
+      return stream.metadata;
+    },
+    get trailers() {
+      return stream.trailers;
+    },
+    output: undefined,
+    outputs: stream,
+  };
+}
+
+/** Writes all items; leaves their producer when the call is over. Never rejects. */
+async function pour(items: AsyncIterable<unknown>, writable: WritableStream<unknown>): Promise<void> {
+  const writer = writable.getWriter();
+  const iterator = items[Symbol.asyncIterator]();
+  const leave = (): void => {
+    Promise.resolve(iterator.return?.()).catch(() => {});
+  };
+  writer.closed.catch(leave);
+  try {
+    for (;;) {
+      await writer.ready;
+      const { done, value } = await iterator.next();
+      if (done === true) break;
+      await writer.write(value);
+    }
+    await writer.close();
+  } catch (error) {
+    writer.abort(error).catch(() => {});
+  }
+}

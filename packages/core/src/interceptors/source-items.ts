@@ -1,0 +1,37 @@
+import { type ItemSource, itemSource } from "../call/item-source.js";
+
+/** What a caller or handler streams, as an async iterable whichever form it was given in. */
+export class SourceItems implements AsyncIterable<unknown> {
+  private readonly given: unknown;
+  private source: ItemSource | undefined;
+
+  constructor(given: unknown) {
+    this.given = given;
+  }
+
+  /** Throws `TypeError` for what cannot be streamed. */
+  [Symbol.asyncIterator](): AsyncIterator<unknown> {
+    const source = this.open();
+    return {
+      next: async () => source.next(),
+      return: async () => {
+        source.stop();
+        return { done: true, value: undefined };
+      },
+    };
+  }
+
+  /** Tells the producer that nobody listens. */
+  stop(): void {
+    try {
+      this.open().stop();
+    } catch {
+      // It is no source: the call's error says enough.
+    }
+  }
+
+  private open(): ItemSource {
+    this.source ??= itemSource(this.given);
+    return this.source;
+  }
+}
