@@ -11,6 +11,7 @@ import { describeCalls } from "./describe-calls.js";
 import { kinds, type Pair } from "./kinds.js";
 import { behaviourRouter, methods, Witness } from "./service.js";
 import { collect, endless, failure, range, timers } from "./tools.js";
+import { twinMethods, twinRouter } from "./twins.js";
 
 describeCalls("deadlines", (on) => {
   const { options, echo, wait, items, alive } = on;
@@ -90,6 +91,7 @@ describeCalls("deadlines", (on) => {
   });
 });
 
+const twins = twinMethods(methods);
 const through = defineMethod({ name: "test.v1.Through", id: 4664 }, "unary", "through", {
   id: 1,
   input: msgpackCodec<{ what: "wait" | "remaining"; timeoutMs?: number }>(),
@@ -104,14 +106,14 @@ describe.each(kinds)("nested deadlines: $name", (kind) => {
     const callOn = ({ what, timeoutMs }: { what: string; timeoutMs?: number }, context: CallContext): unknown => {
       const own = { parent: context, timeoutMs };
       return what === "wait"
-        ? context.session.unary(methods.wait, { text: "inner" }, own)
-        : context.session.unary(methods.remaining, undefined, own);
+        ? context.session.unary(twins.wait, { text: "inner" }, own)
+        : context.session.unary(twins.remaining, undefined, own);
     };
     pair = await kind.connect(
       {},
       {
         server: { routers: [createRouter({ through }, { through: callOn })] },
-        client: { routers: [behaviourRouter(inner)] },
+        client: { routers: [twinRouter(behaviourRouter(inner))] },
       },
     );
   });

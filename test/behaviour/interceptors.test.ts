@@ -13,6 +13,7 @@ import { kinds, type Pair } from "./kinds.js";
 import { said, saidRouter } from "./said-service.js";
 import { behaviourRouter, methods, Witness } from "./service.js";
 import { collect, endless, failure } from "./tools.js";
+import { twinMethods, twinRouter } from "./twins.js";
 
 const carriers: { via: "lane" | "stream" }[] = [{ via: "lane" }, { via: "stream" }];
 
@@ -44,7 +45,7 @@ describe.each(kinds)("interceptors: $name", (kind) => {
       witness = new Witness();
       // The routers that every kind serves, under other service ids.
       const routers = [behaviourRouter(witness), saidRouter((event) => witness.saw(event))].map((router) =>
-        interceptRouter(moved(router), [doubling(notes, "c")]),
+        interceptRouter(twinRouter(router), [doubling(notes, "c")]),
       );
       pair = await kind.connect({}, { server: { routers } });
       client = interceptCaller(pair.client, [doubling(notes, "a"), doubling(notes, "b")]);
@@ -165,15 +166,5 @@ describe.each(kinds)("interceptors: $name", (kind) => {
   });
 });
 
-const shifted = <T extends { readonly service: { readonly name: string; readonly id: number } }>(method: T): T => ({
-  ...method,
-  service: { name: `${method.service.name}.intercepted`, id: method.service.id + 100 },
-});
-const all = <T extends Record<string, { service: { name: string; id: number } }>>(table: T): T =>
-  Object.fromEntries(Object.entries(table).map(([name, method]) => [name, shifted(method)])) as T;
 /** The test services' methods, under the ids of their intercepted twins. */
-const m = { said: all(said), methods: all(methods) };
-
-function moved(router: ReturnType<typeof saidRouter>): ReturnType<typeof saidRouter> {
-  return { methods: router.methods.map((bound) => ({ ...bound, method: shifted(bound.method) })) };
-}
+const m = { said: twinMethods(said), methods: twinMethods(methods) };

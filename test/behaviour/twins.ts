@@ -1,0 +1,15 @@
+import type { AnyMethod, Router } from "@quicrpc/core";
+
+/** The same method under another service, for a test that serves it in a way of its own beside what every session serves. */
+function twin<Method extends AnyMethod>(method: Method): Method {
+  const { name, id } = method.service;
+  return { ...method, service: { name: `${name}.twin`, id: id + 100 } };
+}
+
+export function twinMethods<Methods extends Record<string, AnyMethod>>(methods: Methods): Methods {
+  return Object.fromEntries(Object.entries(methods).map(([name, method]) => [name, twin(method)])) as Methods;
+}
+
+export function twinRouter(router: Router): Router {
+  return { methods: router.methods.map((bound) => ({ ...bound, method: twin(bound.method) })) };
+}
