@@ -16,7 +16,11 @@ export type { Caller, DuplexStream } from "./call/caller.js";
 export type { Issue } from "./call/codec.js";
 export type { StreamSource } from "./call/item-source.js";
 export type { ItemStream } from "./call/item-stream.js";
-export type { CallOptions } from "./call/options.js";
+export { json } from "./call/json.js";
+export { msgpack, msgpackRecords, raw } from "./call/session-codecs.js";
+export type { Compression, CompressionOptions } from "./contract/compression.js";
+export { appendBytes, type SessionCodec } from "./contract/session-codec.js";
+export type { CallOptions, Via } from "./call/options.js";
 export { isRpcErrorOf, rpcError, type RpcErrorOf, type TypedErrorOptions } from "./contract/method-errors.js";
 export { type Code, RpcError, type RpcErrorOptions } from "./errors.js";
 export { DEFAULT_LIMITS, type Limits } from "./limits.js";
@@ -76,6 +80,7 @@ export {
   type AnyMethod,
   defineMethod,
   type MessageCodec,
+  type PlainCodec,
   type MethodDescriptor,
   type MethodKind,
   type MethodOptions,

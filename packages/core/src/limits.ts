@@ -2,6 +2,8 @@
 export interface Limits {
   /** Bytes of one frame: a message and its few bytes of framing. A call with a larger one fails with `resource_exhausted`. */
   readonly maxFrameBytes: number;
+  /** Bytes of a message that arrives compressed, once it is not. */
+  readonly maxDecompressedBytes: number;
   /** Bytes of frames that have begun to arrive, over all streams of a session. */
   readonly maxUnfinishedBytes: number;
   /** Bytes that wait to be sent on one stream because the peer does not read. */
@@ -36,9 +38,13 @@ export interface Limits {
   readonly maxTimeoutMs: number;
 }
 
+/** How deep messages may be nested. Not a setting of a session: codecs are made before there is one. */
+export const MAX_DEPTH = 100;
+
 /** What holds where nothing else is set. */
 export const DEFAULT_LIMITS: Limits = {
   maxFrameBytes: 4 * 1024 * 1024,
+  maxDecompressedBytes: 4 * 1024 * 1024,
   maxUnfinishedBytes: 64 * 1024 * 1024,
   maxUnsentBytes: 64 * 1024 * 1024,
   maxCalls: 65_536,

@@ -1,3 +1,4 @@
+export { nodeCompressions } from "./compression.js";
 export { connect, type ConnectOptions } from "./connect.js";
 export { dial, type DialOptions } from "./dial.js";
 export { devCertificate, type DevCertificate, type DevCertificateOptions } from "./dev-certificate.js";

@@ -1,12 +1,13 @@
 import { type Code, codeFromNumber, codeNumber, ProtocolError, RpcError } from "../errors.js";
-import { Channel, type ChannelSettings, type FrameHandler } from "../transport/channel.js";
+import { Channel, type FrameHandler } from "../transport/channel.js";
 import { lostCall } from "../transport/close-codes.js";
 import { describeReset } from "../transport/reset-codes.js";
 import type { DirectStream } from "../transport/session.js";
-import { readFault } from "../wire/fault.js";
 import { type Frame, FrameType, StreamKind } from "../wire/frame.js";
 import { oversized } from "./oversized.js";
-import type { Carrier, IncomingCall, OutgoingCall, RequestHandler } from "./carrier.js";
+import type { Carrier, CarrierSettings, IncomingCall, OutgoingCall, RequestHandler } from "./carrier.js";
+import { receiveFault } from "./fault.js";
+import type { FormatTable, SessionFormat } from "./session-format.js";
 
 /** The code of a stream that is stopped although nothing is wrong. */
 const NO_ERROR = 0;
@@ -16,13 +17,16 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
   readonly single = true;
   readonly notifyId = 0;
   readonly channel: Channel;
+  readonly format: SessionFormat | undefined;
+  readonly peerFormat = undefined;
   private call: OutgoingCall | undefined;
   private readonly maxMetadataBytes: number;
   private onEnded: (() => void) | undefined;
 
   /** @param onEnded called once: the peer has received what was sent, or never will */
-  constructor(stream: DirectStream, settings: ChannelSettings, onEnded: () => void) {
+  constructor(stream: DirectStream, settings: CarrierSettings, onEnded: () => void) {
     this.onEnded = onEnded;
+    this.format = settings.format;
     this.maxMetadataBytes = settings.limits.maxMetadataBytes;
     this.channel = Channel.open(stream, StreamKind.Call, this, settings);
   }
@@ -31,6 +35,8 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
     this.call = call;
     return 0;
   }
+
+  readIn(): void {}
 
   withdraw(): void {
     this.cancel(0, "cancelled");
@@ -65,7 +71,7 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
         this.channel.stopSending(NO_ERROR);
         return;
       case FrameType.Error: {
-        const fault = readFault(frame, this.maxMetadataBytes);
+        const fault = receiveFault(this.channel, frame, this.maxMetadataBytes);
         this.call = undefined;
         call.onFault(fault);
         this.channel.stopSending(NO_ERROR);
@@ -135,6 +141,9 @@ export class IncomingCallStream implements Carrier, FrameHandler {
   readonly single = true;
   readonly notifyId = 0;
   readonly channel: Channel;
+  readonly format = undefined;
+  peerFormat: SessionFormat | undefined;
+  private readonly formats: FormatTable;
   private readonly requests: RequestHandler;
   private readonly onOver: () => void;
   private call: IncomingCall | undefined;
@@ -144,14 +153,19 @@ export class IncomingCallStream implements Carrier, FrameHandler {
   private finished = false;
   private over = false;
 
-  constructor(channel: Channel, requests: RequestHandler, onOver: () => void) {
+  constructor(channel: Channel, requests: RequestHandler, { formats }: CarrierSettings, onOver: () => void) {
     this.channel = channel;
+    this.formats = formats;
     this.requests = requests;
     this.onOver = onOver;
   }
 
   open(): number {
     throw new RpcError("internal", "a call's own stream carries no other call");
+  }
+
+  readIn(codec: string): void {
+    this.peerFormat = this.formats.find(codec);
   }
 
   withdraw(): void {}

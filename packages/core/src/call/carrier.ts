@@ -1,15 +1,34 @@
 import type { Code, RpcError } from "../errors.js";
-import type { Channel } from "../transport/channel.js";
+import type { Channel, ChannelSettings } from "../transport/channel.js";
 import type { ReceivedFault } from "../wire/fault.js";
 import type { Frame } from "../wire/frame.js";
+import type { FormatTable, SessionFormat } from "./session-format.js";
+
+/** What the carriers of a session share. */
+export interface CarrierSettings extends ChannelSettings {
+  /** How messages of the calls that this side makes are written. */
+  readonly format: SessionFormat | undefined;
+  /** Those of the peer's calls. */
+  readonly formats: FormatTable;
+}
+
+/** What carries notifications of the peer: a carrier of calls, or a datagram. */
+export interface NotificationCarrier {
+  /** How messages of calls that the peer makes are written, in both directions; undefined is standard MessagePack. */
+  readonly peerFormat: SessionFormat | undefined;
+  /** The peer has named the codec of its call. Throws `RpcError` where that was said for all its calls already. */
+  readIn(codec: string): void;
+}
 
 /** What carries calls: a lane (many), or the stream of a single call. */
-export interface Carrier {
+export interface Carrier extends NotificationCarrier {
   readonly channel: Channel;
   /** Whether the carrier is one call's own, so that the call's last frame ends the stream. */
   readonly single: boolean;
   /** The id of a notification's frame, which belongs to no call. */
   readonly notifyId: number;
+  /** How messages of calls that this side makes are written, in both directions; undefined is standard MessagePack. */
+  readonly format: SessionFormat | undefined;
   /** Gives an outgoing call its id. Throws `RpcError` when it cannot be carried. */
   open(call: OutgoingCall): number;
   /** Forgets an outgoing call that never left. */
@@ -67,5 +86,5 @@ export interface RequestHandler {
   onRequest(carrier: Carrier, frame: Frame): void;
   /** A request or notification that is too large was passed over. */
   onOversized(carrier: Carrier, frame: Frame, error: RpcError): void;
-  onNotify(carrier: Carrier, frame: Frame): void;
+  onNotify(carrier: NotificationCarrier, frame: Frame): void;
 }

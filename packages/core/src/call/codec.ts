@@ -1,6 +1,7 @@
 import type { z } from "zod";
-import type { MessageCodec, PayloadWriter } from "../contract/descriptor.js";
+import type { MessageCodec, PayloadWriter, PlainCodec } from "../contract/codec.js";
 import type { Schema } from "../contract/schema.js";
+import { appendBytes } from "../contract/session-codec.js";
 import { RpcError } from "../errors.js";
 import { pack, unpack } from "../wire/msgpack.js";
 
@@ -16,25 +17,31 @@ export interface Issue {
  * The wire carries what the sender gave; defaults and transforms are the receiver's.
  */
 export function zodCodec<S extends Schema>(schema: S): MessageCodec<z.input<S>, z.output<S>> {
-  return {
-    encode(value: z.input<S>, out: PayloadWriter): void {
+  const plain: PlainCodec<z.input<S>, z.output<S>> = {
+    encode(value) {
       const { success, error } = schema.safeParse(value);
       if (!success) throw misfit(error);
-      append(pack(value), out);
+      return value;
     },
-    decode(bytes: Uint8Array, start: number, end: number): z.output<S> {
-      const { success, data, error } = schema.safeParse(unpackPayload(bytes, start, end));
+    decode(value) {
+      const { success, data, error } = schema.safeParse(value);
       if (!success) throw misfit(error);
       return data;
     },
+  };
+  return {
+    encode: (value, out) => appendBytes(out, pack(plain.encode(value))),
+    decode: (bytes, start, end) => plain.decode(unpackPayload(bytes, start, end)),
+    plain,
   };
 }
 
 /** MessagePack payloads without validation. */
 export function msgpackCodec<T>(): MessageCodec<T> {
   return {
-    encode: (value, out) => append(pack(value), out),
+    encode: (value, out) => appendBytes(out, pack(value)),
     decode: (bytes, start, end) => unpackPayload(bytes, start, end) as T,
+    plain: { encode: (value) => value, decode: (value) => value as T },
   };
 }
 
@@ -43,16 +50,10 @@ export const rawCodec: MessageCodec<Uint8Array, Uint8Array<ArrayBuffer>> = {
   raw: true,
   encode(value: Uint8Array, out: PayloadWriter): void {
     if (!(value instanceof Uint8Array)) throw new RpcError("invalid_argument", "raw bytes are given as Uint8Array");
-    append(value, out);
+    appendBytes(out, value);
   },
   decode: (bytes, start, end) => new Uint8Array(bytes.subarray(start, end)),
 };
-
-function append(payload: Uint8Array, out: PayloadWriter): void {
-  out.reserve(payload.length);
-  out.buffer.set(payload, out.position);
-  out.position += payload.length;
-}
 
 function unpackPayload(bytes: Uint8Array, start: number, end: number): unknown {
   try {

@@ -1,7 +1,10 @@
 import type { AnyMethod } from "../contract/descriptor.js";
 import { declaredError } from "../contract/method-errors.js";
 import { RpcError } from "../errors.js";
-import { type Fault, packDetails, type ReceivedFault } from "../wire/fault.js";
+import type { Channel } from "../transport/channel.js";
+import { expand } from "../transport/compression.js";
+import { type Fault, packDetails, readFault, type ReceivedFault } from "../wire/fault.js";
+import type { Frame } from "../wire/frame.js";
 import type { HeadFields } from "../wire/head.js";
 import { decodeMetadata } from "../wire/metadata.js";
 import { unpack } from "../wire/msgpack.js";
@@ -28,6 +31,11 @@ export function faultOf(
     onMisfit(new Error(`the details of ${reason} do not fit their schema: ${String(misfit)}`, { cause: misfit }));
     return { code, message, head, details: packDetails(error.details) };
   }
+}
+
+/** Reads an error frame that came on `channel`. */
+export function receiveFault({ compression }: Channel, frame: Frame, maxMetadataBytes: number): ReceivedFault {
+  return readFault(frame, maxMetadataBytes, (bytes, start, end) => expand(compression, bytes, start, end));
 }
 
 /** The error that a caller gets. Details that do not fit what the method declares are kept, without the name. */

@@ -2,6 +2,7 @@ import type { MessageCodec } from "../contract/descriptor.js";
 import { ProtocolError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import { Metadata } from "../metadata.js";
+import type { SessionCompression } from "../transport/compression.js";
 import { Cursor } from "../wire/cursor.js";
 import type { Frame } from "../wire/frame.js";
 import { decodeMetadata, type RawMetadata } from "../wire/metadata.js";
@@ -14,7 +15,8 @@ import { decodePayload } from "./payload.js";
 /** The messages that one side of a call receives: item frames in, an `ItemStream` out, with the flow control between. */
 export class ItemReceiver {
   readonly stream: ItemStream<unknown>;
-  private readonly codec: MessageCodec<unknown> | undefined;
+  private codec: MessageCodec<unknown> | undefined;
+  private compression: SessionCompression | undefined;
   private readonly limits: Limits;
   private readonly queue: ItemQueue<unknown>;
   private flow: ReceiveFlow | undefined;
@@ -22,8 +24,7 @@ export class ItemReceiver {
   private ended = false;
 
   /** @param onAbandoned the application wants no more items */
-  constructor(codec: MessageCodec<unknown> | undefined, limits: Limits, onAbandoned: () => void) {
-    this.codec = codec;
+  constructor(limits: Limits, onAbandoned: () => void) {
     this.limits = limits;
     this.queue = new ItemQueue({
       onTaken: (size) => this.flow?.consumed(size),
@@ -35,7 +36,10 @@ export class ItemReceiver {
     this.stream = new ItemStream(this.queue);
   }
 
-  carriedBy(carrier: Carrier, id: number): void {
+  /** @param codec of the items, as they are on the carrier */
+  carriedBy(carrier: Carrier, id: number, codec: MessageCodec<unknown> | undefined): void {
+    this.codec = codec;
+    this.compression = carrier.channel.compression;
     this.flow = receiveFlow(carrier, id);
   }
 
@@ -50,7 +54,7 @@ export class ItemReceiver {
     }
     const cursor = new Cursor(frame.bytes, frame.start, frame.end);
     readOptionalHead(frame, cursor, this.limits.maxMetadataBytes);
-    this.queue.push(decodePayload(this.codec, cursor), size);
+    this.queue.push(decodePayload(this.codec, frame, cursor, this.compression), size);
   }
 
   /** The callee's metadata or trailers have come. */

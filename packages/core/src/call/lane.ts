@@ -1,17 +1,19 @@
 import { type Code, codeFromNumber, codeNumber, ProtocolError, RpcError } from "../errors.js";
-import { Channel, type ChannelSettings, type FrameHandler } from "../transport/channel.js";
+import { Channel, type FrameHandler } from "../transport/channel.js";
 import { lostCall } from "../transport/close-codes.js";
 import { describeReset } from "../transport/reset-codes.js";
 import type { CloseInfo, DirectStream, SoleStream } from "../transport/session.js";
 import { StreamSorter } from "../transport/stream-sorter.js";
 import { Cursor } from "../wire/cursor.js";
-import { readFault } from "../wire/fault.js";
-import { type Frame, FrameType, PROTOCOL_VERSION, StreamKind } from "../wire/frame.js";
+import { type Frame, FrameType, StreamKind } from "../wire/frame.js";
+import { readHello, writeHello } from "../wire/hello.js";
 import { readClose, readGoaway, readPing } from "../wire/session-frames.js";
 import type { FrameWriter } from "../wire/writer.js";
 import { CallTable } from "./call-table.js";
 import { oversized } from "./oversized.js";
-import type { Carrier, IncomingCall, OutgoingCall, RequestHandler } from "./carrier.js";
+import type { Carrier, CarrierSettings, IncomingCall, OutgoingCall, RequestHandler } from "./carrier.js";
+import { receiveFault } from "./fault.js";
+import type { FormatTable, SessionFormat } from "./session-format.js";
 
 /** The buffer that frames of one turn gather in, at first. */
 const BUFFER = 16 * 1024;
@@ -54,6 +56,9 @@ export class Lane implements Carrier, FrameHandler {
   readonly single = false;
   readonly channel: Channel;
   readonly notifyId: number;
+  readonly format: SessionFormat | undefined;
+  peerFormat: SessionFormat | undefined;
+  private readonly formats: FormatTable;
   private readonly ourBit: 0 | 1;
   private readonly outgoing: CallTable<OutgoingCall>;
   private readonly incoming: (IncomingCall | undefined)[] = [];
@@ -70,7 +75,7 @@ export class Lane implements Carrier, FrameHandler {
     ourBit: 0 | 1,
     channel: (lane: Lane) => Channel,
     requests: RequestHandler,
-    { limits }: ChannelSettings,
+    { limits, format, formats }: CarrierSettings,
     owner: LaneOwner,
   ) {
     this.ourBit = ourBit;
@@ -80,22 +85,24 @@ export class Lane implements Carrier, FrameHandler {
     this.maxMetadataBytes = limits.maxMetadataBytes;
     this.outgoing = new CallTable(limits.maxCallsPerLane);
     this.owner = owner;
+    this.format = format;
+    this.formats = formats;
     this.channel = channel(this);
     this.channel.coalesce(BUFFER);
     this.sayHello();
   }
 
-  static open(stream: DirectStream, requests: RequestHandler, settings: ChannelSettings, owner: LaneOwner): Lane {
+  static open(stream: DirectStream, requests: RequestHandler, settings: CarrierSettings, owner: LaneOwner): Lane {
     const channel = (lane: Lane) => Channel.open(stream, StreamKind.Lane, lane, settings);
     return new Lane(0, channel, requests, settings, owner);
   }
 
-  static accept(channel: Channel, requests: RequestHandler, settings: ChannelSettings, owner: LaneOwner): Lane {
+  static accept(channel: Channel, requests: RequestHandler, settings: CarrierSettings, owner: LaneOwner): Lane {
     return new Lane(1, () => channel, requests, settings, owner);
   }
 
   /** The lane that is a whole session. */
-  static sole(stream: SoleStream, requests: RequestHandler, settings: ChannelSettings, owner: LaneOwner): Lane {
+  static sole(stream: SoleStream, requests: RequestHandler, settings: CarrierSettings, owner: LaneOwner): Lane {
     if (stream.opener) return Lane.open(stream, requests, { ...settings, prefix: NO_PREFIX }, owner);
     const accept = (lane: Lane): Channel => {
       const channel = Channel.accept(stream, () => lane, settings);
@@ -140,6 +147,10 @@ export class Lane implements Carrier, FrameHandler {
     this.channel.finish();
   }
 
+  readIn(): void {
+    throw new RpcError("invalid_argument", "a request on a lane names a codec: the lane's hello does");
+  }
+
   goaway(stage: number): void {
     this.send(FrameType.Goaway, (out) => out.varint(stage));
   }
@@ -177,7 +188,7 @@ export class Lane implements Carrier, FrameHandler {
     if (this.over) return;
     if (frame.callId > MAX_CALL_ID) throw new ProtocolError(`call id ${frame.callId} is beyond any limit`);
     // A close may come instead of hello: the session was refused.
-    if (!this.greeted && frame.type !== FrameType.Close) this.readHello(frame);
+    if (!this.greeted && frame.type !== FrameType.Close) this.hear(frame);
     else if (frame.oversized) this.onOversized(frame);
     else if (frame.type >= FrameType.Goaway && frame.type !== FrameType.HalfEnd) this.onSessionFrame(frame);
     else if ((frame.callId & 1) === this.ourBit) this.onFrameOfOurs(frame);
@@ -222,17 +233,19 @@ export class Lane implements Carrier, FrameHandler {
   }
 
   private sayHello(): void {
+    const { compression } = this.channel;
     const mark = this.channel.begin(FrameType.Hello, 0);
-    this.channel.out.varint(PROTOCOL_VERSION);
+    writeHello(this.channel.out, {
+      codec: this.format?.name,
+      compressions: Uint8Array.from(compression?.numbers ?? []),
+    });
     this.channel.commit(mark);
   }
 
-  private readHello(frame: Frame): void {
-    if (frame.type !== FrameType.Hello) throw new ProtocolError("a lane begins with hello");
-    const version = new Cursor(frame.bytes, frame.start, frame.end).varint();
-    if (version !== PROTOCOL_VERSION) {
-      throw new ProtocolError(`the peer speaks version ${version} of the protocol, this side ${PROTOCOL_VERSION}`);
-    }
+  private hear(frame: Frame): void {
+    const { codec, compressions } = readHello(frame);
+    this.channel.compression?.onPeer(compressions);
+    if (codec !== undefined) this.peerFormat = this.formats.find(codec);
     this.greeted = true;
     this.owner.onHello();
   }
@@ -314,7 +327,7 @@ export class Lane implements Carrier, FrameHandler {
 
   /** A frame that cannot be read must leave the call in the table, to fail with the lane. */
   private endWithFault(index: number, call: OutgoingCall, frame: Frame): void {
-    const fault = readFault(frame, this.maxMetadataBytes);
+    const fault = receiveFault(this.channel, frame, this.maxMetadataBytes);
     this.release(index, call);
     call.onFault(fault);
   }

@@ -11,6 +11,13 @@ export interface ParentCall {
   readonly deadline: number | undefined;
 }
 
+/**
+ * Whether a call shares a lane with others or has a stream of its own. "auto": streams of messages, and methods whose last
+ * call was large, have their own streams; other calls share a lane, or several, or have their own, by measured loss and
+ * the packets in flight.
+ */
+export type Via = "auto" | "lane" | "stream";
+
 /** What a caller may set for one call. */
 export interface CallOptions {
   /** Aborting cancels the call, here and in the handler. */
@@ -38,11 +45,18 @@ export interface CallOptions {
   readonly onHeader?: ((metadata: Metadata) => void) | undefined;
   /** Hears what the callee says with its last word, before the call settles; errors have it as `metadata` as well. */
   readonly onTrailer?: ((trailers: Metadata) => void) | undefined;
+  /** How the call travels. Default: as the method's descriptor says, or the session's options, or "auto". */
+  readonly via?: Via | undefined;
   /**
-   * Whether the call shares a lane with others or has a stream of its own. Default: a lane for single messages, a
-   * stream for streams.
+   * What becomes of a notification by datagram where the session has none, or it is too large for one. Default "lane":
+   * it is sent as any other. "none": the call fails with `unimplemented` or `resource_exhausted`.
    */
-  readonly via?: "lane" | "stream" | undefined;
+  readonly fallback?: "lane" | "none" | undefined;
+  /**
+   * Whether the messages that this side sends for the call are compressed, where the peer can read that. Default: from
+   * the session's `compression.minBytes` on.
+   */
+  readonly compress?: boolean | undefined;
   /**
    * Whether a connection without a session keeps the call until there is one (`limits.maxQueuedMs` at most); otherwise
    * it fails with `unavailable`. Default true. A session itself never waits.

@@ -1,23 +1,35 @@
 import type { MessageCodec } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import type { Channel } from "../transport/channel.js";
+import { expand, type SessionCompression } from "../transport/compression.js";
 import type { Cursor } from "../wire/cursor.js";
-import { FLAG_HEAD } from "../wire/frame.js";
+import { FLAG_COMPRESSED, FLAG_HEAD, type Frame } from "../wire/frame.js";
 import { type HeadFields, writeHead } from "../wire/head.js";
 import { FrameWriter } from "../wire/writer.js";
+
+/** Where payloads are written: a channel, as a rule. */
+export interface PayloadTarget {
+  readonly out: FrameWriter;
+  readonly compression: SessionCompression | undefined;
+}
 
 /**
  * Appends the payload of `value` to the frame begun at `mark`; a method without a message there has no payload. Throws
  * `RpcError` `resource_exhausted` when the frame is larger than the peer, by default, takes.
+ *
+ * @param compress as the caller or handler wishes; undefined by its length
  */
 export function encodePayload(
   codec: MessageCodec<unknown> | undefined,
   value: unknown,
-  out: FrameWriter,
+  { out, compression }: PayloadTarget,
   mark: number,
   maxFrameBytes: number,
+  compress?: boolean,
 ): void {
+  const start = out.position;
   codec?.encode(value, out);
+  compression?.shrink(out, mark, start, compress);
   // With its length field in four bytes.
   const size = out.position - mark + 2;
   if (size > maxFrameBytes) {
@@ -27,8 +39,16 @@ export function encodePayload(
 }
 
 /** The value of the payload at the cursor; undefined where the method has no message there, whatever was sent. */
-export function decodePayload(codec: MessageCodec<unknown> | undefined, cursor: Cursor): unknown {
-  return codec?.decode(cursor.bytes, cursor.position, cursor.end);
+export function decodePayload(
+  codec: MessageCodec<unknown> | undefined,
+  { flags }: Frame,
+  { bytes, position, end }: Cursor,
+  compression: SessionCompression | undefined,
+): unknown {
+  if (codec === undefined) return undefined;
+  if ((flags & FLAG_COMPRESSED) === 0) return codec.decode(bytes, position, end);
+  const message = expand(compression, bytes, position, end);
+  return codec.decode(message, 0, message.length);
 }
 
 /**
@@ -44,11 +64,12 @@ export function sendMessage(
   maxFrameBytes: number,
   end: boolean,
   head?: HeadFields,
+  compress?: boolean,
 ): number {
   const mark = channel.begin(head === undefined ? type : type | FLAG_HEAD, id);
   try {
     if (head !== undefined) writeHead(channel.out, head);
-    encodePayload(codec, value, channel.out, mark, maxFrameBytes);
+    encodePayload(codec, value, channel, mark, maxFrameBytes, compress);
   } catch (error) {
     channel.abandon(mark);
     throw error;
@@ -63,7 +84,7 @@ export function payloadSize(codec: MessageCodec<unknown> | undefined, value: unk
   if (codec === undefined) return 0;
   // A writer of its own: the encoder runs user code, which may measure another.
   const out = new FrameWriter(1024);
-  encodePayload(codec, value, out, 0, maxFrameBytes);
+  encodePayload(codec, value, { out, compression: undefined }, 0, maxFrameBytes);
   return out.position;
 }
 

@@ -1,8 +1,11 @@
+import type { BulkMethods } from "../call/bulk.js";
 import type { Carrier, OutgoingCall } from "../call/carrier.js";
 import { errorOf } from "../call/fault.js";
 import { ItemReceiver } from "../call/item-receiver.js";
 import type { ItemStream } from "../call/item-stream.js";
 import { decodePayload } from "../call/payload.js";
+import type { SchemaHandshake } from "../call/schemas.js";
+import { codecIn } from "../call/session-format.js";
 import { type AnyMethod, fullName, streamsInput } from "../contract/descriptor.js";
 import { type Code, ProtocolError, RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
@@ -14,6 +17,14 @@ import { readOptionalHead } from "../wire/request.js";
 import type { AnswerListener } from "./answer-listener.js";
 import { OutgoingItems } from "./outgoing-items.js";
 
+/** What a call is made with. */
+export interface CallSettings {
+  readonly method: AnyMethod;
+  readonly limits: Limits;
+  readonly schemas: SchemaHandshake;
+  readonly bulk: BulkMethods;
+}
+
 /** A call that this side makes: what its carrier and what starts it see. */
 export abstract class Call implements OutgoingCall {
   /** Undoes the watch over signal and time. */
@@ -23,16 +34,22 @@ export abstract class Call implements OutgoingCall {
   /** Who asked for metadata and trailers. */
   listener: AnswerListener | undefined;
   readonly method: AnyMethod;
+  protected readonly schemas: SchemaHandshake;
   protected readonly limits: Limits;
   /** The callee has begun to answer: no headers may follow. */
   protected answered = false;
-  private carrier: Carrier | undefined;
+  protected carrier: Carrier | undefined;
+  /** Of the request's frame. */
+  requestBytes = 0;
+  protected readonly bulk: BulkMethods;
   private id = 0;
   private over = false;
 
-  constructor(method: AnyMethod, limits: Limits) {
+  constructor({ method, limits, schemas, bulk }: CallSettings) {
+    this.bulk = bulk;
     this.method = method;
     this.limits = limits;
+    this.schemas = schemas;
   }
 
   /** The call has its carrier and id; its request is about to be sent. */
@@ -87,6 +104,7 @@ export abstract class Call implements OutgoingCall {
   /** The callee's metadata has come, or will not. */
   protected onMetadata(head: Head | undefined): void {
     this.answered = true;
+    if (head?.fingerprint !== undefined) this.schemas.learn(this.method, head.fingerprint);
     this.listener?.header(head?.metadata);
   }
 
@@ -108,8 +126,10 @@ export abstract class Call implements OutgoingCall {
 
   /** The peer sent what its own schema forbids: not the caller's fault, whatever the codec calls it. */
   protected unreadable(error: unknown): RpcError {
-    const { code, message, details } = RpcError.from(error);
-    if (code === "unimplemented") return new RpcError(code, message);
+    const explained = this.schemas.explain(this.method, RpcError.from(error));
+    const { code, message, details } = explained;
+    if (code === "failed_precondition") return explained;
+    if (code === "unimplemented" || code === "resource_exhausted") return new RpcError(code, message);
     const text = `the answer of ${fullName(this.method)} does not fit its schema: ${message}`;
     return new RpcError("internal", text, { details, cause: error });
   }
@@ -120,21 +140,23 @@ export class AnsweredCall extends Call {
   private readonly resolve: (value: unknown) => void;
   private readonly reject: (error: RpcError) => void;
 
-  constructor(method: AnyMethod, limits: Limits, resolve: (value: unknown) => void, reject: (error: RpcError) => void) {
-    super(method, limits);
+  constructor(settings: CallSettings, resolve: (value: unknown) => void, reject: (error: RpcError) => void) {
+    super(settings);
     this.resolve = resolve;
     this.reject = reject;
   }
 
   onResponse(frame: Frame): void {
     this.settle();
+    this.bulk.note(this.method, Math.max(this.requestBytes, frame.size));
     let result: unknown;
     try {
       const cursor = cursorOf(frame);
       const head = this.readHead(frame, cursor);
       if (!this.answered) this.onMetadata(head);
       this.onTrailers(head);
-      result = decodePayload(this.method.output, cursor);
+      const codec = codecIn(this.carrier?.format, this.method.output);
+      result = decodePayload(codec, frame, cursor, this.carrier?.channel.compression);
     } catch (error) {
       this.reject(this.unreadable(error));
       return;
@@ -166,9 +188,9 @@ export class StreamedCall extends Call {
   onOver: ((error: RpcError | undefined) => void) | undefined;
   private readonly receiver: ItemReceiver;
 
-  constructor(method: AnyMethod, limits: Limits) {
-    super(method, limits);
-    this.receiver = new ItemReceiver(method.output, limits, () => {
+  constructor(settings: CallSettings) {
+    super(settings);
+    this.receiver = new ItemReceiver(settings.limits, () => {
       this.giveUp(new RpcError("cancelled", "the caller wants no more items"));
     });
   }
@@ -179,7 +201,7 @@ export class StreamedCall extends Call {
 
   override carriedBy(carrier: Carrier, id: number): void {
     super.carriedBy(carrier, id);
-    this.receiver.carriedBy(carrier, id);
+    this.receiver.carriedBy(carrier, id, codecIn(carrier.format, this.method.output));
   }
 
   onItem(frame: Frame): void {

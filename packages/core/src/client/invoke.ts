@@ -4,7 +4,7 @@ import { itemSource } from "../call/item-source.js";
 import { type CallOptions, throwIfAborted, timeoutOf, watch } from "../call/options.js";
 import { encodePayload } from "../call/payload.js";
 import { sendItems } from "../call/send-items.js";
-import type { AnyMethod } from "../contract/descriptor.js";
+import { codecIn, type SessionFormat } from "../call/session-format.js";
 import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import { Metadata } from "../metadata.js";
@@ -12,39 +12,61 @@ import { FLAG_HEAD, FrameType } from "../wire/frame.js";
 import { type HeadFields, writeHead } from "../wire/head.js";
 import { encodeMetadata } from "../wire/metadata.js";
 import { writeMethodId } from "../wire/request.js";
+import type { FrameWriter } from "../wire/writer.js";
 import { AnswerListener } from "./answer-listener.js";
-import { AnsweredCall, type Call, StreamedCall } from "./calls.js";
+import { AnsweredCall, type Call, type CallSettings, StreamedCall } from "./calls.js";
 import { callWritable } from "./call-writable.js";
 
 /** How a call is to be made. */
-export interface Invocation {
+export interface Invocation extends CallSettings {
   /** Picks what carries the call; throws `RpcError` when nothing can. */
   readonly pick: () => Carrier;
-  readonly method: AnyMethod;
   readonly options: CallOptions | undefined;
-  readonly limits: Limits;
 }
 
 /** One unary call: request out, response or error in. */
 export function invokeUnary(invocation: Invocation, input: unknown): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    startCall(new AnsweredCall(invocation.method, invocation.limits, resolve, reject), invocation, input);
+    startCall(new AnsweredCall(invocation, resolve, reject), invocation, input);
   });
 }
 
 /** One notification: sent and forgotten. */
-export function invokeNotify({ pick, method, options, limits }: Invocation, input: unknown): void {
+export function invokeNotify(invocation: Invocation, input: unknown): void {
+  const { pick, options, limits } = invocation;
   timeoutOf(options, limits);
   throwIfAborted(options);
   const head = requestHead(undefined, options, limits);
   const carrier = pick();
-  prioritize(carrier, options?.priority ?? method.priority);
-  sendRequest(carrier, carrier.notifyId, FrameType.Notify, method, input, head, limits);
+  prioritize(carrier, options?.priority ?? invocation.method.priority);
+  sendRequest(carrier, carrier.notifyId, FrameType.Notify, invocation, input, head);
+}
+
+/** One notification as a whole frame, for a datagram. */
+export function writeNotification(
+  out: FrameWriter,
+  { method, options, limits }: Invocation,
+  format: SessionFormat | undefined,
+  input: unknown,
+): void {
+  timeoutOf(options, limits);
+  throwIfAborted(options);
+  const given = requestHead(undefined, options, limits);
+  const head = format === undefined ? given : { ...given, codec: format.name };
+  try {
+    const mark = out.begin(head === undefined ? FrameType.Notify : FrameType.Notify | FLAG_HEAD, 0);
+    writeMethodId(out, method.service.id, method.id);
+    if (head !== undefined) writeHead(out, head);
+    encodePayload(codecIn(format, method.input), input, { out, compression: undefined }, mark, limits.maxFrameBytes);
+    out.commit(mark);
+  } catch (error) {
+    throw RpcError.from(error, "invalid_argument");
+  }
 }
 
 /** One server-streaming call: request out, items in until end or error. */
 export function invokeServerStream(invocation: Invocation, input: unknown): ItemStream<unknown> {
-  const call = new StreamedCall(invocation.method, invocation.limits);
+  const call = new StreamedCall(invocation);
   startCall(call, invocation, input);
   return call.stream;
 }
@@ -52,7 +74,7 @@ export function invokeServerStream(invocation: Invocation, input: unknown): Item
 /** One client-streaming call: request and items out, response or error in. */
 export function invokeClientStream(invocation: Invocation, source: unknown): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const call = new AnsweredCall(invocation.method, invocation.limits, resolve, reject);
+    const call = new AnsweredCall(invocation, resolve, reject);
     startCall(call, invocation, undefined);
     if (call.items === undefined) leave(source);
     else void sendItems(call.items, source);
@@ -73,7 +95,7 @@ export function invokeDuplex(invocation: Invocation): {
   readonly readable: ItemStream<unknown>;
   readonly writable: WritableStream<unknown>;
 } {
-  const call = new StreamedCall(invocation.method, invocation.limits);
+  const call = new StreamedCall(invocation);
   // Before the start, so that it hears of a call that cannot be started.
   const writable = callWritable(call);
   startCall(call, invocation, undefined);
@@ -81,7 +103,8 @@ export function invokeDuplex(invocation: Invocation): {
 }
 
 /** Sends the request; whatever fails on the way is the call's error. */
-function startCall(call: Call, { pick, method, options, limits }: Invocation, input: unknown): void {
+function startCall(call: Call, invocation: Invocation, input: unknown): void {
+  const { pick, options, limits } = invocation;
   let carrier: Carrier;
   let id: number;
   let timeoutMs: number | undefined;
@@ -91,10 +114,11 @@ function startCall(call: Call, { pick, method, options, limits }: Invocation, in
     throwIfAborted(options);
     head = requestHead(timeoutMs, options, limits);
     carrier = pick();
-    prioritize(carrier, options?.priority ?? method.priority);
+    prioritize(carrier, options?.priority ?? invocation.method.priority);
     id = carrier.open(call);
     call.carriedBy(carrier, id);
     call.listener = AnswerListener.of(options);
+    if (call.items !== undefined) call.items.compress = options?.compress;
   } catch (error) {
     call.onError(RpcError.from(error, "internal"));
     return;
@@ -102,7 +126,7 @@ function startCall(call: Call, { pick, method, options, limits }: Invocation, in
   // From here on: encoding runs user code, which may fire the signal.
   call.unwatch = watch(options, timeoutMs, (error) => call.giveUp(error));
   try {
-    sendRequest(carrier, id, FrameType.Request, method, input, head, limits, call.items !== undefined);
+    call.requestBytes = sendRequest(carrier, id, FrameType.Request, invocation, input, head, call.items !== undefined);
   } catch (error) {
     call.onError(RpcError.from(error, "internal"));
   }
@@ -123,17 +147,20 @@ function requestHead(
   }
 }
 
+/** Returns the bytes of the request's frame. */
 function sendRequest(
   carrier: Carrier,
   id: number,
   type: typeof FrameType.Request | typeof FrameType.Notify,
-  method: AnyMethod,
+  { method, limits, schemas, options }: Invocation,
   input: unknown,
-  head: HeadFields | undefined,
-  limits: Limits,
+  given: HeadFields | undefined,
   itemsFollow: boolean = false,
-): void {
-  const { channel } = carrier;
+): number {
+  const { channel, format } = carrier;
+  const codec = carrier.single ? format?.name : undefined;
+  const fingerprint = schemas.greet(method);
+  const head = codec === undefined && fingerprint === undefined ? given : { ...given, codec, fingerprint };
   let mark: number | undefined;
   try {
     if (channel.overfull) {
@@ -143,11 +170,15 @@ function sendRequest(
     mark = channel.begin(head === undefined ? type : type | FLAG_HEAD, id);
     writeMethodId(channel.out, method.service.id, method.id);
     if (head !== undefined) writeHead(channel.out, head);
-    if (!itemsFollow) encodePayload(method.input, input, channel.out, mark, limits.maxFrameBytes);
+    if (!itemsFollow) {
+      encodePayload(codecIn(format, method.input), input, channel, mark, limits.maxFrameBytes, options?.compress);
+    }
   } catch (error) {
     if (mark !== undefined) channel.abandon(mark);
     if (type === FrameType.Request || carrier.single) carrier.withdraw(id);
     throw RpcError.from(error, "invalid_argument");
   }
+  const bytes = channel.out.position - mark;
   channel.commit(mark, carrier.single && !itemsFollow);
+  return bytes;
 }

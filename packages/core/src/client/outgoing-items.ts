@@ -3,6 +3,8 @@ import { SendFlow } from "../call/flow.js";
 import { sendMessage } from "../call/payload.js";
 import { rawPieceOf } from "../call/raw-pieces.js";
 import { ITEM_BUFFER, type ItemTarget } from "../call/send-items.js";
+import { codecIn } from "../call/session-format.js";
+import type { MessageCodec } from "../contract/codec.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import type { Limits } from "../limits.js";
 import { FrameType } from "../wire/frame.js";
@@ -12,10 +14,12 @@ export class OutgoingItems implements ItemTarget {
   readonly flow: SendFlow;
   readonly rawPiece: number | undefined;
   over = false;
+  /** Whether items are compressed; undefined by their length. */
+  compress: boolean | undefined;
   onGivenUp: (() => void) | undefined;
   private readonly carrier: Carrier;
   private readonly id: number;
-  private readonly method: AnyMethod;
+  private readonly codec: MessageCodec<unknown> | undefined;
   private readonly limits: Limits;
   private readonly onFailed: (error: unknown) => void;
 
@@ -23,7 +27,7 @@ export class OutgoingItems implements ItemTarget {
   constructor(carrier: Carrier, id: number, method: AnyMethod, limits: Limits, onFailed: (error: unknown) => void) {
     this.carrier = carrier;
     this.id = id;
-    this.method = method;
+    this.codec = codecIn(carrier.format, method.input);
     this.limits = limits;
     this.onFailed = onFailed;
     this.flow = new SendFlow(carrier);
@@ -34,8 +38,10 @@ export class OutgoingItems implements ItemTarget {
   item(item: unknown): void {
     if (this.over) return;
     const { maxFrameBytes } = this.limits;
+    const { channel } = this.carrier;
+    const { codec, compress } = this;
     this.flow.spend(
-      sendMessage(this.carrier.channel, FrameType.Item, this.id, this.method.input, item, maxFrameBytes, false),
+      sendMessage(channel, FrameType.Item, this.id, codec, item, maxFrameBytes, false, undefined, compress),
     );
   }
 

@@ -12,6 +12,19 @@ export interface MessageCodec<In, Out = In> {
   decode(bytes: Uint8Array, start: number, end: number): Out;
   /** The payload is the bytes that were given, not a message: see `bytes()`. */
   readonly raw?: true;
+  /**
+   * The same in plain values instead of MessagePack, for sessions of another codec; without it their messages go by way of
+   * MessagePack.
+   */
+  readonly plain?: PlainCodec<In, Out>;
+}
+
+/** The part of a message codec that has nothing to do with bytes. */
+export interface PlainCodec<In, Out = In> {
+  /** What is to be encoded. Throws `RpcError` when the value does not fit the schema. */
+  encode(value: In): unknown;
+  /** What is delivered of a decoded value. Throws `RpcError` `invalid_argument` when it does not fit. */
+  decode(plain: unknown): Out;
 }
 
 /** The growing buffer that payloads are appended to. */

@@ -1,7 +1,7 @@
 import type { MessageCodec } from "./codec.js";
 import type { MethodErrors, NoErrors } from "./method-errors.js";
 
-export type { MessageCodec, PayloadWriter } from "./codec.js";
+export type { MessageCodec, PayloadWriter, PlainCodec } from "./codec.js";
 
 /** The shapes of a call, by which side streams. */
 export type MethodKind = "unary" | "notify" | "server_stream" | "client_stream" | "duplex";
@@ -31,6 +31,10 @@ export interface MethodDescriptor<
   readonly priority?: number | undefined;
   /** 32 bits that differ between two versions of the method that differ on the wire; undefined where it was given none. */
   readonly fingerprint?: number | undefined;
+  /** Of a notification: sent as one datagram, which may be lost but does not come late. */
+  readonly delivery?: "datagram" | undefined;
+  /** How its calls travel where the caller does not say; undefined: as the session does. */
+  readonly via?: "auto" | "lane" | "stream" | undefined;
   /** What a handler may throw with a name, by it; see `rpcError`. */
   readonly errors: Errors;
   readonly service: ServiceIdentity;
@@ -84,6 +88,8 @@ export interface MethodOptions<Sent, Received, Returned, Result, Errors extends 
   readonly priority?: number;
   /** 32 bits; see `MethodDescriptor`. */
   readonly fingerprint?: number;
+  readonly delivery?: "datagram";
+  readonly via?: "auto" | "lane" | "stream";
   readonly errors?: Errors;
 }
 
@@ -101,10 +107,20 @@ export function defineMethod<
   name: string,
   options: MethodOptions<Sent, Received, Returned, Result, Errors>,
 ): MethodDescriptor<Kind, Sent, Received, Returned, Result, Errors> {
-  const { id, input, output, idempotent = false, errors = {} as Errors, priority, fingerprint } = options;
+  const {
+    id,
+    input,
+    output,
+    idempotent = false,
+    errors = {} as Errors,
+    priority,
+    fingerprint,
+    delivery,
+    via,
+  } = options;
   requireId(`the id of ${service.name}/${name}`, id, 1, 0x3fff);
   requireId(`the id of service ${service.name}`, service.id, 0, 0xffff);
-  return { kind, name, id, input, output, idempotent, errors, priority, fingerprint, service };
+  return { kind, name, id, input, output, idempotent, errors, priority, fingerprint, delivery, via, service };
 }
 
 function requireId(what: string, id: number, least: number, most: number): void {

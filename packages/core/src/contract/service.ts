@@ -37,12 +37,15 @@ export interface RpcSchema<
 /** Options of `notify`. */
 export interface NotifyOptions<Input extends Schema | undefined> {
   readonly input?: Input;
+  /** Sent as one datagram: it may be lost, and does not wait for what was lost before it. Default: as a call, in order. */
+  readonly delivery?: "datagram";
 }
 
 /** A method without an answer. */
 export interface NotifySchema<Input extends Schema | undefined = Schema | undefined> {
   readonly type: "notify";
   readonly input: Input;
+  readonly delivery?: "datagram";
 }
 
 export type MethodSchema = RpcSchema | NotifySchema;

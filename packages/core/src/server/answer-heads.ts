@@ -1,12 +1,14 @@
 import type { RpcError } from "../errors.js";
 import { Metadata } from "../metadata.js";
 import type { HeadFields } from "../wire/head.js";
-import { encodeMetadata, type RawMetadata } from "../wire/metadata.js";
+import { encodeMetadata } from "../wire/metadata.js";
 
 /** What a handler says beside its answer, as the heads of the frames that carry it. */
 export class AnswerHeads {
   readonly metadata: Metadata = new Metadata();
   readonly trailers: Metadata = new Metadata();
+  /** Of the method's schema, where the caller has another. */
+  fingerprint: number | undefined;
   private metadataSent = false;
   private readonly maxBytes: number;
 
@@ -16,9 +18,9 @@ export class AnswerHeads {
 
   /** Of what goes ahead of the answer, once; undefined when nothing does. Throws `RpcError` `resource_exhausted`. */
   first(): HeadFields | undefined {
-    const metadata = this.unsentMetadata();
+    const head = this.unsent();
     this.metadataSent = true;
-    return metadata === undefined ? undefined : { metadata };
+    return head;
   }
 
   /** Of the last frame, an error's metadata among its trailers. Throws as `first` does. */
@@ -26,11 +28,14 @@ export class AnswerHeads {
     const said = error === undefined || error.metadata.size === 0;
     const all = said ? this.trailers : new Metadata([...this.trailers, ...error.metadata]);
     const trailers = encodeMetadata(all, this.maxBytes);
-    const metadata = this.unsentMetadata();
-    return metadata === undefined && trailers === undefined ? undefined : { metadata, trailers };
+    const head = this.unsent();
+    return head === undefined && trailers === undefined ? undefined : { ...head, trailers };
   }
 
-  private unsentMetadata(): RawMetadata | undefined {
-    return this.metadataSent ? undefined : encodeMetadata(this.metadata, this.maxBytes);
+  private unsent(): HeadFields | undefined {
+    if (this.metadataSent) return undefined;
+    const metadata = encodeMetadata(this.metadata, this.maxBytes);
+    const { fingerprint } = this;
+    return metadata === undefined && fingerprint === undefined ? undefined : { metadata, fingerprint };
   }
 }

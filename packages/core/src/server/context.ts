@@ -1,4 +1,5 @@
 import type { Caller } from "../call/caller.js";
+import type { SchemaHandshake } from "../call/schemas.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import type { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
@@ -23,6 +24,11 @@ export interface CallContext<Context = unknown> {
    * larger than `limits.maxMetadataBytes`.
    */
   sendResponseMetadata(): void;
+  /**
+   * Whether what goes back is compressed, where the caller can read that. Undefined, as at first: from the session's
+   * `compression.minBytes` on.
+   */
+  compress: boolean | undefined;
   /** The method that was called. */
   readonly method: AnyMethod;
   /** Calls back to the caller, over the same session. */
@@ -36,12 +42,14 @@ export interface ContextSettings<Context> {
   readonly session: Caller;
   readonly connection: Context;
   readonly limits: Limits;
+  readonly schemas: SchemaHandshake;
 }
 
 /** The context of one call. Whatever costs something is made when it is looked at: a signal costs more than a small call. */
 export class IncomingContext<Context> implements CallContext<Context> {
   readonly deadline: number | undefined;
   readonly method: AnyMethod;
+  compress: boolean | undefined;
   /** What the handler says beside its answer; undefined until it does. */
   answerHeads: AnswerHeads | undefined;
   /** What goes back; a notification has nobody to answer. */
@@ -96,6 +104,11 @@ export class IncomingContext<Context> implements CallContext<Context> {
       if (this.#reason !== undefined) this.#controller.abort(this.#reason);
     }
     return this.#controller.signal;
+  }
+
+  /** The caller has another schema of the method: the answer tells of ours. */
+  tellSchema(): void {
+    this.#heads().fingerprint = this.method.fingerprint;
   }
 
   /** Fires the signal, now or when it is first looked at. */

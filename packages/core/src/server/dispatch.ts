@@ -1,8 +1,10 @@
-import { type Carrier, prioritize, type RequestHandler } from "../call/carrier.js";
+import { type Carrier, type NotificationCarrier, prioritize, type RequestHandler } from "../call/carrier.js";
 import { decodePayload } from "../call/payload.js";
+import { codecIn } from "../call/session-format.js";
 import { type AnyMethod, fullName, streamsInput, streamsOutput } from "../contract/descriptor.js";
 import { ProtocolError, RpcError } from "../errors.js";
 import { type Frame, FrameType } from "../wire/frame.js";
+import type { SessionCompression } from "../transport/compression.js";
 import { type IncomingRequest, readOptionalHead, readRequest } from "../wire/request.js";
 import { type ContextSettings, IncomingContext } from "./context.js";
 import type { Admission } from "./admission.js";
@@ -23,6 +25,7 @@ export interface DispatchSettings<Context> extends ContextSettings<Context> {
   readonly table: MethodTable<Context>;
   readonly onError: ErrorHook;
   readonly admission: Admission;
+  readonly compression: SessionCompression | undefined;
 }
 
 /** Serves incoming calls, from request frame to reply. */
@@ -43,22 +46,27 @@ export class Dispatcher<Context> implements RequestHandler {
     }
     const { method } = bound;
     prioritize(carrier, method.priority);
+    const { limits, schemas } = this.settings;
     let context: IncomingContext<Context>;
     let input: unknown;
+    let differs = false;
     try {
       this.settings.admission.requireRoom(frame.size);
-      const { limits } = this.settings;
       const head = readOptionalHead(frame, request.cursor, limits.maxMetadataBytes);
+      if (head?.fingerprint !== undefined) differs = schemas.learn(method, head.fingerprint);
+      if (head?.codec !== undefined) carrier.readIn(head.codec);
       if (method.kind === "notify") throw wrongKind(method, "a request");
-      if (!streamsInput(method)) input = decodePayload(method.input, request.cursor);
+      if (!streamsInput(method)) input = this.decode(carrier, method, frame, request);
       else if (request.cursor.position < request.cursor.end) throw wrongKind(method, "a request with a message");
       const timeoutMs = head?.timeoutMs === undefined ? undefined : Math.min(head.timeoutMs, limits.maxTimeoutMs);
       context = new IncomingContext(method, timeoutMs, head?.metadata, this.settings);
     } catch (error) {
       if (error instanceof ProtocolError) throw error;
-      new Reply(carrier, callId, undefined, this.settings).refuse(RpcError.from(error, "invalid_argument"));
+      const explained = schemas.explain(method, RpcError.from(error, "invalid_argument"));
+      new Reply(carrier, callId, undefined, this.settings).refuse(explained, differs ? method.fingerprint : undefined);
       return;
     }
+    if (differs) context.tellSchema();
     const reply = new Reply(carrier, callId, context, this.settings, frame.size);
     if (this.settings.admission.full) {
       reply.wait(() => this.run(bound, input, context, reply));
@@ -84,12 +92,12 @@ export class Dispatcher<Context> implements RequestHandler {
     }
   }
 
-  onNotify(_carrier: Carrier, frame: Frame): void {
+  onNotify(carrier: NotificationCarrier, frame: Frame): void {
     const request = readRequest(frame);
     const bound = this.settings.table.find(request.serviceId, request.methodId);
     try {
       if (bound === undefined) throw this.unknownMethod(request);
-      this.runNotify(bound, frame, request);
+      this.runNotify(carrier, bound, frame, request);
     } catch (error) {
       if (error instanceof ProtocolError) throw error;
       const { serviceId, methodId } = request;
@@ -104,12 +112,19 @@ export class Dispatcher<Context> implements RequestHandler {
     else this.settings.onError(error, { method: "a notification that is too large" });
   }
 
-  private runNotify({ method, handler }: BoundMethod<Context>, frame: Frame, request: IncomingRequest): void {
+  private runNotify(
+    carrier: NotificationCarrier,
+    { method, handler }: BoundMethod<Context>,
+    frame: Frame,
+    request: IncomingRequest,
+  ): void {
     if (method.kind !== "notify") throw wrongKind(method, "a notification");
     const { admission, onError } = this.settings;
     admission.requireRoomForNotify();
     const head = readOptionalHead(frame, request.cursor, this.settings.limits.maxMetadataBytes);
-    const input = decodePayload(method.input, request.cursor);
+    if (head?.fingerprint !== undefined) this.settings.schemas.learn(method, head.fingerprint);
+    if (head?.codec !== undefined) carrier.readIn(head.codec);
+    const input = this.decode(carrier, method, frame, request);
     const result = handler(input, new IncomingContext(method, undefined, head?.metadata, this.settings));
     if (!isPromiseLike(result)) return;
     const { size } = frame;
@@ -121,6 +136,15 @@ export class Dispatcher<Context> implements RequestHandler {
         onError(error, { method: fullName(method) });
       },
     );
+  }
+
+  private decode(
+    { peerFormat }: NotificationCarrier,
+    method: AnyMethod,
+    frame: Frame,
+    { cursor }: IncomingRequest,
+  ): unknown {
+    return decodePayload(codecIn(peerFormat, method.input), frame, cursor, this.settings.compression);
   }
 
   private unknownMethod({ serviceId, methodId }: IncomingRequest): RpcError {

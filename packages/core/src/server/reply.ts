@@ -7,6 +7,8 @@ import type { ItemStream } from "../call/item-stream.js";
 import { sendHead, sendMessage } from "../call/payload.js";
 import { rawPieceOf } from "../call/raw-pieces.js";
 import { ITEM_BUFFER, type ItemTarget, sendItems } from "../call/send-items.js";
+import type { SchemaHandshake } from "../call/schemas.js";
+import { codecIn } from "../call/session-format.js";
 import { fullName, isTunnel } from "../contract/descriptor.js";
 import { type Code, ProtocolError, RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
@@ -20,6 +22,7 @@ import type { IncomingContext } from "./context.js";
 /** What a reply needs beside its call. */
 export interface ReplySettings {
   readonly limits: Limits;
+  readonly schemas: SchemaHandshake;
   readonly onError: (error: unknown, site: { readonly method: string }) => void;
   readonly admission: Admission;
 }
@@ -154,8 +157,9 @@ export class Reply implements IncomingCall, ItemTarget {
   }
 
   /** Ends a call that no handler was entered for. */
-  refuse(error: RpcError): void {
-    this.sendFault(error, error.refused ? { refused: true } : undefined);
+  refuse(error: RpcError, fingerprint?: number): void {
+    const { refused } = error;
+    this.sendFault(error, refused || fingerprint !== undefined ? { refused, fingerprint } : undefined);
   }
 
   /** Sends all that a streaming handler gave. */
@@ -167,11 +171,11 @@ export class Reply implements IncomingCall, ItemTarget {
 
   /** The items that the caller streams, for the handler. */
   receiveItems(): ItemStream<unknown> {
-    this.input = new ItemReceiver(this.context?.method.input, this.settings.limits, () => {
+    this.input = new ItemReceiver(this.settings.limits, () => {
       if (this.halfEnded) this.endCall();
       else this.carrier.stopItems();
     });
-    this.input.carriedBy(this.carrier, this.id);
+    this.input.carriedBy(this.carrier, this.id, codecIn(this.carrier.peerFormat, this.context?.method.input));
     this.goesOn();
     return this.input.stream;
   }
@@ -186,7 +190,7 @@ export class Reply implements IncomingCall, ItemTarget {
       this.input.receive(frame);
     } catch (error) {
       if (error instanceof ProtocolError) throw error;
-      this.giveUp(RpcError.from(error, "invalid_argument"), false);
+      this.giveUp(this.explained(RpcError.from(error, "invalid_argument")), false);
     }
   }
 
@@ -238,23 +242,21 @@ export class Reply implements IncomingCall, ItemTarget {
 
   private message(type: number, value: unknown, end: boolean, head?: HeadFields): number {
     const { maxFrameBytes } = this.settings.limits;
-    return sendMessage(
-      this.carrier.channel,
-      type,
-      this.id,
-      this.context?.method.output,
-      value,
-      maxFrameBytes,
-      end,
-      head,
-    );
+    const { channel, peerFormat } = this.carrier;
+    const codec = codecIn(peerFormat, this.context?.method.output);
+    return sendMessage(channel, type, this.id, codec, value, maxFrameBytes, end, head, this.context?.compress);
+  }
+
+  private explained(error: RpcError): RpcError {
+    return this.context === undefined ? error : this.settings.schemas.explain(this.context.method, error);
   }
 
   private sendFault(error: RpcError, head: HeadFields | undefined): void {
     const { channel, single } = this.carrier;
     const fault = faultOf(error, this.context?.method, head, (misfit) => this.tellHook(misfit));
     const mark = channel.begin(fault.head === undefined ? FrameType.Error : FrameType.Error | FLAG_HEAD, this.id);
-    writeFault(channel.out, fault, this.settings.limits);
+    const start = writeFault(channel.out, fault, this.settings.limits);
+    channel.compression?.shrink(channel.out, mark, start, this.context?.compress);
     channel.commit(mark, single);
     this.finish();
   }
@@ -294,8 +296,8 @@ export class Reply implements IncomingCall, ItemTarget {
 
   private misfit(error: unknown): Error {
     const { code, message } = RpcError.from(error);
-    // A limit, not a misfit: of the frame, or of the metadata.
-    if (code === "resource_exhausted") return error as RpcError;
+    // Not a misfit: a limit of the frame or the metadata, or a codec that is not known here.
+    if (code === "resource_exhausted" || code === "unimplemented") return error as RpcError;
     return new Error(`the result does not fit its schema: ${message}`, { cause: error });
   }
 

@@ -1,10 +1,12 @@
 import { IncomingCallStream, OutgoingCallStream } from "../call/call-stream.js";
+import { BulkMethods } from "../call/bulk.js";
 import type { Caller, DuplexStream } from "../call/caller.js";
-import type { Carrier } from "../call/carrier.js";
+import type { Carrier, CarrierSettings } from "../call/carrier.js";
 import type { StreamSource } from "../call/item-source.js";
 import type { ItemStream } from "../call/item-stream.js";
 import { Lane, type LaneOwner } from "../call/lane.js";
-import type { CallOptions } from "../call/options.js";
+import type { CallOptions, Via } from "../call/options.js";
+import { SchemaHandshake } from "../call/schemas.js";
 import {
   type Invocation,
   invokeClientStream,
@@ -21,19 +23,23 @@ import { completeLimits, type Limits } from "../limits.js";
 import { Admission, type LoadShedder } from "../server/admission.js";
 import { Dispatcher, type ErrorHook } from "../server/dispatch.js";
 import { MethodTable, type Router } from "../server/router.js";
-import { Channel, type ChannelSettings, type FrameHandler } from "../transport/channel.js";
+import { Channel, type FrameHandler } from "../transport/channel.js";
 import { lostCall, SessionCode } from "../transport/close-codes.js";
 import { ResetCode } from "../transport/reset-codes.js";
 import { StreamSorter } from "../transport/stream-sorter.js";
 import type { CloseInfo, DirectSession, DirectStream, SoleStream, TransportSession } from "../transport/session.js";
 import { directSession } from "../transport/web-session.js";
 import { StreamKind } from "../wire/frame.js";
+import { type CarrierOptions, carrierSettings } from "./carrier-settings.js";
+import { DatagramCalls } from "./datagram-calls.js";
 import { Drain } from "./drain.js";
 import { KeepAlive, type KeepAliveOptions } from "./keep-alive.js";
+import { LaneSpread } from "./lane-spread.js";
+import { LANES, LayoutChooser } from "./layout.js";
 import { Pings } from "./pings.js";
 
 /** What a session is made with. */
-export interface SessionOptions<Context = unknown> {
+export interface SessionOptions<Context = unknown> extends CarrierOptions {
   /** What this side serves. Default: nothing. */
   readonly routers?: readonly Router<Context>[];
   /** What handlers find as `context.connection`. */
@@ -46,15 +52,14 @@ export interface SessionOptions<Context = unknown> {
   /** Told of failures that the caller is not told in full. Default: `console.error`. */
   readonly onError?: ErrorHook;
   /**
-   * What every stream of calls begins with, where the transport session is shared with another protocol whose streams
-   * could be taken for them. Both sides must have the same. Default: nothing.
-   */
-  readonly prefix?: Uint8Array;
-  /**
    * Takes the streams that the peer opened and that do not belong to this protocol, with all their bytes; attach a
    * handler to read one. Without it they are refused. Streams of your own are opened on `Session.transport`.
    */
   readonly onForeignStream?: (stream: DirectStream) => void;
+  /** Takes the datagrams of the peer that do not belong to this protocol. Without it they are dropped. */
+  readonly onForeignDatagram?: (bytes: Uint8Array) => void;
+  /** How calls travel that do not say so themselves. Default "auto". */
+  readonly via?: Via;
 }
 
 /** How a session ended. */
@@ -111,7 +116,14 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
   readonly transport: Transport;
   private readonly direct: DirectSession;
   private readonly limits: Limits;
-  private readonly settings: ChannelSettings;
+  private readonly settings: CarrierSettings;
+  private readonly schemas: SchemaHandshake = new SchemaHandshake();
+  private readonly bulk: BulkMethods = new BulkMethods();
+  private readonly datagrams: DatagramCalls;
+  private readonly via: Via;
+  /** Undefined where nothing is measured: then all share one lane. */
+  private readonly layouts: LayoutChooser | undefined;
+  private readonly spread: LaneSpread;
   private readonly onForeignStream: ((stream: DirectStream) => void) | undefined;
   private readonly dispatcher: Dispatcher<Context>;
   private readonly admission: Admission;
@@ -126,6 +138,11 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
     const stream = this.openStream();
     this.streamsMade++;
     return new OutgoingCallStream(stream, this.settings, this.onStreamOver);
+  };
+  private readonly pickByLayout = (): Carrier => {
+    const layout = this.layouts?.next();
+    if (layout === "stream") return this.pickStream();
+    return (layout === "lanes" && this.spread.next()) || this.lane();
   };
   private readonly pickNotifyStream = (): Carrier => {
     if (this.direct.sole !== undefined) return this.lane();
@@ -157,14 +174,11 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
     this.transport = transport;
     this.direct = directSession(transport);
     this.limits = completeLimits(options.limits);
-    this.settings = {
-      limits: this.limits,
-      budget: { usedBytes: 0, maxBytes: this.limits.maxUnfinishedBytes },
-      prefix: options.prefix?.slice() ?? new Uint8Array(0),
-    };
+    this.settings = carrierSettings(options, this.limits);
+    this.via = options.via ?? "auto";
     this.onForeignStream = options.onForeignStream && guarded(options.onForeignStream);
     this.drainage = new Drain({
-      callsMade: () => this.streamsMade + (this.ourLane?.callsMade ?? 0),
+      callsMade: () => this.callsMade(),
       callsServed: () => this.admission.calls,
       goaway: (stage) => this.openLane()?.goaway(stage),
       onDrained: () => void this.close(),
@@ -180,9 +194,19 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
       connection: options.connection as Context,
       session: this,
       limits: this.limits,
+      schemas: this.schemas,
+      compression: this.settings.compression,
       onError: guarded(options.onError ?? logError),
       admission: this.admission,
     });
+    this.datagrams = new DatagramCalls(
+      this.direct.datagrams,
+      this.settings,
+      this.dispatcher,
+      options.onForeignDatagram && guarded(options.onForeignDatagram),
+    );
+    this.spread = new LaneSpread(LANES - 1, (onOver) => this.openLaneFor(this.laneOwner(onOver)));
+    this.layouts = this.layoutChooser();
     const { promise, resolve } = deferred<SessionEnd>();
     this.closed = promise;
     this.owner = this.laneOwner((lane) => {
@@ -193,6 +217,7 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
     });
     this.direct.attach({
       onStream: (stream) => this.accept(stream),
+      onDatagram: (bytes) => this.datagrams.onDatagram(bytes),
       onClosed: ({ closeCode = 0, reason = "" }, error) => {
         this.ended = true;
         if (error !== undefined) this.lost = lostCall(error);
@@ -202,6 +227,8 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
       },
     });
     if (this.direct.sole !== undefined) this.keepAlive = this.begin(this.direct.sole, options.keepAlive);
+    // Its hello tells the peer what this side reads.
+    else if (options.compression !== undefined) this.openLane();
   }
 
   unary<Sent, Received, Returned, Result>(
@@ -218,6 +245,11 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
     options?: CallOptions,
   ): Promise<void> {
     const invocation = this.invocation(method, options, "lane");
+    if (method.delivery === "datagram" && options?.via === undefined) {
+      this.requireOpen();
+      if (this.drainage.objection !== undefined) refuse(this.drainage.objection);
+      if (this.datagrams.notify(invocation, input)) return;
+    }
     const ownStream = invocation.pick === this.pickStream;
     invokeNotify(ownStream ? { ...invocation, pick: this.pickNotifyStream } : invocation, input);
   }
@@ -283,14 +315,23 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
   private invocation(method: AnyMethod, options: CallOptions | undefined, usual: "lane" | "stream"): Invocation {
     const { objection } = this.drainage;
     const prioritized = (options?.priority ?? method.priority) !== undefined;
-    const via = options?.via ?? (prioritized ? "stream" : usual);
-    const pick = via === "lane" ? this.pickLane : this.pickStream;
+    const via = options?.via ?? method.via ?? (prioritized ? "stream" : this.via);
+    const pick = this.pickOf(via, usual, method);
     return {
       pick: objection === undefined ? pick : () => refuse(objection),
       method,
       options,
       limits: this.limits,
+      schemas: this.schemas,
+      bulk: this.bulk,
     };
+  }
+
+  private pickOf(via: Via, usual: "lane" | "stream", method: AnyMethod): () => Carrier {
+    if (via === "stream" || (via === "auto" && usual === "stream")) return this.pickStream;
+    if (via === "lane" || method.kind === "notify") return this.pickLane;
+    if (this.bulk.has(method)) return this.pickStream;
+    return this.layouts === undefined ? this.pickLane : this.pickByLayout;
   }
 
   /** Takes no more calls, and resolves when the peer has received what was sent. */
@@ -323,9 +364,28 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
   private lane(): Lane {
     this.requireOpen();
     if (this.ourLane === undefined || (this.ourLane.spent && this.direct.sole === undefined)) {
-      this.ourLane = Lane.open(this.openStream(), this.dispatcher, this.settings, this.owner);
+      this.ourLane = this.openLaneFor(this.owner);
     }
     return this.ourLane;
+  }
+
+  private openLaneFor(owner: LaneOwner): Lane {
+    return Lane.open(this.openStream(), this.dispatcher, this.settings, owner);
+  }
+
+  private callsMade(): number {
+    return this.streamsMade + (this.ourLane?.callsMade ?? 0) + this.spread.callsMade;
+  }
+
+  private layoutChooser(): LayoutChooser | undefined {
+    const { direct } = this;
+    const stats = direct.sole === undefined ? direct.stats?.bind(direct) : undefined;
+    if (stats === undefined) return undefined;
+    return new LayoutChooser({
+      stats,
+      callsMade: () => this.callsMade(),
+      bytesSent: () => this.settings.traffic.sentBytes,
+    });
   }
 
   /** The lane, for what concerns the session; undefined when the session has ended. */
@@ -397,7 +457,7 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
       case StreamKind.Lane:
         return accept((channel) => Lane.accept(channel, this.dispatcher, this.settings, this.laneOwner(onOver)));
       case StreamKind.Call:
-        return accept((channel) => new IncomingCallStream(channel, this.dispatcher, onOver));
+        return accept((channel) => new IncomingCallStream(channel, this.dispatcher, this.settings, onOver));
       default:
         return undefined;
     }

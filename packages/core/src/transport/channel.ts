@@ -3,6 +3,7 @@ import type { Limits } from "../limits.js";
 import type { Frame } from "../wire/frame.js";
 import { FrameReader, type ReadBudget } from "../wire/reader.js";
 import { FrameWriter } from "../wire/writer.js";
+import type { SessionCompression } from "./compression.js";
 import { ResetCode } from "./reset-codes.js";
 import type { DirectStream, DirectStreamHandler } from "./session.js";
 
@@ -26,21 +27,31 @@ export interface FrameHandler {
   onClosed(error: Error | undefined): void;
 }
 
+/** What all channels of a session have handed to the transport. */
+export interface Traffic {
+  sentBytes: number;
+}
+
 /** What the channels of a session share. */
 export interface ChannelSettings {
   readonly limits: Limits;
   /** What every stream begins with, before its kind. */
   readonly prefix: Uint8Array;
+  /** Undefined where nothing is compressed. */
+  readonly compression: SessionCompression | undefined;
   readonly budget: ReadBudget;
+  readonly traffic: Traffic;
 }
 
 /** One stream as frames, both ways. */
 export class Channel implements DirectStreamHandler {
   readonly stream: DirectStream;
+  readonly compression: SessionCompression | undefined;
   /** False above the transport's high-water mark. */
   writable = true;
   /** Grows with every sign of the peer: bytes that arrive, and room for more. */
   signsOfLife = 0;
+  private readonly traffic: Traffic;
   private readonly reader: FrameReader;
   readonly limits: Limits;
   private handler: FrameHandler | undefined;
@@ -63,8 +74,10 @@ export class Channel implements DirectStreamHandler {
     this.flush(false);
   };
 
-  private constructor(stream: DirectStream, { limits, budget, prefix }: ChannelSettings) {
+  private constructor(stream: DirectStream, { limits, budget, prefix, compression, traffic }: ChannelSettings) {
+    this.traffic = traffic;
     this.stream = stream;
+    this.compression = compression;
     this.prefix = prefix;
     this.limits = limits;
     this.reader = new FrameReader(limits.maxFrameBytes, budget);
@@ -250,6 +263,7 @@ export class Channel implements DirectStreamHandler {
     try {
       if (!this.sendingOver) {
         this.sendingOver = end;
+        this.traffic.sentBytes += bytes.length;
         this.writable = this.stream.write(bytes, end);
       }
     } catch (error) {

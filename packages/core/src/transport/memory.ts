@@ -1,8 +1,17 @@
 import { closeError } from "./close-codes.js";
-import type { CloseInfo, DirectSession, DirectSessionHandler, DirectStream, DirectStreamHandler } from "./session.js";
+import type {
+  CloseInfo,
+  Datagrams,
+  DirectSession,
+  DirectSessionHandler,
+  DirectStream,
+  DirectStreamHandler,
+} from "./session.js";
 
 /** Bytes sent and not yet delivered above which `write` returns false. */
 const HIGH_WATER = 256 * 1024;
+/** Bytes of the largest datagram: what fits a packet of QUIC on any path (RFC 9000 §14.1). */
+const MAX_DATAGRAM = 1200;
 /** Deliveries in microtasks before one waits for a macrotask, so that a busy pair starves neither timers nor I/O. */
 const MICROTASKS_IN_A_ROW = 1000;
 
@@ -29,6 +38,7 @@ export function createMemoryPair(): [DirectSession, DirectSession] {
 class MemorySession implements DirectSession {
   peer!: MemorySession;
   readonly streams: Set<MemoryStream> = new Set();
+  readonly datagrams: Datagrams = { maxSize: MAX_DATAGRAM, send: (bytes) => this.sendDatagram(bytes) };
   private handler: DirectSessionHandler | undefined;
   private early: MemoryStream[] = [];
   private ended: { info: CloseInfo; error: Error | undefined } | undefined;
@@ -59,6 +69,15 @@ class MemorySession implements DirectSession {
     const error = closeError({ closeCode, reason });
     this.end({ closeCode, reason }, error);
     queueMicrotask(() => this.peer.end({ closeCode, reason }, error));
+  }
+
+  private sendDatagram(bytes: Uint8Array): boolean {
+    if (this.ended !== undefined || bytes.length > MAX_DATAGRAM) return false;
+    const copy = bytes.slice();
+    soon(() => {
+      if (this.peer.ended === undefined) this.peer.handler?.onDatagram?.(copy);
+    });
+    return true;
   }
 
   private accept(stream: MemoryStream): void {

@@ -19,6 +19,17 @@ export interface WebTransportSession {
   close(info?: CloseInfo): void;
   createBidirectionalStream(): Promise<WebTransportStream>;
   readonly incomingBidirectionalStreams: ReadableStream<WebTransportStream>;
+  /** Used where the application has not locked it. */
+  readonly datagrams?: WebTransportDatagrams | undefined;
+}
+
+/** The part of a W3C `WebTransportDatagramDuplexStream` that core uses (W3C WebTransport §5). */
+export interface WebTransportDatagrams {
+  readonly readable: ReadableStream<Uint8Array>;
+  /** What `createWritable` has taken the place of. */
+  readonly writable?: WritableStream<Uint8Array>;
+  createWritable?(): WritableStream<Uint8Array>;
+  readonly maxDatagramSize: number;
 }
 
 /** A W3C `WebTransportBidirectionalStream`. */
@@ -37,8 +48,28 @@ export interface DirectSession {
    */
   openStream(): DirectStream;
   close(info?: CloseInfo): void;
+  /** What has been measured of the connection; absent where nothing is. */
+  stats?(): SessionStats;
+  /** Unreliable messages (RFC 9221); absent or undefined where there are none. */
+  readonly datagrams?: Datagrams | undefined;
   /** Present where the session is one byte stream: all calls share one lane on it, and `openStream` throws. */
   readonly sole?: SoleStream;
+}
+
+/** Counters of a session, since its start. */
+export interface SessionStats {
+  readonly sentPackets: number;
+  readonly lostPackets: number;
+  /** Bytes that may be in flight; undefined where it is not known. */
+  readonly congestionWindow?: number;
+}
+
+/** The sending side of a session's datagrams. */
+export interface Datagrams {
+  /** Bytes of the largest datagram, at this time. */
+  readonly maxSize: number;
+  /** Sends a copy of `bytes`. False when they were dropped at once: too many, or too much waits to be sent. */
+  send(bytes: Uint8Array): boolean;
 }
 
 /** The one stream of a session that is a byte stream. Resetting it ends the session with that code. */
@@ -55,6 +86,8 @@ export interface SoleStream extends DirectStream {
 export interface DirectSessionHandler {
   /** The peer opened a stream. */
   onStream(stream: DirectStream): void;
+  /** A datagram has arrived; the bytes belong to the handler. */
+  onDatagram?(bytes: Uint8Array): void;
   /** The session ended; `error` is undefined after a clean close (code 0) by either side. Called once, after every stream's `onClosed`. */
   onClosed(info: CloseInfo, error: Error | undefined): void;
 }

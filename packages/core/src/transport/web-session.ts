@@ -1,6 +1,7 @@
 import { closeError } from "./close-codes.js";
 import type {
   CloseInfo,
+  Datagrams,
   DirectSession,
   DirectSessionHandler,
   DirectStream,
@@ -9,6 +10,7 @@ import type {
   WebTransportSession,
   WebTransportStream,
 } from "./session.js";
+import { readDatagrams, webDatagrams } from "./web-datagrams.js";
 
 /** The direct interface of any session: its own, or one laid over its WHATWG streams. */
 export function directSession(session: TransportSession): DirectSession {
@@ -19,16 +21,20 @@ const EMPTY = new Uint8Array(0);
 
 class WebSession implements DirectSession {
   private readonly session: WebTransportSession;
+  readonly datagrams: Datagrams | undefined;
   private readonly streams: Set<WebStream> = new Set();
 
   constructor(session: WebTransportSession) {
     this.session = session;
+    this.datagrams = webDatagrams(session.datagrams);
   }
 
   attach(handler: DirectSessionHandler): void {
     // Taken at once: where the application reads the streams already, this throws.
     const reader = this.session.incomingBidirectionalStreams.getReader();
     void this.acceptStreams(reader, handler);
+    const { datagrams } = this.session;
+    if (datagrams !== undefined) void readDatagrams(datagrams, (bytes) => handler.onDatagram?.(bytes));
     this.session.closed.then(
       (info) => this.end(handler, info ?? {}, closeError(info ?? {})),
       (error: unknown) => this.end(handler, {}, asError(error)),

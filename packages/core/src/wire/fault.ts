@@ -1,6 +1,6 @@
 import { type Code, codeFromNumber, codeNumber, RpcError } from "../errors.js";
 import { Cursor } from "./cursor.js";
-import { FLAG_HEAD, type Frame } from "./frame.js";
+import { FLAG_COMPRESSED, FLAG_HEAD, type Frame } from "./frame.js";
 import { type Head, type HeadFields, readHead, writeHead } from "./head.js";
 import { pack } from "./msgpack.js";
 import { decodeText, encodeText } from "./text.js";
@@ -34,10 +34,11 @@ export interface ReceivedFault {
 
 /**
  * Appends the body of an error frame, its head included: [head] | code (1 byte) | message length (varint) | message
- * (UTF-8) | details (msgpack, may be absent). Details too large for the frame are left out.
+ * (UTF-8) | details (msgpack, may be absent). Details too large for the frame are left out. Returns where the code is.
  */
-export function writeFault(out: FrameWriter, { code, message, head, details }: Fault, limits: FaultLimits): void {
+export function writeFault(out: FrameWriter, { code, message, head, details }: Fault, limits: FaultLimits): number {
   if (head !== undefined) writeHead(out, head);
+  const start = out.position;
   out.byte(codeNumber(code));
   const text = encodeText(message, limits.maxErrorMessageBytes);
   out.varint(text.length);
@@ -45,6 +46,7 @@ export function writeFault(out: FrameWriter, { code, message, head, details }: F
   const metadataLength = (head?.metadata?.length ?? 0) + (head?.trailers?.length ?? 0);
   const room = limits.maxFrameBytes - MAX_FRAMING - metadataLength - text.length;
   if (details !== undefined && details.length <= room) out.bytes(details);
+  return start;
 }
 
 /** Details as MessagePack; what cannot be carried must not cost the caller the error itself. May run user code (getters). */
@@ -57,16 +59,35 @@ export function packDetails(details: unknown): Uint8Array | undefined {
   }
 }
 
-/** Reads an error frame; only what frames it must be right, since the error is better told in part than not at all. */
-export function readFault(frame: Frame, maxMetadataBytes: number): ReceivedFault {
+/**
+ * Reads an error frame; only what frames it must be right, since the error is better told in part than not at all.
+ *
+ * @param expand undoes compression
+ */
+export function readFault(
+  frame: Frame,
+  maxMetadataBytes: number,
+  expand: (bytes: Uint8Array, start: number, end: number) => Uint8Array,
+): ReceivedFault {
   const cursor = new Cursor(frame.bytes, frame.start, frame.end);
   const head = (frame.flags & FLAG_HEAD) === 0 ? undefined : readHeadOfFault(cursor, maxMetadataBytes);
+  if ((frame.flags & FLAG_COMPRESSED) === 0) return readBody(cursor, head);
+  try {
+    const body = expand(cursor.bytes, cursor.position, cursor.end);
+    return readBody(new Cursor(body, 0, body.length), head);
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error;
+    return { code: error.code, message: `the error cannot be read: ${error.message}`, head, details: undefined };
+  }
+}
+
+function readBody(cursor: Cursor, head: Head | undefined): ReceivedFault {
   const code = codeFromNumber(cursor.byte());
   const length = cursor.varint();
   const start = cursor.take(length);
-  const message = decodeText(frame.bytes, start, start + length);
-  const details = cursor.position === frame.end ? undefined : frame.bytes.slice(cursor.position, frame.end);
-  return { code, message, head, details };
+  const { bytes, position, end } = cursor;
+  const message = decodeText(bytes, start, start + length);
+  return { code, message, head, details: position === end ? undefined : bytes.slice(position, end) };
 }
 
 function readHeadOfFault(cursor: Cursor, maxMetadataBytes: number): Head | undefined {

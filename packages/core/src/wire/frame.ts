@@ -40,6 +40,15 @@ export const FrameType = {
 export const TYPE_MASK = 0x0f;
 /** A head (fields with a length before them) stands before the rest of the body. */
 export const FLAG_HEAD = 0x10;
+/** What stands after the head, and in a request after the method, is compressed: algorithm (1 byte) | its output. */
+export const FLAG_COMPRESSED = 0x20;
+/** The types whose frames may be compressed. */
+const TYPES_WITH_PAYLOAD =
+  (1 << FrameType.Request) |
+  (1 << FrameType.Notify) |
+  (1 << FrameType.Response) |
+  (1 << FrameType.Error) |
+  (1 << FrameType.Item);
 /** The types whose frames may have a head. */
 const TYPES_WITH_HEAD =
   (1 << FrameType.Request) |
@@ -50,9 +59,12 @@ const TYPES_WITH_HEAD =
   (1 << FrameType.End) |
   (1 << FrameType.Headers);
 
-/** Whether frames of `type` may have `flags`: at most a head, and that only where one may stand. */
+/** Whether frames of `type` may have `flags`: a head only where one may stand, compression only of what may be long. */
 export function flagsAllowed(type: number, flags: number): boolean {
-  return flags === 0 || (flags === FLAG_HEAD && (TYPES_WITH_HEAD & (1 << type)) !== 0);
+  if (flags === 0) return true;
+  if ((flags & ~(FLAG_HEAD | FLAG_COMPRESSED)) !== 0) return false;
+  const head = (flags & FLAG_HEAD) === 0 || (TYPES_WITH_HEAD & (1 << type)) !== 0;
+  return head && ((flags & FLAG_COMPRESSED) === 0 || (TYPES_WITH_PAYLOAD & (1 << type)) !== 0);
 }
 
 /** What the first varint of a stream says that it is. */
@@ -69,6 +81,12 @@ export const GoawayStage = {
   Refusing: 0x0,
   /** It makes no more calls, and has the answers of all it made. */
   Finished: 0x1,
+} as const;
+
+/** What the first varint of a datagram says that it is. */
+export const DatagramKind = {
+  /** One notify frame, with call id 0. */
+  Notify: 0x1,
 } as const;
 
 export const PROTOCOL_VERSION = 1;

@@ -15,6 +15,10 @@ import type { FrameWriter } from "./writer.js";
 export interface Head {
   /** Of a request: milliseconds the caller will still wait, as the request leaves. */
   timeoutMs: number | undefined;
+  /** Of a request on a call's own stream: names the codec of its messages, where it is not standard MessagePack. */
+  codec: string | undefined;
+  /** Of the sender's schema of the method: in the first request of a session, and in answers where it differs. */
+  fingerprint: number | undefined;
   /** From the caller in a request, from the callee in its first answer. */
   metadata: RawMetadata | undefined;
   /** From the callee, with its last word. */
@@ -31,8 +35,12 @@ export type HeadFields = Partial<Head>;
 const Field = {
   /** milliseconds (varint) */
   Timeout: 0x1,
+  /** UTF-8 */
+  Codec: 0x2,
   /** entries */
   Metadata: 0x3,
+  /** 4 bytes, big-endian */
+  Fingerprint: 0x5,
   /** entries */
   Trailers: 0x7,
   /** nothing */
@@ -43,17 +51,23 @@ const Field = {
 
 /** Bytes of the name of a declared error, as sent. */
 const MAX_REASON_BYTES = 256;
+/** Bytes of the name of a codec. */
+const MAX_CODEC_BYTES = 64;
 const NOTHING = new Uint8Array(0);
 
 /** Writes a head with the fields that are set. */
 export function writeHead(out: FrameWriter, head: HeadFields): void {
   const { timeoutMs, metadata, trailers } = head;
+  const codec = head.codec === undefined ? undefined : encodeText(head.codec, MAX_CODEC_BYTES);
+  const fingerprint = head.fingerprint === undefined ? undefined : uint32(head.fingerprint);
   const refused = head.refused === true ? NOTHING : undefined;
   const reason = head.reason === undefined ? undefined : encodeText(head.reason, MAX_REASON_BYTES);
   const timeoutLength = timeoutMs === undefined ? 0 : varintLength(timeoutMs);
   out.varint(
     (timeoutMs === undefined ? 0 : 2 + timeoutLength) +
+      fieldLength(codec) +
       fieldLength(metadata) +
+      fieldLength(fingerprint) +
       fieldLength(trailers) +
       fieldLength(refused) +
       fieldLength(reason),
@@ -63,7 +77,9 @@ export function writeHead(out: FrameWriter, head: HeadFields): void {
     out.byte(timeoutLength);
     out.varint(timeoutMs);
   }
+  writeField(out, Field.Codec, codec);
   writeField(out, Field.Metadata, metadata);
+  writeField(out, Field.Fingerprint, fingerprint);
   writeField(out, Field.Trailers, trailers);
   writeField(out, Field.Refused, refused);
   writeField(out, Field.Reason, reason);
@@ -87,6 +103,8 @@ function writeField(out: FrameWriter, key: number, value: Uint8Array | undefined
 export function readHead(cursor: Cursor, maxMetadataBytes: number): Head {
   const head: Head = {
     timeoutMs: undefined,
+    codec: undefined,
+    fingerprint: undefined,
     metadata: undefined,
     trailers: undefined,
     refused: false,
@@ -100,11 +118,23 @@ export function readHead(cursor: Cursor, maxMetadataBytes: number): Head {
     if (key === Field.Timeout) head.timeoutMs = value.varint();
     else if (key === Field.Metadata) head.metadata = checkMetadata(bytes, position, end, maxMetadataBytes);
     else if (key === Field.Trailers) head.trailers = checkMetadata(bytes, position, end, maxMetadataBytes);
+    else if (key === Field.Codec) head.codec = decodeText(bytes, position, end);
+    else if (key === Field.Fingerprint) head.fingerprint = readUint32(value);
     else if (key === Field.Refused) head.refused = true;
     else if (key === Field.Reason) head.reason = decodeText(bytes, position, end);
     else if (key % 2 === 0) throw new RpcError("unimplemented", `head field ${key} is not understood here`);
   }
   return head;
+}
+
+function uint32(value: number): Uint8Array {
+  return Uint8Array.of(value >>> 24, value >>> 16, value >>> 8, value);
+}
+
+function readUint32(cursor: Cursor): number {
+  const at = cursor.take(4);
+  const { bytes } = cursor;
+  return new DataView(bytes.buffer, bytes.byteOffset + at, 4).getUint32(0);
 }
 
 /** A cursor over the next `length` bytes, which `cursor` passes over. */

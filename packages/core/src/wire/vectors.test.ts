@@ -6,8 +6,9 @@ import { DEFAULT_LIMITS } from "../limits.js";
 import { isBinaryKey, Metadata } from "../metadata.js";
 import { Cursor } from "./cursor.js";
 import { packDetails, readFault, writeFault } from "./fault.js";
-import { FLAG_HEAD, type Frame, FrameType } from "./frame.js";
+import { FLAG_COMPRESSED, FLAG_HEAD, type Frame, FrameType } from "./frame.js";
 import { type Head, type HeadFields, writeHead } from "./head.js";
+import { readHello, writeHello } from "./hello.js";
 import { decodeMetadata, encodeMetadata, type RawMetadata } from "./metadata.js";
 import { pack, unpack } from "./msgpack.js";
 import { FrameReader } from "./reader.js";
@@ -28,6 +29,12 @@ interface Fields {
   trailers?: Entry[];
   refused?: true;
   reason?: string;
+  codec?: string;
+  fingerprint?: number;
+  /** Of a hello. */
+  compressions?: string;
+  /** What stands there compressed. */
+  compressed?: string;
   code?: Code;
   message?: string;
   details?: unknown;
@@ -83,8 +90,11 @@ describe("the vectors of test/vectors/frames.json", () => {
 function write(fields: Fields): Uint8Array {
   const out = new FrameWriter(64);
   const head = headOf(fields);
-  const mark = out.begin(FrameType[fields.type] | (head === undefined ? 0 : FLAG_HEAD), fields.callId);
-  if (fields.version !== undefined) out.varint(fields.version);
+  const flags = (head === undefined ? 0 : FLAG_HEAD) | (fields.compressed === undefined ? 0 : FLAG_COMPRESSED);
+  const mark = out.begin(FrameType[fields.type] | flags, fields.callId);
+  if (fields.type === "Hello") {
+    writeHello(out, { codec: fields.codec, compressions: bytesOf(fields.compressions ?? "") });
+  }
   if (fields.serviceId !== undefined) writeMethodId(out, fields.serviceId, fields.methodId as number);
   if (fields.type === "Error") {
     const { code, message, details } = fields as { code: Code; message: string; details?: unknown };
@@ -95,13 +105,24 @@ function write(fields: Fields): Uint8Array {
   if (fields.type === "Cancel") out.byte(codeNumber(fields.code as Code));
   if (fields.bytes !== undefined) out.varint(fields.bytes);
   if (fields.value !== undefined) out.bytes(pack(fields.value));
+  if (fields.compressed !== undefined) out.bytes(bytesOf(fields.compressed));
   out.commit(mark);
   return out.written();
 }
 
-function headOf({ timeoutMs, metadata, trailers, refused, reason }: Fields): HeadFields | undefined {
-  if ([timeoutMs, metadata, trailers, refused, reason].every((field) => field === undefined)) return undefined;
-  return { timeoutMs, metadata: rawOf(metadata), trailers: rawOf(trailers), refused: refused ?? false, reason };
+function headOf(fields: Fields): HeadFields | undefined {
+  const { type, timeoutMs, codec, fingerprint, metadata, trailers, refused, reason } = fields;
+  const all = [timeoutMs, codec, fingerprint, metadata, trailers, refused, reason];
+  if (type === "Hello" || all.every((field) => field === undefined)) return undefined;
+  return {
+    timeoutMs,
+    codec,
+    fingerprint,
+    metadata: rawOf(metadata),
+    trailers: rawOf(trailers),
+    refused: refused ?? false,
+    reason,
+  };
 }
 
 function rawOf(entries: Entry[] | undefined): RawMetadata | undefined {
@@ -118,6 +139,8 @@ function fieldsOfHead(head: Head | undefined): Partial<Fields> {
     [...decodeMetadata(raw)].map(([key, value]) => [key, typeof value === "string" ? value : hexOf(value)]);
   return {
     ...(head.timeoutMs !== undefined && { timeoutMs: head.timeoutMs }),
+    ...(head.codec !== undefined && { codec: head.codec }),
+    ...(head.fingerprint !== undefined && { fingerprint: head.fingerprint }),
     ...(head.metadata !== undefined && { metadata: entries(head.metadata) }),
     ...(head.trailers !== undefined && { trailers: entries(head.trailers) }),
     ...(head.refused && { refused: true as const }),
@@ -140,13 +163,13 @@ function fieldsOf(frame: Frame): Fields {
   const cursor = new Cursor(frame.bytes, frame.start, frame.end);
   switch (type) {
     case "Hello":
-      return { ...fields, version: cursor.varint() };
+      return { ...fields, version: cursor.varint(), ...settingsOf(frame) };
     case "Cancel":
       return { ...fields, code: codeFromNumber(cursor.byte()) };
     case "Credit":
       return { ...fields, bytes: cursor.varint() };
     case "Error": {
-      const { code, message, head, details } = readFault(frame, DEFAULT_LIMITS.maxMetadataBytes);
+      const { code, message, head, details } = readFault(frame, DEFAULT_LIMITS.maxMetadataBytes, unexpected);
       const unpacked = details && { details: unpack(details, 0, details.length) };
       return { ...fields, ...fieldsOfHead(head), code, message, ...unpacked };
     }
@@ -154,15 +177,28 @@ function fieldsOf(frame: Frame): Fields {
     case "Notify": {
       const { serviceId, methodId, cursor: rest } = readRequest(frame);
       const head = readOptionalHead(frame, rest, DEFAULT_LIMITS.maxMetadataBytes);
-      return { ...fields, serviceId, methodId, ...fieldsOfHead(head), ...payload(rest) };
+      return { ...fields, serviceId, methodId, ...fieldsOfHead(head), ...payload(frame, rest) };
     }
     default: {
       const head = readOptionalHead(frame, cursor, DEFAULT_LIMITS.maxMetadataBytes);
-      return { ...fields, ...fieldsOfHead(head), ...payload(cursor) };
+      return { ...fields, ...fieldsOfHead(head), ...payload(frame, cursor) };
     }
   }
 }
 
-function payload({ bytes, position, end }: Cursor): { value?: unknown } {
+function unexpected(): never {
+  throw new Error("the frame is compressed");
+}
+
+function settingsOf(frame: Frame): Partial<Fields> {
+  const { codec, compressions } = readHello(frame);
+  return {
+    ...(codec !== undefined && { codec }),
+    ...(compressions.length > 0 && { compressions: hexOf(compressions) }),
+  };
+}
+
+function payload({ flags }: Frame, { bytes, position, end }: Cursor): { value?: unknown; compressed?: string } {
+  if ((flags & FLAG_COMPRESSED) !== 0) return { compressed: hexOf(bytes.subarray(position, end)) };
   return position === end ? {} : { value: unpack(bytes, position, end) };
 }

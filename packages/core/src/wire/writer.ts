@@ -60,6 +60,11 @@ export class FrameWriter {
     writeVarint4(this.buffer, mark, length);
   }
 
+  /** Sets a flag of the frame begun at `mark`. */
+  flag(mark: number, flag: number): void {
+    (this.buffer[mark + 2] as number) |= flag;
+  }
+
   /** Takes back the frame begun at `mark`. */
   abandon(mark: number): void {
     this.open = false;

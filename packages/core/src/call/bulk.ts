@@ -1,0 +1,19 @@
+import type { AnyMethod } from "../contract/descriptor.js";
+
+/** Bytes of a message from which calls of its method get streams of their own: in a lane the others would wait for it. */
+export const BULK_BYTES: number = 64 * 1024;
+
+/** The methods whose last call was large. */
+export class BulkMethods {
+  private readonly methods: Set<AnyMethod> = new Set();
+
+  has(method: AnyMethod): boolean {
+    return this.methods.size > 0 && this.methods.has(method);
+  }
+
+  /** @param bytes of the larger of a call's two messages */
+  note(method: AnyMethod, bytes: number): void {
+    if (bytes >= BULK_BYTES) this.methods.add(method);
+    else if (this.methods.size > 0) this.methods.delete(method);
+  }
+}

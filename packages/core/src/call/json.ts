@@ -1,0 +1,133 @@
+import { appendBytes, type SessionCodec } from "../contract/session-codec.js";
+import { RpcError } from "../errors.js";
+import { MAX_DEPTH } from "../limits.js";
+import { fromBase64, toBase64 } from "./base64.js";
+import { tooDeep } from "./nesting.js";
+
+/**
+ * JSON, with the values that it lacks as objects of one key: `{"$date": "2026-01-31T00:00:00.000Z"}`, `$bigint` and
+ * `$number` (`NaN`, `Infinity`, `-Infinity`, `-0`) with their digits, `$bytes` in base64, `$map` with pairs, `$set` with
+ * items, and `{"$undefined": true}` in arrays; properties that are undefined are left out. An object that has one key, and
+ * that begins with `$`, is written with another `$` before it.
+ */
+export const json: SessionCodec = {
+  name: "json",
+  encode(value, out) {
+    const text = value === undefined ? UNDEFINED : JSON.stringify(value, tag);
+    appendBytes(out, encoder.encode(text));
+  },
+  decode(bytes, start, end) {
+    requireShallow(bytes, start, end);
+    return untag(JSON.parse(decoder.decode(bytes.subarray(start, end))));
+  },
+};
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const UNDEFINED = '{"$undefined":true}';
+
+/** A replacer of `JSON.stringify`; by the time it is called, `toJSON` of dates and buffers has been. */
+function tag(this: Record<string, unknown>, key: string, converted: unknown): unknown {
+  const value = this[key];
+  switch (typeof value) {
+    case "bigint":
+      return { $bigint: String(value) };
+    case "number":
+      if (Object.is(value, -0)) return { $number: "-0" };
+      return Number.isFinite(value) ? value : { $number: String(value) };
+    case "undefined":
+      return Array.isArray(this) ? { $undefined: true } : undefined;
+    case "object":
+      return value === null ? null : tagObject(value, converted);
+    default:
+      return converted;
+  }
+}
+
+function tagObject(value: object, converted: unknown): unknown {
+  if (value instanceof Date) return { $date: Number.isNaN(value.getTime()) ? null : value.toISOString() };
+  if (value instanceof Uint8Array) return { $bytes: toBase64(value) };
+  if (value instanceof Map) return { $map: [...value] };
+  if (value instanceof Set) return { $set: [...value] };
+  if (typeof converted !== "object" || converted === null || Array.isArray(converted)) return converted;
+  const entry = soleEntry(converted);
+  return entry?.[0].startsWith("$") === true ? { [`$${entry[0]}`]: entry[1] } : converted;
+}
+
+/** The only property that JSON will have, if there is one only. */
+function soleEntry(object: object): [string, unknown] | undefined {
+  const entries = Object.entries(object).filter(([, value]) => !OMITTED.has(typeof value));
+  return entries.length === 1 ? entries[0] : undefined;
+}
+
+const OMITTED: ReadonlySet<string> = new Set(["undefined", "function", "symbol"]);
+
+/** Undoes `tag`, in place where it can. */
+function untag(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) value[i] = untag(value[i]);
+    return value;
+  }
+  const entry = soleEntry(value);
+  if (entry?.[0].startsWith("$") === true) return untagged(entry[0], entry[1]);
+  const object = value as Record<string, unknown>;
+  for (const [key, item] of Object.entries(object)) object[key] = untag(item);
+  return object;
+}
+
+function untagged(key: string, value: unknown): unknown {
+  if (key.startsWith("$$")) return { [key.slice(1)]: untag(value) };
+  switch (key) {
+    case "$date":
+      return new Date(value === null ? Number.NaN : string(key, value));
+    case "$bigint":
+      return BigInt(string(key, value));
+    case "$number":
+      return Number(string(key, value));
+    case "$bytes":
+      return fromBase64(string(key, value));
+    case "$map":
+      return new Map(array(key, value).map((pair) => array(key, untag(pair)) as [unknown, unknown]));
+    case "$set":
+      return new Set(array(key, untag(value)));
+    case "$undefined":
+      return undefined;
+    default:
+      throw new RpcError("invalid_argument", `${key} marks no value that JSON lacks`);
+  }
+}
+
+function string(key: string, value: unknown): string {
+  if (typeof value === "string") return value;
+  throw new RpcError("invalid_argument", `${key} is not followed by a string`);
+}
+
+function array(key: string, value: unknown): unknown[] {
+  if (Array.isArray(value)) return value;
+  throw new RpcError("invalid_argument", `${key} is not followed by an array`);
+}
+
+/** Before it is parsed: brackets are counted where they lie, those in strings aside. */
+function requireShallow(bytes: Uint8Array, start: number, end: number): void {
+  let depth = 0;
+  let quoted = false;
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at];
+    if (quoted) {
+      if (byte === BACKSLASH) at++;
+      else if (byte === QUOTE) quoted = false;
+    } else if (byte === QUOTE) quoted = true;
+    else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) depth++;
+    else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) depth--;
+    // A value that JSON lacks takes up to three.
+    if (depth > MAX_DEPTH * 3) throw tooDeep();
+  }
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;

@@ -1,0 +1,36 @@
+import { type AnyMethod, fullName } from "../contract/descriptor.js";
+import { RpcError } from "../errors.js";
+
+/**
+ * What a session knows of the peer's schemas. The first call of each method tells the callee the fingerprint of the
+ * caller's; only a callee with another answers with its own. A difference alone fails nothing, since schemas may evolve: it
+ * explains a message that does not fit.
+ */
+export class SchemaHandshake {
+  private readonly told: Set<AnyMethod> = new Set();
+  private readonly different: Set<AnyMethod> = new Set();
+  private last: AnyMethod | undefined;
+
+  /** What the request of a call is to say; undefined as a rule. */
+  greet(method: AnyMethod): number | undefined {
+    if (method === this.last || method.fingerprint === undefined) return undefined;
+    this.last = method;
+    if (this.told.has(method)) return undefined;
+    this.told.add(method);
+    return method.fingerprint;
+  }
+
+  /** The peer's fingerprint has come. Returns whether it is another than ours. */
+  learn(method: AnyMethod, fingerprint: number): boolean {
+    const differs = method.fingerprint !== undefined && method.fingerprint !== fingerprint;
+    if (differs) this.different.add(method);
+    return differs;
+  }
+
+  /** `error`, or what it comes from where a message does not fit and the peers' schemas differ. */
+  explain(method: AnyMethod, error: RpcError): RpcError {
+    if (error.code !== "invalid_argument" || !this.different.has(method)) return error;
+    const text = `the peers were generated from different schemas of ${fullName(method)}: ${error.message}`;
+    return new RpcError("failed_precondition", text, { details: error.details, cause: error });
+  }
+}

@@ -1,0 +1,107 @@
+import type { MessageCodec, PlainCodec } from "../contract/codec.js";
+import type { SessionCodec } from "../contract/session-codec.js";
+import { RpcError } from "../errors.js";
+import { pack, unpack } from "../wire/msgpack.js";
+import { FrameWriter } from "../wire/writer.js";
+import { json } from "./json.js";
+import { requireModest } from "./nesting.js";
+import { msgpack, raw } from "./session-codecs.js";
+
+type AnyCodec = MessageCodec<unknown>;
+
+/** The codecs of methods as they are where messages are not written in standard MessagePack. */
+export class SessionFormat {
+  readonly name: string;
+  private readonly codec: SessionCodec;
+  private readonly made: WeakMap<AnyCodec, AnyCodec> = new WeakMap();
+
+  constructor(codec: SessionCodec) {
+    if (!/^[a-z0-9._-]{1,64}$/.test(codec.name)) {
+      throw new TypeError(`a codec's name has 1 to 64 of a-z, 0-9, "-", "." and "_"; this one is ${codec.name}`);
+    }
+    this.name = codec.name;
+    this.codec = codec;
+  }
+
+  of(codec: AnyCodec | undefined): AnyCodec | undefined {
+    if (codec === undefined || codec.raw === true) return codec;
+    let made = this.made.get(codec);
+    if (made === undefined) {
+      made = translated(codec, this.codec);
+      this.made.set(codec, made);
+    }
+    return made;
+  }
+}
+
+/** The codec of a message on a carrier of `format`; undefined is standard MessagePack, which methods' codecs are made for. */
+export function codecIn(format: SessionFormat | undefined, codec: AnyCodec | undefined): AnyCodec | undefined {
+  return format === undefined ? codec : format.of(codec);
+}
+
+function translated(codec: AnyCodec, session: SessionCodec): AnyCodec {
+  const values = codec.plain ?? byWayOfMsgpack(codec);
+  return {
+    encode(value, out) {
+      const plain = values.encode(value);
+      readable(session, "this message cannot be written in", () => session.encode(plain, out));
+    },
+    decode(bytes, start, end) {
+      const plain = readable(session, "the payload is not one value of", () => {
+        const value = session.decode(bytes, start, end);
+        requireModest(value);
+        return value;
+      });
+      return values.decode(plain);
+    },
+  };
+}
+
+function byWayOfMsgpack(codec: AnyCodec): PlainCodec<unknown> {
+  return {
+    encode(value) {
+      // A writer of its own: the encoder runs user code, which may encode another.
+      const out = new FrameWriter(256);
+      codec.encode(value, out);
+      return unpack(out.buffer, 0, out.position);
+    },
+    decode(plain) {
+      const packed = pack(plain);
+      // As it would come from the wire: of a Buffer, parts are Buffers.
+      const bytes = new Uint8Array(packed.buffer, packed.byteOffset, packed.length);
+      return codec.decode(bytes, 0, bytes.length);
+    },
+  };
+}
+
+function readable<T>({ name }: SessionCodec, problem: string, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    if (error instanceof RpcError) throw error;
+    const { message } = RpcError.from(error);
+    throw new RpcError("invalid_argument", `${problem} ${name}: ${message}`, { cause: error });
+  }
+}
+
+/** The codecs that a session reads, by name. */
+export class FormatTable {
+  private readonly formats: Map<string, SessionFormat | undefined> = new Map([[msgpack.name, undefined]]);
+
+  /** @param codecs beside the standard ones. Throws `TypeError` for a name that does not fit. */
+  constructor(codecs: readonly SessionCodec[]) {
+    for (const codec of [json, raw, ...codecs]) {
+      if (codec.name !== msgpack.name) this.formats.set(codec.name, new SessionFormat(codec));
+    }
+  }
+
+  /** The format of a name from the peer; of an unknown one, a format in which nothing can be read or written. */
+  find(name: string): SessionFormat | undefined {
+    if (this.formats.has(name)) return this.formats.get(name);
+    const refuse = (): never => {
+      const known = [...this.formats.keys()].join(", ");
+      throw new RpcError("unimplemented", `the codec ${JSON.stringify(name)} is not known here: there are ${known}`);
+    };
+    return new SessionFormat({ name: "unknown", encode: refuse, decode: refuse });
+  }
+}

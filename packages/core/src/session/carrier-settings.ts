@@ -1,0 +1,42 @@
+import type { CarrierSettings } from "../call/carrier.js";
+import { msgpack } from "../call/session-codecs.js";
+import { FormatTable } from "../call/session-format.js";
+import type { CompressionOptions } from "../contract/compression.js";
+import type { SessionCodec } from "../contract/session-codec.js";
+import type { Limits } from "../limits.js";
+import { SessionCompression } from "../transport/compression.js";
+
+/** What a session's options say of how calls are carried. */
+export interface CarrierOptions {
+  /**
+   * How the messages of this side's calls, and of their answers, are written. Default: standard MessagePack. The callee must
+   * have it, among its `codecs` or in its own right: `json` and `raw` are known everywhere.
+   */
+  readonly codec?: SessionCodec;
+  /** What the peer may choose for its calls, beside MessagePack, `json`, `raw` and this side's own `codec`. */
+  readonly codecs?: readonly SessionCodec[];
+  /** Compresses messages where the peer can read that. Default: neither writes nor reads compressed messages. */
+  readonly compression?: CompressionOptions;
+  /**
+   * What every stream and datagram of calls begins with, where the transport session is shared with another protocol whose
+   * streams could be taken for them. Both sides must have the same. Default: nothing.
+   */
+  readonly prefix?: Uint8Array;
+}
+
+/** Throws `TypeError` for a codec whose name does not fit. */
+export function carrierSettings(
+  { codec = msgpack, codecs = [], compression, prefix }: CarrierOptions,
+  limits: Limits,
+): CarrierSettings {
+  const formats = new FormatTable([codec, ...codecs]);
+  return {
+    format: formats.find(codec.name),
+    formats,
+    limits,
+    budget: { usedBytes: 0, maxBytes: limits.maxUnfinishedBytes },
+    traffic: { sentBytes: 0 },
+    prefix: prefix?.slice() ?? new Uint8Array(0),
+    compression: compression && new SessionCompression(compression, limits.maxDecompressedBytes),
+  };
+}

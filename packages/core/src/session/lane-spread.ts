@@ -1,0 +1,35 @@
+import type { Lane } from "../call/lane.js";
+
+/** Lanes beside the session's first, opened as they are needed, for calls in turn. */
+export class LaneSpread {
+  private readonly lanes: (Lane | undefined)[];
+  private turn = 0;
+  private readonly open: (onOver: (lane: Lane) => void) => Lane;
+
+  /** @param open opens one more */
+  constructor(size: number, open: (onOver: (lane: Lane) => void) => Lane) {
+    this.lanes = Array.from({ length: size }, () => undefined);
+    this.open = open;
+  }
+
+  /** Calls made on them that are not over. */
+  get callsMade(): number {
+    let calls = 0;
+    for (const lane of this.lanes) calls += lane?.callsMade ?? 0;
+    return calls;
+  }
+
+  /** The next in turn; undefined when it is the first lane's. */
+  next(): Lane | undefined {
+    this.turn = (this.turn + 1) % (this.lanes.length + 1);
+    if (this.turn === this.lanes.length) return undefined;
+    const { turn } = this;
+    const lane = this.lanes[turn];
+    if (lane !== undefined && !lane.spent) return lane;
+    const opened = this.open((over) => {
+      if (this.lanes[turn] === over) this.lanes[turn] = undefined;
+    });
+    this.lanes[turn] = opened;
+    return opened;
+  }
+}

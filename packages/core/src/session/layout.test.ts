@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+import { type Layout, LayoutChooser, layoutFor } from "./layout.js";
+
+const packets = (n: number): number => n * 1200;
+
+describe("layoutFor", () => {
+  it.each([
+    ["nothing is lost", 0, 1000, undefined, "lane"],
+    ["little is lost", 0.009, 1000, undefined, "lane"],
+    ["the flight is small, at any loss", 0.2, 4, undefined, "lane"],
+    ["5 packets, 1% lost", 0.01, 5, undefined, "lanes"],
+    ["16 packets, 1% lost", 0.01, 16, undefined, "lanes"],
+    ["50 packets, the window open", 0.01, 50, 51, "stream"],
+    ["50 packets, the window unknown", 0.03, 50, undefined, "stream"],
+    ["50 packets, the window full", 0.03, 50, 50, "lane"],
+  ] as const)("%s", (_, loss, flight, window, layout) => {
+    expect(layoutFor(loss, packets(flight), window === undefined ? undefined : packets(window))).toBe(layout);
+  });
+});
+
+describe("LayoutChooser", () => {
+  it("measures every 256 calls: the loss of the last 200 packets or more, and the flight of now", () => {
+    const stats = { sentPackets: 0, lostPackets: 0 };
+    let measured = 0;
+    let bytes = 0;
+    let callsMade = 0;
+    const chooser = new LayoutChooser({
+      stats: () => {
+        measured++;
+        return stats;
+      },
+      callsMade: () => callsMade,
+      bytesSent: () => bytes,
+    });
+    /** 256 calls of 120 bytes each, with so many packets in flight at the last. */
+    const calls = (sentPackets: number, lostPackets: number, flight: number): Layout => {
+      Object.assign(stats, { sentPackets, lostPackets });
+      bytes += 256 * 120;
+      callsMade = flight * 10;
+      for (let i = 0; i < 255; i++) chooser.next();
+      return chooser.next();
+    };
+    expect(calls(100, 50, 10)).toBe("lane");
+    expect(calls(200, 50, 10)).toBe("lanes");
+    expect(calls(300, 50, 10)).toBe("lanes");
+    expect(calls(300, 50, 60)).toBe("stream");
+    expect(calls(300, 50, 2)).toBe("lane");
+    expect(calls(400, 51, 10)).toBe("lane");
+    expect(measured).toBe(6);
+  });
+});

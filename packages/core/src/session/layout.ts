@@ -1,0 +1,72 @@
+import type { SessionStats } from "../transport/session.js";
+
+/** How calls of single messages travel: in one lane, in several in turn, or each on a stream of its own. */
+export type Layout = "lane" | "lanes" | "stream";
+
+/** Lanes that calls are spread over where one would make too many wait for a lost packet. */
+export const LANES = 4;
+/** Bytes that a packet carries, about. */
+const PACKET_BYTES = 1200;
+/** Share of packets lost below which it does not matter how calls travel. */
+const LITTLE_LOSS = 0.01;
+/** Packets in flight up to which a lane is best at any loss, and those from which each call is better off alone. */
+const SMALL_FLIGHT = 4;
+const LARGE_FLIGHT = 50;
+/** Calls between two measurements. */
+const SAMPLE_CALLS = 256;
+/** Packets sent that a measurement of loss needs. */
+const SAMPLE_PACKETS = 200;
+
+/** The layout for a flight of so many bytes; `window` is the congestion window in bytes, where it is known. */
+export function layoutFor(loss: number, flight: number, window: number = Number.POSITIVE_INFINITY): Layout {
+  const packets = flight / PACKET_BYTES;
+  if (loss < LITTLE_LOSS || packets <= SMALL_FLIGHT) return "lane";
+  if (packets < LARGE_FLIGHT) return "lanes";
+  // Where the window is the limit, more packets would only wait longer.
+  return flight < window ? "stream" : "lane";
+}
+
+/** What is measured. */
+export interface LayoutSource {
+  stats(): SessionStats;
+  /** Calls in progress. */
+  callsMade(): number;
+  /** Bytes of the calls that were made so far, as sent. */
+  bytesSent(): number;
+}
+
+/** Measures loss and chooses by it, every so many calls: in between, a call costs a counter. */
+export class LayoutChooser {
+  private layout: Layout = "lane";
+  private calls = 0;
+  private loss = 0;
+  private sentPackets = 0;
+  private lostPackets = 0;
+  private bytesSent = 0;
+  private readonly source: LayoutSource;
+
+  constructor(source: LayoutSource) {
+    this.source = source;
+  }
+
+  /** The layout for the next call. */
+  next(): Layout {
+    if (++this.calls === SAMPLE_CALLS) this.measure();
+    return this.layout;
+  }
+
+  private measure(): void {
+    const { sentPackets, lostPackets, congestionWindow } = this.source.stats();
+    const sent = sentPackets - this.sentPackets;
+    if (sent >= SAMPLE_PACKETS) {
+      this.loss = (lostPackets - this.lostPackets) / sent;
+      this.sentPackets = sentPackets;
+      this.lostPackets = lostPackets;
+    }
+    const bytes = this.source.bytesSent();
+    const flight = ((bytes - this.bytesSent) / this.calls) * this.source.callsMade();
+    this.calls = 0;
+    this.bytesSent = bytes;
+    this.layout = layoutFor(this.loss, flight, congestionWindow);
+  }
+}

@@ -1,0 +1,84 @@
+import { type Compression, COMPRESSION_NUMBERS, type CompressionOptions } from "../contract/compression.js";
+import { ProtocolError, RpcError } from "../errors.js";
+import { FLAG_COMPRESSED } from "../wire/frame.js";
+import type { FrameWriter } from "../wire/writer.js";
+
+/** Messages of fewer bytes gain little. */
+const MIN_BYTES = 1024;
+
+/**
+ * What one session compresses, and can read. What is compressed stands in its frame as the algorithm's number (1 byte) and
+ * the algorithm's output.
+ */
+export class SessionCompression {
+  /** Of the algorithms that this side reads. */
+  readonly numbers: readonly number[];
+  private readonly algorithms: readonly Compression[];
+  private readonly minBytes: number;
+  private readonly maxBytes: number;
+  /** What the peer reads; undefined until it has said so. */
+  private chosen: Compression | undefined;
+
+  /** @param maxBytes of a message that was compressed: `limits.maxDecompressedBytes` */
+  constructor({ algorithms, minBytes = MIN_BYTES }: CompressionOptions, maxBytes: number) {
+    this.algorithms = algorithms;
+    this.numbers = algorithms.map(({ name }) => COMPRESSION_NUMBERS[name]);
+    this.minBytes = minBytes;
+    this.maxBytes = maxBytes;
+  }
+
+  /** The peer reads the algorithms of these numbers. */
+  onPeer(numbers: Uint8Array): void {
+    this.chosen = this.algorithms.find(({ name }) => numbers.includes(COMPRESSION_NUMBERS[name]));
+  }
+
+  /**
+   * Compresses what the frame begun at `mark` has from `start` on, if the peer reads it and it gets shorter.
+   *
+   * @param wanted true whatever its length, false not at all, undefined by its length
+   */
+  shrink(out: FrameWriter, mark: number, start: number, wanted: boolean | undefined): void {
+    const { chosen } = this;
+    const length = out.position - start;
+    if (chosen === undefined || wanted === false || (wanted === undefined && length < this.minBytes)) return;
+    const smaller = chosen.compress(out.buffer.subarray(start, out.position));
+    if (smaller.length + 1 >= length) return;
+    out.position = start;
+    out.byte(COMPRESSION_NUMBERS[chosen.name]);
+    out.bytes(smaller);
+    out.flag(mark, FLAG_COMPRESSED);
+  }
+
+  /** What was compressed into `bytes[start, end)`. Throws `RpcError` when it cannot be read, or is too large. */
+  expand(bytes: Uint8Array, start: number, end: number): Uint8Array {
+    const algorithm = this.algorithms.find(({ name }) => COMPRESSION_NUMBERS[name] === bytes[start]);
+    if (algorithm === undefined) throw unknownCompression(bytes, start, end);
+    try {
+      return algorithm.decompress(bytes.subarray(start + 1, end), this.maxBytes);
+    } catch (error) {
+      if (error instanceof RangeError) {
+        const text = `the message is larger than ${this.maxBytes} bytes (limits.maxDecompressedBytes)`;
+        throw new RpcError("resource_exhausted", text, { cause: error });
+      }
+      throw new RpcError("invalid_argument", `the message is not ${algorithm.name} data`, { cause: error });
+    }
+  }
+}
+
+/** What was compressed, for a session that may have no compression. */
+export function expand(
+  compression: SessionCompression | undefined,
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+): Uint8Array {
+  if (compression === undefined) throw unknownCompression(bytes, start, end);
+  return compression.expand(bytes, start, end);
+}
+
+function unknownCompression(bytes: Uint8Array, start: number, end: number): RpcError {
+  if (start >= end) throw new ProtocolError("a compressed message of no bytes");
+  const number = bytes[start] as number;
+  const known = Object.entries(COMPRESSION_NUMBERS).find(([, its]) => its === number)?.[0];
+  return new RpcError("unimplemented", `the compression ${known ?? number} is not known here`);
+}

@@ -1,0 +1,34 @@
+import type { Datagrams, WebTransportDatagrams } from "./session.js";
+
+/** The direct interface of W3C datagrams; undefined where there are none, or the application has them. */
+export function webDatagrams(given: WebTransportDatagrams | undefined): Datagrams | undefined {
+  const writable = given?.createWritable?.() ?? given?.writable;
+  if (given === undefined || writable === undefined || writable.locked) return undefined;
+  const writer = writable.getWriter();
+  // Its end is the session's, which says so itself.
+  writer.closed.catch(() => {});
+  return {
+    get maxSize() {
+      return given.maxDatagramSize;
+    },
+    send(bytes) {
+      if ((writer.desiredSize ?? 0) <= 0) return false;
+      writer.write(bytes.slice()).catch(() => {});
+      return true;
+    },
+  };
+}
+
+/** Passes on what arrives, until the session ends. */
+export async function readDatagrams(
+  { readable }: WebTransportDatagrams,
+  onDatagram: (bytes: Uint8Array) => void,
+): Promise<void> {
+  if (readable.locked) return;
+  const reader = readable.getReader();
+  for (;;) {
+    const next = await reader.read().catch(() => undefined);
+    if (next?.value === undefined) return;
+    onDatagram(next.value);
+  }
+}

@@ -1,0 +1,54 @@
+import { ProtocolError } from "../errors.js";
+import { Cursor } from "./cursor.js";
+import { type Frame, FrameType, PROTOCOL_VERSION } from "./frame.js";
+import { decodeText, encodeText } from "./text.js";
+import type { FrameWriter } from "./writer.js";
+
+/** What a side says of itself, first on each lane: version (varint), then fields as in a head. */
+export interface Hello {
+  /** Names the codec of the calls that this side makes on the lane; undefined is standard MessagePack. */
+  readonly codec: string | undefined;
+  /** Numbers of the compressions that this side reads. */
+  readonly compressions: Uint8Array;
+}
+
+const Field = {
+  /** numbers (1 byte each) */
+  Compressions: 0x1,
+  /** UTF-8 */
+  Codec: 0x2,
+} as const;
+
+/** Appends the body of a hello. */
+export function writeHello(out: FrameWriter, { codec, compressions }: Hello): void {
+  out.varint(PROTOCOL_VERSION);
+  if (compressions.length > 0) writeField(out, Field.Compressions, compressions);
+  if (codec !== undefined) writeField(out, Field.Codec, encodeText(codec, 64));
+}
+
+function writeField(out: FrameWriter, key: number, value: Uint8Array): void {
+  out.byte(key);
+  out.varint(value.length);
+  out.bytes(value);
+}
+
+/** Reads a hello; throws `ProtocolError` where it is none, or one that this side does not understand. */
+export function readHello(frame: Frame): Hello {
+  if (frame.type !== FrameType.Hello) throw new ProtocolError("a lane begins with hello");
+  const cursor = new Cursor(frame.bytes, frame.start, frame.end);
+  const version = cursor.varint();
+  if (version !== PROTOCOL_VERSION) {
+    throw new ProtocolError(`the peer speaks version ${version} of the protocol, this side ${PROTOCOL_VERSION}`);
+  }
+  let codec: string | undefined;
+  let compressions = new Uint8Array(0);
+  while (cursor.position < frame.end) {
+    const key = cursor.varint();
+    const length = cursor.varint();
+    const start = cursor.take(length);
+    if (key === Field.Compressions) compressions = frame.bytes.slice(start, start + length);
+    else if (key === Field.Codec) codec = decodeText(frame.bytes, start, start + length);
+    else if (key % 2 === 0) throw new ProtocolError(`the setting ${key} of a hello is not understood here`);
+  }
+  return { codec, compressions };
+}
