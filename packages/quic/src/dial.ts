@@ -23,6 +23,12 @@ export interface ConnectOptions {
   alpn: string[];
   tls?: ClientTlsOptions;
   transport?: TransportOptions;
+  /**
+   * Keeps the server's session tickets in this endpoint and resumes with them. Where the server takes early data, the
+   * session is then given out at once, and what is written before its handshake is complete travels in the first flight
+   * (0-RTT). Whoever records that flight can send it again: write only what may happen twice. Default false.
+   */
+  earlyData?: boolean;
   /** Gives up; the promise then rejects with the signal's reason. */
   signal?: AbortSignal;
   /** Time for name resolution and handshake together. Default 10,000. */
@@ -36,6 +42,7 @@ interface Plan {
   readonly port: number;
   readonly tls: Uint8Array;
   readonly transport: Float64Array;
+  readonly earlyData: boolean;
 }
 
 /** Resolves the host and dials its addresses, each a moment after the one before (RFC 8305 §5). The first session wins. */
@@ -54,6 +61,7 @@ export async function dial(engine: Engine, options: ConnectOptions, webTransport
     serverName: options.serverName ?? host,
     tls: encodeClientTls(options.alpn, options.tls),
     transport: transportNumbers(options.transport, webTransportSessions),
+    earlyData: options.earlyData ?? false,
   };
   signal?.throwIfAborted();
 
@@ -134,10 +142,10 @@ class Attempts {
       return;
     }
     if (this.#waiting.length > 0) this.#next = setTimeout(() => this.#tryNext(), CONNECTION_ATTEMPT_DELAY_MS);
-    const { engine, port, serverName, tls, transport } = this.#plan;
+    const { engine, port, serverName, tls, transport, earlyData } = this.#plan;
     let handle: number;
     try {
-      handle = unwrap(engine.native.connect(address, port, serverName, tls, transport));
+      handle = unwrap(engine.native.connect(address, port, serverName, tls, transport, earlyData));
     } catch (error) {
       this.#failed(error);
       return;

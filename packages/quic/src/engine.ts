@@ -75,8 +75,13 @@ export class Engine {
     setImmediate(this.#flush);
   }
 
-  adoptStream(handle: number): QuicStream {
-    const stream = new QuicStream(this, handle);
+  #acceptStream(index: number, word: number): QuicStream {
+    const [generation, early] = record.streamGeneration(word);
+    return this.adoptStream(record.packHandle(index, generation), early);
+  }
+
+  adoptStream(handle: number, early = false): QuicStream {
+    const stream = new QuicStream(this, handle, early);
     this.streams[record.handleIndex(handle)] = stream;
     return stream;
   }
@@ -129,12 +134,12 @@ export class Engine {
               this.streams[a]?.receiveEnd(b !== 0);
               break;
             case record.STREAM: {
-              const stream = this.adoptStream(record.packHandle(b, c));
+              const stream = this.#acceptStream(b, c);
               this.#session(a)?.receiveStream(stream, false);
               break;
             }
             case record.UNI_STREAM: {
-              const stream = this.adoptStream(record.packHandle(b, c));
+              const stream = this.#acceptStream(b, c);
               this.#session(a)?.receiveStream(stream, true);
               break;
             }
@@ -161,6 +166,9 @@ export class Engine {
               break;
             case record.CONNECTED:
               this.#connected(a, b, c);
+              break;
+            case record.READY:
+              this.#slots[a]?.session?.receiveReady(c !== 0);
               break;
             case record.ASKED:
               this.webTransports.asked(a, b);
@@ -216,7 +224,7 @@ export class Engine {
       this.#slots[index] = slot;
       this.#count(1);
     }
-    const session = new QuicSession(this, handle);
+    const session = new QuicSession(this, handle, undefined, (flags & record.FLAG_EARLY) !== 0);
     slot.session = session;
     if (slot.dialling !== undefined) slot.dialling.connected(session);
     else if ((flags & record.FLAG_HTTP3) === 0) this.onSession?.(session);

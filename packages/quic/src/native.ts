@@ -43,6 +43,7 @@ export interface NativeEndpoint {
     serverName: string,
     tls: Uint8Array,
     transport: Float64Array,
+    earlyData: boolean,
   ): number | NativeFailure;
   counts(): readonly [connections: number, streams: number, timers: number] | undefined;
   drainSession(session: number): void;
@@ -59,7 +60,7 @@ export interface NativeEndpoint {
   reset(stream: number, code: number): number;
   sendDatagram(session: number, bytes: Uint8Array): number;
   sessionAnswer(session: number): readonly [protocol: string, fields: readonly string[]] | undefined;
-  sessionInfo(session: number): readonly [NativeAddress, string | undefined, string] | undefined;
+  sessionInfo(session: number): readonly [NativeAddress, string | undefined, string, number] | undefined;
   sessionRequest(session: number): NativeRequest | undefined;
   sessionStats(session: number): readonly number[] | undefined;
   setPaused(stream: number, paused: boolean): void;

@@ -39,9 +39,13 @@ export const ASKED = 16;
 export const DRAINING = 17;
 /** [failure number] */
 export const HANDSHAKE_FAILED = 20;
+/** [session index, generation, early data taken] */
+export const READY = 21;
 
 /** Flag of CONNECTED: a connection that carries WebTransport sessions and is none itself. */
 export const FLAG_HTTP3 = 2;
+/** Of CONNECTED: the handshake is not yet complete; READY follows. */
+export const FLAG_EARLY = 4;
 
 /** Answers of `sendDatagram`. */
 export const DATAGRAM_SENT = 0;
@@ -51,6 +55,14 @@ export const DATAGRAM_BLOCKED = 1;
 export const FLAG_ABOVE_HIGH_WATER = 1;
 /** Answer of a stream call: both sides are done and the handle is void. */
 export const FLAG_FREED = 2;
+
+/** Above the bits of the generation in STREAM and UNI_STREAM: it came before the handshake was complete. */
+const EARLY_STREAM = 2 ** 31;
+
+/** The generation of an accepted stream, and whether it came before the handshake was complete. */
+export function streamGeneration(word: number): [generation: number, early: boolean] {
+  return word >= EARLY_STREAM ? [word - EARLY_STREAM, true] : [word, false];
+}
 
 const INDEX_SPAN = 2 ** 24;
 /** Indices of WebTransport sessions lie above those of QUIC connections. */

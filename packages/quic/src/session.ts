@@ -31,6 +31,8 @@ export interface SessionHandler {
   onUniStream?(stream: QuicStream): void;
   /** A datagram. The bytes belong to the handler. Without this method datagrams go to `datagrams.readable`. */
   onDatagram?(bytes: Uint8Array): void;
+  /** Of a session that began early (`earlyData`): the handshake is complete. */
+  onReady?(earlyDataAccepted: boolean): void;
   /** The session ended; `error` is undefined after a clean close (code 0) by either side. Once, after every stream's `onClosed`. */
   onClosed(info: CloseInfo, error: Error | undefined): void;
 }
@@ -39,8 +41,11 @@ export interface SessionHandler {
 export class QuicSession {
   #remoteAddress!: SocketAddress;
   #localAddress!: SocketAddress;
+  #resumed = false;
   /** The negotiated ALPN protocol. */
   readonly alpnProtocol: string;
+  #handshake: Handshake | undefined;
+  #earlyDataAccepted: boolean | undefined;
   /** Unreliable messages of up to `datagrams.maxSize` bytes. */
   readonly datagrams: Datagrams;
   /** @internal */
@@ -55,35 +60,37 @@ export class QuicSession {
   #lastStats: SessionStats | undefined;
 
   /** @internal */
-  constructor(engine: Engine, handle: number, datagrams: Datagrams = new Datagrams()) {
+  constructor(engine: Engine, handle: number, datagrams: Datagrams = new Datagrams(), early = false) {
     this.engine = engine;
     this.handle = handle;
     this.datagrams = datagrams;
-    this.alpnProtocol = this.#readAddresses();
+    this.alpnProtocol = this.#readInfo();
+    if (early) this.#handshake = new Handshake();
     datagrams.bind(engine, handle);
   }
 
   /** The peer's address now: a client may move (RFC 9000 §9). After the session's end the last one asked for. */
   get remoteAddress(): SocketAddress {
-    this.#readAddresses();
+    this.#readInfo();
     return this.#remoteAddress;
   }
 
   /** The address of this end, as far as the system tells. */
   get localAddress(): SocketAddress {
-    this.#readAddresses();
+    this.#readInfo();
     return this.#localAddress;
   }
 
-  /** Returns the ALPN protocol, since the engine tells both at once. */
-  #readAddresses(): string {
+  /** Returns the ALPN protocol, since the engine tells all at once. */
+  #readInfo(): string {
     const info = this.engine.native.sessionInfo(this.handle);
     if (info === undefined && this.#remoteAddress !== undefined) return this.alpnProtocol;
-    const [remote, localHost, alpn] = info ?? [["", 0, "IPv4"] as const, undefined, ""];
+    const [remote, localHost, alpn, resumed] = info ?? [["", 0, "IPv4"] as const, undefined, "", 0];
     const [host, port, family] = remote;
     const local = this.engine.address;
     this.#remoteAddress = { host, port, family };
     this.#localAddress = { host: localHost ?? local.host, port: local.port, family };
+    this.#resumed = resumed !== 0;
     return alpn;
   }
 
@@ -160,9 +167,28 @@ export class QuicSession {
     return webTransportStats(this.stats(), this.datagrams.stats());
   }
 
-  /** Fulfilled: a session is given out only when its handshake is complete. */
+  /** Fulfils when the handshake is complete: at once but for sessions with early data. */
   get ready(): Promise<undefined> {
-    return Promise.resolve(undefined);
+    return this.#handshake?.done ?? Promise.resolve(undefined);
+  }
+
+  /** The handshake is still in progress (`earlyData`): who the peer is, and that it is there now, is not yet proven. */
+  get early(): boolean {
+    return this.#handshake !== undefined && this.#earlyDataAccepted === undefined && this.#ended === undefined;
+  }
+
+  /**
+   * Of a session that began early: whether the server took the early data; undefined until `ready`, and for other
+   * sessions. Streams of early data that it did not take have ended with `ERR_QUIC_EARLY_DATA_REJECTED`.
+   */
+  get earlyDataAccepted(): boolean | undefined {
+    return this.#earlyDataAccepted;
+  }
+
+  /** Whether a dialled session resumed an earlier one, and so did without the server's certificate. */
+  get resumed(): boolean {
+    this.#readInfo();
+    return this.#resumed;
   }
 
   /** Fulfils when either side closed the session, rejects when it was lost (W3C WebTransport §6.4). */
@@ -203,6 +229,13 @@ export class QuicSession {
   }
 
   /** @internal */
+  receiveReady(earlyDataAccepted: boolean): void {
+    this.#earlyDataAccepted = earlyDataAccepted;
+    this.#handshake?.complete();
+    this.#handler?.onReady?.(earlyDataAccepted);
+  }
+
+  /** @internal */
   receiveStream(stream: QuicStream, unidirectional: boolean): void {
     if (this.#handler !== undefined) offer(this.#handler, stream, unidirectional);
     else if (this.#early.length < MAX_UNCLAIMED_STREAMS) this.#early.push({ stream, unidirectional });
@@ -225,8 +258,25 @@ export class QuicSession {
     this.#ended = { info, error: cleanOr(error) };
     // The face first: a handler that throws must not leave `closed` pending.
     this.#face?.settle(info, error);
+    this.#handshake?.fail(error);
     this.datagrams.receiveClosed(this.#ended.error);
     this.#handler?.onClosed(info, this.#ended.error);
+  }
+}
+
+/** The end of a handshake that is awaited. */
+class Handshake {
+  readonly done: Promise<undefined>;
+  complete!: () => void;
+  fail!: (error: Error) => void;
+
+  constructor() {
+    this.done = new Promise((resolve, reject) => {
+      this.complete = () => resolve(undefined);
+      this.fail = reject;
+    });
+    // Nobody is obliged to wait for it.
+    this.done.catch(() => {});
   }
 }
 

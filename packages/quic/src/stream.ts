@@ -37,8 +37,15 @@ export class QuicStream {
   #held: Held[] = [];
   #face: StreamFace | undefined;
 
+  /**
+   * The peer opened it before its handshake was complete (0-RTT). Whoever recorded that could send it again, to this
+   * process or to another: do nothing with it that must not happen twice. See docs/engine.md.
+   */
+  readonly early: boolean;
+
   /** @internal */
-  constructor(engine: Engine, handle: number) {
+  constructor(engine: Engine, handle: number, early: boolean) {
+    this.early = early;
     this.#engine = engine;
     this.#handle = handle;
   }

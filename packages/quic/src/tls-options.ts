@@ -38,19 +38,36 @@ export interface ServerTlsOptions {
   /** One certificate, or several, chosen by the name that the client asks for; the first is for every other name. */
   tls: ServerCertificateOptions | readonly ServerCertificateOptions[];
   clientCertificates?: ClientCertificateOptions;
+  /**
+   * Lets clients resume sessions, and send data before the handshake is complete (0-RTT). `onSession` then comes before
+   * the end of the handshake, and streams opened until there have `early` set: whoever recorded them can send them again.
+   * This process takes a ticket once; it keeps 4,096 of them. Default false.
+   */
+  earlyData?: boolean;
+  /**
+   * Lets clients resume sessions that another process began: 32 secret bytes each, the same in all of them. The first
+   * seals tickets and all open them, so that keys can be rotated with `updateTls`. Excludes `earlyData`, whose tickets
+   * must be known to be fresh.
+   */
+  ticketKeys?: readonly Uint8Array[];
 }
 
 const REQUEST_CLIENT_CERTIFICATE = 1;
 const REQUIRE_CLIENT_CERTIFICATE = 2;
+const EARLY_DATA = 4;
+const TICKET_KEY_BYTES = 32;
 const EMPTY = new Uint8Array(0);
 
 /** What native/src/tls/server.rs reads. */
 export function encodeServerTls(alpn: readonly string[], options: ServerTlsOptions): Uint8Array {
-  const { tls, clientCertificates } = options;
+  const { tls, clientCertificates, earlyData = false, ticketKeys = [] } = options;
+  if (earlyData && ticketKeys.length > 0) {
+    throw invalidOption("earlyData and ticketKeys exclude each other: a shared ticket could be used more than once");
+  }
   const certificates = Array.isArray(tls)
     ? (tls as readonly ServerCertificateOptions[])
     : [tls as ServerCertificateOptions];
-  let flags = 0;
+  let flags = earlyData ? EARLY_DATA : 0;
   if (clientCertificates !== undefined) {
     flags |= REQUEST_CLIENT_CERTIFICATE;
     if (clientCertificates.required ?? true) flags |= REQUIRE_CLIENT_CERTIFICATE;
@@ -59,13 +76,22 @@ export function encodeServerTls(alpn: readonly string[], options: ServerTlsOptio
     encodeAlpn(alpn),
     Uint8Array.of(flags),
     clientCertificates === undefined ? EMPTY : toPem(clientCertificates.ca, "clientCertificates.ca"),
-    EMPTY,
+    joinTicketKeys(ticketKeys),
     ...certificates.flatMap(({ names = [], cert, key }) => [
       new TextEncoder().encode(names.join("\n")),
       toPem(cert, "tls.cert"),
       toPem(key, "tls.key"),
     ]),
   ]);
+}
+
+function joinTicketKeys(keys: readonly Uint8Array[]): Uint8Array {
+  for (const key of keys) {
+    if (!(key instanceof Uint8Array) || key.length !== TICKET_KEY_BYTES) {
+      throw invalidOption(`each of ticketKeys must be a Uint8Array of ${TICKET_KEY_BYTES} bytes`);
+    }
+  }
+  return Buffer.concat(keys);
 }
 
 /** What native/src/tls/client.rs reads. */

@@ -473,7 +473,14 @@ describe.each(DRIVERS)("sessions, %s driver", (driver) => {
     const streamEnd = readAll(stream);
     // A duration that limits.ts lets nobody ask for.
     const settings = transportNumbers().fill(Number.POSITIVE_INFINITY);
-    engine.native.connect("127.0.0.1", 9, "localhost", encodeClientTls(ALPN, hashOf(new Uint8Array(32))), settings);
+    engine.native.connect(
+      "127.0.0.1",
+      9,
+      "localhost",
+      encodeClientTls(ALPN, hashOf(new Uint8Array(32))),
+      settings,
+      false,
+    );
     await expect(streamEnd).rejects.toMatchObject({ code: "ERR_QUIC_INTERNAL" });
     expect(await end).toMatchObject({ error: { code: "ERR_QUIC_INTERNAL", source: "session" } });
     await closed.promise;

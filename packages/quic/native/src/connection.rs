@@ -8,6 +8,8 @@ use std::time::Instant;
 use quinn_proto as qp;
 
 use crate::config::PerConnection;
+use crate::endpoint::LastProtocol;
+use crate::h3;
 use crate::handle::{Handle, Session};
 use crate::redundancy::Flights;
 use crate::tls::{Findings, Verdict};
@@ -26,6 +28,12 @@ pub struct Connection {
     pub handle: Handle,
     pub phase: Phase,
     pub incoming: bool,
+    /// Live before its handshake is complete (0-RTT).
+    pub early: bool,
+    /// The acceptor has asked for early data.
+    pub takes_early_data: bool,
+    /// Of a session that may be resumed: where to note its ALPN protocol for the next one.
+    pub last_protocol: Option<LastProtocol>,
     pub settings: PerConnection,
     pub streams: HashMap<qp::StreamId, Handle, BuildHasherDefault<IdHasher>>,
     /// Streams of each direction that wait for the peer's limit, first come first served.
@@ -57,6 +65,9 @@ impl Connection {
             proto,
             handle,
             phase: Phase::Handshaking,
+            early: false,
+            takes_early_data: false,
+            last_protocol: None,
             settings,
             streams: HashMap::default(),
             waiting: Default::default(),
@@ -78,9 +89,31 @@ impl Connection {
         !self.incoming || self.phase == Phase::Live
     }
 
+    pub fn note_protocol(&self) {
+        let protocol = self.alpn();
+        if let Some(last) = &self.last_protocol {
+            last.replace(protocol);
+        }
+    }
+
+    pub fn handshaking(&self) -> bool {
+        self.phase == Phase::Handshaking || self.early
+    }
+
+    /// Whether an accepted session begins before its handshake is complete. Not HTTP/3, whose requests JavaScript
+    /// answers only later anyway.
+    pub fn begins_early(&self) -> bool {
+        self.takes_early_data && self.proto.has_0rtt() && self.alpn().as_deref() != Some(h3::ALPN)
+    }
+
+    /// A dialled session that did not verify the server's certificate, having done so in an earlier one.
+    pub fn resumed(&self) -> bool {
+        !self.incoming && !self.handshaking() && !self.findings.verified
+    }
+
     /// A step of the handshake is over: takes what the verifier has found, before another connection's step follows.
     pub fn note_findings(&mut self) {
-        if self.phase == Phase::Handshaking
+        if self.handshaking()
             && let Some(Ok(mut shared)) = self.verdict.as_ref().map(|verdict| verdict.lock())
         {
             let found = std::mem::take(&mut *shared);
@@ -127,12 +160,10 @@ impl Connection {
 
     /// The negotiated ALPN protocol.
     pub fn alpn(&self) -> Option<Vec<u8>> {
-        self.proto
-            .crypto_session()
-            .handshake_data()?
-            .downcast::<qp::crypto::rustls::HandshakeData>()
-            .ok()?
-            .protocol
+        let Some(data) = self.proto.crypto_session().handshake_data() else {
+            return self.last_protocol.as_ref()?.borrow().clone();
+        };
+        data.downcast::<qp::crypto::rustls::HandshakeData>().ok()?.protocol
     }
 }
 

@@ -137,11 +137,7 @@ impl Failure {
             ConnectionError::ApplicationClosed(close) => {
                 return Failure::closed_by_peer(remote, close.error_code.into_inner(), &close.reason);
             }
-            ConnectionError::TimedOut if handshaking => (
-                Source::Session,
-                "ERR_QUIC_HANDSHAKE_TIMEOUT",
-                format!("no answer from {remote} over UDP; is the server running and UDP allowed?"),
-            ),
+            ConnectionError::TimedOut if handshaking => return Failure::handshake_timeout(remote),
             ConnectionError::TimedOut => (
                 Source::Session,
                 "ERR_QUIC_IDLE_TIMEOUT",
@@ -176,6 +172,14 @@ impl Failure {
             ),
         };
         Failure::new(source, code, message)
+    }
+
+    pub fn handshake_timeout(remote: SocketAddr) -> Self {
+        Failure::new(
+            Source::Session,
+            "ERR_QUIC_HANDSHAKE_TIMEOUT",
+            format!("no answer from {remote} over UDP; is the server running and UDP allowed?"),
+        )
     }
 
     fn closed_by_peer(remote: SocketAddr, code: u64, reason: &[u8]) -> Self {

@@ -124,7 +124,7 @@ fn update_tls(host: &Rc<Host>, args: &Args) -> Answer {
     update().map_or_else(Answer::from, |()| Answer::Nothing)
 }
 
-/// (ip, port, server name, TLS fields, settings) → session or failure
+/// (ip, port, server name, TLS fields, settings, early data) → session or failure
 fn connect(host: &Rc<Host>, args: &Args) -> Answer {
     let connect = || {
         let ip: IpAddr = args
@@ -133,10 +133,17 @@ fn connect(host: &Rc<Host>, args: &Args) -> Answer {
             .map_err(|_| Failure::option(format!("{:?} is not an IP address", args.text(0))))?;
         let remote = SocketAddr::new(ip, args.uint(1) as u16);
         let settings = Settings::from_numbers(args.numbers(4))?;
-        let tls = tls::client(args.bytes(3), false)?;
         let name = args.text(2);
-        host.with(|endpoint| endpoint.connect(remote, &name, tls, &settings))
-            .unwrap_or_else(|| Err(Failure::endpoint_closed()))
+        host.with(|endpoint| {
+            if !args.boolean(5) {
+                return endpoint.connect(remote, &name, tls::client(args.bytes(3), false)?, &settings);
+            }
+            let (tls, protocol) = endpoint.resumable(remote, &name, args.bytes(3))?;
+            let session = endpoint.connect(remote, &name, tls, &settings)?;
+            endpoint.begin_early(session, protocol);
+            Ok(session)
+        })
+        .unwrap_or_else(|| Err(Failure::endpoint_closed()))
     };
     connect().map_or_else(Answer::from, |session| Answer::Number(session.pack()))
 }
@@ -210,7 +217,7 @@ fn set_ref(host: &Rc<Host>, args: &Args) -> Answer {
     Answer::Nothing
 }
 
-/// (session) → [remote, local ip | undefined, ALPN]
+/// (session) → [remote, local ip | undefined, ALPN, resumed]
 fn session_info(host: &Rc<Host>, args: &Args) -> Answer {
     let session = Session::unpack(args.number(0));
     host.with(|endpoint| {
@@ -222,6 +229,7 @@ fn session_info(host: &Rc<Host>, args: &Args) -> Answer {
             address_list(remote),
             local.map_or(Answer::Nothing, text),
             text(String::from_utf8_lossy(&alpn)),
+            number(u32::from(connection.resumed())),
         ]))
     })
     .flatten()

@@ -43,15 +43,23 @@ pub enum Kind {
     Draining = 17,
     /// An accepted connection failed before it became a session, by TLS: failure number.
     HandshakeFailed = 20,
+    /// The handshake of a session that began early is complete: connection index, generation, whether the peer took the
+    /// early data.
+    Ready = 21,
 }
 
 pub const RECORD_WORDS: usize = 4;
 pub const RECORDS: usize = 1024;
 pub const SLAB_BYTES: usize = 256 * 1024;
 
+/// Above the bits of the generation in `Stream` and `UniStream`: it came before the handshake was complete.
+pub const EARLY_STREAM: u32 = 1 << 31;
+
 /// Flags of `Connected`.
 pub const ACCEPTED: u32 = 1;
 pub const HTTP3: u32 = 2;
+/// The handshake is not yet complete; `Ready` follows.
+pub const EARLY: u32 = 4;
 
 /// A record that waits for the next batch.
 #[derive(Clone, Copy, Debug)]

@@ -221,6 +221,13 @@ impl Stream {
         self.drop_pending();
     }
 
+    /// QUIC knows nothing of this stream any more.
+    pub fn forget(&mut self) {
+        self.drop_pending();
+        self.id = None;
+        self.receiving = false;
+    }
+
     fn drop_pending(&mut self) {
         self.sending = Sending::Done;
         self.pending.clear();

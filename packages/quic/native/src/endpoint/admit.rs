@@ -12,11 +12,12 @@ use crate::error::Failure;
 use crate::tls::{Server, Verdict};
 
 /// A peer that does not complete its handshake within this time is given up: an idle timeout may be long, or off.
-const ACCEPT_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What a listening endpoint allows.
 pub(super) struct Admission {
     verdict: Option<Verdict>,
+    early_data: bool,
     config: Arc<qp::ServerConfig>,
     limits: Limits,
     settings: PerConnection,
@@ -63,6 +64,7 @@ impl Endpoint {
         self.proto.set_server_config(Some(config.clone()));
         self.admission = Some(Admission {
             verdict: tls.verdict,
+            early_data: tls.early_data,
             config,
             nearby,
             limits: Limits {
@@ -82,6 +84,7 @@ impl Endpoint {
         Arc::make_mut(&mut admission.config).crypto = tls.crypto.clone();
         Arc::make_mut(&mut admission.nearby).crypto = tls.crypto;
         admission.verdict = tls.verdict;
+        admission.early_data = tls.early_data;
         self.proto.set_server_config(Some(admission.config.clone()));
         Ok(())
     }
@@ -94,6 +97,7 @@ impl Endpoint {
         let limits = admission.limits;
         let settings = admission.settings;
         let verdict = admission.verdict.clone();
+        let early_data = admission.early_data;
         let nearby = Remote::of(incoming.remote_address()) == Remote::ThisMachine;
         let config = nearby.then(|| admission.nearby.clone());
         let source = (limits.sessions_per_address > 0).then(|| source(incoming.remote_address()));
@@ -118,8 +122,9 @@ impl Endpoint {
                         *self.by_source.entry(source).or_default() += 1;
                     }
                     let connection = self.adopt(ch, proto, settings);
-                    connection.give_up = Some(now + ACCEPT_TIMEOUT);
+                    connection.give_up = Some(now + HANDSHAKE_TIMEOUT);
                     connection.verdict = verdict;
+                    connection.takes_early_data = early_data;
                     connection.source = source;
                 }
                 Err(error) => {

@@ -25,8 +25,9 @@ impl Endpoint {
         let announced = connection.announced();
         let dismissed = connection
             .incoming
-            .then_some((connection.source, connection.phase == Phase::Handshaking));
+            .then_some((connection.source, connection.handshaking()));
         connection.phase = Phase::Over;
+        connection.early = false;
         let generation = connection.handle.generation;
         let mut live: Vec<Handle> = connection.streams.drain().map(|(_, handle)| handle).collect();
         live.extend(connection.waiting(Dir::Bi).drain(..));

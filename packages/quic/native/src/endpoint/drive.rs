@@ -8,7 +8,7 @@ use crate::connection::Phase;
 use crate::error::Failure;
 use crate::h3;
 use crate::handle::Handle;
-use crate::sink::{ACCEPTED, HTTP3, Kind, Notice};
+use crate::sink::{ACCEPTED, EARLY, EARLY_STREAM, HTTP3, Kind, Notice};
 use crate::stream::Stream;
 
 impl Endpoint {
@@ -42,24 +42,26 @@ impl Endpoint {
         }
     }
 
-    /// Announces a session whose handshake is complete.
+    /// Announces a session whose handshake is complete, or whose client sends early data that is wanted.
     fn established(&mut self, index: usize) {
         let Some(Some(connection)) = self.connections.get_mut(index) else {
             return;
         };
-        if connection.phase != Phase::Handshaking
-            || connection.proto.is_handshaking()
-            || connection.proto.is_closed()
-            || connection.awaits_consent()
-        {
+        if connection.phase != Phase::Handshaking || connection.proto.is_closed() || connection.awaits_consent() {
+            return;
+        }
+        let early = connection.proto.is_handshaking();
+        if early && !connection.begins_early() {
             return;
         }
         connection.phase = Phase::Live;
+        connection.early = early;
         let incoming = connection.incoming;
-        if incoming {
+        if incoming && !early {
             self.handshaking -= 1;
         }
-        let mut flags = if incoming { ACCEPTED } else { 0 };
+        connection.note_protocol();
+        let mut flags = if incoming { ACCEPTED } else { 0 } | if early { EARLY } else { 0 };
         let generation = connection.handle.generation;
         if connection.settings.web_transport_sessions > 0 && connection.alpn().as_deref() == Some(h3::ALPN) {
             flags |= HTTP3;
@@ -74,7 +76,7 @@ impl Endpoint {
     fn event(&mut self, index: usize, event: qp::Event) {
         match event {
             // `established` follows.
-            qp::Event::Connected => {}
+            qp::Event::Connected => self.settle_early(index),
             qp::Event::ConnectionLost { reason } => self.lost(index, &reason),
             qp::Event::Stream(StreamEvent::Opened { dir }) => self.accept(index, dir),
             qp::Event::Stream(StreamEvent::Readable { id }) => {
@@ -107,7 +109,7 @@ impl Endpoint {
         let Some(Some(connection)) = self.connections.get_mut(index) else {
             return;
         };
-        let handshaking = connection.phase == Phase::Handshaking;
+        let handshaking = connection.handshaking();
         let failure = connection
             .findings
             .failure
@@ -148,9 +150,14 @@ impl Endpoint {
 
     /// Tells JavaScript of a stream of the session with this index.
     pub(super) fn announce(&mut self, session: u32, stream: Handle, dir: Dir) {
+        let connection = self.streams.get(stream).map(|stream| stream.connection);
+        let early = connection
+            .and_then(|connection| self.connection(connection))
+            .is_some_and(|it| it.early);
+        let early = if early { EARLY_STREAM } else { 0 };
         self.notices.push_back(Notice {
             kind: if dir == Dir::Bi { Kind::Stream } else { Kind::UniStream },
-            words: [session, stream.index, stream.generation],
+            words: [session, stream.index, stream.generation | early],
             stream: Some(stream),
         });
     }

@@ -8,6 +8,7 @@ mod copies;
 mod datagrams;
 mod dial;
 mod drive;
+mod early;
 mod receive;
 mod stats;
 #[cfg(test)]
@@ -36,6 +37,8 @@ use crate::stream::Stream;
 use crate::web::WebSession;
 use admit::{Admission, Counters};
 use copies::Copies;
+pub use early::LastProtocol;
+use early::Tickets;
 
 pub struct Endpoint {
     pub socket: Socket,
@@ -72,6 +75,7 @@ pub struct Endpoint {
     /// Accepted connections by proven source address, while a limit on these is set.
     by_source: HashMap<IpAddr, usize>,
     counters: Counters,
+    tickets: Tickets,
     scratch: Vec<u8>,
 }
 
@@ -102,6 +106,7 @@ impl Endpoint {
             held: 0,
             by_source: HashMap::new(),
             counters: Counters::default(),
+            tickets: Tickets::default(),
             handshaking: 0,
             scratch: Vec::with_capacity(65_536),
         }

@@ -2,8 +2,9 @@
 
 use std::time::Instant;
 
-use super::Endpoint;
+use super::{Endpoint, canonical};
 use crate::connection::Phase;
+use crate::error::Failure;
 
 impl Endpoint {
     /// Sends everything that may be sent now and moves the timers.
@@ -44,7 +45,7 @@ impl Endpoint {
             return;
         };
         connection.deadline = connection.proto.poll_timeout();
-        if connection.phase == Phase::Handshaking
+        if connection.handshaking()
             && let Some(give_up) = connection.give_up
         {
             connection.deadline = Some(connection.deadline.map_or(give_up, |at| at.min(give_up)));
@@ -79,9 +80,10 @@ impl Endpoint {
                 continue;
             };
             connection.scheduled = None;
-            if connection.phase == Phase::Handshaking && connection.give_up.is_some_and(|at| at <= now) {
+            if connection.handshaking() && connection.give_up.is_some_and(|at| at <= now) {
                 let handle = connection.handle;
-                self.close_connection(handle, 0, b"");
+                let failure = Failure::handshake_timeout(canonical(connection.proto.remote_address()));
+                self.close_with(handle, 0, b"", failure);
             } else if connection.deadline.is_some_and(|deadline| deadline <= now) {
                 connection.proto.handle_timeout(now);
                 self.mark(index);

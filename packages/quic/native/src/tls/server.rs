@@ -27,6 +27,7 @@ pub struct Server {
     pub crypto: Arc<dyn qp::crypto::ServerConfig>,
     /// Where the verifier of client certificates explains itself.
     pub verdict: Option<Verdict>,
+    pub early_data: bool,
 }
 
 /// From `encodeServerTls` in `src/tls-options.ts`: ALPN wire, flags, authorities of client certificates, ticket keys, and
@@ -71,6 +72,7 @@ pub fn server(wire: &[u8]) -> Result<Server, Failure> {
     Ok(Server {
         crypto: Arc::new(crypto),
         verdict,
+        early_data,
     })
 }
 

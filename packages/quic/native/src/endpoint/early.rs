@@ -1,0 +1,128 @@
+//! Sessions that begin before their handshake is complete: 0-RTT (RFC 9001 §4.6).
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::Instant;
+
+use super::Endpoint;
+use super::admit::HANDSHAKE_TIMEOUT;
+use crate::connection::Phase;
+use crate::error::{Failure, Source};
+use crate::handle::Handle;
+use crate::sink::{EARLY, Kind};
+use crate::tls::{Client, client};
+
+/// Servers whose tickets an endpoint keeps; the one dialled longest ago is forgotten first.
+const REMEMBERED_SERVERS: usize = 256;
+
+/// The ALPN protocol of the last session with a server; early data counts only while it stays the same (RFC 8446 §4.2.10).
+pub type LastProtocol = Rc<RefCell<Option<Vec<u8>>>>;
+
+/// TLS configurations by the server and options they were used with. Each holds its tickets: rustls resumes a session only
+/// under the very configuration that began it.
+#[derive(Default)]
+pub(super) struct Tickets(VecDeque<Remembered>);
+
+struct Remembered {
+    remote: SocketAddr,
+    server_name: String,
+    options: Vec<u8>,
+    client: Client,
+    protocol: LastProtocol,
+}
+
+impl Tickets {
+    fn client(
+        &mut self,
+        remote: SocketAddr,
+        server_name: &str,
+        options: &[u8],
+    ) -> Result<(Client, LastProtocol), Failure> {
+        let known = self
+            .0
+            .iter()
+            .position(|it| it.remote == remote && it.server_name == server_name && it.options == options)
+            .and_then(|at| self.0.remove(at));
+        let remembered = match known {
+            Some(remembered) => remembered,
+            None => Remembered {
+                remote,
+                server_name: server_name.to_owned(),
+                options: options.to_vec(),
+                client: client(options, true)?,
+                protocol: LastProtocol::default(),
+            },
+        };
+        let answer = (remembered.client.clone(), remembered.protocol.clone());
+        self.0.push_back(remembered);
+        if self.0.len() > REMEMBERED_SERVERS {
+            self.0.pop_front();
+        }
+        Ok(answer)
+    }
+}
+
+impl Endpoint {
+    /// The TLS configuration of a dial that may resume and send early data.
+    pub fn resumable(
+        &mut self,
+        remote: SocketAddr,
+        server_name: &str,
+        options: &[u8],
+    ) -> Result<(Client, LastProtocol), Failure> {
+        self.tickets.client(remote, server_name, options)
+    }
+
+    /// A dialled session may begin at once where its ticket allows early data.
+    pub fn begin_early(&mut self, handle: Handle, protocol: LastProtocol) {
+        let Some(connection) = self.connection(handle) else {
+            return;
+        };
+        let early = connection.proto.has_0rtt() && protocol.borrow().is_some();
+        connection.last_protocol = Some(protocol);
+        if early {
+            connection.phase = Phase::Live;
+            connection.early = true;
+            // The dial is over for JavaScript, and with it its timeout.
+            connection.give_up = Some(Instant::now() + HANDSHAKE_TIMEOUT);
+            self.notify(Kind::Connected, [handle.index, handle.generation, EARLY]);
+        }
+    }
+
+    /// The handshake of a session that began early is complete. Streams that the server did not take end here: QUIC has
+    /// forgotten them, and gives their ids to the next ones.
+    pub(super) fn settle_early(&mut self, index: usize) {
+        let Some(Some(connection)) = self.connections.get_mut(index) else {
+            return;
+        };
+        if !connection.early {
+            return;
+        }
+        connection.early = false;
+        connection.note_protocol();
+        let handle = connection.handle;
+        let accepted = connection.incoming || connection.proto.accepted_0rtt();
+        let forgotten: Vec<Handle> = if accepted {
+            Vec::new()
+        } else {
+            connection.streams.drain().map(|(_, stream)| stream).collect()
+        };
+        self.handshaking -= usize::from(connection.incoming);
+        if !forgotten.is_empty() {
+            let number = self.number(Failure::new(
+                Source::Session,
+                "ERR_QUIC_EARLY_DATA_REJECTED",
+                "the server did not take early data; nothing of this stream was processed, and it may be opened again",
+            ));
+            for stream in forgotten {
+                if let Some(stream) = self.streams.get_mut(stream) {
+                    stream.forget();
+                }
+                self.notify_stream(Kind::StreamClosed, stream, [number, 0]);
+            }
+        }
+        self.notify(Kind::Ready, [handle.index, handle.generation, u32::from(accepted)]);
+    }
+}
