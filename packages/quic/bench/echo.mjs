@@ -1,4 +1,4 @@
-// Echo over loopback in two processes. Usage: node bench/echo.mjs [loop|thread] [only]
+// Echo over loopback in two processes, over raw QUIC and WebTransport in turn. Usage: node bench/echo.mjs [loop|thread] [only]
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import "reflect-metadata";
@@ -7,6 +7,12 @@ import { Endpoint } from "../dist/index.js";
 
 const ALPN = ["echo"];
 const [role = "auto", only = ""] = process.argv.slice(2);
+const ROUNDS = Number(process.env.ROUNDS ?? 3);
+let label = "";
+/** CPU by measurement and session kind. */
+const cost = new Map();
+
+const median = (numbers) => numbers.toSorted((a, b) => a - b)[numbers.length >> 1];
 
 async function main() {
   const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
@@ -40,12 +46,25 @@ async function main() {
       tls: { serverCertificateHashes: [{ algorithm: "sha-256", value }] },
     });
   const session = await connect();
+  const web = await endpoint.connectWebTransport(`https://127.0.0.1:${port}/`, {
+    tls: { serverCertificateHashes: [{ algorithm: "sha-256", value }] },
+  });
+  const sessions = { QUIC: session, WebTransport: web };
   console.log(`driver ${endpoint.driver}, node ${process.version}`);
   try {
-    if (!only || only === "sequential") await sequential(session, server.pid);
-    if (!only || only === "calls") await calls(session, server.pid);
-    if (!only || only === "frames") await frames(session, server.pid);
-    if (!only || only === "bulk") await bulk(session, server.pid);
+    for (const [what, run] of Object.entries({ sequential, calls, frames, bulk })) {
+      if (only && only !== what) continue;
+      for (let round = 0; round < ROUNDS; round++) {
+        for (const [name, each] of Object.entries(sessions)) {
+          label = name;
+          await run(each, server.pid);
+        }
+      }
+    }
+    for (const [name, costs] of cost) {
+      const [raw, webTransport] = ["QUIC", "WebTransport"].map((label) => median(costs.get(label)));
+      console.log(`${name.padEnd(32)} WebTransport costs ${(webTransport / raw).toFixed(3)} of the CPU of raw QUIC`);
+    }
   } finally {
     server.kill();
     await endpoint.close();
@@ -64,8 +83,11 @@ async function measure(name, count, serverPid, unit, run) {
   await run();
   const seconds = (performance.now() - t0) / 1000;
   const rate = Math.round(count / seconds).toLocaleString("en");
+  const each = (cpu() - cpu0) / count;
+  if (!cost.has(name)) cost.set(name, new Map());
+  cost.get(name).set(label, [...(cost.get(name).get(label) ?? []), each]);
   console.log(
-    `${name.padEnd(32)} ${rate.padStart(12)} ${unit}/s   ${(((cpu() - cpu0) / count) * 1e6).toFixed(3)} µs CPU each`,
+    `${label.padEnd(13)} ${name.padEnd(32)} ${rate.padStart(12)} ${unit}/s   ${(each * 1e6).toFixed(3)} µs CPU each`,
   );
 }
 
@@ -179,13 +201,12 @@ async function bulk(session, pid) {
         send();
       }),
   );
-  console.log(session.stats());
 }
 
 if (role === "serve") {
   const { cert, key } = JSON.parse(process.env.BENCH_TLS);
   const endpoint = Endpoint.bind({ host: "127.0.0.1" });
-  endpoint.listen({ alpn: ALPN, tls: { cert, key } }, (session) => {
+  endpoint.listen({ alpn: ALPN, tls: { cert, key }, webTransport: {} }, (session) => {
     session.attach({
       onStream(stream) {
         // First byte 1: count until FIN, then answer with the count. Otherwise: echo.
