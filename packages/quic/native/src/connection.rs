@@ -1,7 +1,6 @@
 //! One QUIC connection, its streams by id, and where it stands.
 
 use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasherDefault, Hasher};
 use std::net::IpAddr;
 use std::time::Instant;
 
@@ -11,6 +10,7 @@ use crate::config::PerConnection;
 use crate::endpoint::LastProtocol;
 use crate::h3;
 use crate::handle::{Handle, Session};
+use crate::ids::IdMap;
 use crate::redundancy::Flights;
 use crate::tls::{Findings, Verdict};
 use crate::web::Web;
@@ -35,7 +35,7 @@ pub struct Connection {
     /// Of a session that may be resumed: where to note its ALPN protocol for the next one.
     pub last_protocol: Option<LastProtocol>,
     pub settings: PerConnection,
-    pub streams: HashMap<qp::StreamId, Handle, BuildHasherDefault<IdHasher>>,
+    pub streams: IdMap<qp::StreamId, Handle>,
     /// Streams of each direction that wait for the peer's limit, first come first served.
     waiting: [VecDeque<Handle>; 2],
     /// HTTP/3, where this connection speaks it.
@@ -164,25 +164,5 @@ impl Connection {
             return self.last_protocol.as_ref()?.borrow().clone();
         };
         data.downcast::<qp::crypto::rustls::HandshakeData>().ok()?.protocol
-    }
-}
-
-/// Stream ids count up in fours per connection and are bounded by the stream limit; a full hash would only cost time.
-#[derive(Default)]
-pub struct IdHasher(u64);
-
-impl Hasher for IdHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_u64(u64::from(*byte));
-        }
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        self.0 = (self.0.rotate_left(5) ^ value).wrapping_mul(0x517c_c1b7_2722_0a95);
     }
 }

@@ -12,6 +12,7 @@ mod fields;
 mod h3;
 mod handle;
 mod host;
+mod ids;
 mod js;
 mod methods;
 mod redundancy;

@@ -99,6 +99,20 @@ impl Stream {
         self.sending == Sending::Done && !self.receiving
     }
 
+    /// The stream's first bytes, which are not the application's.
+    pub fn begin(&mut self, connection: &mut qp::Connection, mut header: Bytes) {
+        if let Some(id) = self.id {
+            // write_chunks advances the chunk past what it took.
+            let _ = connection
+                .send_stream(id)
+                .write_chunks(std::slice::from_mut(&mut header));
+        }
+        if !header.is_empty() {
+            self.pending_bytes += header.len();
+            self.pending.push_back(header);
+        }
+    }
+
     /// Returns false when more than `high_water_mark` bytes are pending; `flush` then reports `drained` once.
     pub fn write(&mut self, connection: &mut qp::Connection, data: &[u8], end: bool, high_water_mark: usize) -> bool {
         if self.sending != Sending::Open {

@@ -1,22 +1,25 @@
 //! What is kept of HTTP/3 on a connection, and of a WebTransport session.
 
-use std::collections::HashMap;
+use bytes::Bytes;
 
 use crate::h3::{Fields, Http3, Request};
 use crate::handle::Handle;
+use crate::ids::IdMap;
 
 pub struct Web {
     pub http3: Http3,
     /// This side's control stream.
     pub control: Option<Handle>,
     /// By the id of their CONNECT stream.
-    pub sessions: HashMap<u64, Handle>,
+    pub sessions: IdMap<u64, Handle>,
 }
 
 pub struct WebSession {
     pub connection: Handle,
     /// The id of its CONNECT stream; a client's waits for one while the server's stream limit is reached.
     pub id: Option<u64>,
+    /// The first bytes of its streams: bidirectional, unidirectional.
+    pub headers: [Bytes; 2],
     /// What was asked for: until it is sent, or until JavaScript has read it.
     pub request: Option<Request>,
     /// A server's answer, until JavaScript has read it: subprotocol and header fields.
@@ -25,11 +28,21 @@ pub struct WebSession {
 
 impl WebSession {
     pub fn new(connection: Handle, id: Option<u64>, request: Request) -> Self {
-        WebSession {
+        let mut session = WebSession {
             connection,
-            id,
+            id: None,
+            headers: Default::default(),
             request: Some(request),
             answer: None,
+        };
+        if let Some(id) = id {
+            session.identify(id);
         }
+        session
+    }
+
+    pub fn identify(&mut self, id: u64) {
+        self.id = Some(id);
+        self.headers = [false, true].map(|unidirectional| Http3::stream_header(id, unidirectional).into());
     }
 }

@@ -1,7 +1,5 @@
 //! HTTP/3 on a connection: feeds the state machine and does what it says.
 
-use std::collections::HashMap;
-
 use quinn_proto as qp;
 use quinn_proto::{Dir, ReadError};
 
@@ -10,6 +8,7 @@ use crate::connection::Phase;
 use crate::error::Failure;
 use crate::h3::{Action, Http3, Role, codes};
 use crate::handle::{Handle, Session};
+use crate::ids::IdMap;
 use crate::sink::Kind;
 use crate::web::{Web, WebSession};
 
@@ -40,7 +39,7 @@ impl Endpoint {
             connection.web = Some(Box::new(Web {
                 http3,
                 control,
-                sessions: HashMap::new(),
+                sessions: IdMap::default(),
             }));
         }
         if let Some(control) = control {
@@ -136,7 +135,7 @@ impl Endpoint {
             return;
         };
         if let (Some(web), Some(request)) = (&mut connection.web, state.request.take()) {
-            state.id = Some(id.into());
+            state.identify(id.into());
             web.sessions.insert(id.into(), session);
             web.http3.request(id.into(), &request);
             self.act_http3(index);

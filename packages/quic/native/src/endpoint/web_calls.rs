@@ -104,15 +104,18 @@ impl Endpoint {
 
     pub(super) fn open_web_stream(&mut self, session: Handle, dir: Dir) -> Result<Handle, Failure> {
         let state = self.sessions.get(session).ok_or_else(Failure::session_closed)?;
-        let (connection, Some(id)) = (state.connection, state.id) else {
-            return Err(Failure::session_closed());
-        };
-        let stream = self.open_quic_stream(connection, dir)?;
-        if let Some(state) = self.streams.get_mut(stream) {
-            state.session = Some(session);
+        let header = state.headers[dir as usize].clone();
+        let owner = state.connection;
+        let handle = self.open_quic_stream(owner, dir)?;
+        if let (Some(stream), Some(Some(connection))) = (
+            self.streams.get_mut(handle),
+            self.connections.get_mut(owner.index as usize),
+        ) {
+            stream.session = Some(session);
+            stream.begin(&mut connection.proto, header);
         }
-        self.write(stream, &Http3::stream_header(id, dir == Dir::Uni), false);
-        Ok(stream)
+        self.mark(owner.index as usize);
+        Ok(handle)
     }
 
     /// The QUIC connection below a session.

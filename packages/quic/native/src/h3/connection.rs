@@ -1,6 +1,6 @@
 //! The state of one HTTP/3 connection. `streams.rs` takes what arrives, `session.rs` what the application wants.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use super::fields::Fields;
 use super::held::Held;
@@ -9,6 +9,7 @@ use super::session::Session;
 use super::settings::{self, Settings};
 use super::streams::Stream;
 use super::{codes, varint};
+use crate::ids::IdMap;
 
 /// Of a unidirectional stream: the control stream.
 pub const CONTROL: u64 = 0x00;
@@ -96,7 +97,7 @@ pub struct Http3 {
     pub(super) role: Role,
     pub(super) max_sessions: usize,
     pub(super) peer: Option<Settings>,
-    pub(super) streams: HashMap<u64, Stream>,
+    pub(super) streams: IdMap<u64, Stream>,
     pub(super) sessions: BTreeMap<u64, Session>,
     pub(super) held: Held,
     /// The peer's control, QPACK encoder and QPACK decoder streams that exist.
@@ -119,7 +120,7 @@ impl Http3 {
             role,
             max_sessions,
             peer: None,
-            streams: HashMap::new(),
+            streams: IdMap::default(),
             sessions: BTreeMap::new(),
             held: Held::default(),
             critical: [false; 3],
