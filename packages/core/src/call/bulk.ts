@@ -1,7 +1,7 @@
 import type { AnyMethod } from "../contract/descriptor.js";
 
 /** Bytes of a message from which calls of its method get streams of their own: in a lane the others would wait for it. */
-export const BULK_BYTES: number = 64 * 1024;
+const BULK_BYTES = 64 * 1024;
 
 /** The methods whose last call was large. */
 export class BulkMethods {
