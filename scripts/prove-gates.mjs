@@ -44,11 +44,12 @@ const LAYERS = {
 };
 const FORBIDDEN = {
   core: ["@quicrpc/quic", "@quicrpc/node", "@quicrpc/browser", "@quicrpc/codegen", "quicrpc", "node:fs", "fs"],
-  quic: ["@quicrpc/core", "@quicrpc/node", "@quicrpc/browser", "@quicrpc/codegen", "quicrpc"],
+  quic: ["@quicrpc/core", "@quicrpc/node", "@quicrpc/browser", "@quicrpc/codegen", "@quicrpc/services", "quicrpc"],
+  services: ["@quicrpc/quic", "@quicrpc/node", "@quicrpc/browser", "@quicrpc/codegen", "quicrpc", "node:fs"],
   node: ["@quicrpc/browser", "@quicrpc/codegen", "quicrpc"],
   browser: ["@quicrpc/quic", "@quicrpc/node", "@quicrpc/codegen", "quicrpc", "node:fs"],
   codegen: ["@quicrpc/quic", "@quicrpc/node", "@quicrpc/browser", "quicrpc"],
-  cli: ["@quicrpc/core", "@quicrpc/quic", "@quicrpc/browser"],
+  cli: ["@quicrpc/quic", "@quicrpc/browser"],
 };
 
 const RESTRICTED = "no-restricted-imports";

@@ -11,7 +11,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const folders = ["core", "quic", "node", "browser", "codegen", "cli"];
+const folders = ["core", "quic", "services", "node", "browser", "codegen", "cli"];
 
 const files: Record<string, string> = {
   "tsconfig.json": JSON.stringify({

@@ -2,7 +2,11 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import { breakingCommand } from "./breaking.js";
+import { callCommand } from "./call.js";
 import { genCommand } from "./gen.js";
+import { healthCommand } from "./health.js";
+import { lsCommand } from "./ls.js";
+import { pingCommand } from "./ping.js";
 import { renameCommand } from "./rename.js";
 
 const USAGE = 2;
@@ -12,18 +16,27 @@ const { version } = JSON.parse(readFileSync(new URL("../package.json", import.me
 };
 
 const program = new Command("quicrpc")
-  .description("Typed RPC over QUIC: tools for service schemas.")
+  .description("Typed RPC over QUIC: tools for service schemas and running servers.")
   .version(version, "-V, --version", "print the version")
   .helpCommand(false)
   .showSuggestionAfterError(true)
   .showHelpAfterError("(add --help for usage)")
   .addHelpText(
     "after",
-    "\nExamples:\n  $ quicrpc gen src/arith.service.ts --out src/generated\n  $ quicrpc gen --help",
+    "\nExamples:\n  $ quicrpc gen src/arith.service.ts --out src/generated\n  $ quicrpc ls quic://localhost:4433 --dev\n  $ quicrpc gen --help",
   );
 
 // Settings are inherited by a command that is made by `command()`, not by one that is added.
-for (const command of [genCommand(), breakingCommand(), renameCommand()]) {
+const commands = [
+  genCommand(),
+  breakingCommand(),
+  renameCommand(),
+  lsCommand(),
+  callCommand(),
+  healthCommand(),
+  pingCommand(),
+];
+for (const command of commands) {
   program.addCommand(command.copyInheritedSettings(program).exitOverride());
 }
 program.exitOverride();

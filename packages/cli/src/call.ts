@@ -1,0 +1,149 @@
+import { createInterface } from "node:readline";
+import {
+  type AnyMethod,
+  type CallOptions,
+  defineMethod,
+  type MessageCodec,
+  msgpackCodec,
+  rawCodec,
+  RpcError,
+  type Session,
+} from "@quicrpc/core";
+import { createReflectionClient, type MethodDescription, type ServiceDescription } from "@quicrpc/services";
+import { Command, InvalidArgumentError } from "commander";
+import { EXIT, printJson, TARGET_HELP, type TargetOptions, withSession, withTarget } from "./target.js";
+
+/** The `call` command. */
+export function callCommand(): Command {
+  return withTarget(
+    new Command("call")
+      .description("Call a method, which the server's reflection service describes.")
+      .argument("<url>", "the server")
+      .argument("<method>", "service/method", parseMethod)
+      .argument(
+        "[input]",
+        "JSON; where the caller streams, items are read from stdin instead, one line each",
+        parseJson,
+      ),
+  )
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ quicrpc call quic://localhost:4433 demo.v1.Arith/multiply '{"a":9,"b":2}' --dev
+  $ seq 1 3 | quicrpc call quic://localhost:4433 demo.v1.Arith/sum --dev
+
+Answers are printed as JSON, one line for each item of a stream. Raw bytes go in and out as they are.
+${TARGET_HELP}`,
+    )
+    .action(async (url: string, [service, method]: [string, string], input: unknown, options: TargetOptions) => {
+      process.exitCode = await withSession(url, options, async (session) => {
+        const callOptions = { timeoutMs: options.timeout };
+        const { services } = await createReflectionClient(session).list(callOptions);
+        try {
+          await call(session, find(services, service, method), input, callOptions);
+        } finally {
+          // What nobody reads any more must not keep the process.
+          process.stdin.destroy();
+        }
+        return EXIT.ok;
+      });
+    });
+}
+
+async function call(session: Session, method: AnyMethod, input: unknown, options: CallOptions): Promise<void> {
+  // The kind was given by the peer: the descriptor was made for it.
+  switch (method.kind) {
+    case "unary":
+      return print(method, await session.unary(method as AnyMethod<"unary">, input, options));
+    case "notify":
+      return session.notify(method as AnyMethod<"notify">, input, options);
+    case "client_stream":
+      return print(method, await session.clientStream(method as AnyMethod<"client_stream">, stdin(method), options));
+    case "server_stream":
+      return printAll(method, session.serverStream(method as AnyMethod<"server_stream">, input, options));
+    case "duplex": {
+      const { readable, writable } = session.duplex(method as AnyMethod<"duplex">, options);
+      const sending = sendAll(stdin(method), writable);
+      await printAll(method, readable);
+      return sending;
+    }
+  }
+}
+
+/** A failure on the way is also the call's, and told there. */
+async function sendAll(items: AsyncIterable<unknown>, writable: WritableStream<unknown>): Promise<void> {
+  const writer = writable.getWriter();
+  try {
+    for await (const item of items) await writer.write(item);
+    await writer.close();
+  } catch (error) {
+    await writer.abort(error).catch(() => {});
+  }
+}
+
+async function printAll(method: AnyMethod, items: AsyncIterable<unknown>): Promise<void> {
+  for await (const item of items) print(method, item);
+}
+
+function print({ output }: AnyMethod, value: unknown): void {
+  if (output === undefined) return;
+  if (output === rawCodec) process.stdout.write(value as Uint8Array);
+  else printJson(value);
+}
+
+/** What the caller streams: lines of JSON, or bytes as they come. */
+async function* stdin({ input }: AnyMethod): AsyncGenerator {
+  if (input === rawCodec) {
+    yield* process.stdin as AsyncIterable<Uint8Array>;
+    return;
+  }
+  let number = 0;
+  for await (const line of createInterface({ input: process.stdin })) {
+    number++;
+    if (line.trim() === "") continue;
+    try {
+      yield JSON.parse(line) as unknown;
+    } catch (error) {
+      throw new RpcError("invalid_argument", `line ${number} of stdin is no JSON: ${(error as Error).message}`);
+    }
+  }
+}
+
+/** The method, without its schema: values travel as they are, and the server validates. */
+function find(services: readonly ServiceDescription[], serviceName: string, name: string): AnyMethod {
+  const service = services.find((one) => one.name === serviceName);
+  if (service === undefined) {
+    const served = services.map((one) => one.name).join(", ");
+    throw new RpcError("unimplemented", `the server has no service ${serviceName}; it serves ${served}`);
+  }
+  const method = service.methods.find((one) => one.name === name);
+  if (method === undefined) {
+    const served = service.methods.map((one) => one.name).join(", ");
+    throw new RpcError("unimplemented", `${serviceName} has no method ${name}; it has ${served}`);
+  }
+  const input = codecOf(method.takes);
+  const output = codecOf(method.gives);
+  const messages = { ...(input !== undefined && { input }), ...(output !== undefined && { output }) };
+  const { id, kind, idempotent } = method;
+  return defineMethod({ name: service.name, id: service.id }, kind, name, { id, idempotent, ...messages });
+}
+
+function codecOf(form: MethodDescription["takes"]): MessageCodec<unknown> | undefined {
+  if (form === "nothing") return undefined;
+  return form === "bytes" ? rawCodec : msgpackCodec();
+}
+
+function parseMethod(text: string): [string, string] {
+  const [service, method, ...more] = text.split("/");
+  if (!service || !method || more.length > 0) throw new InvalidArgumentError("It takes service/method.");
+  return [service, method];
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new InvalidArgumentError(`It takes JSON: ${(error as Error).message}.`);
+  }
+}

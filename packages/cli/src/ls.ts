@@ -1,0 +1,40 @@
+import { createReflectionClient, type MethodDescription, type ServiceDescription } from "@quicrpc/services";
+import { Command } from "commander";
+import { colorsFor } from "./report.js";
+import { EXIT, printJson, TARGET_HELP, type TargetOptions, withSession, withTarget } from "./target.js";
+
+/** The `ls` command. */
+export function lsCommand(): Command {
+  return withTarget(
+    new Command("ls")
+      .description("List what a server serves, by its reflection service.")
+      .argument("<url>", "the server")
+      .argument("[service]", "only this service"),
+  )
+    .addHelpText("after", `\nExamples:\n  $ quicrpc ls quic://localhost:4433 --dev\n${TARGET_HELP}`)
+    .action(async (url: string, service: string | undefined, options: TargetOptions) => {
+      process.exitCode = await withSession(url, options, async (session) => {
+        const { services } = await createReflectionClient(session).list({ timeoutMs: options.timeout });
+        const shown = service === undefined ? services : services.filter(({ name }) => name === service);
+        if (options.json === true) printJson(shown);
+        else process.stdout.write(shown.map(format).join("\n"));
+        return shown.length > 0 || service === undefined ? EXIT.ok : EXIT.failed;
+      });
+    });
+}
+
+function format({ name, methods }: ServiceDescription): string {
+  const colors = colorsFor(process.stdout, process.env);
+  const width = Math.max(...methods.map((method) => method.name.length));
+  const lines = methods.map((method) => `  ${method.name.padEnd(width)}  ${colors.dim(describe(method))}\n`);
+  return `${colors.bold(name)}\n${lines.join("")}`;
+}
+
+function describe({ kind, takes, gives, idempotent, fingerprint }: MethodDescription): string {
+  const parts: string[] = [kind];
+  if (takes === "bytes" || gives === "bytes") parts.push("raw bytes");
+  if (takes === "nothing") parts.push("no input");
+  if (idempotent) parts.push("idempotent");
+  if (fingerprint !== undefined) parts.push(fingerprint.toString(16).padStart(8, "0"));
+  return parts.join(", ");
+}

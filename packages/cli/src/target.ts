@@ -1,0 +1,115 @@
+import { readFileSync } from "node:fs";
+import { RpcError, type Session } from "@quicrpc/core";
+import { type Command, InvalidArgumentError } from "commander";
+import { colorsFor } from "./report.js";
+
+/** Exit codes of the commands that call a server; 2 is wrong usage. */
+export const EXIT = { ok: 0, failed: 1, noSession: 3 } as const;
+
+/** How a server is reached and trusted. */
+export interface TargetOptions {
+  readonly ca?: string;
+  readonly hash?: Uint8Array<ArrayBuffer>;
+  readonly dev?: boolean;
+  readonly timeout: number;
+  readonly json?: boolean;
+}
+
+export const TARGET_HELP = `
+A URL is quic://host[:port], tls://, wss://, https:// and so on, whatever the server listens on. Exit codes: 0 done,
+1 the call failed, 2 wrong usage, 3 no session.`;
+
+/** Adds the options of a command that calls a server. */
+export function withTarget(command: Command): Command {
+  return command
+    .option("--ca <file>", "trust these roots (PEM) instead of the system's")
+    .option("--hash <sha-256>", "trust the certificate with this hash, in hex", parseHash)
+    .option("--dev", "trust this machine's development certificate")
+    .option("--timeout <ms>", "give up after so many milliseconds", parseMs, 10_000)
+    .option("--json", "print JSON");
+}
+
+/**
+ * Runs `work` over a session with the server; the result is the exit code. Errors are printed, as what they are: no
+ * session, or a failed call.
+ */
+export async function withSession(
+  url: string,
+  options: TargetOptions,
+  work: (session: Session) => Promise<number>,
+): Promise<number> {
+  let session: Session;
+  try {
+    session = await dialTarget(url, options);
+  } catch (error) {
+    report(error instanceof Error ? error : new Error(String(error)), options);
+    return EXIT.noSession;
+  }
+  try {
+    return await work(session);
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error;
+    report(error, options);
+    return EXIT.failed;
+  } finally {
+    await session.close();
+  }
+}
+
+async function dialTarget(url: string, { ca, hash, dev, timeout }: TargetOptions): Promise<Session> {
+  // Loaded here, since it brings the native engine: help and usage errors need not wait for it.
+  const { devCertificate, dial } = await import("@quicrpc/node");
+  const hashes = hash === undefined ? [] : [{ algorithm: "sha-256", value: hash } as const];
+  if (dev === true) hashes.push((await devCertificate()).hash);
+  return dial(url, {
+    timeoutMs: timeout,
+    ...(ca !== undefined && { ca: readFileSync(ca) }),
+    ...(hashes.length > 0 && { serverCertificateHashes: hashes }),
+  });
+}
+
+function report(error: Error, { json = false }: TargetOptions): void {
+  const { code } = error as { code?: unknown };
+  const details = error instanceof RpcError ? error.details : undefined;
+  if (json) {
+    process.stderr.write(`${JSON.stringify({ error: { code, message: error.message, details } }, toJson)}\n`);
+    return;
+  }
+  const colors = colorsFor(process.stderr, process.env);
+  const lines = [`${colors.red(typeof code === "string" ? code : error.name)} ${error.message}`];
+  if (details !== undefined) lines.push(JSON.stringify(details, toJson, 2));
+  process.stderr.write(`${lines.join("\n")}\n`);
+}
+
+/** What JSON has no form for: bytes are base64, big integers and dates strings, maps objects, sets arrays. */
+export function toJson(_key: string, value: unknown): unknown {
+  if (typeof value === "bigint") return value.toString();
+  if (value instanceof Uint8Array)
+    return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("base64");
+  if (value instanceof Map) return Object.fromEntries(value);
+  if (value instanceof Set) return [...value];
+  // A Buffer's own toJSON has run by now.
+  if (isBufferJson(value)) return Buffer.from(value.data).toString("base64");
+  return value;
+}
+
+function isBufferJson(value: unknown): value is { readonly data: number[] } {
+  return typeof value === "object" && value !== null && "type" in value && value.type === "Buffer" && "data" in value;
+}
+
+/** Prints one value as a line of JSON. */
+export function printJson(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value, toJson) ?? "null"}\n`);
+}
+
+function parseHash(text: string): Uint8Array<ArrayBuffer> {
+  const hex = text.replaceAll(":", "");
+  if (!/^[0-9a-f]{64}$/i.test(hex)) throw new InvalidArgumentError("It takes 64 hex digits.");
+  return new Uint8Array(Buffer.from(hex, "hex"));
+}
+
+function parseMs(text: string): number {
+  const ms = Number(text);
+  if (!(ms > 0)) throw new InvalidArgumentError("It takes milliseconds, more than 0.");
+  return ms;
+}

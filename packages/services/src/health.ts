@@ -1,0 +1,86 @@
+import { type Caller, type CallOptions, type Router, RpcError } from "@quicrpc/core";
+import { createHealthClient, createHealthRouter, type HealthStatus } from "./generated/health.js";
+
+/** What `createHealth` starts with: statuses by service name, `""` for the server as a whole. */
+export type HealthStatuses = Readonly<Record<string, HealthStatus>>;
+
+/** The health of a server, and the router that tells it. */
+export interface Health {
+  /** Mount it beside the others. */
+  readonly router: Router;
+  /** Changes a status; those who watch it are told. `""` is the server as a whole. */
+  set(service: string, status: HealthStatus): void;
+  /** Sets every status to `not_serving`, such as before a drain. */
+  shutdown(): void;
+}
+
+/** Serves quicrpc.v1.Health. The server as a whole is `serving` unless said otherwise. */
+export function createHealth(statuses: HealthStatuses = {}): Health {
+  const known = new Map<string, HealthStatus>([["", "serving"], ...Object.entries(statuses)]);
+  const watchers = new Set<() => void>();
+  const tell = (): void => {
+    for (const wake of watchers) wake();
+  };
+
+  async function* watch(service: string, signal: AbortSignal): AsyncGenerator<{ status: HealthStatus }> {
+    let told: HealthStatus | undefined;
+    while (!signal.aborted) {
+      const status = known.get(service) ?? "unknown";
+      if (status !== told) {
+        told = status;
+        yield { status };
+      } else {
+        await nextChange(watchers, signal);
+      }
+    }
+  }
+
+  return {
+    router: createHealthRouter({
+      check: ({ service }) => {
+        const status = known.get(service);
+        if (status === undefined) throw new RpcError("not_found", `the service ${service} is not known here`);
+        return { status };
+      },
+      watch: ({ service }, { signal }) => watch(service, signal),
+    }),
+    set: (service, status) => {
+      known.set(service, status);
+      tell();
+    },
+    shutdown: () => {
+      for (const service of known.keys()) known.set(service, "not_serving");
+      tell();
+    },
+  };
+}
+
+/** Resolves at the next change, or when the caller leaves. */
+function nextChange(watchers: Set<() => void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const wake = (): void => {
+      watchers.delete(wake);
+      signal.removeEventListener("abort", wake);
+      resolve();
+    };
+    watchers.add(wake);
+    signal.addEventListener("abort", wake, { once: true });
+  });
+}
+
+/**
+ * Whether a peer is able to serve: true and false as it changes. A peer without a health service counts as able. Throws
+ * `RpcError` when the session ends.
+ */
+export async function* watchHealth(
+  caller: Caller,
+  service: string = "",
+  options?: CallOptions,
+): AsyncGenerator<boolean, void> {
+  try {
+    for await (const { status } of createHealthClient(caller).watch({ service }, options)) yield status === "serving";
+  } catch (error) {
+    if (!(error instanceof RpcError) || error.code !== "unimplemented") throw error;
+    yield true;
+  }
+}

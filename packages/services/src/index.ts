@@ -1,0 +1,17 @@
+export {
+  createHealthClient,
+  createHealthRouter,
+  type HealthClient,
+  type HealthStatus,
+  healthMethods,
+} from "./generated/health.js";
+export {
+  createReflectionClient,
+  type MessageForm,
+  type MethodDescription,
+  type ReflectionClient,
+  reflectionMethods,
+  type ServiceDescription,
+} from "./generated/reflection.js";
+export { createHealth, type Health, type HealthStatuses, watchHealth } from "./health.js";
+export { createReflection, describeServices } from "./reflection.js";

@@ -1,0 +1,73 @@
+import { createMemoryPair, createRouter, createSession, defineMethod, type Router, type Session } from "@quicrpc/core";
+import { describe, expect, it } from "vitest";
+import { createHealthClient, createReflectionClient } from "./index.js";
+import { createHealth, watchHealth } from "./health.js";
+import { createReflection } from "./reflection.js";
+
+function client(...routers: Router[]): Session {
+  const [ours, theirs] = createMemoryPair();
+  createSession(theirs, { routers });
+  return createSession(ours);
+}
+
+describe("health", () => {
+  it("is checked by service; an unknown one is not found", async () => {
+    const health = createHealth({ "a.v1.A": "not_serving" });
+    const asked = createHealthClient(client(health.router));
+    expect(await asked.check({ service: "" })).toEqual({ status: "serving" });
+    expect(await asked.check({ service: "a.v1.A" })).toEqual({ status: "not_serving" });
+    await expect(asked.check({ service: "b.v1.B" })).rejects.toMatchObject({ code: "not_found" });
+    health.set("a.v1.A", "serving");
+    expect(await asked.check({ service: "a.v1.A" })).toEqual({ status: "serving" });
+  });
+
+  it("is watched: the status now, and each change", async () => {
+    const health = createHealth();
+    const states = createHealthClient(client(health.router)).watch({ service: "a.v1.A" })[Symbol.asyncIterator]();
+    expect((await states.next()).value).toEqual({ status: "unknown" });
+    const next = states.next();
+    health.set("a.v1.A", "serving");
+    expect((await next).value).toEqual({ status: "serving" });
+    const last = states.next();
+    health.set("other", "serving");
+    health.shutdown();
+    expect((await last).value).toEqual({ status: "not_serving" });
+    await states.return?.();
+  });
+
+  it("a peer without a health service counts as able", async () => {
+    const seen: boolean[] = [];
+    for await (const able of watchHealth(client())) seen.push(able);
+    expect(seen).toEqual([true]);
+  });
+});
+
+describe("reflection", () => {
+  it("lists services and methods by name, itself too", async () => {
+    const shop = { name: "demo.v1.Shop", id: 9 };
+    const codec = { encode: () => {}, decode: () => undefined };
+    const methods = {
+      sell: defineMethod(shop, "unary", "sell", {
+        id: 2,
+        input: codec,
+        output: codec,
+        idempotent: true,
+        fingerprint: 7,
+      }),
+      buy: defineMethod(shop, "notify", "buy", { id: 1 }),
+    };
+    const router = createRouter(methods, { sell: () => undefined, buy: () => {} });
+    const { services } = await createReflectionClient(client(router, createReflection([router]))).list();
+    expect(services).toEqual([
+      {
+        name: "demo.v1.Shop",
+        id: 9,
+        methods: [
+          { name: "buy", id: 1, kind: "notify", idempotent: false, takes: "nothing", gives: "nothing" },
+          { name: "sell", id: 2, kind: "unary", idempotent: true, takes: "value", gives: "value", fingerprint: 7 },
+        ],
+      },
+      expect.objectContaining({ name: "quicrpc.v1.Reflection" }),
+    ]);
+  });
+});
