@@ -82,7 +82,7 @@ function report(error: Error, { json = false }: TargetOptions): void {
 }
 
 /** What JSON has no form for: bytes are base64, big integers and dates strings, maps objects, sets arrays. */
-export function toJson(_key: string, value: unknown): unknown {
+function toJson(_key: string, value: unknown): unknown {
   if (typeof value === "bigint") return value.toString();
   if (value instanceof Uint8Array)
     return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("base64");
