@@ -3,15 +3,16 @@
 import {
   createRouter,
   defineMethod,
-  zodCodec,
   type Awaitable,
   type CallContext,
   type CallOptions,
   type Caller,
+  type MessageCodec,
   type MethodDescriptor,
   type Router,
+  type ServiceIdentity,
 } from "@quicrpc/core";
-import { Reflection } from "../reflection.service.js";
+import * as wire from "@quicrpc/core/codec";
 
 export interface ReflectionListOutput {
   services: ServiceDescription[];
@@ -42,7 +43,14 @@ export type ReflectionListOutputServiceMethodKind = "unary" | "notify" | "server
 
 export type MessageForm = "nothing" | "value" | "bytes";
 
-const reflectionService = { name: "quicrpc.v1.Reflection", id: 35473 } as const;
+const reflectionListOutputCodec: MessageCodec<ReflectionListOutput, ReflectionListOutput> =
+  wire.codec(() => reflectionListOutputShape, writeReflectionListOutput, readReflectionListOutput);
+
+const reflectionService: ServiceIdentity = {
+  name: "quicrpc.v1.Reflection",
+  id: 35473,
+  tooling: () => import("./reflection.tooling.js").then((tooling) => tooling.reflectionTooling),
+};
 
 /** Descriptors of the methods of quicrpc.v1.Reflection, for tools and for calls made by hand. */
 export const reflectionMethods: {
@@ -50,7 +58,7 @@ export const reflectionMethods: {
 } = {
   list: defineMethod(reflectionService, "unary", "list", {
     id: 1,
-    output: zodCodec(Reflection.methods.list.output),
+    output: reflectionListOutputCodec,
     idempotent: true,
     fingerprint: 0xa5eca146,
   }),
@@ -87,3 +95,291 @@ export function createReflectionClient(caller: Caller): ReflectionClient {
     list: (options) => caller.unary(reflectionMethods.list, undefined, options),
   };
 }
+
+function writeReflectionListOutput(b: Uint8Array, p: number, value: ReflectionListOutput): number {
+  wire.requireObject(value);
+  // "services"
+  b[p] = 0x81; b[p + 1] = 0xa8; b[p + 2] = 0x73; b[p + 3] = 0x65; b[p + 4] = 0x72; b[p + 5] = 0x76;
+  b[p + 6] = 0x69; b[p + 7] = 0x63; b[p + 8] = 0x65; b[p + 9] = 0x73;
+  p = writeReflectionListOutputServices(b, p + 10, value.services);
+  return p;
+}
+
+function readReflectionListOutput(r: wire.Reader, p: number): ReflectionListOutput {
+  const { view } = r;
+  const start = p;
+  // "services"
+  if (view.getInt32(p) !== (0x81a87365 | 0) || view.getInt32(p + 4) !== 0x72766963 || view.getInt32(p + 6) !== 0x69636573) return readReflectionListOutputInAnyOrder(r, start);
+  const services = readReflectionListOutputServices(r, p + 10);
+  p = r.position;
+  return { services };
+}
+
+function readReflectionListOutputInAnyOrder(r: wire.Reader, p: number): ReflectionListOutput {
+  let services: ServiceDescription[] | undefined;
+  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
+    switch (wire.readString(r, r.position)) {
+      case "services": {
+        services = readReflectionListOutputServices(r, r.position);
+        break;
+      }
+      default:
+        r.position = wire.skip(r, r.position);
+    }
+  }
+  if (services === undefined) return wire.misfit();
+  return { services };
+}
+
+function writeReflectionListOutputServices(b: Uint8Array, p: number, value: readonly ServiceDescription[]): number {
+  if (!Array.isArray(value)) return wire.misfit();
+  p = wire.writeArrayHeader(b, p, value.length);
+  for (const item of value) {
+    p = writeServiceDescription(b, p, item);
+  }
+  return p;
+}
+
+function readReflectionListOutputServices(r: wire.Reader, p: number): ServiceDescription[] {
+  let left = wire.readArrayHeader(r, p);
+  const value: ServiceDescription[] = [];
+  for (; left > 0; left--) {
+    const item = readServiceDescription(r, r.position);
+    value.push(item);
+  }
+  return value;
+}
+
+function writeServiceDescription(b: Uint8Array, p: number, value: ServiceDescription): number {
+  wire.requireObject(value);
+  // "name"
+  b[p] = 0x83; b[p + 1] = 0xa4; b[p + 2] = 0x6e; b[p + 3] = 0x61; b[p + 4] = 0x6d; b[p + 5] = 0x65;
+  p = wire.writeString(b, p + 6, value.name);
+  // "id"
+  b[p] = 0xa2; b[p + 1] = 0x69; b[p + 2] = 0x64;
+  p = wire.writeInt(b, p + 3, value.id);
+  // "methods"
+  b[p] = 0xa7; b[p + 1] = 0x6d; b[p + 2] = 0x65; b[p + 3] = 0x74; b[p + 4] = 0x68; b[p + 5] = 0x6f;
+  b[p + 6] = 0x64; b[p + 7] = 0x73;
+  p = writeReflectionListOutputServiceMethods(b, p + 8, value.methods);
+  return p;
+}
+
+function readServiceDescription(r: wire.Reader, p: number): ServiceDescription {
+  const { bytes, view } = r;
+  const start = p;
+  // "name"
+  if (view.getInt32(p) !== (0x83a46e61 | 0) || view.getInt32(p + 2) !== 0x6e616d65) return readServiceDescriptionInAnyOrder(r, start);
+  const name = wire.readString(r, p + 6);
+  p = r.position;
+  // "id"
+  if (view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) return readServiceDescriptionInAnyOrder(r, start);
+  const id = wire.readInt(r, p + 3);
+  p = r.position;
+  // "methods"
+  if (view.getInt32(p) !== (0xa76d6574 | 0) || view.getInt32(p + 4) !== 0x686f6473) return readServiceDescriptionInAnyOrder(r, start);
+  const methods = readReflectionListOutputServiceMethods(r, p + 8);
+  p = r.position;
+  return { name, id, methods };
+}
+
+function readServiceDescriptionInAnyOrder(r: wire.Reader, p: number): ServiceDescription {
+  let name: string | undefined;
+  let id: number | undefined;
+  let methods: MethodDescription[] | undefined;
+  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
+    switch (wire.readString(r, r.position)) {
+      case "name": {
+        name = wire.readString(r, r.position);
+        break;
+      }
+      case "id": {
+        id = wire.readInt(r, r.position);
+        break;
+      }
+      case "methods": {
+        methods = readReflectionListOutputServiceMethods(r, r.position);
+        break;
+      }
+      default:
+        r.position = wire.skip(r, r.position);
+    }
+  }
+  if (name === undefined || id === undefined || methods === undefined) return wire.misfit();
+  return { name, id, methods };
+}
+
+function writeReflectionListOutputServiceMethods(b: Uint8Array, p: number, value: readonly MethodDescription[]): number {
+  if (!Array.isArray(value)) return wire.misfit();
+  p = wire.writeArrayHeader(b, p, value.length);
+  for (const item of value) {
+    p = writeMethodDescription(b, p, item);
+  }
+  return p;
+}
+
+function readReflectionListOutputServiceMethods(r: wire.Reader, p: number): MethodDescription[] {
+  let left = wire.readArrayHeader(r, p);
+  const value: MethodDescription[] = [];
+  for (; left > 0; left--) {
+    const item = readMethodDescription(r, r.position);
+    value.push(item);
+  }
+  return value;
+}
+
+function writeMethodDescription(b: Uint8Array, p: number, value: MethodDescription): number {
+  wire.requireObject(value);
+  let count = 6;
+  if (value.fingerprint !== undefined) count++;
+  p = wire.writeMapHeader(b, p, count);
+  // "name"
+  b[p] = 0xa4; b[p + 1] = 0x6e; b[p + 2] = 0x61; b[p + 3] = 0x6d; b[p + 4] = 0x65;
+  p = wire.writeString(b, p + 5, value.name);
+  // "id"
+  b[p] = 0xa2; b[p + 1] = 0x69; b[p + 2] = 0x64;
+  p = wire.writeInt(b, p + 3, value.id);
+  // "kind"
+  b[p] = 0xa4; b[p + 1] = 0x6b; b[p + 2] = 0x69; b[p + 3] = 0x6e; b[p + 4] = 0x64;
+  if (value.kind !== "unary" && value.kind !== "notify" && value.kind !== "server_stream" && value.kind !== "client_stream" && value.kind !== "duplex") return wire.misfit();
+  p = wire.writeString(b, p + 5, value.kind);
+  // "idempotent"
+  b[p] = 0xaa; b[p + 1] = 0x69; b[p + 2] = 0x64; b[p + 3] = 0x65; b[p + 4] = 0x6d; b[p + 5] = 0x70;
+  b[p + 6] = 0x6f; b[p + 7] = 0x74; b[p + 8] = 0x65; b[p + 9] = 0x6e; b[p + 10] = 0x74;
+  p = wire.writeBoolean(b, p + 11, value.idempotent);
+  // "takes"
+  b[p] = 0xa5; b[p + 1] = 0x74; b[p + 2] = 0x61; b[p + 3] = 0x6b; b[p + 4] = 0x65; b[p + 5] = 0x73;
+  if (value.takes !== "nothing" && value.takes !== "value" && value.takes !== "bytes") return wire.misfit();
+  p = wire.writeString(b, p + 6, value.takes);
+  // "gives"
+  b[p] = 0xa5; b[p + 1] = 0x67; b[p + 2] = 0x69; b[p + 3] = 0x76; b[p + 4] = 0x65; b[p + 5] = 0x73;
+  if (value.gives !== "nothing" && value.gives !== "value" && value.gives !== "bytes") return wire.misfit();
+  p = wire.writeString(b, p + 6, value.gives);
+  if (value.fingerprint !== undefined) {
+    // "fingerprint"
+    b[p] = 0xab; b[p + 1] = 0x66; b[p + 2] = 0x69; b[p + 3] = 0x6e; b[p + 4] = 0x67; b[p + 5] = 0x65;
+    b[p + 6] = 0x72; b[p + 7] = 0x70; b[p + 8] = 0x72; b[p + 9] = 0x69; b[p + 10] = 0x6e; b[p + 11] = 0x74;
+    p = wire.writeInt(b, p + 12, value.fingerprint);
+  }
+  return p;
+}
+
+function readMethodDescription(r: wire.Reader, p: number): MethodDescription {
+  const { bytes, view } = r;
+  const start = p;
+  let left = wire.readMapHeader(r, p);
+  p = r.position;
+  // "name"
+  if (view.getInt32(p) !== (0xa46e616d | 0) || bytes[p + 4] !== 0x65) return readMethodDescriptionInAnyOrder(r, start);
+  const name = wire.readString(r, p + 5);
+  p = r.position;
+  left--;
+  // "id"
+  if (view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) return readMethodDescriptionInAnyOrder(r, start);
+  const id = wire.readInt(r, p + 3);
+  p = r.position;
+  left--;
+  // "kind"
+  if (view.getInt32(p) !== (0xa46b696e | 0) || bytes[p + 4] !== 0x64) return readMethodDescriptionInAnyOrder(r, start);
+  const kind = wire.readString(r, p + 5);
+  if (kind !== "unary" && kind !== "notify" && kind !== "server_stream" && kind !== "client_stream" && kind !== "duplex") return wire.misfit();
+  p = r.position;
+  left--;
+  // "idempotent"
+  if (view.getInt32(p) !== (0xaa696465 | 0) || view.getInt32(p + 4) !== 0x6d706f74 || view.getInt32(p + 7) !== 0x74656e74) return readMethodDescriptionInAnyOrder(r, start);
+  const idempotent = wire.readBoolean(r, p + 11);
+  p = r.position;
+  left--;
+  // "takes"
+  if (view.getInt32(p) !== (0xa574616b | 0) || view.getInt32(p + 2) !== 0x616b6573) return readMethodDescriptionInAnyOrder(r, start);
+  const takes = wire.readString(r, p + 6);
+  if (takes !== "nothing" && takes !== "value" && takes !== "bytes") return wire.misfit();
+  p = r.position;
+  left--;
+  // "gives"
+  if (view.getInt32(p) !== (0xa5676976 | 0) || view.getInt32(p + 2) !== 0x69766573) return readMethodDescriptionInAnyOrder(r, start);
+  const gives = wire.readString(r, p + 6);
+  if (gives !== "nothing" && gives !== "value" && gives !== "bytes") return wire.misfit();
+  p = r.position;
+  left--;
+  // "fingerprint"
+  let fingerprint: number | undefined;
+  if (left > 0 && view.getInt32(p) === (0xab66696e | 0) && view.getInt32(p + 4) === 0x67657270 && view.getInt32(p + 8) === 0x72696e74) {
+    fingerprint = wire.readInt(r, p + 12);
+    p = r.position;
+    left--;
+  }
+  if (left !== 0) return readMethodDescriptionInAnyOrder(r, start);
+  r.position = p;
+  return fingerprint === undefined ? { name, id, kind, idempotent, takes, gives } : { name, id, kind, idempotent, takes, gives, fingerprint };
+}
+
+function readMethodDescriptionInAnyOrder(r: wire.Reader, p: number): MethodDescription {
+  let name: string | undefined;
+  let id: number | undefined;
+  let kind: ReflectionListOutputServiceMethodKind | undefined;
+  let idempotent: boolean | undefined;
+  let takes: MessageForm | undefined;
+  let gives: MessageForm | undefined;
+  let fingerprint: number | undefined;
+  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
+    switch (wire.readString(r, r.position)) {
+      case "name": {
+        name = wire.readString(r, r.position);
+        break;
+      }
+      case "id": {
+        id = wire.readInt(r, r.position);
+        break;
+      }
+      case "kind": {
+        const literal = wire.readString(r, r.position);
+        if (literal !== "unary" && literal !== "notify" && literal !== "server_stream" && literal !== "client_stream" && literal !== "duplex") return wire.misfit();
+        kind = literal;
+        break;
+      }
+      case "idempotent": {
+        idempotent = wire.readBoolean(r, r.position);
+        break;
+      }
+      case "takes": {
+        const literal = wire.readString(r, r.position);
+        if (literal !== "nothing" && literal !== "value" && literal !== "bytes") return wire.misfit();
+        takes = literal;
+        break;
+      }
+      case "gives": {
+        const literal = wire.readString(r, r.position);
+        if (literal !== "nothing" && literal !== "value" && literal !== "bytes") return wire.misfit();
+        gives = literal;
+        break;
+      }
+      case "fingerprint": {
+        fingerprint = wire.readInt(r, r.position);
+        break;
+      }
+      default:
+        r.position = wire.skip(r, r.position);
+    }
+  }
+  if (name === undefined || id === undefined || kind === undefined || idempotent === undefined || takes === undefined || gives === undefined) return wire.misfit();
+  return fingerprint === undefined ? { name, id, kind, idempotent, takes, gives } : { name, id, kind, idempotent, takes, gives, fingerprint };
+}
+
+const methodDescriptionShape: wire.Shape = wire.object({
+  name: wire.string(),
+  id: wire.number(wire.integer()),
+  kind: wire.literal("unary", "notify", "server_stream", "client_stream", "duplex"),
+  idempotent: wire.boolean(),
+  takes: wire.literal("nothing", "value", "bytes"),
+  gives: wire.literal("nothing", "value", "bytes"),
+  fingerprint: wire.optional(wire.number(wire.integer())),
+});
+const reflectionListOutputServiceMethodsShape: wire.Shape = wire.array(methodDescriptionShape);
+const serviceDescriptionShape: wire.Shape = wire.object({
+  name: wire.string(),
+  id: wire.number(wire.integer()),
+  methods: reflectionListOutputServiceMethodsShape,
+});
+const reflectionListOutputServicesShape: wire.Shape = wire.array(serviceDescriptionShape);
+const reflectionListOutputShape: wire.Shape = wire.object({ services: reflectionListOutputServicesShape });
