@@ -185,6 +185,14 @@ describe("a connection heals", () => {
     expect(connection.session).toBe(after);
   });
 
+  it("a call that crosses the peer's goaway is made on the fresh session", async () => {
+    await connected().ready();
+    void peer.latest.drain();
+    expect(await connection.unary(methods.echo, "a")).toBe("a");
+    expect(peer.sessions).toHaveLength(2);
+    expect(peer.seen).toEqual(["echo a"]);
+  });
+
   it("with reconnect off, calls are refused once the peer drains, and it ends", async () => {
     await connected({ reconnect: false }).ready();
     const stream = connection.serverStream(methods.repeat, "x");
