@@ -144,6 +144,14 @@ export class Endpoint {
     return dialWebTransport(this.#engine, url, options);
   }
 
+  /**
+   * Winds WebTransport up: connections there are take no more sessions (GOAWAY, RFC 9114 §5.2), and the `draining` of their
+   * sessions fulfils at the clients. Sessions go on; refuse those of new connections in `onRequest`.
+   */
+  drain(): void {
+    if (!this.#closing) this.#engine.drainWebTransports();
+  }
+
   stats(): EndpointStats {
     return endpointStats(this.#sessions, this.#engine.native.endpointStats());
   }

@@ -101,6 +101,14 @@ export class Engine {
     this.kick();
   }
 
+  /** Server: GOAWAY on each HTTP/3 connection, and a word to each of its sessions. */
+  drainWebTransports(): void {
+    this.kick();
+    for (const slot of this.#slots) {
+      if (slot?.session?.alpnProtocol === "h3") this.native.drainSession(slot.handle);
+    }
+  }
+
   #session(index: number): QuicSession | undefined {
     if (index >= record.WEB_TRANSPORT) return this.webTransports.session(index);
     return this.#slots[index]?.session;

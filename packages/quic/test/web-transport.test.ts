@@ -17,6 +17,10 @@ function trust(): { serverCertificateHashes: { algorithm: "sha-256"; value: Uint
   return { serverCertificateHashes: [{ algorithm: "sha-256", value: pinned.hash }] };
 }
 
+function trustOptions(): WebTransportConnectOptions {
+  return { tls: trust() };
+}
+
 function urlOf(server: Endpoint, path = "/"): string {
   return `https://127.0.0.1:${server.address.port}${path}`;
 }
@@ -280,6 +284,55 @@ describe.each(DRIVERS)("WebTransport over HTTP/3, %s driver", (driver) => {
     const reply = readAll(stream);
     stream.write(bytes("still here"), true);
     expect((await reply).toString()).toBe("still here");
+  });
+
+  test("sessions share a connection when asked to, close one by one, and the last closes it", async () => {
+    const authority = await certificate({ ca: true });
+    pinned = await certificate({ issuer: authority });
+    const paths: string[] = [];
+    const server = serve((session) => {
+      paths.push(session.path);
+      echo(session);
+    });
+    const client = world.bind();
+    const options = { tls: { ca: authority.cert }, serverName: "localhost", allowPooling: true };
+    const sessions = await Promise.all(
+      ["/a", "/b", "/c"].map((path) => client.connectWebTransport(urlOf(server, path), options)),
+    );
+    expect(server.stats().sessions).toBe(1);
+    expect(paths.toSorted()).toEqual(["/a", "/b", "/c"]);
+    for (const session of sessions) {
+      const stream = session.openStream();
+      const reply = readAll(stream);
+      stream.write(bytes(session.path), true);
+      expect((await reply).toString()).toBe(session.path);
+      session.close();
+      await session.closed;
+    }
+    // The client's connection ends when the server has confirmed.
+    while (client.stats().sessions > 0) await new Promise(setImmediate);
+    expect((await client.connectWebTransport(urlOf(server, "/d"), options)).path).toBe("/d");
+    await expect(client.connectWebTransport(urlOf(server), { ...trustOptions(), allowPooling: true })).rejects.toThrow(
+      "exclude each other",
+    );
+  });
+
+  test("an endpoint that drains tells its sessions, and takes no more on their connections", async () => {
+    const authority = await certificate({ ca: true });
+    pinned = await certificate({ issuer: authority });
+    const server = serve(echo);
+    const client = world.bind();
+    const options = { tls: { ca: authority.cert }, serverName: "localhost", allowPooling: true };
+    const session = await client.connectWebTransport(urlOf(server), options);
+    server.drain();
+    await session.draining;
+    await expect(client.connectWebTransport(urlOf(server), options)).rejects.toMatchObject({
+      code: "ERR_QUIC_SESSION_UNAVAILABLE",
+    });
+    const stream = session.openStream();
+    const reply = readAll(stream);
+    stream.write(bytes("goes on"), true);
+    expect((await reply).toString()).toBe("goes on");
   });
 
   test("one port serves raw QUIC and WebTransport", async () => {

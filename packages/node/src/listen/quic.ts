@@ -56,6 +56,7 @@ const listen = async (
     // The port serves the sessions there are; `serve` refuses new ones of raw QUIC.
     stop: () => {
       stopped = true;
+      endpoint.drain();
     },
     close: (info) => endpoint.close(info),
     ref: () => void endpoint.ref(),
