@@ -188,6 +188,7 @@ export function readDate(r: Reader, p: number): Date {
   } else {
     return misfit();
   }
+  if (nanoseconds > 999_999_999) misfit();
   const date = new Date(seconds * 1000 + nanoseconds / 1_000_000);
   return Number.isNaN(date.getTime()) ? misfit() : date;
 }

@@ -13,6 +13,10 @@ interface TextPlatform {
   read(bytes: Uint8Array, start: number, end: number): string;
 }
 
+/** Bytes of text that are read one by one: a call into the platform costs more. */
+const SHORT_TEXT = 12;
+const { fromCharCode } = String;
+
 const encoder = new TextEncoder();
 // Without ignoreBOM a leading U+FEFF would be lost.
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -20,8 +24,20 @@ const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 /** Any platform with the Encoding standard. */
 const webText: TextPlatform = {
   write: (bytes, at, text) => encoder.encodeInto(text, bytes.subarray(at)).written,
-  read: (bytes, start, end) => decoder.decode(bytes.subarray(start, end)),
+  read: (bytes, start, end) => readMediumAscii(bytes, start, end) ?? decoder.decode(bytes.subarray(start, end)),
 };
+
+/** Text of up to a few times `SHORT_TEXT`, piece by piece: a TextDecoder costs more. */
+function readMediumAscii(bytes: Uint8Array, start: number, end: number): string | undefined {
+  if (end - start > 4 * SHORT_TEXT) return undefined;
+  let text = "";
+  for (let at = start; at < end; at += SHORT_TEXT) {
+    const part = readShortAscii(bytes, at, Math.min(SHORT_TEXT, end - at));
+    if (part === undefined) return undefined;
+    text += part;
+  }
+  return text;
+}
 
 let platform: TextPlatform = nativeText() ?? webText;
 
@@ -53,9 +69,6 @@ export function readUtf8(bytes: Uint8Array, start: number, end: number): string 
   }
   return platform.read(bytes, start, end);
 }
-
-const SHORT_TEXT = 12;
-const { fromCharCode } = String;
 
 /** Up to 12 bytes of ASCII, unrolled: a call into the platform costs more than that many characters. */
 function readShortAscii(bytes: Uint8Array, s: number, length: number): string | undefined {

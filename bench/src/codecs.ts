@@ -1,0 +1,99 @@
+// What is sent, by codec: `node dist/codecs.js [message …]`. Times are medians, of messages that differ from one another.
+import { msgpackCodec, type MessageCodec, zodCodec } from "@quicrpc/core";
+import { useTextPlatform } from "@quicrpc/core/codec";
+import { Bench } from "tinybench";
+import { Messages } from "./codecs/messages.service.js";
+import { messagesMethods } from "./codecs/generated/messages.js";
+import { protobufOf } from "./codecs/protobuf.js";
+import { makers } from "./codecs/values.js";
+
+const SAMPLES = 64;
+
+class Out {
+  buffer: Uint8Array = new Uint8Array(1 << 20);
+  position = 0;
+  reserve(): void {}
+}
+const out = new Out();
+
+interface Contestant {
+  readonly name: string;
+  encode(value: object): Uint8Array | number;
+  decode(bytes: Uint8Array, start: number, end: number): unknown;
+  make?(value: object): object;
+  before?(): void;
+}
+
+function codecContestant(name: string, codec: MessageCodec<never, unknown>, before?: () => void): Contestant {
+  return {
+    name,
+    ...(before && { before }),
+    encode(value) {
+      out.position = 0;
+      codec.encode(value as never, out);
+      return out.position;
+    },
+    decode: (bytes, start, end) => codec.decode(bytes, start, end),
+  };
+}
+
+function asBuffer({ buffer, byteOffset, length }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, length);
+}
+
+function contestants(message: keyof typeof makers): Contestant[] {
+  const compiled = messagesMethods[message].input as MessageCodec<never, unknown>;
+  const protobuf = protobufOf(message);
+  const schema = Messages.methods[message].input;
+  return [
+    codecContestant("compiled", compiled, () => useTextPlatform("native")),
+    codecContestant("compiled, in a browser", compiled, () => useTextPlatform("web")),
+    codecContestant("msgpackr", msgpackCodec() as MessageCodec<never, unknown>),
+    codecContestant("msgpackr and zod", zodCodec(schema) as MessageCodec<never, unknown>),
+    { name: "@bufbuild/protobuf", ...protobuf, decode: (b, start, end) => protobuf.decode(b.subarray(start, end)) },
+    {
+      name: "JSON and zod",
+      encode: (value) => Buffer.from(JSON.stringify(schema.parse(value))),
+      decode: (bytes, start, end) => schema.parse(JSON.parse(asBuffer(bytes).toString("utf8", start, end))),
+    },
+  ];
+}
+
+for (const message of (process.argv.length > 2
+  ? process.argv.slice(2)
+  : Object.keys(makers)) as (keyof typeof makers)[]) {
+  const values = Array.from({ length: SAMPLES }, () => makers[message]());
+  const rows: Record<string, unknown>[] = [];
+  for (const { name, before, encode, decode, make } of contestants(message)) {
+    before?.();
+    const given = values.map((value) => make?.(value) ?? value);
+    const encoded = given.map((value) => {
+      const bytes = encode(value);
+      return typeof bytes === "number" ? out.buffer.slice(0, bytes) : bytes;
+    });
+    // Behind one another in one buffer, as they are received.
+    const batch = new Uint8Array(Buffer.concat(encoded));
+    const ends: number[] = [];
+    for (const { length } of encoded) ends.push((ends.at(-1) ?? 0) + length);
+    // All of the samples each time: the clock is too coarse for one.
+    const bench = new Bench({ time: 400, warmupTime: 200 })
+      .add("encode", () => {
+        for (const value of given) encode(value);
+      })
+      .add("decode", () => {
+        let start = 0;
+        for (const end of ends) {
+          decode(batch, start, end);
+          start = end;
+        }
+      });
+    await bench.run();
+    const [encoding, decoding] = bench.tasks.map(({ result }) =>
+      result.state === "completed" ? Math.round((result.latency.p50 * 1e6) / SAMPLES) : undefined,
+    );
+    const bytes = Math.round(batch.length / SAMPLES);
+    rows.push({ codec: name, "encode, ns": encoding, "decode, ns": decoding, bytes });
+  }
+  console.log(`\n${message}`);
+  console.table(rows);
+}
