@@ -10,6 +10,7 @@ import {
   type MessageCodec,
   type MethodDescriptor,
   type Router,
+  type ServiceIdentity,
 } from "@quicrpc/core";
 import * as wire from "@quicrpc/core/codec";
 
@@ -61,7 +62,11 @@ const userCodec: MessageCodec<User, User> = wire.codec(() => userShape, writeUse
 const pointsCodec: MessageCodec<Points, Points> = wire.codec(() => pointsShape, writePoints, readPoints);
 const textCodec: MessageCodec<Text, Text> = wire.codec(() => textShape, writeText, readText);
 
-const messagesService = { name: "bench.v1.Messages", id: 23650 } as const;
+const messagesService: ServiceIdentity = {
+  name: "bench.v1.Messages",
+  id: 23650,
+  tooling: () => import("./messages.tooling.js").then((tooling) => tooling.messagesTooling),
+};
 
 /** Descriptors of the methods of bench.v1.Messages, for tools and for calls made by hand. */
 export const messagesMethods: {

@@ -117,8 +117,9 @@ describe("a peer one version behind or ahead", () => {
 
   test.each(CHANGES.map((each, i) => [each.change, i] as const))("%s", async (_, i) => {
     const [older, newer] = (await compiled).slice(i * 2, i * 2 + 2);
-    const { forward = [], backward = [] } = CHANGES[i] ?? {};
-    if (older === undefined || newer === undefined) throw new Error("nothing was compiled");
+    const change = CHANGES[i];
+    if (older === undefined || newer === undefined || change === undefined) throw new Error("nothing was compiled");
+    const { forward, backward } = change;
     const pass = (sent: unknown, from: typeof older, to: typeof older): unknown => {
       const bytes = encode(from.codec, sent);
       return to.codec.decode(bytes, 0, bytes.length);

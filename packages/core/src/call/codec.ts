@@ -3,7 +3,7 @@ import type { MessageCodec, PayloadWriter, PlainCodec } from "../contract/codec.
 import type { Schema } from "../contract/schema.js";
 import { appendBytes } from "../contract/session-codec.js";
 import { RpcError } from "../errors.js";
-import { pack, unpack } from "../wire/msgpack.js";
+import { appendValue, unpack } from "../msgpack/message.js";
 
 /** One reason why a value does not fit its schema; the `details` of an `invalid_argument` are a list of them. */
 export interface Issue {
@@ -30,7 +30,7 @@ export function zodCodec<S extends Schema>(schema: S): MessageCodec<z.input<S>, 
     },
   };
   return {
-    encode: (value, out) => appendBytes(out, pack(plain.encode(value))),
+    encode: (value, out) => appendValue(plain.encode(value), out),
     decode: (bytes, start, end) => plain.decode(unpackPayload(bytes, start, end)),
     plain,
   };
@@ -39,7 +39,7 @@ export function zodCodec<S extends Schema>(schema: S): MessageCodec<z.input<S>, 
 /** MessagePack payloads without validation. */
 export function msgpackCodec<T>(): MessageCodec<T> {
   return {
-    encode: (value, out) => appendBytes(out, pack(value)),
+    encode: (value, out) => appendValue(value, out),
     decode: (bytes, start, end) => unpackPayload(bytes, start, end) as T,
     plain: { encode: (value) => value, decode: (value) => value as T },
   };

@@ -7,7 +7,7 @@ import { type Fault, packDetails, readFault, type ReceivedFault } from "../wire/
 import type { Frame } from "../wire/frame.js";
 import type { HeadFields } from "../wire/head.js";
 import { decodeMetadata } from "../wire/metadata.js";
-import { unpack } from "../wire/msgpack.js";
+import { unpack } from "../msgpack/message.js";
 import { FrameWriter } from "../wire/writer.js";
 
 /**

@@ -1,7 +1,8 @@
 import { fnv1a } from "../contract/service-id.js";
 import { appendBytes, type SessionCodec } from "../contract/session-codec.js";
 import { RpcError } from "../errors.js";
-import { pack, recordsFormat, unpack } from "../wire/msgpack.js";
+import { pack, unpack } from "../msgpack/message.js";
+import { recordsFormat } from "../wire/msgpack.js";
 
 /** Standard MessagePack (any language reads it): what sessions use unless told otherwise. */
 export const msgpack: SessionCodec = {

@@ -1,7 +1,7 @@
 import type { MessageCodec, PayloadWriter } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
-import { Reader, readValue } from "../msgpack/reader.js";
-import { writeValue } from "../msgpack/value.js";
+import { appendValue, unpackExactly } from "../msgpack/message.js";
+import { Reader } from "../msgpack/reader.js";
 import { Mode, run, type Shape, type ShapeIssue, type ShapePayload } from "./shape.js";
 
 /** Writes `value` at `p` and returns the position after it, which lies beyond the buffer where there is no room. */
@@ -49,6 +49,13 @@ export function codec<In, Out>(shape: () => Shape, write: Write<In>, read: Read<
       }
       return decodeCarefully(shape(), bytes, start, end) as Out;
     },
+    plain: {
+      encode(value) {
+        parseOrThrow(shape(), value, Mode.Given);
+        return value;
+      },
+      decode: (value) => parseOrThrow(shape(), value, Mode.Given) as Out,
+    },
   };
 }
 
@@ -62,16 +69,9 @@ function takeReader(): Reader {
 }
 
 function encodeCarefully(shape: Shape, value: unknown, out: PayloadWriter): void {
-  const { issues } = parse(shape, value, Mode.Given);
-  if (issues.length > 0) throw misfitError(issues);
+  parseOrThrow(shape, value, Mode.Given);
   try {
-    out.reserve(FIRST_ROOM);
-    let end = writeValue(out.buffer, out.position, value);
-    if (end > out.buffer.length) {
-      out.reserve(end - out.position);
-      end = writeValue(out.buffer, out.position, value);
-    }
-    out.position = end;
+    appendValue(value, out);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new RpcError("invalid_argument", `the value cannot be sent: ${reason}`, { cause: error });
@@ -79,7 +79,12 @@ function encodeCarefully(shape: Shape, value: unknown, out: PayloadWriter): void
 }
 
 function decodeCarefully(shape: Shape, bytes: Uint8Array, start: number, end: number): unknown {
-  const { value, issues } = parse(shape, readPayload(bytes, start, end), Mode.Wire);
+  return parseOrThrow(shape, readPayload(bytes, start, end), Mode.Wire);
+}
+
+/** What `shape` makes of `value`. */
+function parseOrThrow(shape: Shape, given: unknown, mode: Mode): unknown {
+  const { value, issues } = parse(shape, given, mode);
   if (issues.length > 0) throw misfitError(issues);
   return value;
 }
@@ -96,11 +101,7 @@ function parse(shape: Shape, value: unknown, mode: Mode): ShapePayload {
 
 function readPayload(bytes: Uint8Array, start: number, end: number): unknown {
   try {
-    const r = new Reader();
-    r.begin(bytes, start, end);
-    const value = readValue(r, start);
-    if (r.position !== end) throw new Error("bytes are left over or missing");
-    return value;
+    return unpackExactly(bytes, start, end);
   } catch (error) {
     throw new RpcError("invalid_argument", "the payload is not one MessagePack value", { cause: error });
   }

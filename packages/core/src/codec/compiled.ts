@@ -1,7 +1,7 @@
 // What compiled code uses beside the plain readers and writers.
 import { misfit } from "../msgpack/misfit.js";
-import { type Reader, readMapHeader, readString, readValue, skip } from "../msgpack/reader.js";
-import { plain, writeValue } from "../msgpack/value.js";
+import { type Reader, readMapHeader, readPlain, readString, readValue, skip } from "../msgpack/reader.js";
+import { writeValue } from "../msgpack/value.js";
 import { isPlainObject } from "./containers.js";
 import { isObject, Mode, run, type Shape } from "./shape.js";
 
@@ -36,8 +36,8 @@ export function readTag(r: Reader, p: number, key: string): unknown {
 
 /** Any value, as plain JavaScript; undefined is a misfit, since it may mean that nothing is there. */
 export function readAny(r: Reader, p: number): unknown {
-  const value = readValue(r, p);
-  return value === undefined ? misfit() : plain(value);
+  const value = readPlain(r, p);
+  return value === undefined ? misfit() : value;
 }
 
 /** Any value but undefined. */

@@ -1,6 +1,7 @@
+import { MAX_DEPTH } from "../limits.js";
 import { misfit } from "./misfit.js";
 import { readUtf8 } from "./text.js";
-import { MAX_DEPTH, WireMap } from "./value.js";
+import { keyText, safeNumber, tooDeep, WireMap } from "./value.js";
 
 const NOTHING = new Uint8Array(0);
 
@@ -298,15 +299,39 @@ export function readValue(r: Reader, p: number, depth: number = MAX_DEPTH): unkn
   }
 }
 
+/** Any value, as plain JavaScript: see `plain`. */
+export function readPlain(r: Reader, p: number, depth: number = MAX_DEPTH): unknown {
+  const byte = p < r.end ? (r.bytes[p] as number) : misfit();
+  if ((byte >= 0x80 && byte < 0x90) || byte === 0xde || byte === 0xdf) return readPlainMap(r, p, depth - 1);
+  if ((byte >= 0x90 && byte < 0xa0) || byte === 0xdc || byte === 0xdd) {
+    if (depth <= 0) throw tooDeep();
+    const array: unknown[] = [];
+    for (let left = readArrayHeader(r, p); left > 0; left--) array.push(readPlain(r, r.position, depth - 1));
+    return array;
+  }
+  return byte === 0xcf || byte === 0xd3 ? safeNumber(readBigInt(r, p)) : readValue(r, p, depth);
+}
+
+function readPlainMap(r: Reader, p: number, depth: number): Record<string, unknown> {
+  if (depth < 0) throw tooDeep();
+  const object: Record<string, unknown> = {};
+  for (let left = readMapHeader(r, p); left > 0; left--) {
+    const name = keyText(readValue(r, r.position, depth));
+    const value = readPlain(r, r.position, depth);
+    if (name !== "__proto__") object[name] = value;
+  }
+  return object;
+}
+
 function readArray(r: Reader, p: number, depth: number): unknown[] {
-  if (depth < 0) misfit();
+  if (depth < 0) throw tooDeep();
   const array: unknown[] = [];
   for (let left = readArrayHeader(r, p); left > 0; left--) array.push(readValue(r, r.position, depth));
   return array;
 }
 
 function readMap(r: Reader, p: number, depth: number): WireMap {
-  if (depth < 0) misfit();
+  if (depth < 0) throw tooDeep();
   const entries: [unknown, unknown][] = [];
   for (let left = readMapHeader(r, p); left > 0; left--) {
     const key = readValue(r, r.position, depth);

@@ -1,3 +1,4 @@
+import { MAX_DEPTH } from "../limits.js";
 import { misfit } from "./misfit.js";
 import {
   writeAnyNumber,
@@ -11,9 +12,6 @@ import {
   writeString,
   writeUndefined,
 } from "./write.js";
-
-/** Values inside values beyond this are refused, in both directions. */
-export const MAX_DEPTH = 512;
 
 /**
  * Any value that MessagePack can carry. Properties that are undefined are left out; a Map is a map and a Set is an array.
@@ -33,7 +31,7 @@ export function writeValue(b: Uint8Array, p: number, value: unknown, depth: numb
       return writeUndefined(b, p);
     case "object":
       if (value === null) return writeNil(b, p);
-      if (depth === 0) throw new TypeError(`values are nested more than ${MAX_DEPTH} deep, or in a circle`);
+      if (depth === 0) throw tooDeep();
       return writeObject(b, p, value, depth - 1);
     default:
       throw new TypeError(`a ${typeof value} cannot be sent`);
@@ -78,15 +76,16 @@ export class WireMap {
   toObject(of: (value: unknown) => unknown): Record<string, unknown> {
     const object: Record<string, unknown> = {};
     for (const [key, value] of this.entries) {
-      const name = typeof key === "string" ? key : keyText(key);
+      const name = keyText(key);
       if (name !== "__proto__") object[name] = of(value);
     }
     return object;
   }
 }
 
-/** A key that is no string, as msgpackr turns it into one. */
-function keyText(key: unknown): string {
+/** A key of a map as a key of an object. */
+export function keyText(key: unknown): string {
+  if (typeof key === "string") return key;
   return typeof key === "number" || typeof key === "bigint" || typeof key === "boolean" ? String(key) : misfit();
 }
 
@@ -105,4 +104,9 @@ export function plain(value: unknown, bigints = false): unknown {
 export function safeNumber(value: bigint): number | bigint {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : value;
+}
+
+/** What is said of values inside values beyond `MAX_DEPTH`. */
+export function tooDeep(): RangeError {
+  return new RangeError(`nested deeper than ${MAX_DEPTH} levels`);
 }

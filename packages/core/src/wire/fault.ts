@@ -2,7 +2,7 @@ import { type Code, codeFromNumber, codeNumber, RpcError } from "../errors.js";
 import { Cursor } from "./cursor.js";
 import { FLAG_COMPRESSED, FLAG_HEAD, type Frame } from "./frame.js";
 import { type Head, type HeadFields, readHead, writeHead } from "./head.js";
-import { pack } from "./msgpack.js";
+import { pack } from "../msgpack/message.js";
 import { decodeText, encodeText } from "./text.js";
 import type { FrameWriter } from "./writer.js";
 

@@ -10,7 +10,7 @@ import { FLAG_COMPRESSED, FLAG_HEAD, type Frame, FrameType } from "./frame.js";
 import { type Head, type HeadFields, writeHead } from "./head.js";
 import { readHello, writeHello } from "./hello.js";
 import { decodeMetadata, encodeMetadata, type RawMetadata } from "./metadata.js";
-import { pack, unpack } from "./msgpack.js";
+import { pack, unpack } from "../msgpack/message.js";
 import { FrameReader } from "./reader.js";
 import { readOptionalHead, readRequest, writeMethodId } from "./request.js";
 import { readVarint, varintLength, varintLengthFromFirstByte, writeVarint } from "./varint.js";

@@ -1,0 +1,32 @@
+import { describe, expect, it } from "vitest";
+import { MAX_DEPTH } from "../limits.js";
+import { pack, unpack } from "./message.js";
+
+const fromHex = (hex: string): Uint8Array => new Uint8Array(Buffer.from(hex.replaceAll(" ", ""), "hex"));
+const nested = (depth: number, inner: unknown): unknown => (depth === 0 ? inner : nested(depth - 1, [inner]));
+
+describe("unpack", () => {
+  it("C55 takes values nested as deep as allowed, and none deeper", () => {
+    const deepest = pack(nested(MAX_DEPTH, 1));
+    expect(unpack(deepest, 0, deepest.length)).toEqual(nested(MAX_DEPTH, 1));
+    const deeper = new Uint8Array([0x91, ...deepest]);
+    expect(() => unpack(deeper, 0, deeper.length)).toThrow("nested deeper than 100 levels");
+    expect(() => pack(nested(MAX_DEPTH + 1, 1))).toThrow("nested deeper than 100 levels");
+  });
+
+  it.each([
+    ["an array", "dd 01ffffff 01"],
+    ["a map", "df 01ffffff 01"],
+    ["text", "db 01ffffff 01"],
+    ["bytes", "c6 01ffffff 01"],
+    ["an extension", "c9 01ffffff 01"],
+    ["arrays in arrays", "dcffff".repeat(50)],
+  ])("C55 spends no memory on the declared length of %s", (_, hex) => {
+    const bytes = fromHex(hex);
+    const before = process.memoryUsage();
+    for (let i = 0; i < 100; i++) expect(() => unpack(bytes, 0, bytes.length)).toThrow(Error);
+    const after = process.memoryUsage();
+    expect(after.heapUsed - before.heapUsed).toBeLessThan(16 * 1024 * 1024);
+    expect(after.arrayBuffers - before.arrayBuffers).toBeLessThan(16 * 1024 * 1024);
+  });
+});
