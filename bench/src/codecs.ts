@@ -3,8 +3,8 @@ import type { MessageCodec } from "@quicrpc/core";
 import { useTextPlatform } from "@quicrpc/core/codec";
 import { Packr } from "msgpackr";
 import { Bench } from "tinybench";
-import { Messages } from "./codecs/messages.service.js";
-import { messagesMethods } from "./codecs/generated/messages.js";
+import { Messages } from "./messages.service.js";
+import { messagesMethods } from "./generated/messages.js";
 import { protobufOf } from "./codecs/protobuf.js";
 import { makers } from "./codecs/values.js";
 

@@ -3,17 +3,18 @@
 import {
   createRouter,
   defineMethod,
-  zodCodec,
   type Awaitable,
   type CallContext,
   type CallOptions,
   type Caller,
   type ItemStream,
+  type MessageCodec,
   type MethodDescriptor,
   type Router,
+  type ServiceIdentity,
   type StreamSource,
 } from "@quicrpc/core";
-import { Bench } from "../bench.service.js";
+import * as wire from "@quicrpc/core/codec";
 
 export interface BenchMultiplyInput {
   a: number;
@@ -52,7 +53,36 @@ export interface BenchUploadOutput {
   bytes: number;
 }
 
-const benchService = { name: "bench.v1.Bench", id: 41451 } as const;
+const benchMultiplyInputCodec: MessageCodec<BenchMultiplyInput, BenchMultiplyInput> =
+  wire.codec(() => benchMultiplyInputShape, writeBenchMultiplyInput, readBenchMultiplyInput);
+const benchMultiplyOutputCodec: MessageCodec<BenchMultiplyOutput, BenchMultiplyOutput> =
+  wire.codec(() => benchMultiplyOutputShape, writeBenchMultiplyOutput, readBenchMultiplyOutput);
+const benchEchoInputCodec: MessageCodec<Uint8Array, Uint8Array> =
+  wire.codec(() => benchEchoInputShape, writeBenchEchoInput, readBenchEchoInput);
+const benchEchoOutputCodec: MessageCodec<Uint8Array, Uint8Array> =
+  wire.codec(() => benchEchoOutputShape, writeBenchEchoOutput, readBenchEchoOutput);
+const benchWaitInputCodec: MessageCodec<BenchWaitInput, BenchWaitInput> =
+  wire.codec(() => benchWaitInputShape, writeBenchWaitInput, readBenchWaitInput);
+const benchTellInputCodec: MessageCodec<BenchTellInput, BenchTellInput> =
+  wire.codec(() => benchTellInputShape, writeBenchTellInput, readBenchTellInput);
+const benchToldInputCodec: MessageCodec<BenchToldInput, BenchToldInput> =
+  wire.codec(() => benchToldInputShape, writeBenchToldInput, readBenchToldInput);
+const benchToldOutputCodec: MessageCodec<BenchToldOutput, BenchToldOutput> =
+  wire.codec(() => benchToldOutputShape, writeBenchToldOutput, readBenchToldOutput);
+const benchItemsInputCodec: MessageCodec<BenchItemsInput, BenchItemsInput> =
+  wire.codec(() => benchItemsInputShape, writeBenchItemsInput, readBenchItemsInput);
+const benchItemsItemCodec: MessageCodec<BenchItemsItem, BenchItemsItem> =
+  wire.codec(() => benchItemsItemShape, writeBenchItemsItem, readBenchItemsItem);
+const benchUploadInputItemCodec: MessageCodec<Uint8Array, Uint8Array> =
+  wire.codec(() => benchUploadInputItemShape, writeBenchUploadInputItem, readBenchUploadInputItem);
+const benchUploadOutputCodec: MessageCodec<BenchUploadOutput, BenchUploadOutput> =
+  wire.codec(() => benchUploadOutputShape, writeBenchUploadOutput, readBenchUploadOutput);
+
+const benchService: ServiceIdentity = {
+  name: "bench.v1.Bench",
+  id: 41451,
+  tooling: () => import("./bench.tooling.js").then((tooling) => tooling.benchTooling),
+};
 
 /** Descriptors of the methods of bench.v1.Bench, for tools and for calls made by hand. */
 export const benchMethods: {
@@ -73,43 +103,43 @@ export const benchMethods: {
 } = {
   multiply: defineMethod(benchService, "unary", "multiply", {
     id: 1,
-    input: zodCodec(Bench.methods.multiply.input),
-    output: zodCodec(Bench.methods.multiply.output),
+    input: benchMultiplyInputCodec,
+    output: benchMultiplyOutputCodec,
     fingerprint: 0x5850a769,
   }),
   empty: defineMethod(benchService, "unary", "empty", { id: 2, fingerprint: 0x3bf05b7a }),
   echo: defineMethod(benchService, "unary", "echo", {
     id: 3,
-    input: zodCodec(Bench.methods.echo.input),
-    output: zodCodec(Bench.methods.echo.output),
+    input: benchEchoInputCodec,
+    output: benchEchoOutputCodec,
     fingerprint: 0x7d53138a,
   }),
   wait: defineMethod(benchService, "unary", "wait", {
     id: 4,
-    input: zodCodec(Bench.methods.wait.input),
+    input: benchWaitInputCodec,
     fingerprint: 0xc370aebb,
   }),
   tell: defineMethod(benchService, "notify", "tell", {
     id: 5,
-    input: zodCodec(Bench.methods.tell.input),
+    input: benchTellInputCodec,
     fingerprint: 0xe99c3ee6,
   }),
   told: defineMethod(benchService, "unary", "told", {
     id: 6,
-    input: zodCodec(Bench.methods.told.input),
-    output: zodCodec(Bench.methods.told.output),
+    input: benchToldInputCodec,
+    output: benchToldOutputCodec,
     fingerprint: 0x2e61fa51,
   }),
   items: defineMethod(benchService, "server_stream", "items", {
     id: 7,
-    input: zodCodec(Bench.methods.items.input),
-    output: zodCodec(Bench.methods.items.output.item),
+    input: benchItemsInputCodec,
+    output: benchItemsItemCodec,
     fingerprint: 0xc307ee59,
   }),
   upload: defineMethod(benchService, "client_stream", "upload", {
     id: 8,
-    input: zodCodec(Bench.methods.upload.input.item),
-    output: zodCodec(Bench.methods.upload.output),
+    input: benchUploadInputItemCodec,
+    output: benchUploadOutputCodec,
     fingerprint: 0xa49b65ac,
   }),
 };
@@ -168,3 +198,368 @@ export function createBenchClient(caller: Caller): BenchClient {
     upload: (source, options) => caller.clientStream(benchMethods.upload, source, options),
   };
 }
+
+function writeBenchMultiplyInput(b: Uint8Array, p: number, value: BenchMultiplyInput): number {
+  wire.requireObject(value);
+  // "a"
+  b[p] = 0x82; b[p + 1] = 0xa1; b[p + 2] = 0x61;
+  p = wire.writeInt(b, p + 3, value.a);
+  // "b"
+  b[p] = 0xa1; b[p + 1] = 0x62;
+  p = wire.writeInt(b, p + 2, value.b);
+  return p;
+}
+
+function readBenchMultiplyInput(r: wire.Reader, p: number): BenchMultiplyInput {
+  const { bytes, view } = r;
+  const start = p;
+  // "a"
+  if (view.getUint16(p) !== 0x82a1 || bytes[p + 2] !== 0x61) return readBenchMultiplyInputInAnyOrder(r, start);
+  const a = wire.readInt(r, p + 3);
+  p = r.position;
+  // "b"
+  if (view.getUint16(p) !== 0xa162) return readBenchMultiplyInputInAnyOrder(r, start);
+  const b_ = wire.readInt(r, p + 2);
+  p = r.position;
+  return { a, b: b_ };
+}
+
+function readBenchMultiplyInputInAnyOrder(r: wire.Reader, p: number): BenchMultiplyInput {
+  let a: number | undefined;
+  let b_: number | undefined;
+  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
+    switch (wire.readString(r, r.position)) {
+      case "a": {
+        a = wire.readInt(r, r.position);
+        break;
+      }
+      case "b": {
+        b_ = wire.readInt(r, r.position);
+        break;
+      }
+      default:
+        r.position = wire.skip(r, r.position);
+    }
+  }
+  if (a === undefined || b_ === undefined) return wire.misfit();
+  return { a, b: b_ };
+}
+
+function writeBenchMultiplyOutput(b: Uint8Array, p: number, value: BenchMultiplyOutput): number {
+  wire.requireObject(value);
+  // "pro"
+  b[p] = 0x81; b[p + 1] = 0xa3; b[p + 2] = 0x70; b[p + 3] = 0x72; b[p + 4] = 0x6f;
+  p = wire.writeInt(b, p + 5, value.pro);
+  return p;
+}
+
+function readBenchMultiplyOutput(r: wire.Reader, p: number): BenchMultiplyOutput {
+  const { bytes, view } = r;
+  const start = p;
+  // "pro"
+  if (view.getInt32(p) !== (0x81a37072 | 0) || bytes[p + 4] !== 0x6f) return readBenchMultiplyOutputInAnyOrder(r, start);
+  const pro = wire.readInt(r, p + 5);
+  p = r.position;
+  return { pro };
+}
+
+function readBenchMultiplyOutputInAnyOrder(r: wire.Reader, p: number): BenchMultiplyOutput {
+  let pro: number | undefined;
+  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
+    switch (wire.readString(r, r.position)) {
+      case "pro": {
+        pro = wire.readInt(r, r.position);
+        break;
+      }
+      default:
+        r.position = wire.skip(r, r.position);
+    }
+  }
+  if (pro === undefined) return wire.misfit();
+  return { pro };
+}
+
+function writeBenchEchoInput(b: Uint8Array, p: number, value: Uint8Array): number {
+  p = wire.writeBytes(b, p, value);
+  return p;
+}
+
+function readBenchEchoInput(r: wire.Reader, p: number): Uint8Array {
+  const value = wire.readBytes(r, p);
+  return value;
+}
+
+function writeBenchEchoOutput(b: Uint8Array, p: number, value: Uint8Array): number {
+  p = wire.writeBytes(b, p, value);
+  return p;
+}
+
+function readBenchEchoOutput(r: wire.Reader, p: number): Uint8Array {
+  const value = wire.readBytes(r, p);
+  return value;
+}
+
+function writeBenchWaitInput(b: Uint8Array, p: number, value: BenchWaitInput): number {
+  wire.requireObject(value);
+  // "ms"
+  b[p] = 0x81; b[p + 1] = 0xa2; b[p + 2] = 0x6d; b[p + 3] = 0x73;
+  p = wire.writeInt(b, p + 4, value.ms);
+  return p;
+}
+
+function readBenchWaitInput(r: wire.Reader, p: number): BenchWaitInput {
+  const { view } = r;
+  const start = p;
+  // "ms"
+  if (view.getInt32(p) !== (0x81a26d73 | 0)) return readBenchWaitInputInAnyOrder(r, start);
+  const ms = wire.readInt(r, p + 4);
+  p = r.position;
+  return { ms };
+}
+
+function readBenchWaitInputInAnyOrder(r: wire.Reader, p: number): BenchWaitInput {
+  let ms: number | undefined;
+  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
+    switch (wire.readString(r, r.position)) {
+      case "ms": {
+        ms = wire.readInt(r, r.position);
+        break;
+      }
+      default:
+        r.position = wire.skip(r, r.position);
+    }
+  }
+  if (ms === undefined) return wire.misfit();
+  return { ms };
+}
+
+function writeBenchTellInput(b: Uint8Array, p: number, value: BenchTellInput): number {
+  wire.requireObject(value);
+  // "i"
+  b[p] = 0x81; b[p + 1] = 0xa1; b[p + 2] = 0x69;
+  p = wire.writeInt(b, p + 3, value.i);
+  return p;
+}
+
+function readBenchTellInput(r: wire.Reader, p: number): BenchTellInput {
+  const { bytes, view } = r;
+  const start = p;
+  // "i"
+  if (view.getUint16(p) !== 0x81a1 || bytes[p + 2] !== 0x69) return readBenchTellInputInAnyOrder(r, start);
+  const i = wire.readInt(r, p + 3);
+  p = r.position;
+  return { i };
+}
+
+function readBenchTellInputInAnyOrder(r: wire.Reader, p: number): BenchTellInput {
+  let i: number | undefined;
+  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
+    switch (wire.readString(r, r.position)) {
+      case "i": {
+        i = wire.readInt(r, r.position);
+        break;
+      }
+      default:
+        r.position = wire.skip(r, r.position);
+    }
+  }
+  if (i === undefined) return wire.misfit();
+  return { i };
+}
+
+function writeBenchToldInput(b: Uint8Array, p: number, value: BenchToldInput): number {
+  wire.requireObject(value);
+  // "expected"
+  b[p] = 0x81; b[p + 1] = 0xa8; b[p + 2] = 0x65; b[p + 3] = 0x78; b[p + 4] = 0x70; b[p + 5] = 0x65;
+  b[p + 6] = 0x63; b[p + 7] = 0x74; b[p + 8] = 0x65; b[p + 9] = 0x64;
+  p = wire.writeInt(b, p + 10, value.expected);
+  return p;
+}
+
+function readBenchToldInput(r: wire.Reader, p: number): BenchToldInput {
+  const { view } = r;
+  const start = p;
+  // "expected"
+  if (view.getInt32(p) !== (0x81a86578 | 0) || view.getInt32(p + 4) !== 0x70656374 || view.getInt32(p + 6) !== 0x63746564) return readBenchToldInputInAnyOrder(r, start);
+  const expected = wire.readInt(r, p + 10);
+  p = r.position;
+  return { expected };
+}
+
+function readBenchToldInputInAnyOrder(r: wire.Reader, p: number): BenchToldInput {
+  let expected: number | undefined;
+  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
+    switch (wire.readString(r, r.position)) {
+      case "expected": {
+        expected = wire.readInt(r, r.position);
+        break;
+      }
+      default:
+        r.position = wire.skip(r, r.position);
+    }
+  }
+  if (expected === undefined) return wire.misfit();
+  return { expected };
+}
+
+function writeBenchToldOutput(b: Uint8Array, p: number, value: BenchToldOutput): number {
+  wire.requireObject(value);
+  // "count"
+  b[p] = 0x81; b[p + 1] = 0xa5; b[p + 2] = 0x63; b[p + 3] = 0x6f; b[p + 4] = 0x75; b[p + 5] = 0x6e;
+  b[p + 6] = 0x74;
+  p = wire.writeInt(b, p + 7, value.count);
+  return p;
+}
+
+function readBenchToldOutput(r: wire.Reader, p: number): BenchToldOutput {
+  const { view } = r;
+  const start = p;
+  // "count"
+  if (view.getInt32(p) !== (0x81a5636f | 0) || view.getInt32(p + 3) !== 0x6f756e74) return readBenchToldOutputInAnyOrder(r, start);
+  const count = wire.readInt(r, p + 7);
+  p = r.position;
+  return { count };
+}
+
+function readBenchToldOutputInAnyOrder(r: wire.Reader, p: number): BenchToldOutput {
+  let count: number | undefined;
+  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
+    switch (wire.readString(r, r.position)) {
+      case "count": {
+        count = wire.readInt(r, r.position);
+        break;
+      }
+      default:
+        r.position = wire.skip(r, r.position);
+    }
+  }
+  if (count === undefined) return wire.misfit();
+  return { count };
+}
+
+function writeBenchItemsInput(b: Uint8Array, p: number, value: BenchItemsInput): number {
+  wire.requireObject(value);
+  // "count"
+  b[p] = 0x81; b[p + 1] = 0xa5; b[p + 2] = 0x63; b[p + 3] = 0x6f; b[p + 4] = 0x75; b[p + 5] = 0x6e;
+  b[p + 6] = 0x74;
+  p = wire.writeInt(b, p + 7, value.count);
+  return p;
+}
+
+function readBenchItemsInput(r: wire.Reader, p: number): BenchItemsInput {
+  const { view } = r;
+  const start = p;
+  // "count"
+  if (view.getInt32(p) !== (0x81a5636f | 0) || view.getInt32(p + 3) !== 0x6f756e74) return readBenchItemsInputInAnyOrder(r, start);
+  const count = wire.readInt(r, p + 7);
+  p = r.position;
+  return { count };
+}
+
+function readBenchItemsInputInAnyOrder(r: wire.Reader, p: number): BenchItemsInput {
+  let count: number | undefined;
+  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
+    switch (wire.readString(r, r.position)) {
+      case "count": {
+        count = wire.readInt(r, r.position);
+        break;
+      }
+      default:
+        r.position = wire.skip(r, r.position);
+    }
+  }
+  if (count === undefined) return wire.misfit();
+  return { count };
+}
+
+function writeBenchItemsItem(b: Uint8Array, p: number, value: BenchItemsItem): number {
+  wire.requireObject(value);
+  // "i"
+  b[p] = 0x81; b[p + 1] = 0xa1; b[p + 2] = 0x69;
+  p = wire.writeInt(b, p + 3, value.i);
+  return p;
+}
+
+function readBenchItemsItem(r: wire.Reader, p: number): BenchItemsItem {
+  const { bytes, view } = r;
+  const start = p;
+  // "i"
+  if (view.getUint16(p) !== 0x81a1 || bytes[p + 2] !== 0x69) return readBenchItemsItemInAnyOrder(r, start);
+  const i = wire.readInt(r, p + 3);
+  p = r.position;
+  return { i };
+}
+
+function readBenchItemsItemInAnyOrder(r: wire.Reader, p: number): BenchItemsItem {
+  let i: number | undefined;
+  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
+    switch (wire.readString(r, r.position)) {
+      case "i": {
+        i = wire.readInt(r, r.position);
+        break;
+      }
+      default:
+        r.position = wire.skip(r, r.position);
+    }
+  }
+  if (i === undefined) return wire.misfit();
+  return { i };
+}
+
+function writeBenchUploadInputItem(b: Uint8Array, p: number, value: Uint8Array): number {
+  p = wire.writeBytes(b, p, value);
+  return p;
+}
+
+function readBenchUploadInputItem(r: wire.Reader, p: number): Uint8Array {
+  const value = wire.readBytes(r, p);
+  return value;
+}
+
+function writeBenchUploadOutput(b: Uint8Array, p: number, value: BenchUploadOutput): number {
+  wire.requireObject(value);
+  // "bytes"
+  b[p] = 0x81; b[p + 1] = 0xa5; b[p + 2] = 0x62; b[p + 3] = 0x79; b[p + 4] = 0x74; b[p + 5] = 0x65;
+  b[p + 6] = 0x73;
+  p = wire.writeInt(b, p + 7, value.bytes);
+  return p;
+}
+
+function readBenchUploadOutput(r: wire.Reader, p: number): BenchUploadOutput {
+  const { view } = r;
+  const start = p;
+  // "bytes"
+  if (view.getInt32(p) !== (0x81a56279 | 0) || view.getInt32(p + 3) !== 0x79746573) return readBenchUploadOutputInAnyOrder(r, start);
+  const bytes_ = wire.readInt(r, p + 7);
+  p = r.position;
+  return { bytes: bytes_ };
+}
+
+function readBenchUploadOutputInAnyOrder(r: wire.Reader, p: number): BenchUploadOutput {
+  let bytes_: number | undefined;
+  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
+    switch (wire.readString(r, r.position)) {
+      case "bytes": {
+        bytes_ = wire.readInt(r, r.position);
+        break;
+      }
+      default:
+        r.position = wire.skip(r, r.position);
+    }
+  }
+  if (bytes_ === undefined) return wire.misfit();
+  return { bytes: bytes_ };
+}
+
+const benchMultiplyInputShape: wire.Shape = wire.object({ a: wire.number(wire.integer()), b: wire.number(wire.integer()) });
+const benchMultiplyOutputShape: wire.Shape = wire.object({ pro: wire.number(wire.integer()) });
+const benchEchoInputShape: wire.Shape = wire.bytes();
+const benchEchoOutputShape: wire.Shape = wire.bytes();
+const benchWaitInputShape: wire.Shape = wire.object({ ms: wire.number(wire.integer()) });
+const benchTellInputShape: wire.Shape = wire.object({ i: wire.number(wire.integer()) });
+const benchToldInputShape: wire.Shape = wire.object({ expected: wire.number(wire.integer()) });
+const benchToldOutputShape: wire.Shape = wire.object({ count: wire.number(wire.integer()) });
+const benchItemsInputShape: wire.Shape = wire.object({ count: wire.number(wire.integer()) });
+const benchItemsItemShape: wire.Shape = wire.object({ i: wire.number(wire.integer()) });
+const benchUploadInputItemShape: wire.Shape = wire.bytes();
+const benchUploadOutputShape: wire.Shape = wire.object({ bytes: wire.number(wire.integer()) });

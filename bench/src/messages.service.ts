@@ -2,10 +2,10 @@ import { rpc, service } from "@quicrpc/core";
 import { z } from "zod";
 
 /** Two integers. */
-export const Pair = z.object({ a: z.int(), b: z.int() });
+const Pair = z.object({ a: z.int(), b: z.int() });
 
 /** A record as most messages are. */
-export const User = z.object({
+const User = z.object({
   id: z.int(),
   name: z.string().min(1).max(64),
   email: z.string(),
@@ -23,12 +23,12 @@ export const User = z.object({
 });
 
 /** Many small objects. */
-export const Points = z.object({
+const Points = z.object({
   points: z.array(z.object({ x: z.number(), y: z.number(), label: z.string() })),
 });
 
 /** Long text. */
-export const Text = z.object({ title: z.string(), body: z.string() });
+const Text = z.object({ title: z.string(), body: z.string() });
 
 export const Messages = service("bench.v1.Messages", {
   pair: rpc({ input: Pair }),
