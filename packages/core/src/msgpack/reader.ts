@@ -287,9 +287,9 @@ export function readValue(r: Reader, p: number, depth: number = MAX_DEPTH): unkn
     case 0xd3:
       return readBigInt(r, p);
     case 0xd4:
-      if (r.bytes[p + 1] !== 0) misfit();
       r.position = p + 3;
-      return undefined;
+      if (r.bytes[p + 1] === 0xff) return new Date(Number.NaN);
+      return r.bytes[p + 1] === 0 ? undefined : misfit();
     case 0xc7:
     case 0xd6:
     case 0xd7:

@@ -45,7 +45,7 @@ function writeObject(b: Uint8Array, p: number, value: object, depth: number): nu
     return q;
   }
   if (value instanceof Uint8Array) return writeBytes(b, p, value);
-  if (value instanceof Date) return writeDate(b, p, value);
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? writeInvalidDate(b, p) : writeDate(b, p, value);
   if (value instanceof Map) {
     let q = writeMapHeader(b, p, value.size);
     for (const [key, each] of value) q = writeValue(b, writeValue(b, q, key, depth), each, depth);
@@ -62,6 +62,14 @@ function writeObject(b: Uint8Array, p: number, value: object, depth: number): nu
   let q = writeMapHeader(b, p, fields.length);
   for (const [key, field] of fields) q = writeValue(b, writeString(b, q, key), field, depth);
   return q;
+}
+
+/** A timestamp of one byte, which is none: as msgpackr has it. */
+function writeInvalidDate(b: Uint8Array, p: number): number {
+  b[p] = 0xd4;
+  b[p + 1] = 0xff;
+  b[p + 2] = 0xff;
+  return p + 3;
 }
 
 /** A map as it is on the wire, where keys may be of any type. */
