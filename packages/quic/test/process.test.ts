@@ -106,6 +106,24 @@ describe.each(DRIVERS)("processes, %s driver", (driver) => {
     expect(out).toContain("nobody catches this");
   });
 
+  test("a JavaScript thread that is blocked for a second loses nothing", async () => {
+    const body = `
+      const session = await connect(options);
+      const stream = session.openStream();
+      let received = 0, blocked = false;
+      stream.attach(on({
+        onData: (chunk) => {
+          received += chunk.length;
+          if (blocked) return;
+          blocked = true;
+          Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000);
+        },
+        onEnd: () => { console.log(received); session.close(); },
+      }));
+      stream.write(new Uint8Array(8_000_000), true);`;
+    expect(await run(body, env)).toEqual({ code: 0, signal: null, out: "8000000\n" });
+  });
+
   test("workers with live connections terminate and exit without harm", async () => {
     const body = `
       import { Worker, isMainThread, parentPort } from "node:worker_threads";
