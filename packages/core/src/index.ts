@@ -20,7 +20,7 @@ export { json } from "./call/json.js";
 export { msgpack, msgpackRecords, raw } from "./call/session-codecs.js";
 export type { Compression, CompressionOptions } from "./contract/compression.js";
 export { appendBytes, type SessionCodec } from "./contract/session-codec.js";
-export type { CallOptions, Via } from "./call/options.js";
+export type { CallOptions, ParentCall, Via } from "./call/options.js";
 export { isRpcErrorOf, rpcError, type RpcErrorOf, type TypedErrorOptions } from "./contract/method-errors.js";
 export { type Code, RpcError, type RpcErrorOptions } from "./errors.js";
 export { DEFAULT_LIMITS, type Limits } from "./limits.js";

@@ -1,0 +1,33 @@
+import type { Attributes } from "@opentelemetry/api";
+import { type Code, type InterceptedCall, RpcError } from "@quicrpc/core";
+
+/** Codes that mean, on the callee's side, that the callee is at fault (OpenTelemetry's RPC conventions, gRPC). */
+const CALLEE_FAULTS: ReadonlySet<Code> = new Set<Code>([
+  "unknown",
+  "deadline_exceeded",
+  "unimplemented",
+  "internal",
+  "unavailable",
+  "data_loss",
+]);
+
+/** What is known of a call as it begins. */
+export function callAttributes({ method }: InterceptedCall): Attributes {
+  return { "rpc.system.name": "quicrpc", "rpc.method": `${method.service.name}/${method.name}` };
+}
+
+/** What is known of a call when it is over. */
+export function outcomeAttributes({ side }: InterceptedCall, error: unknown): Attributes {
+  if (error === undefined) return { "rpc.response.status_code": "ok" };
+  const { code } = failureOf(side, error);
+  return { "rpc.response.status_code": code, ...(isFailure(side, code) && { "error.type": code }) };
+}
+
+/** The error as the caller is told of it: what a handler throws beside `RpcError`s is `internal`. */
+export function failureOf(side: InterceptedCall["side"], error: unknown): RpcError {
+  return RpcError.from(error, side === "callee" ? "internal" : "unknown");
+}
+
+export function isFailure(side: InterceptedCall["side"], code: Code): boolean {
+  return side === "caller" || CALLEE_FAULTS.has(code);
+}

@@ -1,0 +1,2 @@
+export { metrics, type MetricsOptions } from "./metrics.js";
+export { tracing, type TracingOptions } from "./tracing.js";

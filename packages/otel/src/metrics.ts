@@ -1,0 +1,38 @@
+import { type Histogram, type MeterProvider, metrics as api } from "@opentelemetry/api";
+import { type Interceptor, observed } from "@quicrpc/core";
+import { callAttributes, outcomeAttributes } from "./attributes.js";
+
+/** Options of `metrics`. */
+export interface MetricsOptions {
+  /** Default: the global one. */
+  readonly meterProvider?: MeterProvider;
+}
+
+/** Buckets in seconds, as the conventions advise. */
+const BOUNDARIES = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
+
+/**
+ * Records how long calls take, streams until their end: histograms `rpc.client.call.duration` and
+ * `rpc.server.call.duration`, in seconds (OpenTelemetry's RPC conventions).
+ */
+export function metrics({ meterProvider = api.getMeterProvider() }: MetricsOptions = {}): Interceptor {
+  const meter = meterProvider.getMeter("@quicrpc/otel");
+  const histogram = (name: string, description: string): Histogram =>
+    meter.createHistogram(name, { description, unit: "s", advice: { explicitBucketBoundaries: BOUNDARIES } });
+  const made = histogram("rpc.client.call.duration", "Duration of outgoing calls.");
+  const served = histogram("rpc.server.call.duration", "Duration of incoming calls.");
+  return async (call, next) => {
+    const start = performance.now();
+    const record = (error: unknown): void => {
+      const seconds = (performance.now() - start) / 1000;
+      const attributes = { ...callAttributes(call), ...outcomeAttributes(call, error) };
+      (call.side === "caller" ? made : served).record(seconds, attributes);
+    };
+    try {
+      return observed(await next(call), { onOver: record });
+    } catch (error) {
+      record(error);
+      throw error;
+    }
+  };
+}

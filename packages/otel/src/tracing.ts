@@ -1,0 +1,77 @@
+import {
+  context,
+  type Context,
+  propagation,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type TextMapPropagator,
+  trace,
+  type TracerProvider,
+} from "@opentelemetry/api";
+import { type InterceptedCall, type Interceptor, type Metadata, observed } from "@quicrpc/core";
+import { callAttributes, failureOf, isFailure, outcomeAttributes } from "./attributes.js";
+
+/** What is used of a propagator. */
+type Propagator = Pick<TextMapPropagator, "inject" | "extract">;
+
+/** Options of `tracing`. */
+export interface TracingOptions {
+  /** Default: the global one. */
+  readonly tracerProvider?: TracerProvider;
+  /** Puts the trace into a call's metadata, and takes it out. Default: the global one, W3C Trace Context as a rule. */
+  readonly propagator?: Propagator;
+}
+
+/** One that follows the global propagator, also when that is set later. */
+const globalPropagator: Propagator = {
+  inject: (active, carrier, setter) => propagation.inject(active, carrier, setter),
+  extract: (active, carrier, getter) => propagation.extract(active, carrier, getter),
+};
+
+const setter = {
+  set: (metadata: Metadata, key: string, value: string): void => void metadata.set(key, value),
+};
+const getter = {
+  keys: (metadata: Metadata): string[] => [...metadata].map(([key]) => key),
+  get: (metadata: Metadata, key: string): string | undefined => {
+    const value = metadata.get(key);
+    return typeof value === "string" ? value : undefined;
+  },
+};
+
+/**
+ * A span for each call, on both sides (OpenTelemetry's RPC conventions), which ends with the call's last message. The caller's
+ * span travels in the call's metadata, so that the handler's is its child.
+ */
+export function tracing({ tracerProvider, propagator = globalPropagator }: TracingOptions = {}): Interceptor {
+  const tracer = (tracerProvider ?? trace.getTracerProvider()).getTracer("@quicrpc/otel");
+  return async (call, next) => {
+    const parent = parentOf(call, propagator);
+    const attributes = callAttributes(call);
+    const kind = call.side === "caller" ? SpanKind.CLIENT : SpanKind.SERVER;
+    const span = tracer.startSpan(String(attributes["rpc.method"]), { kind, attributes }, parent);
+    const active = trace.setSpan(parent, span);
+    if (call.side === "caller") propagator.inject(active, call.metadata, setter);
+    try {
+      const answer = await context.with(active, () => next(call));
+      return observed(answer, { onOver: (error) => end(span, call, error) });
+    } catch (error) {
+      end(span, call, error);
+      throw error;
+    }
+  };
+}
+
+function parentOf({ side, metadata }: InterceptedCall, propagator: Propagator): Context {
+  return side === "caller" ? context.active() : propagator.extract(context.active(), metadata, getter);
+}
+
+function end(span: Span, call: InterceptedCall, error: unknown): void {
+  span.setAttributes(outcomeAttributes(call, error));
+  if (error !== undefined) {
+    const { code, message } = failureOf(call.side, error);
+    if (isFailure(call.side, code)) span.setStatus({ code: SpanStatusCode.ERROR, message });
+  }
+  span.end();
+}
