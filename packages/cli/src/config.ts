@@ -12,6 +12,10 @@ export interface Config {
   readonly importExtension?: ImportExtension;
   /** Which side the files are for. Default: both. */
   readonly target?: Target;
+  /** A Markdown reference of the services to write. Default: none. */
+  readonly docs?: string;
+  /** An AsyncAPI 3 document of the services to write. Default: none. */
+  readonly asyncapi?: string;
   /** The lock file, or false for none. Default: `quicrpc.lock.json` beside this file. */
   readonly lock?: string | false;
 }

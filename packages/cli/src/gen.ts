@@ -30,6 +30,8 @@ export function genCommand(): Command {
         "both",
       ]),
     )
+    .option("--docs <file>", "write a Markdown reference of the services too")
+    .option("--asyncapi <file>", "write an AsyncAPI 3 document of the services too")
     .option("--no-lock", "do not keep ids in quicrpc.lock.json")
     .option("-w, --watch", "generate again whenever a schema changes")
     .addOption(
@@ -43,6 +45,7 @@ Examples:
   $ quicrpc gen
   $ quicrpc gen src/arith.service.ts --out src/generated
   $ quicrpc gen --watch
+  $ quicrpc gen --docs docs/api.md --asyncapi docs/asyncapi.json
   $ quicrpc gen "services/**/*.service.ts" --check
 
 Exit codes: 0 done, 1 a schema is wrong or --check found stale files, 2 wrong usage.`,

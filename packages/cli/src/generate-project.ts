@@ -8,7 +8,7 @@ import {
   type Target,
 } from "@quicrpc/codegen";
 import { findSchemaFiles } from "./files.js";
-import { findProject, lockOf, patternsOf } from "./project.js";
+import { findProject, infoOf, lockOf, patternsOf } from "./project.js";
 
 /** What the options of a command say of the project. */
 export interface ProjectOptions {
@@ -16,6 +16,8 @@ export interface ProjectOptions {
   readonly out?: string;
   readonly importExtension?: ImportExtension;
   readonly target?: Target;
+  readonly docs?: string;
+  readonly asyncapi?: string;
   /** False: ids are not kept. */
   readonly lock?: boolean;
 }
@@ -47,7 +49,11 @@ export async function runProject(given: readonly string[], options: ProjectOptio
   const { root, config } = project;
   const patterns = given.length > 0 ? { include: given, exclude: [], cwd } : patternsOf(project, cwd);
   const found = findSchemaFiles(patterns.include, patterns.cwd, patterns.exclude);
-  const out = options.out === undefined ? config.out : resolve(cwd, options.out);
+  const path = (option: "out" | "docs" | "asyncapi"): string | undefined => {
+    const given = options[option];
+    return given === undefined ? config[option] : resolve(cwd, given);
+  };
+  const [out, docs, asyncapi] = [path("out"), path("docs"), path("asyncapi")];
   const lockFile = options.lock === false ? undefined : lockOf(project);
   const target = options.target ?? config.target;
   const importExtension = options.importExtension ?? config.importExtension;
@@ -55,7 +61,10 @@ export async function runProject(given: readonly string[], options: ProjectOptio
     files: found.files,
     cwd: root,
     complete: given.length === 0 && patterns.cwd === root,
+    info: infoOf(project),
     ...(out === undefined ? {} : { out }),
+    ...(docs === undefined ? {} : { docs }),
+    ...(asyncapi === undefined ? {} : { asyncapi }),
     ...(lockFile === undefined ? {} : { lock: lockFile }),
     ...(target === undefined ? {} : { target }),
     ...(importExtension === undefined ? {} : { importExtension }),

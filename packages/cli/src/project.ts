@@ -1,6 +1,6 @@
-import { existsSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
-import { type Diagnostic, ModuleLoader } from "@quicrpc/codegen";
+import { existsSync, readFileSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { type Diagnostic, type DocumentInfo, ModuleLoader } from "@quicrpc/codegen";
 import type { Config } from "./config.js";
 import { DEFAULT_PATTERN } from "./files.js";
 
@@ -52,6 +52,19 @@ export function patternsOf(
 
 const NO_CONFIG: Config = {};
 
+/** What documents say of `project`: the name and version of its package. */
+export function infoOf({ root }: Project): DocumentInfo {
+  try {
+    const { name, version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Record<string, unknown>;
+    return {
+      title: typeof name === "string" ? name : basename(root),
+      version: typeof version === "string" ? version : "0.0.0",
+    };
+  } catch {
+    return { title: basename(root), version: "0.0.0" };
+  }
+}
+
 async function loadProject(file: string): Promise<Project | { readonly problem: Diagnostic }> {
   const loader = new ModuleLoader();
   const { exports, problem } = await loader.load(file);
@@ -76,6 +89,8 @@ const OPTIONS: { readonly [Option in keyof Required<Config>]: true } = {
   out: true,
   importExtension: true,
   target: true,
+  docs: true,
+  asyncapi: true,
   lock: true,
 };
 const KNOWN: ReadonlySet<string> = new Set(Object.keys(OPTIONS));

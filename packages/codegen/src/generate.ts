@@ -3,6 +3,8 @@ import { basename, dirname, join, resolve } from "node:path";
 import { buildFile, openModule, type SchemaModule } from "./build.js";
 import { checkServices } from "./check-services.js";
 import type { Diagnostic } from "./diagnostics.js";
+import { type DocumentInfo, printAsyncApi } from "./docs/asyncapi.js";
+import { printMarkdown } from "./docs/markdown.js";
 import { importExtensionOf } from "./import-extension.js";
 import { declarationOrder, type IdAssigner, lockedIds } from "./lock/ids.js";
 import { EMPTY_LOCK, formatLock, type Lock } from "./lock/lock.js";
@@ -35,6 +37,12 @@ export interface GenerateOptions {
   readonly ids?: IdAssigner;
   /** The lock file, which need not exist yet; `quicrpc.schema.json` stands beside it. Default: none, ids are not kept. */
   readonly lock?: string;
+  /** A Markdown reference of the services to write. Default: none. */
+  readonly docs?: string;
+  /** An AsyncAPI 3 document of the services to write, as JSON. Default: none. */
+  readonly asyncapi?: string;
+  /** What these are documents of. Default: `Services`, `0.0.0`. */
+  readonly info?: DocumentInfo;
   /** `files` are all of the project's: services that are in the lock only are gone. Default false. */
   readonly complete?: boolean;
 }
@@ -106,7 +114,14 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
     return toolingFile === undefined ? [main] : [main, outputFile(toolingFile, printTooling(model))];
   });
   const kept = lockFile === undefined || lock === undefined ? [] : lockFiles(lockFile, lock, services, complete);
-  return { files: [...files, ...kept], stale: complete ? findStale(files) : [], diagnostics, snapshot };
+  const { info = { title: "Services", version: "0.0.0" } } = options;
+  const documents = [
+    ...(options.docs === undefined ? [] : [outputFile(resolve(cwd, options.docs), printMarkdown(models, info.title))]),
+    ...(options.asyncapi === undefined
+      ? []
+      : [outputFile(resolve(cwd, options.asyncapi), printAsyncApi(models, info))]),
+  ];
+  return { files: [...files, ...kept, ...documents], stale: complete ? findStale(files) : [], diagnostics, snapshot };
 }
 
 /** Where the output for each schema module goes, where that is possible. */

@@ -4,7 +4,9 @@ import { type FieldNode, referenceName, type TypeNode } from "../types/node.js";
 /** How a `z.input` or `z.output` of an exported constant is written; the printer notes the imports it needs. */
 export type SchemaTypeText = (helper: "input" | "output", root: string, access: string) => string;
 
-const plainSchemaText: SchemaTypeText = (helper, root, access) => `z.${helper}<${schemaExpression(root, access)}>`;
+/** Prints them as they are. */
+export const plainSchemaText: SchemaTypeText = (helper, root, access) =>
+  `z.${helper}<${schemaExpression(root, access)}>`;
 
 /** `typeof` an exported constant, with what is added to it to reach a part. */
 export function schemaExpression(root: string, access: string): string {

@@ -1,0 +1,112 @@
+// What 500 methods cost: to generate, and to compile what was generated. `npm run bench:types [-- --json]`.
+import { generate, writeGenerated } from "@quicrpc/codegen";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const SERVICES = 10;
+const METHODS = 50;
+const ROUNDS = 3;
+
+const directory = fileURLToPath(new URL("../.cache/types", import.meta.url));
+const TSC = fileURLToPath(new URL("../../node_modules/typescript/bin/tsc", import.meta.url));
+
+/** A schema file of a usual kind: shared types, checks, lists, every fifth method streams. */
+function schema(): string {
+  const method = (index: number): string => `  /** Method ${index}. */
+  method${index}: rpc({
+    input: z.object({ id: z.int(), user: User, tags: z.array(z.string()).max(10), at: z.date().optional() }),
+    output: ${index % 5 === 0 ? "stream(" : ""}z.object({ ok: z.boolean(), list: z.array(z.object({ a: z.number(), b: z.string().nullable() })) })${index % 5 === 0 ? ")" : ""},
+  }),\n`;
+  const services = Array.from({ length: SERVICES }, (_, service) => {
+    const methods = Array.from({ length: METHODS }, (_, index) => method(index)).join("");
+    return `export const Service${service} = service("bench.v1.Service${service}", {\n${methods}});\n`;
+  });
+  return `import { rpc, service, stream } from "@quicrpc/core";
+import { z } from "zod";
+const User = z.object({ id: z.uuid(), name: z.string().min(1), email: z.email().optional(), role: z.enum(["a", "b"]).default("a") });
+${services.join("")}`;
+}
+
+/** A program that calls every method, and so checks every signature. */
+function program(): string {
+  const calls = Array.from({ length: SERVICES }, (_, service) => {
+    const lines = Array.from({ length: METHODS }, (_, index) =>
+      index % 5 === 0
+        ? `  for await (const { ok } of service${service}.method${index}(input)) console.log(ok);\n`
+        : `  console.log((await service${service}.method${index}(input)).list[0]?.b);\n`,
+    );
+    return `export async function use${service}(caller: Caller): Promise<void> {\n  const service${service} = createService${service}Client(caller);\n${lines.join("")}}\n`;
+  });
+  const names = Array.from({ length: SERVICES }, (_, service) => `createService${service}Client`);
+  return `import type { Caller } from "@quicrpc/core";
+import { ${names.join(", ")} } from "./generated/bench.js";
+const input = { id: 1, user: { id: "", name: "" }, tags: [] };
+${calls.join("")}`;
+}
+
+/** The least wall-clock time of some rounds, in ms: what disturbs a run only makes it longer. */
+async function least(run: () => unknown): Promise<number> {
+  const times: number[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    const started = performance.now();
+    await run();
+    times.push(performance.now() - started);
+  }
+  return Math.min(...times);
+}
+
+function compile(): void {
+  const { status, stdout } = spawnSync(process.execPath, [TSC, "-p", "."], { cwd: directory, encoding: "utf8" });
+  if (status !== 0) throw new Error(`The generated code does not compile:\n${stdout}`);
+}
+
+rmSync(directory, { recursive: true, force: true });
+mkdirSync(directory, { recursive: true });
+const file = join(directory, "bench.service.ts");
+writeFileSync(file, schema());
+writeFileSync(join(directory, "program.ts"), program());
+writeFileSync(
+  join(directory, "tsconfig.json"),
+  JSON.stringify({
+    compilerOptions: {
+      target: "es2023",
+      module: "nodenext",
+      lib: ["es2023", "dom", "esnext.disposable"],
+      types: [],
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      skipLibCheck: true,
+      noEmit: true,
+    },
+    files: ["program.ts"],
+  }),
+);
+
+const started = performance.now();
+const cpuBefore = process.cpuUsage();
+const { files, diagnostics } = await generate({ files: [file], importExtension: "js", target: "client" });
+const firstMs = performance.now() - started;
+const { user, system } = process.cpuUsage(cpuBefore);
+const firstCpuMs = (user + system) / 1000;
+if (diagnostics.length > 0) throw new Error(diagnostics.map(({ message }) => message).join("\n"));
+writeGenerated(files);
+const againMs = await least(() => generate({ files: [file], importExtension: "js", target: "client" }));
+const compileMs = await least(compile);
+
+const result = {
+  methods: SERVICES * METHODS,
+  generateMs: firstMs,
+  generateCpuMs: firstCpuMs,
+  generateAgainMs: againMs,
+  compileMs,
+};
+if (process.argv.includes("--json")) {
+  console.log(JSON.stringify(result));
+} else {
+  console.log(`${result.methods} methods`);
+  console.log(`generate, the first time   ${Math.round(firstMs)} ms, CPU ${Math.round(firstCpuMs)} ms`);
+  console.log(`generate, when watching    ${Math.round(againMs)} ms`);
+  console.log(`tsc on a program of them   ${Math.round(compileMs)} ms`);
+}
