@@ -63,4 +63,13 @@ describe("frames of one turn leave in one write", () => {
     await echo("stream", "alone");
     expect([ours.length, theirs.length]).toEqual([3, 3]);
   });
+
+  it.each(["lane", "stream"] as const)("items of an asynchronous source, by %s", async (via) => {
+    await echo("lane", "first");
+    const before = theirs.length;
+    const received: number[] = [];
+    for await (const { i } of session.serverStream(methods.items, { n: 100 }, { via })) received.push(i);
+    expect(received).toHaveLength(100);
+    expect(theirs.length - before).toBeLessThanOrEqual(2);
+  });
 });

@@ -30,7 +30,9 @@ export async function sendItems(target: ItemTarget, given: unknown): Promise<voi
     if (target.rawPiece !== undefined) source = rawPieces(source, target.rawPiece);
     if (target.over) source.stop();
     while (!target.over) {
-      const { done, value } = await source.next();
+      const step = source.next();
+      // An item that is at hand needs no turn of its own; the peer's flow control is what lets others have theirs.
+      const { done, value } = "then" in step ? await step : step;
       if (done === true) break;
       if (!sendItem(target, value)) source.stop();
       else if (!target.flow.ready) await new Promise<void>((resolve) => target.flow.wait(resolve));

@@ -10,6 +10,9 @@ import type { DirectStream, DirectStreamHandler } from "./session.js";
 /** Written bytes that are sent at once, without waiting for the end of the turn. */
 const FLUSH_AT = 64 * 1024;
 
+/** Microtasks that a flush waits for a further frame: a step of an asynchronous source takes about three. */
+const LINGER = 4;
+
 /** One buffer serves every channel that sends each frame at once: `write` has taken the bytes when it returns. */
 const shared: FrameWriter = new FrameWriter(16 * 1024);
 
@@ -60,6 +63,9 @@ export class Channel implements DirectStreamHandler {
   private kindToSend: number | undefined;
   private writer: FrameWriter = shared;
   private flushScheduled = false;
+  /** Microtasks still to wait, and what the buffer held at the last. */
+  private patience = 0;
+  private heldBytes = 0;
   private sendingOver = false;
   /** The peer opened the stream: what it does not read of our answers holds back its requests. */
   private accepted = false;
@@ -70,6 +76,10 @@ export class Channel implements DirectStreamHandler {
   private waiting: (() => void)[] | undefined;
   private readonly onFrame = (frame: Frame): void => this.handler?.onFrame(frame);
   private readonly flushLater = (): void => {
+    if (this.isFilling()) {
+      queueMicrotask(this.flushLater);
+      return;
+    }
     this.flushScheduled = false;
     this.flush(false);
   };
@@ -249,9 +259,21 @@ export class Channel implements DirectStreamHandler {
     this.handler = undefined;
   }
 
+  /** Whether frames have been added of late. */
+  private isFilling(): boolean {
+    const { position } = this.writer;
+    if (position === 0) return false;
+    if (position !== this.heldBytes) {
+      this.heldBytes = position;
+      this.patience = LINGER;
+    }
+    return this.patience-- > 0;
+  }
+
   private schedule(): void {
     if (this.flushScheduled) return;
     this.flushScheduled = true;
+    this.heldBytes = 0;
     queueMicrotask(this.flushLater);
   }
 
