@@ -166,6 +166,43 @@ describe("serve", () => {
     expect(response.statusCode).toBe(status);
   });
 
+  it.skipIf(quic.length === 0)(
+    "a WebSocket beside QUIC: the same number, certificate, handlers and admission",
+    async () => {
+      const server = await served({
+        listen: ["https://127.0.0.1:0/rpc"],
+        webSocket: true,
+        authenticate: ({ transport, path }) => {
+          if (path === "/rpc?no") throw new RpcError("unauthenticated", "who are you?");
+          return transport;
+        },
+      });
+      const [https = "", wss = ""] = server.urls;
+      expect(new URL(wss).protocol).toBe("wss:");
+      expect(wss.slice("wss".length)).toBe(https.slice("https".length));
+      for (const [url, transport] of [
+        [https, "webtransport"],
+        [wss, "websocket"],
+      ] as const) {
+        expect((await (await dialled(url)).unary(echo, { text: "" })).text).toBe(JSON.stringify(transport));
+        const refused = await dialled(`${url}?no`);
+        expect(await failure(refused.unary(echo, { text: "" }))).toMatchObject({ code: "unauthenticated" });
+      }
+      await server.drain();
+      expect(await failure(dialled(wss))).toMatchObject({ code: "ECONNREFUSED" });
+    },
+  );
+
+  it.skipIf(quic.length === 0)("a WebSocket whose port is taken leaves no QUIC behind", async () => {
+    const blocker = createServer().listen(0, "127.0.0.1");
+    await once(blocker, "listening");
+    const { port } = blocker.address() as { port: number };
+    const options = { listen: [`quic://127.0.0.1:${port}`] };
+    expect(await failure(served({ ...options, webSocket: true }))).toMatchObject({ code: "EADDRINUSE" });
+    expect((await served(options)).address.port).toBe(port);
+    blocker.close();
+  });
+
   it("a socket file that a dead process left is replaced, one that is in use is not", async () => {
     const path = join(mkdtempSync(join(tmpdir(), "quicrpc-")), "socket");
     const listen = [`unix:${path}`];

@@ -32,6 +32,11 @@ export interface ServeOptions<Context = unknown> extends Omit<SessionOptions<Con
    */
   readonly listen?: readonly (string | URL)[];
   /**
+   * Whether a WebSocket (`wss:`) is offered beside each `quic://` and `https://`, on the TCP port of the same number and
+   * the same path: for clients that UDP does not reach. Default false.
+   */
+  readonly webSocket?: boolean;
+  /**
    * Certificate chain and private key in PEM, or several, chosen by name; `devCertificate()` makes one for development.
    * Not needed for `tcp://`, `ws://` and `unix:`.
    */
@@ -123,14 +128,14 @@ class RpcServer<Context> implements Server {
   }
 
   async start(): Promise<void> {
-    const { listen: targets, host, port = DEFAULT_PORT } = this.options;
+    const { listen: targets, host, port = DEFAULT_PORT, webSocket = false } = this.options;
     const { tls, clientCertificates, allowedOrigins, transport } = this.options;
     const settings = { tls, clientCertificates, allowedOrigins, transport, limits: this.limits };
     const onArrival = (arrival: Arrival): void => void this.take(arrival);
     try {
       // One after the other, so that a failure leaves none that is about to start.
       for (const target of targets ?? [{ scheme: "quic:", host, port, path: "/" }]) {
-        this.listeners.push(await listen(target, settings, onArrival));
+        this.listeners.push(...(await listen(target, webSocket, settings, onArrival)));
       }
     } catch (error) {
       await this.close();

@@ -29,7 +29,7 @@ export interface Connection<S extends Session = Session> extends Caller {
   states(): AsyncIterableIterator<ConnectionState, undefined>;
   /** The session that new calls go to; undefined unless the state is `ready`. */
   readonly session: S | undefined;
-  /** Dials, if the state is `idle`. */
+  /** Dials now, where that has not begun or the next attempt is waited for. */
   connect(): void;
   /**
    * Resolves when a session is ready. Rejects when the connection is closed, when the signal fires, when an attempt
@@ -88,6 +88,7 @@ class HealingConnection<S extends Session> extends SessionCaller<S> implements C
 
   connect(): void {
     this.link.connect();
+    this.link.hurry();
   }
 
   async ready({
@@ -99,7 +100,7 @@ class HealingConnection<S extends Session> extends SessionCaller<S> implements C
   } = {}): Promise<S> {
     const since = Date.now();
     signal?.throwIfAborted();
-    this.connect();
+    this.link.connect();
     const states = this.states();
     const onAbort = (): void => void states.return?.();
     signal?.addEventListener("abort", onAbort, { once: true });

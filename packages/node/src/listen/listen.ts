@@ -20,19 +20,41 @@ interface SchemedTarget extends ListenTarget {
   readonly scheme: string;
 }
 
-/** Listens on a URL. Throws `TypeError` for one of another scheme. */
-export function listen(
+/** Free UDP ports whose number is tried for TCP as well. */
+const MAX_TRIES = 10;
+
+/**
+ * Listens on a URL; with `webSocket`, where that is a UDP port, on the TCP port of the same number as well. Throws
+ * `TypeError` for a URL of another scheme.
+ */
+export async function listen(
   where: string | URL | SchemedTarget,
+  webSocket: boolean,
   settings: ListenSettings,
   onArrival: (arrival: Arrival) => void,
-): Promise<Listener> {
+): Promise<Listener[]> {
   const target = typeof where === "string" || where instanceof URL ? parse(new URL(where)) : where;
-  const start = LISTENERS.get(target.scheme);
+  const { scheme } = target;
+  const start = LISTENERS.get(scheme);
   if (start === undefined) {
     const known = Array.from(LISTENERS.keys(), (scheme) => `${scheme}//`).join(", ");
-    throw new TypeError(`${target.scheme}// is no transport: a URL to listen on begins with one of ${known}`);
+    throw new TypeError(`${scheme}// is no transport: a URL to listen on begins with one of ${known}`);
   }
-  return start(target, settings, onArrival);
+  if (!webSocket || (scheme !== "quic:" && scheme !== "https:")) return [await start(target, settings, onArrival)];
+  for (let tries = 1; ; tries++) {
+    const first = await start(target, settings, onArrival);
+    try {
+      const { port } = first.address ?? target;
+      return [first, await listenWss({ ...target, port, path: target.path || "/" }, settings, onArrival)];
+    } catch (error) {
+      await first.close();
+      if (!isTaken(error) || target.port !== 0 || tries === MAX_TRIES) throw error;
+    }
+  }
+}
+
+function isTaken(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === "EADDRINUSE";
 }
 
 function parse(url: URL): SchemedTarget {

@@ -1,0 +1,119 @@
+import { RpcError } from "@quicrpc/core";
+import type { Opener, OpenTransport, TransportInUse } from "./transport.js";
+
+/** What comes after WebTransport. */
+export interface Fallback {
+  readonly open: Opener;
+  /** Milliseconds for which WebTransport is tried alone. */
+  readonly afterMs: number;
+}
+
+/** How a transport is opened. */
+export interface OpenOptions {
+  readonly webTransport: Opener;
+  readonly fallback: Fallback | undefined;
+  /** Milliseconds for all of it. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Opens a session over WebTransport, or else over the fallback, which is tried as soon as WebTransport has failed or has
+ * not answered for `afterMs`: the first that is ready wins, and the other is closed. Where UDP is blocked nothing says
+ * so, and a browser would wait for half a minute. Rejects with `unavailable`, saying what became of each.
+ */
+export function openTransport(options: OpenOptions): Promise<OpenTransport> {
+  return new Promise((resolve, reject) => new Race(options, resolve, reject).start());
+}
+
+class Race {
+  private readonly options: OpenOptions;
+  private readonly resolve: (transport: OpenTransport) => void;
+  private readonly reject: (error: Error) => void;
+  private readonly attempts: Map<TransportInUse["kind"], AbortController> = new Map();
+  private readonly failures: string[] = [];
+  private headStart: ReturnType<typeof setTimeout> | undefined;
+  private timeout: ReturnType<typeof setTimeout> | undefined;
+  /** Why it is not WebTransport, should the fallback win; undefined before it is tried. */
+  private reason: string | undefined;
+  private over = false;
+
+  private readonly onAbort = (): void => {
+    const { reason } = this.options.signal;
+    this.lose(reason instanceof Error ? reason : new RpcError("cancelled", "connecting was given up"));
+  };
+
+  constructor(options: OpenOptions, resolve: (transport: OpenTransport) => void, reject: (error: Error) => void) {
+    this.options = options;
+    this.resolve = resolve;
+    this.reject = reject;
+  }
+
+  start(): void {
+    const { webTransport, fallback, signal, timeoutMs } = this.options;
+    signal.addEventListener("abort", this.onAbort);
+    if (signal.aborted) {
+      this.onAbort();
+      return;
+    }
+    this.timeout = setTimeout(() => this.expire(), timeoutMs);
+    if (fallback !== undefined) {
+      const because = `WebTransport did not answer within ${fallback.afterMs} ms: UDP may be blocked`;
+      this.headStart = setTimeout(() => this.fallBack(because), fallback.afterMs);
+    }
+    this.attempt("webtransport", webTransport);
+  }
+
+  private fallBack(because: string): void {
+    const { fallback } = this.options;
+    if (fallback === undefined || this.reason !== undefined) return;
+    clearTimeout(this.headStart);
+    this.reason = because;
+    this.attempt("websocket", fallback.open);
+  }
+
+  private attempt(kind: TransportInUse["kind"], open: Opener): void {
+    const controller = new AbortController();
+    this.attempts.set(kind, controller);
+    open(controller.signal).then(
+      (transport) => {
+        if (this.over) return;
+        this.attempts.delete(kind);
+        this.finish();
+        this.resolve({ kind, transport, reason: kind === "webtransport" ? undefined : this.reason });
+      },
+      (error: unknown) => {
+        if (!this.over) this.failed(kind, error);
+      },
+    );
+  }
+
+  private failed(kind: TransportInUse["kind"], error: unknown): void {
+    this.attempts.delete(kind);
+    const why = error instanceof Error && error.message !== "" ? error.message : String(error);
+    const failure = kind === "webtransport" ? `WebTransport failed: ${why}` : `WebSocket failed: ${why}`;
+    this.failures.push(failure);
+    if (kind === "webtransport") this.fallBack(failure);
+    const expected = this.options.fallback === undefined ? 1 : 2;
+    if (this.failures.length === expected) this.lose(new RpcError("unavailable", this.failures.join("; ")));
+  }
+
+  private expire(): void {
+    const failures = [`no session within ${this.options.timeoutMs} ms`, ...this.failures];
+    this.lose(new RpcError("unavailable", failures.join("; ")));
+  }
+
+  private lose(error: Error): void {
+    this.finish();
+    this.reject(error);
+  }
+
+  /** Closes what has not won. */
+  private finish(): void {
+    this.over = true;
+    clearTimeout(this.headStart);
+    clearTimeout(this.timeout);
+    this.options.signal.removeEventListener("abort", this.onAbort);
+    for (const attempt of this.attempts.values()) attempt.abort(new Error("another transport was faster"));
+  }
+}

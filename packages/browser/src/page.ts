@@ -1,0 +1,78 @@
+import type { Connection } from "@quicrpc/core";
+
+/** Milliseconds that the peer has to answer when the network or the page comes back. */
+const ANSWER_MS = 3000;
+/** Closes a session that gave no answer; no code of the protocol. */
+const NO_ANSWER = 1;
+
+/** The part of a window's or a worker's global scope that is used. */
+export type Scope = Pick<EventTarget, "addEventListener" | "removeEventListener">;
+
+/**
+ * What happens to the page of a connection: a session that the network or a sleep has cut off is found out at once rather
+ * than after half a minute, the next attempt does not wait when there is reason to think that it will go well, and a page
+ * that is left closes its session, so that the server knows. In workers some of these events never come.
+ */
+export class PageLife {
+  private readonly scope: Scope;
+  /** Fulfilled by the page's return from the browser's cache. */
+  private back: Promise<void> | undefined;
+  private onBack: () => void = () => {};
+
+  constructor(scope: Scope = globalThis) {
+    this.scope = scope;
+  }
+
+  /** Fulfils at once, but for a page that was left. */
+  async present(): Promise<void> {
+    await this.back;
+  }
+
+  /** Until the connection is closed. */
+  follow(connection: Connection): void {
+    const check = (): void => void this.check(connection);
+    const listeners: Record<string, () => void> = {
+      offline: check,
+      online: () => {
+        check();
+        connection.connect();
+      },
+      pagehide: () => this.leave(connection),
+      pageshow: () => {
+        this.onBack();
+        connection.connect();
+      },
+      // Of the document. One that is about to be frozen would see an answer later than the end of the time for it.
+      visibilitychange: () => {
+        if (globalThis.document.visibilityState !== "visible") return;
+        check();
+        connection.connect();
+      },
+    };
+    for (const [type, listener] of Object.entries(listeners)) this.scope.addEventListener(type, listener);
+    void connection.closed.then(() => {
+      this.onBack();
+      for (const [type, listener] of Object.entries(listeners)) this.scope.removeEventListener(type, listener);
+    });
+  }
+
+  /** The page may be kept, and come back: until then nothing is dialled, since browsers keep no page with a session. */
+  private leave(connection: Connection): void {
+    this.back ??= new Promise((resolve) => {
+      this.onBack = () => {
+        this.back = undefined;
+        resolve();
+      };
+    });
+    void connection.session?.close({ closeCode: 0, reason: "the page was left" });
+  }
+
+  private async check({ session }: Connection): Promise<void> {
+    if (session === undefined) return;
+    const reason = `no answer within ${ANSWER_MS} ms after the network or the page came back`;
+    const timer = setTimeout(() => void session.close({ closeCode: NO_ANSWER, reason }), ANSWER_MS);
+    // A session that has ended answers too.
+    await session.ping().catch(() => {});
+    clearTimeout(timer);
+  }
+}

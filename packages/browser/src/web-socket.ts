@@ -1,0 +1,22 @@
+import { WEBSOCKET_PROTOCOL, webSocketSession } from "@quicrpc/core";
+import type { Opener } from "./transport.js";
+
+/** Opens a session over the platform's own WebSocket. */
+export function webSocketOpener(url: URL): Opener {
+  return (signal) =>
+    new Promise((resolve, reject) => {
+      if (typeof WebSocket === "undefined") throw new Error("it is missing here");
+      const socket = new WebSocket(url, [WEBSOCKET_PROTOCOL]);
+      // Before it opens: messages may come at once.
+      const session = webSocketSession(socket, "client");
+      socket.addEventListener("open", () => resolve(session));
+      socket.addEventListener("close", ({ code, reason }) => {
+        // A page is told no more: whether nobody listens, the certificate is not trusted, or the request was refused.
+        reject(new Error(`${url.origin} did not accept it (code ${code}${reason === "" ? "" : `: ${reason}`})`));
+      });
+      signal.addEventListener("abort", () => {
+        socket.close();
+        reject(signal.reason);
+      });
+    });
+}

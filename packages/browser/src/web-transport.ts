@@ -1,0 +1,32 @@
+import { WEBSOCKET_PROTOCOL } from "@quicrpc/core";
+import type { Opener } from "./transport.js";
+
+/** The name is the same over WebTransport. */
+const PROTOCOL = WEBSOCKET_PROTOCOL;
+
+/** Opens a session of the platform's own WebTransport. */
+export function webTransportOpener(url: URL, hashes: readonly WebTransportHash[] | undefined): Opener {
+  return async (signal) => {
+    if (typeof WebTransport === "undefined") throw new Error("it is missing here, or the page is no secure context");
+    const options: WebTransportOptions & { protocols: string[] } = {
+      protocols: [PROTOCOL],
+      ...(hashes !== undefined && { serverCertificateHashes: [...hashes] }),
+    };
+    const transport: WebTransport & { readonly protocol?: string } = new WebTransport(url, options);
+    // Whoever waits for `ready` learns it there.
+    transport.closed.catch(() => {});
+    const aborted = new Promise<never>((_, reject) => {
+      signal.addEventListener("abort", () => {
+        transport.close();
+        reject(signal.reason);
+      });
+    });
+    aborted.catch(() => {});
+    await Promise.race([transport.ready, aborted]);
+    // Browsers that cannot name protocols have no such member, and for a server that cannot it is empty.
+    const { protocol = "" } = transport;
+    if (protocol === "" || protocol === PROTOCOL) return transport;
+    transport.close();
+    throw new Error(`the server chose the protocol ${protocol} rather than ${PROTOCOL}`);
+  };
+}

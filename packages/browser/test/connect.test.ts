@@ -1,0 +1,220 @@
+import type { Session } from "@quicrpc/core";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { type BrowserConnection, connect, type ConnectOptions, connectWebTransport } from "../dist/index.js";
+import { type Answer, methods, Network } from "./network.js";
+
+const URL_OF_SERVER = "https://rpc.test:4433/api";
+const open: { close(): Promise<unknown> }[] = [];
+let network: Network;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] });
+  network = new Network();
+});
+afterEach(async () => {
+  for (const one of open.splice(0)) await Promise.all([one.close(), pass(5000)]);
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+/** Time passes, and all that follows from it happens. */
+async function pass(ms: number): Promise<void> {
+  await vi.advanceTimersByTimeAsync(ms);
+}
+
+function given(webTransport: Answer, webSocket: Answer = "accept"): void {
+  network.webTransport = webTransport;
+  network.webSocket = webSocket;
+  network.install();
+}
+
+async function connected(options?: ConnectOptions): Promise<BrowserConnection> {
+  const connecting = connect(URL_OF_SERVER, options);
+  await pass(10_000);
+  const connection = await connecting;
+  open.push(connection);
+  return connection;
+}
+
+/** The error of an attempt to connect, and the milliseconds that it took. */
+async function failure(connecting: Promise<unknown>): Promise<{ error: Error; ms: number }> {
+  const since = Date.now();
+  const failed = connecting.then(
+    () => {
+      throw new Error("it went well");
+    },
+    (error: Error) => ({ error, ms: Date.now() - since }),
+  );
+  await pass(60_000);
+  return failed;
+}
+
+describe("connect", () => {
+  it("takes WebTransport where it answers, and tries nothing else", async () => {
+    given("accept");
+    const connection = await connected();
+    expect(connection.transport).toEqual({ kind: "webtransport", reason: undefined });
+    expect(await connection.unary(methods.echo, "there")).toBe("there");
+    expect(network.log).toEqual([`webtransport ${URL_OF_SERVER}`]);
+    expect(network.offeredProtocols).toEqual(["quicrpc.v1"]);
+  });
+
+  it.each([
+    ["missing", "WebTransport failed: it is missing here, or the page is no secure context"],
+    ["refuse", "WebTransport failed: Opening handshake failed."],
+  ] as const)("falls back at once where WebTransport is: %s", async (answer, reason) => {
+    given(answer);
+    const since = Date.now();
+    const connecting = connect(URL_OF_SERVER);
+    await pass(0);
+    const connection = await connecting;
+    open.push(connection);
+    expect(Date.now() - since).toBe(0);
+    expect(connection.transport).toEqual({ kind: "websocket", reason });
+    expect(await connection.unary(methods.echo, "there")).toBe("there");
+    expect(network.log.at(-1)).toBe("websocket wss://rpc.test:4433/api");
+    expect(network.offeredProtocols).toEqual(["quicrpc.v1"]);
+  });
+
+  it("tries a WebSocket as well after 1.5 s of silence, and gives the silent one up", async () => {
+    given("silence");
+    const connecting = connect(URL_OF_SERVER);
+    await pass(1499);
+    expect(network.log).toEqual([`webtransport ${URL_OF_SERVER}`]);
+    await pass(1);
+    const connection = await connecting;
+    open.push(connection);
+    expect(connection.transport).toEqual({
+      kind: "websocket",
+      reason: "WebTransport did not answer within 1500 ms: UDP may be blocked",
+    });
+    expect(network.log.slice(1)).toEqual(["websocket wss://rpc.test:4433/api", "webtransport given up"]);
+  });
+
+  it("goes to the fallback's own URL, after its own time", async () => {
+    given("silence");
+    const connecting = connect(URL_OF_SERVER, { fallback: { url: "ws://other.test/ws", afterMs: 100 } });
+    await pass(100);
+    open.push(await connecting);
+    expect(network.log).toContain("websocket ws://other.test/ws");
+  });
+
+  it("says what became of each transport", async () => {
+    given("refuse", "refuse");
+    const { error, ms } = await failure(connect(URL_OF_SERVER, { timeoutMs: 3000 }));
+    expect(error).toMatchObject({ code: "unavailable" });
+    expect(error.message).toBe(
+      "WebTransport failed: Opening handshake failed.; WebSocket failed: wss://rpc.test:4433 did not accept it (code 1006)",
+    );
+    expect(ms).toBeLessThanOrEqual(3000);
+  });
+
+  it("gives up in time where nothing answers, leaving no attempt behind", async () => {
+    given("silence", "silence");
+    const { error, ms } = await failure(connect(URL_OF_SERVER, { timeoutMs: 3000 }));
+    expect(error.message).toBe("no session within 3000 ms");
+    expect(ms).toBe(3000);
+    expect(network.log.slice(2).toSorted()).toEqual(["websocket given up", "webtransport given up"]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("gives up when the signal fires", async () => {
+    given("silence", "silence");
+    const controller = new AbortController();
+    const failed = failure(connect(URL_OF_SERVER, { signal: controller.signal }));
+    controller.abort(new Error("enough"));
+    expect((await failed).error.message).toBe("enough");
+    expect(network.log).toContain("webtransport given up");
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("uses no WebSocket with `fallback: false`, nor as connectWebTransport", async () => {
+    given("refuse");
+    for (const start of [
+      () => connect(URL_OF_SERVER, { fallback: false, timeoutMs: 50 }),
+      () => connectWebTransport(URL_OF_SERVER, { timeoutMs: 50 }),
+    ]) {
+      expect((await failure(start())).error.message).toBe("WebTransport failed: Opening handshake failed.");
+    }
+    expect(network.log.filter((line) => line.startsWith("websocket"))).toEqual([]);
+  });
+
+  it("rejects a URL of another scheme", async () => {
+    given("accept");
+    await expect(connect("quic://rpc.test")).rejects.toThrow(TypeError);
+  });
+});
+
+describe("a page's connection", () => {
+  it("heals, over whichever transport works then", async () => {
+    given("accept");
+    const connection = await connected();
+    given("refuse");
+    void network.sessions[0]?.close({ closeCode: 9, reason: "restart" });
+    await pass(200);
+    expect(await connection.unary(methods.echo, "again")).toBe("again");
+    expect(connection.transport?.kind).toBe("websocket");
+  });
+
+  it("tries again at once when the network is back, rather than when the wait is over", async () => {
+    given("accept");
+    const connection = await connected();
+    given("refuse", "refuse");
+    void network.sessions[0]?.close({ closeCode: 9, reason: "gone" });
+    await pass(60_000);
+    expect(connection.state.status).toBe("connecting");
+    given("accept");
+    network.page.dispatchEvent(new Event("online"));
+    await pass(0);
+    expect(connection.state.status).toBe("ready");
+  });
+
+  it("replaces a session that no longer answers when the network or the page is back", async () => {
+    given("accept");
+    const connection = await connected();
+    const { session } = connection;
+    // Pings that never come back: all that is sent is lost.
+    vi.spyOn(session as Session, "ping").mockReturnValue(new Promise(() => {}));
+    for (const type of ["offline", "online"]) network.page.dispatchEvent(new Event(type));
+    await pass(2999);
+    expect(connection.session).toBe(session);
+    await pass(200);
+    expect(connection.session).not.toBe(session);
+    expect(connection.state.status).toBe("ready");
+  });
+
+  it("keeps a session that answers", async () => {
+    given("accept");
+    const connection = await connected();
+    const { session } = connection;
+    for (const type of ["offline", "online", "visibilitychange"]) network.page.dispatchEvent(new Event(type));
+    await pass(10_000);
+    expect(connection.session).toBe(session);
+  });
+
+  it("closes its session when the page is left, dials nothing, and is back with the page", async () => {
+    given("accept");
+    const connection = await connected();
+    const ended = network.sessions[0]?.closed;
+    network.page.dispatchEvent(new Event("pagehide"));
+    await pass(60_000);
+    expect(await ended).toEqual({ closeCode: 0, reason: "the page was left", error: undefined });
+    expect(network.sessions).toHaveLength(1);
+    network.page.dispatchEvent(new Event("pageshow"));
+    await pass(0);
+    expect(connection.state.status).toBe("ready");
+    expect(network.sessions).toHaveLength(2);
+  });
+
+  it("leaves nothing behind when it is closed", async () => {
+    given("accept");
+    const removed = vi.fn<(type: string) => void>();
+    const connection = await connected();
+    vi.stubGlobal("removeEventListener", removed);
+    await Promise.all([connection.close(), pass(5000)]);
+    expect(removed.mock.calls.map(([type]) => type).toSorted()).toEqual(
+      ["offline", "online", "pagehide", "pageshow", "visibilitychange"].toSorted(),
+    );
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});

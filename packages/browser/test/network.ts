@@ -1,0 +1,144 @@
+import {
+  type CloseInfo,
+  createMemoryPair,
+  createRouter,
+  createSession,
+  defineMethod,
+  type DirectSession,
+  msgpackCodec,
+  type Session,
+  webSocketSession,
+} from "@quicrpc/core";
+import { vi } from "vitest";
+
+const text = msgpackCodec<string>();
+const service = { name: "test.v1.Browser", id: 78 };
+export const methods = {
+  echo: defineMethod(service, "unary", "echo", { id: 1, input: text, output: text }),
+};
+
+/** What a transport does with an attempt to connect. */
+export type Answer = "accept" | "refuse" | "silence" | "missing";
+
+/** The server, the way to it, and the globals of a page that leads there. */
+export class Network {
+  webTransport: Answer = "accept";
+  webSocket: Answer = "accept";
+  /** Of the server, in the order that they were made. */
+  readonly sessions: Session[] = [];
+  /** Each attempt, as "webtransport https://…", and each that was closed before it was open. */
+  readonly log: string[] = [];
+  /** Where the page's events come from. */
+  readonly page: EventTarget = new EventTarget();
+  offeredProtocols: unknown;
+
+  /** Puts the page's globals in place; `vi.unstubAllGlobals` takes them away. */
+  install(): void {
+    vi.stubGlobal("WebTransport", this.webTransport === "missing" ? undefined : fakeWebTransport(this));
+    vi.stubGlobal("WebSocket", this.webSocket === "missing" ? undefined : fakeWebSocket(this));
+    vi.stubGlobal("addEventListener", this.page.addEventListener.bind(this.page));
+    vi.stubGlobal("removeEventListener", this.page.removeEventListener.bind(this.page));
+    vi.stubGlobal("document", { visibilityState: "visible" });
+  }
+
+  serve(transport: DirectSession): void {
+    const router = createRouter(methods, { echo: (input) => input });
+    this.sessions.push(createSession(transport, { routers: [router] }));
+  }
+}
+
+type Constructor = new (url: URL, options: unknown) => object;
+
+function fakeWebTransport(network: Network): Constructor {
+  return class implements DirectSession {
+    readonly ready: Promise<void>;
+    readonly closed: Promise<CloseInfo> = new Promise(() => {});
+    private readonly near: DirectSession;
+    private fail!: (error: Error) => void;
+    private open = false;
+
+    constructor(url: URL, options: { protocols: string[] }) {
+      network.log.push(`webtransport ${url.href}`);
+      network.offeredProtocols = options.protocols;
+      const [near, far] = createMemoryPair();
+      this.near = near;
+      this.ready = new Promise((resolve, reject) => {
+        this.fail = reject;
+        if (network.webTransport === "refuse") reject(new Error("Opening handshake failed."));
+        if (network.webTransport !== "accept") return;
+        this.open = true;
+        network.serve(far);
+        resolve();
+      });
+    }
+
+    attach(...given: Parameters<DirectSession["attach"]>): void {
+      this.near.attach(...given);
+    }
+
+    openStream(): ReturnType<DirectSession["openStream"]> {
+      return this.near.openStream();
+    }
+
+    close(info?: CloseInfo): void {
+      if (!this.open) network.log.push("webtransport given up");
+      this.fail(new Error("closed"));
+      this.near.close(info);
+    }
+  } as Constructor;
+}
+
+/** One end of a WebSocket, as far as sessions use it. */
+class Socket extends EventTarget {
+  binaryType = "";
+  readyState = 0;
+  readonly bufferedAmount = 0;
+  peer: Socket | undefined;
+
+  send(data: Uint8Array<ArrayBuffer>): void {
+    const { peer } = this;
+    queueMicrotask(() => peer?.dispatchEvent(new MessageEvent("message", { data: data.slice().buffer })));
+  }
+
+  close(code = 1000): void {
+    for (const end of [this, this.peer]) end?.end(code);
+  }
+
+  start(): void {
+    this.readyState = 1;
+    this.dispatchEvent(new Event("open"));
+  }
+
+  end(code: number): void {
+    if (this.readyState === 3) return;
+    this.readyState = 3;
+    queueMicrotask(() => this.dispatchEvent(Object.assign(new Event("close"), { code, reason: "" })));
+  }
+}
+
+function fakeWebSocket(network: Network): Constructor {
+  return class extends Socket {
+    constructor(url: URL, protocols: unknown) {
+      super();
+      network.log.push(`websocket ${url.href}`);
+      network.offeredProtocols = protocols;
+      if (network.webSocket === "refuse") this.end(1006);
+      if (network.webSocket === "accept") queueMicrotask(() => this.accept());
+    }
+
+    override close(code?: number): void {
+      if (this.readyState === 0) network.log.push("websocket given up");
+      super.close(code);
+    }
+
+    private accept(): void {
+      if (this.readyState !== 0) return;
+      this.peer = new Socket();
+      this.peer.peer = this;
+      this.peer.readyState = 1;
+      // As the ws package's sockets are: core asks for no more than this.
+      network.serve(webSocketSession(this.peer as unknown as Parameters<typeof webSocketSession>[0], "server"));
+      this.start();
+    }
+  };
+}
