@@ -2,7 +2,7 @@
 import { devCertificate } from "@quicrpc/node";
 import type { Client } from "./contestant.js";
 import { contestantNamed } from "./contestants/index.js";
-import { workloads } from "./workloads.js";
+import { workloadNamed } from "./workloads.js";
 
 /** What a peer is asked. */
 export type Command =
@@ -72,12 +72,6 @@ function quantiles(durations: number[]): Run["latency"] {
   const sorted = Float64Array.from(durations).sort();
   const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
   return { p50: at(0.5), p95: at(0.95), p99: at(0.99) };
-}
-
-function workloadNamed(wanted: string | undefined): (typeof workloads)[number] {
-  const found = workloads.find((workload) => workload.name === wanted);
-  if (found === undefined) throw new Error(`no workload is called "${wanted}"`);
-  return found;
 }
 
 function usage(): Usage {

@@ -95,6 +95,15 @@ function bulk(
 
 const CHUNK = new Uint8Array(64_000);
 
+/** So many MB to the server, in chunks. */
+function upload(name: string, megabytes: number): Workload {
+  return bulk(name, "MB", megabytes, "upload", async (client, amount) => {
+    const chunks = Math.ceil((amount * 1e6) / CHUNK.length);
+    const bytes = await client.upload?.(CHUNK, chunks);
+    return bytes === chunks * CHUNK.length ? amount : (bytes ?? 0) / 1e6;
+  });
+}
+
 export const workloads: readonly Workload[] = [
   calls("sequential, both on one core", 3_000, 1, multiply, { cores: [0, 0], quick: true }),
   calls("sequential", 3_000, 1, multiply, { quick: true }),
@@ -130,8 +139,28 @@ export const workloads: readonly Workload[] = [
     "items",
     (client, amount) => client.items?.(amount) ?? Promise.resolve(0),
   ),
-  bulk("one way", "MB", 192, "upload", async (client, amount) => {
-    const bytes = await client.upload?.(CHUNK, Math.ceil((amount * 1e6) / CHUNK.length));
-    return Math.floor((bytes ?? 0) / 1e6) >= amount ? amount : (bytes ?? 0) / 1e6;
-  }),
+  upload("one way", 192),
 ];
+
+/** For a link with 16 ms of round-trip time: batches of empty calls, and 1 KiB each way at once. */
+export const farWorkloads: readonly Workload[] = [
+  ...(
+    [
+      [100, 8],
+      [100, 32],
+      [500, 128],
+    ] as const
+  ).map(([batch, concurrency]) =>
+    calls(`far: ${batch} calls x ${concurrency}`, batch, concurrency, empty, { fixed: true }),
+  ),
+  calls("far: 256 echoes of 1 KiB at once", 256, 256, echo(1024), { fixed: true }),
+];
+
+/** For a link of 20 Mbit/s with a queue of 50 packets. */
+export const slowWorkload: Workload = upload("slow: 16 MB one way", 16);
+
+export function workloadNamed(wanted: string | undefined): Workload {
+  const found = [...workloads, ...farWorkloads, slowWorkload].find(({ name }) => name === wanted);
+  if (found === undefined) throw new Error(`no workload is called "${wanted}"`);
+  return found;
+}
