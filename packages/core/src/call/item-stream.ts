@@ -43,6 +43,11 @@ export class ItemStream<Item> extends ReadableStream<Item> implements AnswerMeta
     return this.#queue.answer?.trailers ?? new Metadata();
   }
 
+  /** @internal Told once, when the last item has arrived or none will: with the call's error, if it failed. */
+  whenOver(listener: (error: Error | undefined) => void): void {
+    this.#queue.whenOver(listener);
+  }
+
   /** Iterates over the items; leaving the loop cancels the call unless `preventCancel`. Locks the stream meanwhile. */
   override values(options?: ReadableStreamIteratorOptions): ReadableStreamAsyncIterator<Item> {
     return new ItemIterator(this.#queue, this.getReader(), options?.preventCancel ?? false);
@@ -63,6 +68,7 @@ export class ItemQueue<Item> {
   private sizes: number[] = [];
   private head = 0;
   private ending: Ending | undefined;
+  private onOver: ((error: Error | undefined) => void) | undefined;
   private waiters: Waiter<Item>[] = [];
   private wakePull: (() => void) | undefined;
   /** An iterator takes the items itself. A read that was left pending before must not take them from it. */
@@ -93,6 +99,12 @@ export class ItemQueue<Item> {
     this.waiters = [];
     for (const waiter of waiters) this.settle(waiter);
     this.wake();
+    this.onOver?.(error);
+  }
+
+  whenOver(listener: (error: Error | undefined) => void): void {
+    if (this.ending === undefined) this.onOver = listener;
+    else listener(this.ending.error);
   }
 
   /** Gives the items to an iterator; undefined gives them back to the stream's readers. */

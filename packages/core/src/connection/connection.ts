@@ -1,11 +1,11 @@
 import type { Caller } from "../call/caller.js";
-import { RpcError } from "../errors.js";
 import { DEFAULT_LIMITS, type Limits } from "../limits.js";
 import type { DrainOptions, Session, SessionEnd } from "../session/session.js";
 import type { CloseInfo } from "../transport/session.js";
 import { type Backoff, DEFAULT_BACKOFF } from "./backoff.js";
 import { Link } from "./link.js";
-import { notReady, SessionCaller } from "./session-caller.js";
+import { type ReadyOptions, whenReady } from "./ready.js";
+import { closedError, notReady, SessionCaller } from "./session-caller.js";
 import type { ConnectionState } from "./state.js";
 
 /** Options of `createConnection`. */
@@ -35,7 +35,7 @@ export interface Connection<S extends Session = Session> extends Caller {
    * Resolves when a session is ready. Rejects when the connection is closed, when the signal fires, when an attempt
    * fails for good (`isPermanent`), or with the last attempt's error when no attempt would follow within `timeoutMs`.
    */
-  ready(options?: { readonly signal?: AbortSignal | undefined; readonly timeoutMs?: number | undefined }): Promise<S>;
+  ready(options?: ReadyOptions): Promise<S>;
   /** Resolves when the connection has ended for good. Never rejects. */
   readonly closed: Promise<SessionEnd>;
   /** Ends every session, as `Session.close` does, and makes no more. Calls that wait fail with `unavailable`. */
@@ -91,31 +91,17 @@ class HealingConnection<S extends Session> extends SessionCaller<S> implements C
     this.link.hurry();
   }
 
-  async ready({
-    signal,
-    timeoutMs = Number.POSITIVE_INFINITY,
-  }: {
-    readonly signal?: AbortSignal | undefined;
-    readonly timeoutMs?: number | undefined;
-  } = {}): Promise<S> {
-    const since = Date.now();
-    signal?.throwIfAborted();
-    this.link.connect();
-    const states = this.states();
-    const onAbort = (): void => void states.return?.();
-    signal?.addEventListener("abort", onAbort, { once: true });
-    try {
-      for await (const state of states) {
-        if (this.session !== undefined) return this.session;
-        if (state.status !== "connecting" || state.error === undefined) continue;
-        const { error, retryAt = since } = state;
-        if (this.link.refusal !== undefined || retryAt - since >= timeoutMs) throw error;
-      }
-    } finally {
-      signal?.removeEventListener("abort", onAbort);
-    }
-    signal?.throwIfAborted();
-    throw closedError(this.why());
+  ready(options?: ReadyOptions): Promise<S> {
+    return whenReady(
+      this.states(),
+      {
+        connect: () => this.link.connect(),
+        ready: () => this.session,
+        refusal: () => this.link.refusal,
+        why: () => this.why(),
+      },
+      options,
+    );
   }
 
   close(info?: CloseInfo): Promise<SessionEnd> {
@@ -151,9 +137,4 @@ class HealingConnection<S extends Session> extends SessionCaller<S> implements C
     else if (refusal !== undefined) this.waiting.failAll(notReady(refusal));
     else this.startWaiting();
   }
-}
-
-function closedError(cause: Error | undefined): RpcError {
-  const because = cause === undefined ? "" : `: ${cause.message}`;
-  return new RpcError("unavailable", `the connection makes no more calls${because}`, { refused: true, cause });
 }

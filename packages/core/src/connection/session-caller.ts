@@ -7,15 +7,14 @@ import { payloadSize } from "../call/payload.js";
 import type { AnyMethod, MethodDescriptor } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
-import type { Session } from "../session/session.js";
 import { WaitingCalls } from "./waiting-calls.js";
 
 /**
  * Makes each call on the session that is there for it; while there is none, calls wait. A call that may have reached a
  * handler is never made again. A unary call that was refused by a session that went away is, once, since no handler saw it.
  */
-export abstract class SessionCaller<S extends Session> implements Caller {
-  protected readonly waiting: WaitingCalls<S>;
+export abstract class SessionCaller<C extends Caller> implements Caller {
+  protected readonly waiting: WaitingCalls<C>;
   private readonly limits: Limits;
 
   constructor(limits: Limits) {
@@ -24,7 +23,7 @@ export abstract class SessionCaller<S extends Session> implements Caller {
   }
 
   /** The session for the next call; undefined while there is none. */
-  protected abstract pick(): S | undefined;
+  protected abstract pick(): C | undefined;
   /** Why there is no session, as far as that is known. */
   protected abstract why(): Error | undefined;
   /** A call is about to wait. Throws `RpcError` when there is nothing to wait for. */
@@ -35,7 +34,7 @@ export abstract class SessionCaller<S extends Session> implements Caller {
     input: Sent,
     options?: CallOptions,
   ): Promise<Result> {
-    const send = (session: S, own: CallOptions | undefined): Promise<Result> => session.unary(method, input, own);
+    const send = (session: C, own: CallOptions | undefined): Promise<Result> => session.unary(method, input, own);
     const session = this.pick();
     if (session === undefined) return this.later(method, input, options, send);
     const since = options?.timeoutMs === undefined ? 0 : Date.now();
@@ -53,7 +52,7 @@ export abstract class SessionCaller<S extends Session> implements Caller {
     input: Sent,
     options?: CallOptions,
   ): Promise<void> {
-    const send = (session: S, own: CallOptions | undefined): Promise<void> => session.notify(method, input, own);
+    const send = (session: C, own: CallOptions | undefined): Promise<void> => session.notify(method, input, own);
     const session = this.pick();
     return session === undefined ? this.later(method, input, options, send) : send(session, options);
   }
@@ -117,7 +116,7 @@ export abstract class SessionCaller<S extends Session> implements Caller {
     method: AnyMethod,
     input: unknown,
     options: CallOptions | undefined,
-    send: (session: S, options: CallOptions | undefined) => Promise<Result>,
+    send: (session: C, options: CallOptions | undefined) => Promise<Result>,
   ): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.wait(method, input, options, { start: (session, own) => resolve(send(session, own)), fail: reject });
@@ -129,7 +128,7 @@ export abstract class SessionCaller<S extends Session> implements Caller {
     method: AnyMethod,
     input: unknown,
     options: CallOptions | undefined,
-    call: { start(session: S, options: CallOptions | undefined): void; fail(error: RpcError): void },
+    call: { start(session: C, options: CallOptions | undefined): void; fail(error: RpcError): void },
   ): () => void {
     try {
       if (options?.waitForReady === false) throw notReady(this.why());
@@ -148,6 +147,12 @@ export abstract class SessionCaller<S extends Session> implements Caller {
 export function notReady(cause: Error | undefined): RpcError {
   const because = cause === undefined ? "" : `: ${cause.message}`;
   return new RpcError("unavailable", `there is no session${because}`, { refused: true, cause });
+}
+
+/** The error of a call once nothing makes sessions any more. */
+export function closedError(cause: Error | undefined): RpcError {
+  const because = cause === undefined ? "" : `: ${cause.message}`;
+  return new RpcError("unavailable", `the connection makes no more calls${because}`, { refused: true, cause });
 }
 
 function neverRan(error: unknown): boolean {

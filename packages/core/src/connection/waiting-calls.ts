@@ -1,23 +1,23 @@
+import type { Caller } from "../call/caller.js";
 import type { CallOptions } from "../call/options.js";
 import { throwIfAborted, timeoutOf, watch } from "../call/options.js";
 import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
-import type { Session } from "../session/session.js";
 
 /** A call that has not been sent. Exactly one of `start` and `fail` is called, once, unless it is taken back. */
-export interface WaitingCall<S extends Session> {
+export interface WaitingCall<C extends Caller> {
   /** Bytes of its input. */
   readonly bytes: number;
   readonly options: CallOptions | undefined;
   /** `options` with the time that is left. */
-  start(session: S, options: CallOptions | undefined): void;
+  start(session: C, options: CallOptions | undefined): void;
   fail(error: RpcError): void;
 }
 
 /** Calls that wait for a session, in the order they were made and within bounds. */
-export class WaitingCalls<S extends Session> {
+export class WaitingCalls<C extends Caller> {
   private readonly limits: Limits;
-  private readonly calls: Set<{ readonly start: (session: S) => void; readonly fail: (error: RpcError) => void }> =
+  private readonly calls: Set<{ readonly start: (session: C) => void; readonly fail: (error: RpcError) => void }> =
     new Set();
   private bytes = 0;
 
@@ -33,7 +33,7 @@ export class WaitingCalls<S extends Session> {
    * Adds a call; returns what takes it back. `why` says what is wrong meanwhile, for the error of a call that waits in
    * vain.
    */
-  add(call: WaitingCall<S>, why: () => Error | undefined): () => void {
+  add(call: WaitingCall<C>, why: () => Error | undefined): () => void {
     const { maxQueuedCalls, maxQueuedBytes, maxQueuedMs } = this.limits;
     let timeoutMs: number | undefined;
     try {
@@ -53,7 +53,7 @@ export class WaitingCalls<S extends Session> {
       unwatch?.();
     };
     const entry = {
-      start: (session: S): void => {
+      start: (session: C): void => {
         leave();
         call.start(session, remaining(call.options, timeoutMs, since));
       },
@@ -72,7 +72,7 @@ export class WaitingCalls<S extends Session> {
   }
 
   /** Starts every call, until one of them loses the session: `pick` says where each goes. */
-  startAll(pick: () => S | undefined): void {
+  startAll(pick: () => C | undefined): void {
     for (const call of this.calls) {
       const session = pick();
       if (session === undefined) return;

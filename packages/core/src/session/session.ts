@@ -24,7 +24,7 @@ import { Admission, type LoadShedder } from "../server/admission.js";
 import { Dispatcher, type ErrorHook } from "../server/dispatch.js";
 import { MethodTable, type Router } from "../server/router.js";
 import { Channel, type FrameHandler } from "../transport/channel.js";
-import { lostCall, SessionCode } from "../transport/close-codes.js";
+import { lostCall, neverSent, SessionCode } from "../transport/close-codes.js";
 import { ResetCode } from "../transport/reset-codes.js";
 import { StreamSorter } from "../transport/stream-sorter.js";
 import type { CloseInfo, DirectSession, DirectStream, SoleStream, TransportSession } from "../transport/session.js";
@@ -356,9 +356,7 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
   }
 
   private requireOpen(): void {
-    if (!this.ended) return;
-    const { code, message } = this.lost ?? new RpcError("unavailable", "the session has closed");
-    throw new RpcError(code, message, { refused: true, cause: this.lost });
+    if (this.ended) throw neverSent(this.lost);
   }
 
   private lane(): Lane {

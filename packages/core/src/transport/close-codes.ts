@@ -21,8 +21,29 @@ export function closeError({ closeCode = 0, reason = "" }: CloseInfo): Error | u
   return Object.assign(new Error(message), { closeCode, reason });
 }
 
+const lostCalls = new WeakSet<RpcError>();
+
+/** Whether a call failed because its session ended, rather than by the peer's answer. */
+export function isLostCall(error: RpcError): boolean {
+  return lostCalls.has(error);
+}
+
+/** The error of a call that is made on a session which has ended. */
+export function neverSent(lost: RpcError | undefined): RpcError {
+  const { code, message } = lost ?? new RpcError("unavailable", "the session has closed");
+  const error = new RpcError(code, message, { refused: true, cause: lost });
+  lostCalls.add(error);
+  return error;
+}
+
 /** The error of a call whose session ended, with what the transport says of it. */
 export function lostCall(error: Error | undefined): RpcError {
+  const lost = describeLoss(error);
+  lostCalls.add(lost);
+  return lost;
+}
+
+function describeLoss(error: Error | undefined): RpcError {
   if (error === undefined) return new RpcError("unavailable", "the session was closed");
   const { closeCode, reason } = error as { closeCode?: unknown; reason?: unknown };
   const status = typeof closeCode === "number" ? closeCode - SessionCode.Refused : 0;

@@ -1,0 +1,198 @@
+import { type Backoff, DEFAULT_BACKOFF } from "../connection/backoff.js";
+import { type ReadyOptions, whenReady } from "../connection/ready.js";
+import { closedError, notReady, SessionCaller } from "../connection/session-caller.js";
+import { type ConnectionState, Watched } from "../connection/state.js";
+import { type Deferred, deferred } from "../deferred.js";
+import { DEFAULT_LIMITS } from "../limits.js";
+import type { DrainOptions, Session } from "../session/session.js";
+import type { CloseInfo } from "../transport/session.js";
+import { type Balance, balancer } from "./balance.js";
+import { Discovery, type ResolveTargets } from "./discovery.js";
+import { DEFAULT_OUTLIERS } from "./outliers.js";
+import type { Pool, PoolOptions } from "./pool.js";
+import type { PooledSession } from "./pooled-session.js";
+import { Target, type TargetOptions } from "./target.js";
+
+const DEFAULT_REFRESH_MS = 30_000;
+
+/** Chooses a target for each call among those that are ready, and a session of it. */
+export class BalancingPool<S extends Session> extends SessionCaller<PooledSession<S>> implements Pool<S> {
+  private readonly watched: Watched<ConnectionState> = new Watched<ConnectionState>({ status: "idle" });
+  private readonly balance: Balance;
+  private readonly targetOptions: TargetOptions<S>;
+  private readonly discovery: Discovery | undefined;
+  private readonly end: Deferred<void> = deferred();
+  private readonly isPermanent: (error: Error) => boolean;
+  private known: readonly Target<S>[] = [];
+  /** Targets that are no more in the list, while their calls finish. */
+  private readonly leaving: Set<Target<S>> = new Set();
+  /** Of those known, the ones that get calls. */
+  private candidates: readonly Target<S>[] = [];
+
+  constructor(
+    targets: readonly string[] | ResolveTargets,
+    dial: (target: string, signal: AbortSignal) => Promise<S>,
+    options: PoolOptions,
+  ) {
+    super({ ...DEFAULT_LIMITS, ...options.limits });
+    const { sessionsPerTarget = 1, outliers = {}, refreshMs = DEFAULT_REFRESH_MS, health } = options;
+    const backoff: Backoff = { ...DEFAULT_BACKOFF, ...options.backoff };
+    this.balance = balancer(options.balance ?? "powerOfTwo");
+    this.isPermanent = options.isPermanent ?? (() => false);
+    const ejectable = outliers === false ? undefined : { ...DEFAULT_OUTLIERS, ...outliers };
+    this.targetOptions = {
+      dial,
+      backoff,
+      isPermanent: this.isPermanent,
+      sessions: sessionsPerTarget,
+      health,
+      outliers: ejectable,
+      mayEject: () => ejectable !== undefined && this.ejected + 1 <= this.known.length * ejectable.maxEjectedShare,
+      onChange: () => this.update(),
+    };
+    if (typeof targets === "function") {
+      const onTargets = (found: readonly string[]): void => this.setTargets(found);
+      const onFailure = (): void => this.update();
+      this.discovery = new Discovery({ resolve: targets, refreshMs, backoff, onTargets, onFailure });
+    } else {
+      this.known = [...new Set(targets)].map((target) => new Target(target, this.targetOptions));
+    }
+  }
+
+  get state(): ConnectionState {
+    return this.watched.value;
+  }
+
+  get targets(): readonly Target<S>[] {
+    return this.known;
+  }
+
+  get closed(): Promise<void> {
+    return this.end.promise;
+  }
+
+  states(): AsyncIterableIterator<ConnectionState, undefined> {
+    return this.watched.watch();
+  }
+
+  connect(): void {
+    this.start();
+    for (const target of this.known) target.hurry();
+  }
+
+  async ready(options?: ReadyOptions): Promise<void> {
+    const ready = (): true | undefined => (this.candidates.length > 0 ? true : undefined);
+    const connect = (): void => this.start();
+    await whenReady(this.states(), { connect, ready, refusal: () => this.refusal, why: () => this.why() }, options);
+  }
+
+  close(info?: CloseInfo): Promise<void> {
+    return this.finish((target) => target.close(info));
+  }
+
+  drain(options?: DrainOptions): Promise<void> {
+    return this.finish((target) => target.drain(options));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  protected pick(): PooledSession<S> | undefined {
+    const { candidates } = this;
+    return candidates.length === 0 ? undefined : this.balance(candidates).pick();
+  }
+
+  protected why(): Error | undefined {
+    return this.known.find(({ error }) => error !== undefined)?.error ?? this.discovery?.error;
+  }
+
+  protected beforeWait(): void {
+    if (this.over) throw closedError(undefined);
+    const { refusal } = this;
+    if (refusal !== undefined) throw notReady(refusal);
+    this.start();
+  }
+
+  /** Leaves `idle`; otherwise does nothing. */
+  private start(): void {
+    if (this.state.status !== "idle") return;
+    this.watched.set({ status: "connecting", failures: 0 });
+    this.discovery?.start();
+    for (const target of this.known) target.connect();
+  }
+
+  private get over(): boolean {
+    return this.state.status === "draining" || this.state.status === "closed";
+  }
+
+  private get ejected(): number {
+    return this.known.filter(({ ejectedUntil }) => ejectedUntil !== undefined).length;
+  }
+
+  /** Why calls should not wait: nothing that is tried again will help. */
+  private get refusal(): Error | undefined {
+    const [first] = this.known;
+    if (first !== undefined)
+      return this.known.every(({ refusal }) => refusal !== undefined) ? first.refusal : undefined;
+    const error = this.discovery?.error;
+    return error !== undefined && this.isPermanent(error) ? error : undefined;
+  }
+
+  private setTargets(names: readonly string[]): void {
+    const before = new Map(this.known.map((each) => [each.target, each]));
+    this.known = names.map((name) => before.get(name) ?? new Target(name, this.targetOptions));
+    for (const name of names) before.delete(name);
+    for (const gone of before.values()) {
+      this.leaving.add(gone);
+      void gone.drain().then(() => this.leaving.delete(gone));
+    }
+    for (const target of this.known) target.connect();
+    this.update();
+  }
+
+  /** A target has changed, or the list has. */
+  private update(): void {
+    if (this.over) return;
+    const usable = this.known.filter((target) => target.pick() !== undefined);
+    const ready = usable.filter(({ ejectedUntil }) => ejectedUntil === undefined);
+    // A target whose calls fail is better than none.
+    this.candidates = ready.length > 0 ? ready : usable;
+    const hasFailed = this.known.some(({ error }) => error !== undefined);
+    if (hasFailed) this.discovery?.hurry();
+    if (this.candidates.length > 0) {
+      if (this.state.status !== "ready") this.watched.set({ status: "ready" });
+      this.startWaiting();
+      return;
+    }
+    this.watched.set(this.connecting());
+    const { refusal } = this;
+    if (refusal !== undefined) this.waiting.failAll(notReady(refusal));
+  }
+
+  /** The state of a pool without a target that takes calls. */
+  private connecting(): ConnectionState {
+    const states = this.known.flatMap(({ states: own }) => own);
+    const error = this.why();
+    const failures = Math.min(...states.map((state) => (state.status === "connecting" ? state.failures : 0)));
+    const retries = states.map((state) => (state.status === "connecting" ? state.retryAt : undefined));
+    const waits = retries.filter((at) => at !== undefined);
+    return {
+      status: "connecting",
+      failures: states.length === 0 ? 0 : failures,
+      ...(error !== undefined && { error }),
+      ...(waits.length > 0 && waits.length === retries.length && { retryAt: Math.min(...waits) }),
+    };
+  }
+
+  private async finish(end: (target: Target<S>) => Promise<void>): Promise<void> {
+    if (this.state.status === "closed") return this.closed;
+    this.discovery?.stop();
+    this.candidates = [];
+    this.watched.set({ status: "draining" });
+    this.waiting.failAll(closedError(undefined));
+    await Promise.all([...this.known, ...this.leaving].map(end));
+    if (this.state.status === "draining") this.watched.set({ status: "closed" }, true);
+    this.end.resolve();
+  }
+}

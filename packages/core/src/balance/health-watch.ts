@@ -1,0 +1,36 @@
+import type { Caller } from "../call/caller.js";
+import { type Backoff, backoffDelay } from "../connection/backoff.js";
+
+/** Tells whether a peer is able to serve: now, and each change. Ends at the latest when the signal fires. */
+export type HealthCheck = (caller: Caller, signal: AbortSignal) => AsyncIterable<boolean>;
+
+/** Watches the health of one session, until `stop`. What fails is tried again, and the peer is not able meanwhile. */
+export class HealthWatch {
+  private readonly abort: AbortController = new AbortController();
+  private retry: ReturnType<typeof setTimeout> | undefined;
+  private failures = 0;
+
+  /** @param tell told of each change; nothing is known before the first */
+  constructor(caller: Caller, check: HealthCheck, backoff: Backoff, tell: (able: boolean) => void) {
+    const { signal } = this.abort;
+    const watch = async (): Promise<void> => {
+      try {
+        for await (const able of check(caller, signal)) {
+          if (signal.aborted) return;
+          this.failures = 0;
+          tell(able);
+        }
+      } catch {
+        if (signal.aborted) return;
+        tell(false);
+        this.retry = setTimeout(() => void watch(), backoffDelay(this.failures++, backoff));
+      }
+    };
+    void watch();
+  }
+
+  stop(): void {
+    clearTimeout(this.retry);
+    this.abort.abort();
+  }
+}

@@ -1,0 +1,71 @@
+import type { Caller } from "../call/caller.js";
+import type { Backoff } from "../connection/backoff.js";
+import type { ReadyOptions } from "../connection/ready.js";
+import type { ConnectionState } from "../connection/state.js";
+import type { Limits } from "../limits.js";
+import type { DrainOptions, Session } from "../session/session.js";
+import type { CloseInfo } from "../transport/session.js";
+import type { Balance, BalanceName } from "./balance.js";
+import { BalancingPool } from "./balancing-pool.js";
+import type { ResolveTargets } from "./discovery.js";
+import type { HealthCheck } from "./health-watch.js";
+import type { OutlierOptions } from "./outliers.js";
+import type { PoolTarget } from "./target.js";
+
+/** Options of `createPool`. */
+export interface PoolOptions {
+  /** Which target gets the next call. Default "powerOfTwo". */
+  readonly balance?: BalanceName | Balance;
+  /** Sessions with each target; a call takes the one with the fewest calls. Default 1. */
+  readonly sessionsPerTarget?: number;
+  /** When a target gets no calls for a while because they fail; `false` for never. */
+  readonly outliers?: Partial<OutlierOptions> | false;
+  /** Sessions whose peer is not able to serve get no calls, such as by `watchHealth` of `@quicrpc/services`. */
+  readonly health?: HealthCheck;
+  /** Milliseconds from one answer of a resolver to the next question. Default 30,000. */
+  readonly refreshMs?: number;
+  /** Between the attempts to connect to one target, to resolve, and to watch health. */
+  readonly backoff?: Partial<Backoff>;
+  /** As of a connection: `maxQueuedCalls`, `maxQueuedBytes`, `maxQueuedMs`. */
+  readonly limits?: Partial<Limits>;
+  /** As of a connection: calls do not wait once every target has failed so. */
+  readonly isPermanent?: (error: Error) => boolean;
+}
+
+/** A caller whose calls are spread over sessions with several targets. */
+export interface Pool<S extends Session = Session> extends Caller {
+  /** `ready` while any target takes calls. */
+  readonly state: ConnectionState;
+  /** The present state, then each change, until `closed`; a slow reader skips to the latest. */
+  states(): AsyncIterableIterator<ConnectionState, undefined>;
+  /** Each target as it is now. */
+  readonly targets: readonly PoolTarget<S>[];
+  /** Dials, if the state is `idle`; attempts that wait for their time are made now. */
+  connect(): void;
+  /** Resolves when a target takes calls; rejects as `Connection.ready` does. */
+  ready(options?: ReadyOptions): Promise<void>;
+  /** Resolves when every session has ended after `close` or `drain`. Never rejects. */
+  readonly closed: Promise<void>;
+  /** Ends every session, as `Session.close` does, and makes no more. Calls that wait fail with `unavailable`. */
+  close(info?: CloseInfo): Promise<void>;
+  /** As `close`, but calls in progress finish, within `timeoutMs` (default: `limits.maxDrainMs`). Those that wait fail. */
+  drain(options?: DrainOptions): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/**
+ * A pool of sessions with `targets`, a list or what finds it, each made by `dial`. `dial` must settle in bounded time, and
+ * give up when its signal fires. It starts idle: the first call dials, or `connect`. Throws `TypeError` for an empty list.
+ */
+export function createPool<S extends Session>(
+  targets: readonly string[] | ResolveTargets,
+  dial: (target: string, signal: AbortSignal) => Promise<S>,
+  options: PoolOptions = {},
+): Pool<S> {
+  const { sessionsPerTarget = 1 } = options;
+  if (typeof targets !== "function" && targets.length === 0) throw new TypeError("a pool needs a target");
+  if (!Number.isInteger(sessionsPerTarget) || sessionsPerTarget < 1) {
+    throw new TypeError(`sessionsPerTarget is ${sessionsPerTarget}: it takes a whole number from 1 on`);
+  }
+  return new BalancingPool(targets, dial, options);
+}

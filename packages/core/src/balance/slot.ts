@@ -1,0 +1,56 @@
+import { Link, type LinkOptions } from "../connection/link.js";
+import type { Session } from "../session/session.js";
+import { type HealthCheck, HealthWatch } from "./health-watch.js";
+import { PooledSession } from "./pooled-session.js";
+
+/** What a slot is made of. */
+export interface SlotOptions<S extends Session> extends LinkOptions<S> {
+  readonly health: HealthCheck | undefined;
+  /** Told of each call that is over on the session that takes calls. */
+  readonly onCallOver: (error: unknown) => void;
+}
+
+/** One of a target's sessions: the link that replaces it, whether it is able to serve, and its calls. */
+export class Slot<S extends Session> {
+  readonly link: Link<S>;
+  /** The session that there is, whether or not it is able to serve. */
+  current: PooledSession<S> | undefined;
+  private readonly options: SlotOptions<S>;
+  private able = false;
+  private watch: HealthWatch | undefined;
+
+  constructor(options: SlotOptions<S>) {
+    this.options = options;
+    this.link = new Link({ ...options, onChange: () => this.follow() });
+  }
+
+  /** Where calls may go. */
+  get ready(): PooledSession<S> | undefined {
+    return this.able ? this.current : undefined;
+  }
+
+  private follow(): void {
+    const { session } = this.link;
+    if (session !== this.current?.session) this.replace(session);
+    this.options.onChange();
+  }
+
+  private replace(session: S | undefined): void {
+    this.watch?.stop();
+    this.watch = undefined;
+    this.current = undefined;
+    if (session === undefined) return;
+    const pooled = new PooledSession(session, (error) => {
+      if (this.current === pooled) this.options.onCallOver(error);
+    });
+    this.current = pooled;
+    const { health, backoff, onChange } = this.options;
+    this.able = health === undefined;
+    if (health === undefined) return;
+    this.watch = new HealthWatch(session, health, backoff, (able) => {
+      if (this.able === able) return;
+      this.able = able;
+      onChange();
+    });
+  }
+}

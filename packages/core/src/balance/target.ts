@@ -1,0 +1,136 @@
+import type { LinkOptions } from "../connection/link.js";
+import type { ConnectionState } from "../connection/state.js";
+import type { DrainOptions, Session } from "../session/session.js";
+import type { CloseInfo } from "../transport/session.js";
+import type { BalancedTarget } from "./balance.js";
+import type { HealthCheck } from "./health-watch.js";
+import { type OutlierOptions, OutlierRecord, speaksAgainst } from "./outliers.js";
+import type { PooledSession } from "./pooled-session.js";
+import { Slot } from "./slot.js";
+
+/** One target of a pool, and how it is. */
+export interface PoolTarget<S extends Session = Session> extends BalancedTarget {
+  /**
+   * - `ready`: takes calls
+   * - `connecting`: there is no session; `error` says why
+   * - `unhealthy`: there is one, and its peer is not able to serve, or has not said that it is
+   * - `ejected`: its calls failed; it gets none until `ejectedUntil`, unless no other target is ready
+   */
+  readonly status: "ready" | "connecting" | "unhealthy" | "ejected";
+  /** Its sessions, the ones that take no calls too. */
+  readonly sessions: readonly S[];
+  /** Why there is no session, as far as that is known. */
+  readonly error: Error | undefined;
+  /** Milliseconds since the epoch. */
+  readonly ejectedUntil: number | undefined;
+}
+
+/** What a target is made of. */
+export interface TargetOptions<S extends Session> extends Omit<LinkOptions<S>, "dial" | "reconnect"> {
+  readonly dial: (target: string, signal: AbortSignal) => Promise<S>;
+  readonly sessions: number;
+  readonly health: HealthCheck | undefined;
+  readonly outliers: OutlierOptions | undefined;
+  /** Whether one more target may be ejected. */
+  readonly mayEject: () => boolean;
+}
+
+/** The sessions of one target, and whether it should get calls. */
+export class Target<S extends Session> implements PoolTarget<S> {
+  readonly target: string;
+  ejectedUntil: number | undefined;
+  private readonly slots: readonly Slot<S>[];
+  private readonly options: TargetOptions<S>;
+  private readonly record: OutlierRecord | undefined;
+  private ejection: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(target: string, options: TargetOptions<S>) {
+    this.target = target;
+    this.options = options;
+    this.record = options.outliers && new OutlierRecord(options.outliers);
+    const slot = {
+      dial: (signal: AbortSignal) => options.dial(target, signal),
+      backoff: options.backoff,
+      reconnect: true,
+      isPermanent: options.isPermanent,
+      onChange: options.onChange,
+      health: options.health,
+      onCallOver: (error: unknown) => this.onCallOver(error),
+    };
+    this.slots = Array.from({ length: options.sessions }, () => new Slot<S>(slot));
+  }
+
+  get status(): PoolTarget["status"] {
+    if (this.sessions.length === 0) return "connecting";
+    if (this.pick() === undefined) return "unhealthy";
+    return this.ejectedUntil === undefined ? "ready" : "ejected";
+  }
+
+  get calls(): number {
+    let calls = 0;
+    for (const { current } of this.slots) calls += current?.calls ?? 0;
+    return calls;
+  }
+
+  get sessions(): readonly S[] {
+    return this.slots.flatMap(({ current }) => current?.session ?? []);
+  }
+
+  get error(): Error | undefined {
+    for (const { status, error } of this.states) if (status === "connecting" && error !== undefined) return error;
+    return undefined;
+  }
+
+  /** Of its links. */
+  get states(): readonly (ConnectionState & { readonly error?: Error })[] {
+    return this.slots.map(({ link }) => link.state);
+  }
+
+  /** Why calls should not wait for it: trying again will not mend any of its links. */
+  get refusal(): Error | undefined {
+    return this.slots.every(({ link }) => link.refusal !== undefined) ? this.slots[0]?.link.refusal : undefined;
+  }
+
+  /** Of the sessions that take calls, the one with the fewest in progress. */
+  pick(): PooledSession<S> | undefined {
+    let best: PooledSession<S> | undefined;
+    for (const { ready } of this.slots) {
+      if (ready !== undefined && (best === undefined || ready.calls < best.calls)) best = ready;
+    }
+    return best;
+  }
+
+  connect(): void {
+    for (const { link } of this.slots) link.connect();
+  }
+
+  /** Tries now what waits to be tried again. */
+  hurry(): void {
+    for (const { link } of this.slots) link.hurry();
+  }
+
+  async close(info?: CloseInfo): Promise<void> {
+    clearTimeout(this.ejection);
+    await Promise.all(this.slots.map(({ link }) => link.close(info)));
+  }
+
+  /** Takes no more calls, and ends when those in progress are over. */
+  async drain(options?: DrainOptions): Promise<void> {
+    clearTimeout(this.ejection);
+    await Promise.all(this.slots.map(({ link }) => link.drain(options)));
+  }
+
+  private onCallOver(error: unknown): void {
+    if (this.record === undefined || this.ejectedUntil !== undefined) return;
+    const failed = speaksAgainst(error);
+    if (failed === undefined || !this.record.add(failed) || !this.options.mayEject()) return;
+    const ms = this.record.eject();
+    this.ejectedUntil = Date.now() + ms;
+    this.ejection = setTimeout(() => {
+      this.ejectedUntil = undefined;
+      this.record?.return();
+      this.options.onChange();
+    }, ms);
+    this.options.onChange();
+  }
+}

@@ -1,0 +1,49 @@
+import { closedError } from "./session-caller.js";
+import type { ConnectionState } from "./state.js";
+
+/** How long to wait for a session. */
+export interface ReadyOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly timeoutMs?: number | undefined;
+}
+
+/** What is waited for, looked at after each change of state. */
+interface Awaited<T> {
+  /** Dials, unless that has begun. */
+  readonly connect: () => void;
+  /** Defined once it is ready. */
+  readonly ready: () => T | undefined;
+  /** Why waiting is pointless, if it is. */
+  readonly refusal: () => Error | undefined;
+  /** Why it is closed. */
+  readonly why: () => Error | undefined;
+}
+
+/** Dials, and waits as `Connection.ready` says. */
+export async function whenReady<T>(
+  states: AsyncIterableIterator<ConnectionState, undefined>,
+  { connect, ready, refusal, why }: Awaited<T>,
+  { signal, timeoutMs = Number.POSITIVE_INFINITY }: ReadyOptions = {},
+): Promise<T> {
+  const since = Date.now();
+  if (signal?.aborted) {
+    await states.return?.();
+    throw signal.reason;
+  }
+  connect();
+  const onAbort = (): void => void states.return?.();
+  signal?.addEventListener("abort", onAbort, { once: true });
+  try {
+    for await (const state of states) {
+      const result = ready();
+      if (result !== undefined) return result;
+      if (state.status !== "connecting" || state.error === undefined) continue;
+      const { error, retryAt = since } = state;
+      if (refusal() !== undefined || retryAt - since >= timeoutMs) throw error;
+    }
+  } finally {
+    signal?.removeEventListener("abort", onAbort);
+  }
+  signal?.throwIfAborted();
+  throw closedError(why());
+}

@@ -1,0 +1,46 @@
+import { createPool, type Pool, type PoolOptions, type ResolveTargets } from "@quicrpc/core";
+import { dial, type DialOptions } from "./dial.js";
+import type { DnsTargets } from "./dns-targets.js";
+import { isPermanent } from "./permanent.js";
+
+/** Options of `connectPool`. `timeoutMs` is for each attempt, and for all that is tried until the first target is ready. */
+export interface ConnectPoolOptions<Context = unknown>
+  extends DialOptions<Context>,
+    Omit<PoolOptions, "limits" | "isPermanent"> {}
+
+const DEFAULT_TIMEOUT_MS = 10_000;
+
+/**
+ * Connects to several targets and spreads calls over them: URLs as `dial` takes them, `dnsTargets(…)`, or a function that
+ * finds URLs. Resolves when the first of them is ready, and rejects as `connect` does. The routers serve on each session.
+ */
+export async function connectPool<Context = unknown>(
+  targets: readonly string[] | ResolveTargets | DnsTargets,
+  options: ConnectPoolOptions<Context> = {},
+): Promise<Pool> {
+  const { balance, sessionsPerTarget, outliers, health, refreshMs, backoff, signal, ...rest } = options;
+  const { timeoutMs = DEFAULT_TIMEOUT_MS, limits } = rest;
+  const isDns = "serverName" in targets;
+  const dialOptions = { ...(isDns && { serverName: targets.serverName }), ...rest, timeoutMs };
+  const pool = createPool(
+    isDns ? targets.resolve : targets,
+    (target, given) => dial(target, { ...dialOptions, signal: given }),
+    {
+      isPermanent,
+      ...(balance !== undefined && { balance }),
+      ...(sessionsPerTarget !== undefined && { sessionsPerTarget }),
+      ...(outliers !== undefined && { outliers }),
+      ...(health !== undefined && { health }),
+      ...(refreshMs !== undefined && { refreshMs }),
+      ...(backoff !== undefined && { backoff }),
+      ...(limits !== undefined && { limits }),
+    },
+  );
+  try {
+    await pool.ready({ signal, timeoutMs });
+  } catch (error) {
+    await pool.close();
+    throw error;
+  }
+  return pool;
+}

@@ -1,0 +1,73 @@
+import { Resolver } from "node:dns/promises";
+import type { ResolveTargets } from "@quicrpc/core";
+
+/** What is asked of DNS; `Resolver` of `node:dns/promises` is one. */
+export interface DnsResolver {
+  resolve4(name: string): Promise<string[]>;
+  resolve6(name: string): Promise<string[]>;
+  resolveSrv(
+    name: string,
+  ): Promise<readonly { readonly name: string; readonly port: number; readonly priority: number }[]>;
+}
+
+/** Options of `dnsTargets`. */
+export interface DnsTargetsOptions {
+  /**
+   * - `address` (default): A and AAAA, whichever there are
+   * - `A`, `AAAA`: only these
+   * - `SRV`: the hosts and ports of the lowest priority; weights are not looked at, since load is
+   */
+  readonly records?: "address" | "A" | "AAAA" | "SRV";
+  /** Default: the system's servers, two tries of 2 s each. The hosts file is not looked at. */
+  readonly resolver?: DnsResolver;
+}
+
+/** Targets of `connectPool` that DNS knows. */
+export interface DnsTargets {
+  readonly resolve: ResolveTargets;
+  /** The name that certificates are held to: the one that was asked for, not what DNS made of it (RFC 9525 §6.1). */
+  readonly serverName: string;
+}
+
+/** The targets behind a URL such as `quic://orders.example:4433`, or for SRV `quic://_orders._udp.example`, one for each record. */
+export function dnsTargets(url: string | URL, options: DnsTargetsOptions = {}): DnsTargets {
+  const { records = "address", resolver } = options;
+  const base = new URL(url);
+  const { hostname } = base;
+  return {
+    serverName: records === "SRV" ? hostname.replace(/^(_[^.]+\.){1,2}/, "") : hostname,
+    resolve: async (signal) => {
+      const asked = resolver ?? ownResolver(signal);
+      if (records === "SRV") {
+        const found = await asked.resolveSrv(hostname);
+        const first = Math.min(...found.map(({ priority }) => priority));
+        return found.filter(({ priority }) => priority === first).map(({ name, port }) => at(base, name, port));
+      }
+      const wanted: Promise<string[]>[] = [];
+      if (records !== "AAAA") wanted.push(asked.resolve4(hostname));
+      if (records !== "A") wanted.push(asked.resolve6(hostname).then((found) => found.map((each) => `[${each}]`)));
+      return (await anyOf(wanted)).map((host) => at(base, host));
+    },
+  };
+}
+
+/** What was found by those that found something; rejects with the first error when none did. */
+async function anyOf(questions: readonly Promise<string[]>[]): Promise<string[]> {
+  const answers = await Promise.allSettled(questions);
+  const found = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
+  const failed = answers.find((answer) => answer.status === "rejected");
+  if (found.length === 0 && failed !== undefined) throw failed.reason;
+  return found;
+}
+
+function at(base: URL, host: string, port?: number): string {
+  const { protocol, pathname, search } = base;
+  const ports = port === undefined ? base.port : String(port);
+  return `${protocol}//${host}${ports === "" ? "" : `:${ports}`}${pathname}${search}`;
+}
+
+function ownResolver(signal: AbortSignal): DnsResolver {
+  const resolver = new Resolver({ timeout: 2000, tries: 2 });
+  signal.addEventListener("abort", () => resolver.cancel(), { once: true });
+  return resolver;
+}
