@@ -12,15 +12,22 @@ import type {
 const HIGH_WATER = 256 * 1024;
 /** Bytes of the largest datagram: what fits a packet of QUIC on any path (RFC 9000 §14.1). */
 const MAX_DATAGRAM = 1200;
-/** Deliveries in microtasks before one waits for a macrotask, so that a busy pair starves neither timers nor I/O. */
-const MICROTASKS_IN_A_ROW = 1000;
+/** What is delivered in microtasks before a delivery waits for a macrotask, so that a busy pair starves neither timers nor I/O. */
+const MICROTASK_BYTES = 1024 * 1024;
+/** What a delivery counts for beside its bytes. */
+const DELIVERY_BYTES = 1024;
 
-let deliveries = 0;
+let delivered = 0;
 
 /** Runs `deliver` soon: in a microtask as a rule. */
-function soon(deliver: () => void): void {
-  if (++deliveries % MICROTASKS_IN_A_ROW === 0) setTimeout(deliver, 0);
-  else queueMicrotask(deliver);
+function soon(deliver: () => void, bytes: number): void {
+  delivered += DELIVERY_BYTES + bytes;
+  if (delivered < MICROTASK_BYTES) {
+    queueMicrotask(deliver);
+    return;
+  }
+  delivered = 0;
+  setTimeout(deliver, 0);
 }
 
 /**
@@ -76,7 +83,7 @@ class MemorySession implements DirectSession {
     const copy = bytes.slice();
     soon(() => {
       if (this.peer.ended === undefined) this.peer.handler?.onDatagram?.(copy);
-    });
+    }, copy.length);
     return true;
   }
 
@@ -186,7 +193,7 @@ class MemoryStream implements DirectStream {
   private schedule(): void {
     if (this.scheduled || this.paused || this.handler === undefined || this.arrived.length === 0) return;
     this.scheduled = true;
-    soon(() => this.deliver());
+    soon(() => this.deliver(), this.arrivedBytes);
   }
 
   private deliver(): void {
