@@ -1,4 +1,10 @@
-import { type Connection, type ConnectionOptions, createConnection, type Session } from "@quicrpc/core";
+import {
+  type Connection,
+  type ConnectionOptions,
+  createConnection,
+  interceptCaller,
+  type Session,
+} from "@quicrpc/core";
 import type { QuicSession } from "@quicrpc/quic";
 import { dial, type DialOptions } from "./dial.js";
 import { isPermanent } from "./permanent.js";
@@ -24,7 +30,7 @@ export async function connect<Context = unknown>(
   url: string | URL,
   options: ConnectOptions<Context> = {},
 ): Promise<Connection> {
-  const { reconnect, backoff, signal, timeoutMs = DEFAULT_TIMEOUT_MS, ...dialOptions } = options;
+  const { reconnect, backoff, signal, timeoutMs = DEFAULT_TIMEOUT_MS, interceptors = [], ...dialOptions } = options;
   const connection = createConnection((given) => dial(url, { ...dialOptions, timeoutMs, signal: given }), {
     isPermanent,
     ...(reconnect !== undefined && { reconnect }),
@@ -37,5 +43,6 @@ export async function connect<Context = unknown>(
     await connection.close();
     throw error;
   }
-  return connection;
+  // Around the connection, not each of its sessions: what retries gets another session.
+  return interceptCaller(connection, interceptors);
 }

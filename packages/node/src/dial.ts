@@ -1,4 +1,11 @@
-import { combineRouters, createSession, type Session, type SessionOptions } from "@quicrpc/core";
+import {
+  combineRouters,
+  createSession,
+  interceptCaller,
+  type Interceptor,
+  type Session,
+  type SessionOptions,
+} from "@quicrpc/core";
 import type { QuicSession } from "@quicrpc/quic";
 import type { Dialler, TransportDialOptions } from "./dial/dialler.js";
 import { dialQuic } from "./dial/quic.js";
@@ -9,6 +16,8 @@ import { dialWebTransport } from "./dial/web-transport.js";
 /** How one session is made. Without `ca` and `serverCertificateHashes`, the system's roots are trusted. */
 export interface DialOptions<Context = unknown> extends SessionOptions<Context>, TransportDialOptions {
   readonly limits?: NonNullable<SessionOptions<Context>["limits"]>;
+  /** Around each call made; the first is the outermost. Those around what is served go into `interceptRouter`. */
+  readonly interceptors?: readonly Interceptor[];
 }
 
 const DIALLERS: ReadonlyMap<string, Dialler> = new Map<string, Dialler>([
@@ -39,5 +48,6 @@ export async function dial<Context = unknown>(url: string | URL, options: DialOp
     throw new TypeError(`${target.protocol}// is no transport: a URL begins with one of ${known}`);
   }
   const combined = [combineRouters(options.routers ?? [])];
-  return createSession(await dialler(target, options), { ...options, routers: combined });
+  const session = createSession(await dialler(target, options), { ...options, routers: combined });
+  return interceptCaller(session, options.interceptors ?? []);
 }

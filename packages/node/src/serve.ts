@@ -4,6 +4,8 @@ import {
   createSession,
   DEFAULT_LIMITS,
   type DrainOptions,
+  type Interceptor,
+  interceptRouter,
   type Limits,
   refusalCode,
   type Router,
@@ -44,6 +46,8 @@ export interface ServeOptions<Context = unknown> extends Omit<SessionOptions<Con
   /** Asks clients for a certificate (mutual TLS): `Peer.certificate`. */
   readonly clientCertificates?: ClientCertificateOptions;
   readonly routers: readonly Router<Context>[];
+  /** Around each call served; the first is the outermost. Those of one router alone go into `interceptRouter`. */
+  readonly interceptors?: readonly Interceptor[];
   /**
    * Decides who may have a session, before anything of it is read, within `limits.maxHandshakeMs`. What it returns is
    * `context.connection` in handlers. An `RpcError` refuses the session, and is what its calls fail with.
@@ -112,7 +116,7 @@ class RpcServer<Context> implements Server {
     this.sessionOptions = {
       ...options,
       ...(this.guard !== undefined && { loadShedder: this.guard }),
-      routers: [combineRouters(options.routers)],
+      routers: [combineRouters([interceptRouter(combineRouters(options.routers), options.interceptors ?? [])])],
     };
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };
   }

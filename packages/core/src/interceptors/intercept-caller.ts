@@ -13,9 +13,30 @@ import { observed } from "./observed.js";
 import { SourceItems } from "./source-items.js";
 import { WritableItems } from "./writable-items.js";
 
-/** `caller` with `interceptors` around each call; the first is the outermost. */
-export function interceptCaller(caller: Caller, interceptors: readonly Interceptor[]): Caller {
-  return interceptors.length === 0 ? caller : new InterceptedCaller(caller, interceptors);
+const CALLS = [
+  "unary",
+  "notify",
+  "serverStream",
+  "clientStream",
+  "duplex",
+] as const satisfies readonly (keyof Caller)[];
+
+/**
+ * `caller` with `interceptors` around each call made through what is returned; the first is the outermost. A session or
+ * connection keeps everything else that it has.
+ */
+export function interceptCaller<C extends Caller>(caller: C, interceptors: readonly Interceptor[]): C {
+  if (interceptors.length === 0) return caller;
+  const intercepted = new InterceptedCaller(caller, interceptors);
+  const calls = new Map<PropertyKey, unknown>(CALLS.map((name) => [name, intercepted[name].bind(intercepted)]));
+  return new Proxy(caller, {
+    get(target, name) {
+      const call = calls.get(name);
+      if (call !== undefined) return call;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
 }
 
 class InterceptedCaller implements Caller {
