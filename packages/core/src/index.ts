@@ -59,13 +59,8 @@ export type { InterceptedAnswer, InterceptedCall, Interceptor, Next } from "./in
 export { type CallLog, type Logger, logging } from "./interceptors/logging.js";
 export { type AnswerObserver, observed, withOutputs } from "./interceptors/observed.js";
 export { retry, type RetryOptions } from "./interceptors/retry.js";
-export {
-  createSession,
-  type DrainOptions,
-  type Session,
-  type SessionEnd,
-  type SessionOptions,
-} from "./session/session.js";
+export type { DrainOptions, SessionEnd, SessionOptions } from "./session/options.js";
+export { createSession, type Session } from "./session/session.js";
 export type { KeepAliveOptions } from "./session/keep-alive.js";
 export {
   byteStreamSession,

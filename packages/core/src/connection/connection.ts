@@ -1,6 +1,7 @@
 import type { Caller } from "../call/caller.js";
 import { DEFAULT_LIMITS, type Limits } from "../limits.js";
-import type { DrainOptions, Session, SessionEnd } from "../session/session.js";
+import type { DrainOptions, SessionEnd } from "../session/options.js";
+import type { Session } from "../session/session.js";
 import type { CloseInfo } from "../transport/session.js";
 import { type Backoff, DEFAULT_BACKOFF } from "./backoff.js";
 import { Link } from "./link.js";

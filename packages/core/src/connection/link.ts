@@ -1,6 +1,7 @@
 import { type Deferred, deferred } from "../deferred.js";
 import { RpcError } from "../errors.js";
-import type { DrainOptions, Session, SessionEnd } from "../session/session.js";
+import type { DrainOptions, SessionEnd } from "../session/options.js";
+import type { Session } from "../session/session.js";
 import type { CloseInfo } from "../transport/session.js";
 import { type Backoff, backoffDelay } from "./backoff.js";
 import { type ConnectionState, Watched } from "./state.js";

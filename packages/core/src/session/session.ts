@@ -1,4 +1,3 @@
-import { IncomingCallStream, OutgoingCallStream } from "../call/call-stream.js";
 import { BulkMethods } from "../call/bulk.js";
 import type { Caller, DuplexStream } from "../call/caller.js";
 import type { Carrier, CarrierSettings } from "../call/carrier.js";
@@ -20,62 +19,22 @@ import { deferred } from "../deferred.js";
 import { ProtocolError, RpcError } from "../errors.js";
 import { guarded } from "../guarded.js";
 import { completeLimits, type Limits } from "../limits.js";
-import { Admission, type LoadShedder } from "../server/admission.js";
+import { Admission } from "../server/admission.js";
 import { Dispatcher, type ErrorHook } from "../server/dispatch.js";
-import { MethodTable, type Router } from "../server/router.js";
-import { Channel, type FrameHandler } from "../transport/channel.js";
+import { MethodTable } from "../server/router.js";
 import { lostCall, neverSent, SessionCode } from "../transport/close-codes.js";
-import { ResetCode } from "../transport/reset-codes.js";
-import { StreamSorter } from "../transport/stream-sorter.js";
 import type { CloseInfo, DirectSession, DirectStream, SoleStream, TransportSession } from "../transport/session.js";
 import { directSession } from "../transport/web-session.js";
-import { StreamKind } from "../wire/frame.js";
-import { type CarrierOptions, carrierSettings } from "./carrier-settings.js";
+import { carrierSettings } from "./carrier-settings.js";
 import { DatagramCalls } from "./datagram-calls.js";
 import { Drain } from "./drain.js";
 import { KeepAlive, type KeepAliveOptions } from "./keep-alive.js";
 import { LaneSpread } from "./lane-spread.js";
 import { LANES, LayoutChooser } from "./layout.js";
+import type { DrainOptions, SessionEnd, SessionOptions } from "./options.js";
+import { OwnStreams } from "./own-streams.js";
+import { PeerStreams } from "./peer-streams.js";
 import { Pings } from "./pings.js";
-
-/** What a session is made with. */
-export interface SessionOptions<Context = unknown> extends CarrierOptions {
-  /** What this side serves. Default: nothing. */
-  readonly routers?: readonly Router<Context>[];
-  /** What handlers find as `context.connection`. */
-  readonly connection?: Context;
-  readonly limits?: Partial<Limits>;
-  /** Refuses calls under load. Sessions may share one. */
-  readonly loadShedder?: LoadShedder;
-  /** Pings over a byte stream, which does not tell by itself that the peer is gone; `false` for none. QUIC has its own. */
-  readonly keepAlive?: KeepAliveOptions | false;
-  /** Told of failures that the caller is not told in full. Default: `console.error`. */
-  readonly onError?: ErrorHook;
-  /**
-   * Takes the streams that the peer opened and that do not belong to this protocol, with all their bytes; attach a
-   * handler to read one. Without it they are refused. Streams of your own are opened on `Session.transport`.
-   */
-  readonly onForeignStream?: (stream: DirectStream) => void;
-  /** Takes the datagrams of the peer that do not belong to this protocol. Without it they are dropped. */
-  readonly onForeignDatagram?: (bytes: Uint8Array) => void;
-  /** How calls travel that do not say so themselves. Default "auto". */
-  readonly via?: Via;
-}
-
-/** How a session ended. */
-export interface SessionEnd {
-  /** Application error code of the close, 0 for a clean one. */
-  readonly closeCode: number;
-  readonly reason: string;
-  /** Why the session was lost; undefined after a close by either side with code 0. */
-  readonly error: Error | undefined;
-}
-
-/** Options of `Session.drain`. */
-export interface DrainOptions {
-  /** Milliseconds that calls in progress still have. */
-  readonly timeoutMs?: number;
-}
 
 /** Calls over one transport session; both sides may call and serve. */
 export interface Session<Transport extends TransportSession = TransportSession> extends Caller {
@@ -124,48 +83,28 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
   /** Undefined where nothing is measured: then all share one lane. */
   private readonly layouts: LayoutChooser | undefined;
   private readonly spread: LaneSpread;
-  private readonly onForeignStream: ((stream: DirectStream) => void) | undefined;
   private readonly dispatcher: Dispatcher<Context>;
   private readonly admission: Admission;
   private readonly drainage: Drain;
   private readonly pings: Pings = new Pings();
   private readonly owner: LaneOwner;
   private readonly keepAlive: KeepAlive | undefined;
+  private readonly ownStreams: OwnStreams;
+  private readonly peerStreams: PeerStreams;
   private handshake: ReturnType<typeof setTimeout> | undefined;
   private readonly pickLane = (): Carrier => this.lane();
   private readonly pickStream = (): Carrier => {
     if (this.direct.sole !== undefined) return this.lane();
-    const stream = this.openStream();
-    this.streamsMade++;
-    return new OutgoingCallStream(stream, this.settings, this.onStreamOver);
+    return this.ownStreams.open();
   };
   private readonly pickByLayout = (): Carrier => {
     const layout = this.layouts?.next();
     if (layout === "stream") return this.pickStream();
     return (layout === "lanes" && this.spread.next()) || this.lane();
   };
-  private readonly pickNotifyStream = (): Carrier => {
-    if (this.direct.sole !== undefined) return this.lane();
-    const stream = this.openStream();
-    this.streamsMade++;
-    this.unconfirmed++;
-    return new OutgoingCallStream(stream, this.settings, () => {
-      this.unconfirmed--;
-      this.onConfirmed?.();
-      this.onStreamOver();
-    });
-  };
-  private readonly onStreamOver = (): void => {
-    this.streamsMade--;
-    this.drainage.check();
-  };
+  private readonly pickNotifyStream = (): Carrier =>
+    this.direct.sole === undefined ? this.ownStreams.openForNotify() : this.lane();
   private ourLane: Lane | undefined;
-  /** Streams of our calls that are not over. */
-  private streamsMade = 0;
-  /** Those of them with notifications that the peer may not have received yet. */
-  private unconfirmed = 0;
-  private onConfirmed: (() => void) | undefined;
-  private peerStreams = 0;
   private ended = false;
   /** What calls fail with after the session was lost. */
   private lost: RpcError | undefined;
@@ -176,7 +115,6 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
     this.limits = completeLimits(options.limits);
     this.settings = carrierSettings(options, this.limits);
     this.via = options.via ?? "auto";
-    this.onForeignStream = options.onForeignStream && guarded(options.onForeignStream);
     this.drainage = new Drain({
       callsMade: () => this.callsMade(),
       callsServed: () => this.admission.calls,
@@ -205,6 +143,18 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
       this.dispatcher,
       options.onForeignDatagram && guarded(options.onForeignDatagram),
     );
+    this.ownStreams = new OwnStreams(
+      () => this.openStream(),
+      this.settings,
+      () => this.drainage.check(),
+    );
+    this.peerStreams = new PeerStreams({
+      dispatcher: this.dispatcher,
+      settings: this.settings,
+      maxStreams: this.limits.maxStreams,
+      laneOwner: (onOver) => this.laneOwner(onOver),
+      onForeign: options.onForeignStream && guarded(options.onForeignStream),
+    });
     this.spread = new LaneSpread(LANES - 1, (onOver) => this.openLaneFor(this.laneOwner(onOver)));
     this.layouts = this.layoutChooser();
     const { promise, resolve } = deferred<SessionEnd>();
@@ -216,7 +166,7 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
       this.pings.fail("the lane has ended");
     });
     this.direct.attach({
-      onStream: (stream) => this.accept(stream),
+      onStream: (stream) => this.peerStreams.accept(stream),
       onDatagram: (bytes) => this.datagrams.onDatagram(bytes),
       onClosed: ({ closeCode = 0, reason = "" }, error) => {
         this.ended = true;
@@ -339,18 +289,19 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
     const lane = this.ourLane;
     const open = !this.ended;
     this.ended = true;
-    if (!open || (lane === undefined && this.unconfirmed === 0)) return Promise.resolve();
+    if (!open || (lane === undefined && this.ownStreams.confirmed)) return Promise.resolve();
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, this.limits.maxCloseMs);
       let laneDone = lane === undefined;
-      this.onConfirmed = () => {
-        if (!laneDone || this.unconfirmed > 0) return;
+      const check = (): void => {
+        if (!laneDone || !this.ownStreams.confirmed) return;
         clearTimeout(timer);
         resolve();
       };
+      this.ownStreams.onConfirmed = check;
       lane?.finish(() => {
         laneDone = true;
-        this.onConfirmed?.();
+        check();
       });
     });
   }
@@ -372,7 +323,7 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
   }
 
   private callsMade(): number {
-    return this.streamsMade + (this.ourLane?.callsMade ?? 0) + this.spread.callsMade;
+    return this.ownStreams.made + (this.ourLane?.callsMade ?? 0) + this.spread.callsMade;
   }
 
   private layoutChooser(): LayoutChooser | undefined {
@@ -430,34 +381,6 @@ class RpcSession<Context, Transport extends TransportSession> implements Session
       return this.direct.openStream();
     } catch (error) {
       throw RpcError.from(error, "unavailable");
-    }
-  }
-
-  private accept(stream: DirectStream): void {
-    if (this.peerStreams >= this.limits.maxStreams) {
-      stream.reset(ResetCode.TooManyStreams);
-      stream.stopSending(ResetCode.TooManyStreams);
-      return;
-    }
-    this.peerStreams++;
-    const onOver = (): void => {
-      this.peerStreams--;
-    };
-    const { prefix } = this.settings;
-    const channelOf = (kind: number): Channel | undefined => this.channelOf(kind, stream, onOver);
-    StreamSorter.sort(stream, { prefix, channelOf, onForeign: this.onForeignStream, onUnclaimed: onOver });
-  }
-
-  private channelOf(kind: number, stream: DirectStream, onOver: () => void): Channel | undefined {
-    const accept = (handler: (channel: Channel) => FrameHandler): Channel =>
-      Channel.accept(stream, handler, this.settings);
-    switch (kind) {
-      case StreamKind.Lane:
-        return accept((channel) => Lane.accept(channel, this.dispatcher, this.settings, this.laneOwner(onOver)));
-      case StreamKind.Call:
-        return accept((channel) => new IncomingCallStream(channel, this.dispatcher, this.settings, onOver));
-      default:
-        return undefined;
     }
   }
 }
