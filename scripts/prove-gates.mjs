@@ -45,6 +45,7 @@ const LAYERS = {
 const FORBIDDEN = {
   core: ["@quicrpc/quic", "@quicrpc/node", "@quicrpc/browser", "@quicrpc/codegen", "quicrpc", "node:fs", "fs"],
   quic: ["@quicrpc/core", "@quicrpc/node", "@quicrpc/browser", "@quicrpc/codegen", "@quicrpc/services", "quicrpc"],
+  otel: ["@quicrpc/quic", "@quicrpc/node", "@quicrpc/browser", "@quicrpc/codegen", "quicrpc", "node:fs"],
   services: ["@quicrpc/quic", "@quicrpc/node", "@quicrpc/browser", "@quicrpc/codegen", "quicrpc", "node:fs"],
   node: ["@quicrpc/browser", "@quicrpc/codegen", "quicrpc"],
   browser: ["@quicrpc/quic", "@quicrpc/node", "@quicrpc/codegen", "quicrpc", "node:fs"],

@@ -11,7 +11,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const folders = ["core", "quic", "services", "node", "browser", "codegen", "cli"];
+const folders = ["core", "quic", "services", "node", "otel", "browser", "codegen", "cli"];
 
 const files: Record<string, string> = {
   "tsconfig.json": JSON.stringify({
@@ -38,10 +38,11 @@ const files: Record<string, string> = {
     });`,
   "arith-server.ts": `
     import { devCertificate, serve } from "@quicrpc/node";
+    import { metrics, tracing } from "@quicrpc/otel";
     import { createArithRouter } from "./generated/arith.js";
     const router = createArithRouter({ multiply: ({ a, b }) => ({ pro: a * b }) });
     const tls = await devCertificate({ directory: "certificates" });
-    const server = await serve({ port: 0, tls, routers: [router] });
+    const server = await serve({ port: 0, tls, routers: [router], interceptors: [tracing(), metrics()] });
     console.log(server.address.port);
     process.stdin.once("end", () => void server.close()).resume();`,
   "arith-client.ts": `
@@ -79,6 +80,8 @@ it("packs, installs, generates, compiles and talks", { timeout: 300_000 }, async
   const { devDependencies } = await json<{ devDependencies: Record<string, string> }>(join(root, "package.json"));
   const dependencies: Record<string, string | undefined> = {};
   for (const name of ["typescript", "zod", "@types/node"]) dependencies[name] = devDependencies[name];
+  const otel = await json<{ peerDependencies: Record<string, string> }>(join(root, "packages/otel/package.json"));
+  Object.assign(dependencies, otel.peerDependencies);
   for (const folder of folders) {
     const { name } = await json<{ name: string }>(join(root, "packages", folder, "package.json"));
     const packed = await npm(["pack", `./packages/${folder}`, "--json", "--pack-destination", scratch], root);

@@ -3,7 +3,7 @@ import { capnweb } from "./capnweb.js";
 import { connectNode } from "./connect.js";
 import { tcpFloor, tlsFloor } from "./floor.js";
 import { grpcJs } from "./grpc.js";
-import { auto, lane, stream } from "./quicrpc.js";
+import { auto, lane, stream, webTransport } from "./quicrpc.js";
 import { socketIo } from "./socket-io.js";
 import { trpc } from "./trpc.js";
 
@@ -11,6 +11,7 @@ export const contestants: readonly Contestant[] = [
   auto,
   lane,
   stream,
+  webTransport,
   grpcJs,
   connectNode,
   trpc,

@@ -16,7 +16,7 @@ export interface MessageModel {
 export type GeneratedKind = MethodKind;
 
 /** One error that a method declares. */
-export interface ErrorModel {
+interface ErrorModel {
   readonly name: string;
   readonly code: string;
   readonly details: MessageModel | undefined;

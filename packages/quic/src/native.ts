@@ -17,7 +17,7 @@ export type NativeFailure = readonly [
 type NativeAddress = readonly [host: string, port: number, family: "IPv4" | "IPv6"];
 
 /** A request for a WebTransport session; fields as name, value, name, value… */
-export type NativeRequest = readonly [
+type NativeRequest = readonly [
   authority: string,
   path: string,
   protocols: readonly string[],

@@ -4,7 +4,8 @@ import { closedError, notReady, SessionCaller } from "../connection/session-call
 import { type ConnectionState, Watched } from "../connection/state.js";
 import { type Deferred, deferred } from "../deferred.js";
 import { DEFAULT_LIMITS } from "../limits.js";
-import type { DrainOptions, Session } from "../session/session.js";
+import type { DrainOptions } from "../session/options.js";
+import type { Session } from "../session/session.js";
 import type { CloseInfo } from "../transport/session.js";
 import { type Balance, balancer } from "./balance.js";
 import { Discovery, type ResolveTargets } from "./discovery.js";

@@ -1,6 +1,7 @@
 import type { LinkOptions } from "../connection/link.js";
 import type { ConnectionState } from "../connection/state.js";
-import type { DrainOptions, Session } from "../session/session.js";
+import type { DrainOptions } from "../session/options.js";
+import type { Session } from "../session/session.js";
 import type { CloseInfo } from "../transport/session.js";
 import type { BalancedTarget } from "./balance.js";
 import type { HealthCheck } from "./health-watch.js";

@@ -27,7 +27,7 @@ export interface TransportDialOptions extends Partial<CertificateOptions> {
 export type Dialler = (url: URL, options: TransportDialOptions) => Promise<TransportSession>;
 
 /** Default for `timeoutMs`. */
-export const DIAL_TIMEOUT_MS = 10_000;
+const DIAL_TIMEOUT_MS = 10_000;
 
 /**
  * Runs one attempt: `start` gets what settles it, and returns what gives it up when it fails, the time is over or the
