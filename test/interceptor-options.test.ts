@@ -1,5 +1,5 @@
 // `interceptors` of serve, dial and connect, over a transport that needs no engine.
-import { createRouter, type Interceptor, retry, RpcError } from "@quicrpc/core";
+import { type Caller, createRouter, type Interceptor, retry, RpcError } from "@quicrpc/core";
 import { connect, dial, serve, type Server } from "@quicrpc/node";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { methods } from "./behaviour/service.js";
@@ -35,16 +35,22 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-it.each([
-  ["dial", dial],
-  ["connect", connect],
-])("stand around what %s makes calls through, and what serve serves; the first is the outermost", async (_, join) => {
-  await using caller = await join(server.urls[0] as string, { interceptors: [noting("a"), noting("b")] });
-  expect(await caller.unary(echo, { text: "hi" })).toEqual({ text: "hi" });
-  expect(notes).toEqual(["a caller echo", "b caller echo", "c callee echo", "d callee echo"]);
-  expect(await collect(caller.serverStream(items, { n: 2 }))).toEqual([{ i: 0 }, { i: 1 }]);
-  expect(notes).toHaveLength(8);
-});
+type Join = (url: string, options: { interceptors: Interceptor[] }) => Promise<Caller & AsyncDisposable>;
+const joins: [name: string, join: Join][] = [
+  ["dial", (url, options) => dial(url, options)],
+  ["connect", (url, options) => connect(url, options)],
+];
+
+it.each(joins)(
+  "stand around what %s makes calls through, and what serve serves; the first is the outermost",
+  async (_, join) => {
+    await using caller = await join(server.urls[0] as string, { interceptors: [noting("a"), noting("b")] });
+    expect(await caller.unary(echo, { text: "hi" })).toEqual({ text: "hi" });
+    expect(notes).toEqual(["a caller echo", "b caller echo", "c callee echo", "d callee echo"]);
+    expect(await collect(caller.serverStream(items, { n: 2 }))).toEqual([{ i: 0 }, { i: 1 }]);
+    expect(notes).toHaveLength(8);
+  },
+);
 
 it("leave a session and a connection all that they have beside calls", async () => {
   const interceptors = [noting("a")];
