@@ -74,7 +74,7 @@ function table(workload: string, all: readonly Row[], compareWith: string): stri
   ].join("\n");
 }
 
-function median(numbers: readonly number[]): number {
+export function median(numbers: readonly number[]): number {
   const sorted = [...numbers].sort((a, b) => a - b);
   return sorted[sorted.length >> 1] ?? Number.NaN;
 }
