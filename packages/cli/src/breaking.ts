@@ -2,20 +2,20 @@ import type { Change, ChangeClass, Diagnostic } from "@quicrpc/codegen";
 import { Command, Option } from "commander";
 import type { SchemaRun } from "./generate-project.js";
 import { colorsFor, formatDiagnostics, type Colors } from "./report.js";
+import { type TargetOptions, withTrust } from "./target.js";
 
-interface BreakingOptions {
+interface BreakingOptions extends TargetOptions {
   readonly against: string;
   readonly config?: string;
   readonly allow?: readonly ChangeClass[];
   readonly all?: boolean;
-  readonly json?: boolean;
 }
 
 /** The `breaking` command. */
 export function breakingCommand(): Command {
-  return new Command("breaking")
+  return withTrust(new Command("breaking"))
     .description("Compare the services with an earlier version, and say what breaks.")
-    .requiredOption("-a, --against <version>", "a git revision, or a quicrpc.schema.json")
+    .requiredOption("-a, --against <version>", "a git revision, a quicrpc.schema.json, or the URL of a server")
     .option("-c, --config <file>", "the configuration (default: the nearest quicrpc.config.ts)")
     .addOption(
       new Option("--allow <classes...>", "classes of changes that do not fail").choices([
@@ -36,6 +36,9 @@ Examples:
   $ quicrpc breaking --against main
   $ quicrpc breaking --against v1.4.0 --allow source
   $ quicrpc breaking --against released/quicrpc.schema.json --json
+  $ quicrpc breaking --against quic://orders.example:4433
+
+A server is asked by its reflection service for all that it serves, but health and reflection.
 
 Exit codes: 0 nothing breaks, 1 something does, 2 wrong usage or nothing to compare with.`,
     )
@@ -49,6 +52,7 @@ async function breaking(options: BreakingOptions): Promise<number> {
   const { compareSnapshots } = await import("@quicrpc/codegen");
   const { runProject } = await import("./generate-project.js");
   const { AgainstError, readAgainst } = await import("./against.js");
+  const { isServerUrl, fetchSchema } = await import("./fetch-schema.js");
   const run: SchemaRun = await runProject([], options, cwd);
   const diagnostics: Diagnostic[] = [...run.diagnostics];
   let changes: readonly Change[] = [];
@@ -56,7 +60,11 @@ async function breaking(options: BreakingOptions): Promise<number> {
     diagnostics.push({ code: "config", message: "This project has no lock file, so there is no version to compare." });
   } else if (run.lockFile !== undefined && diagnostics.length === 0) {
     try {
-      changes = compareSnapshots(readAgainst(options.against, cwd, run.lockFile), run.snapshot);
+      const { against } = options;
+      const earlier = isServerUrl(against)
+        ? await fetchSchema(against, options)
+        : readAgainst(against, cwd, run.lockFile);
+      changes = compareSnapshots(earlier, run.snapshot);
     } catch (error) {
       if (!(error instanceof AgainstError)) throw error;
       diagnostics.push({ code: "against", message: error.message });

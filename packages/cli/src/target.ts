@@ -21,12 +21,16 @@ A URL is quic://host[:port], tls://, wss://, https:// and so on, whatever the se
 
 /** Adds the options of a command that calls a server. */
 export function withTarget(command: Command): Command {
+  return withTrust(command).option("--json", "print JSON");
+}
+
+/** Adds the options that say how a server is trusted. */
+export function withTrust(command: Command): Command {
   return command
     .option("--ca <file>", "trust these roots (PEM) instead of the system's")
     .option("--hash <sha-256>", "trust the certificate with this hash, in hex", parseHash)
     .option("--dev", "trust this machine's development certificate")
-    .option("--timeout <ms>", "give up after so many milliseconds", parseMs, 10_000)
-    .option("--json", "print JSON");
+    .option("--timeout <ms>", "give up after so many milliseconds", parseMs, 10_000);
 }
 
 /**
@@ -56,7 +60,8 @@ export async function withSession(
   }
 }
 
-async function dialTarget(url: string, { ca, hash, dev, timeout }: TargetOptions): Promise<Session> {
+/** A session with a server. Rejects with why there is none. */
+export async function dialTarget(url: string, { ca, hash, dev, timeout }: TargetOptions): Promise<Session> {
   // Loaded here, since it brings the native engine: help and usage errors need not wait for it.
   const { devCertificate, dial } = await import("@quicrpc/node");
   const hashes = hash === undefined ? [] : [{ algorithm: "sha-256", value: hash } as const];

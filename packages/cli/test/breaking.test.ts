@@ -1,10 +1,13 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { createRouter, defineMethod } from "@quicrpc/core";
+import { serve } from "@quicrpc/node";
+import { createReflection } from "@quicrpc/services";
 import { describe, expect, test } from "vitest";
 import { useProject } from "./project.js";
 
-const { cwd, quicrpc, write } = useProject();
+const { cwd, quicrpc, start, write } = useProject();
 
 const schema = (methods: string): string => `import { rpc, service } from "@quicrpc/core";
 import { z } from "zod";
@@ -44,6 +47,35 @@ describe("breaking", () => {
       "
     `);
     expect(quicrpc([...args, "--allow", "wire", "validation"]).code).toBe(0);
+  });
+
+  test("against a running server, by its reflection", async () => {
+    write("shop.service.ts", schema(BEFORE));
+    quicrpc(["gen"]);
+    const { services } = JSON.parse(readFileSync(join(cwd, "quicrpc.schema.json"), "utf8"));
+    const snapshot: unknown = services["shop.v1.Shop"];
+    const shop = { name: "shop.v1.Shop", id: 1, tooling: async () => ({ methods: {}, snapshot }) };
+    const router = createRouter({ get: defineMethod(shop, "unary", "get", { id: 1 }) }, { get: () => {} });
+    const server = await serve({
+      listen: ["tcp://127.0.0.1:0"],
+      routers: [router, createReflection([router])],
+      onError: () => {},
+    });
+    try {
+      const [url] = server.urls as [string];
+      const same = start(["breaking", "--against", url]);
+      expect(await same.says(`against ${url}: no change\n`)).toBe(`against ${url}: no change\n`);
+      write("shop.service.ts", schema(AFTER));
+      const changed = start(["breaking", "--against", url]);
+      const sum = `against ${url}: 2 wire, 1 validation, 1 safe\n`;
+      expect(await changed.says(sum)).toContain("wire        shop.v1.Shop/get output.name   the field is gone");
+      await Promise.all([same.stop(), changed.stop()]);
+    } finally {
+      await server.close();
+    }
+    const run = quicrpc(["breaking", "--against", "unix:/nobody/is/there"]);
+    expect(run).toMatchObject({ code: 2, stdout: "" });
+    expect(run.stderr).toContain("unix:/nobody/is/there does not tell its schema: ");
   });
 
   test("against a file, as JSON", () => {

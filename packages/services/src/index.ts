@@ -9,9 +9,11 @@ export {
   createReflectionClient,
   type MessageForm,
   type MethodDescription,
+  type MethodDetails,
   type ReflectionClient,
   reflectionMethods,
   type ServiceDescription,
+  type ServiceDetails,
 } from "./generated/reflection.js";
 export { createHealth, type Health, type HealthStatuses, watchHealth } from "./health.js";
 export { createReflection, describeServices } from "./reflection.js";

@@ -24,8 +24,28 @@ const ServiceDescription = z.object({
   methods: z.array(MethodDescription),
 });
 
+const JsonObject = z.record(z.string(), z.unknown());
+
+const MethodDetails = z.object({
+  name: z.string(),
+  docs: z.string().optional(),
+  /** JSON Schema (draft 2020-12) of what the caller sends, of a stream one item. */
+  input: JsonObject.optional(),
+  /** The same of what the callee sends. */
+  output: JsonObject.optional(),
+});
+
+const ServiceDetails = z.object({
+  docs: z.string().optional(),
+  methods: z.array(MethodDetails),
+  /** The shapes of its messages, as `quicrpc breaking` compares them. */
+  snapshot: JsonObject,
+});
+
 /** Says what a server serves. */
 export const Reflection = service("quicrpc.v1.Reflection", {
   /** Every service, by name. */
   list: rpc({ output: z.object({ services: z.array(ServiceDescription) }), idempotent: true }),
+  /** Comments and JSON Schemas of a service. Fails with `not_found` where there are none, or no such service. */
+  describe: rpc({ input: z.object({ service: z.string() }), output: ServiceDetails, idempotent: true }),
 });

@@ -1,5 +1,10 @@
-import { type AnyMethod, type MessageCodec, rawCodec, type Router } from "@quicrpc/core";
-import { createReflectionRouter, type MethodDescription, type ServiceDescription } from "./generated/reflection.js";
+import { type AnyMethod, type MessageCodec, rawCodec, type Router, RpcError } from "@quicrpc/core";
+import {
+  createReflectionRouter,
+  type MethodDescription,
+  type ServiceDescription,
+  type ServiceDetails,
+} from "./generated/reflection.js";
 
 /** Serves quicrpc.v1.Reflection: what `routers` serve, and reflection itself. Anybody who may call it learns of every method. */
 export function createReflection(routers: readonly Router[]): Router {
@@ -9,6 +14,7 @@ export function createReflection(routers: readonly Router[]): Router {
       services ??= describeServices([...routers, reflection]);
       return { services };
     },
+    describe: ({ service }) => detailsOf(service, [...routers, reflection]),
   });
   return reflection;
 }
@@ -25,6 +31,22 @@ export function describeServices(routers: readonly Router[]): ServiceDescription
   const all = [...services.values()].sort(byName);
   for (const { methods } of all) methods.sort(byName);
   return all;
+}
+
+/** What the generated code of a service tells tools, loaded when it is first asked for. */
+async function detailsOf(name: string, routers: readonly Router[]): Promise<ServiceDetails> {
+  const bound = routers.flatMap(({ methods }) => methods).find(({ method }) => method.service.name === name);
+  if (bound === undefined) throw new RpcError("not_found", `the service ${name} is not served here`);
+  const tooling = await bound.method.service.tooling?.();
+  if (tooling === undefined)
+    throw new RpcError("not_found", `the service ${name} has no schemas: its code is not generated`);
+  const methods = Object.entries(tooling.methods).map(([method, { docs, input, output }]) => ({
+    name: method,
+    docs,
+    input,
+    output,
+  }));
+  return { docs: tooling.docs, methods, snapshot: tooling.snapshot as Record<string, unknown> };
 }
 
 function describeMethod({ name, id, kind, idempotent, input, output, fingerprint }: AnyMethod): MethodDescription {

@@ -70,4 +70,33 @@ describe("reflection", () => {
       expect.objectContaining({ name: "quicrpc.v1.Reflection" }),
     ]);
   });
+
+  it("tells the comments, JSON Schemas and shapes of a service whose code is generated", async () => {
+    const health = createHealth();
+    const asked = createReflectionClient(client(health.router, createReflection([health.router])));
+    const details = await asked.describe({ service: "quicrpc.v1.Health" });
+    expect(details).toMatchObject({
+      docs: "Says whether services are able to serve.",
+      snapshot: { id: 31271, methods: { check: { id: 1, kind: "unary" } } },
+    });
+    expect(details.methods.find(({ name }) => name === "check")).toMatchObject({
+      docs: expect.stringContaining("not_found"),
+      input: { type: "object", properties: { service: { type: "string" } }, required: ["service"] },
+      output: { properties: { status: { enum: ["serving", "not_serving", "unknown"] } } },
+    });
+    expect((await asked.describe({ service: "quicrpc.v1.Reflection" })).methods).toHaveLength(2);
+  });
+
+  it("a service that is not served, or has no tooling, is not found", async () => {
+    const router = createRouter(
+      { buy: defineMethod({ name: "by.hand", id: 9 }, "notify", "buy", { id: 1 }) },
+      {
+        buy: () => {},
+      },
+    );
+    const asked = createReflectionClient(client(router, createReflection([router])));
+    for (const service of ["by.hand", "no.such.Service", "__proto__"]) {
+      await expect(asked.describe({ service })).rejects.toMatchObject({ code: "not_found" });
+    }
+  });
 });

@@ -51,6 +51,47 @@ export const reflectionTooling: ServiceTooling = {
         required: ["services"],
       },
     },
+    describe: {
+      docs: "Comments and JSON Schemas of a service. Fails with `not_found` where there are none, or no such service.",
+      input: {
+        type: "object",
+        properties: { service: { type: "string" } },
+        required: ["service"],
+      },
+      output: {
+        type: "object",
+        properties: {
+          docs: { type: "string" },
+          methods: {
+            type: "array",
+            items: {
+              type: "object",
+              properties: {
+                name: { type: "string" },
+                docs: { type: "string" },
+                input: {
+                  type: "object",
+                  propertyNames: { type: "string" },
+                  additionalProperties: {},
+                },
+                output: {
+                  type: "object",
+                  propertyNames: { type: "string" },
+                  additionalProperties: {},
+                },
+              },
+              required: ["name"],
+            },
+          },
+          snapshot: {
+            type: "object",
+            propertyNames: { type: "string" },
+            additionalProperties: {},
+          },
+        },
+        required: ["methods", "snapshot"],
+      },
+    },
   },
   snapshot: {
     id: 35473,
@@ -60,6 +101,13 @@ export const reflectionTooling: ServiceTooling = {
         kind: "unary",
         idempotent: true,
         output: { type: "ref", name: "ReflectionListOutput" },
+      },
+      describe: {
+        id: 2,
+        kind: "unary",
+        idempotent: true,
+        input: { type: "ref", name: "ReflectionDescribeInput" },
+        output: { type: "ref", name: "ServiceDetails" },
       },
     },
     types: {
@@ -95,6 +143,27 @@ export const reflectionTooling: ServiceTooling = {
         values: ["unary", "notify", "server_stream", "client_stream", "duplex"],
       },
       MessageForm: { type: "literal", values: ["nothing", "value", "bytes"] },
+      ReflectionDescribeInput: { type: "object", fields: { service: { type: "string" } } },
+      ServiceDetails: {
+        type: "object",
+        fields: {
+          docs: { type: "string" },
+          methods: { type: "array", items: { type: "ref", name: "MethodDetails" } },
+          snapshot: { type: "ref", name: "JsonObject" },
+        },
+        optional: ["docs"],
+      },
+      MethodDetails: {
+        type: "object",
+        fields: {
+          name: { type: "string" },
+          docs: { type: "string" },
+          input: { type: "ref", name: "JsonObject" },
+          output: { type: "ref", name: "JsonObject" },
+        },
+        optional: ["docs", "input", "output"],
+      },
+      JsonObject: { type: "record", key: { type: "string" }, value: { type: "any" } },
     },
   },
 };

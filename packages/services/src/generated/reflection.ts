@@ -43,8 +43,34 @@ export type ReflectionListOutputServiceMethodKind = "unary" | "notify" | "server
 
 export type MessageForm = "nothing" | "value" | "bytes";
 
+export interface ReflectionDescribeInput {
+  service: string;
+}
+
+export interface ServiceDetails {
+  docs?: string | undefined;
+  methods: MethodDetails[];
+  /** The shapes of its messages, as `quicrpc breaking` compares them. */
+  snapshot: JsonObject;
+}
+
+export interface MethodDetails {
+  name: string;
+  docs?: string | undefined;
+  /** JSON Schema (draft 2020-12) of what the caller sends, of a stream one item. */
+  input?: JsonObject | undefined;
+  /** The same of what the callee sends. */
+  output?: JsonObject | undefined;
+}
+
+export type JsonObject = Record<string, unknown>;
+
 const reflectionListOutputCodec: MessageCodec<ReflectionListOutput, ReflectionListOutput> =
   wire.codec(() => reflectionListOutputShape, writeReflectionListOutput, readReflectionListOutput);
+const reflectionDescribeInputCodec: MessageCodec<ReflectionDescribeInput, ReflectionDescribeInput> =
+  wire.codec(() => reflectionDescribeInputShape, writeReflectionDescribeInput, readReflectionDescribeInput);
+const serviceDetailsCodec: MessageCodec<ServiceDetails, ServiceDetails> =
+  wire.codec(() => serviceDetailsShape, writeServiceDetails, readServiceDetails);
 
 const reflectionService: ServiceIdentity = {
   name: "quicrpc.v1.Reflection",
@@ -55,12 +81,26 @@ const reflectionService: ServiceIdentity = {
 /** Descriptors of the methods of quicrpc.v1.Reflection, for tools and for calls made by hand. */
 export const reflectionMethods: {
   readonly list: MethodDescriptor<"unary", void, undefined, ReflectionListOutput, ReflectionListOutput>;
+  readonly describe: MethodDescriptor<
+    "unary",
+    ReflectionDescribeInput,
+    ReflectionDescribeInput,
+    ServiceDetails,
+    ServiceDetails
+  >;
 } = {
   list: defineMethod(reflectionService, "unary", "list", {
     id: 1,
     output: reflectionListOutputCodec,
     idempotent: true,
     fingerprint: 0xa5eca146,
+  }),
+  describe: defineMethod(reflectionService, "unary", "describe", {
+    id: 2,
+    input: reflectionDescribeInputCodec,
+    output: serviceDetailsCodec,
+    idempotent: true,
+    fingerprint: 0xb83a9812,
   }),
 };
 
@@ -72,6 +112,8 @@ export const reflectionMethods: {
 export interface ReflectionHandlers<Context = unknown> {
   /** Every service, by name. */
   list(input: undefined, context: CallContext<Context>): Awaitable<ReflectionListOutput>;
+  /** Comments and JSON Schemas of a service. Fails with `not_found` where there are none, or no such service. */
+  describe(input: ReflectionDescribeInput, context: CallContext<Context>): Awaitable<ServiceDetails>;
 }
 
 /** Makes the router that serves quicrpc.v1.Reflection by `handlers`. */
@@ -87,12 +129,15 @@ export function createReflectionRouter<Context = unknown>(handlers: ReflectionHa
 export interface ReflectionClient {
   /** Every service, by name. */
   list(options?: CallOptions): Promise<ReflectionListOutput>;
+  /** Comments and JSON Schemas of a service. Fails with `not_found` where there are none, or no such service. */
+  describe(input: ReflectionDescribeInput, options?: CallOptions): Promise<ServiceDetails>;
 }
 
 /** Calls quicrpc.v1.Reflection over `caller`, such as a session. */
 export function createReflectionClient(caller: Caller): ReflectionClient {
   return {
     list: (options) => caller.unary(reflectionMethods.list, undefined, options),
+    describe: (input, options) => caller.unary(reflectionMethods.describe, input, options),
   };
 }
 
@@ -366,6 +411,260 @@ function readMethodDescriptionInAnyOrder(r: wire.Reader, p: number): MethodDescr
   return fingerprint === undefined ? { name, id, kind, idempotent, takes, gives } : { name, id, kind, idempotent, takes, gives, fingerprint };
 }
 
+function writeReflectionDescribeInput(b: Uint8Array, p: number, value: ReflectionDescribeInput): number {
+  wire.requireObject(value);
+  // "service"
+  b[p] = 0x81; b[p + 1] = 0xa7; b[p + 2] = 0x73; b[p + 3] = 0x65; b[p + 4] = 0x72; b[p + 5] = 0x76;
+  b[p + 6] = 0x69; b[p + 7] = 0x63; b[p + 8] = 0x65;
+  p = wire.writeString(b, p + 9, value.service);
+  return p;
+}
+
+function readReflectionDescribeInput(r: wire.Reader, p: number): ReflectionDescribeInput {
+  const { bytes, view } = r;
+  const start = p;
+  // "service"
+  if (view.getInt32(p) !== (0x81a77365 | 0) || view.getInt32(p + 4) !== 0x72766963 || bytes[p + 8] !== 0x65) return readReflectionDescribeInputInAnyOrder(r, start);
+  const service = wire.readString(r, p + 9);
+  p = r.position;
+  return { service };
+}
+
+function readReflectionDescribeInputInAnyOrder(r: wire.Reader, p: number): ReflectionDescribeInput {
+  let service: string | undefined;
+  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
+    switch (wire.readString(r, r.position)) {
+      case "service": {
+        service = wire.readString(r, r.position);
+        break;
+      }
+      default:
+        r.position = wire.skip(r, r.position);
+    }
+  }
+  if (service === undefined) return wire.misfit();
+  return { service };
+}
+
+function writeServiceDetails(b: Uint8Array, p: number, value: ServiceDetails): number {
+  wire.requireObject(value);
+  let count = 2;
+  if (value.docs !== undefined) count++;
+  p = wire.writeMapHeader(b, p, count);
+  if (value.docs !== undefined) {
+    // "docs"
+    b[p] = 0xa4; b[p + 1] = 0x64; b[p + 2] = 0x6f; b[p + 3] = 0x63; b[p + 4] = 0x73;
+    p = wire.writeString(b, p + 5, value.docs);
+  }
+  // "methods"
+  b[p] = 0xa7; b[p + 1] = 0x6d; b[p + 2] = 0x65; b[p + 3] = 0x74; b[p + 4] = 0x68; b[p + 5] = 0x6f;
+  b[p + 6] = 0x64; b[p + 7] = 0x73;
+  p = writeReflectionDescribeOutputMethods(b, p + 8, value.methods);
+  // "snapshot"
+  b[p] = 0xa8; b[p + 1] = 0x73; b[p + 2] = 0x6e; b[p + 3] = 0x61; b[p + 4] = 0x70; b[p + 5] = 0x73;
+  b[p + 6] = 0x68; b[p + 7] = 0x6f; b[p + 8] = 0x74;
+  p = writeJsonObject(b, p + 9, value.snapshot);
+  return p;
+}
+
+function readServiceDetails(r: wire.Reader, p: number): ServiceDetails {
+  const { bytes, view } = r;
+  const start = p;
+  let left = wire.readMapHeader(r, p);
+  p = r.position;
+  // "docs"
+  let docs: string | undefined;
+  if (left > 0 && view.getInt32(p) === (0xa4646f63 | 0) && bytes[p + 4] === 0x73) {
+    docs = wire.readString(r, p + 5);
+    p = r.position;
+    left--;
+  }
+  // "methods"
+  if (view.getInt32(p) !== (0xa76d6574 | 0) || view.getInt32(p + 4) !== 0x686f6473) return readServiceDetailsInAnyOrder(r, start);
+  const methods = readReflectionDescribeOutputMethods(r, p + 8);
+  p = r.position;
+  left--;
+  // "snapshot"
+  if (view.getInt32(p) !== (0xa8736e61 | 0) || view.getInt32(p + 4) !== 0x7073686f || bytes[p + 8] !== 0x74) return readServiceDetailsInAnyOrder(r, start);
+  const snapshot = readJsonObject(r, p + 9);
+  p = r.position;
+  left--;
+  if (left !== 0) return readServiceDetailsInAnyOrder(r, start);
+  r.position = p;
+  return docs === undefined ? { methods, snapshot } : { docs, methods, snapshot };
+}
+
+function readServiceDetailsInAnyOrder(r: wire.Reader, p: number): ServiceDetails {
+  let docs: string | undefined;
+  let methods: MethodDetails[] | undefined;
+  let snapshot: JsonObject | undefined;
+  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
+    switch (wire.readString(r, r.position)) {
+      case "docs": {
+        docs = wire.readString(r, r.position);
+        break;
+      }
+      case "methods": {
+        methods = readReflectionDescribeOutputMethods(r, r.position);
+        break;
+      }
+      case "snapshot": {
+        snapshot = readJsonObject(r, r.position);
+        break;
+      }
+      default:
+        r.position = wire.skip(r, r.position);
+    }
+  }
+  if (methods === undefined || snapshot === undefined) return wire.misfit();
+  return docs === undefined ? { methods, snapshot } : { docs, methods, snapshot };
+}
+
+function writeReflectionDescribeOutputMethods(b: Uint8Array, p: number, value: readonly MethodDetails[]): number {
+  if (!Array.isArray(value)) return wire.misfit();
+  p = wire.writeArrayHeader(b, p, value.length);
+  for (const item of value) {
+    p = writeMethodDetails(b, p, item);
+  }
+  return p;
+}
+
+function readReflectionDescribeOutputMethods(r: wire.Reader, p: number): MethodDetails[] {
+  let left = wire.readArrayHeader(r, p);
+  const value: MethodDetails[] = [];
+  for (; left > 0; left--) {
+    const item = readMethodDetails(r, r.position);
+    value.push(item);
+  }
+  return value;
+}
+
+function writeMethodDetails(b: Uint8Array, p: number, value: MethodDetails): number {
+  wire.requireObject(value);
+  let count = 1;
+  if (value.docs !== undefined) count++;
+  if (value.input !== undefined) count++;
+  if (value.output !== undefined) count++;
+  p = wire.writeMapHeader(b, p, count);
+  // "name"
+  b[p] = 0xa4; b[p + 1] = 0x6e; b[p + 2] = 0x61; b[p + 3] = 0x6d; b[p + 4] = 0x65;
+  p = wire.writeString(b, p + 5, value.name);
+  if (value.docs !== undefined) {
+    // "docs"
+    b[p] = 0xa4; b[p + 1] = 0x64; b[p + 2] = 0x6f; b[p + 3] = 0x63; b[p + 4] = 0x73;
+    p = wire.writeString(b, p + 5, value.docs);
+  }
+  if (value.input !== undefined) {
+    // "input"
+    b[p] = 0xa5; b[p + 1] = 0x69; b[p + 2] = 0x6e; b[p + 3] = 0x70; b[p + 4] = 0x75; b[p + 5] = 0x74;
+    p = writeJsonObject(b, p + 6, value.input);
+  }
+  if (value.output !== undefined) {
+    // "output"
+    b[p] = 0xa6; b[p + 1] = 0x6f; b[p + 2] = 0x75; b[p + 3] = 0x74; b[p + 4] = 0x70; b[p + 5] = 0x75;
+    b[p + 6] = 0x74;
+    p = writeJsonObject(b, p + 7, value.output);
+  }
+  return p;
+}
+
+function readMethodDetails(r: wire.Reader, p: number): MethodDetails {
+  const { bytes, view } = r;
+  const start = p;
+  let left = wire.readMapHeader(r, p);
+  p = r.position;
+  // "name"
+  if (view.getInt32(p) !== (0xa46e616d | 0) || bytes[p + 4] !== 0x65) return readMethodDetailsInAnyOrder(r, start);
+  const name = wire.readString(r, p + 5);
+  p = r.position;
+  left--;
+  // "docs"
+  let docs: string | undefined;
+  if (left > 0 && view.getInt32(p) === (0xa4646f63 | 0) && bytes[p + 4] === 0x73) {
+    docs = wire.readString(r, p + 5);
+    p = r.position;
+    left--;
+  }
+  // "input"
+  let input: JsonObject | undefined;
+  if (left > 0 && view.getInt32(p) === (0xa5696e70 | 0) && view.getInt32(p + 2) === 0x6e707574) {
+    input = readJsonObject(r, p + 6);
+    p = r.position;
+    left--;
+  }
+  // "output"
+  let output: JsonObject | undefined;
+  if (left > 0 && view.getInt32(p) === (0xa66f7574 | 0) && view.getInt32(p + 3) === 0x74707574) {
+    output = readJsonObject(r, p + 7);
+    p = r.position;
+    left--;
+  }
+  if (left !== 0) return readMethodDetailsInAnyOrder(r, start);
+  r.position = p;
+  const result: MethodDetails = { name };
+  if (docs !== undefined) result.docs = docs;
+  if (input !== undefined) result.input = input;
+  if (output !== undefined) result.output = output;
+  return result;
+}
+
+function readMethodDetailsInAnyOrder(r: wire.Reader, p: number): MethodDetails {
+  let name: string | undefined;
+  let docs: string | undefined;
+  let input: JsonObject | undefined;
+  let output: JsonObject | undefined;
+  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
+    switch (wire.readString(r, r.position)) {
+      case "name": {
+        name = wire.readString(r, r.position);
+        break;
+      }
+      case "docs": {
+        docs = wire.readString(r, r.position);
+        break;
+      }
+      case "input": {
+        input = readJsonObject(r, r.position);
+        break;
+      }
+      case "output": {
+        output = readJsonObject(r, r.position);
+        break;
+      }
+      default:
+        r.position = wire.skip(r, r.position);
+    }
+  }
+  if (name === undefined) return wire.misfit();
+  const result: MethodDetails = { name };
+  if (docs !== undefined) result.docs = docs;
+  if (input !== undefined) result.input = input;
+  if (output !== undefined) result.output = output;
+  return result;
+}
+
+function writeJsonObject(b: Uint8Array, p: number, value: JsonObject): number {
+  const entries = wire.entriesOf(value);
+  p = wire.writeMapHeader(b, p, entries.length);
+  for (const [key, item] of entries) {
+    p = wire.writeString(b, p, key);
+    p = wire.writeAny(b, p, item);
+  }
+  return p;
+}
+
+function readJsonObject(r: wire.Reader, p: number): JsonObject {
+  let left = wire.readMapHeader(r, p);
+  const value: JsonObject = {};
+  for (; left > 0; left--) {
+    const key = wire.readString(r, r.position);
+    if (key === "__proto__") return wire.misfit();
+    const item = wire.readAny(r, r.position);
+    value[key] = item;
+  }
+  return value;
+}
+
 const methodDescriptionShape: wire.Shape = wire.object({
   name: wire.string(),
   id: wire.number(wire.integer()),
@@ -383,3 +682,17 @@ const serviceDescriptionShape: wire.Shape = wire.object({
 });
 const reflectionListOutputServicesShape: wire.Shape = wire.array(serviceDescriptionShape);
 const reflectionListOutputShape: wire.Shape = wire.object({ services: reflectionListOutputServicesShape });
+const reflectionDescribeInputShape: wire.Shape = wire.object({ service: wire.string() });
+const jsonObjectShape: wire.Shape = wire.record({}, wire.any());
+const methodDetailsShape: wire.Shape = wire.object({
+  name: wire.string(),
+  docs: wire.optional(wire.string()),
+  input: wire.optional(jsonObjectShape),
+  output: wire.optional(jsonObjectShape),
+});
+const reflectionDescribeOutputMethodsShape: wire.Shape = wire.array(methodDetailsShape);
+const serviceDetailsShape: wire.Shape = wire.object({
+  docs: wire.optional(wire.string()),
+  methods: reflectionDescribeOutputMethodsShape,
+  snapshot: jsonObjectShape,
+});

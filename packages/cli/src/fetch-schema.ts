@@ -1,0 +1,34 @@
+import { parseSnapshot, type SchemaSnapshot } from "@quicrpc/codegen";
+import type { Session } from "@quicrpc/core";
+import { createReflectionClient } from "@quicrpc/services";
+import { AgainstError } from "./against.js";
+import { dialTarget, type TargetOptions } from "./target.js";
+
+/** Whether a version to compare with is the URL of a server. */
+export function isServerUrl(against: string): boolean {
+  return /^(quic|https|tcp|tls|unix|wss?):\//.test(against);
+}
+
+/**
+ * What a running server serves, as its reflection service tells it, but for health and reflection themselves. Throws
+ * `AgainstError` when the server is out of reach, or does not tell.
+ */
+export async function fetchSchema(url: string, options: TargetOptions): Promise<SchemaSnapshot> {
+  let session: Session | undefined;
+  try {
+    session = await dialTarget(url, options);
+    const callOptions = { timeoutMs: options.timeout };
+    const reflection = createReflectionClient(session);
+    const { services } = await reflection.list(callOptions);
+    const own = services.map(({ name }) => name).filter((name) => !name.startsWith("quicrpc."));
+    const described = await Promise.all(
+      own.map(async (service) => [service, (await reflection.describe({ service }, callOptions)).snapshot] as const),
+    );
+    return parseSnapshot(JSON.stringify({ version: 1, services: Object.fromEntries(described) }));
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    throw new AgainstError(`${url} does not tell its schema: ${text}.`);
+  } finally {
+    await session?.close();
+  }
+}
