@@ -1,45 +1,30 @@
-import { existsSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { Endpoint, type WebTransportListenOptions, type WebTransportSession } from "../dist/index.js";
 import { certificate, type TestCertificate } from "./certificates.js";
+import { chromiumPath, launchChromium, openPage } from "./chromium.js";
 import { bytes, deferred, onSessionEvents, onStreamEvents, readAll } from "./harness.js";
 
-/** A browser of the system; `QUICRPC_CHROMIUM` names another one. */
-const executablePath = [
-  process.env["QUICRPC_CHROMIUM"] ?? "",
-  "/usr/bin/chromium",
-  "/usr/bin/chromium-browser",
-  "/usr/bin/google-chrome",
-  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-].find((path) => path !== "" && existsSync(path));
-
-if (executablePath === undefined) {
+if (chromiumPath === undefined) {
   console.log("skipped: WebTransport from a browser, since no Chromium is installed (QUICRPC_CHROMIUM=<path>)");
 }
 
-describe.skipIf(executablePath === undefined)("a page in Chromium", () => {
+describe.skipIf(chromiumPath === undefined)("a page in Chromium", () => {
   let browser: Browser;
   let page: Page;
   let origin: string;
-  const site = createServer((_, response) => response.setHeader("content-type", "text/html").end("<!doctype html>"));
+  let closeSite: (() => void) | undefined;
   let pinned: TestCertificate;
   let server: Endpoint | undefined;
 
   beforeAll(async () => {
     pinned = await certificate();
-    browser = await chromium.launch({ executablePath: executablePath as string, args: ["--no-sandbox"] });
-    page = await browser.newPage();
-    // A secure context, and a page that itself came from this machine: others may not connect to it.
-    await new Promise<void>((listening) => site.listen(0, "127.0.0.1", listening));
-    origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
-    await page.goto(origin);
+    browser = await launchChromium(chromiumPath as string);
+    ({ page, origin, close: closeSite } = await openPage(browser));
   }, 60_000);
   afterAll(async () => {
     await browser?.close();
-    site.close();
+    closeSite?.();
   });
   afterEach(() => server?.close());
 

@@ -1,0 +1,35 @@
+import { existsSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type Browser, chromium, type Page } from "playwright-core";
+
+/** A browser of the system; `QUICRPC_CHROMIUM` names another one. */
+export const chromiumPath: string | undefined = [
+  process.env["QUICRPC_CHROMIUM"] ?? "",
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/google-chrome",
+  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+].find((path) => path !== "" && existsSync(path));
+
+export function launchChromium(executablePath: string): Promise<Browser> {
+  return chromium.launch({ executablePath, args: ["--no-sandbox"] });
+}
+
+/** An empty page, with `scripts` to import by path. `close` ends its web server. */
+export async function openPage(
+  browser: Browser,
+  scripts: Readonly<Record<string, string>> = {},
+): Promise<{ page: Page; origin: string; close: () => void }> {
+  const site = createServer(({ url = "" }, response) => {
+    const script = scripts[url];
+    const type = script === undefined ? "text/html" : "text/javascript";
+    response.setHeader("content-type", type).end(script ?? "<!doctype html>");
+  });
+  const page = await browser.newPage();
+  // A secure context, and a page that itself came from this machine: others may not connect to it.
+  await new Promise<void>((listening) => site.listen(0, "127.0.0.1", listening));
+  const origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
+  await page.goto(origin);
+  return { page, origin, close: () => void site.close() };
+}
