@@ -39,6 +39,8 @@ interface PairOptions {
   readonly server?: SessionOptions;
   /** Of the server's handlers. Default: one that remembers all. */
   readonly witness?: Witness;
+  /** Streams that the server lets the client open at once. Default: the transport's own. */
+  readonly maxStreams?: number;
   /** Stands between the sessions and their transports, where the test makes them itself. */
   readonly wrap?: (transport: TransportSession, side: "client" | "server") => TransportSession;
 }
@@ -48,6 +50,10 @@ export interface Kind {
   /** What this kind cannot show: a behaviour's number, and why. */
   readonly exceptions?: ReadonlyMap<string, string>;
   connect(limits?: Partial<Limits>, options?: PairOptions): Promise<Pair>;
+}
+
+function transportOptions({ maxStreams }: PairOptions = {}): { transport?: { maxConcurrentStreams: number } } {
+  return maxStreams === undefined ? {} : { transport: { maxConcurrentStreams: maxStreams } };
 }
 
 function sessionOptions(
@@ -96,18 +102,34 @@ function joined(
   };
 }
 
-const memory = joined("in-process", createMemoryPair);
+const NO_TLS = "there is no TLS";
+const ENDPOINT = "identities are tested where `serve` makes the sessions; the engine's own tests have both drivers";
 
-function quic(name: string, driver: "loop" | "thread", face: (session: QuicSession) => TransportSession): Kind {
+const memory = joined(
+  "in-process",
+  createMemoryPair,
+  new Map([
+    ["C65", "there is no limit of streams but `limits.maxStreams`, beyond which they are refused"],
+    ["C68", NO_TLS],
+  ]),
+);
+
+function quic(
+  name: string,
+  driver: "loop" | "thread",
+  face: (session: QuicSession) => TransportSession,
+  exceptions: ReadonlyMap<string, string> = new Map([["C68", ENDPOINT]]),
+): Kind {
   return {
     name,
+    exceptions,
     async connect(limits, options) {
       const { cert, key, hash } = await devCertificate();
       const host = "127.0.0.1";
       const listener = Endpoint.bind({ host, port: 0, driver });
       const dialler = Endpoint.bind({ host, port: 0, driver });
       const accepted = new Promise<QuicSession>((resolve) => {
-        listener.listen({ alpn: ["test"], tls: { cert, key } }, resolve);
+        listener.listen({ alpn: ["test"], tls: { cert, key }, ...transportOptions(options) }, resolve);
       });
       const client = await dialler.connect({
         host,
@@ -140,12 +162,13 @@ function webFace(session: QuicSession): TransportSession {
 /** Through WHATWG streams and the thread driver: what `served` below leaves out. */
 const webTransportFace: Kind = {
   name: "WebTransport through WHATWG streams, thread driver",
+  exceptions: new Map([["C68", ENDPOINT]]),
   async connect(limits, options) {
     const { cert, key, hash } = await devCertificate();
     const listener = Endpoint.bind({ host: "127.0.0.1", port: 0, driver: "thread" });
     const dialler = Endpoint.bind({ host: "127.0.0.1", port: 0, driver: "thread" });
     const accepted = new Promise<QuicSession>((resolve) => {
-      listener.listen({ tls: { cert, key }, webTransport: {} }, resolve);
+      listener.listen({ tls: { cert, key }, webTransport: {}, ...transportOptions(options) }, resolve);
     });
     const url = `https://127.0.0.1:${listener.address.port}/`;
     const client = await dialler.connectWebTransport(url, { tls: { serverCertificateHashes: [hash] } });
@@ -159,7 +182,7 @@ const webTransportFace: Kind = {
 };
 
 const overQuic: readonly Kind[] = [
-  quic("QUIC", "loop", (session) => session),
+  quic("QUIC", "loop", (session) => session, new Map()),
   quic("QUIC, thread driver", "thread", (session) => session),
   quic("QUIC through WHATWG streams", "loop", webFace),
 ];
@@ -168,6 +191,7 @@ const ofOneStream: ReadonlyMap<string, string> = new Map([
   ["C65", "there is no limit of streams: all calls share one"],
   ["C69", "one byte stream carries one protocol"],
 ]);
+const withoutTls: ReadonlyMap<string, string> = new Map([...ofOneStream, ["C68", NO_TLS]]);
 
 const socket = joined(
   "TCP",
@@ -178,7 +202,7 @@ const socket = joined(
       nodeStreamSession({ readable: server, writable: server }, "server"),
     ];
   },
-  ofOneStream,
+  withoutTls,
 );
 
 async function socketPair(): Promise<[Socket, Socket]> {
@@ -197,7 +221,7 @@ const messagePort = joined(
     const { port1, port2 } = new MessageChannel();
     return [messagePortSession(port1, "client"), messagePortSession(port2, "server")];
   },
-  ofOneStream,
+  withoutTls,
 );
 
 const webStreams = joined(
@@ -210,7 +234,7 @@ const webStreams = joined(
       webStreamSession({ readable: there.readable, writable: back.writable }, "server"),
     ];
   },
-  ofOneStream,
+  withoutTls,
 );
 
 /** A kind of `serve` and `dial`. */
@@ -229,6 +253,7 @@ function served(name: string, listen: () => string, exceptions = ofOneStream): K
         ...sessionOptions(witness, limits, options.server),
         listen: [listen()],
         tls: { cert, key },
+        ...transportOptions(options),
         onSession,
       });
       const trust = { serverCertificateHashes: [hash] };
@@ -250,8 +275,8 @@ const byteStreams: readonly Kind[] = [
   messagePort,
   webStreams,
   served("TLS", () => "tls://127.0.0.1:0"),
-  served("Unix socket", () => `unix:${join(mkdtempSync(join(tmpdir(), "quicrpc-")), "socket")}`),
-  served("WebSocket", () => "ws://127.0.0.1:0/rpc"),
+  served("Unix socket", () => `unix:${join(mkdtempSync(join(tmpdir(), "quicrpc-")), "socket")}`, withoutTls),
+  served("WebSocket", () => "ws://127.0.0.1:0/rpc", withoutTls),
   served("WebSocket over TLS", () => "wss://127.0.0.1:0/rpc"),
 ];
 

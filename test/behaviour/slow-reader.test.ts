@@ -1,0 +1,90 @@
+import { createRouter, defineMethod, msgpackCodec } from "@quicrpc/core";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { kinds, type Pair } from "./kinds.js";
+import { methods } from "./service.js";
+import { failure } from "./tools.js";
+
+const service = { name: "test.v1.Slow", id: 4713 };
+const bytes = msgpackCodec<Uint8Array>();
+const slow = {
+  download: defineMethod(service, "server_stream", "download", { id: 1, output: bytes }),
+  upload: defineMethod(service, "client_stream", "upload", { id: 2, input: bytes }),
+  talk: defineMethod(service, "duplex", "talk", { id: 3, input: bytes, output: bytes }),
+};
+
+const ITEM = new Uint8Array(16 * 1024);
+/**
+ * Bytes that a stream of items may hold while nobody reads it, over both ends: in a lane its window of 256 KiB; on its own
+ * stream the window of the transport, 4 MiB for QUIC, and what is buffered on either side of it.
+ */
+const MOST_BYTES = { lane: 320 * 1024, stream: 6 * 1024 * 1024 };
+
+/** Items without an end, and how many bytes of them were taken. */
+class Source {
+  bytes = 0;
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    for (;;) {
+      this.bytes += ITEM.length;
+      yield ITEM;
+    }
+  }
+}
+
+describe.each(kinds)("slow readers: $name", (kind) => {
+  let pair: Pair;
+  let served: Source;
+  beforeEach(async () => {
+    served = new Source();
+    const never = (signal: AbortSignal): Promise<void> =>
+      new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
+    const router = createRouter(slow, {
+      download: () => served,
+      upload: (_, { signal }) => never(signal),
+      talk: () => served,
+    });
+    pair = await kind.connect(undefined, { server: { routers: [router] } });
+  });
+  afterEach(() => pair.close());
+
+  /** Waits until no source gives any more, over many round trips of the session. */
+  async function stalled(via: "lane" | "stream", ...sources: readonly { readonly bytes: number }[]): Promise<void> {
+    const total = (): number => sources.reduce((sum, source) => sum + source.bytes, 0);
+    let before = -1;
+    for (let calm = 0; calm < 20; ) {
+      await pair.client.unary(methods.echo, { text: "tick" });
+      calm = total() === before ? calm + 1 : 0;
+      before = total();
+      expect(before).toBeLessThanOrEqual(MOST_BYTES[via] * sources.length);
+    }
+    expect(before).toBeGreaterThan(0);
+  }
+
+  it.each(["lane", "stream"] as const)("C62 by %s, each end holds a bounded number of bytes", async (via) => {
+    const uploaded = new Source();
+    const abort = new AbortController();
+    const options = { via, signal: abort.signal };
+    const download = pair.client.serverStream(slow.download, undefined, options);
+    const upload = failure(pair.client.clientStream(slow.upload, uploaded, options));
+    await stalled(via, served, uploaded);
+    abort.abort();
+    expect(await upload).toMatchObject({ code: "cancelled" });
+    await download.cancel().catch(() => {});
+  });
+
+  it.each(["lane", "stream"] as const)("C62 by %s, a writer's promises wait with it", async (via) => {
+    const written = { bytes: 0 };
+    const { readable, writable } = pair.client.duplex(slow.talk, { via });
+    const writer = writable.getWriter();
+    const writing = (async () => {
+      for (;;) {
+        await writer.write(ITEM);
+        written.bytes += ITEM.length;
+      }
+    })();
+    const ended = writing.catch((error: unknown) => error);
+    await stalled(via, written, served);
+    await readable.cancel();
+    expect(await ended).toMatchObject({ code: "cancelled" });
+  });
+});
