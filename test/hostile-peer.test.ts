@@ -2,6 +2,7 @@ import { createMemoryPair, createSession, type RpcError, type Session } from "@q
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import { behaviourRouter, methods, Witness } from "./behaviour/service.js";
+import { failure } from "./behaviour/tools.js";
 import { RawPeer, type RawStream, settle } from "./raw-peer.js";
 
 const HELLO = "4003 00 00 01";
@@ -195,6 +196,59 @@ describe("a callee that does not keep to the protocol", () => {
     const error = await outcome;
     expect(error.code).toBe(code);
     expect(error.message).toContain(message);
+  });
+
+  it("C57 two responses: the first counts, the second is refused", async () => {
+    const result = session.unary(methods.echo, input, { via: "stream" });
+    await settle();
+    const stream = peer.accepted.at(-1) as RawStream;
+    await stream.send(`${ECHOED("00")} ${ECHOED("00")}`);
+    expect(await result).toEqual({ text: "hi" });
+    expect(stream.stopCode).toBe(PROTOCOL_ERROR);
+  });
+
+  it("C57 two responses on a lane end it: the second answers no call", async () => {
+    const result = session.unary(methods.echo, input, { via: "lane" });
+    await settle();
+    const stream = peer.accepted.at(-1) as RawStream;
+    await stream.send(`${HELLO} ${ECHOED("00")} ${ECHOED("00")}`);
+    expect(await result).toEqual({ text: "hi" });
+    expect(stream.resetCode).toBe(PROTOCOL_ERROR);
+  });
+
+  it("C58 items that stop without an end: those that came, then an error", async () => {
+    const items = session.serverStream(methods.items, { n: 2 }, { via: "stream" });
+    await settle();
+    await (peer.accepted.at(-1) as RawStream).send("4006 05 00 81 a169 00", true);
+    const iterator = items[Symbol.asyncIterator]();
+    expect(await iterator.next()).toEqual({ done: false, value: { i: 0 } });
+    await expect(iterator.next()).rejects.toMatchObject({ code: "internal" });
+  });
+
+  it("a lane whose peer calls back and reads no answer is given up at maxUnsentBytes and one frame more", async () => {
+    const [ours, theirs] = createMemoryPair();
+    const deaf = new RawPeer(theirs);
+    const limits = { maxUnsentBytes: 100_000, maxFrameBytes: 50_000 };
+    const caller = createSession(ours, { limits, routers: [behaviourRouter(witness)], onError: () => {} });
+    const waiting = failure(caller.unary(methods.echo, input, { via: "lane" }));
+    await settle();
+    const lane = deaf.accepted.at(-1) as RawStream;
+    lane.stream.pause();
+    await lane.send(HELLO);
+    const request = `8000271e 01 01 1234 01 81 a474657874 da2710 ${"78".repeat(10_000)}`;
+    let sent = 0;
+    for (; sent < 100 && lane.stopCode === undefined; sent++) await lane.send(request);
+    // What the transport itself holds comes on top.
+    expect(sent * 10_000).toBeGreaterThan(limits.maxUnsentBytes + limits.maxFrameBytes);
+    expect(sent).toBeLessThan(100);
+    expect(lane.stopCode).toBe(0x08);
+    expect(await waiting).toMatchObject({ message: expect.stringContaining("limits.maxUnsentBytes is 100000") });
+    // The next call gets another lane.
+    const next = failure(caller.unary(methods.echo, input, { via: "lane" }));
+    await settle();
+    expect(deaf.accepted.at(-1)).not.toBe(lane);
+    await caller.close();
+    expect(await next).toMatchObject({ code: "unavailable" });
   });
 
   it("an answer to a call that was never made ends the lane, and the next call opens another", async () => {

@@ -1,18 +1,28 @@
 import { expect, it } from "vitest";
 import { describeCalls } from "./describe-calls.js";
+import { said } from "./said-service.js";
 import { methods } from "./service.js";
 import { codes, collect, failure, range } from "./tools.js";
 
 describeCalls("errors", (on) => {
   const { options, items, chat, alive } = on;
 
-  it.each(codes)("C42 status code %s, on unary and on a stream", async (code) => {
+  it.each(codes)("C42 status code %s, on every kind of call", async (code) => {
     const unary = on.client.unary(methods.fail, { code, message: `it was ${code}` }, options());
     expect(await failure(unary)).toMatchObject({ code, message: `it was ${code}` });
     expect(await failure(collect(items(0, { failWith: code })))).toMatchObject({
       code,
       message: "after the items",
     });
+    const given = on.client.clientStream(said.clientStream, [{ n: 0, failWith: code }], options());
+    expect(await failure(given)).toMatchObject({ code, message: "as told" });
+    const { readable, writable } = on.client.duplex(said.duplex, options());
+    const writer = writable.getWriter();
+    writer.write({ n: 1, failWith: code }).catch(() => {});
+    const iterator = readable[Symbol.asyncIterator]();
+    expect(await iterator.next()).toEqual({ done: false, value: 0 });
+    expect(await failure(iterator.next() as Promise<unknown>)).toMatchObject({ code, message: "as told" });
+    expect(await failure(writer.closed)).toMatchObject({ code });
   });
 
   it.each([

@@ -16,6 +16,7 @@ describe("unpack", () => {
 
   it.each([
     ["an array", "dd 01ffffff 01"],
+    ["an array of 30 million and nothing else", "dd 01c9c380"],
     ["a map", "df 01ffffff 01"],
     ["text", "db 01ffffff 01"],
     ["bytes", "c6 01ffffff 01"],

@@ -14,6 +14,7 @@ import { pack, unpack } from "../msgpack/message.js";
 import { FrameReader } from "./reader.js";
 import { readOptionalHead, readRequest, writeMethodId } from "./request.js";
 import { readVarint, varintLength, varintLengthFromFirstByte, writeVarint } from "./varint.js";
+import { closeFrame, readClose, readGoaway, readPing } from "./session-frames.js";
 import { FrameWriter } from "./writer.js";
 
 /** Bytes are written in hex. */
@@ -39,6 +40,13 @@ interface Fields {
   message?: string;
   details?: unknown;
   bytes?: number;
+  /** Of a goaway. */
+  stage?: number;
+  /** Of a ping or pong. */
+  ping?: string;
+  /** Of a close. */
+  closeCode?: number;
+  reasonText?: string;
   value?: unknown;
 }
 interface Vectors {
@@ -88,6 +96,7 @@ describe("the vectors of test/vectors/frames.json", () => {
 });
 
 function write(fields: Fields): Uint8Array {
+  if (fields.type === "Close") return closeFrame(fields.closeCode as number, fields.reasonText as string);
   const out = new FrameWriter(64);
   const head = headOf(fields);
   const flags = (head === undefined ? 0 : FLAG_HEAD) | (fields.compressed === undefined ? 0 : FLAG_COMPRESSED);
@@ -104,6 +113,8 @@ function write(fields: Fields): Uint8Array {
   }
   if (fields.type === "Cancel") out.byte(codeNumber(fields.code as Code));
   if (fields.bytes !== undefined) out.varint(fields.bytes);
+  if (fields.stage !== undefined) out.varint(fields.stage);
+  if (fields.ping !== undefined) out.bytes(bytesOf(fields.ping));
   if (fields.value !== undefined) out.bytes(pack(fields.value));
   if (fields.compressed !== undefined) out.bytes(bytesOf(fields.compressed));
   out.commit(mark);
@@ -168,6 +179,15 @@ function fieldsOf(frame: Frame): Fields {
       return { ...fields, code: codeFromNumber(cursor.byte()) };
     case "Credit":
       return { ...fields, bytes: cursor.varint() };
+    case "Goaway":
+      return { ...fields, stage: readGoaway(frame) };
+    case "Ping":
+    case "Pong":
+      return { ...fields, ping: hexOf(readPing(frame)) };
+    case "Close": {
+      const { closeCode, reason } = readClose(frame);
+      return { ...fields, closeCode, reasonText: reason };
+    }
     case "Error": {
       const { code, message, head, details } = readFault(frame, DEFAULT_LIMITS.maxMetadataBytes, unexpected);
       const unpacked = details && { details: unpack(details, 0, details.length) };
