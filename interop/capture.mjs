@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const PORT = 44_330;
-/** One connection each: tshark 4.0 mixes up the packets of two connections between the same two ports. */
+/** One connection each: with two between the same ports, tshark 4.0 flagged packets, perhaps taking one for the other. */
 const NAMES = ["handshake", "uni", "opened", "reset_sent", "stop_sent", "datagrams", "close_received"];
 
 if (process.argv[2] === "sessions") await sessions();
