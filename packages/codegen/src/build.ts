@@ -173,6 +173,7 @@ function serviceModel(
         docs: method.docs,
         idempotent: taken.idempotent === true,
         priority: (method.schema as { readonly priority?: number }).priority,
+        delivery: taken.delivery,
         input: message(method, shape.input),
         output: message(method, shape.output),
         errors: shape.errors.map(({ name, code, details }) => ({ name, code, details: message(method, details) })),

@@ -16,6 +16,7 @@ export type DiagnosticCode =
   | "lock-conflict"
   | "lock-invalid"
   | "lock-clash"
+  | "snapshot-invalid"
   | "rename"
   | "against"
   | "method-name"
@@ -28,7 +29,9 @@ export type DiagnosticCode =
   | "nested-bytes"
   | "notify-output"
   | "notify-stream"
-  | "unknown-option";
+  | "unknown-option"
+  | "unknown-delivery"
+  | "unknown-code";
 
 /** One mistake in a schema, with where it is and what to write instead. */
 export interface Diagnostic {

@@ -100,6 +100,8 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
     models.flatMap((model) => model.services.map(({ name, snapshot }) => [name, snapshot])),
   );
   const snapshot: SchemaSnapshot = { version: 1, services };
+  const kept =
+    lockFile === undefined || lock === undefined ? [] : lockFiles(lockFile, lock, services, complete, report);
   if (diagnostics.length > 0) return { files: [], stale: [], diagnostics, snapshot };
 
   const outputOf = (schemaFile: string): string => outputs.get(schemaFile) ?? schemaFile;
@@ -113,7 +115,6 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
     const main = { ...outputFile(path, printFile(model, path, { extension, target, outputOf, toolingFile })), schema };
     return toolingFile === undefined ? [main] : [main, outputFile(toolingFile, printTooling(model))];
   });
-  const kept = lockFile === undefined || lock === undefined ? [] : lockFiles(lockFile, lock, services, complete);
   const { info = { title: "Services", version: "0.0.0" } } = options;
   const documents = [
     ...(options.docs === undefined ? [] : [outputFile(resolve(cwd, options.docs), printMarkdown(models, info.title))]),
@@ -195,20 +196,29 @@ function lockFiles(
   lock: Lock,
   services: Readonly<Record<string, ServiceSnapshot>>,
   complete: boolean,
+  report: (diagnostic: Diagnostic) => void,
 ): GeneratedFile[] {
   const snapshotPath = join(dirname(path), SNAPSHOT_FILE);
-  const snapshot = updateSnapshot(readSnapshot(snapshotPath), services, complete);
+  const snapshot = updateSnapshot(complete ? undefined : readSnapshot(snapshotPath, report), services, complete);
   return [
     outputFile(path, formatLock(updateLock(lock, services, complete))),
     outputFile(snapshotPath, formatSnapshot(snapshot)),
   ];
 }
 
-/** The snapshot that is there; it is made anew from the schemas where it cannot be read. */
-function readSnapshot(path: string): SchemaSnapshot | undefined {
+/** The snapshot that is there, which has the services of schema modules that a run leaves out. */
+function readSnapshot(path: string, report: (diagnostic: Diagnostic) => void): SchemaSnapshot | undefined {
+  const text = readText(path);
+  if (text === undefined) return undefined;
   try {
-    return parseSnapshot(readFileSync(path, "utf8"));
-  } catch {
+    return parseSnapshot(text);
+  } catch (error) {
+    report({
+      file: path,
+      code: "snapshot-invalid",
+      message: `The shapes of the services cannot be read: ${error instanceof Error ? error.message : String(error)}.`,
+      help: "Run quicrpc gen without file names: it makes the file anew from all schemas.",
+    });
     return undefined;
   }
 }

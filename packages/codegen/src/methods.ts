@@ -1,4 +1,4 @@
-import { isBytesSchema, isStreamSchema, type Payload } from "@quicrpc/core";
+import { isBytesSchema, isCode, isStreamSchema, type Payload } from "@quicrpc/core";
 import { type Expression, Node } from "ts-morph";
 import type { Diagnostic } from "./diagnostics.js";
 import type { FoundMethod } from "./discover.js";
@@ -36,6 +36,8 @@ export interface ErrorShape {
   readonly name: string;
   readonly code: string;
   readonly details: PayloadPart | undefined;
+  /** Where it is declared; undefined when the source does not show it. */
+  readonly node: Node | undefined;
 }
 
 /** All messages of a method. */
@@ -81,7 +83,29 @@ export function shapeOfMethod(
     if (isStream(input) || isBytes(input)) {
       return problem("input", "notify-stream", "A notification takes one message.", "Use rpc for a stream or bytes.");
     }
+    const { delivery } = options;
+    if (delivery !== undefined && delivery !== "datagram") {
+      return problem(
+        "delivery",
+        "unknown-delivery",
+        `There is no delivery ${JSON.stringify(delivery)}.`,
+        'Write delivery: "datagram", or leave it out for one that is not lost.',
+      );
+    }
     return { kind: "notify", input: part(method, "input", input, "Input"), output: undefined, errors: [] };
+  }
+
+  const errors = errorsOf(method, source);
+  const wrong = errors.find(({ code }) => !isCode(code));
+  if (wrong !== undefined) {
+    report({
+      code: "unknown-code",
+      message: `${JSON.stringify(wrong.code)} is not a code.`,
+      help: 'Use one of gRPC\'s sixteen, as in "not_found" or "failed_precondition".',
+      path: `errors.${wrong.name}`,
+      node: wrong.node,
+    });
+    return undefined;
   }
 
   const streams = [input, output].map((payload) => isStream(payload) || isBytes(payload));
@@ -92,13 +116,13 @@ export function shapeOfMethod(
     kind,
     input: part(method, "input", input, streams[0] ? "InputItem" : "Input"),
     output: part(method, "output", output, streams[1] ? item : "Output"),
-    errors: errorsOf(method, source),
+    errors,
   };
 }
 
 const RPC_OPTIONS: readonly string[] = ["input", "output", "idempotent", "priority", "errors"];
 // An output of a notification is told apart from other mistakes.
-const NOTIFY_OPTIONS: readonly string[] = ["input"];
+const NOTIFY_OPTIONS: readonly string[] = ["input", "delivery"];
 
 /** By what the input is, then by what the output is. */
 const KINDS: Readonly<Record<Side, Readonly<Record<Side, GeneratedKind>>>> = {
@@ -132,6 +156,7 @@ function errorsOf({ schema, options, node }: FoundMethod, source: SchemaSource):
     const property = written.findLast((each) => each.name === name);
     // The schema of the details stands there by itself, or with the code.
     const inside = literalProperties(source, property?.value).find((each) => each.name === "details");
+    const at = property?.node ?? options.get("errors")?.node ?? node;
     const part: PayloadPart = {
       schema: details,
       keys: ["errors", name, "details"],
@@ -139,9 +164,9 @@ function errorsOf({ schema, options, node }: FoundMethod, source: SchemaSource):
       role: `${pascalCase(name === name.toUpperCase() ? name.toLowerCase() : name)}Details`,
       raw: false,
       written: inside?.value ?? property?.value,
-      node: property?.node ?? options.get("errors")?.node ?? node,
+      node: at,
     };
-    return { name, code, details: details === undefined ? undefined : part };
+    return { name, code, details: details === undefined ? undefined : part, node: at };
   });
 }
 

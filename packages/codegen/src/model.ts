@@ -32,6 +32,7 @@ export interface MethodModel {
   readonly docs: string | undefined;
   readonly idempotent: boolean;
   readonly priority: number | undefined;
+  readonly delivery: string | undefined;
   readonly input: MessageModel | undefined;
   readonly output: MessageModel | undefined;
   readonly errors: readonly ErrorModel[];

@@ -106,6 +106,12 @@ describe("methods", () => {
     ["not a method", "  ping: z.string(),"],
     ["notify with output", "  ping: notify({ input: z.string(), output: z.string() } as never),"],
     ["notify with stream", "  ping: notify({ input: stream(z.string()) as never }),"],
+    ["unknown delivery", '  ping: notify({ delivery: "pigeon" as never }),'],
+    ["delivery of a call", '  ping: rpc({ delivery: "datagram" } as object),'],
+    [
+      "unknown code of an error",
+      '  ping: rpc({\n    errors: {\n      GONE: { code: "missing" as never },\n    },\n  }),',
+    ],
     ["unknown option", "  ping: rpc({ inptu: z.object({ a: z.int() }) } as object),"],
   ])("%s", async (_, text) => {
     expect(await methods(text)).toMatchSnapshot();

@@ -14,7 +14,7 @@ describe("generated code", () => {
     const { files, diagnostics } = await generate({ files: [fixture("rich.service.ts")], importExtension: "js" });
     expect(diagnostics).toEqual([]);
     expect(files).toHaveLength(2);
-    expect(files[0]).toMatchObject({ schema: { services: 2, methods: 19 }, changed: true });
+    expect(files[0]).toMatchObject({ schema: { services: 2, methods: 20 }, changed: true });
     await expect(files[0]?.text).toMatchFileSnapshot("golden/rich.ts.txt");
     await expect(files[1]?.text).toMatchFileSnapshot("golden/rich.tooling.ts.txt");
   });

@@ -112,6 +112,11 @@ describe("ids", () => {
     await run(files.slice(0, 1), lock, false);
     expect(readFileSync(lock, "utf8")).toBe(before);
     expect(readFileSync(`${workspace.path}/some/quicrpc.schema.json`, "utf8")).toBe(shapes);
+    const broken = workspace.write("some/quicrpc.schema.json", "<<<<<<< HEAD\n");
+    expect(await run(files.slice(0, 1), lock, false)).toMatchObject([{ code: "snapshot-invalid", file: broken }]);
+    expect(readFileSync(broken, "utf8")).toBe("<<<<<<< HEAD\n");
+    expect(await run(files, lock, true)).toEqual([]);
+    expect(readFileSync(broken, "utf8")).toBe(shapes);
     await run(files.slice(0, 1), lock, true);
     expect(readFileSync(lock, "utf8").match(/"test\.v1\.b\/ping".*"removed": true/)).not.toBeNull();
   });

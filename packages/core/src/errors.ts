@@ -27,6 +27,11 @@ const CODES = [
 /** Why a call failed. The set is closed: switch over it. */
 export type Code = Exclude<(typeof CODES)[number], "ok">;
 
+/** Whether `value` is one of the codes. */
+export function isCode(value: unknown): value is Code {
+  return value !== "ok" && CODES.some((code) => code === value);
+}
+
 /** The number of a code on the wire, 1 to 16. */
 export function codeNumber(code: Code): number {
   return CODES.indexOf(code);

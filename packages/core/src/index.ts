@@ -22,7 +22,7 @@ export type { Compression, CompressionOptions } from "./contract/compression.js"
 export { appendBytes, type SessionCodec } from "./contract/session-codec.js";
 export type { CallOptions, ParentCall, Via } from "./call/options.js";
 export { isRpcErrorOf, rpcError, type RpcErrorOf, type TypedErrorOptions } from "./contract/method-errors.js";
-export { type Code, RpcError, type RpcErrorOptions } from "./errors.js";
+export { type Code, isCode, RpcError, type RpcErrorOptions } from "./errors.js";
 export { DEFAULT_LIMITS, type Limits } from "./limits.js";
 export { Metadata, type MetadataInit, type MetadataValue } from "./metadata.js";
 export type { CallContext } from "./server/context.js";

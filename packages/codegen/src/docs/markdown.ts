@@ -17,8 +17,13 @@ function serviceText({ name, id, docs, methods }: ServiceModel): string {
 }
 
 function methodText(method: MethodModel): string {
-  const { name, id, kind, idempotent, errors } = method;
-  const traits = [KINDS[kind], `id ${id}`, ...(idempotent ? ["idempotent"] : [])];
+  const { name, id, kind, idempotent, delivery, errors } = method;
+  const traits = [
+    KINDS[kind],
+    `id ${id}`,
+    ...(idempotent ? ["idempotent"] : []),
+    ...(delivery === undefined ? [] : [`by ${delivery}`]),
+  ];
   const table = errors.map(
     (error) =>
       `| \`${error.name}\` | ${error.code} | ${error.details === undefined ? "" : code(type(error.details))} |\n`,

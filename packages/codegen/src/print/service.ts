@@ -115,6 +115,7 @@ function descriptor(method: MethodModel, identity: string): string {
     ...(method.output === undefined ? [] : [`output: ${method.output.codec}`]),
     ...(method.idempotent ? ["idempotent: true"] : []),
     ...(method.priority === undefined ? [] : [`priority: ${method.priority}`]),
+    ...(method.delivery === undefined ? [] : [`delivery: ${JSON.stringify(method.delivery)}`]),
     ...(method.errors.length === 0 ? [] : [errorsTable(method)]),
     `fingerprint: 0x${formatFingerprint(method.fingerprint)}`,
   ];
