@@ -91,6 +91,7 @@ describeCalls("basic", (on) => {
     });
     for (let i = 0; i < 100; i++) void on.client.notify(methods.note, { text: String(i) }, options());
     await on.client.close();
+    await on.witness.until("note 99");
     expect(on.witness.events).toHaveLength(100);
   });
 

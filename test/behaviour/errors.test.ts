@@ -81,6 +81,7 @@ describeCalls("errors", (on) => {
   it("C49 a thrown plain Error leaks neither message nor stack", async () => {
     const error = await failure(on.client.unary(methods.crash, { text: "the secret" }, options()));
     expect(error).toMatchObject({ code: "internal", message: "the handler failed", details: undefined });
+    await on.witness.until("error test.v1.Behaviour/crash");
     expect(on.witness.errors).toMatchObject([{ error: { message: "the secret" }, method: "test.v1.Behaviour/crash" }]);
   });
 
@@ -92,6 +93,7 @@ describeCalls("errors", (on) => {
     });
     const error = await failure(on.client.unary(methods.wrong, { text: "" }, options()));
     expect(error).toMatchObject({ code: "internal", message: "the handler failed" });
+    await on.witness.until("error test.v1.Behaviour/wrong");
     expect(String(on.witness.errors[0]?.error)).toContain("does not fit its schema");
   });
 });

@@ -9,7 +9,6 @@ import {
   createSession,
   type Limits,
   messagePortSession,
-  type Router,
   type Session,
   type SessionOptions,
   type TransportSession,
@@ -17,9 +16,8 @@ import {
 } from "@quicrpc/core";
 import { devCertificate, dial, nodeStreamSession, serve } from "@quicrpc/node";
 import { Endpoint, type QuicSession } from "@quicrpc/quic";
-import { saidRouter } from "./said-service.js";
-import { behaviourRouter, Witness } from "./service.js";
-import { typedRouter } from "./typed-service.js";
+import { Witness } from "./service.js";
+import { sessionOptions } from "./session-options.js";
 
 /** Two sessions joined by one kind of transport, both serving the test service. */
 export interface Pair {
@@ -33,7 +31,7 @@ export interface Pair {
 }
 
 /** What a topic needs of the sessions beside what every test has. */
-interface PairOptions {
+export interface PairOptions {
   readonly client?: SessionOptions;
   /** Its routers serve beside the test service. */
   readonly server?: SessionOptions;
@@ -54,20 +52,6 @@ export interface Kind {
 
 function transportOptions({ maxStreams }: PairOptions = {}): { transport?: { maxConcurrentStreams: number } } {
   return maxStreams === undefined ? {} : { transport: { maxConcurrentStreams: maxStreams } };
-}
-
-function sessionOptions(
-  witness: Witness,
-  limits: Partial<Limits>,
-  own: SessionOptions = {},
-): SessionOptions & { routers: readonly Router[] } {
-  const onError = (error: unknown, { method }: { method: string }): void => {
-    witness.errors.push({ error, method });
-    witness.saw(`error ${method}`);
-  };
-  const said = saidRouter((event) => witness.saw(event));
-  const routers = [behaviourRouter(witness), said, typedRouter(), ...(own.routers ?? [])];
-  return { onError, limits, ...own, routers };
 }
 
 function pairOf(

@@ -15,9 +15,9 @@ describeCalls("typed errors", (on) => {
     );
 
   describe.each([
-    { name: "unary", fail: divide },
-    { name: "server stream", fail: digits },
-  ])("$name", ({ fail }) => {
+    { name: "unary", fail: divide, method: "divide" },
+    { name: "server stream", fail: digits, method: "digits" },
+  ])("$name", ({ fail, method }) => {
     it("C44 a declared error arrives with name, code and details, and narrows in TypeScript", async () => {
       const error = await fail(7, 0);
       if (!isRpcErrorOf(typed.divide, error)) throw new Error("not one of the method's");
@@ -64,6 +64,7 @@ describeCalls("typed errors", (on) => {
 
     it("C44 details that do not fit are told without the name, and the hook hears of it", async () => {
       expect(await fail(4000)).toMatchObject({ code: "failed_precondition", details: { a: 0.5 }, reason: undefined });
+      await on.witness.until(`error test.v1.Typed/${method}`);
       expect(String(on.witness.errors[0]?.error)).toMatch(/details of DIVIDE_BY_ZERO do not fit/);
     });
   });

@@ -19,10 +19,21 @@ export function directSession(session: TransportSession): DirectSession {
 
 const EMPTY = new Uint8Array(0);
 
+/** Streams that are being created at once; more wait here. A browser makes pipes for each, and fails when it runs out of them. */
+const MAX_CREATING = 32;
+/** Milliseconds until a stream that the peer's limit did not allow is tried again, at first and at most: nothing tells when. */
+const RETRY_MS = 4;
+const MAX_RETRY_MS = 100;
+/** Bytes written to a stream that is being created above which `write` returns false. */
+const EARLY_HIGH_WATER = 64 * 1024;
+
 class WebSession implements DirectSession {
   private readonly session: WebTransportSession;
   readonly datagrams: Datagrams | undefined;
   private readonly streams: Set<WebStream> = new Set();
+  private creating = 0;
+  private ended = false;
+  private readonly waiting: (() => void)[] = [];
 
   constructor(session: WebTransportSession) {
     this.session = session;
@@ -44,13 +55,33 @@ class WebSession implements DirectSession {
   }
 
   openStream(): DirectStream {
-    const stream = new WebStream(this.session.createBidirectionalStream(), (done) => this.streams.delete(done));
+    const stream = new WebStream(this.createStream(), (done) => this.streams.delete(done));
     this.streams.add(stream);
     return stream;
   }
 
   close(info?: CloseInfo): void {
     this.session.close(info);
+  }
+
+  private async createStream(): Promise<WebTransportStream> {
+    if (this.creating >= MAX_CREATING) await new Promise<void>((resolve) => this.waiting.push(resolve));
+    else this.creating++;
+    try {
+      for (let delay = RETRY_MS; ; delay = Math.min(2 * delay, MAX_RETRY_MS)) {
+        try {
+          return await this.session.createBidirectionalStream();
+        } catch (error) {
+          if (this.ended || !isExhausted(error)) throw error;
+        }
+        await new Promise((resolve) => setTimeout(resolve, delay));
+      }
+    } finally {
+      // Its place goes to the next that waits, if any.
+      const next = this.waiting.shift();
+      if (next === undefined) this.creating--;
+      else next();
+    }
   }
 
   private async acceptStreams(
@@ -68,6 +99,7 @@ class WebSession implements DirectSession {
   }
 
   private end(handler: DirectSessionHandler, info: CloseInfo, error: Error | undefined): void {
+    this.ended = true;
     for (const stream of this.streams) stream.sessionClosed(error);
     this.streams.clear();
     handler.onClosed(info, error);
@@ -83,6 +115,7 @@ class WebStream implements DirectStream {
   private reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   /** Written before the stream was open. */
   private early: { bytes: Uint8Array; end: boolean }[] = [];
+  private earlyBytes = 0;
   private sending = true;
   private receiving = true;
   private over = false;
@@ -118,7 +151,9 @@ class WebStream implements DirectStream {
     const copy = bytes.length === 0 ? EMPTY : bytes.slice();
     if (this.writer === undefined) {
       this.early.push({ bytes: copy, end });
-      return true;
+      this.earlyBytes += copy.length;
+      this.drainAwaited = this.earlyBytes > EARLY_HIGH_WATER;
+      return !this.drainAwaited;
     }
     this.send(this.writer, copy, end);
     return this.writableNow(this.writer);
@@ -174,6 +209,7 @@ class WebStream implements DirectStream {
     const { early } = this;
     this.early = [];
     for (const { bytes, end } of early) this.send(writer, bytes, end);
+    if (this.drainAwaited) this.tellWhenReady(writer);
   }
 
   private send(writer: WritableStreamDefaultWriter<Uint8Array>, bytes: Uint8Array, end: boolean): void {
@@ -188,15 +224,19 @@ class WebStream implements DirectStream {
     if (!this.sending || (writer.desiredSize ?? 1) > 0) return true;
     if (!this.drainAwaited) {
       this.drainAwaited = true;
-      writer.ready.then(
-        () => {
-          this.drainAwaited = false;
-          if (!this.over) this.handler?.onDrain();
-        },
-        () => {},
-      );
+      this.tellWhenReady(writer);
     }
     return false;
+  }
+
+  private tellWhenReady(writer: WritableStreamDefaultWriter<Uint8Array>): void {
+    writer.ready.then(
+      () => {
+        this.drainAwaited = false;
+        if (!this.over) this.handler?.onDrain();
+      },
+      () => {},
+    );
   }
 
   private sendingFailed(error: unknown): void {
@@ -254,6 +294,12 @@ function withCode(error: unknown, tell: (code: number) => void): void {
     }
   }
   setTimeout(() => tell(0), 0);
+}
+
+/** Whether a stream was not made since the peer's limit is reached: such fail at once (W3C WebTransport §6.4), and not by one name. */
+function isExhausted(error: unknown): boolean {
+  const name = error instanceof Error ? error.name : "";
+  return name === "QuotaExceededError" || name === "NetworkError" || name === "OperationError";
 }
 
 type StreamError = Error & { readonly streamErrorCode?: number | null };

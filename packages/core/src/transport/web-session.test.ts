@@ -1,0 +1,83 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import type { DirectStream, WebTransportSession, WebTransportStream } from "./session.js";
+import { directSession } from "./web-session.js";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** A session as Chromium's: what the peer's limit does not allow fails. */
+class Limited {
+  allowed = 0;
+  made = 0;
+  most = 0;
+  private pending = 0;
+  fail!: (error: Error) => void;
+  readonly ready: Promise<void> = Promise.resolve();
+  readonly closed: Promise<undefined> = new Promise((_, reject) => {
+    this.fail = reject;
+  });
+  readonly incomingBidirectionalStreams: ReadableStream<WebTransportStream> = new ReadableStream();
+
+  close(): void {}
+
+  async createBidirectionalStream(): Promise<WebTransportStream> {
+    this.most = Math.max(this.most, ++this.pending);
+    await Promise.resolve();
+    this.pending--;
+    if (this.made >= this.allowed) throw new DOMException("Failed to create bidirectional stream.", "NetworkError");
+    this.made++;
+    return { readable: new ReadableStream(), writable: new WritableStream() };
+  }
+}
+
+function opened(limited: Limited, count: number): { streams: DirectStream[]; events: string[] } {
+  const events: string[] = [];
+  const session = directSession(limited satisfies WebTransportSession);
+  session.attach({ onStream: () => {}, onClosed: (_, error) => void events.push(`session ${error?.message}`) });
+  const streams = Array.from({ length: count }, () => session.openStream());
+  for (const stream of streams) {
+    stream.attach({
+      onData: () => {},
+      onEnd: () => {},
+      onReset: () => {},
+      onStopSending: () => {},
+      onDrain: () => void events.push("drain"),
+      onClosed: (error) => void events.push(`closed ${error?.message}`),
+    });
+  }
+  return { streams, events };
+}
+
+it("C65 streams beyond the peer's limit wait for it, few of them at a time", async () => {
+  const limited = new Limited();
+  const { events } = opened(limited, 1000);
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(limited.made).toBe(0);
+  limited.allowed = 1000;
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(limited.made).toBe(1000);
+  expect(limited.most).toBeLessThanOrEqual(32);
+  expect(events).toEqual([]);
+});
+
+it("streams that wait end with their session", async () => {
+  const limited = new Limited();
+  const { events } = opened(limited, 100);
+  limited.fail(new Error("gone"));
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(events).toEqual([...Array.from({ length: 100 }, () => "closed gone"), "session gone"]);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+it("what is written before a stream is open is bounded", async () => {
+  const limited = new Limited();
+  const { streams, events } = opened(limited, 1);
+  const [stream] = streams as [DirectStream];
+  expect(stream.write(new Uint8Array(10_000))).toBe(true);
+  expect(stream.write(new Uint8Array(100_000))).toBe(false);
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(events).toEqual([]);
+  limited.allowed = 1;
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(events).toEqual(["drain"]);
+});

@@ -1,0 +1,19 @@
+import type { Limits, Router, SessionOptions } from "@quicrpc/core";
+import { saidRouter } from "./said-service.js";
+import { behaviourRouter, type Witness } from "./service.js";
+import { typedRouter } from "./typed-service.js";
+
+/** Those of a session that serves the test service, and tells `witness` of it. */
+export function sessionOptions(
+  witness: Witness,
+  limits: Partial<Limits>,
+  own: SessionOptions = {},
+): SessionOptions & { routers: readonly Router[] } {
+  const onError = (error: unknown, { method }: { method: string }): void => {
+    witness.errors.push({ error, method });
+    witness.saw(`error ${method}`);
+  };
+  const said = saidRouter((event) => witness.saw(event));
+  const routers = [behaviourRouter(witness), said, typedRouter(), ...(own.routers ?? [])];
+  return { onError, limits, ...own, routers };
+}

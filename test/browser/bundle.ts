@@ -1,0 +1,38 @@
+import { fileURLToPath } from "node:url";
+import { build, type Plugin } from "esbuild";
+
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+/** The suite's own modules of Node, by what stands for them in a page. */
+const inPage: Plugin = {
+  name: "in-page",
+  setup(build) {
+    build.onResolve({ filter: /^vitest$/ }, () => ({ path: here("page/vitest.ts") }));
+    build.onResolve({ filter: /\/kinds\.js$/ }, () => ({ path: here("page/kinds.ts") }));
+    build.onResolve({ filter: /^node:/ }, () => ({ path: here("page/node.ts") }));
+  },
+};
+
+/** A file of behaviours as a script that a page runs: it leaves `runAll` for whoever opened the page. */
+export function bundleBehaviours(file: string): Promise<string> {
+  return bundle(`
+    import { runAll } from "./browser/page/vitest.js";
+    import "./behaviour/${file}.test.js";
+    globalThis.runAll = runAll;
+  `);
+}
+
+/** A module in the folder `test` as a script for a page. */
+export async function bundle(contents: string): Promise<string> {
+  const { outputFiles } = await build({
+    stdin: { contents, resolveDir: here("..") },
+    bundle: true,
+    write: false,
+    format: "iife",
+    platform: "browser",
+    logLevel: "error",
+    inject: [here("page/node.ts")],
+    plugins: [inPage],
+  });
+  return outputFiles[0]?.text as string;
+}

@@ -1,0 +1,111 @@
+import { chai, JestAsymmetricMatchers, JestChaiExpect, JestExtend } from "@vitest/expect";
+import type { Outcome } from "./remote.js";
+
+/** The part of vitest that the behaviours use, in a page: no module of vitest's runs outside of its own runner. */
+
+chai.use(JestExtend);
+chai.use(JestChaiExpect);
+chai.use(JestAsymmetricMatchers);
+
+export const { expect } = chai;
+
+/** Types are checked where the suite is compiled. */
+const noMatter: unknown = new Proxy(() => {}, { get: () => noMatter, apply: () => noMatter });
+export const expectTypeOf = (): unknown => noMatter;
+
+class NotHere extends Error {}
+
+/** Skips the test that calls it. */
+export function notHere(reason: string): never {
+  throw new NotHere(reason);
+}
+
+type Body = (...given: never[]) => unknown;
+interface Suite {
+  readonly path: readonly string[];
+  readonly before: (() => unknown)[];
+  readonly after: (() => unknown)[];
+  readonly parent: Suite | undefined;
+}
+interface Test {
+  readonly name: string;
+  readonly suite: Suite;
+  readonly body: () => unknown;
+}
+
+/** Titles of tests that take the server's session to be in their own process. */
+const OF_ONE_PROCESS: readonly RegExp[] = [/C64 calls in progress finish, new ones are refused/];
+
+const TEST_TIMEOUT_MS = 20_000;
+const tests: Test[] = [];
+let suite: Suite = { path: [], before: [], after: [], parent: undefined };
+
+/** A value's place in a title: `%s`, `%i`, or `$name` of an object. */
+function title(template: string, given: readonly unknown[]): string {
+  const rest = [...given];
+  const [first] = given;
+  return template
+    .replace(/%[sidj]/g, () => String(rest.shift()))
+    .replace(/\$(\w+)/g, (_, name: string) => String((first as Record<string, unknown>)[name]));
+}
+
+function eachOf<Name extends (name: string, body: () => unknown) => void>(define: Name) {
+  return (cases: readonly unknown[]) =>
+    (template: string, body: Body): void => {
+      for (const one of cases) {
+        const given = Array.isArray(one) ? one : [one];
+        define(title(template, given), () => body(...(given as never[])));
+      }
+    };
+}
+
+function defineSuite(name: string, body: () => unknown): void {
+  const parent = suite;
+  suite = { path: [...parent.path, name], before: [], after: [], parent };
+  body();
+  suite = parent;
+}
+
+function defineTest(name: string, body: () => unknown): void {
+  const here = OF_ONE_PROCESS.every((title) => !title.test(name));
+  const skip = (): never => notHere("a call is made before the server, in another process, hears of its drain");
+  tests.push({ name: [...suite.path, name].join(" > "), suite, body: here ? body : skip });
+}
+
+export const describe = Object.assign(defineSuite, { each: eachOf(defineSuite) });
+export const it = Object.assign(defineTest, { each: eachOf(defineTest) });
+export const beforeEach = (run: () => unknown): void => void suite.before.push(run);
+export const afterEach = (run: () => unknown): void => void suite.after.push(run);
+
+function hooks(of: Suite | undefined, which: "before" | "after"): (() => unknown)[] {
+  return of === undefined ? [] : [...hooks(of.parent, which), ...of[which]];
+}
+
+async function run({ suite, body }: Test): Promise<void> {
+  for (const hook of hooks(suite, "before")) await hook();
+  try {
+    await body();
+  } finally {
+    for (const hook of hooks(suite, "after").reverse()) await hook();
+  }
+}
+
+/** Runs what was defined, one test after the other. */
+export async function runAll(): Promise<Outcome> {
+  const outcome = { passed: [] as string[], skipped: [] as string[], failed: [] as string[] };
+  for (const test of tests) {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error(`not over after ${TEST_TIMEOUT_MS} ms`)), TEST_TIMEOUT_MS);
+    });
+    try {
+      await Promise.race([run(test), late]);
+      outcome.passed.push(test.name);
+    } catch (error) {
+      if (error instanceof NotHere) outcome.skipped.push(`${test.name}: ${error.message}`);
+      else outcome.failed.push(`${test.name}: ${error instanceof Error ? error.stack : String(error)}`);
+    }
+    clearTimeout(timer);
+  }
+  return outcome;
+}
