@@ -11,6 +11,7 @@ const gates = [
   "attw",
   "check:rust",
   "lint:workflows",
+  "size",
 ];
 
 await setup();

@@ -87,6 +87,19 @@ describe.skipIf(executablePath === undefined)("connect in a page", () => {
     expect(ms).toBeLessThan(2000);
   });
 
+  it("works where no code may be made at run time", async () => {
+    await page.close();
+    const probe = "try { new Function(''); globalThis.strict = false; } catch { globalThis.strict = true; }";
+    page = await chromium.openStrict(`${probe}\n${client}`);
+    expect(await page.evaluate("strict")).toBe(true);
+    expect(await attempt(await listen("https://127.0.0.1:0/rpc"))).toMatchObject({
+      kind: "webtransport",
+      text: "through",
+    });
+    await page.evaluate("connection.close().then(() => { globalThis.WebTransport = undefined; })");
+    expect(await attempt(server?.address.port as number)).toMatchObject({ kind: "websocket", text: "through" });
+  });
+
   it("heals when the server is back on its port", async () => {
     const port = await listen("https://127.0.0.1:0/rpc");
     await attempt(port);
