@@ -33,6 +33,7 @@ async function connectPair(limits: Partial<Limits> = {}, options: PairOptions = 
   if (Object.keys(others).length > 0) notHere("the server is given functions of the test");
   if (options.wrap !== undefined || options.witness !== undefined)
     notHere("the test reaches into the server's process");
+  if (options.maxStreams !== undefined) notHere("the server is given a stream limit of the test's own");
   const { id, url, hash } = await remote.start(serverLimits);
   const witness = new MirroredWitness(id);
   const connection = await connect(url, {
