@@ -87,18 +87,22 @@ const calls: Record<string, Call> = {
 
 describe.each(kinds)("killed: $name", (kind) => {
   describe.each(["lane", "stream"] as const)("by %s", (via) => {
-    it.each(Object.entries(calls))("C63 the session is killed at every stage of a call: %s", async (_, call) => {
-      const before = timers();
-      let kills = 0;
-      for (let at = 0; at < STAGES; at++) {
-        const byClient = await killedAt(at, "client", kind, (client) => call(client, via));
-        const byServer = await killedAt(at, "server", kind, (client) => call(client, via));
-        if (!byClient && !byServer) break;
-        kills += Number(byClient) + Number(byServer);
-      }
-      expect(kills).toBeGreaterThan(3);
-      while (timers() > before) await turn();
-    });
+    it.each(Object.entries(calls))(
+      "C63 the session is killed at every stage of a call: %s",
+      { timeout: 60_000 },
+      async (_, call) => {
+        const before = timers();
+        let kills = 0;
+        for (let at = 0; at < STAGES; at++) {
+          const byClient = await killedAt(at, "client", kind, (client) => call(client, via));
+          const byServer = await killedAt(at, "server", kind, (client) => call(client, via));
+          if (!byClient && !byServer) break;
+          kills += Number(byClient) + Number(byServer);
+        }
+        expect(kills).toBeGreaterThan(3);
+        while (timers() > before) await turn();
+      },
+    );
   });
 });
 
