@@ -145,7 +145,7 @@ function webFace(session: QuicSession): TransportSession {
 
 /** Through WHATWG streams and the thread driver: what `served` below leaves out. */
 const webTransportFace: Kind = {
-  name: "WebTransport through WHATWG streams, thread driver",
+  name: "WebTransport, WHATWG streams, thread",
   exceptions: new Map([["C68", ENDPOINT]]),
   async connect(limits, options) {
     const { cert, key, hash } = await devCertificate();
