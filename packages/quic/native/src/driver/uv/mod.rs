@@ -1,79 +1,24 @@
 //! The loop driver: the socket and the timer live in Node's own libuv loop.
-//!
-//! The functions are resolved at run time. Node promises no libuv ABI to addons and other runtimes lack these symbols;
-//! where one is missing, the thread driver takes over. Only opaque pointers cross this boundary, and handle sizes are
-//! asked for, so no struct layout is assumed.
+
+mod alarm;
+mod functions;
 
 use std::ffi::{c_int, c_void};
 use std::os::fd::AsRawFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::rc::Rc;
-use std::sync::OnceLock;
 use std::time::Instant;
 
 use napi::sys;
 
+use self::alarm::Alarm;
+use self::functions::{Raw, UV_POLL, UV_PREPARE, UV_READABLE, UV_WRITABLE, Uv, allocate, uv};
 use super::Readiness;
 use crate::error::Failure;
 use crate::host::Host;
 use crate::js::page::scoped;
 use crate::socket::Socket;
-
-#[repr(C)]
-struct Handle([u8; 0]);
-type Raw = *mut Handle;
-
-const UV_POLL: c_int = 8;
-const UV_PREPARE: c_int = 9;
-const UV_TIMER: c_int = 13;
-const UV_READABLE: c_int = 1;
-const UV_WRITABLE: c_int = 2;
-
-macro_rules! uv_functions {
-    ($($name:ident $symbol:literal: fn($($arg:ty),*) -> $result:ty;)*) => {
-        struct Uv { $($name: unsafe extern "C" fn($($arg),*) -> $result,)* }
-
-        impl Uv {
-            fn load() -> Option<Self> {
-                Some(Uv { $($name: {
-                    // SAFETY: a lookup of a NUL-terminated name; the signature is libuv 1.x's documented one.
-                    unsafe {
-                        let symbol = libc::dlsym(libc::RTLD_DEFAULT, $symbol.as_ptr());
-                        if symbol.is_null() {
-                            return None;
-                        }
-                        std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($arg),*) -> $result>(symbol)
-                    }
-                },)* })
-            }
-        }
-    };
-}
-
-uv_functions! {
-    handle_size c"uv_handle_size": fn(c_int) -> usize;
-    handle_set_data c"uv_handle_set_data": fn(Raw, *mut c_void) -> ();
-    handle_get_data c"uv_handle_get_data": fn(Raw) -> *mut c_void;
-    poll_init c"uv_poll_init": fn(*mut c_void, Raw, c_int) -> c_int;
-    poll_start c"uv_poll_start": fn(Raw, c_int, extern "C" fn(Raw, c_int, c_int)) -> c_int;
-    timer_init c"uv_timer_init": fn(*mut c_void, Raw) -> c_int;
-    timer_start c"uv_timer_start": fn(Raw, extern "C" fn(Raw), u64, u64) -> c_int;
-    prepare_init c"uv_prepare_init": fn(*mut c_void, Raw) -> c_int;
-    prepare_start c"uv_prepare_start": fn(Raw, extern "C" fn(Raw)) -> c_int;
-    close c"uv_close": fn(Raw, extern "C" fn(Raw)) -> ();
-    version c"uv_version": fn() -> u32;
-    reference c"uv_ref": fn(Raw) -> ();
-    unreference c"uv_unref": fn(Raw) -> ();
-}
-
-fn uv() -> Option<&'static Uv> {
-    static UV: OnceLock<Option<Uv>> = OnceLock::new();
-    // Another major version may number its handle types differently.
-    // SAFETY: the documented signature.
-    UV.get_or_init(|| Uv::load().filter(|uv| unsafe { (uv.version)() } >> 16 == 1))
-        .as_ref()
-}
 
 /// What every handle's data points to.
 struct Context {
@@ -89,7 +34,7 @@ pub struct UvDriver {
     context: *mut Context,
     referenced: bool,
     poll: Raw,
-    timer: Raw,
+    alarm: Alarm,
     prepare: Raw,
     armed: Option<Instant>,
     writable: bool,
@@ -114,15 +59,14 @@ impl UvDriver {
                 libc::free(poll.cast());
                 return None;
             }
-            let (timer, prepare) = (allocate(uv, UV_TIMER)?, allocate(uv, UV_PREPARE)?);
-            (uv.timer_init)(raw_loop, timer);
+            let (alarm, prepare) = (Alarm::open(uv, raw_loop)?, allocate(uv, UV_PREPARE)?);
             (uv.prepare_init)(raw_loop, prepare);
             let context = Box::into_raw(Box::new(Context {
                 host: host.clone(),
                 env,
                 open: 3,
             }));
-            for handle in [poll, timer, prepare] {
+            for handle in [poll, alarm.handle(), prepare] {
                 (uv.handle_set_data)(handle, context.cast());
                 // Unreferenced until the endpoint listens or has sessions.
                 (uv.unreference)(handle);
@@ -135,7 +79,7 @@ impl UvDriver {
                 context,
                 referenced: false,
                 poll,
-                timer,
+                alarm,
                 prepare,
                 armed: None,
                 writable: false,
@@ -154,15 +98,12 @@ impl Readiness for UvDriver {
             return;
         }
         self.armed = Some(deadline);
-        let wait = deadline.saturating_duration_since(Instant::now());
-        // Rounded up: a timer that fires early would only be set again.
-        let ms = wait.as_micros().div_ceil(1000) as u64;
-        // SAFETY: an open timer handle.
-        unsafe { (self.uv.timer_start)(self.timer, on_timer, ms, 0) };
+        self.alarm.set(deadline.saturating_duration_since(Instant::now()));
     }
 
     fn disarmed(&mut self) {
         self.armed = None;
+        self.alarm.clear();
     }
 
     fn want_writable(&mut self, wanted: bool) {
@@ -218,18 +159,12 @@ impl Readiness for UvDriver {
         // until its callback, so that a promise waiting for it settles.
         unsafe {
             (self.uv.reference)(self.poll);
-            for handle in [self.poll, self.timer, self.prepare] {
+            for handle in [self.poll, self.alarm.handle(), self.prepare] {
                 (self.uv.close)(handle, on_close);
             }
         }
         false
     }
-}
-
-fn allocate(uv: &Uv, kind: c_int) -> Option<Raw> {
-    // SAFETY: zeroed memory of the size libuv reports for this handle type.
-    let handle = unsafe { libc::calloc(1, (uv.handle_size)(kind)) }.cast::<Handle>();
-    (!handle.is_null()).then_some(handle)
 }
 
 /// Runs `act` on the handle's host inside a handle scope; a panic shuts the endpoint down.
@@ -256,10 +191,6 @@ extern "C" fn on_poll(handle: Raw, status: c_int, events: c_int) {
             host.repair();
         }
     });
-}
-
-extern "C" fn on_timer(handle: Raw) {
-    enter(handle, |host| host.on_timer(true));
 }
 
 extern "C" fn on_prepare(handle: Raw) {
