@@ -54,10 +54,12 @@ impl Host {
         match driver {
             Ok(driver) => {
                 host.driver_name.set(driver.name());
+                let closes_at_once = driver.closes_at_once();
                 host.driver.replace(Some(driver));
                 // After the driver: hooks run last in, first out, and this one must find the driver whole.
                 // SAFETY: the caller's promise.
-                host.hook.replace(unsafe { CleanupHook::add(env, &host) });
+                host.hook
+                    .replace(unsafe { CleanupHook::add(env, &host, closes_at_once) });
                 Ok(host)
             }
             Err(failure) => {
@@ -219,21 +221,26 @@ impl Host {
 
     fn close_driver(&self) {
         if let Some(mut driver) = self.driver.take() {
-            self.driver_gone.set(driver.close());
+            driver.close();
+            self.driver_gone.set(driver.closes_at_once());
         }
     }
 
     /// The driver's handles are closed: the socket can go.
     pub fn on_closed(self: &Rc<Self>, outermost: bool) {
-        if !self.tearing_down.get() {
+        let ending = self.tearing_down.get();
+        if !ending {
             self.deliver(outermost);
         }
-        if self.endpoint.take().is_some() && !self.tearing_down.get() && !self.broken.get() {
+        if self.endpoint.take().is_some() && !ending && !self.broken.get() {
             self.tell(Kind::Closed, outermost);
         }
-        self.page.borrow_mut().release();
+        // An environment that ends frees its references itself. Deno could not delete them then: it has no handle scope.
+        if !ending {
+            self.page.borrow_mut().release();
+        }
         if let Some(hook) = self.hook.take() {
-            hook.remove(self);
+            hook.remove(self, ending);
         }
     }
 

@@ -33,6 +33,8 @@ impl Choice {
 /// A driver calls `Host::on_ready`, `Host::on_timer` and, once its handles are closed, `Host::on_closed`.
 pub trait Readiness {
     fn name(&self) -> &'static str;
+    /// Whether `close` is complete when it returns.
+    fn closes_at_once(&self) -> bool;
     /// The timer shall fire at `deadline`, or earlier: a spurious firing costs little, a late one costs latency.
     fn arm(&mut self, deadline: Instant);
     /// The timer has fired.
@@ -47,8 +49,8 @@ pub trait Readiness {
     fn rebind(&mut self, socket: &Socket) -> Result<(), Failure>;
     /// Whether this driver keeps the process alive.
     fn set_ref(&mut self, wanted: bool);
-    /// Begins to close. Returns true when that is already complete; otherwise `Host::on_closed` follows.
-    fn close(&mut self) -> bool;
+    /// Begins to close. Unless that `closes_at_once`, `Host::on_closed` follows.
+    fn close(&mut self);
 }
 
 pub type Driver = Box<dyn Readiness>;

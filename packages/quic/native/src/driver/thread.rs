@@ -178,6 +178,10 @@ impl Readiness for ThreadDriver {
         "thread"
     }
 
+    fn closes_at_once(&self) -> bool {
+        true
+    }
+
     fn arm(&mut self, deadline: Instant) {
         if self.armed.is_some_and(|armed| armed <= deadline) {
             return;
@@ -227,7 +231,7 @@ impl Readiness for ThreadDriver {
         }
     }
 
-    fn close(&mut self) -> bool {
+    fn close(&mut self) {
         self.shared.stop.store(true, Ordering::Release);
         let _ = self.shared.poller.notify();
         if let Some(thread) = self.thread.take() {
@@ -238,7 +242,6 @@ impl Readiness for ThreadDriver {
         unsafe {
             sys::napi_release_threadsafe_function(self.wake.0, sys::ThreadsafeFunctionReleaseMode::abort);
         }
-        true
     }
 }
 

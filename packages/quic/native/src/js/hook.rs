@@ -1,5 +1,4 @@
-//! The end of the environment: a worker that terminates, or a process that exits. Without the asynchronous hook, libuv
-//! aborts on handles that are still open in a worker's loop.
+//! The end of the environment: a worker that terminates, or a process that exits.
 
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,37 +9,71 @@ use napi::sys;
 
 use crate::host::Host;
 
-pub struct CleanupHook(sys::napi_async_cleanup_hook_handle);
+/// Runs `Host::tear_down` when the environment ends. It holds one count of the host, given back when it is removed or done.
+pub enum CleanupHook {
+    /// For drivers that close at once. Deno offers only this kind: it frees an asynchronous hook as soon as that has run.
+    Immediate(sys::napi_env),
+    /// For drivers whose handles close later: without it libuv aborts on those that are still open in a worker's loop.
+    Deferred(sys::napi_async_cleanup_hook_handle),
+}
 
 impl CleanupHook {
     /// # Safety
-    /// `env` is running a call. The hook holds one count of `host`, given back when it runs or is removed.
-    pub unsafe fn add(env: sys::napi_env, host: &Rc<Host>) -> Option<Self> {
+    /// `env` is running a call.
+    pub unsafe fn add(env: sys::napi_env, host: &Rc<Host>, closes_at_once: bool) -> Option<Self> {
+        let data = Rc::into_raw(host.clone()).cast_mut().cast::<c_void>();
         let mut handle = ptr::null_mut();
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's promise; without a hook the count is dropped here.
         unsafe {
-            let data = Rc::into_raw(host.clone()).cast_mut().cast::<c_void>();
-            let status = sys::napi_add_async_cleanup_hook(env, Some(run), data, &mut handle);
-            if status != sys::Status::napi_ok {
-                drop(Rc::from_raw(data.cast::<Host>()));
-                return None;
+            let (status, hook) = if closes_at_once {
+                let status = sys::napi_add_env_cleanup_hook(env, Some(run_immediate), data);
+                (status, CleanupHook::Immediate(env))
+            } else {
+                let status = sys::napi_add_async_cleanup_hook(env, Some(run_deferred), data, &mut handle);
+                (status, CleanupHook::Deferred(handle))
+            };
+            if status == sys::Status::napi_ok {
+                return Some(hook);
             }
+            drop(Rc::from_raw(data.cast::<Host>()));
         }
-        Some(CleanupHook(handle))
+        None
     }
 
-    /// Lets the environment go on; gives the hook's count of the host back.
-    pub fn remove(self, host: &Rc<Host>) {
-        // SAFETY: the handle is removed once, and the count taken in `add` is dropped once; `host` still holds another.
+    /// The endpoint has closed. While the environment ends, a deferred hook lets that go on; an immediate one is over by
+    /// itself.
+    pub fn remove(self, host: &Rc<Host>, ending: bool) {
+        let data = Rc::as_ptr(host);
+        // SAFETY: a hook is removed once, and the count taken in `add` is dropped once; `host` still holds another.
         unsafe {
-            sys::napi_remove_async_cleanup_hook(self.0);
-            Rc::decrement_strong_count(Rc::as_ptr(host));
+            match self {
+                CleanupHook::Immediate(env) if !ending => {
+                    sys::napi_remove_env_cleanup_hook(env, Some(run_immediate), data.cast_mut().cast());
+                }
+                CleanupHook::Immediate(_) => {}
+                CleanupHook::Deferred(handle) => {
+                    sys::napi_remove_async_cleanup_hook(handle);
+                }
+            }
+            Rc::decrement_strong_count(data);
         }
     }
 }
 
-unsafe extern "C" fn run(_handle: sys::napi_async_cleanup_hook_handle, data: *mut c_void) {
+unsafe extern "C" fn run_immediate(data: *mut c_void) {
     // SAFETY: the pointer of `add`, whose count is held until `remove`.
+    unsafe { run(data) };
+}
+
+unsafe extern "C" fn run_deferred(_handle: sys::napi_async_cleanup_hook_handle, data: *mut c_void) {
+    // SAFETY: as above.
+    unsafe { run(data) };
+}
+
+/// # Safety
+/// `data` is the pointer of `CleanupHook::add`, and the hook has not been removed.
+unsafe fn run(data: *mut c_void) {
+    // SAFETY: the caller's promise.
     let host = unsafe {
         Rc::increment_strong_count(data.cast::<Host>());
         Rc::from_raw(data.cast::<Host>())

@@ -93,6 +93,10 @@ impl Readiness for UvDriver {
         "loop"
     }
 
+    fn closes_at_once(&self) -> bool {
+        false
+    }
+
     fn arm(&mut self, deadline: Instant) {
         if self.armed.is_some_and(|armed| armed <= deadline) {
             return;
@@ -154,7 +158,7 @@ impl Readiness for UvDriver {
         }
     }
 
-    fn close(&mut self) -> bool {
+    fn close(&mut self) {
         // SAFETY: open handles, closed once: the host drops this driver next. The poll handle keeps the loop alive
         // until its callback, so that a promise waiting for it settles.
         unsafe {
@@ -163,7 +167,6 @@ impl Readiness for UvDriver {
                 (self.uv.close)(handle, on_close);
             }
         }
-        false
     }
 }
 
