@@ -46,6 +46,7 @@ const FORBIDDEN = {
   core: ["@quicrpc/quic", "@quicrpc/node", "@quicrpc/browser", "@quicrpc/codegen", "quicrpc", "node:fs", "fs"],
   quic: ["@quicrpc/core", "@quicrpc/node", "@quicrpc/browser", "@quicrpc/codegen", "@quicrpc/services", "quicrpc"],
   otel: ["@quicrpc/quic", "@quicrpc/node", "@quicrpc/browser", "@quicrpc/codegen", "quicrpc", "node:fs"],
+  "react-query": ["@quicrpc/quic", "@quicrpc/node", "@quicrpc/browser", "@quicrpc/codegen", "quicrpc", "node:fs"],
   services: ["@quicrpc/quic", "@quicrpc/node", "@quicrpc/browser", "@quicrpc/codegen", "quicrpc", "node:fs"],
   node: ["@quicrpc/browser", "@quicrpc/codegen", "quicrpc"],
   browser: ["@quicrpc/quic", "@quicrpc/node", "@quicrpc/codegen", "quicrpc", "node:fs"],

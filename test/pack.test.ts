@@ -11,7 +11,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const folders = ["core", "quic", "services", "node", "otel", "browser", "codegen", "cli"];
+const folders = ["core", "quic", "services", "node", "otel", "browser", "react-query", "codegen", "cli"];
 
 const files: Record<string, string> = {
   "tsconfig.json": JSON.stringify({
@@ -57,9 +57,15 @@ const files: Record<string, string> = {
   // Type-checked only: it runs in a page.
   "page.ts": `
     import { connect } from "@quicrpc/browser";
-    import { createArithClient } from "./generated/arith.js";
+    import { createQueries } from "@quicrpc/react-query";
+    import { useQuery } from "@tanstack/react-query";
+    import { arithMethods, createArithClient } from "./generated/arith.js";
+    const connection = await connect("https://localhost:4433");
+    const arith = createQueries(arithMethods, connection);
     export const inPage = async (): Promise<number> =>
-      (await createArithClient(await connect("https://localhost:4433")).multiply({ a: 9, b: 2 })).pro;`,
+      (await createArithClient(connection).multiply({ a: 9, b: 2 })).pro;
+    export const useProduct = (a: number): number | undefined =>
+      useQuery(arith.multiply.queryOptions({ a, b: 2 })).data?.pro;`,
 };
 
 let scratch: string;
@@ -80,8 +86,13 @@ it("packs, installs, generates, compiles and talks", { timeout: 300_000 }, async
   const { devDependencies } = await json<{ devDependencies: Record<string, string> }>(join(root, "package.json"));
   const dependencies: Record<string, string | undefined> = {};
   for (const name of ["typescript", "zod", "@types/node"]) dependencies[name] = devDependencies[name];
-  const otel = await json<{ peerDependencies: Record<string, string> }>(join(root, "packages/otel/package.json"));
-  Object.assign(dependencies, otel.peerDependencies);
+  for (const folder of ["otel", "react-query"]) {
+    const { peerDependencies } = await json<{ peerDependencies: Record<string, string> }>(
+      join(root, "packages", folder, "package.json"),
+    );
+    Object.assign(dependencies, peerDependencies);
+  }
+  dependencies["@types/react"] = "^19.0.0";
   for (const folder of folders) {
     const { name } = await json<{ name: string }>(join(root, "packages", folder, "package.json"));
     const packed = await npm(["pack", `./packages/${folder}`, "--json", "--pack-destination", scratch], root);

@@ -1,0 +1,10 @@
+export type { MutationMethod, StreamMethod, UnaryMethod } from "./methods.js";
+export type { QueryCallOptions, StreamedCallOptions } from "./options.js";
+export {
+  createQueries,
+  type CreateQueriesOptions,
+  type MethodQueries,
+  type NoQueries,
+  type Queries,
+} from "./queries.js";
+export type { CallMutationOptions, CallQueryOptions, SkippableCallQueryOptions } from "./tanstack.js";

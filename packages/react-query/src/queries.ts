@@ -1,0 +1,74 @@
+import type { AnyMethod, Caller, MethodDescriptor, MethodKind, StreamSource } from "@quicrpc/core";
+import { methodKey } from "./key.js";
+import {
+  type MutationMethod,
+  mutationMethod,
+  type StreamMethod,
+  streamMethod,
+  type UnaryMethod,
+  unaryMethod,
+} from "./methods.js";
+
+/** A conversation is neither a query nor a mutation: make the call itself. */
+export type NoQueries = Readonly<Record<never, never>>;
+
+/** What there is for methods of a kind. No query holds nothing, so a method without an answer is for mutations only. */
+export type MethodQueries<Kind extends MethodKind, Input, Output> = {
+  unary: [Output] extends [void] ? MutationMethod<Input, void> : UnaryMethod<Input, Output>;
+  server_stream: StreamMethod<Input, Output>;
+  notify: MutationMethod<Input, void>;
+  client_stream: MutationMethod<StreamSource<Input>, Output>;
+  duplex: NoQueries;
+}[Kind];
+
+/** What there is for each method. A member's type is worked out when the member is used. */
+export type Queries<Methods extends Record<string, AnyMethod>> = {
+  readonly [Name in keyof Methods]: Methods[Name] extends MethodDescriptor<
+    infer Kind,
+    infer Sent,
+    infer _Received,
+    infer _Returned,
+    infer Result
+  >
+    ? MethodQueries<Kind, Sent, Result>
+    : never;
+};
+
+/** Options of `createQueries`. */
+export interface CreateQueriesOptions {
+  /** Begins every key: for one `QueryClient` and several servers of the same service. Default: none. */
+  readonly scope?: string | undefined;
+}
+
+/**
+ * Options of TanStack Query for the methods of a service, by the table of descriptors that `quicrpc gen` writes:
+ * `createQueries(arithMethods, connection)`. Calls are made by `caller`, such as a connection.
+ */
+export function createQueries<const Methods extends Record<string, AnyMethod>>(
+  methods: Methods,
+  caller: Caller,
+  { scope }: CreateQueriesOptions = {},
+): Queries<Methods> {
+  const queries = Object.entries(methods).map(([name, method]) => [name, queriesOf(method, caller, scope)]);
+  return Object.fromEntries(queries) as Queries<Methods>;
+}
+
+function queriesOf(method: AnyMethod, caller: Caller, scope: string | undefined): object {
+  const key = methodKey(scope, method);
+  switch (method.kind) {
+    case "unary":
+      return unaryMethod(key, (input, options) => caller.unary(method as AnyMethod<"unary">, input, options));
+    case "server_stream":
+      return streamMethod(key, (input, options) =>
+        caller.serverStream(method as AnyMethod<"server_stream">, input, options),
+      );
+    case "notify":
+      return mutationMethod(key, (input, options) => caller.notify(method as AnyMethod<"notify">, input, options));
+    case "client_stream":
+      return mutationMethod(key, (source: StreamSource<unknown>, options) =>
+        caller.clientStream(method as AnyMethod<"client_stream">, source, options),
+      );
+    case "duplex":
+      return {};
+  }
+}

@@ -1,0 +1,18 @@
+import { defineMethod, type MethodDescriptor, msgpackCodec } from "@quicrpc/core";
+
+/** The service that the page of React calls. */
+
+const service = { name: "test.v1.React", id: 9 };
+const number = msgpackCodec<number>();
+
+export const methods: {
+  readonly double: MethodDescriptor<"unary", number, number, number, number>;
+  readonly count: MethodDescriptor<"server_stream", number, number, number, number>;
+  readonly add: MethodDescriptor<"unary", number, number, number, number>;
+} = {
+  /** Answers when the test says so. */
+  double: defineMethod(service, "unary", "double", { id: 1, input: number, output: number }),
+  /** Gives an item whenever the test says so. */
+  count: defineMethod(service, "server_stream", "count", { id: 2, input: number, output: number }),
+  add: defineMethod(service, "unary", "add", { id: 3, input: number, output: number }),
+};
