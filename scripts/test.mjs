@@ -5,12 +5,12 @@ const { code: noCargo } = await run(["--version"], { command: "cargo", capture: 
 const engine = await setup({ engineOptional: noCargo !== 0 });
 await buildExample();
 if (!engine) console.log("skipped: every test over QUIC, since there is no native engine (see above)");
-const given = process.argv.slice(2);
-// Only a run of everything says what is shown: by default it is compared with the page.
-const conformance = given.includes("--conformance") ? "write" : "check";
-const filters = given.filter((argument) => argument !== "--conformance");
-const reporters =
-  engine && filters.length === 0 ? ["--reporter=default", "--reporter=./test/behaviour/conformance-reporter.ts"] : [];
+const given = process.argv.slice(2).filter((argument) => argument !== "--conformance");
+// Only a run of everything says what is shown: by default it is compared with the page. Reports leave nothing out.
+const everything = given.every((argument) => /^--(reporter|outputFile)\b.*=/.test(argument));
+const reporters = given.some((argument) => argument.startsWith("--reporter")) ? [] : ["--reporter=default"];
+if (engine && everything) reporters.push("--reporter=./test/behaviour/conformance-reporter.ts");
+const conformance = process.argv.includes("--conformance") ? "write" : "check";
 const env = engine ? { QUICRPC_CONFORMANCE: conformance } : { QUICRPC_NO_ENGINE: "1" };
-const { code } = await run([...tool.vitest, "run", ...reporters, ...filters], { env });
+const { code } = await run([...tool.vitest, "run", ...reporters, ...given], { env });
 process.exit(code);

@@ -163,6 +163,7 @@ function serviceModel(
   const methods = service.methods.flatMap((method): MethodModel[] => {
     const shape = shapes.get(method);
     const taken = snapshot.methods[method.name];
+    const { priority, via } = method.schema;
     if (shape === undefined || taken === undefined) return [];
     return [
       {
@@ -172,8 +173,9 @@ function serviceModel(
         kind: shape.kind,
         docs: method.docs,
         idempotent: taken.idempotent === true,
-        priority: (method.schema as { readonly priority?: number }).priority,
+        priority,
         delivery: taken.delivery,
+        via,
         input: message(method, shape.input),
         output: message(method, shape.output),
         errors: shape.errors.map(({ name, code, details }) => ({ name, code, details: message(method, details) })),

@@ -31,6 +31,7 @@ export type DiagnosticCode =
   | "notify-stream"
   | "unknown-option"
   | "unknown-delivery"
+  | "unknown-via"
   | "unknown-code";
 
 /** One mistake in a schema, with where it is and what to write instead. */

@@ -71,6 +71,11 @@ export function shapeOfMethod(
       allowed.length === 1 ? `The option here is ${allowed[0]}.` : `The options here are ${allowed.join(", ")}.`;
     return problem(unknown, "unknown-option", `${unknown} is not an option.`, known);
   }
+  for (const { option, words, code, help } of WORDS) {
+    const word = options[option];
+    if (word === undefined || words.includes(word)) continue;
+    return problem(option, code, `There is no ${option} ${JSON.stringify(word)}.`, help);
+  }
   if (options["type"] === "notify") {
     if (output !== undefined) {
       return problem(
@@ -82,15 +87,6 @@ export function shapeOfMethod(
     }
     if (isStream(input) || isBytes(input)) {
       return problem("input", "notify-stream", "A notification takes one message.", "Use rpc for a stream or bytes.");
-    }
-    const { delivery } = options;
-    if (delivery !== undefined && delivery !== "datagram") {
-      return problem(
-        "delivery",
-        "unknown-delivery",
-        `There is no delivery ${JSON.stringify(delivery)}.`,
-        'Write delivery: "datagram", or leave it out for one that is not lost.',
-      );
     }
     return { kind: "notify", input: part(method, "input", input, "Input"), output: undefined, errors: [] };
   }
@@ -120,9 +116,29 @@ export function shapeOfMethod(
   };
 }
 
-const RPC_OPTIONS: readonly string[] = ["input", "output", "idempotent", "priority", "errors"];
+const RPC_OPTIONS: readonly string[] = ["input", "output", "idempotent", "priority", "via", "errors"];
 // An output of a notification is told apart from other mistakes.
-const NOTIFY_OPTIONS: readonly string[] = ["input", "delivery"];
+const NOTIFY_OPTIONS: readonly string[] = ["input", "delivery", "priority", "via"];
+/** Options that take one of a few words. */
+const WORDS: readonly {
+  readonly option: string;
+  readonly words: readonly unknown[];
+  readonly code: Diagnostic["code"];
+  readonly help: string;
+}[] = [
+  {
+    option: "delivery",
+    words: ["datagram"],
+    code: "unknown-delivery",
+    help: 'Write delivery: "datagram", or leave it out for one that is not lost.',
+  },
+  {
+    option: "via",
+    words: ["auto", "lane", "stream"],
+    code: "unknown-via",
+    help: 'Write via: "lane" or via: "stream", or leave it out for what suits each call.',
+  },
+];
 
 /** By what the input is, then by what the output is. */
 const KINDS: Readonly<Record<Side, Readonly<Record<Side, GeneratedKind>>>> = {

@@ -1,4 +1,4 @@
-import type { MethodKind, MethodTooling } from "@quicrpc/core";
+import type { MethodKind, MethodTooling, Via } from "@quicrpc/core";
 import type { Node } from "ts-morph";
 import type { CodecPlan } from "./codec/plan.js";
 import type { ServiceSnapshot } from "./shape/shape.js";
@@ -33,6 +33,7 @@ export interface MethodModel {
   readonly idempotent: boolean;
   readonly priority: number | undefined;
   readonly delivery: string | undefined;
+  readonly via: Via | undefined;
   readonly input: MessageModel | undefined;
   readonly output: MessageModel | undefined;
   readonly errors: readonly ErrorModel[];

@@ -107,6 +107,7 @@ describe("methods", () => {
     ["notify with output", "  ping: notify({ input: z.string(), output: z.string() } as never),"],
     ["notify with stream", "  ping: notify({ input: stream(z.string()) as never }),"],
     ["unknown delivery", '  ping: notify({ delivery: "pigeon" as never }),'],
+    ["unknown way to travel", '  ping: rpc({ via: "train" as never }),'],
     ["delivery of a call", '  ping: rpc({ delivery: "datagram" } as object),'],
     [
       "unknown code of an error",

@@ -20,7 +20,8 @@ export { json } from "./call/json.js";
 export { msgpack, msgpackRecords, raw } from "./call/session-codecs.js";
 export type { Compression, CompressionOptions } from "./contract/compression.js";
 export { appendBytes, type SessionCodec } from "./contract/session-codec.js";
-export type { CallOptions, ParentCall, Via } from "./call/options.js";
+export type { CallOptions, ParentCall } from "./call/options.js";
+export type { Via } from "./contract/descriptor.js";
 export { isRpcErrorOf, rpcError, type RpcErrorOf, type TypedErrorOptions } from "./contract/method-errors.js";
 export { type Code, isCode, RpcError, type RpcErrorOptions } from "./errors.js";
 export { DEFAULT_LIMITS, type Limits } from "./limits.js";
@@ -36,7 +37,7 @@ export {
   type Router,
 } from "./server/router.js";
 export type { Balance, BalancedTarget, BalanceName } from "./balance/balance.js";
-export type { ResolveTargets } from "./balance/discovery.js";
+export type { ResolveTargets, TargetSpec } from "./balance/discovery.js";
 export type { HealthCheck } from "./balance/health-watch.js";
 export type { OutlierOptions } from "./balance/outliers.js";
 export { createPool, type Pool, type PoolOptions } from "./balance/pool.js";

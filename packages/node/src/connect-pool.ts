@@ -1,4 +1,4 @@
-import { createPool, type Pool, type PoolOptions, type ResolveTargets } from "@quicrpc/core";
+import { createPool, type Pool, type PoolOptions, type ResolveTargets, type TargetSpec } from "@quicrpc/core";
 import { dial, type DialOptions } from "./dial.js";
 import type { DnsTargets } from "./dns-targets.js";
 import { isPermanent } from "./permanent.js";
@@ -15,7 +15,7 @@ const DEFAULT_TIMEOUT_MS = 10_000;
  * finds URLs. Resolves when the first of them is ready, and rejects as `connect` does. The routers serve on each session.
  */
 export async function connectPool<Context = unknown>(
-  targets: readonly string[] | ResolveTargets | DnsTargets,
+  targets: readonly (string | TargetSpec)[] | ResolveTargets | DnsTargets,
   options: ConnectPoolOptions<Context> = {},
 ): Promise<Pool> {
   const { balance, sessionsPerTarget, outliers, health, refreshMs, backoff, signal, ...rest } = options;

@@ -14,8 +14,9 @@ function resolver(records: Partial<Record<"A" | "AAAA", string[]>>): DnsResolver
     resolve6: () => answer("AAAA"),
     resolveSrv: async () => [
       { name: "one.example", port: 4433, priority: 1, weight: 9 },
-      { name: "two.example", port: 4434, priority: 1, weight: 1 },
-      { name: "spare.example", port: 4435, priority: 2, weight: 1 },
+      { name: "two.example", port: 4434, priority: 1, weight: 0 },
+      { name: "spare.example", port: 4435, priority: 2, weight: 0 },
+      { name: ".", port: 0, priority: 0, weight: 0 },
     ],
   };
 }
@@ -38,8 +39,13 @@ it("only A, only AAAA; the path stays", async () => {
   expect(await aaaa.resolve(signal)).toEqual(["wss://[::5]/rpc"]);
 });
 
-it("SRV: hosts and ports of the lowest priority, held to the certificate of the domain", async () => {
+it("SRV: hosts and ports with their priorities and weights, held to the certificate of the domain", async () => {
   const targets = dnsTargets("quic://_orders._udp.example.com", { records: "SRV", resolver: resolver({}) });
   expect(targets.serverName).toBe("example.com");
-  expect(await targets.resolve(signal)).toEqual(["quic://one.example:4433", "quic://two.example:4434"]);
+  expect(await targets.resolve(signal)).toEqual([
+    { target: "quic://one.example:4433", priority: 1, weight: 9 },
+    // Very seldom, beside one that weighs something; and as any other, where none does.
+    { target: "quic://two.example:4434", priority: 1, weight: 0.01 },
+    { target: "quic://spare.example:4435", priority: 2, weight: 1 },
+  ]);
 });

@@ -1,13 +1,19 @@
 import { Resolver } from "node:dns/promises";
-import type { ResolveTargets } from "@quicrpc/core";
+import type { ResolveTargets, TargetSpec } from "@quicrpc/core";
 
 /** What is asked of DNS; `Resolver` of `node:dns/promises` is one. */
 export interface DnsResolver {
   resolve4(name: string): Promise<string[]>;
   resolve6(name: string): Promise<string[]>;
-  resolveSrv(
-    name: string,
-  ): Promise<readonly { readonly name: string; readonly port: number; readonly priority: number }[]>;
+  resolveSrv(name: string): Promise<readonly SrvRecord[]>;
+}
+
+/** One SRV record (RFC 2782). */
+export interface SrvRecord {
+  readonly name: string;
+  readonly port: number;
+  readonly priority: number;
+  readonly weight: number;
 }
 
 /** Options of `dnsTargets`. */
@@ -15,7 +21,7 @@ export interface DnsTargetsOptions {
   /**
    * - `address` (default): A and AAAA, whichever there are
    * - `A`, `AAAA`: only these
-   * - `SRV`: the hosts and ports of the lowest priority; weights are not looked at, since load is
+   * - `SRV`: hosts and ports, with their priorities and weights
    */
   readonly records?: "address" | "A" | "AAAA" | "SRV";
   /** Default: the system's servers, two tries of 2 s each. The hosts file is not looked at. */
@@ -38,17 +44,27 @@ export function dnsTargets(url: string | URL, options: DnsTargetsOptions = {}): 
     serverName: records === "SRV" ? hostname.replace(/^(_[^.]+\.){1,2}/, "") : hostname,
     resolve: async (signal) => {
       const asked = resolver ?? ownResolver(signal);
-      if (records === "SRV") {
-        const found = await asked.resolveSrv(hostname);
-        const first = Math.min(...found.map(({ priority }) => priority));
-        return found.filter(({ priority }) => priority === first).map(({ name, port }) => at(base, name, port));
-      }
+      if (records === "SRV") return srvTargets(base, await asked.resolveSrv(hostname));
       const wanted: Promise<string[]>[] = [];
       if (records !== "AAAA") wanted.push(asked.resolve4(hostname));
       if (records !== "A") wanted.push(asked.resolve6(hostname).then((found) => found.map((each) => `[${each}]`)));
       return (await anyOf(wanted)).map((host) => at(base, host));
     },
   };
+}
+
+/** A share of calls for records of weight 0 among others: very small (RFC 2782). */
+const LEAST_WEIGHT = 0.01;
+
+function srvTargets(base: URL, records: readonly SrvRecord[]): TargetSpec[] {
+  // The root as a name says that there is no such service.
+  const offered = records.filter(({ name }) => name !== "." && name !== "");
+  const weighs = new Set(offered.filter(({ weight }) => weight > 0).map(({ priority }) => priority));
+  return offered.map(({ name, port, priority, weight }) => ({
+    target: at(base, name, port),
+    priority,
+    weight: weighs.has(priority) ? Math.max(weight, LEAST_WEIGHT) : 1,
+  }));
 }
 
 /** What was found by those that found something; rejects with the first error when none did. */

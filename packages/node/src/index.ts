@@ -1,7 +1,13 @@
 export { nodeCompressions } from "./compression.js";
 export { connect, type ConnectOptions } from "./connect.js";
 export { connectPool, type ConnectPoolOptions } from "./connect-pool.js";
-export { type DnsResolver, dnsTargets, type DnsTargets, type DnsTargetsOptions } from "./dns-targets.js";
+export {
+  type DnsResolver,
+  dnsTargets,
+  type DnsTargets,
+  type DnsTargetsOptions,
+  type SrvRecord,
+} from "./dns-targets.js";
 export { dial, type DialOptions } from "./dial.js";
 export { devCertificate, type DevCertificate, type DevCertificateOptions } from "./dev-certificate.js";
 export type { Authenticate } from "./authenticate.js";

@@ -116,6 +116,7 @@ function descriptor(method: MethodModel, identity: string): string {
     ...(method.idempotent ? ["idempotent: true"] : []),
     ...(method.priority === undefined ? [] : [`priority: ${method.priority}`]),
     ...(method.delivery === undefined ? [] : [`delivery: ${JSON.stringify(method.delivery)}`]),
+    ...(method.via === undefined ? [] : [`via: ${JSON.stringify(method.via)}`]),
     ...(method.errors.length === 0 ? [] : [errorsTable(method)]),
     `fingerprint: 0x${formatFingerprint(method.fingerprint)}`,
   ];

@@ -1,9 +1,13 @@
+import { Draw } from "./draw.js";
+
 /** What a balancer sees of a target. */
 export interface BalancedTarget {
   /** As it was given, such as a URL. */
   readonly target: string;
   /** Calls of this pool in progress on it. */
   readonly calls: number;
+  /** How many calls it should get beside the others: twice as many with twice the weight. 1 where nothing was said. */
+  readonly weight: number;
 }
 
 /** Chooses where the next call goes: one of `targets`, of which there is at least one. Every one of them takes calls now. */
@@ -18,47 +22,62 @@ export function balancer(balance: BalanceName | Balance): Balance {
     case "roundRobin":
       return roundRobin();
     case "leastLoaded":
-      return leastLoaded;
+      return leastLoaded();
     case "powerOfTwo":
-      return powerOfTwo;
+      return powerOfTwo();
     default:
       return balance;
   }
 }
 
-/** Each in turn. */
+/** Each in turn; those of more weight come more often, and not in a row. */
 function roundRobin(): Balance {
-  let next = 0;
+  /** What each has gathered since it was last chosen. */
+  const gathered = new WeakMap<BalancedTarget, number>();
   return (targets) => {
-    if (next >= targets.length) next = 0;
-    return targets[next++] as (typeof targets)[number];
+    let best = targets[0] as (typeof targets)[number];
+    let most = Number.NEGATIVE_INFINITY;
+    let total = 0;
+    for (const target of targets) {
+      const sum = (gathered.get(target) ?? 0) + target.weight;
+      gathered.set(target, sum);
+      total += target.weight;
+      if (sum > most) [best, most] = [target, sum];
+    }
+    gathered.set(best, most - total);
+    return best;
   };
 }
 
-/** The one with the fewest calls in progress; of equals a random one, or all clients would choose the first. */
-const leastLoaded: Balance = (targets) => {
-  const start = random(targets.length);
-  let best = targets[start] as (typeof targets)[number];
-  for (let i = 1; i < targets.length; i++) {
-    const target = targets[(start + i) % targets.length] as (typeof targets)[number];
-    if (target.calls < best.calls) best = target;
-  }
-  return best;
-};
+/** The one with the fewest calls in progress for its weight; of equals a random one, or all clients would choose the first. */
+function leastLoaded(): Balance {
+  const draw = new Draw();
+  return (targets) => {
+    const start = draw.index(targets);
+    let best = targets[start] as (typeof targets)[number];
+    for (let i = 1; i < targets.length; i++) {
+      const target = targets[(start + i) % targets.length] as (typeof targets)[number];
+      if (isLessLoaded(target, best)) best = target;
+    }
+    return best;
+  };
+}
 
 /**
- * The better of two random ones. Almost as even as the least loaded, at a constant price, and many clients with the same
- * view do not all run to the same target.
+ * The better of two random ones. Almost as even as the least loaded, at a constant price where all weigh the same, and
+ * many clients with the same view do not all run to the same target.
  */
-const powerOfTwo: Balance = (targets) => {
-  const { length } = targets;
-  const first = random(length);
-  const one = targets[first] as (typeof targets)[number];
-  if (length === 1) return one;
-  const other = targets[(first + 1 + random(length - 1)) % length] as (typeof targets)[number];
-  return other.calls < one.calls ? other : one;
-};
+function powerOfTwo(): Balance {
+  const draw = new Draw();
+  return (targets) => {
+    const first = draw.index(targets);
+    const one = targets[first] as (typeof targets)[number];
+    if (targets.length === 1) return one;
+    const other = targets[draw.index(targets, first)] as (typeof targets)[number];
+    return isLessLoaded(other, one) ? other : one;
+  };
+}
 
-function random(below: number): number {
-  return Math.floor(Math.random() * below) % below;
+function isLessLoaded(one: BalancedTarget, other: BalancedTarget): boolean {
+  return one.calls * other.weight < other.calls * one.weight;
 }

@@ -8,7 +8,7 @@ import type { DrainOptions } from "../session/options.js";
 import type { Session } from "../session/session.js";
 import type { CloseInfo } from "../transport/session.js";
 import { type Balance, balancer } from "./balance.js";
-import { Discovery, type ResolveTargets } from "./discovery.js";
+import { Discovery, type ResolveTargets, targetSpecs, type TargetSpec } from "./discovery.js";
 import { DEFAULT_OUTLIERS } from "./outliers.js";
 import type { Pool, PoolOptions } from "./pool.js";
 import type { PooledSession } from "./pooled-session.js";
@@ -25,13 +25,15 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
   private readonly end: Deferred<void> = deferred();
   private readonly isPermanent: (error: Error) => boolean;
   private known: readonly Target<S>[] = [];
+  /** Targets of a higher priority are not dialled. */
+  private dialled: number = Number.NEGATIVE_INFINITY;
   /** Targets that are no more in the list, while their calls finish. */
   private readonly leaving: Set<Target<S>> = new Set();
   /** Of those known, the ones that get calls. */
   private candidates: readonly Target<S>[] = [];
 
   constructor(
-    targets: readonly string[] | ResolveTargets,
+    targets: readonly (string | TargetSpec)[] | ResolveTargets,
     dial: (target: string, signal: AbortSignal) => Promise<S>,
     options: PoolOptions,
   ) {
@@ -48,15 +50,18 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
       sessions: sessionsPerTarget,
       health,
       outliers: ejectable,
-      mayEject: () => ejectable !== undefined && this.ejected + 1 <= this.known.length * ejectable.maxEjectedShare,
+      mayEject: () => {
+        const inUse = this.known.filter(({ idle }) => !idle).length;
+        return ejectable !== undefined && this.ejected + 1 <= inUse * ejectable.maxEjectedShare;
+      },
       onChange: () => this.update(),
     };
     if (typeof targets === "function") {
-      const onTargets = (found: readonly string[]): void => this.setTargets(found);
+      const onTargets = (found: readonly Required<TargetSpec>[]): void => this.setTargets(found);
       const onFailure = (): void => this.update();
       this.discovery = new Discovery({ resolve: targets, refreshMs, backoff, onTargets, onFailure });
     } else {
-      this.known = [...new Set(targets)].map((target) => new Target(target, this.targetOptions));
+      this.known = targetSpecs(targets).map((spec) => this.targetOf(spec, undefined));
     }
   }
 
@@ -120,7 +125,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     if (this.state.status !== "idle") return;
     this.watched.set({ status: "connecting", failures: 0 });
     this.discovery?.start();
-    for (const target of this.known) target.connect();
+    this.dial();
   }
 
   private get over(): boolean {
@@ -140,25 +145,43 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     return error !== undefined && this.isPermanent(error) ? error : undefined;
   }
 
-  private setTargets(names: readonly string[]): void {
+  private setTargets(specs: readonly Required<TargetSpec>[]): void {
     const before = new Map(this.known.map((each) => [each.target, each]));
-    this.known = names.map((name) => before.get(name) ?? new Target(name, this.targetOptions));
-    for (const name of names) before.delete(name);
+    this.known = specs.map((spec) => this.targetOf(spec, before.get(spec.target)));
+    for (const { target } of specs) before.delete(target);
     for (const gone of before.values()) {
       this.leaving.add(gone);
       void gone.drain().then(() => this.leaving.delete(gone));
     }
-    for (const target of this.known) target.connect();
+    this.dialled = Number.NEGATIVE_INFINITY;
     this.update();
+  }
+
+  private targetOf({ target, priority, weight }: Required<TargetSpec>, before: Target<S> | undefined): Target<S> {
+    const found = before ?? new Target(target, this.targetOptions);
+    return Object.assign(found, { priority, weight });
+  }
+
+  /** Dials the targets of the first priority, and those of the next when all before are failing. */
+  private dial(): void {
+    const tiers = [...new Set(this.known.map(({ priority }) => priority))].toSorted((a, b) => a - b);
+    const hopeful = (tier: number): boolean =>
+      this.known.some(({ priority, failing }) => priority === tier && !failing);
+    const upTo = tiers.find(hopeful) ?? tiers.at(-1) ?? this.dialled;
+    // Each attempt changes something, and so leads here again.
+    if (upTo <= this.dialled) return;
+    this.dialled = upTo;
+    for (const target of this.known) if (target.priority <= upTo) target.connect();
   }
 
   /** A target has changed, or the list has. */
   private update(): void {
     if (this.over) return;
+    this.dial();
     const usable = this.known.filter((target) => target.pick() !== undefined);
     const ready = usable.filter(({ ejectedUntil }) => ejectedUntil === undefined);
     // A target whose calls fail is better than none.
-    this.candidates = ready.length > 0 ? ready : usable;
+    this.candidates = firstTier(ready.length > 0 ? ready : usable);
     const hasFailed = this.known.some(({ error }) => error !== undefined);
     if (hasFailed) this.discovery?.hurry();
     if (this.candidates.length > 0) {
@@ -173,7 +196,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
 
   /** The state of a pool without a target that takes calls. */
   private connecting(): ConnectionState {
-    const states = this.known.flatMap(({ states: own }) => own);
+    const states = this.known.flatMap(({ states: own }) => own).filter(({ status }) => status !== "idle");
     const error = this.why();
     const failures = Math.min(...states.map((state) => (state.status === "connecting" ? state.failures : 0)));
     const retries = states.map((state) => (state.status === "connecting" ? state.retryAt : undefined));
@@ -196,4 +219,10 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     if (this.state.status === "draining") this.watched.set({ status: "closed" }, true);
     this.end.resolve();
   }
+}
+
+/** Those of the lowest priority. */
+function firstTier<T extends { readonly priority: number }>(targets: readonly T[]): readonly T[] {
+  const first = Math.min(...targets.map(({ priority }) => priority));
+  return targets.filter(({ priority }) => priority === first);
 }

@@ -1,7 +1,29 @@
 import { type Backoff, backoffDelay } from "../connection/backoff.js";
 
+/** A target of a pool and how it stands to the others, as SRV records say (RFC 2782). */
+export interface TargetSpec {
+  readonly target: string;
+  /** Those of a higher number are dialled, and get calls, only while none of a lower one takes any. Default 0. */
+  readonly priority?: number;
+  /** Above 0; of those of one priority, its share of the calls is its share of the weights. Default 1. */
+  readonly weight?: number;
+}
+
 /** Finds the targets of a pool. Must settle in bounded time. */
-export type ResolveTargets = (signal: AbortSignal) => Promise<readonly string[]>;
+export type ResolveTargets = (signal: AbortSignal) => Promise<readonly (string | TargetSpec)[]>;
+
+/** Each target once, with the first that is said of it. Throws `RangeError` for a weight that is none. */
+export function targetSpecs(given: readonly (string | TargetSpec)[]): Required<TargetSpec>[] {
+  const specs = new Map<string, Required<TargetSpec>>();
+  for (const each of given) {
+    const { target, priority = 0, weight = 1 }: TargetSpec = typeof each === "string" ? { target: each } : each;
+    if (!(weight > 0 && weight < Number.POSITIVE_INFINITY)) {
+      throw new RangeError(`the weight of ${target} is ${weight}; it must be a number above 0`);
+    }
+    if (!specs.has(target)) specs.set(target, { target, priority, weight });
+  }
+  return [...specs.values()];
+}
 
 /** Failures of targets do not make it resolve more often than this, in milliseconds. */
 const MIN_INTERVAL_MS = 1000;
@@ -12,7 +34,7 @@ export interface DiscoveryOptions {
   /** Milliseconds from one answer to the next question. */
   readonly refreshMs: number;
   readonly backoff: Backoff;
-  readonly onTargets: (targets: readonly string[]) => void;
+  readonly onTargets: (targets: readonly Required<TargetSpec>[]) => void;
   readonly onFailure: (error: Error) => void;
 }
 
@@ -51,8 +73,8 @@ export class Discovery {
     const abort = new AbortController();
     this.asking = abort;
     this.askedAt = Date.now();
-    const resolve = async (): Promise<readonly string[]> => {
-      const targets = [...new Set(await this.options.resolve(abort.signal))];
+    const resolve = async (): Promise<readonly Required<TargetSpec>[]> => {
+      const targets = targetSpecs(await this.options.resolve(abort.signal));
       if (targets.length === 0) throw new Error("no targets were found");
       return targets;
     };

@@ -6,8 +6,9 @@ import { type Code, RpcError } from "../errors.js";
 import { createRouter } from "../server/router.js";
 import { createSession, type Session } from "../session/session.js";
 import { createMemoryPair } from "../transport/memory.js";
+import { balancer } from "./balance.js";
 import { createPool, type Pool, type PoolOptions } from "./pool.js";
-import type { ResolveTargets } from "./discovery.js";
+import type { ResolveTargets, TargetSpec } from "./discovery.js";
 
 const service = { name: "test.v1.Pool", id: 78 };
 const text = msgpackCodec<string>();
@@ -73,7 +74,10 @@ afterEach(async () => {
 
 const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
 
-async function pooled(targets: readonly string[] | ResolveTargets, options: PoolOptions = {}): Promise<Pool> {
+async function pooled(
+  targets: readonly (string | TargetSpec)[] | ResolveTargets,
+  options: PoolOptions = {},
+): Promise<Pool> {
   pool = createPool(targets, world.dial, options);
   pool.connect();
   await pass(0);
@@ -162,6 +166,85 @@ describe("balancing", () => {
     expect(() => createPool(["a"], world.dial, { sessionsPerTarget: 0 })).toThrow(/sessionsPerTarget is 0/);
     await pooled(["a", "a"]);
     expect(pool.targets).toHaveLength(1);
+  });
+});
+
+describe("weights", () => {
+  const weighted = [{ target: "a", weight: 3 }, "b"];
+  const count = (answers: readonly string[], target: string): number =>
+    answers.filter((each) => each === target).length;
+
+  it("round robin: in proportion, and spread out", async () => {
+    await pooled(weighted, { balance: "roundRobin" });
+    expect((await where(8)).join("")).toBe("aabaaaba");
+  });
+
+  it.each(["leastLoaded", "powerOfTwo"] as const)("%s: calls, and calls in progress, in proportion", async (name) => {
+    await pooled([...weighted, { target: "c", weight: 2 }], { balance: name });
+    const balance = balancer(name);
+    const drawn = Array.from({ length: 600 }, () => balance(pool.targets).target);
+    // 600 draws of which a half, a sixth and a third are expected: five standard deviations.
+    expect(Math.abs(count(drawn, "a") - 300)).toBeLessThan(62);
+    expect(Math.abs(count(drawn, "b") - 100)).toBeLessThan(46);
+    for (let i = 0; i < 60; i++) void pool.unary(methods.never, undefined).catch(() => {});
+    const loads = pool.targets.map(({ calls, weight }) => calls / weight);
+    expect(Math.max(...loads) - Math.min(...loads)).toBeLessThanOrEqual(name === "leastLoaded" ? 1 : 8);
+  });
+
+  it("a weight that is none is refused", () => {
+    for (const weight of [0, -1, Number.NaN]) {
+      expect(() => createPool([{ target: "a", weight }], world.dial)).toThrow(/the weight of a is/);
+    }
+  });
+});
+
+describe("priorities", () => {
+  const tiered = [
+    { target: "spare", priority: 2 },
+    { target: "a", priority: 1 },
+    { target: "b", priority: 1 },
+  ];
+
+  it("targets of a lower priority are dialled, and get calls, only while none of a higher one takes any", async () => {
+    await pooled(tiered, { balance: "roundRobin", backoff: { initialMs: 100, maxMs: 100 } });
+    expect(statuses()).toEqual({ a: "ready", b: "ready", spare: "idle" });
+    world.kill("a");
+    await pass(0);
+    expect(statuses()).toMatchObject({ b: "ready", spare: "idle" });
+    expect(await where(2)).toEqual(["b", "b"]);
+    world.kill("b");
+    await pass(0);
+    expect(statuses()).toEqual({ a: "connecting", b: "connecting", spare: "ready" });
+    expect(await where(2)).toEqual(["spare", "spare"]);
+    world.down.clear();
+    await pass(100);
+    expect((await where(2)).toSorted()).toEqual(["a", "b"]);
+  });
+
+  it("nor do those whose peers are not able to serve hold them back", async () => {
+    const able = deferred<void>();
+    await pooled(tiered, {
+      async *health(caller) {
+        const name = await caller.unary(methods.where, undefined);
+        if (name !== "spare") await able.promise;
+        yield name === "spare";
+        await new Promise(() => {});
+      },
+    });
+    // They have not said yet.
+    expect(statuses()).toMatchObject({ a: "unhealthy", spare: "idle" });
+    able.resolve();
+    await pass(0);
+    expect(await where(1)).toEqual(["spare"]);
+  });
+
+  it("follow what is resolved", async () => {
+    let answer: readonly TargetSpec[] = tiered;
+    await pooled(async () => answer, { refreshMs: 1000 });
+    answer = [{ target: "spare", priority: 0 }, ...tiered];
+    await pass(1000);
+    expect(statuses()).toEqual({ a: "ready", b: "ready", spare: "ready" });
+    expect(await where(2)).toEqual(["spare", "spare"]);
   });
 });
 

@@ -8,7 +8,7 @@ import type { Session } from "../session/session.js";
 import type { CloseInfo } from "../transport/session.js";
 import type { Balance, BalanceName } from "./balance.js";
 import { BalancingPool } from "./balancing-pool.js";
-import type { ResolveTargets } from "./discovery.js";
+import type { ResolveTargets, TargetSpec } from "./discovery.js";
 import type { HealthCheck } from "./health-watch.js";
 import type { OutlierOptions } from "./outliers.js";
 import type { PoolTarget } from "./target.js";
@@ -59,7 +59,7 @@ export interface Pool<S extends Session = Session> extends Caller {
  * give up when its signal fires. It starts idle: the first call dials, or `connect`. Throws `TypeError` for an empty list.
  */
 export function createPool<S extends Session>(
-  targets: readonly string[] | ResolveTargets,
+  targets: readonly (string | TargetSpec)[] | ResolveTargets,
   dial: (target: string, signal: AbortSignal) => Promise<S>,
   options: PoolOptions = {},
 ): Pool<S> {

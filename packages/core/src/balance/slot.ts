@@ -16,7 +16,8 @@ export class Slot<S extends Session> {
   /** The session that there is, whether or not it is able to serve. */
   current: PooledSession<S> | undefined;
   private readonly options: SlotOptions<S>;
-  private able = false;
+  /** Undefined as long as the peer has not said. */
+  private able: boolean | undefined;
   private watch: HealthWatch | undefined;
 
   constructor(options: SlotOptions<S>) {
@@ -26,7 +27,14 @@ export class Slot<S extends Session> {
 
   /** Where calls may go. */
   get ready(): PooledSession<S> | undefined {
-    return this.able ? this.current : undefined;
+    return this.able === true ? this.current : undefined;
+  }
+
+  /** It was tried and is of no use now: there is no session, or its peer is not able to serve. */
+  get failing(): boolean {
+    if (this.current !== undefined) return this.able === false;
+    const { state } = this.link;
+    return state.status === "connecting" && state.error !== undefined;
   }
 
   private follow(): void {
@@ -45,7 +53,7 @@ export class Slot<S extends Session> {
     });
     this.current = pooled;
     const { health, backoff, onChange } = this.options;
-    this.able = health === undefined;
+    this.able = health === undefined ? true : undefined;
     if (health === undefined) return;
     this.watch = new HealthWatch(session, health, backoff, (able) => {
       if (this.able === able) return;

@@ -13,11 +13,13 @@ import { Slot } from "./slot.js";
 export interface PoolTarget<S extends Session = Session> extends BalancedTarget {
   /**
    * - `ready`: takes calls
+   * - `idle`: it is not dialled, since targets of a better priority are of use
    * - `connecting`: there is no session; `error` says why
    * - `unhealthy`: there is one, and its peer is not able to serve, or has not said that it is
    * - `ejected`: its calls failed; it gets none until `ejectedUntil`, unless no other target is ready
    */
-  readonly status: "ready" | "connecting" | "unhealthy" | "ejected";
+  readonly status: "idle" | "ready" | "connecting" | "unhealthy" | "ejected";
+  readonly priority: number;
   /** Its sessions, the ones that take no calls too. */
   readonly sessions: readonly S[];
   /** Why there is no session, as far as that is known. */
@@ -39,6 +41,8 @@ export interface TargetOptions<S extends Session> extends Omit<LinkOptions<S>, "
 /** The sessions of one target, and whether it should get calls. */
 export class Target<S extends Session> implements PoolTarget<S> {
   readonly target: string;
+  priority = 0;
+  weight = 1;
   ejectedUntil: number | undefined;
   private readonly slots: readonly Slot<S>[];
   private readonly options: TargetOptions<S>;
@@ -62,9 +66,19 @@ export class Target<S extends Session> implements PoolTarget<S> {
   }
 
   get status(): PoolTarget["status"] {
-    if (this.sessions.length === 0) return "connecting";
+    if (this.sessions.length === 0) return this.idle ? "idle" : "connecting";
     if (this.pick() === undefined) return "unhealthy";
     return this.ejectedUntil === undefined ? "ready" : "ejected";
+  }
+
+  /** Not dialled yet. */
+  get idle(): boolean {
+    return this.states.every(({ status }) => status === "idle");
+  }
+
+  /** It was tried, and takes no calls now. */
+  get failing(): boolean {
+    return this.slots.every((slot) => slot.failing);
   }
 
   get calls(): number {

@@ -1,3 +1,4 @@
+import type { Via } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import type { Metadata, MetadataInit } from "../metadata.js";
@@ -10,13 +11,6 @@ export interface ParentCall {
   /** Milliseconds since the epoch. */
   readonly deadline: number | undefined;
 }
-
-/**
- * Whether a call shares a lane with others or has a stream of its own. "auto": streams of messages, and methods whose last
- * call was large, have their own streams; other calls share a lane, or several, or have their own, by measured loss and
- * the packets in flight.
- */
-export type Via = "auto" | "lane" | "stream";
 
 /** What a caller may set for one call. */
 export interface CallOptions {

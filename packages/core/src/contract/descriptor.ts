@@ -3,6 +3,13 @@ import type { MethodErrors, NoErrors } from "./method-errors.js";
 
 export type { MessageCodec, PayloadWriter, PlainCodec } from "./codec.js";
 
+/**
+ * Whether a call shares a lane with others or has a stream of its own. "auto": streams of messages, and methods whose last
+ * call was large, have their own streams; other calls share a lane, or several, or have their own, by measured loss and
+ * the packets in flight.
+ */
+export type Via = "auto" | "lane" | "stream";
+
 /** The shapes of a call, by which side streams. */
 export type MethodKind = "unary" | "notify" | "server_stream" | "client_stream" | "duplex";
 
@@ -34,7 +41,7 @@ export interface MethodDescriptor<
   /** Of a notification: sent as one datagram, which may be lost but does not come late. */
   readonly delivery?: "datagram" | undefined;
   /** How its calls travel where the caller does not say; undefined: as the session does. */
-  readonly via?: "auto" | "lane" | "stream" | undefined;
+  readonly via?: Via | undefined;
   /** What a handler may throw with a name, by it; see `rpcError`. */
   readonly errors: Errors;
   readonly service: ServiceIdentity;
@@ -89,7 +96,7 @@ export interface MethodOptions<Sent, Received, Returned, Result, Errors extends 
   /** 32 bits; see `MethodDescriptor`. */
   readonly fingerprint?: number;
   readonly delivery?: "datagram";
-  readonly via?: "auto" | "lane" | "stream";
+  readonly via?: Via;
   readonly errors?: Errors;
 }
 

@@ -1,3 +1,4 @@
+import type { Via } from "./descriptor.js";
 import { type DeclaredErrors, type ErrorSchemas, normalErrors } from "./error-schema.js";
 import type { Payload, Schema } from "./schema.js";
 
@@ -13,6 +14,8 @@ export interface RpcOptions<
   readonly idempotent?: boolean;
   /** Calls have a stream of their own that leaves before those with a lower number. Default: none. */
   readonly priority?: number;
+  /** How calls travel that do not say so themselves. Default: as the session says. */
+  readonly via?: Via;
   /**
    * What the handler may throw with a name: the schema of the details, or code and details. The default code is
    * `failed_precondition`.
@@ -31,6 +34,7 @@ export interface RpcSchema<
   readonly output: Output;
   readonly idempotent: boolean;
   readonly priority?: number;
+  readonly via?: Via;
   readonly errors: DeclaredErrors<Errors>;
 }
 
@@ -39,6 +43,9 @@ export interface NotifyOptions<Input extends Schema | undefined> {
   readonly input?: Input;
   /** Sent as one datagram: it may be lost, and does not wait for what was lost before it. Default: as a call, in order. */
   readonly delivery?: "datagram";
+  /** As of `rpc`; of datagrams, how those travel that cannot be sent as one. */
+  readonly priority?: number;
+  readonly via?: Via;
 }
 
 /** A method without an answer. */
@@ -46,6 +53,8 @@ export interface NotifySchema<Input extends Schema | undefined = Schema | undefi
   readonly type: "notify";
   readonly input: Input;
   readonly delivery?: "datagram";
+  readonly priority?: number;
+  readonly via?: Via;
 }
 
 export type MethodSchema = RpcSchema | NotifySchema;

@@ -1,4 +1,4 @@
-import type { Via } from "../call/options.js";
+import type { Via } from "../contract/descriptor.js";
 import type { Limits } from "../limits.js";
 import type { LoadShedder } from "../server/admission.js";
 import type { ErrorHook } from "../server/dispatch.js";

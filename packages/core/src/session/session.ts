@@ -4,7 +4,7 @@ import type { Carrier, CarrierSettings } from "../call/carrier.js";
 import type { StreamSource } from "../call/item-source.js";
 import type { ItemStream } from "../call/item-stream.js";
 import { Lane, type LaneOwner } from "../call/lane.js";
-import type { CallOptions, Via } from "../call/options.js";
+import type { CallOptions } from "../call/options.js";
 import { SchemaHandshake } from "../call/schemas.js";
 import {
   type Invocation,
@@ -14,7 +14,7 @@ import {
   invokeServerStream,
   invokeUnary,
 } from "../client/invoke.js";
-import type { AnyMethod, MethodDescriptor } from "../contract/descriptor.js";
+import type { AnyMethod, MethodDescriptor, Via } from "../contract/descriptor.js";
 import { deferred } from "../deferred.js";
 import { ProtocolError, RpcError } from "../errors.js";
 import { guarded } from "../guarded.js";

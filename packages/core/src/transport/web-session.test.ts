@@ -10,6 +10,7 @@ class Limited {
   allowed = 0;
   made = 0;
   most = 0;
+  readonly sinks: { readonly sendOrder: number }[] = [];
   private pending = 0;
   fail!: (error: Error) => void;
   readonly ready: Promise<void> = Promise.resolve();
@@ -26,7 +27,9 @@ class Limited {
     this.pending--;
     if (this.made >= this.allowed) throw new DOMException("Failed to create bidirectional stream.", "NetworkError");
     this.made++;
-    return { readable: new ReadableStream(), writable: new WritableStream() };
+    const stream = { readable: new ReadableStream(), writable: new WritableStream() };
+    this.sinks.push(Object.assign(stream.writable, { sendOrder: 0 }));
+    return stream;
   }
 }
 
@@ -80,4 +83,14 @@ it("what is written before a stream is open is bounded", async () => {
   limited.allowed = 1;
   await vi.advanceTimersByTimeAsync(1000);
   expect(events).toEqual(["drain"]);
+});
+
+it("priorities are the sendOrder of the platform's streams, whether they are open or not", async () => {
+  const limited = new Limited();
+  limited.allowed = 2;
+  const { streams } = opened(limited, 2);
+  streams[0]?.setPriority?.(5);
+  await vi.advanceTimersByTimeAsync(0);
+  streams[1]?.setPriority?.(-1);
+  expect(limited.sinks.map(({ sendOrder }) => sendOrder)).toEqual([5, -1]);
 });

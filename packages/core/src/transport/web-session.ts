@@ -106,6 +106,9 @@ class WebSession implements DirectSession {
   }
 }
 
+/** A `WebTransportSendStream` (W3C WebTransport §8), where the platform's streams are such. */
+type Prioritized = WritableStream<Uint8Array> & { sendOrder?: number };
+
 /** One WHATWG stream pair behind the direct interface. */
 class WebStream implements DirectStream {
   private readonly opened: Promise<WebTransportStream>;
@@ -124,6 +127,8 @@ class WebStream implements DirectStream {
   private paused = false;
   private resetCode: number | undefined;
   private stopCode: number | undefined;
+  private priority: number | undefined;
+  private sink: Prioritized | undefined;
 
   constructor(opened: Promise<WebTransportStream>, onDone: (stream: WebStream) => void) {
     this.opened = opened;
@@ -185,6 +190,11 @@ class WebStream implements DirectStream {
     this.resumed = undefined;
   }
 
+  setPriority(priority: number): void {
+    this.priority = priority;
+    if (this.sink !== undefined && "sendOrder" in this.sink) this.sink.sendOrder = priority;
+  }
+
   sessionClosed(error: Error | undefined): void {
     if (this.over) return;
     this.over = true;
@@ -197,6 +207,8 @@ class WebStream implements DirectStream {
   private open(stream: WebTransportStream): void {
     const writer = stream.writable.getWriter();
     this.writer = writer;
+    this.sink = stream.writable;
+    if (this.priority !== undefined) this.setPriority(this.priority);
     this.reader = stream.readable.getReader();
     writer.closed.then(
       () => {},
