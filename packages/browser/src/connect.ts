@@ -1,31 +1,10 @@
-import {
-  type Connection,
-  type ConnectionOptions,
-  createConnection,
-  createSession,
-  type Session,
-  type SessionOptions,
-} from "@quicrpc/core";
+import { createSession, type SessionOptions } from "@quicrpc/core";
+import { type BrowserConnection, heal, type HealingOptions, httpsUrl } from "./heal.js";
 import { type Fallback, openTransport } from "./open.js";
-import { PageLife } from "./page.js";
-import type { BrowserTransport, TransportInUse } from "./transport.js";
 import { webSocketOpener } from "./web-socket.js";
 import { webTransportOpener } from "./web-transport.js";
 
-const DEFAULT_TIMEOUT_MS = 10_000;
 const DEFAULT_FALLBACK_MS = 1500;
-
-/** Options of `connectWebTransport`. */
-export interface WebTransportConnectOptions<Context = unknown>
-  extends SessionOptions<Context>,
-    Omit<ConnectionOptions, "limits" | "isPermanent"> {
-  /** Hashes of the certificates to trust (W3C WebTransport §9.4): ECDSA P-256, valid now, for at most 14 days. */
-  readonly serverCertificateHashes?: readonly WebTransportHash[];
-  /** Milliseconds for each attempt, and for all that is tried until the first session is ready. Default 10,000. */
-  readonly timeoutMs?: number;
-  /** Gives up connecting; without effect once the first session is ready. */
-  readonly signal?: AbortSignal;
-}
 
 /** When a WebSocket takes WebTransport's place. */
 export interface FallbackOptions {
@@ -36,18 +15,14 @@ export interface FallbackOptions {
 }
 
 /** Options of `connect`. */
-export interface ConnectOptions<Context = unknown> extends WebTransportConnectOptions<Context> {
+export interface ConnectOptions<Context = unknown> extends SessionOptions<Context>, Omit<HealingOptions, "limits"> {
+  /** Hashes of the certificates to trust (W3C WebTransport §9.4): ECDSA P-256, valid now, for at most 14 days. */
+  readonly serverCertificateHashes?: readonly WebTransportHash[];
   /**
    * The WebSocket that is used where WebTransport is missing, refused or does not answer; `false` for none. Browsers trust
    * no hash of a certificate there: theirs must be one that the browser trusts by itself.
    */
   readonly fallback?: FallbackOptions | false;
-}
-
-/** A connection of a page or worker, healing. */
-export interface BrowserConnection extends Connection<Session<BrowserTransport>> {
-  /** What the present session runs over, or the last one did; undefined before the first. */
-  readonly transport: TransportInUse | undefined;
 }
 
 /**
@@ -56,66 +31,31 @@ export interface BrowserConnection extends Connection<Session<BrowserTransport>>
  * `reconnect` is false. Rejects with an `RpcError` (`unavailable`) that says what became of each transport when
  * `timeoutMs` is over, and with `TypeError` for a URL of another scheme.
  */
-export function connect<Context = unknown>(
+export async function connect<Context = unknown>(
   url: string | URL,
   options: ConnectOptions<Context> = {},
 ): Promise<BrowserConnection> {
-  const { fallback = {}, ...own } = options;
-  return connectOver(url, own, (target) => {
-    if (fallback === false) return undefined;
-    const socketUrl = new URL(fallback.url ?? target);
-    if (fallback.url === undefined) socketUrl.protocol = "wss:";
-    return { open: webSocketOpener(socketUrl), afterMs: fallback.afterMs ?? DEFAULT_FALLBACK_MS };
-  });
-}
-
-/** As `connect`, without a fallback: what is needed for one stays out of the bundle. */
-export function connectWebTransport<Context = unknown>(
-  url: string | URL,
-  options: WebTransportConnectOptions<Context> = {},
-): Promise<BrowserConnection> {
-  return connectOver(url, options, () => undefined);
-}
-
-async function connectOver<Context>(
-  url: string | URL,
-  options: WebTransportConnectOptions<Context>,
-  fallbackFor: (target: URL) => Fallback | undefined,
-): Promise<BrowserConnection> {
-  const { serverCertificateHashes, timeoutMs = DEFAULT_TIMEOUT_MS, signal, reconnect, backoff, ...session } = options;
+  const { fallback = {}, serverCertificateHashes, reconnect, backoff, timeoutMs, signal, ...session } = options;
   const target = httpsUrl(url);
   const opening = {
     webTransport: webTransportOpener(target, serverCertificateHashes),
-    fallback: fallbackFor(target),
-    timeoutMs,
+    fallback: fallback === false ? undefined : webSocket(target, fallback),
   };
-  let inUse: TransportInUse | undefined;
-  const page = new PageLife();
-  const dial = async (signal: AbortSignal): Promise<Session<BrowserTransport>> => {
-    await page.present();
-    const { transport, kind, reason } = await openTransport({ ...opening, signal });
-    inUse = { kind, reason };
-    return createSession(transport, session);
-  };
-  const connection = createConnection(dial, {
-    ...(reconnect !== undefined && { reconnect }),
-    ...(backoff !== undefined && { backoff }),
-    ...(session.limits !== undefined && { limits: session.limits }),
-  });
-  page.follow(connection);
-  try {
-    await connection.ready({ signal, timeoutMs });
-  } catch (error) {
-    await connection.close();
-    throw error;
-  }
-  return Object.defineProperty(connection, "transport", { get: () => inUse }) as BrowserConnection;
+  return heal(
+    (signal, timeoutMs) => openTransport({ ...opening, timeoutMs, signal }),
+    (transport) => createSession(transport, session),
+    {
+      ...(reconnect !== undefined && { reconnect }),
+      ...(backoff !== undefined && { backoff }),
+      ...(timeoutMs !== undefined && { timeoutMs }),
+      ...(signal !== undefined && { signal }),
+      ...(session.limits !== undefined && { limits: session.limits }),
+    },
+  );
 }
 
-function httpsUrl(url: string | URL): URL {
-  const target = new URL(url, globalThis.location?.href);
-  // Neither transport takes a fragment.
-  target.hash = "";
-  if (target.protocol === "https:") return target;
-  throw new TypeError(`connect takes a URL that begins with https://, not ${target.protocol}//`);
+function webSocket(target: URL, { url, afterMs = DEFAULT_FALLBACK_MS }: FallbackOptions): Fallback {
+  const socketUrl = new URL(url ?? target);
+  if (url === undefined) socketUrl.protocol = "wss:";
+  return { open: webSocketOpener(socketUrl), afterMs };
 }

@@ -1,9 +1,4 @@
-export {
-  type BrowserConnection,
-  connect,
-  type ConnectOptions,
-  connectWebTransport,
-  type FallbackOptions,
-  type WebTransportConnectOptions,
-} from "./connect.js";
+export { connect, type ConnectOptions, type FallbackOptions } from "./connect.js";
+export { connectWebTransport, type WebTransportConnectOptions } from "./connect-web-transport.js";
+export type { BrowserConnection } from "./heal.js";
 export type { BrowserTransport, TransportInUse } from "./transport.js";

@@ -61,7 +61,9 @@ export { type CallLog, type Logger, logging } from "./interceptors/logging.js";
 export { type AnswerObserver, observed, withOutputs } from "./interceptors/observed.js";
 export { retry, type RetryOptions } from "./interceptors/retry.js";
 export type { DrainOptions, SessionEnd, SessionOptions } from "./session/options.js";
-export { createSession, type Session } from "./session/session.js";
+export { type ClientSessionOptions, createClientSession } from "./session/create-client-session.js";
+export { createSession } from "./session/create-session.js";
+export type { Session } from "./session/session.js";
 export type { KeepAliveOptions } from "./session/keep-alive.js";
 export {
   byteStreamSession,

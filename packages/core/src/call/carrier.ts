@@ -1,5 +1,5 @@
 import type { Code, RpcError } from "../errors.js";
-import type { Channel, ChannelSettings } from "../transport/channel.js";
+import type { Channel, ChannelSettings, FrameHandler } from "../transport/channel.js";
 import type { ReceivedFault } from "../wire/fault.js";
 import type { Frame } from "../wire/frame.js";
 import type { FormatTable, SessionFormat } from "./session-format.js";
@@ -8,8 +8,6 @@ import type { FormatTable, SessionFormat } from "./session-format.js";
 export interface CarrierSettings extends ChannelSettings {
   /** How messages of the calls that this side makes are written. */
   readonly format: SessionFormat | undefined;
-  /** Those of the peer's calls. */
-  readonly formats: FormatTable;
 }
 
 /** What carries notifications of the peer: a carrier of calls, or a datagram. */
@@ -20,31 +18,39 @@ export interface NotificationCarrier {
   readIn(codec: string): void;
 }
 
-/** What carries calls: a lane (many), or the stream of a single call. */
-export interface Carrier extends NotificationCarrier {
+/** The channel of one call, or of many. */
+export interface CallChannel {
   readonly channel: Channel;
-  /** Whether the carrier is one call's own, so that the call's last frame ends the stream. */
+  /** Whether the channel is one call's own, so that the call's last frame ends the stream. */
   readonly single: boolean;
+}
+
+/** What carries calls that this side makes: a lane (many), or the stream of a single call. */
+export interface Carrier extends CallChannel {
   /** The id of a notification's frame, which belongs to no call. */
   readonly notifyId: number;
-  /** How messages of calls that this side makes are written, in both directions; undefined is standard MessagePack. */
+  /** How the calls' messages are written, in both directions; undefined is standard MessagePack. */
   readonly format: SessionFormat | undefined;
-  /** Gives an outgoing call its id. Throws `RpcError` when it cannot be carried. */
+  /** Gives a call its id. Throws `RpcError` when it cannot be carried. */
   open(call: OutgoingCall): number;
-  /** Forgets an outgoing call that never left. */
+  /** Forgets a call that never left. */
   withdraw(id: number): void;
-  /** Gives an outgoing call up; nothing of it is delivered any more. */
+  /** Gives a call up; nothing of it is delivered any more. */
   cancel(id: number, code: Code): void;
-  /** Enters an incoming call that goes on after its request, so that cancels and credit reach it. */
+}
+
+/** What carries calls of the peer's, and the answers to them. */
+export interface AnswerCarrier extends CallChannel, NotificationCarrier {
+  /** Enters a call that goes on after its request, so that cancels and credit reach it. */
   enter(id: number, call: IncomingCall): void;
-  /** Asks the caller of an incoming call for no more items. On a lane they are dropped instead. */
+  /** Asks the caller for no more items. On a lane they are dropped instead. */
   stopItems(): void;
-  /** The last frame of an incoming call has been sent. */
+  /** The last frame of a call has been sent. */
   leave(id: number): void;
 }
 
 /** Gives a call's own stream its priority, where the transport has such. */
-export function prioritize({ single, channel }: Carrier, priority: number | undefined): void {
+export function prioritize({ single, channel }: CallChannel, priority: number | undefined): void {
   if (priority !== undefined && single) channel.stream.setPriority?.(priority);
 }
 
@@ -81,10 +87,34 @@ export interface IncomingCall {
   onFinished(): void;
 }
 
-/** Takes the calls that arrive on a carrier. */
+/** What becomes of the peer's calls: they are served, or refused. */
+export interface Callee {
+  /** Calls and notifications that are being served, and those that wait for it. */
+  readonly calls: number;
+  /** Takes those on a lane. */
+  onLane(channel: Channel): LaneCallee;
+  /** Takes one on a stream of its own; absent, such streams are refused. `onOver` is to be called when it is over. */
+  readonly onStream?: (channel: Channel, onOver: () => void) => FrameHandler;
+  /** Takes a datagram; absent, none are read. */
+  readonly onDatagram?: (bytes: Uint8Array) => void;
+}
+
+/** The peer's calls on one lane. */
+export interface LaneCallee {
+  /** The peer's hello has named the codec of its calls. */
+  onHello(codec: string): void;
+  /** A frame of a call of the peer's, too large to be read where it is `oversized`. */
+  onFrame(frame: Frame): void;
+  /** Gives up all calls in progress: the lane has ended. */
+  end(): void;
+}
+
+/** Serves the calls that arrive on a carrier. */
 export interface RequestHandler {
-  onRequest(carrier: Carrier, frame: Frame): void;
+  /** The codecs that a peer may name. */
+  readonly formats: FormatTable;
+  onRequest(carrier: AnswerCarrier, frame: Frame): void;
   /** A request or notification that is too large was passed over. */
-  onOversized(carrier: Carrier, frame: Frame, error: RpcError): void;
+  onOversized(carrier: AnswerCarrier, frame: Frame, error: RpcError): void;
   onNotify(carrier: NotificationCarrier, frame: Frame): void;
 }

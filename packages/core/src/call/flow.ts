@@ -1,6 +1,6 @@
 import { ProtocolError } from "../errors.js";
 import { FrameType, INITIAL_CREDIT } from "../wire/frame.js";
-import type { Carrier } from "./carrier.js";
+import type { CallChannel } from "./carrier.js";
 
 /** Received and unread bytes of items at which a call's own stream is paused, and those at which it goes on. */
 const PAUSE_AT = 256 * 1024;
@@ -18,7 +18,7 @@ export interface ReceiveFlow {
   end(): void;
 }
 
-export function receiveFlow(carrier: Carrier, id: number): ReceiveFlow {
+export function receiveFlow(carrier: CallChannel, id: number): ReceiveFlow {
   return carrier.single ? new StreamReceiveFlow(carrier) : new LaneReceiveFlow(carrier, id);
 }
 
@@ -26,10 +26,10 @@ class LaneReceiveFlow implements ReceiveFlow {
   private window = INITIAL_CREDIT;
   private unreported = 0;
   private over = false;
-  private readonly carrier: Carrier;
+  private readonly carrier: CallChannel;
   private readonly id: number;
 
-  constructor(carrier: Carrier, id: number) {
+  constructor(carrier: CallChannel, id: number) {
     this.carrier = carrier;
     this.id = id;
   }
@@ -59,9 +59,9 @@ class StreamReceiveFlow implements ReceiveFlow {
   private unread = 0;
   private paused = false;
   private over = false;
-  private readonly carrier: Carrier;
+  private readonly carrier: CallChannel;
 
-  constructor(carrier: Carrier) {
+  constructor(carrier: CallChannel) {
     this.carrier = carrier;
   }
 
@@ -93,12 +93,12 @@ class StreamReceiveFlow implements ReceiveFlow {
 /** Says when the sender of items may go on. */
 export class SendFlow {
   private credit: number;
-  private readonly carrier: Carrier;
+  private readonly carrier: CallChannel;
   private resume: (() => void) | undefined;
   private queued = false;
   private ended = false;
 
-  constructor(carrier: Carrier) {
+  constructor(carrier: CallChannel) {
     this.carrier = carrier;
     this.credit = carrier.single ? Number.POSITIVE_INFINITY : INITIAL_CREDIT;
   }

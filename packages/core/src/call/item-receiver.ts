@@ -7,7 +7,7 @@ import { Cursor } from "../wire/cursor.js";
 import type { Frame } from "../wire/frame.js";
 import { decodeMetadata, type RawMetadata } from "../wire/metadata.js";
 import { readOptionalHead } from "../wire/request.js";
-import type { Carrier } from "./carrier.js";
+import type { CallChannel } from "./carrier.js";
 import { receiveFlow, type ReceiveFlow } from "./flow.js";
 import { ItemQueue, ItemStream } from "./item-stream.js";
 import { decodePayload } from "./payload.js";
@@ -37,7 +37,7 @@ export class ItemReceiver {
   }
 
   /** @param codec of the items, as they are on the carrier */
-  carriedBy(carrier: Carrier, id: number, codec: MessageCodec<unknown> | undefined): void {
+  carriedBy(carrier: CallChannel, id: number, codec: MessageCodec<unknown> | undefined): void {
     this.codec = codec;
     this.compression = carrier.channel.compression;
     this.flow = receiveFlow(carrier, id);

@@ -1,9 +1,8 @@
-import { type Code, codeFromNumber, codeNumber, ProtocolError, RpcError } from "../errors.js";
+import { type Code, codeNumber, ProtocolError, RpcError } from "../errors.js";
 import { Channel, type FrameHandler } from "../transport/channel.js";
 import { lostCall } from "../transport/close-codes.js";
 import { describeReset } from "../transport/reset-codes.js";
-import type { CloseInfo, DirectStream, SoleStream } from "../transport/session.js";
-import { StreamSorter } from "../transport/stream-sorter.js";
+import type { CloseInfo, DirectStream } from "../transport/session.js";
 import { Cursor } from "../wire/cursor.js";
 import { type Frame, FrameType, StreamKind } from "../wire/frame.js";
 import { readHello, writeHello } from "../wire/hello.js";
@@ -11,16 +10,14 @@ import { readClose, readGoaway, readPing } from "../wire/session-frames.js";
 import type { FrameWriter } from "../wire/writer.js";
 import { CallTable } from "./call-table.js";
 import { oversized } from "./oversized.js";
-import type { Carrier, CarrierSettings, IncomingCall, OutgoingCall, RequestHandler } from "./carrier.js";
+import type { Callee, Carrier, CarrierSettings, LaneCallee, OutgoingCall } from "./carrier.js";
 import { receiveFault } from "./fault.js";
-import type { FormatTable, SessionFormat } from "./session-format.js";
+import type { SessionFormat } from "./session-format.js";
 
 /** The buffer that frames of one turn gather in, at first. */
 const BUFFER = 16 * 1024;
 /** Above it an index would not fit a small integer. */
 const MAX_CALL_ID = 0x7fff_ffff;
-
-const NO_PREFIX = new Uint8Array(0);
 
 /** Takes the rest of a call that was given up: its last frame frees the id. */
 const GIVEN_UP: OutgoingCall = {
@@ -57,12 +54,9 @@ export class Lane implements Carrier, FrameHandler {
   readonly channel: Channel;
   readonly notifyId: number;
   readonly format: SessionFormat | undefined;
-  peerFormat: SessionFormat | undefined;
-  private readonly formats: FormatTable;
   private readonly ourBit: 0 | 1;
   private readonly outgoing: CallTable<OutgoingCall>;
-  private readonly incoming: (IncomingCall | undefined)[] = [];
-  private readonly requests: RequestHandler;
+  private readonly callee: LaneCallee;
   private readonly maxCalls: number;
   private readonly maxMetadataBytes: number;
   private readonly owner: LaneOwner;
@@ -71,51 +65,34 @@ export class Lane implements Carrier, FrameHandler {
   private greeted = false;
   private over = false;
 
-  private constructor(
+  /** @param ourBit 0 on the side that opened the stream, 1 on the other */
+  constructor(
     ourBit: 0 | 1,
     channel: (lane: Lane) => Channel,
-    requests: RequestHandler,
-    { limits, format, formats }: CarrierSettings,
+    callee: Callee,
+    { limits, format }: CarrierSettings,
     owner: LaneOwner,
   ) {
     this.ourBit = ourBit;
     this.notifyId = ourBit;
-    this.requests = requests;
     this.maxCalls = limits.maxCallsPerLane;
     this.maxMetadataBytes = limits.maxMetadataBytes;
     this.outgoing = new CallTable(limits.maxCallsPerLane);
     this.owner = owner;
     this.format = format;
-    this.formats = formats;
     this.channel = channel(this);
     this.channel.coalesce(BUFFER);
+    this.callee = callee.onLane(this.channel);
     this.sayHello();
   }
 
-  static open(stream: DirectStream, requests: RequestHandler, settings: CarrierSettings, owner: LaneOwner): Lane {
+  static open(stream: DirectStream, callee: Callee, settings: CarrierSettings, owner: LaneOwner): Lane {
     const channel = (lane: Lane) => Channel.open(stream, StreamKind.Lane, lane, settings);
-    return new Lane(0, channel, requests, settings, owner);
+    return new Lane(0, channel, callee, settings, owner);
   }
 
-  static accept(channel: Channel, requests: RequestHandler, settings: CarrierSettings, owner: LaneOwner): Lane {
-    return new Lane(1, () => channel, requests, settings, owner);
-  }
-
-  /** The lane that is a whole session. */
-  static sole(stream: SoleStream, requests: RequestHandler, settings: CarrierSettings, owner: LaneOwner): Lane {
-    if (stream.opener) return Lane.open(stream, requests, { ...settings, prefix: NO_PREFIX }, owner);
-    const accept = (lane: Lane): Channel => {
-      const channel = Channel.accept(stream, () => lane, settings);
-      StreamSorter.sort(stream, {
-        prefix: NO_PREFIX,
-        channelOf: (kind) => (kind === StreamKind.Lane ? channel : undefined),
-        onForeign: undefined,
-        onUnclaimed: () => lane.onClosed(new Error("the peer never said that it speaks quicrpc")),
-        early: channel,
-      });
-      return channel;
-    };
-    return new Lane(1, accept, requests, settings, owner);
+  static accept(channel: Channel, callee: Callee, settings: CarrierSettings, owner: LaneOwner): Lane {
+    return new Lane(1, () => channel, callee, settings, owner);
   }
 
   /** Calls made on it that are not over. */
@@ -147,10 +124,6 @@ export class Lane implements Carrier, FrameHandler {
     this.channel.finish();
   }
 
-  readIn(): void {
-    throw new RpcError("invalid_argument", "a request on a lane names a codec: the lane's hello does");
-  }
-
   goaway(stage: number): void {
     this.send(FrameType.Goaway, (out) => out.varint(stage));
   }
@@ -172,18 +145,6 @@ export class Lane implements Carrier, FrameHandler {
     this.send(FrameType.Cancel, (out) => out.byte(codeNumber(code)), id);
   }
 
-  enter(id: number, call: IncomingCall): void {
-    if (this.over) call.onCancel("cancelled", true);
-    else this.incoming[id >>> 1] = call;
-  }
-
-  stopItems(): void {}
-
-  leave(id: number): void {
-    const index = id >>> 1;
-    if (index < this.incoming.length) this.incoming[index] = undefined;
-  }
-
   onFrame(frame: Frame): void {
     if (this.over) return;
     if (frame.callId > MAX_CALL_ID) throw new ProtocolError(`call id ${frame.callId} is beyond any limit`);
@@ -192,7 +153,7 @@ export class Lane implements Carrier, FrameHandler {
     else if (frame.oversized) this.onOversized(frame);
     else if (frame.type >= FrameType.Goaway && frame.type !== FrameType.HalfEnd) this.onSessionFrame(frame);
     else if ((frame.callId & 1) === this.ourBit) this.onFrameOfOurs(frame);
-    else this.onFrameOfTheirs(frame);
+    else this.callee.onFrame(frame);
   }
 
   onEnd(): void {
@@ -245,7 +206,7 @@ export class Lane implements Carrier, FrameHandler {
   private hear(frame: Frame): void {
     const { codec, compressions } = readHello(frame);
     this.channel.compression?.onPeer(compressions);
-    if (codec !== undefined) this.peerFormat = this.formats.find(codec);
+    if (codec !== undefined) this.callee.onHello(codec);
     this.greeted = true;
     this.owner.onHello();
   }
@@ -253,17 +214,14 @@ export class Lane implements Carrier, FrameHandler {
   /** It costs the call that it belongs to, and no other. */
   private onOversized(frame: Frame): void {
     const { callId, type } = frame;
-    const index = callId >>> 1;
-    const error = oversized(frame, this.channel.limits);
     if ((callId & 1) !== this.ourBit) {
-      if (type === FrameType.Request) this.requireFree(callId);
-      if (type === FrameType.Item) this.incoming[index]?.onBadItem(error);
-      else if (type === FrameType.Request || type === FrameType.Notify) this.requests.onOversized(this, frame, error);
-      else throw new ProtocolError(`a frame of type ${type} has ${frame.size} bytes`);
+      this.callee.onFrame(frame);
       return;
     }
+    const index = callId >>> 1;
     const call = this.outgoing.get(index);
     if (call === undefined) throw new ProtocolError(`a frame for call ${callId}, which is not in progress`);
+    const error = oversized(frame, this.channel.limits);
     call.onError(error);
     if (type === FrameType.Item || type === FrameType.Headers) this.cancel(callId, error.code);
     else this.release(index, call);
@@ -295,7 +253,7 @@ export class Lane implements Carrier, FrameHandler {
     const index = frame.callId >>> 1;
     const call = this.outgoing.get(index);
     if (frame.type === FrameType.Credit) {
-      call?.onCredit(readCredit(frame));
+      call?.onCredit(new Cursor(frame.bytes, frame.start, frame.end).varint());
       return;
     }
     if (call === undefined) throw new ProtocolError(`a frame for call ${frame.callId}, which is not in progress`);
@@ -338,52 +296,11 @@ export class Lane implements Carrier, FrameHandler {
     if (this.outgoing.size === 0) this.owner.onIdle();
   }
 
-  private requireFree(callId: number): void {
-    const index = callId >>> 1;
-    if (index >= this.maxCalls) throw new ProtocolError(`call id ${callId} is beyond maxCallsPerLane`);
-    if (this.incoming[index] !== undefined) throw new ProtocolError(`call ${callId} is still in progress`);
-  }
-
-  private onFrameOfTheirs(frame: Frame): void {
-    switch (frame.type) {
-      case FrameType.Request: {
-        this.requireFree(frame.callId);
-        this.requests.onRequest(this, frame);
-        return;
-      }
-      case FrameType.Notify:
-        this.requests.onNotify(this, frame);
-        return;
-      case FrameType.Cancel: {
-        const code = codeFromNumber(new Cursor(frame.bytes, frame.start, frame.end).byte());
-        this.incoming[frame.callId >>> 1]?.onCancel(code, false);
-        return;
-      }
-      case FrameType.Credit:
-        this.incoming[frame.callId >>> 1]?.onCredit(readCredit(frame));
-        return;
-      // Items that crossed the call's last frame are dropped, as late cancels and credit are.
-      case FrameType.Item:
-        this.incoming[frame.callId >>> 1]?.onItem(frame);
-        return;
-      case FrameType.End:
-        this.incoming[frame.callId >>> 1]?.onItemsEnd();
-        return;
-      default:
-        throw new ProtocolError(`frame type ${frame.type} is not for the called side`);
-    }
-  }
-
   private end(error: RpcError): void {
     if (this.over) return;
     this.over = true;
     this.owner.onOver(this);
     for (const call of this.outgoing.drain()) call.onError(error);
-    const calls = this.incoming.splice(0);
-    for (const call of calls) call?.onCancel("cancelled", true);
+    this.callee.end();
   }
-}
-
-function readCredit(frame: Frame): number {
-  return new Cursor(frame.bytes, frame.start, frame.end).varint();
 }

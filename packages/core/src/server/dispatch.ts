@@ -1,6 +1,6 @@
-import { type Carrier, type NotificationCarrier, prioritize, type RequestHandler } from "../call/carrier.js";
+import { type AnswerCarrier, type NotificationCarrier, prioritize, type RequestHandler } from "../call/carrier.js";
 import { decodePayload } from "../call/payload.js";
-import { codecIn } from "../call/session-format.js";
+import { codecIn, type FormatTable } from "../call/session-format.js";
 import { type AnyMethod, fullName, streamsInput, streamsOutput } from "../contract/descriptor.js";
 import { ProtocolError, RpcError } from "../errors.js";
 import { type Frame, FrameType } from "../wire/frame.js";
@@ -26,6 +26,8 @@ export interface DispatchSettings<Context> extends ContextSettings<Context> {
   readonly onError: ErrorHook;
   readonly admission: Admission;
   readonly compression: SessionCompression | undefined;
+  /** The codecs that the peer may choose. */
+  readonly formats: FormatTable;
 }
 
 /** Serves incoming calls, from request frame to reply. */
@@ -36,7 +38,11 @@ export class Dispatcher<Context> implements RequestHandler {
     this.settings = settings;
   }
 
-  onRequest(carrier: Carrier, frame: Frame): void {
+  get formats(): FormatTable {
+    return this.settings.formats;
+  }
+
+  onRequest(carrier: AnswerCarrier, frame: Frame): void {
     const { callId } = frame;
     const request = readRequest(frame);
     const bound = this.settings.table.find(request.serviceId, request.methodId);
@@ -107,7 +113,7 @@ export class Dispatcher<Context> implements RequestHandler {
     }
   }
 
-  onOversized(carrier: Carrier, { type, callId }: Frame, error: RpcError): void {
+  onOversized(carrier: AnswerCarrier, { type, callId }: Frame, error: RpcError): void {
     if (type === FrameType.Request) new Reply(carrier, callId, undefined, this.settings).refuse(error);
     else this.settings.onError(error, { method: "a notification that is too large" });
   }

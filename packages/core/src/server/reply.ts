@@ -1,4 +1,4 @@
-import type { Carrier, IncomingCall } from "../call/carrier.js";
+import type { AnswerCarrier, IncomingCall } from "../call/carrier.js";
 import { expiries, type Expiry } from "../call/expiries.js";
 import { faultOf } from "../call/fault.js";
 import { SendFlow } from "../call/flow.js";
@@ -34,7 +34,7 @@ export class Reply implements IncomingCall, ItemTarget {
   /** Called once when the call is given up, before its end. */
   onGivenUp: (() => void) | undefined;
   private sendFlow: SendFlow | undefined;
-  private readonly carrier: Carrier;
+  private readonly carrier: AnswerCarrier;
   private readonly id: number;
   private readonly context: IncomingContext<unknown> | undefined;
   private readonly settings: ReplySettings;
@@ -50,7 +50,7 @@ export class Reply implements IncomingCall, ItemTarget {
   private halfEnded = false;
 
   constructor(
-    carrier: Carrier,
+    carrier: AnswerCarrier,
     id: number,
     context: IncomingContext<unknown> | undefined,
     settings: ReplySettings,

@@ -24,19 +24,28 @@ export interface CarrierOptions {
   readonly prefix?: Uint8Array;
 }
 
-/** Throws `TypeError` for a codec whose name does not fit. */
-export function carrierSettings(
-  { codec = msgpack, codecs = [], compression, prefix }: CarrierOptions,
-  limits: Limits,
-): CarrierSettings {
-  const formats = new FormatTable([codec, ...codecs]);
+/** How calls are carried in standard MessagePack, without compression. */
+export function plainSettings(limits: Limits, prefix: Uint8Array = new Uint8Array(0)): CarrierSettings {
   return {
-    format: formats.find(codec.name),
-    formats,
+    format: undefined,
     limits,
     budget: { usedBytes: 0, maxBytes: limits.maxUnfinishedBytes },
     traffic: { sentBytes: 0 },
-    prefix: prefix?.slice() ?? new Uint8Array(0),
+    prefix: prefix.slice(),
+    compression: undefined,
+  };
+}
+
+/** How calls are carried, with the codecs that the peer may choose. Throws `TypeError` for a codec whose name does not fit. */
+export function carrierSettings(
+  { codec = msgpack, codecs = [], compression, prefix }: CarrierOptions,
+  limits: Limits,
+): CarrierSettings & { readonly formats: FormatTable } {
+  const formats = new FormatTable([codec, ...codecs]);
+  return {
+    ...plainSettings(limits, prefix),
+    format: formats.find(codec.name),
+    formats,
     compression: compression && new SessionCompression(compression, limits.maxDecompressedBytes),
   };
 }

@@ -1,4 +1,4 @@
-import { OutgoingCallStream } from "../call/call-stream.js";
+import { OutgoingCallStream } from "../call/outgoing-stream.js";
 import type { CarrierSettings } from "../call/carrier.js";
 import type { DirectStream } from "../transport/session.js";
 

@@ -1,19 +1,17 @@
-import { IncomingCallStream } from "../call/call-stream.js";
-import type { CarrierSettings } from "../call/carrier.js";
+import type { Callee, CarrierSettings } from "../call/carrier.js";
 import { Lane, type LaneOwner } from "../call/lane.js";
 import { Channel, type FrameHandler } from "../transport/channel.js";
 import { ResetCode } from "../transport/reset-codes.js";
 import type { DirectStream } from "../transport/session.js";
-import { StreamSorter } from "../transport/stream-sorter.js";
+import { type ForeignStreams, StreamSorter } from "../transport/stream-sorter.js";
 import { StreamKind } from "../wire/frame.js";
 
 interface PeerStreamsOptions {
-  readonly dispatcher: ConstructorParameters<typeof IncomingCallStream>[1];
+  readonly callee: Callee;
   readonly settings: CarrierSettings;
-  readonly maxStreams: number;
   readonly laneOwner: (onOver: () => void) => LaneOwner;
   /** Takes the streams of other protocols. Without it they are refused. */
-  readonly onForeign: ((stream: DirectStream) => void) | undefined;
+  readonly onForeign: ForeignStreams | undefined;
 }
 
 /** The streams that the peer opens: each becomes a lane or a call by its first bytes, or is of another protocol. */
@@ -26,8 +24,8 @@ export class PeerStreams {
   }
 
   accept(stream: DirectStream): void {
-    const { settings, maxStreams, onForeign } = this.options;
-    if (this.open >= maxStreams) {
+    const { settings, onForeign } = this.options;
+    if (this.open >= settings.limits.maxStreams) {
       stream.reset(ResetCode.TooManyStreams);
       stream.stopSending(ResetCode.TooManyStreams);
       return;
@@ -41,15 +39,11 @@ export class PeerStreams {
   }
 
   private channelOf(kind: number, stream: DirectStream, onOver: () => void): Channel | undefined {
-    const { dispatcher, settings, laneOwner } = this.options;
+    const { callee, settings, laneOwner } = this.options;
     const accept = (handler: (channel: Channel) => FrameHandler): Channel => Channel.accept(stream, handler, settings);
-    switch (kind) {
-      case StreamKind.Lane:
-        return accept((channel) => Lane.accept(channel, dispatcher, settings, laneOwner(onOver)));
-      case StreamKind.Call:
-        return accept((channel) => new IncomingCallStream(channel, dispatcher, settings, onOver));
-      default:
-        return undefined;
-    }
+    const { onStream } = callee;
+    if (kind === StreamKind.Lane) return accept((channel) => Lane.accept(channel, callee, settings, laneOwner(onOver)));
+    if (kind !== StreamKind.Call || onStream === undefined) return undefined;
+    return accept((channel) => onStream(channel, onOver));
   }
 }

@@ -1,10 +1,20 @@
 import type { DirectStream, DirectStreamHandler } from "./session.js";
+import type { ForeignStreams } from "./stream-sorter.js";
+
+/** Gives streams of other protocols to `take`. */
+export function foreignStreams(take: (stream: DirectStream) => void): ForeignStreams {
+  return (stream, first) => {
+    const foreign = new ForeignStream(stream, first);
+    take(foreign);
+    return foreign;
+  };
+}
 
 /** What happened before the application attached. */
 type Held = (handler: DirectStreamHandler) => void;
 
 /** A stream of another protocol, whose first bytes were looked at: it gives them, and all that follows, to the application. */
-export class ForeignStream implements DirectStream, DirectStreamHandler {
+class ForeignStream implements DirectStream, DirectStreamHandler {
   private readonly stream: DirectStream;
   private held: Held[] | undefined;
   private handler: DirectStreamHandler | undefined;

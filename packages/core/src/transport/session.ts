@@ -86,8 +86,8 @@ export interface SoleStream extends DirectStream {
 export interface DirectSessionHandler {
   /** The peer opened a stream. */
   onStream(stream: DirectStream): void;
-  /** A datagram has arrived; the bytes belong to the handler. */
-  onDatagram?(bytes: Uint8Array): void;
+  /** A datagram has arrived; the bytes belong to the handler. Without it none are read. */
+  readonly onDatagram?: (bytes: Uint8Array) => void;
   /** The session ended; `error` is undefined after a clean close (code 0) by either side. Called once, after every stream's `onClosed`. */
   onClosed(info: CloseInfo, error: Error | undefined): void;
 }

@@ -1,9 +1,11 @@
 import { ProtocolError } from "../errors.js";
 import { readVarint, varintLengthFromFirstByte } from "../wire/varint.js";
 import type { Channel } from "./channel.js";
-import { ForeignStream } from "./foreign-stream.js";
 import { ResetCode } from "./reset-codes.js";
 import type { DirectStream, DirectStreamHandler } from "./session.js";
+
+/** Takes a stream of another protocol, whose `first` bytes were read already; what follows goes to what it returns. */
+export type ForeignStreams = (stream: DirectStream, first: Uint8Array) => DirectStreamHandler;
 
 /** Decides what becomes of a stream that the peer opened. */
 export interface StreamOwner {
@@ -12,7 +14,7 @@ export interface StreamOwner {
   /** The channel of a stream of this protocol, by its kind; undefined for a kind that is unknown. */
   readonly channelOf: (kind: number, stream: DirectStream) => Channel | undefined;
   /** Takes a stream of another protocol; without it such streams are refused. */
-  readonly onForeign: ((stream: DirectStream) => void) | undefined;
+  readonly onForeign: ForeignStreams | undefined;
   /** The stream is not of this protocol, or ended before that was known. */
   readonly onUnclaimed: () => void;
   /** A channel that writes before the stream's kind has come. */
@@ -24,7 +26,7 @@ export class StreamSorter implements DirectStreamHandler {
   private readonly stream: DirectStream;
   private readonly owner: StreamOwner;
   private channel: Channel | undefined;
-  private foreign: ForeignStream | undefined;
+  private foreign: DirectStreamHandler | undefined;
   private first: Uint8Array | undefined;
   private over = false;
 
@@ -116,9 +118,8 @@ export class StreamSorter implements DirectStreamHandler {
       return;
     }
     this.first = undefined;
-    this.foreign = new ForeignStream(this.stream, bytes);
     this.owner.onUnclaimed();
-    onForeign(this.foreign);
+    this.foreign = onForeign(this.stream, bytes);
   }
 
   private refuse(code: number): void {

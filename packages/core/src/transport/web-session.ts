@@ -45,7 +45,8 @@ class WebSession implements DirectSession {
     const reader = this.session.incomingBidirectionalStreams.getReader();
     void this.acceptStreams(reader, handler);
     const { datagrams } = this.session;
-    if (datagrams !== undefined) void readDatagrams(datagrams, (bytes) => handler.onDatagram?.(bytes));
+    const { onDatagram } = handler;
+    if (datagrams !== undefined && onDatagram !== undefined) void readDatagrams(datagrams, onDatagram);
     this.session.closed.then(
       (info) => this.end(handler, info ?? {}, closeError(info ?? {})),
       (error: unknown) => this.end(handler, {}, asError(error)),

@@ -1,0 +1,117 @@
+import { type Code, codeFromNumber, ProtocolError } from "../errors.js";
+import type { Channel, FrameHandler } from "../transport/channel.js";
+import { type Frame, FrameType } from "../wire/frame.js";
+import type { AnswerCarrier, IncomingCall, RequestHandler } from "./carrier.js";
+import { oversized } from "./oversized.js";
+import type { SessionFormat } from "./session-format.js";
+
+/** The code of a stream that is stopped although nothing is wrong. */
+const NO_ERROR = 0;
+
+/** One call of the peer's on its own stream. */
+export class IncomingCallStream implements AnswerCarrier, FrameHandler {
+  readonly single = true;
+  readonly channel: Channel;
+  peerFormat: SessionFormat | undefined;
+  private readonly requests: RequestHandler;
+  private readonly onOver: () => void;
+  private call: IncomingCall | undefined;
+  private requested = false;
+  private answered = false;
+  /** The peer's side has ended: until then the stream counts as in use. */
+  private finished = false;
+  private over = false;
+
+  constructor(channel: Channel, requests: RequestHandler, onOver: () => void) {
+    this.channel = channel;
+    this.requests = requests;
+    this.onOver = onOver;
+  }
+
+  readIn(codec: string): void {
+    this.peerFormat = this.requests.formats.find(codec);
+  }
+
+  enter(_id: number, call: IncomingCall): void {
+    if (this.over) call.onCancel("cancelled", true);
+    else this.call = call;
+  }
+
+  stopItems(): void {
+    if (this.finished) return;
+    // The peer's FIN will not be seen any more.
+    this.finished = true;
+    this.channel.stream.stopSending(NO_ERROR);
+  }
+
+  leave(): void {
+    this.call = undefined;
+    this.answered = true;
+    if (this.finished) this.end();
+  }
+
+  onFrame(frame: Frame): void {
+    if (frame.callId !== 0) throw new ProtocolError("a frame on a call's own stream has a call id");
+    if (this.requested) {
+      this.onItemFrame(frame);
+      return;
+    }
+    this.requested = true;
+    if (frame.type === FrameType.Request) {
+      if (frame.oversized) this.requests.onOversized(this, frame, oversized(frame, this.channel.limits));
+      else this.requests.onRequest(this, frame);
+    } else if (frame.type === FrameType.Notify) {
+      if (frame.oversized) this.requests.onOversized(this, frame, oversized(frame, this.channel.limits));
+      else this.requests.onNotify(this, frame);
+      this.channel.finish();
+      this.leave();
+    } else {
+      throw new ProtocolError(`a call begins with a request, not frame type ${frame.type}`);
+    }
+  }
+
+  onEnd(): void {
+    this.finished = true;
+    if (!this.requested) this.channel.fail(new ProtocolError("the stream ended without a request"));
+    else if (this.answered) this.end();
+    else this.call?.onFinished();
+  }
+
+  onReset(code: number): void {
+    this.giveUp(codeFromNumber(code));
+    this.channel.reset(code);
+  }
+
+  onStopSending(code: number): void {
+    this.onReset(code);
+  }
+
+  onFailed(): void {
+    this.giveUp("internal");
+  }
+
+  onClosed(): void {
+    this.giveUp("cancelled");
+  }
+
+  /** After the request come only items and their end. */
+  private onItemFrame(frame: Frame): void {
+    if (frame.type === FrameType.Item && frame.oversized) this.call?.onBadItem(oversized(frame, this.channel.limits));
+    else if (frame.type === FrameType.Item) this.call?.onItem(frame);
+    else if (frame.type === FrameType.End) this.call?.onItemsEnd();
+    else throw new ProtocolError(`frame type ${frame.type} after a call's request`);
+  }
+
+  private giveUp(code: Code): void {
+    const { call } = this;
+    this.call = undefined;
+    this.end();
+    call?.onCancel(code, true);
+  }
+
+  private end(): void {
+    if (this.over) return;
+    this.over = true;
+    this.onOver();
+  }
+}

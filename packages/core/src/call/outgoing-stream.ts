@@ -1,0 +1,128 @@
+import { type Code, codeNumber, ProtocolError, RpcError } from "../errors.js";
+import { Channel, type FrameHandler } from "../transport/channel.js";
+import { lostCall } from "../transport/close-codes.js";
+import { describeReset } from "../transport/reset-codes.js";
+import type { DirectStream } from "../transport/session.js";
+import { type Frame, FrameType, StreamKind } from "../wire/frame.js";
+import { oversized } from "./oversized.js";
+import type { Carrier, CarrierSettings, OutgoingCall } from "./carrier.js";
+import { receiveFault } from "./fault.js";
+import type { SessionFormat } from "./session-format.js";
+
+/** The code of a stream that is stopped although nothing is wrong. */
+const NO_ERROR = 0;
+
+/** One call of ours on its own stream. Cancelling it resets the stream. */
+export class OutgoingCallStream implements Carrier, FrameHandler {
+  readonly single = true;
+  readonly notifyId = 0;
+  readonly channel: Channel;
+  readonly format: SessionFormat | undefined;
+  private call: OutgoingCall | undefined;
+  private readonly maxMetadataBytes: number;
+  private onEnded: (() => void) | undefined;
+
+  /** @param onEnded called once: the peer has received what was sent, or never will */
+  constructor(stream: DirectStream, settings: CarrierSettings, onEnded: () => void) {
+    this.onEnded = onEnded;
+    this.format = settings.format;
+    this.maxMetadataBytes = settings.limits.maxMetadataBytes;
+    this.channel = Channel.open(stream, StreamKind.Call, this, settings);
+  }
+
+  open(call: OutgoingCall): number {
+    this.call = call;
+    return 0;
+  }
+
+  withdraw(): void {
+    this.cancel(0, "cancelled");
+  }
+
+  cancel(_id: number, code: Code): void {
+    this.call = undefined;
+    this.channel.reset(codeNumber(code));
+    this.end();
+  }
+
+  onFrame(frame: Frame): void {
+    const { call } = this;
+    if (call === undefined) throw new ProtocolError("a frame after the call's last");
+    if (frame.callId !== 0) throw new ProtocolError("a frame on a call's own stream has a call id");
+    if (frame.oversized) {
+      const error = oversized(frame, this.channel.limits);
+      this.settle(error);
+      this.cancel(0, error.code);
+      return;
+    }
+    switch (frame.type) {
+      case FrameType.Response:
+        this.call = undefined;
+        call.onResponse(frame);
+        this.channel.stopSending(NO_ERROR);
+        return;
+      case FrameType.Error: {
+        const fault = receiveFault(this.channel, frame, this.maxMetadataBytes);
+        this.call = undefined;
+        call.onFault(fault);
+        this.channel.stopSending(NO_ERROR);
+        return;
+      }
+      case FrameType.Headers:
+        call.onHeaders(frame);
+        return;
+      case FrameType.Item:
+        call.onItem(frame);
+        return;
+      case FrameType.HalfEnd:
+        call.onItemsEnd();
+        return;
+      case FrameType.End:
+        this.call = undefined;
+        call.onDone(frame);
+        this.channel.stopSending(NO_ERROR);
+        return;
+      default:
+        throw new ProtocolError(`frame type ${frame.type} is not for the caller`);
+    }
+  }
+
+  onEnd(): void {
+    // The usual end: an error is made only if it is needed, since its stack costs more than the call.
+    if (this.call !== undefined) this.settle(new RpcError("internal", "the stream ended before the call did"));
+    this.end();
+  }
+
+  onReset(code: number): void {
+    const { code: status, message, refused } = describeReset(code);
+    this.settle(new RpcError(status, message, { refused }));
+    this.channel.reset(code);
+    this.end();
+  }
+
+  onStopSending(): void {
+    this.call?.onStopped();
+  }
+
+  onFailed(error: ProtocolError): void {
+    this.settle(new RpcError("internal", `protocol error: ${error.message}`, { cause: error }));
+    this.end();
+  }
+
+  onClosed(error: Error | undefined): void {
+    this.settle(lostCall(error));
+    this.end();
+  }
+
+  private end(): void {
+    const { onEnded } = this;
+    this.onEnded = undefined;
+    onEnded?.();
+  }
+
+  private settle(error: RpcError): void {
+    const { call } = this;
+    this.call = undefined;
+    call?.onError(error);
+  }
+}

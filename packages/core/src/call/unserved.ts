@@ -1,0 +1,56 @@
+import { ProtocolError } from "../errors.js";
+import type { Channel } from "../transport/channel.js";
+import { type Fault, writeFault } from "../wire/fault.js";
+import { FLAG_HEAD, type Frame, FrameType } from "../wire/frame.js";
+import type { Callee, LaneCallee } from "./carrier.js";
+
+/** Where nothing is served: calls are refused, notifications dropped, and streams of calls are not known. */
+export const unserved: Callee = {
+  calls: 0,
+  onLane: (channel) => new UnservedLane(channel),
+};
+
+const REFUSAL: Fault = {
+  code: "unimplemented",
+  message: "nothing is served here",
+  head: { refused: true },
+  details: undefined,
+};
+
+class UnservedLane implements LaneCallee {
+  private readonly channel: Channel;
+
+  constructor(channel: Channel) {
+    this.channel = channel;
+  }
+
+  onHello(): void {}
+
+  onFrame({ type, callId }: Frame): void {
+    switch (type) {
+      case FrameType.Request:
+        this.refuse(callId);
+        return;
+      // What was sent before the refusal arrived is dropped, and so are notifications.
+      case FrameType.Notify:
+      case FrameType.Item:
+      case FrameType.End:
+      case FrameType.Cancel:
+      case FrameType.Credit:
+        return;
+      default:
+        throw new ProtocolError(`frame type ${type} is not for the called side`);
+    }
+  }
+
+  end(): void {}
+
+  private refuse(callId: number): void {
+    const { channel } = this;
+    channel.whenIdle(() => {
+      const mark = channel.begin(FrameType.Error | FLAG_HEAD, callId);
+      writeFault(channel.out, REFUSAL, channel.limits);
+      channel.commit(mark);
+    });
+  }
+}

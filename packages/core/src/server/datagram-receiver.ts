@@ -1,0 +1,63 @@
+import type { NotificationCarrier, RequestHandler } from "../call/carrier.js";
+import type { SessionFormat } from "../call/session-format.js";
+import { ProtocolError } from "../errors.js";
+import type { Limits } from "../limits.js";
+import { DatagramKind, type Frame, FrameType } from "../wire/frame.js";
+import { FrameReader } from "../wire/reader.js";
+import { readVarint, varintLengthFromFirstByte } from "../wire/varint.js";
+
+/** Reads notifications that travel as datagrams: prefix | kind (varint) | one notify frame. */
+export class DatagramReceiver {
+  private readonly requests: RequestHandler;
+  private readonly prefix: Uint8Array;
+  private readonly limits: Limits;
+  private readonly onForeign: ((bytes: Uint8Array) => void) | undefined;
+
+  /** @param onForeign takes datagrams of another protocol */
+  constructor(
+    requests: RequestHandler,
+    prefix: Uint8Array,
+    limits: Limits,
+    onForeign: ((bytes: Uint8Array) => void) | undefined,
+  ) {
+    this.requests = requests;
+    this.prefix = prefix;
+    this.limits = limits;
+    this.onForeign = onForeign;
+  }
+
+  /** What cannot be read is as good as lost. */
+  onDatagram(bytes: Uint8Array): void {
+    const { prefix } = this;
+    const start = prefix.length;
+    if (bytes.length <= start || prefix.some((byte, at) => byte !== bytes[at])) {
+      this.onForeign?.(bytes);
+      return;
+    }
+    const frames = start + varintLengthFromFirstByte(bytes[start] as number);
+    if (bytes.length < frames) return;
+    try {
+      if (readVarint(bytes, start) === DatagramKind.Notify) this.read(bytes, frames);
+      else this.onForeign?.(bytes);
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error;
+    }
+  }
+
+  private read(bytes: Uint8Array, start: number): void {
+    const { requests, limits } = this;
+    const reader = new FrameReader(limits.maxFrameBytes, { usedBytes: 0, maxBytes: bytes.length });
+    reader.push(bytes, start, (frame: Frame) => {
+      // One frame, and nothing after it.
+      reader.stop();
+      if (frame.type !== FrameType.Notify || frame.end < bytes.length) return;
+      const carrier: NotificationCarrier & { peerFormat: SessionFormat | undefined } = {
+        peerFormat: undefined,
+        readIn(codec) {
+          this.peerFormat = requests.formats.find(codec);
+        },
+      };
+      requests.onNotify(carrier, frame);
+    });
+  }
+}

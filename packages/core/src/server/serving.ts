@@ -1,0 +1,82 @@
+import type { Callee, LaneCallee } from "../call/carrier.js";
+import type { Caller } from "../call/caller.js";
+import { IncomingCallStream } from "../call/incoming-stream.js";
+import type { SchemaHandshake } from "../call/schemas.js";
+import { ServedLane } from "../call/served-lane.js";
+import type { FormatTable } from "../call/session-format.js";
+import { guarded } from "../guarded.js";
+import type { Limits } from "../limits.js";
+import type { Channel, FrameHandler } from "../transport/channel.js";
+import type { SessionCompression } from "../transport/compression.js";
+import { Admission, type LoadShedder } from "./admission.js";
+import { DatagramReceiver } from "./datagram-receiver.js";
+import { Dispatcher, type ErrorHook } from "./dispatch.js";
+import { MethodTable, type Router } from "./router.js";
+
+/** The session whose peer's calls are served. */
+export interface ServingHost {
+  readonly session: Caller;
+  readonly limits: Limits;
+  readonly schemas: SchemaHandshake;
+  /** Whether the session is being drained. */
+  isRefusing(): boolean;
+  /** No call is in progress any more. */
+  onIdle(): void;
+}
+
+/** What is served, and how. */
+export interface ServingOptions<Context> {
+  readonly routers?: readonly Router<Context>[] | undefined;
+  readonly connection?: Context | undefined;
+  readonly loadShedder?: LoadShedder | undefined;
+  readonly onError?: ErrorHook | undefined;
+  readonly onForeignDatagram?: ((bytes: Uint8Array) => void) | undefined;
+  readonly formats: FormatTable;
+  readonly compression: SessionCompression | undefined;
+  readonly prefix: Uint8Array;
+}
+
+/** Serves the calls of one session's peer. */
+export class Serving<Context> implements Callee {
+  readonly onStream = (channel: Channel, onOver: () => void): FrameHandler =>
+    new IncomingCallStream(channel, this.dispatcher, onOver);
+  readonly onDatagram: (bytes: Uint8Array) => void;
+  private readonly dispatcher: Dispatcher<Context>;
+  private readonly admission: Admission;
+
+  constructor(host: ServingHost, options: ServingOptions<Context>) {
+    const { session, limits, schemas } = host;
+    const { formats, compression, loadShedder, onForeignDatagram } = options;
+    this.admission = new Admission({
+      limits,
+      loadShedder,
+      isRefusing: () => host.isRefusing(),
+      onIdle: () => host.onIdle(),
+    });
+    this.dispatcher = new Dispatcher<Context>({
+      table: MethodTable.of(options.routers ?? []),
+      connection: options.connection as Context,
+      session,
+      limits,
+      schemas,
+      formats,
+      compression,
+      onError: guarded(options.onError ?? logError),
+      admission: this.admission,
+    });
+    const onForeign = onForeignDatagram && guarded(onForeignDatagram);
+    const datagrams = new DatagramReceiver(this.dispatcher, options.prefix, limits, onForeign);
+    this.onDatagram = (bytes) => datagrams.onDatagram(bytes);
+  }
+
+  get calls(): number {
+    return this.admission.calls;
+  }
+
+  onLane(channel: Channel): LaneCallee {
+    return new ServedLane(channel, this.dispatcher);
+  }
+}
+
+// oxlint-disable-next-line no-console -- the default of an option; a crash in a handler must not pass unseen
+const logError: ErrorHook = (error, { method }) => console.error(`quicrpc: ${method} failed:`, error);

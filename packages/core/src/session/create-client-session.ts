@@ -1,0 +1,29 @@
+import type { Via } from "../contract/descriptor.js";
+import { unserved } from "../call/unserved.js";
+import { completeLimits, type Limits } from "../limits.js";
+import type { TransportSession } from "../transport/session.js";
+import { plainSettings } from "./carrier-settings.js";
+import { RpcSession } from "./rpc-session.js";
+import type { Session } from "./session.js";
+
+/** What `createClientSession` takes: see `SessionOptions`. */
+export interface ClientSessionOptions {
+  readonly limits?: Partial<Limits>;
+  readonly prefix?: Uint8Array;
+  readonly via?: Via;
+}
+
+/**
+ * As `createSession`, for a side that only calls, over a transport with streams: it serves nothing, writes standard MessagePack
+ * without compression, and calls of single messages share one lane. What it leaves out stays out of a bundle.
+ */
+export function createClientSession<Transport extends TransportSession>(
+  transport: Transport,
+  { limits, prefix, via }: ClientSessionOptions = {},
+): Session<Transport> {
+  return new RpcSession(transport, {
+    settings: plainSettings(completeLimits(limits), prefix),
+    via,
+    callee: () => unserved,
+  });
+}
