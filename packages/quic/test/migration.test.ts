@@ -88,6 +88,48 @@ describe.each(DRIVERS)("changing addresses, %s driver", (driver) => {
     outside.close();
   });
 
+  test("a close counts, though a stateless reset comes close behind", async () => {
+    world.certificate = await certificate();
+    const secret = randomBytes(32);
+    const start = (): Endpoint => {
+      const endpoint = Endpoint.bind({ host: "127.0.0.1", driver, secret });
+      endpoint.listen({ alpn: ALPN, tls: world.certificate }, echo);
+      return endpoint;
+    };
+    const servers = [start(), start()] as const;
+    // Carries the client's datagrams to one of the servers, and can hold back what comes from them.
+    const relay = await socketOn127();
+    let [target, client] = [servers[0].address.port, 0];
+    let hold: ((datagram: Buffer) => void) | undefined;
+    relay.on("message", (datagram, { port }) => {
+      if (servers.every(({ address }) => address.port !== port)) {
+        client = port;
+        relay.send(datagram, target, "127.0.0.1");
+      } else if (hold !== undefined) hold(datagram);
+      else relay.send(datagram, client, "127.0.0.1");
+    });
+    const held = (): Promise<Buffer> => new Promise((resolve) => (hold = resolve));
+    try {
+      const session = await world.dial(servers[0], { port: relay.address().port });
+      expect(await echoed(session, "hello")).toBe("hello");
+      const ended = deferred<unknown>();
+      session.attach(onSessionEvents({ onClosed: (info) => ended.resolve(info) }));
+      let next = held();
+      await servers[0].close({ closeCode: 7, reason: "restart" });
+      const close = await next;
+      next = held();
+      target = servers[1].address.port;
+      session.openStream().write(bytes("too late"), true);
+      const reset = await next;
+      // In one turn, so that the client receives both at once.
+      for (const datagram of [close, reset]) relay.send(datagram, client, "127.0.0.1");
+      expect(await ended.promise).toEqual({ closeCode: 7, reason: "restart" });
+    } finally {
+      relay.close();
+      await Promise.all(servers.map((server) => server.close()));
+    }
+  });
+
   test.skipIf(process.platform !== "linux")("endpoints that share a port share the peers", async () => {
     world.certificate = await certificate();
     let port = 0;

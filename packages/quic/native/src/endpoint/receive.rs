@@ -7,6 +7,7 @@ use bytes::BytesMut;
 use quinn_proto as qp;
 
 use super::Endpoint;
+use crate::connection::Phase;
 
 impl Endpoint {
     pub fn receive(&mut self) {
@@ -47,6 +48,10 @@ impl Endpoint {
                 if let Some(Some(connection)) = self.connections.get_mut(ch.0) {
                     connection.proto.handle_event(event);
                     connection.note_findings();
+                    // Now: a stateless reset behind a CONNECTION_CLOSE would take the place of what that says.
+                    if connection.phase != Phase::Over && connection.proto.is_closed() {
+                        self.drive(ch.0);
+                    }
                 }
                 self.mark(ch.0);
             }
