@@ -12,6 +12,7 @@ import { dialQuic } from "./dial/quic.js";
 import { dialTcp, dialTls, dialUnix } from "./dial/sockets.js";
 import { dialWebSocket } from "./dial/web-socket.js";
 import { dialWebTransport } from "./dial/web-transport.js";
+import { heldWhileEarly } from "./early-data.js";
 
 /** How one session is made. Without `ca` and `serverCertificateHashes`, the system's roots are trusted. */
 export interface DialOptions<Context = unknown> extends SessionOptions<Context>, TransportDialOptions {
@@ -49,5 +50,9 @@ export async function dial<Context = unknown>(url: string | URL, options: DialOp
   }
   const combined = [combineRouters(options.routers ?? [])];
   const session = createSession(await dialler(target, options), { ...options, routers: combined });
-  return interceptCaller(session, options.interceptors ?? []);
+  const held =
+    options.earlyData === true && target.protocol === "quic:"
+      ? heldWhileEarly(session as Session<QuicSession>)
+      : session;
+  return interceptCaller(held, options.interceptors ?? []);
 }

@@ -18,8 +18,16 @@ export interface Peer {
   readonly origin: string | undefined;
   /** The certificate that it has proven to own (mutual TLS). */
   readonly certificate: X509Certificate | undefined;
-  /** Whether it may have sent calls in 0-RTT data, which an attacker can replay (RFC 8446 §8). */
+  /**
+   * Whether it may have sent calls in 0-RTT data, which an attacker can replay (RFC 8446 §8). It is not yet proven then that
+   * the peer is there, nor that the address is its own.
+   */
   readonly earlyData: boolean;
+  /**
+   * Fulfils when the handshake is complete: with early data later than `authenticate` is called, which may wait for it.
+   * Rejects when it fails.
+   */
+  readonly handshake: Promise<void>;
 }
 
 /** Origins that pages may connect from: a list, or a test. */

@@ -46,6 +46,11 @@ export interface ServeOptions<Context = unknown> extends Omit<SessionOptions<Con
   /** Asks clients for a certificate (mutual TLS): `Peer.certificate`. */
   readonly clientCertificates?: ClientCertificateOptions;
   readonly routers: readonly Router<Context>[];
+  /**
+   * Lets clients that come back send calls with their first flight, over `quic://` (0-RTT). Whoever records it can send it
+   * again; clients of this library only make calls of idempotent methods so. `Peer.earlyData` tells. Default false.
+   */
+  readonly earlyData?: boolean;
   /** Around each call served; the first is the outermost. Those of one router alone go into `interceptRouter`. */
   readonly interceptors?: readonly Interceptor[];
   /**
@@ -133,8 +138,8 @@ class RpcServer<Context> implements Server {
 
   async start(): Promise<void> {
     const { listen: targets, host, port = DEFAULT_PORT, webSocket = false } = this.options;
-    const { tls, clientCertificates, allowedOrigins, transport } = this.options;
-    const settings = { tls, clientCertificates, allowedOrigins, transport, limits: this.limits };
+    const { tls, clientCertificates, allowedOrigins, transport, earlyData = false } = this.options;
+    const settings = { tls, clientCertificates, allowedOrigins, transport, earlyData, limits: this.limits };
     const onArrival = (arrival: Arrival): void => void this.take(arrival);
     try {
       // One after the other, so that a failure leaves none that is about to start.

@@ -7,6 +7,7 @@ import { payloadSize } from "../call/payload.js";
 import type { AnyMethod, MethodDescriptor } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
+import { isRejectedEarly } from "../transport/close-codes.js";
 import { WaitingCalls } from "./waiting-calls.js";
 
 /**
@@ -40,7 +41,9 @@ export abstract class SessionCaller<C extends Caller> implements Caller {
     const since = options?.timeoutMs === undefined ? 0 : Date.now();
     const again = (error: unknown): Promise<Result> => {
       const next = this.pick();
-      if (!neverRan(error) || next === session || options?.waitForReady === false) throw error;
+      if (!neverRan(error) || options?.waitForReady === false) throw error;
+      // Made again on the session that refused it, a call would be refused again, but for one that was too early.
+      if (next === session && !isRejectedEarly(error)) throw error;
       const left = options?.timeoutMs === undefined ? options : shortened(options, options.timeoutMs, since);
       return next === undefined ? this.later(method, input, left, send) : send(next, left);
     };
@@ -155,7 +158,7 @@ export function closedError(cause: Error | undefined): RpcError {
   return new RpcError("unavailable", `the connection makes no more calls${because}`, { refused: true, cause });
 }
 
-function neverRan(error: unknown): boolean {
+function neverRan(error: unknown): error is RpcError {
   return error instanceof RpcError && error.code === "unavailable" && error.refused;
 }
 

@@ -43,12 +43,24 @@ export function lostCall(error: Error | undefined): RpcError {
   return lost;
 }
 
+/** Of the streams that a client opened before its handshake was complete, where the server does not take such. */
+const EARLY_DATA_REJECTED = "ERR_QUIC_EARLY_DATA_REJECTED";
+
+/** Whether a call left before the session's handshake, and the server did not take it: on the same session it can be made again. */
+export function isRejectedEarly({ cause }: RpcError): boolean {
+  return cause instanceof Error && (cause as { code?: unknown }).code === EARLY_DATA_REJECTED;
+}
+
 function describeLoss(error: Error | undefined): RpcError {
   if (error === undefined) return new RpcError("unavailable", "the session was closed");
   const { closeCode, reason } = error as { closeCode?: unknown; reason?: unknown };
   const status = typeof closeCode === "number" ? closeCode - SessionCode.Refused : 0;
   if (status >= 1 && status <= 16) {
     return new RpcError(codeFromNumber(status), String(reason), { refused: true, cause: error });
+  }
+  if ((error as { code?: unknown }).code === EARLY_DATA_REJECTED) {
+    // Nothing of it was processed (RFC 9001 §4.6.2).
+    return new RpcError("unavailable", error.message, { refused: true, cause: error });
   }
   return new RpcError("unavailable", `the session was lost: ${error.message}`, { cause: error });
 }

@@ -20,6 +20,12 @@ export interface TransportDialOptions extends Partial<CertificateOptions> {
   readonly signal?: AbortSignal;
   /** Timeouts, windows and stream limits of a QUIC connection. */
   readonly transport?: TransportOptions;
+  /**
+   * Over `quic://`, to a server of the same process's earlier session that takes it too: calls of idempotent methods leave
+   * with the first flight (0-RTT), without waiting for the handshake. An attacker can make the server see them twice.
+   * Other calls wait. Default false.
+   */
+  readonly earlyData?: boolean;
   readonly limits?: Partial<Limits>;
 }
 

@@ -4,7 +4,7 @@ import { hostOf, type TransportDialOptions } from "./dialler.js";
 
 /** Dials `quic://host[:port]`. Rejects with a `QuicError`. */
 export function dialQuic(url: URL, options: TransportDialOptions): Promise<QuicSession> {
-  const { serverName, timeoutMs, signal, transport } = options;
+  const { serverName, timeoutMs, signal, transport, earlyData } = options;
   return connect({
     host: hostOf(url),
     port: url.port === "" ? DEFAULT_PORT : Number(url.port),
@@ -14,6 +14,7 @@ export function dialQuic(url: URL, options: TransportDialOptions): Promise<QuicS
     ...(timeoutMs !== undefined && { handshakeTimeoutMs: timeoutMs }),
     ...(signal !== undefined && { signal }),
     ...(transport !== undefined && { transport }),
+    ...(earlyData !== undefined && { earlyData }),
   });
 }
 

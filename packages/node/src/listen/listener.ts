@@ -14,6 +14,7 @@ export interface ListenTarget {
 export interface ListenSettings {
   readonly tls: ServerCertificateOptions | readonly ServerCertificateOptions[] | undefined;
   readonly clientCertificates: ClientCertificateOptions | undefined;
+  readonly earlyData: boolean;
   readonly allowedOrigins: AllowedOrigins | undefined;
   readonly transport: ListenTransportOptions | undefined;
   readonly limits: Limits;

@@ -19,7 +19,7 @@ const listen = async (
   scheme: "quic" | "https",
   ...[{ host, port, path: given }, settings, onArrival]: Parameters<Listen>
 ): ReturnType<Listen> => {
-  const { tls, clientCertificates, transport, allowedOrigins } = settings;
+  const { tls, clientCertificates, transport, allowedOrigins, earlyData } = settings;
   const path = given === "" ? "/" : given;
   const endpoint = Endpoint.bind({ port, ...(host !== undefined && { host }) });
   const { address } = endpoint;
@@ -41,6 +41,7 @@ const listen = async (
         webTransport: { onRequest },
         // The engine says what is wrong with none.
         tls: tls as NonNullable<typeof tls>,
+        earlyData,
         ...(clientCertificates !== undefined && { clientCertificates }),
         ...(transport !== undefined && { transport }),
       },
@@ -77,7 +78,10 @@ function peerOf(session: QuicSession, listener: string): Peer {
     get certificate() {
       return session.peerCertificate;
     },
-    earlyData: false,
+    earlyData: session.early,
+    get handshake() {
+      return session.ready;
+    },
   };
 }
 

@@ -74,6 +74,7 @@ async function accept(
         origin: undefined,
         certificate: verifiedCertificate(socket),
         earlyData: false,
+        handshake: Promise.resolve(),
       },
     });
   });

@@ -77,6 +77,7 @@ function arrival(ws: WebSocket, request: IncomingMessage, url: string, closeTime
       origin: request.headers.origin,
       certificate: verifiedCertificate(socket),
       earlyData: false,
+      handshake: Promise.resolve(),
     },
   };
 }
