@@ -1,6 +1,6 @@
 // Runs before anything is installed: Node built-ins only.
 import { execFileSync, spawn } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -88,15 +88,16 @@ export async function setup({ engineOptional = false } = {}) {
   return code === 0;
 }
 
-/** Generates and builds the example that `npm start` runs and the tests import nothing from. */
-export async function buildExample() {
-  await step("gen: examples/arith", [...tool.quicrpc, "gen", "src/arith.service.ts", "--out", "src/generated"], {
-    cwd: join(root, "examples/arith"),
-    advice: "The schema or the generator is at fault:",
-  });
-  await step("build: examples/arith", [...tool.tsc, "-p", "examples/arith", ...pretty()], {
-    advice: "Fix the type errors below.",
-  });
+/** Generates and builds the examples that `npm start` and the tests run, and nothing imports. */
+export async function buildExamples() {
+  for (const example of readdirSync(join(root, "examples"))) {
+    const folder = `examples/${example}`;
+    await step(`gen: ${folder}`, [...tool.quicrpc, "gen"], {
+      cwd: join(root, folder),
+      advice: "The schema or the generator is at fault:",
+    });
+    await step(`build: ${folder}`, [...tool.tsc, "-p", folder, ...pretty()], { advice: "Fix the type errors below." });
+  }
 }
 
 /** Ends this process with one line that says what failed and what to do, then the output of the tool. */

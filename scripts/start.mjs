@@ -1,6 +1,7 @@
-import { buildExample, run, setup } from "./setup.mjs";
+import { buildExamples, run, setup } from "./setup.mjs";
 
+const [script = "arith/dist/demo.js"] = process.argv.slice(2);
 await setup();
-await buildExample();
-const { code } = await run(["examples/arith/dist/demo.js"]);
+await buildExamples();
+const { code } = await run([`examples/${script}`]);
 process.exit(code);

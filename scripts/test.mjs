@@ -1,9 +1,9 @@
-import { buildExample, run, setup, tool } from "./setup.mjs";
+import { buildExamples, run, setup, tool } from "./setup.mjs";
 
 // An engine that does not compile is a failure; without cargo there is just none.
 const { code: noCargo } = await run(["--version"], { command: "cargo", capture: true });
 const engine = await setup({ engineOptional: noCargo !== 0 });
-await buildExample();
+await buildExamples();
 if (!engine) console.log("skipped: every test over QUIC, since there is no native engine (see above)");
 const given = process.argv.slice(2).filter((argument) => argument !== "--conformance");
 // Only a run of everything says what is shown: by default it is compared with the page. Reports leave nothing out.

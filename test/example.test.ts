@@ -3,11 +3,10 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 
-const demo = fileURLToPath(new URL("../examples/arith/dist/demo.js", import.meta.url));
-
-/** The demo in a process group of its own, as a terminal would start it. */
-function start(): { child: ChildProcess; output: () => string; firstLine: Promise<unknown> } {
-  const child = spawn(process.execPath, [demo], { detached: true, stdio: ["ignore", "pipe", "pipe"] });
+/** An example's script in a process group of its own, as a terminal would start it. */
+function start(script: string): { child: ChildProcess; output: () => string; firstLine: Promise<unknown> } {
+  const path = fileURLToPath(new URL(`../examples/${script}`, import.meta.url));
+  const child = spawn(process.execPath, [path], { detached: true, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => (output += String(chunk)));
   return { child, output: () => output, firstLine: once(child.stdout, "data") };
@@ -30,7 +29,7 @@ function groupLives(pid: number): boolean {
 
 describe("examples/arith", () => {
   it("serves and calls over QUIC in two processes, and shows it", async () => {
-    const { child, output } = start();
+    const { child, output } = start("arith/dist/demo.js");
     expect({ code: await exit(child), output: output() }).toMatchObject({ code: 0 });
     for (const line of [
       /^server +serving demo\.v1\.Arith on quic:\/\/localhost:\d+$/m,
@@ -47,7 +46,7 @@ describe("examples/arith", () => {
   it.skipIf(process.platform === "win32").each(["SIGINT", "SIGTERM"] as const)(
     "leaves no process behind after %s in the middle",
     async (signal) => {
-      const { child, firstLine } = start();
+      const { child, firstLine } = start("arith/dist/demo.js");
       await firstLine;
       const { pid = 0 } = child;
       process.kill(signal === "SIGINT" ? -pid : pid, signal);
@@ -55,4 +54,17 @@ describe("examples/arith", () => {
       expect(groupLives(pid)).toBe(false);
     },
   );
+});
+
+describe("examples/cbor", () => {
+  it("calls in CBOR over QUIC, what JSON has not included, and what a server without it says", async () => {
+    const { child, output } = start("cbor/dist/main.js");
+    expect({ code: await exit(child), output: output() }).toMatchObject({ code: 0 });
+    const order = "at: 1970-01-01T00:00:00.000Z,\n  cents: 4611686018427387904n,\n  tags: Set(2) { 'new', 'gift' }\n}";
+    expect(output()).toContain(`placed  {\n  id: 'o-1',\n  ${order}`);
+    expect(output()).toContain(`listed  {\n  id: 'o-1',\n  ${order}`);
+    expect(output()).toMatch(
+      /^refused unimplemented: the codec "cbor" is not known here: there are msgpack, json, raw$/m,
+    );
+  });
 });

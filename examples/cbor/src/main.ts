@@ -1,0 +1,40 @@
+// A server and its clients, over QUIC in one process; the generated code knows nothing of the codec.
+import { RpcError } from "@quicrpc/core";
+import { connect, devCertificate, serve } from "@quicrpc/node";
+import { cbor } from "./cbor.js";
+import { createOrdersClient, createOrdersRouter, type Order } from "./generated/orders.js";
+
+const { cert, key, hash } = await devCertificate();
+const placed: Order[] = [];
+const router = createOrdersRouter({
+  place: (order) => {
+    placed.push(order);
+    return order;
+  },
+  all: () => placed,
+});
+const trust = { serverCertificateHashes: [hash] };
+const order = { id: "o-1", at: new Date(0), cents: 2n ** 62n, tags: new Set(["new", "gift"]) };
+
+{
+  // What the peer may choose; MessagePack, JSON and raw bytes are known everywhere.
+  await using server = await serve({
+    listen: ["quic://127.0.0.1:0"],
+    tls: { cert, key },
+    routers: [router],
+    codecs: [cbor],
+  });
+  await using connection = await connect(String(server.urls[0]), { ...trust, codec: cbor });
+  const orders = createOrdersClient(connection);
+  console.log("placed ", await orders.place(order));
+  for await (const each of orders.all()) console.log("listed ", each);
+}
+
+{
+  await using server = await serve({ listen: ["quic://127.0.0.1:0"], tls: { cert, key }, routers: [router] });
+  await using connection = await connect(String(server.urls[0]), { ...trust, codec: cbor });
+  const refused = await createOrdersClient(connection)
+    .place(order)
+    .catch((error: unknown) => RpcError.from(error));
+  if (refused instanceof RpcError) console.log(`refused ${refused.code}: ${refused.message}`);
+}
