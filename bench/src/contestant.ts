@@ -1,13 +1,23 @@
-import type { DevCertificate } from "@quicrpc/node";
-
-/** One way to call methods of another process, over TLS 1.3 where it says nothing else. */
-export interface Contestant {
-  readonly name: string;
-  /** Serves on a free port of `host` and resolves with it. */
-  serve(host: string, certificate: DevCertificate): Promise<number>;
-  /** One connection. */
-  connect(host: string, port: number, certificate: DevCertificate): Promise<Client>;
+/** What a server shows, and all that a client trusts. */
+export interface Certificate {
+  /** PEM. */
+  readonly cert: string;
+  /** PEM, PKCS #8; empty at a client. */
+  readonly key: string;
+  readonly hash: { readonly algorithm: "sha-256"; readonly value: Uint8Array<ArrayBuffer> };
 }
+
+/** One way to call methods of another process, over TLS 1.3 where it says nothing else. Its processes run Node. */
+export interface Contestant {
+  /** Serves on a free port of `host` and resolves with it. */
+  serve(host: string, certificate: Certificate): Promise<number>;
+  /** One connection, ready for calls. */
+  connect: Connect;
+  /** The same, resuming an earlier connection's session where it has a ticket. */
+  resume?: Connect;
+}
+
+type Connect = (this: void, host: string, port: number, certificate: Certificate) => Promise<Client>;
 
 /** What a contestant can do; what it leaves out it cannot. */
 export interface Client {

@@ -1,84 +1,73 @@
-// One end of a contestant, in a process of its own; `process-pair.ts` talks to it.
-import { devCertificate } from "@quicrpc/node";
-import type { Client } from "./contestant.js";
+// One end of a contestant that runs on Node, in a process of its own; `protocol.ts` says what is said to it.
+import { createHash, X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import type { Certificate, Client } from "./contestant.js";
 import { contestantNamed } from "./contestants/index.js";
-import { workloadNamed } from "./workloads.js";
+import type { Answer, Command, Task, Usage } from "./protocol.js";
+import { canDo, runTask } from "./run-task.js";
 
-/** What a peer is asked. */
-export type Command =
-  | { readonly run: { readonly workload: string; readonly amount: number } }
-  | { readonly usage: true };
-
-/** CPU in microseconds since the process began, memory in MB at its highest. */
-export interface Usage {
-  readonly cpu: number;
-  readonly peakMegabytes: number;
-}
-
-export interface Run extends Usage {
-  readonly seconds: number;
-  /** Of single calls, in ms; undefined where the workload is not made of calls. */
-  readonly latency: { readonly p50: number; readonly p95: number; readonly p99: number } | undefined;
-}
-
-export type Answer =
-  | { readonly ready: number }
-  | { readonly cannot: true }
-  | { readonly failed: string }
-  | { readonly run: Run }
-  | { readonly usage: Usage };
-
-const [role, name, host = "127.0.0.1", port, workloadName] = process.argv.slice(2);
-const contestant = contestantNamed(name);
-const certificate = await devCertificate();
-
+const [name, role, host = "127.0.0.1", ...rest] = process.argv.slice(2);
+const [port, certificate] =
+  role === "server" ? [0, readCertificate(rest[0], rest[1])] : [Number(rest[0]), readCertificate(rest[1])];
+// What the packages write is not an answer.
+console.log = console.error;
+const contestant = await contestantNamed(name);
 const clients: Client[] = [];
-process.on("message", (command: Command) => void answer(command));
-process.on("disconnect", () => process.exit());
-if (role === "server") send({ ready: await contestant.serve(host, certificate) });
-else send(await connect());
+let waiting: Promise<void> = Promise.resolve();
+createInterface({ input: process.stdin })
+  .on("line", (line) => {
+    waiting = waiting.then(async () => send(await answer(JSON.parse(line) as Command)));
+  })
+  .on("close", () => process.exit());
+send({ ready: role === "server" ? await contestant.serve(host, certificate) : 0 });
 
-async function connect(): Promise<Answer> {
-  const workload = workloadNamed(workloadName);
-  for (let i = 0; i < workload.connections; i++)
-    clients.push(await contestant.connect(host, Number(port), certificate));
-  return clients.every((client) => workload.can(client)) ? { ready: 0 } : { cannot: true };
-}
-
-async function answer(command: Command): Promise<void> {
-  if ("usage" in command) {
-    send({ usage: usage() });
-    return;
-  }
+async function answer(command: Command): Promise<Answer> {
   try {
-    send({ run: await measure(command.run.workload, command.run.amount) });
+    if ("usage" in command) return { usage: usage(command.usage.collect) };
+    if ("prepare" in command)
+      return (await prepare(command.prepare, command.connections)) ? { ready: 0 } : { cannot: true };
+    const before = usage();
+    const outcome = await runTask(command.run, command.amount, clients, () => open(command.run));
+    const after = usage();
+    return { run: { ...after, ...outcome, cpu: after.cpu - before.cpu } };
   } catch (error) {
-    send({ failed: String(error) });
+    return { failed: String(error) };
   }
 }
 
-async function measure(workload: string, amount: number): Promise<Run> {
-  const before = usage();
-  const durations: number[] = [];
-  const started = performance.now();
-  await workloadNamed(workload).run(clients, amount, (ms) => durations.push(ms));
-  const seconds = (performance.now() - started) / 1000;
-  const { cpu, peakMegabytes } = usage();
-  return { seconds, cpu: cpu - before.cpu, peakMegabytes, latency: quantiles(durations) };
+async function prepare(task: Task, connections: number): Promise<boolean> {
+  if (task.do === "idle") return true;
+  if (task.do === "connect") return !task.resume || contestant.resume !== undefined;
+  while (clients.length < connections) clients.push(await open(task));
+  return clients.every((client) => canDo(task, client));
 }
 
-function quantiles(durations: number[]): Run["latency"] {
-  if (durations.length === 0) return undefined;
-  const sorted = Float64Array.from(durations).sort();
-  const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-  return { p50: at(0.5), p95: at(0.95), p99: at(0.99) };
+function open(task: Task): Promise<Client> {
+  const connect = (task.do === "connect" && task.resume && contestant.resume) || contestant.connect;
+  return connect(host, port, certificate);
 }
 
-function usage(): Usage {
+function usage(collect = false): Usage {
+  if (collect) globalThis.gc?.();
   const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage();
-  return { cpu: userCPUTime + systemCPUTime, peakMegabytes: Math.round(maxRSS / 1024) };
+  return {
+    cpu: userCPUTime + systemCPUTime,
+    megabytes: process.memoryUsage.rss() / 2 ** 20,
+    peakMegabytes: maxRSS / 1024,
+  };
+}
+
+function readCertificate(certPath = "", keyPath?: string): Certificate {
+  const cert = readFileSync(certPath, "utf8");
+  const value = new Uint8Array(createHash("sha256").update(new X509Certificate(cert).raw).digest());
+  return {
+    cert,
+    key: keyPath === undefined ? "" : readFileSync(keyPath, "utf8"),
+    hash: { algorithm: "sha-256", value },
+  };
 }
 
 function send(message: Answer): void {
-  process.send?.(message);
+  process.stdout.write(`${JSON.stringify(message)}\n`);
 }

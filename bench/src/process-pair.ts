@@ -1,72 +1,89 @@
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { cpus } from "node:os";
-import { fileURLToPath } from "node:url";
-import type { Contestant } from "./contestant.js";
-import type { Answer, Command, Run, Usage } from "./peer.js";
+import type { CertificateFiles } from "./certificate.js";
+import type { Peer } from "./peers.js";
+import { PeerProcess } from "./peer-process.js";
+import type { Run, Task, Usage } from "./protocol.js";
 import type { Workload } from "./workloads.js";
 
-/** What one run of a workload took. CPU is of both processes together. */
+/** What one run of a workload took; `cpu` and memory of the client. */
 export interface Measurement extends Run {
-  readonly perSecond: number;
-  readonly cpuMicros: number;
+  readonly amount: number;
+  /** Microseconds for each of `amount`. */
+  readonly clientCpu: number;
+  readonly serverCpu: number;
   readonly serverPeakMegabytes: number;
 }
 
 /** How a process of either side is started: pinned to a core here, in a network namespace elsewhere. */
 export type Prefix = (role: "server" | "client", cores: readonly [number, number]) => readonly string[];
 
+export interface PairOptions {
+  readonly certificate: CertificateFiles;
+  readonly prefix?: Prefix;
+  readonly host?: string;
+}
+
 /** A contestant's server and client, each in a process. */
 export class ProcessPair {
-  private readonly server: ChildProcess;
-  private readonly client: ChildProcess;
-  private readonly workload: Workload;
+  readonly server: PeerProcess;
+  readonly client: PeerProcess;
 
-  private constructor(server: ChildProcess, client: ChildProcess, workload: Workload) {
+  private constructor(server: PeerProcess, client: PeerProcess) {
     this.server = server;
     this.client = client;
-    this.workload = workload;
   }
 
   /** Undefined when the contestant cannot do the workload. */
   static async start(
-    { name }: Contestant,
+    peer: Peer,
     workload: Workload,
-    { prefix = pinnedToCores, host = "127.0.0.1" }: { prefix?: Prefix; host?: string } = {},
+    { certificate, prefix = pinnedToCores, host = "127.0.0.1" }: PairOptions,
   ): Promise<ProcessPair | undefined> {
-    const server = start(prefix("server", workload.cores), ["server", name, host]);
-    const listening = await answerOf(server);
-    if (!("ready" in listening)) throw new Error(`${name} does not serve`);
-    const port = String(listening.ready);
-    const client = start(prefix("client", workload.cores), ["client", name, host, port, workload.name]);
-    const pair = new ProcessPair(server, client, workload);
-    if ("ready" in (await answerOf(client))) return pair;
-    pair.stop();
-    return undefined;
+    const { cert, key } = certificate;
+    const start = (role: "server" | "client", ...args: string[]): Promise<[PeerProcess, number]> =>
+      PeerProcess.start([...prefix(role, workload.cores), ...peer.command, role, host, ...args]);
+    const [server, port] = await start("server", cert, key);
+    let client: PeerProcess | undefined;
+    try {
+      [client] = await start("client", String(port), cert);
+      const pair = new ProcessPair(server, client);
+      if (await pair.prepare(workload)) return pair;
+      pair.stop();
+      return undefined;
+    } catch (error) {
+      client?.stop();
+      server.stop();
+      throw error;
+    }
   }
 
-  async measure(amount: number = this.workload.amount): Promise<Measurement> {
-    const before = await this.serverUsage();
-    const answer = await ask(this.client, { run: { workload: this.workload.name, amount } });
+  /** Opens the connections that a workload needs. Returns whether the contestant can do it. */
+  async prepare({ task, connections }: Workload): Promise<boolean> {
+    const answer = await this.client.ask({ prepare: task, connections });
+    if ("failed" in answer) throw new Error(answer.failed);
+    return "ready" in answer;
+  }
+
+  async measure(task: Task, amount: number): Promise<Measurement> {
+    const before = await this.server.usage();
+    const answer = await this.client.ask({ run: task, amount });
     if (!("run" in answer)) throw new Error("failed" in answer ? answer.failed : "no answer to a run");
     const { run } = answer;
-    const after = await this.serverUsage();
+    if (run.errors >= amount) throw new Error("every call failed");
+    const after: Usage = await this.server.usage();
     return {
       ...run,
-      perSecond: amount / run.seconds,
-      cpuMicros: (run.cpu + after.cpu - before.cpu) / amount,
+      amount,
+      clientCpu: run.cpu / amount,
+      serverCpu: (after.cpu - before.cpu) / amount,
       serverPeakMegabytes: after.peakMegabytes,
     };
   }
 
   stop(): void {
-    this.client.disconnect();
-    this.server.disconnect();
-  }
-
-  private async serverUsage(): Promise<Usage> {
-    const answer = await ask(this.server, { usage: true });
-    if (!("usage" in answer)) throw new Error("no usage");
-    return answer.usage;
+    this.client.stop();
+    this.server.stop();
   }
 }
 
@@ -78,26 +95,3 @@ export const pinned: boolean = cpus().length >= 2 && spawnSync("taskset", ["-c",
 
 const pinnedToCores: Prefix = (role, [server, client]) =>
   pinned ? ["taskset", "-c", String(role === "server" ? server : client)] : [];
-
-function start(prefix: readonly string[], args: readonly string[]): ChildProcess {
-  const peer = [process.execPath, fileURLToPath(new URL("peer.js", import.meta.url)), ...args];
-  const [command = "", ...rest] = [...prefix, ...peer];
-  return spawn(command, rest, { stdio: ["ignore", "inherit", "inherit", "ipc"] });
-}
-
-function ask(peer: ChildProcess, command: Command): Promise<Answer> {
-  const answer = answerOf(peer);
-  peer.send(command);
-  return answer;
-}
-
-function answerOf(peer: ChildProcess): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const onExit = (code: number | null): void => reject(new Error(`a peer ended with code ${code}`));
-    peer.once("exit", onExit);
-    peer.once("message", (answer: Answer) => {
-      peer.off("exit", onExit);
-      resolve(answer);
-    });
-  });
-}

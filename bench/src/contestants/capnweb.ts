@@ -20,7 +20,6 @@ class Bench extends RpcTarget {
 }
 
 export const capnweb: Contestant = {
-  name: "capnweb (WebSocket)",
   async serve(host, certificate) {
     const [server, port] = await listen(host, certificate);
     server.on("connection", (socket) => void newWebSocketRpcSession(socket as unknown as WebSocket, new Bench()));
@@ -29,7 +28,7 @@ export const capnweb: Contestant = {
   async connect(host, port, certificate) {
     const socket = new (trusting(certificate))(`wss://${host}:${port}`);
     const bench = newWebSocketRpcSession(socket as unknown as WebSocket) as unknown as RpcStub<Bench>;
-    await bench.empty();
+    await new Promise<void>((resolve, reject) => socket.once("open", resolve).once("error", reject));
     return {
       multiply: async (a, b) => (await bench.multiply({ a, b })).pro,
       empty: async () => await bench.empty(),

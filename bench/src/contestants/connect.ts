@@ -7,7 +7,7 @@ import {
   FileDescriptorProtoSchema,
 } from "@bufbuild/protobuf/wkt";
 import { createClient } from "@connectrpc/connect";
-import { connectNodeAdapter, createConnectTransport } from "@connectrpc/connect-node";
+import { connectNodeAdapter, createConnectTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { service, type Contestant } from "../contestant.js";
 
 /** `bench.proto` as a descriptor, which connect would otherwise have generated code for. */
@@ -64,7 +64,6 @@ interface Untyped {
 }
 
 export const connectNode: Contestant = {
-  name: "connect-node (HTTP/2)",
   async serve(host, { cert, key }) {
     const bench = describe();
     const handlers = {
@@ -91,14 +90,13 @@ export const connectNode: Contestant = {
     await new Promise<void>((resolve) => server.listen(0, host, resolve));
     return (server.address() as AddressInfo).port;
   },
-  connect(host, port, { cert }) {
-    const transport = createConnectTransport({
-      baseUrl: `https://${host}:${port}`,
-      httpVersion: "2",
-      nodeOptions: { ca: cert, servername: "localhost" },
-    });
+  async connect(host, port, { cert }) {
+    const baseUrl = `https://${host}:${port}`;
+    const sessionManager = new Http2SessionManager(baseUrl, {}, { ca: cert, servername: "localhost" });
+    const transport = createConnectTransport({ baseUrl, httpVersion: "2", sessionManager });
+    await sessionManager.connect();
     const client = createClient(describe(), transport) as unknown as Untyped;
-    return Promise.resolve({
+    return {
       multiply: async (a, b) => (await client.multiply({ a, b })).pro,
       empty: () => client.empty({}),
       echo: async (data) => (await client.echo({ data })).data,
@@ -114,7 +112,7 @@ export const connectNode: Contestant = {
         })();
         return (await client.upload(source)).bytes;
       },
-      close() {},
-    });
+      close: () => sessionManager.abort(),
+    };
   },
 };

@@ -22,7 +22,6 @@ const { Bench } = (
 const UNLIMITED = { "grpc.max_receive_message_length": -1, "grpc.max_send_message_length": -1 };
 
 export const grpcJs: Contestant = {
-  name: "@grpc/grpc-js",
   serve(host, { cert, key }) {
     const server = new grpc.Server(UNLIMITED);
     server.addService(Bench.service, {

@@ -1,29 +1,25 @@
 import type { Contestant } from "../contestant.js";
-import { capnweb } from "./capnweb.js";
-import { connectNode } from "./connect.js";
-import { tcpFloor, tlsFloor } from "./floor.js";
-import { grpcJs } from "./grpc.js";
-import { auto, lane, stream, webTransport } from "./quicrpc.js";
-import { socketIo } from "./socket-io.js";
-import { trpc } from "./trpc.js";
 
-export const contestants: readonly Contestant[] = [
-  auto,
-  lane,
-  stream,
-  webTransport,
-  grpcJs,
-  connectNode,
-  trpc,
-  capnweb,
-  socketIo,
-  tlsFloor,
-  tcpFloor,
-];
+/** What runs on Node, by name. Loaded when it is wanted: memory is measured, and each is to have only its own. */
+const contestants: Readonly<Record<string, () => Promise<Contestant>>> = {
+  quicrpc: async () => (await import("./quicrpc.js")).auto,
+  "quicrpc, lane": async () => (await import("./quicrpc.js")).lane,
+  "quicrpc, stream per call": async () => (await import("./quicrpc.js")).stream,
+  "quicrpc, WebTransport": async () => (await import("./quicrpc.js")).webTransport,
+  "quicrpc, 0-RTT": async () => (await import("./quicrpc-early.js")).early,
+  "@grpc/grpc-js": async () => (await import("./grpc.js")).grpcJs,
+  "connect-node (HTTP/2)": async () => (await import("./connect.js")).connectNode,
+  "tRPC (WebSocket)": async () => (await import("./trpc.js")).trpc,
+  "capnweb (WebSocket)": async () => (await import("./capnweb.js")).capnweb,
+  "socket.io acks": async () => (await import("./socket-io.js")).socketIo,
+  "floor: msgpackr over TLS": async () => (await import("./floor.js")).tlsFloor,
+  "floor: msgpackr over TCP": async () => (await import("./floor.js")).tcpFloor,
+};
 
-export function contestantNamed(name: string | undefined): Contestant {
-  const found = contestants.find((contestant) => contestant.name === name);
-  if (found !== undefined) return found;
-  const names = contestants.map((contestant) => `"${contestant.name}"`).join(", ");
-  throw new Error(`no contestant is called "${name}"; there are ${names}`);
+export const contestantNames: readonly string[] = Object.keys(contestants);
+
+export function contestantNamed(name = ""): Promise<Contestant> {
+  const load = Object.hasOwn(contestants, name) ? contestants[name] : undefined;
+  if (load !== undefined) return load();
+  throw new Error(`no contestant is called "${name}"; there are ${contestantNames.join("; ")}`);
 }

@@ -1,67 +1,72 @@
-import type { CallOptions } from "@quicrpc/core";
+import type { CallOptions, Caller, Router } from "@quicrpc/core";
 import { connect, serve } from "@quicrpc/node";
-import { Tally, service, type Contestant } from "../contestant.js";
+import { type Client, type Contestant, service, Tally } from "../contestant.js";
 import { createBenchClient, createBenchRouter } from "../generated/bench.js";
 
 /** Every message is validated against its schema on both sides, both ways. */
-function quicrpc(name: string, options: CallOptions, scheme: "quic" | "https" = "quic"): Contestant {
+function quicrpc(options: CallOptions, scheme: "quic" | "https" = "quic"): Contestant {
   return {
-    name,
     async serve(host, tls) {
-      const tally = new Tally();
-      const router = createBenchRouter({
-        multiply: ({ a, b }) => ({ pro: service.multiply(a, b) }),
-        empty() {},
-        echo: (bytes) => bytes,
-        wait: ({ ms }) => service.wait(ms),
-        tell: () => tally.tell(),
-        told: async ({ expected }) => ({ count: await tally.told(expected) }),
-        *items({ count }) {
-          for (let i = 0; i < count; i++) yield { i };
-        },
-        async upload(chunks) {
-          let bytes = 0;
-          for await (const chunk of chunks) bytes += chunk.length;
-          return { bytes };
-        },
-      });
-      const { address } = await serve({ host, port: 0, tls, routers: [router] });
+      const { address } = await serve({ host, port: 0, tls, routers: [routerOf()] });
       return address.port;
     },
     async connect(host, port, { hash }) {
-      const session = await connect(`${scheme}://${host}:${port}`, { serverCertificateHashes: [hash] });
-      const client = createBenchClient(session);
-      return {
-        multiply: async (a, b) => (await client.multiply({ a, b }, options)).pro,
-        empty: () => client.empty(options),
-        echo: (bytes) => client.echo(bytes, options),
-        wait: (ms) => client.wait({ ms }, options),
-        async notify(count) {
-          // A pause now and then, as any application has: what one turn sends is one write.
-          for (let i = 0; i < count; i++) {
-            const sent = client.tell({ i }, options);
-            if (i % 512 === 511) await sent;
-          }
-          await client.told({ expected: count }, options);
-        },
-        async items(count) {
-          let received = 0;
-          for await (const _ of client.items({ count }, options)) received++;
-          return received;
-        },
-        async upload(chunk, count) {
-          const source = (function* () {
-            for (let i = 0; i < count; i++) yield chunk;
-          })();
-          return (await client.upload(source, options)).bytes;
-        },
-        close: async () => void (await session.close()),
-      };
+      return clientOf(await connect(`${scheme}://${host}:${port}`, { serverCertificateHashes: [hash] }), options);
     },
   };
 }
 
-export const lane: Contestant = quicrpc("quicrpc, lane", { via: "lane" });
-export const stream: Contestant = quicrpc("quicrpc, stream per call", { via: "stream" });
-export const auto: Contestant = quicrpc("quicrpc", {});
-export const webTransport: Contestant = quicrpc("quicrpc, WebTransport", {}, "https");
+export function routerOf(): Router {
+  const tally = new Tally();
+  return createBenchRouter({
+    multiply: ({ a, b }) => ({ pro: service.multiply(a, b) }),
+    empty() {},
+    echo: (bytes) => bytes,
+    wait: ({ ms }) => service.wait(ms),
+    tell: () => tally.tell(),
+    told: async ({ expected }) => ({ count: await tally.told(expected) }),
+    *items({ count }) {
+      for (let i = 0; i < count; i++) yield { i };
+    },
+    async upload(chunks) {
+      let bytes = 0;
+      for await (const chunk of chunks) bytes += chunk.length;
+      return { bytes };
+    },
+  });
+}
+
+export function clientOf(session: Caller & { close(): Promise<unknown> }, options: CallOptions): Client {
+  const client = createBenchClient(session);
+  return {
+    multiply: async (a, b) => (await client.multiply({ a, b }, options)).pro,
+    empty: () => client.empty(options),
+    echo: (bytes) => client.echo(bytes, options),
+    wait: (ms) => client.wait({ ms }, options),
+    async notify(count) {
+      // A pause now and then, as any application has: what one turn sends is one write.
+      for (let i = 0; i < count; i++) {
+        const sent = client.tell({ i }, options);
+        if (i % 512 === 511) await sent;
+      }
+      await client.told({ expected: count }, options);
+    },
+    async items(count) {
+      let received = 0;
+      for await (const _ of client.items({ count }, options)) received++;
+      return received;
+    },
+    async upload(chunk, count) {
+      const source = (function* () {
+        for (let i = 0; i < count; i++) yield chunk;
+      })();
+      return (await client.upload(source, options)).bytes;
+    },
+    close: async () => void (await session.close()),
+  };
+}
+
+export const lane: Contestant = quicrpc({ via: "lane" });
+export const stream: Contestant = quicrpc({ via: "stream" });
+export const auto: Contestant = quicrpc({});
+export const webTransport: Contestant = quicrpc({}, "https");

@@ -11,7 +11,6 @@ async function after<T>(promise: Promise<T>, done: Done<T>): Promise<void> {
 }
 
 export const socketIo: Contestant = {
-  name: "socket.io acks",
   async serve(host, { cert, key }) {
     const http = createServer({ cert, key, minVersion: "TLSv1.3", noDelay: true });
     const server = new Server(http, { maxHttpBufferSize: 64 * 1024 * 1024, perMessageDeflate: false });

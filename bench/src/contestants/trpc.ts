@@ -1,4 +1,4 @@
-import { createTRPCClient, createWSClient, wsLink } from "@trpc/client";
+import { createTRPCClient, createWSClient, type TRPCWebSocketClient, wsLink } from "@trpc/client";
 import { initTRPC } from "@trpc/server";
 import { applyWSSHandler } from "@trpc/server/adapters/ws";
 import { z } from "zod";
@@ -24,16 +24,18 @@ const bench = router({
 });
 
 export const trpc: Contestant = {
-  name: "tRPC (WebSocket)",
   async serve(host, certificate) {
     const [wss, port] = await listen(host, certificate);
     applyWSSHandler({ wss, router: bench });
     return port;
   },
   async connect(host, port, certificate) {
-    const socket = createWSClient({ url: `wss://${host}:${port}`, WebSocket: trusting(certificate) as never });
+    const url = `wss://${host}:${port}`;
+    const socket = await new Promise<TRPCWebSocketClient>((resolve, reject) => {
+      const onOpen = (): void => resolve(opening);
+      const opening = createWSClient({ url, WebSocket: trusting(certificate) as never, onOpen, onError: reject });
+    });
     const client = createTRPCClient<typeof bench>({ links: [wsLink({ client: socket })] });
-    await client.empty.mutate();
     return {
       multiply: async (a, b) => (await client.multiply.mutate({ a, b })).pro,
       empty: () => client.empty.mutate(),

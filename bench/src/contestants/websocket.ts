@@ -1,10 +1,10 @@
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import type { DevCertificate } from "@quicrpc/node";
 import { WebSocket, WebSocketServer } from "ws";
+import type { Certificate } from "../contestant.js";
 
 /** A TLS WebSocket server on a free port, and that port. */
-export async function listen(host: string, { cert, key }: DevCertificate): Promise<[WebSocketServer, number]> {
+export async function listen(host: string, { cert, key }: Certificate): Promise<[WebSocketServer, number]> {
   const server = createServer({ cert, key, minVersion: "TLSv1.3", noDelay: true });
   const sockets = new WebSocketServer({ server, maxPayload: 64 * 1024 * 1024, perMessageDeflate: false });
   await new Promise<void>((resolve) => server.listen(0, host, resolve));
@@ -12,7 +12,7 @@ export async function listen(host: string, { cert, key }: DevCertificate): Promi
 }
 
 /** The `WebSocket` class for clients that trust `certificate`. */
-export function trusting({ cert }: DevCertificate): typeof WebSocket {
+export function trusting({ cert }: Certificate): typeof WebSocket {
   return class extends WebSocket {
     constructor(url: string | URL, protocols?: string | string[]) {
       const options = { ca: cert, servername: "localhost", perMessageDeflate: false };

@@ -1,0 +1,75 @@
+import type { CertificateFiles } from "./certificate.js";
+import { messageOf, progress } from "./progress.js";
+import type { Peer } from "./peers.js";
+import { type Measurement, ProcessPair } from "./process-pair.js";
+import { type Row, rowOf } from "./rows.js";
+import type { Workload } from "./workloads.js";
+
+export interface CompareOptions {
+  readonly certificate: CertificateFiles;
+  /** Rounds that count. */
+  readonly rounds: number;
+  /** After so long, in ms, no round begins that is not one of the first `MIN_ROUNDS`. */
+  readonly budgetMs: number;
+}
+
+/** What a round of a slow contestant may take, in s. */
+const ROUND_SECONDS = 0.4;
+/** A median of fewer says little. */
+const MIN_ROUNDS = 3;
+
+interface Entry {
+  readonly peer: Peer;
+  readonly pair: ProcessPair;
+  readonly measured: Measurement[];
+  amount: number;
+  failed?: string;
+}
+
+/** One workload, every contestant in turn, round by round. */
+export async function compare(workload: Workload, peers: readonly Peer[], options: CompareOptions): Promise<Row[]> {
+  const began = performance.now();
+  const head = { workload: workload.name, unit: workload.unit };
+  const rows: Row[] = [];
+  const entries: Entry[] = [];
+  try {
+    for (const peer of peers.filter(({ joins }) => joins?.(workload.task) ?? true)) {
+      progress(`${workload.name}: starting ${peer.name}`);
+      try {
+        const pair = await ProcessPair.start(peer, workload, options);
+        if (pair !== undefined) entries.push({ peer, pair, measured: [], amount: workload.amount });
+      } catch (error) {
+        rows.push({ ...head, contestant: peer.name, rounds: 0, failed: messageOf(error) });
+      }
+    }
+    for (let round = -2; round < options.rounds; round++) {
+      if (round >= MIN_ROUNDS && performance.now() - began > options.budgetMs) break;
+      progress(`${workload.name}: ${round < 0 ? "warming up" : `round ${round + 1}`}`);
+      for (const entry of entries) await measure(workload, entry, round);
+    }
+  } finally {
+    progress();
+    for (const { pair } of entries) pair.stop();
+  }
+  for (const { peer, measured, failed } of entries) {
+    const named = { ...head, contestant: peer.name };
+    rows.push(failed === undefined ? rowOf(named, measured) : { ...named, rounds: measured.length, failed });
+  }
+  return rows;
+}
+
+/** The first two rounds warm up, and find out how much a contestant does in a round's time. */
+async function measure({ task, amount, fixed }: Workload, entry: Entry, round: number): Promise<void> {
+  if (entry.failed !== undefined) return;
+  const sample = Math.ceil(amount / 50);
+  try {
+    const measurement = await entry.pair.measure(task, round === -2 && !fixed ? sample : entry.amount);
+    if (round >= 0) entry.measured.push(measurement);
+    else if (!fixed) {
+      const possible = Math.ceil((measurement.amount / measurement.seconds) * ROUND_SECONDS);
+      entry.amount = Math.max(sample, Math.min(amount, possible));
+    }
+  } catch (error) {
+    entry.failed = messageOf(error);
+  }
+}

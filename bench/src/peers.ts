@@ -1,0 +1,69 @@
+import { execFileSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { contestantNames } from "./contestants/index.js";
+import type { Task } from "./protocol.js";
+
+/** A contestant as the harness sees it: a command for either end, which speaks as `protocol.ts` says. */
+export interface Peer {
+  readonly name: string;
+  readonly command: readonly string[];
+  /** Whether it is of interest there; by default everywhere. */
+  readonly joins?: (task: Task) => boolean;
+}
+
+/** A peer that is not there, and why. */
+export interface Skipped {
+  readonly name: string;
+  readonly skipped: string;
+}
+
+const NODE_PEER = fileURLToPath(new URL("peer.js", import.meta.url));
+
+function nodePeer(name: string, node: string = process.execPath): readonly string[] {
+  // Garbage can then be collected before memory is measured.
+  return [node, "--expose-gc", NODE_PEER, name];
+}
+
+/** Everything that this Node runs. */
+export const nodePeers: readonly Peer[] = contestantNames.map((name) =>
+  name === "quicrpc, 0-RTT"
+    ? { name, command: nodePeer(name), joins: (task) => task.do === "connect" && task.resume }
+    : { name, command: nodePeer(name) },
+);
+
+const FAR = ["quicrpc", "@grpc", "capnweb", "over TLS"];
+
+/** What is compared over bad networks: every mode of quicrpc, and the nearest over TCP and QUIC. */
+export function farPeers(): (Peer | Skipped)[] {
+  return nodePeers.filter(({ name }) => FAR.some((text) => name.includes(text)));
+}
+
+/** Those that are there; says of the others why they are not. */
+export function present(peers: readonly (Peer | Skipped)[]): Peer[] {
+  return peers.flatMap((peer) => {
+    if ("command" in peer) return [peer];
+    console.error(`skipped: ${peer.name}: ${peer.skipped}`);
+    return [];
+  });
+}
+
+const ON_OTHER_NODES = ["quicrpc, lane", "quicrpc, stream per call", "floor: msgpackr over TLS"];
+
+/** quicrpc and the floor on another Node: the path of its executable, or a version for npx to fetch. */
+export function peersOnNode(wanted: string): (Peer | Skipped)[] {
+  try {
+    const node = /^\d+$/.test(wanted) ? output("npx", ["-y", `node@${wanted}`, "-p", "process.execPath"]) : wanted;
+    const version = output(node, ["--version"]);
+    return ON_OTHER_NODES.map((name) => ({
+      name: `${name} (Node ${version.slice(1)})`,
+      command: nodePeer(name, node),
+    }));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message.split("\n")[0] : String(error);
+    return [{ name: `Node ${wanted}`, skipped: `it cannot be run: ${reason}` }];
+  }
+}
+
+function output(command: string, args: readonly string[]): string {
+  return execFileSync(command, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
+}

@@ -1,0 +1,62 @@
+// What the harness and a peer say to each other. A peer is one end of a contestant in a process of its own, written in any
+// language; each says lines of JSON, the harness on the peer's standard input and the peer on its standard output.
+//
+//   PEER server HOST CERT.pem KEY.pem      serves on a free port and says {"ready": PORT}
+//   PEER client HOST PORT CERT.pem         says {"ready": 0}, and connects when it is told to prepare
+//
+// Every command gets one answer, in order. A peer ends when its standard input does.
+
+/** What is done. A server needs to know nothing of it: it offers the methods of `bench.proto`. */
+export type Task =
+  | { readonly do: "multiply" | "empty"; readonly inFlight: number }
+  | { readonly do: "wait"; readonly inFlight: number; readonly ms: number }
+  | { readonly do: "echo"; readonly inFlight: number; readonly bytes: number }
+  /** Notifications, until the server has received them all. */
+  | { readonly do: "notify" }
+  /** One server stream of small items. */
+  | { readonly do: "items" }
+  /** One client stream of MB (10⁶ bytes), in chunks of so many bytes. */
+  | { readonly do: "upload"; readonly chunk: number }
+  /** New connections one after the other, each until an empty call is answered; `resume`: with an earlier one's ticket. */
+  | { readonly do: "connect"; readonly resume: boolean }
+  /** New connections that are kept, each after an empty call was answered. */
+  | { readonly do: "idle" };
+
+export type Command =
+  /** Opens so many connections for it, unless they are open. Answered by `ready` or `cannot`. */
+  | { readonly prepare: Task; readonly connections: number }
+  /** Does it `amount` times over all connections together. */
+  | { readonly run: Task; readonly amount: number }
+  /** `collect`: after a garbage collection, where there is one. */
+  | { readonly usage: { readonly collect: boolean } };
+
+export type Answer =
+  | { readonly ready: number }
+  | { readonly cannot: true }
+  | { readonly failed: string }
+  | { readonly run: Run }
+  | { readonly usage: Usage };
+
+export interface Usage {
+  /** Microseconds since the process began, of user and system together. */
+  readonly cpu: number;
+  /** Resident, in MB (2²⁰ bytes), now and at most. */
+  readonly megabytes: number;
+  readonly peakMegabytes: number;
+}
+
+export interface Run extends Usage {
+  /** Of this run alone, as `seconds` is. */
+  readonly cpu: number;
+  readonly seconds: number;
+  /** Calls that failed, or were answered wrongly. */
+  readonly errors: number;
+  /** Of single calls, in ms; null where the task is not made of calls. */
+  readonly latency: Latency | null;
+}
+
+export interface Latency {
+  readonly p50: number;
+  readonly p95: number;
+  readonly p99: number;
+}

@@ -1,0 +1,66 @@
+import { cpus, release, type } from "node:os";
+import type { Latency } from "./protocol.js";
+import type { Measurement } from "./process-pair.js";
+
+/** One contestant in one workload: medians over the rounds, or why there are none. */
+export interface Row {
+  readonly workload: string;
+  readonly contestant: string;
+  readonly unit: string;
+  readonly rounds: number;
+  readonly perSecond?: number;
+  /** Microseconds for each, of user and system. */
+  readonly clientCpu?: number;
+  readonly serverCpu?: number;
+  /** Of single calls, in ms. */
+  readonly latency?: Latency;
+  /** MB (2²⁰ bytes), at most. */
+  readonly clientPeak?: number;
+  readonly serverPeak?: number;
+  /** Percent of all calls of all rounds. */
+  readonly errors?: number;
+  readonly failed?: string;
+}
+
+export function rowOf(head: Pick<Row, "workload" | "contestant" | "unit">, measured: readonly Measurement[]): Row {
+  const of = (digits: number, pick: (one: Measurement) => number): number => round(median(measured.map(pick)), digits);
+  const total = (pick: (one: Measurement) => number): number => measured.reduce((sum, one) => sum + pick(one), 0);
+  const latency = (quantile: keyof Latency): number => of(3, (one) => one.latency?.[quantile] ?? 0);
+  return {
+    ...head,
+    rounds: measured.length,
+    perSecond: of(0, ({ amount, seconds }) => amount / seconds),
+    clientCpu: of(2, ({ clientCpu }) => clientCpu),
+    serverCpu: of(2, ({ serverCpu }) => serverCpu),
+    ...(measured[0]?.latency && { latency: { p50: latency("p50"), p95: latency("p95"), p99: latency("p99") } }),
+    clientPeak: Math.round(Math.max(...measured.map(({ peakMegabytes }) => peakMegabytes))),
+    serverPeak: Math.round(Math.max(...measured.map(({ serverPeakMegabytes }) => serverPeakMegabytes))),
+    errors: round((100 * total(({ errors }) => errors)) / total(({ amount }) => amount), 2),
+  };
+}
+
+export interface Machine {
+  readonly node: string;
+  readonly cpu: string;
+  readonly cores: number;
+  readonly system: string;
+}
+
+export function machine(): Machine {
+  const all = cpus();
+  return {
+    node: process.version,
+    cpu: all[0]?.model ?? "unknown",
+    cores: all.length,
+    system: `${type()} ${release()}`,
+  };
+}
+
+function median(numbers: readonly number[]): number {
+  const sorted = [...numbers].sort((a, b) => a - b);
+  return sorted[sorted.length >> 1] ?? Number.NaN;
+}
+
+export function round(value: number, digits: number): number {
+  return Number(value.toFixed(digits));
+}

@@ -1,0 +1,134 @@
+import type { Client } from "./contestant.js";
+import type { Latency, Task } from "./protocol.js";
+
+/** What a task took, in seconds; the failures among its calls; how long single calls took. */
+export interface Outcome {
+  readonly seconds: number;
+  readonly errors: number;
+  readonly latency: Latency | null;
+}
+
+/** Whether a client can do it. */
+export function canDo(task: Task, client: Client): boolean {
+  return task.do === "notify" || task.do === "items" || task.do === "upload" ? client[task.do] !== undefined : true;
+}
+
+/** Does `amount` of a task over `clients`. `open` makes a new connection, for the tasks that are about that. */
+export async function runTask(
+  task: Task,
+  amount: number,
+  clients: readonly Client[],
+  open: () => Promise<Client>,
+): Promise<Outcome> {
+  switch (task.do) {
+    case "multiply":
+      return calls(clients, task.inFlight, amount, async (client, index) => {
+        const a = index & 0xff;
+        if ((await client.multiply(a, 3)) !== a * 3) throw new Error("a wrong product");
+      });
+    case "empty":
+      return calls(clients, task.inFlight, amount, (client) => client.empty());
+    case "wait":
+      return calls(clients, task.inFlight, amount, (client) => client.wait(task.ms));
+    case "echo": {
+      const bytes = new Uint8Array(task.bytes).map((_, i) => i * 7);
+      return calls(clients, task.inFlight, amount, async (client) => {
+        const back = await client.echo(bytes);
+        if (back.length !== task.bytes || back[task.bytes - 1] !== bytes[task.bytes - 1])
+          throw new Error("a wrong echo");
+      });
+    }
+    case "notify":
+      return bulk(() => clients[0]?.notify?.(amount) ?? Promise.resolve());
+    case "items":
+      return bulk(async () => expectAll("items", amount, (await clients[0]?.items?.(amount)) ?? 0));
+    case "upload": {
+      const count = Math.ceil((amount * 1e6) / task.chunk);
+      const chunk = new Uint8Array(task.chunk);
+      return bulk(async () =>
+        expectAll("bytes", count * chunk.length, (await clients[0]?.upload?.(chunk, count)) ?? 0),
+      );
+    }
+    case "connect":
+      return connect(amount, open);
+    case "idle":
+      return idle(amount, open);
+  }
+}
+
+async function calls(
+  clients: readonly Client[],
+  inFlight: number,
+  amount: number,
+  call: (client: Client, index: number) => Promise<unknown>,
+): Promise<Outcome> {
+  const durations: number[] = [];
+  let errors = 0;
+  let left = amount;
+  const worker = async (client: Client): Promise<void> => {
+    while (left-- > 0) {
+      const started = performance.now();
+      try {
+        await call(client, left);
+      } catch (error) {
+        if (errors++ === 0) console.error(error);
+      }
+      durations.push(performance.now() - started);
+    }
+  };
+  const seconds = await timed(async () => {
+    await Promise.all(clients.flatMap((client) => Array.from({ length: inFlight }, () => worker(client))));
+  });
+  return { seconds, errors, latency: quantiles(durations) };
+}
+
+async function bulk(run: () => Promise<void>): Promise<Outcome> {
+  return { seconds: await timed(run), errors: 0, latency: null };
+}
+
+function expectAll(what: string, expected: number, done: number): void {
+  if (done !== expected) throw new Error(`${done} of ${expected} ${what}`);
+}
+
+/** Without the time that closing takes. */
+async function connect(amount: number, open: () => Promise<Client>): Promise<Outcome> {
+  const durations: number[] = [];
+  for (let i = 0; i < amount; i++) {
+    const started = performance.now();
+    const client = await open();
+    await client.empty();
+    durations.push(performance.now() - started);
+    await client.close();
+  }
+  return { seconds: durations.reduce((a, b) => a + b, 0) / 1000, errors: 0, latency: quantiles(durations) };
+}
+
+/** Kept until the process ends. */
+const idlers: Client[] = [];
+
+/** Few at once: it is about their memory, and a burst of handshakes would leave its own traces. */
+async function idle(amount: number, open: () => Promise<Client>): Promise<Outcome> {
+  let left = amount;
+  const worker = async (): Promise<void> => {
+    while (left-- > 0) {
+      const client = await open();
+      await client.empty();
+      idlers.push(client);
+    }
+  };
+  const seconds = await timed(async () => void (await Promise.all(Array.from({ length: 16 }, worker))));
+  return { seconds, errors: 0, latency: null };
+}
+
+async function timed(run: () => Promise<void>): Promise<number> {
+  const started = performance.now();
+  await run();
+  return (performance.now() - started) / 1000;
+}
+
+function quantiles(durations: readonly number[]): Latency | null {
+  if (durations.length === 0) return null;
+  const sorted = Float64Array.from(durations).sort();
+  const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+  return { p50: at(0.5), p95: at(0.95), p99: at(0.99) };
+}
