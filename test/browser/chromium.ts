@@ -1,59 +1,55 @@
-import { existsSync } from "node:fs";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, LaunchOptions, Page } from "playwright-core";
+import { chromiumPath, launchChromium } from "../../packages/quic/test/chromium.js";
+import { type File, Site } from "./site.js";
 
-/** A browser of the system; `QUICRPC_CHROMIUM` names another one. */
-export const executablePath: string | undefined = [
-  process.env["QUICRPC_CHROMIUM"] ?? "",
-  "/usr/bin/chromium",
-  "/usr/bin/chromium-browser",
-  "/usr/bin/google-chrome",
-  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-].find((path) => path !== "" && existsSync(path));
+/** A Chromium of the system; undefined where there is none. */
+export const executablePath: string | undefined = chromiumPath;
 
 if (executablePath === undefined) {
   console.log("skipped: quicrpc in a browser, since no Chromium is installed (QUICRPC_CHROMIUM=<path>)");
 }
 
-/** A headless Chromium, and an empty page on this machine: a secure context that may connect to it. */
+/** A headless Chromium, and a site on this machine: a secure context whose pages may connect to it. */
 export class Chromium {
-  private readonly browser: Browser;
-  private readonly site: Server = createServer(({ url }, response) => {
-    if (url === "/strict.js") response.setHeader("content-type", "text/javascript").end(this.script);
-    else if (url !== "/strict") response.setHeader("content-type", "text/html").end("<!doctype html>");
-    else {
-      response.setHeader("content-security-policy", "script-src 'self'").setHeader("content-type", "text/html");
-      response.end("<!doctype html><script src=/strict.js></script>");
-    }
-  });
-  /** What the strict page runs. */
-  private script = "";
+  readonly browser: Browser;
+  private readonly site: Site;
 
-  private constructor(browser: Browser) {
+  private constructor(browser: Browser, site: Site) {
     this.browser = browser;
+    this.site = site;
   }
 
-  static async launch(): Promise<Chromium> {
-    const browser = await chromium.launch({ executablePath: executablePath as string, args: ["--no-sandbox"] });
-    const made = new Chromium(browser);
-    await new Promise<void>((listening) => made.site.listen(0, "127.0.0.1", listening));
-    return made;
+  static async launch(options?: LaunchOptions): Promise<Chromium> {
+    const browser = await launchChromium(executablePath as string, options);
+    return new Chromium(browser, await Site.start());
   }
 
-  /** Trusts every certificate of a WebSocket, since no hash can be given for one; WebTransport is as strict as ever. */
-  async open(): Promise<Page> {
+  /** The address of the site's file at `path`. */
+  url(path: string): string {
+    return new URL(path, this.site.origin).href;
+  }
+
+  /** Puts a file on the site. */
+  put(path: string, file: File): void {
+    this.site.files.set(path, file);
+  }
+
+  /**
+   * A page of the site, by default an empty one. It trusts every certificate of a WebSocket, since no hash can be given for
+   * one; WebTransport is as strict as ever.
+   */
+  async open(path: string = "/"): Promise<Page> {
     const page = await this.browser.newPage({ ignoreHTTPSErrors: true });
-    await page.goto(`http://127.0.0.1:${(this.site.address() as AddressInfo).port}`);
+    await page.goto(this.url(path));
     return page;
   }
 
   /** A page that runs one script, and no code that is made at run time (Content Security Policy 3). */
-  async openStrict(script: string): Promise<Page> {
-    this.script = script;
-    const page = await this.browser.newPage({ ignoreHTTPSErrors: true });
-    await page.goto(`http://127.0.0.1:${(this.site.address() as AddressInfo).port}/strict`);
-    return page;
+  openStrict(script: string): Promise<Page> {
+    const headers = { "content-security-policy": "script-src 'self'" };
+    this.put("/strict.js", { body: script });
+    this.put("/strict", { body: "<!doctype html><script src=/strict.js></script>", type: "text/html", headers });
+    return this.open("/strict");
   }
 
   async close(): Promise<void> {

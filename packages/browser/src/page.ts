@@ -1,9 +1,13 @@
-import type { Connection } from "@quicrpc/core";
+import type { Connection, Session } from "@quicrpc/core";
+import type { BrowserTransport } from "./transport.js";
 
 /** Milliseconds that the peer has to answer when the network or the page comes back. */
 const ANSWER_MS = 3000;
 /** Closes a session that gave no answer; no code of the protocol. */
 const NO_ANSWER = 1;
+
+/** What is followed: its transports can be closed at once. */
+type Followed = Connection<Session<BrowserTransport>>;
 
 /** The part of a window's or a worker's global scope that is used. */
 export type Scope = Pick<EventTarget, "addEventListener" | "removeEventListener">;
@@ -29,7 +33,7 @@ export class PageLife {
   }
 
   /** Until the connection is closed. */
-  follow(connection: Connection): void {
+  follow(connection: Followed): void {
     const check = (): void => void this.check(connection);
     const listeners: Record<string, () => void> = {
       offline: check,
@@ -57,17 +61,18 @@ export class PageLife {
   }
 
   /** The page may be kept, and come back: until then nothing is dialled, since browsers keep no page with a session. */
-  private leave(connection: Connection): void {
+  private leave(connection: Followed): void {
     this.back ??= new Promise((resolve) => {
       this.onBack = () => {
         this.back = undefined;
         resolve();
       };
     });
-    void connection.session?.close({ closeCode: 0, reason: "the page was left" });
+    // At once: after this turn nothing may run any more.
+    connection.session?.transport.close({ closeCode: 0, reason: "the page was left" });
   }
 
-  private async check({ session }: Connection): Promise<void> {
+  private async check({ session }: Followed): Promise<void> {
     if (session === undefined) return;
     const reason = `no answer within ${ANSWER_MS} ms after the network or the page came back`;
     const timer = setTimeout(() => void session.close({ closeCode: NO_ANSWER, reason }), ANSWER_MS);

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type Browser, chromium, type Page } from "playwright-core";
+import { type Browser, chromium, type LaunchOptions, type Page } from "playwright-core";
 
 /** A browser of the system; `QUICRPC_CHROMIUM` names another one. */
 export const chromiumPath: string | undefined = [
@@ -12,8 +12,8 @@ export const chromiumPath: string | undefined = [
   "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
 ].find((path) => path !== "" && existsSync(path));
 
-export function launchChromium(executablePath: string): Promise<Browser> {
-  return chromium.launch({ executablePath, args: ["--no-sandbox"] });
+export function launchChromium(executablePath: string, options: LaunchOptions = {}): Promise<Browser> {
+  return chromium.launch({ executablePath, args: ["--no-sandbox"], ...options });
 }
 
 /** An empty page, with `scripts` to import by path. `close` ends its web server. */

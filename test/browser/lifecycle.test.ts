@@ -1,0 +1,115 @@
+import { devCertificate, type DevCertificate, serve, type Server } from "@quicrpc/node";
+import type { Session } from "@quicrpc/core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { behaviourRouter, Witness } from "../behaviour/service.js";
+import { bundle } from "./bundle.js";
+import { executablePath } from "./chromium.js";
+import { Site } from "./site.js";
+import { Tab } from "./tab.js";
+import { UdpRelay } from "./udp-relay.js";
+
+const CLIENT = `
+  import { connect } from "@quicrpc/browser";
+  import { methods } from "./behaviour/service.js";
+  globalThis.states = [];
+  globalThis.frozen = 0;
+  document.addEventListener("freeze", () => void frozen++);
+  addEventListener("pageshow", ({ persisted }) => persisted && connection.notify(methods.note, { text: "back from the cache" }));
+  globalThis.start = async (url, hash) => {
+    const serverCertificateHashes = [{ algorithm: "sha-256", value: new Uint8Array(hash) }];
+    globalThis.connection = await connect(url, { serverCertificateHashes, fallback: false });
+    (async () => {
+      for await (const { status } of connection.states()) if (states.at(-1) !== status) states.push(status);
+    })();
+    return echo("first");
+  };
+  globalThis.until = async (wanted) => {
+    for await (const { status } of connection.states()) if (status === wanted) return;
+  };
+  globalThis.echo = async (text) => (await connection.unary(methods.echo, { text })).text;
+`;
+
+describe.skipIf(executablePath === undefined)("a page's life", () => {
+  let site: Site;
+  let certificate: DevCertificate;
+  let server: Server;
+  let relay: UdpRelay;
+  let tab: Tab;
+  let sessions: Session[];
+  let witness: Witness;
+
+  beforeAll(async () => {
+    certificate = await devCertificate();
+    site = await Site.start();
+    site.files.set("/client.js", { body: await bundle(CLIENT) });
+    site.files.set("/page", { body: "<!doctype html><script src=/client.js></script>", type: "text/html" });
+  }, 60_000);
+  afterAll(() => site?.close());
+
+  beforeEach(async () => {
+    const { cert, key } = certificate;
+    sessions = [];
+    witness = new Witness();
+    server = await serve({
+      listen: ["https://127.0.0.1:0/rpc"],
+      tls: { cert, key },
+      routers: [behaviourRouter(witness)],
+      onSession: (session) => void sessions.push(session),
+    });
+    relay = await UdpRelay.start(server.address.port);
+    tab = await Tab.open(executablePath as string, `${site.origin}/page`);
+    await tab.evaluate(
+      `new Promise((loaded) => document.readyState === "complete" ? loaded() : addEventListener("load", loaded))`,
+    );
+    const hash = JSON.stringify([...certificate.hash.value]);
+    expect(await tab.evaluate(`start("https://127.0.0.1:${relay.port}/rpc", ${hash})`)).toBe("first");
+  });
+  afterEach(async () => {
+    await tab.close();
+    relay.close();
+    await server.close();
+  });
+
+  const offline = (offline: boolean): Promise<unknown> =>
+    tab.send("Network.emulateNetworkConditions", { offline, latency: 0, downloadThroughput: -1, uploadThroughput: -1 });
+
+  it("goes on over the same session where the network comes back in time", async () => {
+    relay.cut = true;
+    await offline(true);
+    const waiting = tab.evaluate(`echo("meanwhile")`);
+    relay.cut = false;
+    await offline(false);
+    expect(await waiting).toBe("meanwhile");
+    expect(await tab.evaluate("states")).toEqual(["ready"]);
+    expect(sessions).toHaveLength(1);
+  });
+
+  it("finds a dead session when it goes offline, and is back with the network", async () => {
+    relay.cut = true;
+    await offline(true);
+    await tab.evaluate(`until("connecting")`);
+    const waiting = tab.evaluate(`echo("waiting")`);
+    relay.cut = false;
+    await offline(false);
+    expect(await waiting).toBe("waiting");
+    expect(await tab.evaluate("states")).toEqual(["ready", "connecting", "ready"]);
+    expect(sessions).toHaveLength(2);
+  });
+
+  it("ends its session when it is left, and has another when it comes back from the cache", async () => {
+    await tab.send("Page.navigate", { url: `${site.origin}/elsewhere` });
+    expect(await sessions[0]?.closed).toEqual({ closeCode: 0, reason: "the page was left", error: undefined });
+    await tab.evaluate("history.back()");
+    await witness.until("note back from the cache");
+    expect(sessions).toHaveLength(2);
+  });
+
+  it("heals after a sleep in which its session was lost", async () => {
+    await tab.sleep();
+    await sessions[0]?.close({ closeCode: 9, reason: "the server restarts" });
+    await tab.wake();
+    expect(await tab.evaluate(`echo("awake")`)).toBe("awake");
+    expect(await tab.evaluate("frozen")).toBe(1);
+    expect(await tab.evaluate("states")).toEqual(["ready", "connecting", "ready"]);
+  });
+});
