@@ -62,7 +62,7 @@ describe.skipIf(executablePath === undefined)("a page's life", () => {
       `new Promise((loaded) => document.readyState === "complete" ? loaded() : addEventListener("load", loaded))`,
     );
     const hash = JSON.stringify([...certificate.hash.value]);
-    expect(await tab.evaluate(`start("https://127.0.0.1:${relay.port}/rpc", ${hash})`)).toBe("first");
+    await tab.evaluate(`start("https://127.0.0.1:${relay.port}/rpc", ${hash})`);
   });
   afterEach(async () => {
     await tab.close();

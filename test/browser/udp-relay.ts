@@ -1,5 +1,4 @@
 import { createSocket, type Socket } from "node:dgram";
-import type { AddressInfo } from "node:net";
 
 /** Passes UDP packets on to a port of this machine and back, until it is cut. */
 export class UdpRelay {
@@ -21,7 +20,7 @@ export class UdpRelay {
   }
 
   get port(): number {
-    return (this.near.address() as AddressInfo).port;
+    return this.near.address().port;
   }
 
   close(): void {
