@@ -58,6 +58,23 @@ impl Remote {
     }
 }
 
+/// Whether this machine's loopback is known to carry UDP payloads of `bytes`, so that no connection need probe for it.
+#[cfg(target_os = "linux")]
+fn loopback_carries(bytes: u16) -> bool {
+    const HEADERS: u32 = 20 + 8;
+    let mtu = || {
+        let socket = std::net::UdpSocket::bind("127.0.0.1:0").ok()?;
+        socket.connect(socket.local_addr().ok()?).ok()?;
+        rustix::net::sockopt::ip_mtu(&socket).ok()
+    };
+    mtu().is_some_and(|mtu| mtu >= u32::from(bytes) + HEADERS)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn loopback_carries(_bytes: u16) -> bool {
+    false
+}
+
 /// What the engine itself needs of a connection's settings.
 #[derive(Clone, Copy, Debug)]
 pub struct PerConnection {
@@ -141,6 +158,13 @@ impl Settings {
             (0, Remote::ThisMachine) => LOOPBACK_PAYLOAD,
             (given, _) => given,
         });
+        if self.max_udp_payload == 0.0 && remote == Remote::ThisMachine {
+            // One probe, of the upper bound: quinn-proto halves the range while a half is at least this much.
+            discovery.minimum_change(LOOPBACK_PAYLOAD / 2);
+            if loopback_carries(LOOPBACK_PAYLOAD) {
+                transport.initial_mtu(LOOPBACK_PAYLOAD);
+            }
+        }
         transport.mtu_discovery_config(Some(discovery));
         let idle = (self.idle_timeout_ms > 0.0)
             .then(|| IdleTimeout::try_from(millis(self.idle_timeout_ms)))
