@@ -38,7 +38,7 @@ if (obstacle !== undefined) {
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
 const matches = (name: string, texts: readonly string[] | undefined): boolean =>
   texts === undefined || texts.some((text) => name.includes(text));
-const rows = await overLinks(present(farPeers().filter(({ name }) => matches(name, values.against))), {
+const rows = await overLinks(present(farPeers((name) => matches(name, values.against))), {
   certificate: await temporaryCertificate(),
   rounds: Number(values.rounds),
   rtt: Number(values.rtt),

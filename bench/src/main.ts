@@ -2,6 +2,7 @@
 import { parseArgs } from "node:util";
 import { temporaryCertificate } from "./certificate.js";
 import { compare } from "./compare.js";
+import { foreignNames, foreignPeer } from "./foreign.js";
 import { nodePeers, peersOnNode, present } from "./peers.js";
 import { pinned } from "./process-pair.js";
 import { machine, type Row } from "./rows.js";
@@ -31,14 +32,18 @@ if (values.help) {
   --json              for scripts
 
 Workloads: ${workloads.map(({ name }) => name).join("; ")}
-Contestants: ${nodePeers.map(({ name }) => name).join("; ")}`);
+Contestants: ${[...nodePeers.map(({ name }) => name), ...foreignNames].join("; ")}`);
   process.exit(0);
 }
 
 const matches = (name: string, texts: readonly string[] | undefined): boolean =>
   texts === undefined || texts.some((text) => name.includes(text));
-const found = [...nodePeers, ...values.node.flatMap(peersOnNode)];
-const peers = present(found.filter(({ name }) => matches(name, values.against)));
+const wanted = (name: string): boolean => matches(name, values.against);
+const peers = present([
+  ...nodePeers.filter(({ name }) => wanted(name)),
+  ...foreignNames.filter(wanted).map(foreignPeer),
+  ...values.node.flatMap(peersOnNode).filter(({ name }) => wanted(name)),
+]);
 const options = {
   certificate: await temporaryCertificate(),
   rounds: values.quick ? 3 : Number(values.rounds),

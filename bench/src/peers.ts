@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { contestantNames } from "./contestants/index.js";
+import { foreignNames, foreignPeer } from "./foreign.js";
 import type { Task } from "./protocol.js";
 
 /** A contestant as the harness sees it: a command for either end, which speaks as `protocol.ts` says. */
@@ -34,8 +35,11 @@ export const nodePeers: readonly Peer[] = contestantNames.map((name) =>
 const FAR = ["quicrpc", "@grpc", "capnweb", "over TLS"];
 
 /** What is compared over bad networks: every mode of quicrpc, and the nearest over TCP and QUIC. */
-export function farPeers(): (Peer | Skipped)[] {
-  return nodePeers.filter(({ name }) => FAR.some((text) => name.includes(text)));
+export function farPeers(wanted: (name: string) => boolean): (Peer | Skipped)[] {
+  return [
+    ...nodePeers.filter(({ name }) => FAR.some((text) => name.includes(text)) && wanted(name)),
+    ...foreignNames.filter(wanted).map(foreignPeer),
+  ];
 }
 
 /** Those that are there; says of the others why they are not. */

@@ -1,0 +1,3 @@
+fn main() {
+    capnpc::CompilerCommand::new().file("bench.capnp").run().expect("capnp compiles bench.capnp");
+}
