@@ -15,7 +15,7 @@ import {
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { behaviourRouter, methods, Witness } from "./behaviour/service.js";
-import { RawPeer, settle } from "./raw-peer.js";
+import { HELLO, RawPeer, settle } from "./raw-peer.js";
 
 const service = { name: "test.v1.Robustness", id: 4661 };
 const any = msgpackCodec<unknown>();
@@ -249,7 +249,6 @@ describe("users' code", () => {
 });
 
 describe("limits that a peer meets", () => {
-  const HELLO = "4003 00 00 01";
   /** A request of `run` with null, on a lane, with this id. */
   const run = (id: string) => `40${(5 + id.length / 2).toString(16).padStart(2, "0")} 01 ${id} 1235 01 c0`;
 

@@ -1,23 +1,29 @@
-import { once } from "node:events";
 import { mkdtempSync } from "node:fs";
-import { type AddressInfo, connect as connectSocket, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { MessageChannel } from "node:worker_threads";
 import {
-  createMemoryPair,
   createSession,
+  type DirectSession,
   type Limits,
-  messagePortSession,
   type Session,
   type SessionOptions,
   type TransportSession,
-  webStreamSession,
 } from "@quicrpc/core";
-import { devCertificate, dial, nodeStreamSession, serve } from "@quicrpc/node";
-import { Endpoint, type QuicSession } from "@quicrpc/quic";
+import { devCertificate, dial, serve } from "@quicrpc/node";
+import type { QuicSession } from "@quicrpc/quic";
 import { Witness } from "./service.js";
 import { sessionOptions } from "./session-options.js";
+import {
+  type Join,
+  joinMemory,
+  joinMessagePort,
+  joinQuic,
+  joinTcp,
+  joinTls,
+  joinUnix,
+  joinWebSocket,
+  joinWebStreams,
+} from "./transports.js";
 
 /** Two sessions joined by one kind of transport, both serving the test service. */
 export interface Pair {
@@ -50,6 +56,16 @@ export interface Kind {
   connect(limits?: Partial<Limits>, options?: PairOptions): Promise<Pair>;
 }
 
+/** A kind that has both ends in this process. */
+export interface LocalKind extends Kind {
+  /** Both ends of the transport, for a peer that is no session. */
+  readonly join: Join;
+  /** What a session sees of its end. */
+  readonly face: (transport: DirectSession) => TransportSession;
+}
+
+const whole = (transport: DirectSession): TransportSession => transport;
+
 function transportOptions({ maxStreams }: PairOptions = {}): { transport?: { maxConcurrentStreams: number } } {
   return maxStreams === undefined ? {} : { transport: { maxConcurrentStreams: maxStreams } };
 }
@@ -72,68 +88,48 @@ function pairOf(
 /** A kind whose two ends are made at once. */
 function joined(
   name: string,
-  make: () => Promise<[TransportSession, TransportSession]> | [TransportSession, TransportSession],
+  make: Join,
   exceptions: ReadonlyMap<string, string> = new Map(),
-): Kind {
+  face: LocalKind["face"] = whole,
+): LocalKind {
   return {
     name,
     exceptions,
-    async connect(limits, options) {
-      const [client, server] = await make();
-      const pair = pairOf(client, server, limits, options);
-      return { ...pair, close: async () => void (await pair.client.close()) };
-    },
-  };
-}
-
-const NO_TLS = "there is no TLS";
-const ENDPOINT = "identities are tested where `serve` makes the sessions; the engine's own tests have both drivers";
-
-const memory = joined(
-  "in-process",
-  createMemoryPair,
-  new Map([
-    ["C65", "there is no limit of streams but `limits.maxStreams`, beyond which they are refused"],
-    ["C68", NO_TLS],
-  ]),
-);
-
-function quic(
-  name: string,
-  driver: "loop" | "thread",
-  face: (session: QuicSession) => TransportSession,
-  exceptions: ReadonlyMap<string, string> = new Map([["C68", ENDPOINT]]),
-): Kind {
-  return {
-    name,
-    exceptions,
-    async connect(limits, options) {
-      const { cert, key, hash } = await devCertificate();
-      const host = "127.0.0.1";
-      const listener = Endpoint.bind({ host, port: 0, driver });
-      const dialler = Endpoint.bind({ host, port: 0, driver });
-      const accepted = new Promise<QuicSession>((resolve) => {
-        listener.listen({ alpn: ["test"], tls: { cert, key }, ...transportOptions(options) }, resolve);
-      });
-      const client = await dialler.connect({
-        host,
-        port: listener.address.port,
-        serverName: "localhost",
-        alpn: ["test"],
-        tls: { serverCertificateHashes: [hash] },
-      });
-      const pair = pairOf(face(client), face(await accepted), limits, options);
+    join: make,
+    face,
+    async connect(limits, options = {}) {
+      const { client, server, release } = await make(options);
+      const pair = pairOf(face(client), face(server), limits, options);
       const close = async (): Promise<void> => {
         await pair.client.close();
-        await Promise.all([dialler.close(), listener.close()]);
+        await release();
       };
       return { ...pair, close };
     },
   };
 }
 
+const NO_TLS = "there is no TLS";
+const ENDPOINT = "certificates are tested where `serve` makes the sessions; the engine's own tests have both drivers";
+
+const memory = joined(
+  "in-process",
+  joinMemory,
+  new Map([
+    ["C65", "there is no limit of streams but `limits.maxStreams`, beyond which they are refused"],
+    ["C67", NO_TLS],
+    ["C68", NO_TLS],
+  ]),
+);
+
+const elsewhere: ReadonlyMap<string, string> = new Map([
+  ["C67", ENDPOINT],
+  ["C68", ENDPOINT],
+]);
+
 /** Only what the W3C interface has, so that core drives the session through WHATWG streams. */
-function webFace(session: QuicSession): TransportSession {
+function webFace(transport: DirectSession): TransportSession {
+  const session = transport as QuicSession;
   return {
     ready: session.ready,
     closed: session.closed,
@@ -143,89 +139,25 @@ function webFace(session: QuicSession): TransportSession {
   };
 }
 
-/** Through WHATWG streams and the thread driver: what `served` below leaves out. */
-const webTransportFace: Kind = {
-  name: "WebTransport, WHATWG streams, thread",
-  exceptions: new Map([["C68", ENDPOINT]]),
-  async connect(limits, options) {
-    const { cert, key, hash } = await devCertificate();
-    const listener = Endpoint.bind({ host: "127.0.0.1", port: 0, driver: "thread" });
-    const dialler = Endpoint.bind({ host: "127.0.0.1", port: 0, driver: "thread" });
-    const accepted = new Promise<QuicSession>((resolve) => {
-      listener.listen({ tls: { cert, key }, webTransport: {}, ...transportOptions(options) }, resolve);
-    });
-    const url = `https://127.0.0.1:${listener.address.port}/`;
-    const client = await dialler.connectWebTransport(url, { tls: { serverCertificateHashes: [hash] } });
-    const pair = pairOf(webFace(client), webFace(await accepted), limits, options);
-    const close = async (): Promise<void> => {
-      await pair.client.close();
-      await Promise.all([dialler.close(), listener.close()]);
-    };
-    return { ...pair, close };
-  },
-};
-
-const overQuic: readonly Kind[] = [
-  quic("QUIC", "loop", (session) => session, new Map()),
-  quic("QUIC, thread driver", "thread", (session) => session),
-  quic("QUIC through WHATWG streams", "loop", webFace),
+const overQuic: readonly LocalKind[] = [
+  joined("QUIC", joinQuic("raw", "loop")),
+  joined("QUIC, thread driver", joinQuic("raw", "thread"), elsewhere),
+  joined("QUIC through WHATWG streams", joinQuic("raw", "loop"), elsewhere, webFace),
 ];
 
 const ofOneStream: ReadonlyMap<string, string> = new Map([
   ["C65", "there is no limit of streams: all calls share one"],
   ["C69", "one byte stream carries one protocol"],
 ]);
-const withoutTls: ReadonlyMap<string, string> = new Map([...ofOneStream, ["C68", NO_TLS]]);
-
-const socket = joined(
-  "TCP",
-  async () => {
-    const [client, server] = await socketPair();
-    return [
-      nodeStreamSession({ readable: client, writable: client }, "client"),
-      nodeStreamSession({ readable: server, writable: server }, "server"),
-    ];
-  },
-  withoutTls,
-);
-
-async function socketPair(): Promise<[Socket, Socket]> {
-  const listener = createServer().listen(0, "127.0.0.1");
-  await once(listener, "listening");
-  const accepted = once(listener, "connection") as Promise<[Socket]>;
-  const client = connectSocket((listener.address() as AddressInfo).port, "127.0.0.1");
-  const [server] = await accepted;
-  listener.close();
-  return [client, server];
-}
-
-const messagePort = joined(
-  "MessagePort",
-  () => {
-    const { port1, port2 } = new MessageChannel();
-    return [messagePortSession(port1, "client"), messagePortSession(port2, "server")];
-  },
-  withoutTls,
-);
-
-const webStreams = joined(
-  "WHATWG byte streams",
-  () => {
-    const there = new TransformStream<Uint8Array, Uint8Array>();
-    const back = new TransformStream<Uint8Array, Uint8Array>();
-    return [
-      webStreamSession({ readable: back.readable, writable: there.writable }, "client"),
-      webStreamSession({ readable: there.readable, writable: back.writable }, "server"),
-    ];
-  },
-  withoutTls,
-);
+const withoutTls: ReadonlyMap<string, string> = new Map([...ofOneStream, ["C67", NO_TLS], ["C68", NO_TLS]]);
 
 /** A kind of `serve` and `dial`. */
-function served(name: string, listen: () => string, exceptions = ofOneStream): Kind {
+function served(name: string, make: Join, listen: () => string, exceptions = ofOneStream): LocalKind {
   return {
     name,
     exceptions,
+    join: make,
+    face: whole,
     async connect(limits = {}, options = {}) {
       const { cert, key, hash } = await devCertificate();
       const { witness = new Witness() } = options;
@@ -254,23 +186,24 @@ function served(name: string, listen: () => string, exceptions = ofOneStream): K
   };
 }
 
-const byteStreams: readonly Kind[] = [
-  socket,
-  messagePort,
-  webStreams,
-  served("TLS", () => "tls://127.0.0.1:0"),
-  served("Unix socket", () => `unix:${join(mkdtempSync(join(tmpdir(), "quicrpc-")), "socket")}`, withoutTls),
-  served("WebSocket", () => "ws://127.0.0.1:0/rpc", withoutTls),
-  served("WebSocket over TLS", () => "wss://127.0.0.1:0/rpc"),
+const byteStreams: readonly LocalKind[] = [
+  joined("TCP", joinTcp, withoutTls),
+  joined("MessagePort", joinMessagePort, withoutTls),
+  joined("WHATWG byte streams", joinWebStreams, withoutTls),
+  served("TLS", joinTls, () => "tls://127.0.0.1:0"),
+  served("Unix socket", joinUnix, () => `unix:${join(mkdtempSync(join(tmpdir(), "quicrpc-")), "socket")}`, withoutTls),
+  served("WebSocket", joinWebSocket("ws"), () => "ws://127.0.0.1:0/rpc", withoutTls),
+  served("WebSocket over TLS", joinWebSocket("wss"), () => "wss://127.0.0.1:0/rpc"),
 ];
 
-const overHttp3: readonly Kind[] = [
-  served("WebTransport", () => "https://127.0.0.1:0/rpc", new Map()),
-  webTransportFace,
+const overHttp3: readonly LocalKind[] = [
+  served("WebTransport", joinQuic("webTransport", "loop"), () => "https://127.0.0.1:0/rpc", new Map()),
+  // What the one above leaves out.
+  joined("WebTransport, WHATWG streams, thread", joinQuic("webTransport", "thread"), elsewhere, webFace),
 ];
 
 /** Every kind there is here: without the native engine (`scripts/test.mjs` says so), only what needs none. */
-export const kinds: readonly Kind[] =
+export const kinds: readonly LocalKind[] =
   process.env["QUICRPC_NO_ENGINE"] === undefined
     ? [memory, ...overQuic, ...overHttp3, ...byteStreams]
     : [memory, ...byteStreams];

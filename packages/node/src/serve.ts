@@ -187,10 +187,11 @@ class RpcServer<Context> implements Server {
 
   /** Nothing of the session is read before it is authenticated: what it sends meanwhile is held back by flow control. */
   private async take(arrival: Arrival): Promise<void> {
-    const { transport, peer } = arrival;
+    const { transport, peer, refusal } = arrival;
     this.arriving.add(arrival);
     try {
       if (this.draining) throw new RpcError("unavailable", "the server is being drained");
+      if (refusal !== undefined) throw refusal;
       const { authenticate } = this.options;
       const connection =
         authenticate === undefined ? undefined : await authenticated(authenticate, peer, this.limits.maxHandshakeMs);

@@ -166,6 +166,8 @@ class WebStream implements DirectStream {
   }
 
   reset(code: number): void {
+    // What came before FIN is still sent: streams are reset whose answer is on its way.
+    if (!this.sending && this.writer !== undefined) return;
     this.sending = false;
     this.resetCode = code;
     this.early = [];

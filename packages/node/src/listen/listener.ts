@@ -1,4 +1,4 @@
-import type { CloseInfo, Limits, TransportSession } from "@quicrpc/core";
+import type { CloseInfo, Limits, RpcError, TransportSession } from "@quicrpc/core";
 import type { ClientCertificateOptions, ListenTransportOptions, ServerCertificateOptions } from "@quicrpc/quic";
 import type { AllowedOrigins, Peer } from "../peer.js";
 
@@ -24,6 +24,8 @@ export interface ListenSettings {
 export interface Arrival {
   readonly transport: TransportSession;
   readonly peer: Peer;
+  /** Why it is refused, whatever `authenticate` would say. */
+  readonly refusal?: RpcError | undefined;
 }
 
 /** One address that takes sessions. */

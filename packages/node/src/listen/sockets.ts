@@ -6,7 +6,7 @@ import { ALPN } from "../protocol.js";
 import { nodeStreamSession } from "../stream/node-stream.js";
 import { type Arrival, type Listener, type ListenSettings, type ListenTarget, MAX_SESSIONS } from "./listener.js";
 import { remoteAddressOf, socketListener, startServer, trackSockets } from "./socket-server.js";
-import { serverTls, verifiedCertificate } from "./tls-settings.js";
+import { certificateRefusal, serverTls, verifiedCertificate } from "./tls-settings.js";
 
 /** Listens for `tcp://`: without encryption, for a network that is trusted. */
 export async function listenTcp(
@@ -47,9 +47,10 @@ async function accept(
   server: Server,
   event: "connection" | "secureConnection",
   where: { port: number; host: string | undefined } | { path: string },
-  { limits, transport }: ListenSettings,
+  settings: ListenSettings,
   onArrival: (arrival: Arrival) => void,
 ): Promise<Listener> {
+  const { limits, transport } = settings;
   server.maxConnections = transport?.maxSessions ?? MAX_SESSIONS;
   const sockets = trackSockets(server);
   await startServer(
@@ -62,6 +63,7 @@ async function accept(
   server.on(event, (socket: Socket) => {
     if (kind === "tls") socket.setNoDelay(true);
     onArrival({
+      refusal: certificateRefusal(socket, settings),
       transport: nodeStreamSession({ readable: socket, writable: socket }, "server", {
         closeTimeoutMs: limits.maxCloseMs,
       }),

@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import { createSecureContext, type SecureContextOptions, type TlsOptions, TLSSocket } from "node:tls";
 import { X509Certificate } from "node:crypto";
+import { RpcError } from "@quicrpc/core";
 import type { ServerCertificateOptions } from "@quicrpc/quic";
 import type { ListenSettings } from "./listener.js";
 
@@ -21,9 +22,20 @@ export function serverTls({ tls, clientCertificates }: ListenSettings): TlsOptio
     ...(clientCertificates !== undefined && {
       requestCert: true,
       ca: text(clientCertificates.ca),
-      rejectUnauthorized: clientCertificates.required ?? true,
+      // Node would end the connection without a word: `certificateRefusal` says why.
+      rejectUnauthorized: false,
     }),
   };
+}
+
+/** Why the client may not have a session: it has shown no certificate where one is required, or one that does not hold. */
+export function certificateRefusal(socket: Socket, { clientCertificates }: ListenSettings): RpcError | undefined {
+  if (clientCertificates === undefined || !(socket instanceof TLSSocket) || socket.authorized) return undefined;
+  if (socket.getPeerX509Certificate() !== undefined) {
+    return new RpcError("unauthenticated", `the client's certificate is not accepted: ${socket.authorizationError}`);
+  }
+  const required = clientCertificates.required ?? true;
+  return required ? new RpcError("unauthenticated", "a client certificate is required") : undefined;
 }
 
 /** The certificate of the client, where it was asked for and is one that the authorities have issued. */

@@ -5,9 +5,9 @@ import { WEBSOCKET_PROTOCOL, webSocketSession } from "@quicrpc/core";
 import { type WebSocket, WebSocketServer } from "ws";
 import { originAllowed } from "../peer.js";
 import { MAX_WEBSOCKET_MESSAGE } from "../protocol.js";
-import { type Arrival, type Listen, MAX_SESSIONS } from "./listener.js";
+import { type Arrival, type Listen, type ListenSettings, MAX_SESSIONS } from "./listener.js";
 import { remoteAddressOf, socketListener, startServer, trackSockets } from "./socket-server.js";
-import { serverTls, verifiedCertificate } from "./tls-settings.js";
+import { certificateRefusal, serverTls, verifiedCertificate } from "./tls-settings.js";
 
 /** Listens for `ws://`: WebSocket over HTTP/1.1. */
 export const listenWs: Listen = (target, settings, onArrival) => listen("ws", target, settings, onArrival);
@@ -40,10 +40,7 @@ const listen = async (
   server.on("upgrade", (request, socket, head) => {
     const refusal = refusalOf(request, path, originAllowed(request.headers.origin, allowedOrigins));
     if (refusal !== undefined) refuse(socket, refusal);
-    else
-      upgrader.handleUpgrade(request, socket, head, (ws) =>
-        onArrival(arrival(ws, request, listener.url, limits.maxCloseMs)),
-      );
+    else upgrader.handleUpgrade(request, socket, head, (ws) => onArrival(arrival(ws, request, listener.url, settings)));
   });
   return listener;
 };
@@ -64,10 +61,11 @@ function refuse(socket: Duplex, status: string): void {
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
 }
 
-function arrival(ws: WebSocket, request: IncomingMessage, url: string, closeTimeoutMs: number): Arrival {
+function arrival(ws: WebSocket, request: IncomingMessage, url: string, settings: ListenSettings): Arrival {
   const { socket } = request;
   return {
-    transport: webSocketSession(ws, "server", { closeTimeoutMs }),
+    refusal: certificateRefusal(socket, settings),
+    transport: webSocketSession(ws, "server", { closeTimeoutMs: settings.limits.maxCloseMs }),
     peer: {
       transport: "websocket",
       listener: url,

@@ -1,0 +1,57 @@
+import { createSession, type Session } from "@quicrpc/core";
+import { expect } from "vitest";
+import { HELLO, PROTOCOL_ERROR, RawPeer, type RawStream } from "../raw-peer.js";
+import type { LocalKind } from "./kinds.js";
+import { Witness } from "./service.js";
+import { sessionOptions } from "./session-options.js";
+
+/** What a stream begins with that carries calls so. */
+export const OPENING: Readonly<Record<"lane" | "stream", string>> = { lane: `02 ${HELLO}`, stream: "01" };
+
+/** A session under test, and a peer that sends what a test likes. */
+export interface Exposed {
+  readonly session: Session;
+  readonly witness: Witness;
+  readonly peer: RawPeer;
+}
+
+/** Runs `test` against a peer that only knows bytes, which dials where `role` is "caller". */
+export async function expose(
+  kind: LocalKind,
+  role: "caller" | "callee",
+  test: (exposed: Exposed) => Promise<void>,
+): Promise<void> {
+  const { client, server, release } = await kind.join();
+  const [raw, own] = role === "caller" ? [client, server] : [server, client];
+  const peer = new RawPeer(raw);
+  const witness = new Witness();
+  const session = createSession(kind.face(own), sessionOptions(witness, {}));
+  try {
+    await test({ session, witness, peer });
+  } finally {
+    await session.close({ closeCode: 1 });
+    await release();
+  }
+}
+
+/** How calls can travel over a kind: where the only stream cannot be shared, there is no other. */
+export function viasOf({ exceptions }: LocalKind): readonly ("lane" | "stream")[] {
+  return exceptions?.has("C69") === true ? ["lane"] : ["lane", "stream"];
+}
+
+/** The session under test gives the stream up in both directions, or itself where it has no other. */
+export async function givenUp({ session }: Exposed, kind: LocalKind, stream: RawStream): Promise<void> {
+  if (viasOf(kind).length === 1) {
+    expect(await session.closed).toMatchObject({ closeCode: PROTOCOL_ERROR });
+    return;
+  }
+  await stream.until(({ resetCode, stopCode }) => resetCode !== undefined && stopCode !== undefined);
+  expect(stream).toMatchObject({ resetCode: PROTOCOL_ERROR, stopCode: PROTOCOL_ERROR });
+}
+
+/** A frame of this body: its length, then its bytes. Hex, in which spaces do not count. */
+export function framed(body: string): string {
+  const hex = body.replaceAll(" ", "");
+  const bytes = hex.length / 2;
+  return `${(bytes < 0x4000 ? 0x4000 + bytes : 0x8000_0000 + bytes).toString(16)} ${hex}`;
+}

@@ -1,0 +1,127 @@
+import { once } from "node:events";
+import { mkdtempSync } from "node:fs";
+import { createServer as createHttpServer } from "node:http";
+import { createServer as createHttpsServer } from "node:https";
+import { type AddressInfo, connect, createServer, type ListenOptions, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { connect as connectTls, createServer as createTlsServer } from "node:tls";
+import { MessageChannel } from "node:worker_threads";
+import {
+  createMemoryPair,
+  type DirectSession,
+  messagePortSession,
+  webSocketSession,
+  webStreamSession,
+} from "@quicrpc/core";
+import { devCertificate, nodeStreamSession } from "@quicrpc/node";
+import { Endpoint, type QuicSession } from "@quicrpc/quic";
+import { WebSocket, WebSocketServer } from "ws";
+
+/** Both ends of a transport session on which nobody has said anything yet. */
+export interface Joined<S extends DirectSession = DirectSession> {
+  readonly client: S;
+  readonly server: S;
+  /** Lets go of what made them, after both have ended. */
+  readonly release: () => Promise<void>;
+}
+
+export type Join<S extends DirectSession = DirectSession> = (options?: {
+  readonly maxStreams?: number;
+}) => Promise<Joined<S>>;
+
+const HOST = "127.0.0.1";
+const nothing = async (): Promise<void> => {};
+
+export const joinMemory: Join = async () => {
+  const [client, server] = createMemoryPair();
+  return { client, server, release: nothing };
+};
+
+/** Over one UDP port for each end. */
+export function joinQuic(protocol: "raw" | "webTransport", driver: "loop" | "thread"): Join<QuicSession> {
+  return async ({ maxStreams } = {}) => {
+    const { cert, key, hash } = await devCertificate();
+    const [listener, dialler] = [0, 1].map(() => Endpoint.bind({ host: HOST, port: 0, driver })) as [
+      Endpoint,
+      Endpoint,
+    ];
+    const { port } = listener.address;
+    const shared = {
+      tls: { cert, key },
+      ...(maxStreams !== undefined && { transport: { maxConcurrentStreams: maxStreams } }),
+    };
+    const tls = { serverCertificateHashes: [hash] };
+    const accepted = new Promise<QuicSession>((resolve) => {
+      listener.listen({ ...shared, ...(protocol === "raw" ? { alpn: ["test"] } : { webTransport: {} }) }, resolve);
+    });
+    const client =
+      protocol === "raw"
+        ? await dialler.connect({ host: HOST, port, serverName: "localhost", alpn: ["test"], tls })
+        : await dialler.connectWebTransport(`https://${HOST}:${port}/`, { tls });
+    const release = async (): Promise<void> => void (await Promise.all([dialler.close(), listener.close()]));
+    return { client, server: await accepted, release };
+  };
+}
+
+export const joinMessagePort: Join = async () => {
+  const { port1, port2 } = new MessageChannel();
+  return { client: messagePortSession(port1, "client"), server: messagePortSession(port2, "server"), release: nothing };
+};
+
+export const joinWebStreams: Join = async () => {
+  const there = new TransformStream<Uint8Array, Uint8Array>();
+  const back = new TransformStream<Uint8Array, Uint8Array>();
+  return {
+    client: webStreamSession({ readable: back.readable, writable: there.writable }, "client"),
+    server: webStreamSession({ readable: there.readable, writable: back.writable }, "server"),
+    release: nothing,
+  };
+};
+
+export const joinTcp: Join = () =>
+  joinSockets(createServer(), { port: 0, host: HOST }, "connection", ({ port }) => connect(port, HOST));
+
+export const joinUnix: Join = () => {
+  const path = join(mkdtempSync(join(tmpdir(), "quicrpc-")), "socket");
+  return joinSockets(createServer(), { path }, "connection", () => connect(path));
+};
+
+export const joinTls: Join = async () => {
+  const server = createTlsServer(await devCertificate());
+  const dial = ({ port }: AddressInfo): Socket => connectTls({ port, host: HOST, rejectUnauthorized: false });
+  return joinSockets(server, { port: 0, host: HOST }, "secureConnection", dial);
+};
+
+async function joinSockets(
+  listener: Server,
+  where: ListenOptions,
+  event: "connection" | "secureConnection",
+  dial: (address: AddressInfo) => Socket,
+): Promise<Joined> {
+  await once(listener.listen(where), "listening");
+  const accepted = once(listener, event) as Promise<[Socket]>;
+  const client = dial(listener.address() as AddressInfo);
+  const [server] = await accepted;
+  listener.close();
+  return {
+    client: nodeStreamSession({ readable: client, writable: client }, "client"),
+    server: nodeStreamSession({ readable: server, writable: server }, "server"),
+    release: nothing,
+  };
+}
+
+export function joinWebSocket(scheme: "ws" | "wss"): Join {
+  return async () => {
+    const http = scheme === "ws" ? createHttpServer() : createHttpsServer(await devCertificate());
+    await once(http.listen(0, HOST), "listening");
+    const accepted = once(new WebSocketServer({ server: http }), "connection") as Promise<[WebSocket]>;
+    const { port } = http.address() as AddressInfo;
+    const socket = new WebSocket(`${scheme}://${HOST}:${port}/`, { rejectUnauthorized: false });
+    // Before it opens: messages may come at once.
+    const client = webSocketSession(socket, "client");
+    const [server] = await accepted;
+    http.close();
+    return { client, server: webSocketSession(server, "server"), release: nothing };
+  };
+}
