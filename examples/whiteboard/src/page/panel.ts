@@ -1,0 +1,98 @@
+import type { BrowserConnection } from "@quicrpc/browser";
+import { type Interceptor, observed } from "@quicrpc/core";
+import { byId } from "./dom.js";
+
+const PING_EVERY_MS = 1000;
+/** Round trips in the curve. */
+const SHOWN = 60;
+/** Of the curve, in units of its own. */
+const WIDTH = 60;
+const HEIGHT = 20;
+
+const TEXTS = {
+  idle: "Not connected",
+  connecting: "Reconnecting …",
+  ready: "Connected",
+  draining: "The server is leaving …",
+  closed: "The connection is closed",
+};
+
+/** What the connection is doing: its transport, round-trip time, lost datagrams and calls. */
+export class Panel {
+  private readonly calls: Map<string, number> = new Map();
+  private readonly rtts: number[] = [];
+  private received = 0;
+  /** The next count that is expected. */
+  private expected = 0;
+
+  /** Counts the calls that are made. */
+  readonly counting: Interceptor = async (call, next) => {
+    const { name } = call.method;
+    this.count(name, 1);
+    try {
+      return observed(await next(call), { onOver: () => this.count(name, -1) });
+    } catch (error) {
+      this.count(name, -1);
+      throw error;
+    }
+  };
+
+  /** Until the connection is closed. */
+  async follow(connection: BrowserConnection): Promise<void> {
+    const timer = setInterval(() => void this.ping(connection), PING_EVERY_MS);
+    for await (const { status } of connection.states()) {
+      byId("status").dataset["status"] = status;
+      byId("status").textContent = TEXTS[status];
+      if (status === "ready") this.showTransport(connection);
+    }
+    clearInterval(timer);
+  }
+
+  /** The server counts the cursors that it sends by a session: those that are missing were lost. */
+  sessionBegan(): void {
+    this.received = 0;
+    this.expected = 0;
+    byId("loss").textContent = "—";
+    byId("datagrams").textContent = "none received yet";
+  }
+
+  cursorCame(count: number): void {
+    this.received++;
+    this.expected = Math.max(this.expected, count + 1);
+    const lost = this.expected - this.received;
+    byId("loss").textContent = `${((lost / this.expected) * 100).toFixed(1)} %`;
+    byId("datagrams").textContent = `${lost} of ${this.expected}`;
+  }
+
+  private showTransport({ transport }: BrowserConnection): void {
+    const overQuic = transport?.kind === "webtransport";
+    byId("transport").textContent = overQuic ? "WebTransport" : "WebSocket";
+    byId("why").textContent = overQuic ? "HTTP/3 over QUIC" : (transport?.reason ?? "");
+  }
+
+  private async ping({ session }: BrowserConnection): Promise<void> {
+    // A session that ends meanwhile is told of by the state.
+    const rtt = await session?.ping().catch(() => undefined);
+    if (rtt === undefined) return;
+    this.rtts.push(rtt);
+    if (this.rtts.length > SHOWN) this.rtts.shift();
+    byId("rtt").textContent = `${rtt.toFixed(rtt < 10 ? 1 : 0)} ms`;
+    byId<SVGElement>("rtts").firstElementChild?.setAttribute("points", curve(this.rtts));
+  }
+
+  private count(name: string, by: number): void {
+    const count = (this.calls.get(name) ?? 0) + by;
+    if (count === 0) this.calls.delete(name);
+    else this.calls.set(name, count);
+    const counts = [...this.calls];
+    byId("calls").textContent = String(counts.reduce((sum, [, count]) => sum + count, 0));
+    byId("methods").textContent = counts.map(([name, count]) => (count === 1 ? name : `${name} ×${count}`)).join(", ");
+  }
+}
+
+/** The points of an SVG polyline, the largest value at its top. */
+function curve(values: readonly number[]): string {
+  const step = WIDTH / Math.max(values.length - 1, 1);
+  const scale = (HEIGHT - 4) / Math.max(...values);
+  return values.map((value, at) => `${at * step},${HEIGHT - 2 - value * scale}`).join(" ");
+}

@@ -1,0 +1,60 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+const main = fileURLToPath(new URL("../../examples/whiteboard/dist/main.js", import.meta.url));
+
+/** The example's server, in a process of its own, always on the same ports. */
+export class WhiteboardServer {
+  readonly url: string;
+  private readonly env: NodeJS.ProcessEnv;
+  private child: ChildProcess | undefined;
+
+  private constructor(port: number, pagePort: number) {
+    this.url = `http://localhost:${pagePort}/`;
+    this.env = { ...process.env, PORT: String(port), PAGE_PORT: String(pagePort) };
+  }
+
+  static async start(): Promise<WhiteboardServer> {
+    const [port, pagePort] = await freePorts();
+    const server = new WhiteboardServer(port, pagePort);
+    await server.restart();
+    return server;
+  }
+
+  async restart(): Promise<void> {
+    const child = spawn(process.execPath, [main], { env: this.env, stdio: ["ignore", "pipe", "inherit"] });
+    this.child = child;
+    const said = once(createInterface({ input: child.stdout }), "line");
+    await Promise.race([
+      said,
+      once(child, "exit").then(([code]) => Promise.reject(new Error(`it ended with ${code}`))),
+    ]);
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.child?.kill(signal);
+  }
+
+  /** The exit code, or else the signal that ended it. */
+  async end(signal: NodeJS.Signals): Promise<number | string> {
+    const { child } = this;
+    this.child = undefined;
+    if (child === undefined) return 0;
+    const ended = once(child, "exit") as Promise<[number | null, string]>;
+    child.kill(signal);
+    const [code, by] = await ended;
+    return code ?? by;
+  }
+}
+
+async function freePorts(): Promise<[number, number]> {
+  const servers = [createServer().listen(0, "127.0.0.1"), createServer().listen(0, "127.0.0.1")] as const;
+  await Promise.all(servers.map((server) => once(server, "listening")));
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+  await Promise.all(servers.map((server) => once(server.close(), "close")));
+  return ports as [number, number];
+}
