@@ -15,7 +15,8 @@ export interface Dialling {
 interface Slot {
   readonly handle: number;
   session: QuicSession | undefined;
-  readonly dialling: Dialling | undefined;
+  /** Until there is a session. */
+  dialling: Dialling | undefined;
 }
 
 /**
@@ -155,7 +156,7 @@ export class Engine {
               this.#session(a)?.receiveDatagram(slab, b, c);
               break;
             case record.DATAGRAM_DRAIN:
-              this.#session(a)?.datagrams.receiveDrain();
+              this.#session(a)?.receiveDatagramDrain();
               break;
             case record.RESET:
               this.streams[a]?.receiveReset(b !== 0, c);
@@ -233,8 +234,10 @@ export class Engine {
       this.#count(1);
     }
     const session = new QuicSession(this, handle, undefined, (flags & record.FLAG_EARLY) !== 0);
+    const { dialling } = slot;
     slot.session = session;
-    if (slot.dialling !== undefined) slot.dialling.connected(session);
+    slot.dialling = undefined;
+    if (dialling !== undefined) dialling.connected(session);
     else if ((flags & record.FLAG_HTTP3) === 0) this.onSession?.(session);
   }
 

@@ -66,7 +66,8 @@ export const DEFAULT_TRANSPORT: Readonly<Required<ListenTransportOptions>> = {
   idleTimeoutMs: 30_000,
   keepAliveIntervalMs: 0,
   maxConcurrentStreams: 100,
-  maxConcurrentUniStreams: 16,
+  // With 100 bidirectional ones and a few of this side's these fill tables of 128 places; more would double them.
+  maxConcurrentUniStreams: 8,
   maxConcurrentStreamsCeiling: 4096,
   streamReceiveWindow: 4 * 1024 * 1024,
   receiveWindow: 16 * 1024 * 1024,

@@ -46,8 +46,7 @@ export class QuicSession {
   readonly alpnProtocol: string;
   #handshake: Handshake | undefined;
   #earlyDataAccepted: boolean | undefined;
-  /** Unreliable messages of up to `datagrams.maxSize` bytes. */
-  readonly datagrams: Datagrams;
+  #datagrams: Datagrams | undefined;
   /** @internal */
   readonly engine: Engine;
   /** @internal */
@@ -60,13 +59,23 @@ export class QuicSession {
   #lastStats: SessionStats | undefined;
 
   /** @internal */
-  constructor(engine: Engine, handle: number, datagrams: Datagrams = new Datagrams(), early = false) {
+  constructor(engine: Engine, handle: number, datagrams?: Datagrams, early = false) {
     this.engine = engine;
     this.handle = handle;
-    this.datagrams = datagrams;
+    this.#datagrams = datagrams;
     this.alpnProtocol = this.#readInfo();
     if (early) this.#handshake = new Handshake();
-    datagrams.bind(engine, handle);
+    datagrams?.bind(engine, handle);
+  }
+
+  /** Unreliable messages of up to `datagrams.maxSize` bytes. */
+  get datagrams(): Datagrams {
+    if (this.#datagrams === undefined) {
+      this.#datagrams = new Datagrams();
+      this.#datagrams.bind(this.engine, this.handle);
+      if (this.#ended !== undefined) this.#datagrams.receiveClosed(this.#ended.error);
+    }
+    return this.#datagrams;
   }
 
   /** The peer's address now: a client may move (RFC 9000 §9). After the session's end the last one asked for. */
@@ -251,6 +260,11 @@ export class QuicSession {
   }
 
   /** @internal */
+  receiveDatagramDrain(): void {
+    this.#datagrams?.receiveDrain();
+  }
+
+  /** @internal */
   receiveLost(error: QuicError): void {
     if (this.#ended !== undefined) return;
     const { closeCode, reason = "" } = error;
@@ -259,7 +273,7 @@ export class QuicSession {
     // The face first: a handler that throws must not leave `closed` pending.
     this.#face?.settle(info, error);
     this.#handshake?.fail(error);
-    this.datagrams.receiveClosed(this.#ended.error);
+    this.#datagrams?.receiveClosed(this.#ended.error);
     this.#handler?.onClosed(info, this.#ended.error);
   }
 }

@@ -28,9 +28,10 @@ export interface Ask {
 interface Slot {
   readonly handle: number;
   session?: WebTransportSession;
-  readonly ask?: Ask;
-  /** Of a server's request; aborted when the client gives up. */
-  readonly abort?: AbortController;
+  /** Of a client, until there is a session. */
+  ask?: Ask | undefined;
+  /** Of a server's request, until there is a session; aborted when the client gives up. */
+  abort?: AbortController | undefined;
 }
 
 /** The WebTransport sessions of one endpoint, and the requests for them. */
@@ -65,10 +66,12 @@ export class WebTransports {
     const slot = this.#slots[index - WEB_TRANSPORT];
     if (slot?.ask === undefined) return;
     const [protocol, fields] = this.#engine.native.sessionAnswer(slot.handle) ?? ["", []];
-    const { authority, path, datagrams } = slot.ask;
+    const { ask } = slot;
+    const { authority, path, datagrams } = ask;
     const opening = { authority, path, protocol, headers: decodeFields(fields) };
     slot.session = new WebTransportSession(this.#engine, slot.handle, opening, datagrams);
-    slot.ask.granted(slot.session);
+    slot.ask = undefined;
+    ask.granted(slot.session);
   }
 
   /** Server: a client asks. */
@@ -121,6 +124,7 @@ export class WebTransports {
     engine.kick();
     const session = new WebTransportSession(engine, slot.handle, { authority, path, headers, protocol });
     slot.session = session;
+    slot.abort = undefined;
     engine.native.acceptSession(slot.handle, protocol, fields);
     try {
       engine.onSession?.(session);

@@ -12,7 +12,7 @@ use crate::error::Failure;
 use crate::redundancy::Redundancy;
 
 /// Mirrors `transportNumbers` in `src/limits.ts`. Zero means "off" where a setting can be off.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     pub idle_timeout_ms: f64,
     pub keep_alive_interval_ms: f64,

@@ -15,6 +15,7 @@ mod host;
 mod ids;
 mod js;
 mod methods;
+mod recent;
 mod redundancy;
 mod secret;
 mod sink;

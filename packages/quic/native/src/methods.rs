@@ -136,7 +136,8 @@ fn connect(host: &Rc<Host>, args: &Args) -> Answer {
         let name = args.text(2);
         host.with(|endpoint| {
             if !args.boolean(5) {
-                return endpoint.connect(remote, &name, tls::client(args.bytes(3), false)?, &settings);
+                let tls = endpoint.client(args.bytes(3))?;
+                return endpoint.connect(remote, &name, tls, &settings);
             }
             let (tls, protocol) = endpoint.resumable(remote, &name, args.bytes(3))?;
             let session = endpoint.connect(remote, &name, tls, &settings)?;

@@ -1,6 +1,7 @@
 //! Dialling.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Instant;
 
 use quinn_proto as qp;
@@ -10,10 +11,37 @@ use crate::config::{Remote, Settings};
 use crate::connection::Phase;
 use crate::error::Failure;
 use crate::handle::Handle;
+use crate::recent::Recent;
 use crate::socket::Socket;
-use crate::tls::Client;
+use crate::tls::{Client, client};
+
+/// Configurations kept for further dials, of each kind.
+const REMEMBERED_CONFIGURATIONS: usize = 16;
+
+/// What sessions dialled with the same options share.
+pub(super) struct Dials {
+    /// By options.
+    clients: Recent<Vec<u8>, Client>,
+    transports: Recent<(Settings, Remote), Arc<qp::TransportConfig>>,
+}
+
+impl Default for Dials {
+    fn default() -> Self {
+        Dials {
+            clients: Recent::new(REMEMBERED_CONFIGURATIONS),
+            transports: Recent::new(REMEMBERED_CONFIGURATIONS),
+        }
+    }
+}
 
 impl Endpoint {
+    /// The TLS configuration of a dial that resumes nothing.
+    pub fn client(&mut self, options: &[u8]) -> Result<Client, Failure> {
+        self.dials
+            .clients
+            .get(options.to_vec(), |options| client(options, false))
+    }
+
     /// Goes on with another socket. Dialled sessions take their peers along (RFC 9000 §9); they use a fresh connection
     /// id, so that nobody on the way can tell that the two paths belong together (§9.5).
     pub fn rebind(&mut self, socket: Socket) {
@@ -46,7 +74,12 @@ impl Endpoint {
             ))
         })?;
         let mut config = qp::ClientConfig::new(tls.crypto);
-        config.transport_config(settings.transport(Remote::of(remote))?);
+        let path = (*settings, Remote::of(remote));
+        config.transport_config(
+            self.dials
+                .transports
+                .get(path, |(settings, remote)| settings.transport(*remote))?,
+        );
         let (ch, proto) = self
             .proto
             .connect(Instant::now(), config, reachable, server_name)

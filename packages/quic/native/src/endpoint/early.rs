@@ -1,7 +1,6 @@
 //! Sessions that begin before their handshake is complete: 0-RTT (RFC 9001 §4.6).
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Instant;
@@ -11,6 +10,7 @@ use super::admit::HANDSHAKE_TIMEOUT;
 use crate::connection::Phase;
 use crate::error::{Failure, Source};
 use crate::handle::Handle;
+use crate::recent::Recent;
 use crate::sink::{EARLY, Kind};
 use crate::tls::{Client, client};
 
@@ -20,47 +20,13 @@ const REMEMBERED_SERVERS: usize = 256;
 /// The ALPN protocol of the last session with a server; early data counts only while it stays the same (RFC 8446 §4.2.10).
 pub type LastProtocol = Rc<RefCell<Option<Vec<u8>>>>;
 
-/// TLS configurations by the server and options they were used with. Each holds its tickets: rustls resumes a session only
-/// under the very configuration that began it.
-#[derive(Default)]
-pub(super) struct Tickets(VecDeque<Remembered>);
+/// TLS configurations by the server's address and name, and the options, they were used with. Each holds its tickets: rustls
+/// resumes a session only under the very configuration that began it.
+pub(super) struct Tickets(Recent<(SocketAddr, String, Vec<u8>), (Client, LastProtocol)>);
 
-struct Remembered {
-    remote: SocketAddr,
-    server_name: String,
-    options: Vec<u8>,
-    client: Client,
-    protocol: LastProtocol,
-}
-
-impl Tickets {
-    fn client(
-        &mut self,
-        remote: SocketAddr,
-        server_name: &str,
-        options: &[u8],
-    ) -> Result<(Client, LastProtocol), Failure> {
-        let known = self
-            .0
-            .iter()
-            .position(|it| it.remote == remote && it.server_name == server_name && it.options == options)
-            .and_then(|at| self.0.remove(at));
-        let remembered = match known {
-            Some(remembered) => remembered,
-            None => Remembered {
-                remote,
-                server_name: server_name.to_owned(),
-                options: options.to_vec(),
-                client: client(options, true)?,
-                protocol: LastProtocol::default(),
-            },
-        };
-        let answer = (remembered.client.clone(), remembered.protocol.clone());
-        self.0.push_back(remembered);
-        if self.0.len() > REMEMBERED_SERVERS {
-            self.0.pop_front();
-        }
-        Ok(answer)
+impl Default for Tickets {
+    fn default() -> Self {
+        Tickets(Recent::new(REMEMBERED_SERVERS))
     }
 }
 
@@ -72,7 +38,9 @@ impl Endpoint {
         server_name: &str,
         options: &[u8],
     ) -> Result<(Client, LastProtocol), Failure> {
-        self.tickets.client(remote, server_name, options)
+        let key = (remote, server_name.to_owned(), options.to_vec());
+        let make = |(_, _, options): &(_, _, Vec<u8>)| Ok((client(options, true)?, LastProtocol::default()));
+        self.tickets.0.get(key, make)
     }
 
     /// A dialled session may begin at once where its ticket allows early data.

@@ -37,6 +37,7 @@ use crate::stream::Stream;
 use crate::web::WebSession;
 use admit::{Admission, Counters};
 use copies::Copies;
+use dial::Dials;
 pub use early::LastProtocol;
 use early::Tickets;
 
@@ -75,6 +76,7 @@ pub struct Endpoint {
     /// Accepted connections by proven source address, while a limit on these is set.
     by_source: HashMap<IpAddr, usize>,
     counters: Counters,
+    dials: Dials,
     tickets: Tickets,
     scratch: Vec<u8>,
 }
@@ -106,6 +108,7 @@ impl Endpoint {
             held: 0,
             by_source: HashMap::new(),
             counters: Counters::default(),
+            dials: Dials::default(),
             tickets: Tickets::default(),
             handshaking: 0,
             scratch: Vec::with_capacity(65_536),

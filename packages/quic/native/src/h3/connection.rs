@@ -98,7 +98,7 @@ pub struct Http3 {
     pub(super) max_sessions: usize,
     pub(super) peer: Option<Settings>,
     pub(super) streams: IdMap<u64, Stream>,
-    pub(super) sessions: BTreeMap<u64, Session>,
+    pub(super) sessions: BTreeMap<u64, Box<Session>>,
     pub(super) held: Held,
     /// The peer's control, QPACK encoder and QPACK decoder streams that exist.
     pub(super) critical: [bool; 3],
@@ -181,7 +181,7 @@ impl Http3 {
             self.fail(codes::DATAGRAM_ERROR, "a datagram of an impossible stream id");
             return None;
         }
-        if self.sessions.get(&session).is_some_and(Session::is_open) {
+        if self.sessions.get(&session).is_some_and(|session| session.is_open()) {
             return Some((session, datagram.len() - payload.len()));
         }
         if self.may_come(session) {

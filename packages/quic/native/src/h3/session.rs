@@ -42,7 +42,8 @@ impl Session {
 impl Http3 {
     /// Client: asks for a session on `stream`, once the server's SETTINGS have arrived.
     pub fn request(&mut self, stream: u64, request: &Request) {
-        self.sessions.insert(stream, Session::new(request.protocols.clone()));
+        self.sessions
+            .insert(stream, Session::new(request.protocols.clone()).into());
         self.streams.insert(stream, Stream::Session(FrameReader::default()));
         self.unsent.push((stream, request.encode()));
         if self.peer.is_some() {
@@ -79,7 +80,7 @@ impl Http3 {
             self.answer(stream, headers_frame(&with_status(429, &[])));
             return;
         }
-        self.sessions.insert(stream, Session::new(Vec::new()));
+        self.sessions.insert(stream, Session::new(Vec::new()).into());
         let session = stream;
         self.actions.push_back(Action::Asked { session, request });
     }
@@ -102,7 +103,7 @@ impl Http3 {
         let Some(Session {
             phase: phase @ Phase::Asked,
             ..
-        }) = self.sessions.get_mut(&session)
+        }) = self.sessions.get_mut(&session).map(Box::as_mut)
         else {
             return;
         };
@@ -153,7 +154,7 @@ impl Http3 {
 
     /// Asks the peer to wind the session up: DRAIN_WEBTRANSPORT_SESSION.
     pub fn drain(&mut self, session: u64) {
-        if self.sessions.get(&session).is_some_and(Session::is_open) {
+        if self.sessions.get(&session).is_some_and(|session| session.is_open()) {
             self.actions.push_back(Action::Write {
                 stream: session,
                 bytes: capsule::drain(),

@@ -5,7 +5,6 @@ use super::connection::{Action, CONTROL, End, Http3, Role, WT_BIDI, WT_UNI};
 use super::frames::{self, FrameReader, Piece};
 use super::limits::OPENING_REQUESTS;
 use super::request::{Verdict, judge};
-use super::session::Session;
 use super::settings::Settings;
 use super::varint::{self, Partial};
 
@@ -152,7 +151,7 @@ impl Http3 {
         }
         // This stream is no session itself.
         self.refuse_held(id, codes::WT_SESSION_GONE);
-        if self.sessions.get(&session).is_some_and(Session::is_open) {
+        if self.sessions.get(&session).is_some_and(|session| session.is_open()) {
             self.streams.remove(&id);
             self.actions.push_back(Action::Adopt { stream: id, session });
         } else if !self.may_come(session) || session == id {

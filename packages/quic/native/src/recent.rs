@@ -1,0 +1,57 @@
+//! What was used last, made once.
+
+use std::collections::VecDeque;
+
+/// At most `most` values; the one used longest ago is forgotten first.
+pub struct Recent<K, V> {
+    most: usize,
+    kept: VecDeque<(K, V)>,
+}
+
+impl<K: PartialEq, V: Clone> Recent<K, V> {
+    pub fn new(most: usize) -> Self {
+        Recent {
+            most,
+            kept: VecDeque::new(),
+        }
+    }
+
+    /// The value of `key`, which `make` makes where there is none.
+    pub fn get<E>(&mut self, key: K, make: impl FnOnce(&K) -> Result<V, E>) -> Result<V, E> {
+        let at = self.kept.iter().position(|(known, _)| *known == key);
+        let entry = match at.and_then(|at| self.kept.remove(at)) {
+            Some(entry) => entry,
+            None => {
+                let value = make(&key)?;
+                (key, value)
+            }
+        };
+        let value = entry.1.clone();
+        self.kept.push_back(entry);
+        if self.kept.len() > self.most {
+            self.kept.pop_front();
+        }
+        Ok(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_made_once_until_others_have_taken_their_place() {
+        let mut recent = Recent::new(2);
+        let mut made = Vec::new();
+        for key in ['a', 'b', 'a', 'c', 'a', 'b'] {
+            let value = recent.get(key, |key| {
+                made.push(*key);
+                Ok::<_, ()>(key.to_ascii_uppercase())
+            });
+            assert_eq!(value, Ok(key.to_ascii_uppercase()));
+        }
+        assert_eq!(made, ['a', 'b', 'c', 'b']);
+        assert_eq!(recent.get('d', |_| Err(7)), Err(7));
+        assert_eq!(recent.get('a', |_| Err(8)), Ok('A'));
+    }
+}
