@@ -17,8 +17,13 @@ export interface TransportOptions {
   maxConcurrentStreamsCeiling?: number;
   /** Bytes a peer may send on one stream ahead of what is read (RFC 9000 §4.1). */
   streamReceiveWindow?: number;
-  /** Bytes a peer may send on the whole session ahead of what is read. */
+  /**
+   * Bytes a peer may send on the whole session ahead of what is read, at first. It doubles while it is used up within two
+   * round trips, so that a fast reader on a long path is not held up and a slow one holds little.
+   */
   receiveWindow?: number;
+  /** Where that growth ends. Default: 24 MiB, or `receiveWindow` where that is given. */
+  receiveWindowCeiling?: number;
   /** Bytes of a session sent or about to be sent, and not acknowledged. */
   sendWindow?: number;
   /** Bytes waiting on one stream beyond the send window, above which `write` returns false. */
@@ -70,7 +75,9 @@ export const DEFAULT_TRANSPORT: Readonly<Required<ListenTransportOptions>> = {
   maxConcurrentUniStreams: 8,
   maxConcurrentStreamsCeiling: 4096,
   streamReceiveWindow: 4 * 1024 * 1024,
-  receiveWindow: 16 * 1024 * 1024,
+  // Half as much again as one stream, so that a stream that nobody reads leaves room for others.
+  receiveWindow: 6 * 1024 * 1024,
+  receiveWindowCeiling: 24 * 1024 * 1024,
   sendWindow: 8 * 1024 * 1024,
   highWaterMark: 256 * 1024,
   initialRttMs: 333,
@@ -114,6 +121,7 @@ const RANGES: Readonly<Record<Exclude<keyof ListenTransportOptions, keyof typeof
     maxConcurrentStreamsCeiling: [0, 2 ** 20],
     streamReceiveWindow: [1024, 2 ** 40],
     receiveWindow: [1024, 2 ** 40],
+    receiveWindowCeiling: [1024, 2 ** 40],
     sendWindow: [1024, 2 ** 40],
     highWaterMark: [0, 2 ** 32],
     initialRttMs: [1, 60_000],
@@ -139,6 +147,9 @@ export function transportNumbers(options: ListenTransportOptions = {}, webTransp
     }
     return value;
   };
+  /** What is given without its ceiling does not grow. */
+  const ceiling = (name: keyof typeof RANGES, start: keyof typeof RANGES): number =>
+    number(options[name] === undefined && options[start] !== undefined ? start : name);
   const choice = (name: keyof typeof CHOICES): number => {
     const value: string = options[name] ?? DEFAULT_TRANSPORT[name];
     const choices: readonly string[] = CHOICES[name];
@@ -154,11 +165,10 @@ export function transportNumbers(options: ListenTransportOptions = {}, webTransp
     number("keepAliveIntervalMs"),
     number("maxConcurrentStreams"),
     number("maxConcurrentUniStreams"),
-    options.maxConcurrentStreamsCeiling === undefined && options.maxConcurrentStreams !== undefined
-      ? options.maxConcurrentStreams
-      : number("maxConcurrentStreamsCeiling"),
+    ceiling("maxConcurrentStreamsCeiling", "maxConcurrentStreams"),
     number("streamReceiveWindow"),
     number("receiveWindow"),
+    ceiling("receiveWindowCeiling", "receiveWindow"),
     number("sendWindow"),
     number("highWaterMark"),
     number("initialRttMs"),

@@ -27,6 +27,8 @@ export interface SessionStats {
   readonly openStreams: number;
   /** Streams that wait for the peer's stream limit. */
   readonly waitingStreams: number;
+  /** Bytes the peer may send ahead of what is read now; see `receiveWindow`. */
+  readonly receiveWindow: number;
 }
 
 /** Counters of an endpoint, since it was bound. */
@@ -69,6 +71,7 @@ const SESSION_STATS = [
   "receivedDatagrams",
   "openStreams",
   "waitingStreams",
+  "receiveWindow",
 ] as const satisfies readonly (keyof SessionStats)[];
 
 const ENDPOINT_STATS = [

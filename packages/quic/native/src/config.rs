@@ -21,6 +21,7 @@ pub struct Settings {
     pub stream_ceiling: f64,
     pub stream_receive_window: f64,
     pub receive_window: f64,
+    pub receive_window_ceiling: f64,
     pub send_window: f64,
     pub high_water_mark: f64,
     pub initial_rtt_ms: f64,
@@ -80,6 +81,8 @@ fn loopback_carries(_bytes: u16) -> bool {
 pub struct PerConnection {
     pub high_water_mark: usize,
     pub stream_ceiling: u64,
+    pub receive_window: u64,
+    pub receive_window_ceiling: u64,
     /// Sessions of one connection when it speaks WebTransport over HTTP/3; 0: it does not.
     pub web_transport_sessions: usize,
     pub redundancy: Redundancy,
@@ -95,6 +98,7 @@ impl Settings {
             stream_ceiling,
             stream_receive_window,
             receive_window,
+            receive_window_ceiling,
             send_window,
             high_water_mark,
             initial_rtt_ms,
@@ -120,6 +124,7 @@ impl Settings {
             stream_ceiling,
             stream_receive_window,
             receive_window,
+            receive_window_ceiling,
             send_window,
             high_water_mark,
             initial_rtt_ms,
@@ -140,6 +145,8 @@ impl Settings {
         PerConnection {
             high_water_mark: self.high_water_mark as usize,
             stream_ceiling: self.stream_ceiling as u64,
+            receive_window: self.receive_window as u64,
+            receive_window_ceiling: self.receive_window_ceiling as u64,
             web_transport_sessions: self.web_transport_sessions as usize,
             redundancy: match self.redundancy as u32 {
                 0 => Redundancy::Off,

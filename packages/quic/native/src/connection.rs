@@ -11,6 +11,7 @@ use crate::endpoint::LastProtocol;
 use crate::h3;
 use crate::handle::{Handle, Session};
 use crate::ids::IdMap;
+use crate::receive_window::ReceiveWindow;
 use crate::redundancy::Flights;
 use crate::tls::{Findings, Verdict};
 use crate::web::Web;
@@ -36,6 +37,7 @@ pub struct Connection {
     pub last_protocol: Option<LastProtocol>,
     pub settings: PerConnection,
     pub streams: IdMap<qp::StreamId, Handle>,
+    pub receive_window: ReceiveWindow,
     /// Streams of each direction that wait for the peer's limit, first come first served.
     waiting: [VecDeque<Handle>; 2],
     /// HTTP/3, where this connection speaks it.
@@ -70,6 +72,11 @@ impl Connection {
             last_protocol: None,
             settings,
             streams: HashMap::default(),
+            receive_window: ReceiveWindow::new(
+                settings.receive_window,
+                settings.receive_window_ceiling,
+                Instant::now(),
+            ),
             waiting: Default::default(),
             web: None,
             datagrams_wait: Vec::new(),
@@ -147,6 +154,19 @@ impl Connection {
                 self.proto.set_max_concurrent_streams(dir, raised);
             }
         }
+    }
+
+    /// The application has taken `bytes` of a stream. Returns whether that allows the peer more, which is to be sent.
+    pub fn note_read(&mut self, bytes: usize) -> bool {
+        if !self.receive_window.read(bytes) {
+            return false;
+        }
+        let grown = self.receive_window.grow(Instant::now(), self.proto.rtt());
+        let Some(Ok(size)) = grown.map(qp::VarInt::from_u64) else {
+            return false;
+        };
+        self.proto.set_receive_window(size);
+        true
     }
 
     /// The DER of the peer's certificate.

@@ -15,6 +15,7 @@ mod host;
 mod ids;
 mod js;
 mod methods;
+mod receive_window;
 mod recent;
 mod redundancy;
 mod secret;

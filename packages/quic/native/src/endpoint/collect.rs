@@ -115,6 +115,7 @@ impl Endpoint {
             }
             transmit = chunks.finalize().should_transmit();
         }
+        transmit |= connection.note_read(sink.used - start);
         stream.queued = more;
         if sink.used > start {
             stream.fresh = false;

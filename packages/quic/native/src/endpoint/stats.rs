@@ -27,6 +27,7 @@ impl Endpoint {
             stats.frame_rx.datagram as f64,
             connection.streams.len() as f64,
             connection.waiting_streams() as f64,
+            connection.receive_window.size() as f64,
         ])
     }
 

@@ -6,14 +6,19 @@ use super::{Endpoint, canonical};
 use crate::connection::Phase;
 use crate::error::Failure;
 
+/// Sent in one turn of the event loop, about a millisecond's work; the rest follows in the next one, so that other things
+/// get their turn.
+const FLUSH_BYTES: usize = 1 << 20;
+
 impl Endpoint {
-    /// Sends everything that may be sent now and moves the timers.
+    /// Sends what may be sent now, up to `FLUSH_BYTES`, and moves the timers.
     pub fn flush(&mut self) {
         if self.dirty.is_empty() || self.socket.blocked() {
             return;
         }
         let now = Instant::now();
         let mut buffer = std::mem::take(&mut self.scratch);
+        let mut sent = 0;
         while let Some(index) = self.dirty.pop() {
             while let Some(Some(connection)) = self.connections.get_mut(index) {
                 connection.dirty = false;
@@ -25,15 +30,18 @@ impl Endpoint {
                 if connection.phase == Phase::Live && connection.flights.wants_copy(now, &transmit, &connection.proto) {
                     self.copies.add(now, &transmit, &buffer);
                 }
+                sent += transmit.size;
                 self.socket.send(transmit, &buffer);
-                if self.socket.blocked() {
+                if self.socket.blocked() || sent >= FLUSH_BYTES {
                     break;
                 }
             }
             self.drive(index);
             self.schedule(index);
-            if self.socket.blocked() {
+            if self.socket.blocked() || sent >= FLUSH_BYTES {
                 self.mark(index);
+                // The others first.
+                self.dirty.rotate_right(1);
                 break;
             }
         }
@@ -60,8 +68,12 @@ impl Endpoint {
         }
     }
 
-    /// When `timeouts` is next due. Timers that moved later are found out there, not here.
+    /// When `timeouts` is next due: at once while something waits to be sent. Timers that moved later are found out there,
+    /// not here.
     pub fn deadline(&self) -> Option<Instant> {
+        if !self.dirty.is_empty() && !self.socket.blocked() {
+            return Some(Instant::now());
+        }
         let timer = self.timers.first().map(|(at, _)| *at);
         match (timer, self.copies.due()) {
             (Some(timer), Some(copy)) => Some(timer.min(copy)),

@@ -1,0 +1,162 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { QuicSession, QuicStream } from "../dist/index.js";
+import { certificate } from "./certificates.js";
+import { bytes, DRIVERS, onSessionEvents, onStreamEvents, readAll, World } from "./harness.js";
+
+const MIB = 1024 * 1024;
+
+/** A process that does what it is told: each message is the source of an async function, and its result is the answer. */
+const PUPPET = `
+  import { connect, Endpoint } from ${JSON.stringify(new URL("../dist/index.js", import.meta.url).href)};
+  const on = (events) => ({ onData() {}, onEnd() {}, onReset() {}, onStopSending() {}, onDrain() {}, onClosed() {}, ...events });
+  const world = { connect, Endpoint, on, env: process.env };
+  process.on("message", async (body) => {
+    process.send({ answer: await new Function("world", "return (async () => {" + body + "})()")(world) });
+  });
+  process.send({ answer: "ready" });`;
+
+class Puppet {
+  readonly #child: ChildProcess;
+
+  private constructor(child: ChildProcess) {
+    this.#child = child;
+  }
+
+  static async start(env: NodeJS.ProcessEnv): Promise<Puppet> {
+    const child = spawn(process.execPath, ["--expose-gc", "--input-type=module", "-e", PUPPET], {
+      env: { ...process.env, ...env },
+      stdio: ["ignore", "inherit", "inherit", "ipc"],
+    });
+    await once(child, "message");
+    return new Puppet(child);
+  }
+
+  async ask<T>(body: string): Promise<T> {
+    this.#child.send(body);
+    const [message] = (await once(this.#child, "message")) as [{ answer: T }];
+    return message.answer;
+  }
+
+  /** Resident bytes, without what is garbage. */
+  resident(): Promise<number> {
+    return this.ask("gc(); await new Promise(setImmediate); gc(); return process.memoryUsage().rss;");
+  }
+
+  kill(): void {
+    this.#child.kill();
+  }
+}
+
+describe.each(DRIVERS)("windows, %s driver", (driver) => {
+  let world: World;
+  const puppets: Puppet[] = [];
+  beforeEach(() => {
+    world = new World(driver);
+  });
+  afterEach(async () => {
+    for (const puppet of puppets.splice(0)) puppet.kill();
+    await world.close();
+  });
+
+  test("a receive window grows while a path with a delay uses it up, and stays where its reader is slow", async () => {
+    const server = await world.serve((session) => {
+      session.attach(
+        onSessionEvents({
+          onStream: (stream) =>
+            stream.attach(onStreamEvents({ onEnd: () => stream.write(new Uint8Array(2 * MIB), true) })),
+        }),
+      );
+    });
+    const [front, back] = [createSocket("udp4"), createSocket("udp4")];
+    await Promise.all([front, back].map((socket) => once(socket.bind(0, "127.0.0.1"), "listening")));
+    let client = 0;
+    let open = true;
+    const later = (send: () => void): void => void setTimeout(() => open && send(), 10);
+    front.on("message", (data, from) => {
+      client = from.port;
+      later(() => back.send(data, server.address.port, "127.0.0.1"));
+    });
+    back.on("message", (data) => later(() => front.send(data, client, "127.0.0.1")));
+    try {
+      const transport = { receiveWindow: 65_536, receiveWindowCeiling: MIB };
+      const endpoint = world.bind();
+      const [fast, fixed, slow] = (await Promise.all(
+        [transport, { receiveWindow: 65_536 }, transport].map((windows) =>
+          world.dial(server, { port: front.address().port, transport: windows }, endpoint),
+        ),
+      )) as [QuicSession, QuicSession, QuicSession];
+      const ask = (session: QuicSession): QuicStream => {
+        const stream = session.openStream();
+        stream.write(bytes("!"), true);
+        return stream;
+      };
+      ask(slow);
+      expect((await readAll(ask(fast))).length).toBe(2 * MIB);
+      expect((await readAll(ask(fixed))).length).toBe(2 * MIB);
+      expect(fast.stats().receiveWindow).toBeGreaterThan(65_536);
+      expect(fast.stats().receiveWindow).toBeLessThanOrEqual(MIB);
+      expect(fixed.stats().receiveWindow).toBe(65_536);
+      expect(slow.stats().receiveWindow).toBe(65_536);
+    } finally {
+      open = false;
+      front.close();
+      back.close();
+    }
+  });
+
+  test("a reader that never reads: both processes stay within their windows, the writer stops, and goes on later", async () => {
+    const { cert, key, hash } = await certificate();
+    const [window, sendWindow, streams] = [32 * MIB, 16 * MIB, 4];
+    const env = { CERT: cert, KEY: key, HASH: Buffer.from(hash).toString("hex"), QUICRPC_DRIVER: driver };
+    const [reader, writer] = [await Puppet.start(env), await Puppet.start(env)];
+    puppets.push(reader, writer);
+    const transport = JSON.stringify({ streamReceiveWindow: window, receiveWindow: window, sendWindow });
+    const port = await reader.ask<number>(`
+      const { Endpoint, on, env } = world;
+      const server = Endpoint.bind({ host: "127.0.0.1" });
+      world.streams = [];
+      world.received = 0;
+      server.listen({ alpn: ["test/1"], tls: { cert: env.CERT, key: env.KEY }, transport: ${transport} }, (session) => {
+        world.session = session;
+        session.attach({ onStream: (stream) => {
+          world.streams.push(stream);
+          stream.attach(on({ onData: (chunk) => { world.received += chunk.length; } }));
+          stream.pause();
+        }, onClosed() {} });
+      });
+      return server.address.port;`);
+    await writer.ask(`
+      const { connect, on, env } = world;
+      const tls = { serverCertificateHashes: [{ algorithm: "sha-256", value: Buffer.from(env.HASH, "hex") }] };
+      world.session = await connect({ host: "127.0.0.1", port: ${port}, alpn: ["test/1"], tls, transport: ${transport} });
+      world.chunk = new Uint8Array(64 * 1024).fill(7);
+      world.written = 0;`);
+    const before = { reader: await reader.resident(), writer: await writer.resident() };
+    await writer.ask(`
+      for (let n = 0; n < ${streams}; n++) {
+        const stream = world.session.openStream();
+        const fill = () => { do { world.written += world.chunk.length; } while (stream.write(world.chunk)); };
+        stream.attach(world.on({ onDrain: fill }));
+        fill();
+      }`);
+    // Everything that may arrive has arrived, or is about to.
+    await vi.waitFor(
+      async () => expect(await reader.ask("return world.session.stats().receivedBytes;")).toBeGreaterThan(window),
+      10_000,
+    );
+    const written = await writer.ask<number>("return world.written;");
+    // The peer's window, the send window, and on each stream the high-water mark and one write.
+    expect(written).toBeLessThanOrEqual(window + sendWindow + streams * (256 + 64) * 1024);
+    expect((await reader.resident()) - before.reader).toBeLessThan(2 * window);
+    expect((await writer.resident()) - before.writer).toBeLessThan(2 * (sendWindow + streams * (256 + 64) * 1024));
+    expect(await reader.ask<number>("return world.received;")).toBeLessThan(MIB);
+    await reader.ask("for (const stream of world.streams) stream.resume();");
+    await vi.waitFor(
+      async () => expect(await reader.ask<number>("return world.received;")).toBeGreaterThan(written),
+      10_000,
+    );
+  });
+});
