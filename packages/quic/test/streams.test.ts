@@ -331,7 +331,7 @@ describe.each(DRIVERS)("streams, %s driver", (driver) => {
   });
 
   test("a peer cannot fill memory with streams that nobody attaches", async () => {
-    const [client, server] = await world.pair();
+    const [client, server] = await world.pair({ server: { receiveWindow: 16 << 20 } });
     const block = new Uint8Array(200_000);
     for (let i = 0; i < 150; i++) client.openStream().write(block);
     await vi.waitFor(() => expect(server.stats().receivedBytes).toBeGreaterThan(16 << 20), {
