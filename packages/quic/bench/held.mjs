@@ -35,10 +35,12 @@ function serve() {
   const endpoint = Endpoint.bind({ host: "127.0.0.1" });
   endpoint.listen({ alpn: ALPN, tls: servedTls() }, answer);
   let stop;
-  serving(endpoint.address.port, (question) => {
-    if (question === "stop") return stop();
-    stop = watch();
-    return "watching";
+  serving(endpoint.address.port, (question, reply) => {
+    if (question === "stop") reply(stop());
+    else {
+      stop = watch();
+      reply("watching");
+    }
   });
 }
 

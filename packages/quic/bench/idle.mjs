@@ -18,7 +18,9 @@ async function resident() {
 async function serve() {
   const endpoint = Endpoint.bind({ host: "127.0.0.1" });
   endpoint.listen({ alpn: ALPN, tls: servedTls(), transport, webTransport: {} }, echo);
-  serving(endpoint.address.port, async () => ({ ...(await resident()), sessions: endpoint.stats().sessions }));
+  serving(endpoint.address.port, (_, reply) => {
+    resident().then((memory) => reply({ ...memory, sessions: endpoint.stats().sessions }));
+  });
 }
 
 async function main() {

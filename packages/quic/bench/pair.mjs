@@ -43,9 +43,12 @@ export async function startServer(file, { cert, key }, args = []) {
   };
 }
 
-/** The server's side of `startServer`: `answer` gets each question. */
+/**
+ * The server's side of `startServer`: `answer` gets each question, and what answers it.
+ * @param {(question: unknown, reply: (answer: unknown) => void) => void} answer
+ */
 export function serving(ports, answer = () => {}) {
-  process.on("message", async (question) => process.send(await answer(question)));
+  process.on("message", (question) => answer(question, (value) => process.send(value)));
   process.send(ports);
 }
 

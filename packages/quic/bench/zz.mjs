@@ -20,13 +20,27 @@ function watch() {
   let [longest, last, going] = [0, now(), true];
   const turn = () => {
     const at = now();
-    longest = Math.max(longest, at - last); (globalThis.all ??= []).push([at-last, performance.now()|0]);
+    longest = Math.max(longest, at - last);
+    (globalThis.all ??= []).push([at - last, performance.now() | 0]);
     last = at;
     if (going) setImmediate(turn);
   };
   setImmediate(turn);
   return () => {
-    going = false; { const a = globalThis.all.sort((x,y)=>y[0]-x[0]); console.error(a.length, a.slice(0,8).map(x=>x[0].toFixed(2)+"@"+x[1]).join(" "), "median", a[a.length>>1][0].toFixed(2)); globalThis.all=[]; }
+    going = false;
+    {
+      const a = globalThis.all.sort((x, y) => y[0] - x[0]);
+      console.error(
+        a.length,
+        a
+          .slice(0, 8)
+          .map((x) => x[0].toFixed(2) + "@" + x[1])
+          .join(" "),
+        "median",
+        a[a.length >> 1][0].toFixed(2),
+      );
+      globalThis.all = [];
+    }
     return longest;
   };
 }
