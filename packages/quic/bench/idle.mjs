@@ -19,7 +19,7 @@ async function serve() {
   const endpoint = Endpoint.bind({ host: "127.0.0.1" });
   endpoint.listen({ alpn: ALPN, tls: servedTls(), transport, webTransport: {} }, echo);
   serving(endpoint.address.port, (_, reply) => {
-    resident().then((memory) => reply({ ...memory, sessions: endpoint.stats().sessions }));
+    void resident().then((memory) => reply({ ...memory, sessions: endpoint.stats().sessions }));
   });
 }
 
