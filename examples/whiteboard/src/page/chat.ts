@@ -5,18 +5,26 @@ import { fileCard } from "./download.js";
 
 /** Messages that are shown at most, as many as the server keeps. */
 const SHOWN = 200;
+/** Pixels from the end of the list that count as its end. */
+const NEAR_END = 40;
 
 /** What is said. */
 export class Chat {
   private readonly client: WhiteboardClient;
   private readonly list: HTMLElement = byId("messages");
+  /** Nobody looks at what was said before. */
+  private atEnd = true;
   private server = "";
   private last = 0;
 
   constructor(client: WhiteboardClient) {
     this.client = client;
+    const { list } = this;
+    list.addEventListener("scroll", () => {
+      this.atEnd = list.scrollHeight - list.scrollTop - list.clientHeight < NEAR_END;
+    });
     // Pictures take their place when they have come; their events do not bubble.
-    this.list.addEventListener("load", () => this.toEnd(), { capture: true });
+    list.addEventListener("load", () => this.keepEnd(), { capture: true });
     const text = byId<HTMLInputElement>("text");
     byId<HTMLFormElement>("compose").addEventListener("submit", (event) => {
       event.preventDefault();
@@ -59,10 +67,11 @@ export class Chat {
     if (file !== undefined) root.append(fileCard(this.client, file));
     this.list.append(root);
     while (this.list.childElementCount > SHOWN) this.list.firstElementChild?.remove();
-    this.toEnd();
+    this.atEnd ||= mine;
+    this.keepEnd();
   }
 
-  private toEnd(): void {
-    this.list.scrollTop = this.list.scrollHeight;
+  private keepEnd(): void {
+    if (this.atEnd) this.list.scrollTop = this.list.scrollHeight;
   }
 }

@@ -71,7 +71,7 @@ async function join(signal: AbortSignal): Promise<void> {
       people.show(present);
       if (begun) continue;
       begun = true;
-      panel.sessionBegan();
+      panel.visitBegan();
       void keepUp(seated, () => board.follow(client, identity, seated));
       void keepUp(seated, () => chat.follow(identity, seated));
     }

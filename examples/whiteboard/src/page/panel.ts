@@ -22,7 +22,8 @@ export class Panel {
   private readonly calls: Map<string, number> = new Map();
   private readonly rtts: number[] = [];
   private received = 0;
-  /** The next count that is expected. */
+  /** The count of the first cursor of this visit, and the next that is expected. */
+  private first: number | undefined;
   private expected = 0;
 
   /** Counts the calls that are made. */
@@ -48,20 +49,25 @@ export class Panel {
     clearInterval(timer);
   }
 
-  /** The server counts the cursors that it sends by a session: those that are missing were lost. */
-  sessionBegan(): void {
+  /** The server counts the cursors that it sends: those that are missing were lost. */
+  visitBegan(): void {
     this.received = 0;
+    this.first = undefined;
     this.expected = 0;
     byId("loss").textContent = "—";
     byId("datagrams").textContent = "none received yet";
   }
 
   cursorCame(count: number): void {
+    this.first ??= count;
+    // Overtaken by what came first.
+    if (count < this.first) return;
     this.received++;
     this.expected = Math.max(this.expected, count + 1);
-    const lost = this.expected - this.received;
-    byId("loss").textContent = `${((lost / this.expected) * 100).toFixed(1)} %`;
-    byId("datagrams").textContent = `${lost} of ${this.expected}`;
+    const sent = this.expected - this.first;
+    const lost = sent - this.received;
+    byId("loss").textContent = `${((lost / sent) * 100).toFixed(1)} %`;
+    byId("datagrams").textContent = `${lost} of ${sent}`;
   }
 
   private showTransport({ transport }: BrowserConnection): void {

@@ -21,6 +21,8 @@ export class Files {
   /** Takes a file of exactly the size that was announced. */
   async receive(items: AsyncIterable<WhiteboardUploadInputItem>): Promise<SharedFile> {
     const iterator = items[Symbol.asyncIterator]();
+    // Ends the items, and by that the upload.
+    const deadline = setTimeout(() => void iterator.return?.(), LIMITS.uploadMs);
     try {
       const first = await iterator.next();
       if (first.done === true || first.value.type !== "file") throw invalid("the first item must be the file's name");
@@ -32,6 +34,7 @@ export class Files {
         this.arrivingBytes -= file.size;
       }
     } finally {
+      clearTimeout(deadline);
       // Whoever sends more is told to stop.
       await iterator.return?.();
     }

@@ -10,6 +10,8 @@ export const LIMITS = {
   fileBytes: 128 * 1024 * 1024,
   /** Bytes of files that are being uploaded. */
   uploadBytes: 128 * 1024 * 1024,
+  /** Milliseconds that an upload may take. */
+  uploadMs: 10 * 60_000,
   /** Bytes of a message between page and server. */
   frameBytes: 256 * 1024,
   /** Events that wait for a participant who reads slowly. */

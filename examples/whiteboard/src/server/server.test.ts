@@ -1,5 +1,5 @@
 import { RpcError } from "@quicrpc/core";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { BoardCommand, WhiteboardUploadInputItem } from "../generated/whiteboard.js";
 import { Audience } from "./audience.js";
 import { Board } from "./board.js";
@@ -114,6 +114,43 @@ describe("files", () => {
     await expect(stuck).rejects.toThrow("gone");
     await expect(files.receive(iterate([announce(1), part(1)]))).resolves.toMatchObject({ size: 1 });
   });
+
+  it("give up an upload that never ends", async () => {
+    vi.useFakeTimers();
+    const files = new Files();
+    const upload = files.receive(new Stalled([announce(2), part(1)]));
+    const refused = expect(upload).rejects.toMatchObject({ message: "1 of 2 bytes came" });
+    await vi.advanceTimersByTimeAsync(LIMITS.uploadMs);
+    await refused;
+    vi.useRealTimers();
+  });
+
+  /** Gives these items and no others until it is left. */
+  class Stalled implements AsyncIterableIterator<WhiteboardUploadInputItem, undefined> {
+    private end: (result: IteratorResult<never, undefined>) => void = () => {};
+    private readonly items: WhiteboardUploadInputItem[];
+
+    constructor(items: WhiteboardUploadInputItem[]) {
+      this.items = items;
+    }
+
+    async next(): Promise<IteratorResult<WhiteboardUploadInputItem, undefined>> {
+      const value = this.items.shift();
+      if (value !== undefined) return { done: false, value };
+      return new Promise((resolve) => {
+        this.end = resolve;
+      });
+    }
+
+    async return(): Promise<IteratorResult<never, undefined>> {
+      this.end({ done: true, value: undefined });
+      return { done: true, value: undefined };
+    }
+
+    [Symbol.asyncIterator](): this {
+      return this;
+    }
+  }
 });
 
 async function* iterate<T>(items: readonly T[]): AsyncGenerator<T> {
