@@ -56,20 +56,28 @@ function counted(name: string): { algorithm: Compression; compressed: number[]; 
 }
 
 const available = nodeCompressions().map(({ name }) => name);
+/** Skipped, and seen to be, where this Node lacks one. */
+const algorithms = (["zstd", "gzip", "deflate"] as const).map((name) => ({
+  name,
+  run: it.skipIf(!available.includes(name)),
+}));
 const long = "x".repeat(5000);
 
 it("this Node offers gzip and deflate, and zstd where it has it", () => {
-  const { zstdCompressSync } = process.getBuiltinModule("node:zlib") as { zstdCompressSync?: unknown };
-  expect(available).toEqual(zstdCompressSync === undefined ? ["gzip", "deflate"] : ["zstd", "gzip", "deflate"]);
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  const hasZstd = major > 23 || (major === 23 && minor >= 8) || (major === 22 && minor >= 15);
+  expect(available).toEqual(hasZstd ? ["zstd", "gzip", "deflate"] : ["gzip", "deflate"]);
 });
 
-it.each(available)("C54 %s spends little more memory on a bomb than the limit", (name) => {
-  const algorithm = named(name);
-  const bomb = algorithm.compress(new Uint8Array(100_000_000));
-  const before = process.memoryUsage().arrayBuffers;
-  expect(() => algorithm.decompress(bomb, 100_000)).toThrow(RangeError);
-  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(10_000_000);
-});
+for (const { name, run } of algorithms) {
+  run(`C54 ${name} spends little more memory on a bomb than the limit`, () => {
+    const algorithm = named(name);
+    const bomb = algorithm.compress(new Uint8Array(100_000_000));
+    const before = process.memoryUsage().arrayBuffers;
+    expect(() => algorithm.decompress(bomb, 100_000)).toThrow(RangeError);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(10_000_000);
+  });
+}
 
 describe.each(kinds)("compression: $name", (kind) => {
   describe.each(["lane", "stream"] as const)("by %s", (via) => {
@@ -80,20 +88,22 @@ describe.each(kinds)("compression: $name", (kind) => {
       return pair;
     }
 
-    it.each(available)("C60 %s: messages from the threshold on, in both directions", async (name) => {
-      const [ours, theirs] = [counted(name), counted(name)];
-      const pair = await connect(
-        { compression: { algorithms: [ours.algorithm] } },
-        { compression: { algorithms: [theirs.algorithm], minBytes: 3000 } },
-      );
-      const call = (value: string) => pair.client.unary(methods.echo, value, { via });
-      expect(await call("short")).toBe("short");
-      expect(await call("x".repeat(2000))).toHaveLength(2000);
-      expect(await call(long)).toBe(long);
-      expect(ours).toMatchObject({ compressed: [2003, 5003], expanded: [5003] });
-      expect(theirs).toMatchObject({ compressed: [5003], expanded: [2003, 5003] });
-      await pair.close();
-    });
+    for (const { name, run } of algorithms) {
+      run(`C60 ${name}: messages from the threshold on, in both directions`, async () => {
+        const [ours, theirs] = [counted(name), counted(name)];
+        const pair = await connect(
+          { compression: { algorithms: [ours.algorithm] } },
+          { compression: { algorithms: [theirs.algorithm], minBytes: 3000 } },
+        );
+        const call = (value: string) => pair.client.unary(methods.echo, value, { via });
+        expect(await call("short")).toBe("short");
+        expect(await call("x".repeat(2000))).toHaveLength(2000);
+        expect(await call(long)).toBe(long);
+        expect(ours).toMatchObject({ compressed: [2003, 5003], expanded: [5003] });
+        expect(theirs).toMatchObject({ compressed: [5003], expanded: [2003, 5003] });
+        await pair.close();
+      });
+    }
 
     it("C60 on and off for each call and each answer", async () => {
       const [ours, theirs] = [counted("gzip"), counted("gzip")];
