@@ -2,6 +2,7 @@
 import { createMemoryPair, createRouter, createSession, defineMethod, msgpackCodec, zodCodec } from "@quicrpc/core";
 import { Bench } from "tinybench";
 import { z } from "zod";
+import { measureBatching } from "./batching.js";
 
 const User = z.object({ id: z.int(), name: z.string(), tags: z.array(z.string()), active: z.boolean() });
 const user = { id: 4711, name: "Ada Lovelace", tags: ["first", "programmer"], active: true };
@@ -61,3 +62,4 @@ console.table(
   ),
 );
 await session.close();
+console.table(await measureBatching());
