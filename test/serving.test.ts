@@ -139,6 +139,39 @@ describe("serve", () => {
     expect(await reason).toMatchObject({ message: expect.stringContaining("limits.maxHandshakeMs") });
   });
 
+  it("with loadShedding, calls beyond it are refused as retryable, over all sessions", async () => {
+    const witness = new Witness();
+    const server = await served({
+      listen: schemes,
+      routers: [behaviourRouter(witness)],
+      loadShedding: { maxCalls: 1 },
+    });
+    const sessions = await Promise.all(server.urls.map((url) => dialled(url)));
+    const call = sessions[0]?.unary(methods.wait, { text: "a" });
+    await witness.until("wait a");
+    for (const session of sessions) {
+      expect(await failure(session.unary(echo, { text: "" }))).toMatchObject({
+        code: "unavailable",
+        refused: true,
+        message: expect.stringContaining("loadShedding.maxCalls"),
+      });
+    }
+    witness.release.get("a")?.();
+    expect(await call).toEqual({ text: "a" });
+    for (const session of sessions) expect(await session.unary(echo, { text: "b" })).toEqual({ text: "b" });
+  });
+
+  it("disposed of, it is closed", async () => {
+    let session: Session;
+    {
+      await using server = await serve({ listen: ["tcp://127.0.0.1:0"], routers: [behaviourRouter(new Witness())] });
+      session = await dialled(server.urls[0]);
+      await session.unary(echo, { text: "" });
+    }
+    expect(await session.closed).toMatchObject({ closeCode: 0, error: undefined });
+    expect(await failure(session.unary(echo, { text: "" }))).toMatchObject({ code: "unavailable" });
+  });
+
   it("the headers and the origin of a WebSocket reach authenticate", async () => {
     const server = await served({
       listen: ["ws://127.0.0.1:0/rpc"],

@@ -72,7 +72,11 @@ function untag(value: unknown): unknown {
   const entry = soleEntry(value);
   if (entry?.[0].startsWith("$") === true) return untagged(entry[0], entry[1]);
   const object = value as Record<string, unknown>;
-  for (const [key, item] of Object.entries(object)) object[key] = untag(item);
+  for (const [key, item] of Object.entries(object)) {
+    // A property here, which a copy of the object would take for its prototype.
+    if (key === "__proto__") delete object[key];
+    else object[key] = untag(item);
+  }
   return object;
 }
 

@@ -61,6 +61,7 @@ describe.each([
       const arrived = roundTrip(codec, value) as object;
       expect((arrived as { polluted?: unknown }).polluted).toBeUndefined();
       expect(Object.getPrototypeOf(arrived)).toBe(Object.prototype);
+      expect((Object.assign({}, arrived) as { polluted?: unknown }).polluted).toBeUndefined();
       requireModest(arrived);
     } catch (error) {
       expect(error).toMatchObject({ message: "a message has the key __proto__" });
