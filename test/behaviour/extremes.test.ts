@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { createRouter, defineMethod, msgpackCodec, type Session, zodCodec } from "@quicrpc/core";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";

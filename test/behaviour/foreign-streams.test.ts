@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import type { DirectStream, Session, SessionOptions, TransportSession } from "@quicrpc/core";
 import { describe, expect, it } from "vitest";
 import { kinds, kindsFor, type Pair } from "./kinds.js";

@@ -9,6 +9,7 @@ const inPage: Plugin = {
   setup(build) {
     build.onResolve({ filter: /^vitest$/ }, () => ({ path: here("page/vitest.ts") }));
     build.onResolve({ filter: /\/kinds\.js$/ }, () => ({ path: here("page/kinds.ts") }));
+    build.onResolve({ filter: /^@quicrpc\/node$/ }, () => ({ path: here("page/compressions.ts") }));
     build.onResolve({ filter: /^node:/ }, () => ({ path: here("page/node.ts") }));
   },
 };

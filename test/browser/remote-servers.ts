@@ -3,7 +3,8 @@ import { type DevCertificate, serve, type Server } from "@quicrpc/node";
 import { methods, Witness } from "../behaviour/service.js";
 import { sessionOptions } from "../behaviour/session-options.js";
 import { collect } from "../behaviour/tools.js";
-import type { Remote, Seen } from "./page/remote.js";
+import { MeetingPoint } from "./meeting-point.js";
+import type { Meeting, Remote, Seen } from "./page/remote.js";
 
 interface Running {
   readonly server: Server;
@@ -19,12 +20,13 @@ export class RemoteServers implements Remote {
   private readonly certificate: DevCertificate;
   private readonly running: Map<number, Running> = new Map();
   private count = 0;
+  private meeting: Promise<MeetingPoint> | undefined;
 
   constructor(certificate: DevCertificate) {
     this.certificate = certificate;
   }
 
-  async start(limits: Partial<Limits>): ReturnType<Remote["start"]> {
+  async start(limits: Partial<Limits>, maxStreams?: number): ReturnType<Remote["start"]> {
     const { cert, key, hash } = this.certificate;
     const id = ++this.count;
     const tell = (): void => {
@@ -47,6 +49,7 @@ export class RemoteServers implements Remote {
       listen: ["https://127.0.0.1:0/rpc"],
       webSocket: true,
       tls: { cert, key },
+      ...(typeof maxStreams === "number" && { transport: { maxConcurrentStreams: maxStreams } }),
       onSession,
     });
     const running: Running = { server, session, witness, waiting: undefined, stopped: false };
@@ -97,7 +100,15 @@ export class RemoteServers implements Remote {
     await running.server.close();
   }
 
+  async meet(): Promise<Meeting> {
+    this.meeting ??= MeetingPoint.open(this.certificate);
+    return (await this.meeting).address;
+  }
+
   async stopAll(): Promise<void> {
+    const meeting = await this.meeting;
+    this.meeting = undefined;
+    await meeting?.close();
     await Promise.all([...this.running.keys()].map((id) => this.stop(id)));
   }
 }

@@ -1,14 +1,24 @@
-import { connect } from "@quicrpc/browser";
-import type { CallOptions, Limits, Session } from "@quicrpc/core";
+import { type BrowserConnection, connect } from "@quicrpc/browser";
+import {
+  type CallOptions,
+  createSession,
+  type Limits,
+  type Session,
+  type TransportSession,
+  WEBSOCKET_PROTOCOL,
+  webSocketSession,
+} from "@quicrpc/core";
 import type { Kind, Pair, PairOptions } from "../../behaviour/kinds.js";
 import { Witness } from "../../behaviour/service.js";
 import { sessionOptions } from "../../behaviour/session-options.js";
-import type { Remote } from "./remote.js";
-import { notHere } from "./vitest.js";
+import type { Meeting, Remote } from "./remote.js";
+import { running } from "./vitest.js";
 
-/** The page's end of a session with a server in Node, which the test that opened the page starts. */
+/** The page's end of a session with a server in Node, which the test that opened the page starts, or with one in the page. */
 
 const { remote, lane } = globalThis as unknown as { remote: Remote; lane: "webtransport" | "websocket" };
+
+let meetings = 0;
 
 const ofOneStream: ReadonlyMap<string, string> = new Map([
   ["C65", "there is no limit of streams: all calls share one"],
@@ -30,24 +40,73 @@ export function kindsFor(behaviour: string): readonly Kind[] {
 
 async function connectPair(limits: Partial<Limits> = {}, options: PairOptions = {}): Promise<Pair> {
   const { limits: serverLimits = limits, ...others } = options.server ?? {};
-  if (Object.keys(others).length > 0) notHere("the server is given functions of the test");
-  if (options.wrap !== undefined || options.witness !== undefined)
-    notHere("the test reaches into the server's process");
-  if (options.maxStreams !== undefined) notHere("the server is given a stream limit of the test's own");
-  const { id, url, hash } = await remote.start(serverLimits);
+  const ofTheTest = Object.keys(others).length > 0 || options.wrap !== undefined || options.witness !== undefined;
+  if (ofTheTest || running.ofOneProcess) return connectHere(limits, options);
+  return connectToNode(limits, serverLimits, options);
+}
+
+/** Where the server is given functions of the test, its session is in the page too, and Node joins the two. */
+async function connectHere(limits: Partial<Limits>, options: PairOptions): Promise<Pair> {
+  const { witness = new Witness(), wrap = (transport) => transport } = options;
+  const meeting = await remote.meet();
+  const path = `/${++meetings}`;
+  const far = wrap(await dial(meeting, path, "server"), "server");
+  const server = createSession(far, sessionOptions(witness, limits, options.server));
+  const clientOptions = sessionOptions(new Witness(), limits, options.client);
+  if (options.wrap !== undefined) {
+    const near = await dial(meeting, path, "client");
+    const client = createSession(wrap(near, "client"), clientOptions);
+    return { client, server, witness, transport: near, close: async () => void (await client.close()) };
+  }
+  const connection = await connect(meeting.webTransport + path, {
+    ...clientOptions,
+    reconnect: false,
+    serverCertificateHashes: hashes(meeting.hash),
+    fallback: { url: meeting.webSocket + path },
+  });
+  const client = sessionOf(connection);
+  return { client, server, witness, transport: client.transport, close: async () => void (await connection.close()) };
+}
+
+async function dial(meeting: Meeting, path: string, role: "client" | "server"): Promise<TransportSession> {
+  if (lane === "websocket") {
+    const socket = new WebSocket(meeting.webSocket + path, [WEBSOCKET_PROTOCOL]);
+    const session = webSocketSession(socket, role);
+    await new Promise((opened) => socket.addEventListener("open", opened));
+    return session;
+  }
+  const transport = new WebTransport(meeting.webTransport + path, { serverCertificateHashes: hashes(meeting.hash) });
+  await transport.ready;
+  return transport;
+}
+
+async function connectToNode(
+  limits: Partial<Limits>,
+  serverLimits: Partial<Limits>,
+  { client: own, maxStreams }: PairOptions,
+): Promise<Pair> {
+  const { id, url, hash } = await remote.start(serverLimits, maxStreams);
   const witness = new MirroredWitness(id);
   const connection = await connect(url, {
-    ...sessionOptions(new Witness(), limits, options.client),
+    ...sessionOptions(new Witness(), limits, own),
     reconnect: false,
-    serverCertificateHashes: [{ algorithm: "sha-256", value: new Uint8Array(hash) }],
+    serverCertificateHashes: hashes(hash),
   });
-  if (connection.transport?.kind !== lane) throw new Error(`connected by ${JSON.stringify(connection.transport)}`);
-  const client = connection.session as Session;
+  const client = sessionOf(connection);
   const close = async (): Promise<void> => {
     await connection.close();
     await remote.stop(id);
   };
   return { client, server: remoteSession(id), witness, transport: client.transport, close };
+}
+
+function sessionOf({ transport, session }: BrowserConnection): Session {
+  if (transport?.kind !== lane) throw new Error(`connected by ${JSON.stringify(transport)}`);
+  return session as Session;
+}
+
+function hashes(hash: readonly number[]): WebTransportHash[] {
+  return [{ algorithm: "sha-256", value: new Uint8Array(hash) }];
 }
 
 /** What the handlers in Node did, some time later. */

@@ -13,15 +13,25 @@ export interface Seen {
   readonly errors: readonly { error: { message: string }; method: string }[];
 }
 
+/** Where both ends of a session may dial, at a path of their own. */
+export interface Meeting {
+  /** Without a path. */
+  readonly webTransport: string;
+  readonly webSocket: string;
+  readonly hash: readonly number[];
+}
+
 /** What the page asks of the test that opened it. */
 export interface Remote {
-  start(limits: Partial<Limits>): Promise<RemoteServer>;
+  /** @param maxStreams that the page may open at once, unless it is the transport's own number */
+  start(limits: Partial<Limits>, maxStreams?: number): Promise<RemoteServer>;
   /** Waits until there is something to tell; undefined when the server is closed. */
   seen(id: number, events: number): Promise<Seen | undefined>;
   release(id: number, name: string): Promise<void>;
   /** Does something with the server's session. */
   session(id: number, what: string, ...given: unknown[]): Promise<unknown>;
   stop(id: number): Promise<void>;
+  meet(): Promise<Meeting>;
 }
 
 /** What became of the tests of a file. */

@@ -10,6 +10,8 @@ class Limited {
   allowed = 0;
   made = 0;
   most = 0;
+  /** The first byte of each chunk. */
+  readonly written: number[] = [];
   readonly sinks: { readonly sendOrder: number }[] = [];
   private pending = 0;
   fail!: (error: Error) => void;
@@ -27,9 +29,13 @@ class Limited {
     this.pending--;
     if (this.made >= this.allowed) throw new DOMException("Failed to create bidirectional stream.", "NetworkError");
     this.made++;
-    const stream = { readable: new ReadableStream(), writable: new WritableStream() };
+    const stream = { readable: new ReadableStream(), writable: this.sink() };
     this.sinks.push(Object.assign(stream.writable, { sendOrder: 0 }));
     return stream;
+  }
+
+  private sink(): WritableStream<Uint8Array> {
+    return new WritableStream({ write: ([first = -1]) => void this.written.push(first) });
   }
 }
 
@@ -61,6 +67,15 @@ it("C65 streams beyond the peer's limit wait for it, few of them at a time", asy
   expect(limited.made).toBe(1000);
   expect(limited.most).toBeLessThanOrEqual(32);
   expect(events).toEqual([]);
+});
+
+it("C65 streams that wait are made in the order they were asked for, late ones last", async () => {
+  const limited = new Limited();
+  const { streams } = opened(limited, 50);
+  for (const [i, stream] of streams.entries()) stream.write(new Uint8Array([i]));
+  for (limited.allowed = 1; limited.allowed <= 50; limited.allowed += 7) await vi.advanceTimersByTimeAsync(130);
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(limited.written).toEqual(Array.from({ length: 50 }, (_, i) => i));
 });
 
 it("streams that wait end with their session", async () => {

@@ -10,6 +10,7 @@ import type {
   WebTransportSession,
   WebTransportStream,
 } from "./session.js";
+import { StreamMaker } from "./stream-maker.js";
 import { readDatagrams, webDatagrams } from "./web-datagrams.js";
 
 /** The direct interface of any session: its own, or one laid over its WHATWG streams. */
@@ -19,11 +20,6 @@ export function directSession(session: TransportSession): DirectSession {
 
 const EMPTY = new Uint8Array(0);
 
-/** Streams that are being created at once; more wait here. A browser makes pipes for each, and fails when it runs out of them. */
-const MAX_CREATING = 32;
-/** Milliseconds until a stream that the peer's limit did not allow is tried again, at first and at most: nothing tells when. */
-const RETRY_MS = 4;
-const MAX_RETRY_MS = 100;
 /** Bytes written to a stream that is being created above which `write` returns false. */
 const EARLY_HIGH_WATER = 64 * 1024;
 
@@ -31,12 +27,11 @@ class WebSession implements DirectSession {
   private readonly session: WebTransportSession;
   readonly datagrams: Datagrams | undefined;
   private readonly streams: Set<WebStream> = new Set();
-  private creating = 0;
-  private ended = false;
-  private readonly waiting: (() => void)[] = [];
+  private readonly maker: StreamMaker;
 
   constructor(session: WebTransportSession) {
     this.session = session;
+    this.maker = new StreamMaker(() => session.createBidirectionalStream());
     this.datagrams = webDatagrams(session.datagrams);
   }
 
@@ -56,33 +51,13 @@ class WebSession implements DirectSession {
   }
 
   openStream(): DirectStream {
-    const stream = new WebStream(this.createStream(), (done) => this.streams.delete(done));
+    const stream = new WebStream(this.maker.make(), (done) => this.streams.delete(done));
     this.streams.add(stream);
     return stream;
   }
 
   close(info?: CloseInfo): void {
     this.session.close(info);
-  }
-
-  private async createStream(): Promise<WebTransportStream> {
-    if (this.creating >= MAX_CREATING) await new Promise<void>((resolve) => this.waiting.push(resolve));
-    else this.creating++;
-    try {
-      for (let delay = RETRY_MS; ; delay = Math.min(2 * delay, MAX_RETRY_MS)) {
-        try {
-          return await this.session.createBidirectionalStream();
-        } catch (error) {
-          if (this.ended || !isExhausted(error)) throw error;
-        }
-        await new Promise((resolve) => setTimeout(resolve, delay));
-      }
-    } finally {
-      // Its place goes to the next that waits, if any.
-      const next = this.waiting.shift();
-      if (next === undefined) this.creating--;
-      else next();
-    }
   }
 
   private async acceptStreams(
@@ -100,9 +75,9 @@ class WebSession implements DirectSession {
   }
 
   private end(handler: DirectSessionHandler, info: CloseInfo, error: Error | undefined): void {
-    this.ended = true;
     for (const stream of this.streams) stream.sessionClosed(error);
     this.streams.clear();
+    this.maker.end();
     handler.onClosed(info, error);
   }
 }
@@ -309,12 +284,6 @@ function withCode(error: unknown, tell: (code: number) => void): void {
     }
   }
   setTimeout(() => tell(0), 0);
-}
-
-/** Whether a stream was not made since the peer's limit is reached: such fail at once (W3C WebTransport §6.4), and not by one name. */
-function isExhausted(error: unknown): boolean {
-  const name = error instanceof Error ? error.name : "";
-  return name === "QuotaExceededError" || name === "NetworkError" || name === "OperationError";
 }
 
 type StreamError = Error & { readonly streamErrorCode?: number | null };
