@@ -37,18 +37,57 @@ export interface WebTransportConnectOptions {
 /** Connections that more sessions may join, by server and options. */
 const pools = new WeakMap<Engine, Map<string, Promise<QuicSession>>>();
 
+/** A connection that speaks HTTP/3, for a session. */
+interface Carrier {
+  readonly connection: QuicSession;
+  /** The connection is this session's alone. */
+  readonly own: boolean;
+  /** The session joins others, and the connection may be on its way out: makes sure that nobody else joins. */
+  readonly forget?: () => void;
+}
+
+interface Ask {
+  readonly target: Target;
+  readonly protocols: string;
+  readonly fields: string;
+  /** By `performance.now()`. */
+  readonly until: number;
+  readonly options: WebTransportConnectOptions;
+}
+
 /** Connects, or joins a connection, and asks for a session. */
 export async function dialWebTransport(
   engine: Engine,
   url: string | URL,
   options: WebTransportConnectOptions,
 ): Promise<WebTransportSession> {
-  const target = parseUrl(url);
-  const { handshakeTimeoutMs = DEFAULT_HANDSHAKE_TIMEOUT_MS, signal } = options;
-  const protocols = encodeProtocols(options.protocols);
-  const fields = encodeFields(options.headers);
-  const until = performance.now() + handshakeTimeoutMs;
-  const { carrier, pooled } = await carry(engine, target, options);
+  const { handshakeTimeoutMs = DEFAULT_HANDSHAKE_TIMEOUT_MS } = options;
+  const ask: Ask = {
+    target: parseUrl(url),
+    protocols: encodeProtocols(options.protocols),
+    fields: encodeFields(options.headers),
+    until: performance.now() + handshakeTimeoutMs,
+    options,
+  };
+  for (;;) {
+    const carrier = await carry(engine, ask.target, options);
+    try {
+      return await request(engine, carrier, ask);
+    } catch (error) {
+      if (carrier.forget === undefined || !isUnasked(error)) throw error;
+      carrier.forget();
+    }
+  }
+}
+
+/** The server has not seen the request: the connection had ended, or takes no more sessions (RFC 9114 §5.2). */
+function isUnasked(error: unknown): boolean {
+  return error instanceof QuicError && ["ERR_QUIC_CLOSED", "ERR_QUIC_SESSION_UNAVAILABLE"].includes(error.code);
+}
+
+function request(engine: Engine, { connection, own }: Carrier, ask: Ask): Promise<WebTransportSession> {
+  const { target, protocols, fields, until, options } = ask;
+  const { signal, handshakeTimeoutMs = DEFAULT_HANDSHAKE_TIMEOUT_MS } = options;
   return new Promise((resolve, reject) => {
     const finish = (): void => {
       clearTimeout(timer);
@@ -57,7 +96,7 @@ export async function dialWebTransport(
     const give = (reason: unknown): void => {
       finish();
       reject(reason);
-      if (!pooled) carrier.close({ closeCode: H3_NO_ERROR });
+      if (own) connection.close({ closeCode: H3_NO_ERROR });
     };
     let cancel = (): void => {};
     const onAbort = (): void => {
@@ -74,7 +113,7 @@ export async function dialWebTransport(
     );
     signal?.addEventListener("abort", onAbort, { once: true });
     try {
-      cancel = engine.webTransports.ask(carrier, {
+      cancel = engine.webTransports.ask(connection, {
         authority: target.authority,
         path: target.path,
         protocols,
@@ -114,12 +153,8 @@ function parseUrl(url: string | URL): Target {
   return { host: hostname, port: port === "" ? 443 : Number(port), authority: host, path: pathname + search };
 }
 
-/** A connection that speaks HTTP/3. The engine closes it when its last session is over. */
-async function carry(
-  engine: Engine,
-  { host, port }: Target,
-  options: WebTransportConnectOptions,
-): Promise<{ carrier: QuicSession; pooled: boolean }> {
+/** The engine closes the connection when its last session is over. */
+async function carry(engine: Engine, { host, port }: Target, options: WebTransportConnectOptions): Promise<Carrier> {
   const { tls, transport, serverName, signal, handshakeTimeoutMs, allowPooling = false } = options;
   if (allowPooling && tls?.serverCertificateHashes !== undefined) {
     throw invalidOption("allowPooling and serverCertificateHashes exclude each other (W3C WebTransport §6.2)");
@@ -140,17 +175,19 @@ async function carry(
       // A server opens no sessions; this only says that the connection speaks HTTP/3.
       1,
     );
-  if (!allowPooling) return { carrier: await connect(signal), pooled: false };
+  if (!allowPooling) return { connection: await connect(signal), own: true };
   const pool = pools.get(engine) ?? new Map<string, Promise<QuicSession>>();
   pools.set(engine, pool);
   const key = JSON.stringify([host, port, serverName, transport, tls]);
-  let connection = pool.get(key);
-  if (connection === undefined) {
-    // Others may wait for it, so one's signal does not end it.
-    connection = connect(undefined);
-    pool.set(key, connection);
-    const forget = (): void => void pool.delete(key);
-    connection.then((session) => session.closed.then(forget, forget), forget);
-  }
-  return { carrier: await connection, pooled: true };
+  const known = pool.get(key);
+  const forget = (connection: Promise<QuicSession>): void => {
+    if (pool.get(key) === connection) pool.delete(key);
+  };
+  if (known !== undefined) return { connection: await known, own: false, forget: () => forget(known) };
+  // Others may wait for it, so one's signal does not end it.
+  const dialled = connect(undefined);
+  pool.set(key, dialled);
+  const ended = (): void => forget(dialled);
+  dialled.then((session) => session.closed.then(ended, ended), ended);
+  return { connection: await dialled, own: false };
 }
