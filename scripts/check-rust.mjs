@@ -1,4 +1,5 @@
-// Formatting, lints and unit tests of the native engine, where the tools for them are installed.
+// Formatting, lints and unit tests of the native engine, and the licences of what it is built from, where the tools for
+// them are installed. Advisories need the network; CI checks them.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { root, run } from "./setup.mjs";
@@ -13,4 +14,9 @@ if (!existsSync(join(cwd, "Cargo.toml")) || !(await has("fmt", "--version")) || 
 const format = await run(["fmt", "--check"], { command: "cargo", cwd });
 const lint = await run(["clippy", "--release", "--", "-D", "warnings"], { command: "cargo", cwd });
 const test = await run(["test", "--quiet"], { command: "cargo", cwd });
-process.exit(format.code || lint.code || test.code);
+let licences = { code: 0 };
+if (await has("deny", "--version")) {
+  const deny = ["deny", "--offline", "check", "--hide-inclusion-graph", "licenses", "bans", "sources"];
+  licences = await run(deny, { command: "cargo", cwd });
+} else console.log("licences skipped: needs cargo-deny (cargo install cargo-deny)");
+process.exit(format.code || lint.code || test.code || licences.code);

@@ -88,6 +88,17 @@ export function bytes(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }
 
+/** The same numbers from 0 to 1 each time (mulberry32). */
+export function random(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
 /** Servers and clients of one test, closed after it. */
 export class World {
   readonly #driver: DriverName;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Endpoint, QuicSession, WebTransportListenOptions, WebTransportSession } from "../dist/index.js";
 import { certificate } from "./certificates.js";
-import { bytes, deferred, DRIVERS, echo, onStreamEvents, readAll, World } from "./harness.js";
+import { bytes, deferred, DRIVERS, echo, onStreamEvents, random, readAll, World } from "./harness.js";
 
 /** A variable-length integer of two bytes, or of one (RFC 9000 §16). */
 function varint(value: number): number[] {
@@ -32,17 +32,6 @@ const CONNECT = {
 };
 const SETTINGS = frame(4, [8, 1, 0x33, 1]);
 const CONTROL = [0, ...SETTINGS];
-
-/** The same numbers each time (mulberry32). */
-function random(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 describe.each(DRIVERS)("a hostile HTTP/3 client, %s driver", (driver) => {
   let world: World;

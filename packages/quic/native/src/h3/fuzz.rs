@@ -12,7 +12,7 @@ use super::{Action, Http3, Request, Role, capsule, settings};
 const MAX_SESSIONS: usize = 4;
 
 /// Phrases that random bytes would rarely spell.
-fn phrase(number: u8) -> Vec<u8> {
+pub(super) fn phrase(number: u8) -> Vec<u8> {
     match number % 12 {
         0 => [&[0][..], &settings::encode(4)].concat(),
         1 => Request {
@@ -92,16 +92,23 @@ fn run(input: &[u8]) {
 
 #[test]
 fn the_corpus() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/corpus/h3");
-    let mut inputs = 0;
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let text = std::fs::read_to_string(&path).unwrap();
-        let bytes: Vec<u8> = text.split_whitespace().map(|word| word.parse().unwrap()).collect();
-        run(&bytes);
-        inputs += 1;
+    for input in corpus("h3") {
+        run(&input);
     }
-    assert!(inputs >= 5, "{folder} is not what it was");
+}
+
+/// The inputs kept in a folder of `corpus`: bytes as decimal numbers.
+pub(super) fn corpus(name: &str) -> Vec<Vec<u8>> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("corpus")
+        .join(name);
+    let read = |entry: std::io::Result<std::fs::DirEntry>| {
+        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        text.split_whitespace().map(|word| word.parse().unwrap()).collect()
+    };
+    let inputs: Vec<_> = std::fs::read_dir(&folder).unwrap().map(read).collect();
+    assert!(inputs.len() >= 5, "{} is not what it was", folder.display());
+    inputs
 }
 
 proptest! {

@@ -8,6 +8,8 @@ mod fields;
 mod frames;
 #[cfg(test)]
 mod fuzz;
+#[cfg(test)]
+mod fuzz_bytes;
 mod held;
 mod protocols;
 mod qpack;

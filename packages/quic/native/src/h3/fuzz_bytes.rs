@@ -1,0 +1,89 @@
+//! Any bytes, however they are split: no parser panics, and what a connection makes of them is always the same. Inputs
+//! worth keeping live in `corpus/bytes`.
+
+use proptest::prelude::*;
+
+use super::frames::FrameReader;
+use super::fuzz::{corpus, phrase};
+use super::settings::Settings;
+use super::{Action, Http3, Role, capsule, protocols, qpack, request, varint};
+
+/// What a fresh end of a connection says to `bytes` on a stream, given at most the next of `sizes` at a time, and how many
+/// of them it used.
+fn said(role: Role, stream: u64, bytes: &[u8], sizes: &[usize]) -> (Vec<Action>, usize) {
+    let mut machine = Http3::new(role, 4);
+    machine.opened(stream);
+    let (mut actions, mut used) = (Vec::new(), 0);
+    let mut sizes = sizes.iter().cycle();
+    while used < bytes.len() {
+        let most = machine.appetite(stream).min(*sizes.next().unwrap_or(&usize::MAX));
+        let part = &bytes[used..bytes.len().min(used + most)];
+        let taken = machine.receive(stream, part);
+        assert!(taken <= part.len());
+        actions.extend(std::iter::from_fn(|| machine.poll()));
+        used += taken;
+        if taken < part.len() || part.is_empty() {
+            break;
+        }
+    }
+    (actions, used)
+}
+
+/// `[role and stream, size, size, size]`, then the bytes.
+fn run(input: &[u8]) {
+    let Some((&[start, ref sizes @ ..], bytes)) = input.split_first_chunk::<4>() else {
+        return;
+    };
+    let (role, stream) = match start % 4 {
+        0 => (Role::Server, 0),
+        1 => (Role::Server, 2),
+        2 => (Role::Client, 1),
+        _ => (Role::Client, 3),
+    };
+    let sizes = sizes.map(|size| usize::from(size) + 1);
+    let (whole, split) = (said(role, stream, bytes, &[]), said(role, stream, bytes, &sizes));
+    assert_eq!(whole.0, split.0);
+    // What comes after a failure is nobody's.
+    if !matches!(whole.0.last(), Some(Action::Fail { .. })) {
+        assert_eq!(whole.1, split.1);
+    }
+    parse(bytes);
+}
+
+/// Every parser of what a peer sends.
+fn parse(bytes: &[u8]) {
+    let mut rest = bytes;
+    while varint::take(&mut rest).is_some() {}
+    let _ = Settings::parse(bytes);
+    let _ = qpack::decode(bytes);
+    let _ = request::judge(bytes);
+    let text = String::from_utf8_lossy(bytes);
+    let _ = protocols::parse_list(&text);
+    let _ = protocols::parse_item(&text);
+    let (mut frames, mut rest) = (FrameReader::default(), bytes);
+    while matches!(frames.next(&mut rest), Ok(Some(_))) {}
+    let (mut capsules, mut rest) = (capsule::CapsuleReader::default(), bytes);
+    while matches!(capsules.next(&mut rest), Ok(Some(_))) {}
+}
+
+#[test]
+fn the_corpus() {
+    for input in corpus("bytes") {
+        run(&input);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4000))]
+
+    #[test]
+    fn any_bytes(
+        start in any::<[u8; 4]>(),
+        parts in proptest::collection::vec(
+            prop_oneof![any::<u8>().prop_map(phrase), proptest::collection::vec(any::<u8>(), 0..40)],
+            0..6,
+        ),
+    ) {
+        run(&[&start[..], &parts.concat()].concat());
+    }
+}
