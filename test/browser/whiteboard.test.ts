@@ -152,6 +152,9 @@ describe.skipIf(executablePath === undefined)("examples/whiteboard", () => {
     expect(await grace.innerText("#why")).toContain("WebTransport failed: it is missing here");
     await drawLine(grace, [100, 500], [1500, 500]);
     await inked(ada, 800, 500);
+    while (!(await grace.locator(".cursor").isVisible())) await move(ada);
+    expect(await grace.innerText("#datagrams")).toBe("a WebSocket has no datagrams");
+    await grace.screenshot({ path: `${screenshots}websocket.png` });
   });
 
   it("ends at once on Ctrl-C, with pages open", async () => {

@@ -21,6 +21,7 @@ const TEXTS = {
 export class Panel {
   private readonly calls: Map<string, number> = new Map();
   private readonly rtts: number[] = [];
+  private hasDatagrams = false;
   private received = 0;
   /** The count of the first cursor of this visit, and the next that is expected. */
   private first: number | undefined;
@@ -55,10 +56,11 @@ export class Panel {
     this.first = undefined;
     this.expected = 0;
     byId("loss").textContent = "—";
-    byId("datagrams").textContent = "none received yet";
+    byId("datagrams").textContent = this.hasDatagrams ? "none received yet" : "a WebSocket has no datagrams";
   }
 
   cursorCame(count: number): void {
+    if (!this.hasDatagrams) return;
     this.first ??= count;
     // Overtaken by what came first.
     if (count < this.first) return;
@@ -71,9 +73,9 @@ export class Panel {
   }
 
   private showTransport({ transport }: BrowserConnection): void {
-    const overQuic = transport?.kind === "webtransport";
-    byId("transport").textContent = overQuic ? "WebTransport" : "WebSocket";
-    byId("why").textContent = overQuic ? "HTTP/3 over QUIC" : (transport?.reason ?? "");
+    this.hasDatagrams = transport?.kind === "webtransport";
+    byId("transport").textContent = this.hasDatagrams ? "WebTransport" : "WebSocket";
+    byId("why").textContent = this.hasDatagrams ? "HTTP/3 over QUIC" : (transport?.reason ?? "");
   }
 
   private async ping({ session }: BrowserConnection): Promise<void> {
