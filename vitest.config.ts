@@ -4,7 +4,15 @@ import { defineConfig } from "vitest/config";
 const withoutEngine =
   process.env["QUICRPC_NO_ENGINE"] === undefined
     ? []
-    : ["packages/quic/**", "test/node.test.ts", "test/example.test.ts", "test/pack.test.ts", "test/browser/**"];
+    : [
+        "packages/quic/**",
+        "test/node.test.ts",
+        "test/early-data.test.ts",
+        "test/adopted-stream.test.ts",
+        "test/example.test.ts",
+        "test/pack.test.ts",
+        "test/browser/**",
+      ];
 
 export default defineConfig({
   test: {

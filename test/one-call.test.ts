@@ -59,4 +59,18 @@ describe("docs/one-call.md", () => {
     const served = await peer.open().send(bytesOnPage("request-on-a-stream"), true);
     expect(served).toMatchObject({ received: bytesOnPage("response-on-a-stream"), ended: true });
   });
+
+  it("has no payload where the method takes and gives nothing", async () => {
+    const [ours, theirs] = createMemoryPair();
+    const nothing = defineMethod({ name: "demo.v1.Nothing", id: 0x1234 }, "unary", "nothing", { id: 3 });
+    const peer = new RawPeer(theirs);
+    const session = createSession(ours, { routers: [createRouter({ nothing }, { nothing: () => {} })] });
+    const call = session.unary(nothing, undefined, { via: "stream" });
+    await settle();
+    // length, type, call id; of the request also service and method
+    expect(peer.accepted[0]?.received).toBe("0140050100123403");
+    await peer.accepted[0]?.send("4002 03 00", true);
+    expect(await call).toBeUndefined();
+    expect((await peer.open().send("01 4005 01 00 1234 03", true)).received).toBe("40020300");
+  });
 });
