@@ -1,12 +1,17 @@
 // Calls over loopback against other RPC libraries: `npm run bench -- [--rounds N] [--json]`; with `micro`, the
 // pieces of a call; with `types`, what 500 methods cost to generate and to compile; with
-// `link`, over a simulated bad network.
+// `link`, over a simulated bad network; with `profile`, where the CPU time of a call goes.
 import { run, setup, step, tool } from "./setup.mjs";
 
 await setup();
 await step("build: bench", [...tool.tsc, "-p", "bench"], { advice: "Fix the type errors below." });
 const [first, ...rest] = process.argv.slice(2);
-const pieces = { micro: ["micro.js", "codecs.js"], types: ["types.js"], link: ["bad-network.js"] };
+const pieces = {
+  micro: ["micro.js", "codecs.js"],
+  types: ["types.js"],
+  link: ["bad-network.js"],
+  profile: ["profile.js"],
+};
 const named = Object.hasOwn(pieces, first ?? "");
 for (const script of named ? pieces[first] : ["main.js"]) {
   const { code } = await run([`bench/dist/${script}`, ...(named ? rest : process.argv.slice(2))]);

@@ -22,6 +22,7 @@ function counted(session: DirectSession, writes: number[]): DirectSession {
       writes.push(bytes.length);
       return stream.write(bytes, end);
     },
+    pendingBytes: () => stream.pendingBytes(),
     reset: (code) => stream.reset(code),
     stopSending: (code) => stream.stopSending(code),
     pause: () => stream.pause(),

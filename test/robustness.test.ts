@@ -284,6 +284,31 @@ describe("limits that a peer meets", () => {
     expect(lane.stopCode).toBe(8);
   });
 
+  it("a transport that is never below its high-water mark, and yet sends, is not one whose peer does not read", async () => {
+    const [ours, theirs] = createMemoryPair();
+    createSession(theirs, { routers: [behaviourRouter(new Witness())] });
+    const busy = (stream: DirectStream): DirectStream => ({
+      attach: (handler) => stream.attach(handler),
+      write: (bytes, end) => stream.write(bytes, end) && false,
+      pendingBytes: () => stream.pendingBytes(),
+      reset: (code) => stream.reset(code),
+      stopSending: (code) => stream.stopSending(code),
+      pause: () => stream.pause(),
+      resume: () => stream.resume(),
+    });
+    const transport: DirectSession = {
+      attach: (handler) => ours.attach(handler),
+      openStream: () => busy(ours.openStream()),
+      close: (info) => ours.close(info),
+    };
+    const caller = createSession(transport, { limits: { maxUnsentBytes: 100_000 } });
+    const text = "x".repeat(10_000);
+    for (let sent = 0; sent < 50; sent++) {
+      expect(await caller.unary(methods.echo, { text }, { via: "lane" })).toMatchObject({ text });
+    }
+    await caller.close();
+  });
+
   it("credit that comes with the request counts", async () => {
     const witness = new Witness();
     const peer = hostile({

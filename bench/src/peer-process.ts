@@ -34,6 +34,10 @@ export class PeerProcess {
     }
   }
 
+  get pid(): number {
+    return this.child.pid ?? 0;
+  }
+
   ask(command: Command): Promise<Answer> {
     const answer = this.answer();
     this.child.stdin?.write(`${JSON.stringify(command)}\n`);

@@ -161,6 +161,7 @@ export class LiveStreams {
         if (end) over("sending");
         return stream.write(bytes, end);
       },
+      pendingBytes: () => stream.pendingBytes(),
       reset: (code) => (over("sending"), stream.reset(code)),
       stopSending: (code) => (over("receiving"), stream.stopSending(code)),
       pause: () => stream.pause(),

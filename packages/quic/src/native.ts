@@ -64,6 +64,7 @@ export interface NativeEndpoint {
   sessionRequest(session: number): NativeRequest | undefined;
   sessionStats(session: number): readonly number[] | undefined;
   setPaused(stream: number, paused: boolean): void;
+  pendingBytes(stream: number): number;
   setPriority(stream: number, priority: number): void;
   setRef(referenced: boolean): void;
   stopSending(stream: number, code: number): number;

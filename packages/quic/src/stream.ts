@@ -85,6 +85,11 @@ export class QuicStream {
     return (flags & FLAG_ABOVE_HIGH_WATER) === 0;
   }
 
+  /** Written bytes that neither congestion nor flow control let the connection take yet. */
+  pendingBytes(): number {
+    return this.#handle < 0 ? 0 : this.#engine.native.pendingBytes(this.#handle);
+  }
+
   /** Abandons the sending side: RESET_STREAM with `code`, 0 to 2^32-1 (RFC 9000 §19.4). */
   reset(code: number): void {
     if (this.#handle < 0) return;

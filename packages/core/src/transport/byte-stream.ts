@@ -20,6 +20,8 @@ export interface ByteStream {
    * once below it again.
    */
   write(bytes: Uint8Array): boolean;
+  /** Written bytes that wait to be sent. */
+  pendingBytes(): number;
   /** Ends the sending side after what was written. */
   end(): void;
   /** Lets go of the stream at once, in both directions. */
@@ -126,6 +128,7 @@ class ByteStreamSession implements DirectSession, ByteStreamHandler {
         this.streamHandler = handler;
       },
       write: (bytes) => this.ending !== undefined || this.bytes.write(bytes),
+      pendingBytes: () => this.bytes.pendingBytes(),
       reset: (code) => this.close({ closeCode: code, reason: closeReason(code) }),
       stopSending: (code) => this.close({ closeCode: code, reason: closeReason(code) }),
       pause: () => this.ending === undefined && this.bytes.pause(),

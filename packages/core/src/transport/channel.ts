@@ -71,7 +71,7 @@ export class Channel implements DirectStreamHandler {
   private accepted = false;
   private pauses = 0;
   private heldBack = false;
-  /** Bytes handed to the transport since it said it was above its high-water mark. */
+  /** At most what waits in the transport: bytes handed over since it said it was above its high-water mark. */
   private unsentBytes = 0;
   private waiting: (() => void)[] | undefined;
   private readonly onFrame = (frame: Frame): void => this.handler?.onFrame(frame);
@@ -307,6 +307,8 @@ export class Channel implements DirectStreamHandler {
   /** A peer that does not read its answers sends no more requests, and holds no more memory here than its limit. */
   private holdBack(bytes: number): void {
     this.unsentBytes += bytes;
+    // A busy stream may be above its high-water mark all the time, and yet send.
+    if (this.overfull) this.unsentBytes = Math.min(this.unsentBytes, this.stream.pendingBytes());
     if (!this.accepted) {
       // It goes on reading, or two sides that wait for each other would wait for ever; a request may have crossed the limit.
       if (this.unsentBytes > this.limits.maxUnsentBytes + this.limits.maxFrameBytes) this.failUnread();

@@ -37,6 +37,10 @@ class ForeignStream implements DirectStream, DirectStreamHandler {
     return this.stream.write(bytes, end);
   }
 
+  pendingBytes(): number {
+    return this.stream.pendingBytes();
+  }
+
   reset(code: number): void {
     this.stream.reset(code);
   }

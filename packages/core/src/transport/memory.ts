@@ -143,6 +143,10 @@ class MemoryStream implements DirectStream {
     return false;
   }
 
+  pendingBytes(): number {
+    return this.peer.arrivedBytes;
+  }
+
   reset(code: number): void {
     if (!this.sending) return;
     this.sending = false;

@@ -63,6 +63,10 @@ class PortByteStream implements ByteStream {
     return !this.drainWanted;
   }
 
+  pendingBytes(): number {
+    return this.unacknowledged;
+  }
+
   end(): void {
     if (!this.sending) return;
     this.sending = false;

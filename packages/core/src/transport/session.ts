@@ -101,6 +101,8 @@ export interface DirectStream {
    * caller may reuse the buffer. Returns false above the high-water mark; `onDrain` follows once below it again.
    */
   write(bytes: Uint8Array, end?: boolean): boolean;
+  /** Written bytes that wait to be sent. */
+  pendingBytes(): number;
   /** Abandons the sending side (RESET_STREAM, RFC 9000 §19.4). */
   reset(code: number): void;
   /** Asks the peer to stop sending (STOP_SENDING, RFC 9000 §19.5); nothing more is delivered. */

@@ -18,6 +18,7 @@ class WebByteStream implements ByteStream {
   private handler: ByteStreamHandler | undefined;
   private paused: { readonly until: Promise<void>; resume(): void } | undefined;
   private drainAwaited = false;
+  private pending = 0;
   private over = false;
 
   constructor({ readable, writable }: WebTransportStream) {
@@ -34,10 +35,17 @@ class WebByteStream implements ByteStream {
 
   write(bytes: Uint8Array): boolean {
     if (this.over) return true;
-    this.writer.write(bytes.slice()).catch(() => {});
+    const { length } = bytes;
+    const sent = (): void => void (this.pending -= length);
+    this.pending += length;
+    this.writer.write(bytes.slice()).then(sent, sent);
     if ((this.writer.desiredSize ?? 1) > 0) return true;
     this.awaitDrain();
     return false;
+  }
+
+  pendingBytes(): number {
+    return this.pending;
   }
 
   end(): void {

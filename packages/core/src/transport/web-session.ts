@@ -94,7 +94,7 @@ class WebStream implements DirectStream {
   private reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   /** Written before the stream was open. */
   private early: { bytes: Uint8Array; end: boolean }[] = [];
-  private earlyBytes = 0;
+  private pending = 0;
   private sending = true;
   private receiving = true;
   private over = false;
@@ -132,12 +132,17 @@ class WebStream implements DirectStream {
     const copy = bytes.length === 0 ? EMPTY : bytes.slice();
     if (this.writer === undefined) {
       this.early.push({ bytes: copy, end });
-      this.earlyBytes += copy.length;
-      this.drainAwaited = this.earlyBytes > EARLY_HIGH_WATER;
+      this.pending += copy.length;
+      this.drainAwaited = this.pending > EARLY_HIGH_WATER;
       return !this.drainAwaited;
     }
+    this.pending += copy.length;
     this.send(this.writer, copy, end);
     return this.writableNow(this.writer);
+  }
+
+  pendingBytes(): number {
+    return this.pending;
   }
 
   reset(code: number): void {
@@ -203,7 +208,8 @@ class WebStream implements DirectStream {
   }
 
   private send(writer: WritableStreamDefaultWriter<Uint8Array>, bytes: Uint8Array, end: boolean): void {
-    if (bytes.length > 0) writer.write(bytes).catch(() => {});
+    const sent = (): void => void (this.pending -= bytes.length);
+    if (bytes.length > 0) writer.write(bytes).then(sent, sent);
     if (end) {
       writer.close().catch(() => {});
       this.doneIfBoth();

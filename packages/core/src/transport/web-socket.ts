@@ -95,6 +95,10 @@ class SocketByteStream implements ByteStream {
     return false;
   }
 
+  pendingBytes(): number {
+    return this.socket.bufferedAmount;
+  }
+
   /** A WebSocket has no half-close: the closing handshake comes after what was sent. */
   end(): void {
     this.ending = true;

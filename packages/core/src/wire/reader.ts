@@ -1,15 +1,14 @@
 import { ProtocolError } from "../errors.js";
 import { type Frame, flagsAllowed, TYPE_MASK } from "./frame.js";
+import { giveBuffer, takeBuffer, takeSpareBuffer } from "./spare-buffers.js";
 import { readVarint, varintLengthFromFirstByte } from "./varint.js";
 
 const NOTHING = new Uint8Array(0);
-/** A buffer of at most this size is kept for the next frame that comes in pieces. */
-const KEPT_BUFFER = 64 * 1024;
+/** A buffer of at most this size is kept for the next frame that comes in pieces; a larger one is for all to use. */
+const KEPT_BUFFER = 4 * 1024;
 
 /** No frame is so long: a larger length is not waited for. */
 const MAX_LENGTH = 2 ** 31 - 1;
-/** The most bytes of length, type and call id together. */
-const MAX_PRELUDE = 17;
 
 /** What the unfinished frames of a session may hold together. */
 export interface ReadBudget {
@@ -51,6 +50,7 @@ export class FrameReader {
   /** Ends the current and every later `push`: for an owner that has given the stream up. */
   stop(): void {
     this.stopped = true;
+    giveBuffer(this.partial);
     this.partial = NOTHING;
     this.setPartialLength(0);
   }
@@ -72,7 +72,7 @@ export class FrameReader {
         continue;
       }
       if (size === 0 || at + size > chunk.length) {
-        this.keep(chunk, at, chunk.length);
+        this.keep(chunk, at, chunk.length, size);
         return;
       }
       this.emit(chunk, at, size, onFrame);
@@ -84,14 +84,14 @@ export class FrameReader {
     let at = position;
     let size = this.frameSize(this.partial, 0, this.partialLength);
     while (size === 0 && at < chunk.length) {
-      this.keep(chunk, at, at + 1);
+      this.keep(chunk, at, at + 1, 0);
       at++;
       size = this.frameSize(this.partial, 0, this.partialLength);
     }
     if (size > this.maxFrameBytes) return this.completePrelude(chunk, at, size, onFrame);
     if (size === 0) return at;
     const taken = Math.min(size - this.partialLength, chunk.length - at);
-    this.keep(chunk, at, at + taken);
+    this.keep(chunk, at, at + taken, size);
     at += taken;
     if (this.partialLength < size) return at;
     const whole = this.partial;
@@ -99,7 +99,8 @@ export class FrameReader {
     // Taken away while it is read: `onFrame` may push again.
     this.partial = NOTHING;
     this.emit(whole, 0, size, onFrame);
-    if (!this.stopped && this.partial === NOTHING && whole.length <= KEPT_BUFFER) this.partial = whole;
+    if (whole.length > KEPT_BUFFER) giveBuffer(whole);
+    else if (!this.stopped && this.partial === NOTHING) this.partial = whole;
     return at;
   }
 
@@ -107,7 +108,7 @@ export class FrameReader {
   private completePrelude(chunk: Uint8Array, position: number, size: number, onFrame: (frame: Frame) => void): number {
     let at = position;
     while (preludeSize(this.partial, 0, this.partialLength) === 0 && at < chunk.length) {
-      this.keep(chunk, at, at + 1);
+      this.keep(chunk, at, at + 1, 0);
       at++;
     }
     if (preludeSize(this.partial, 0, this.partialLength) === 0) return at;
@@ -118,12 +119,13 @@ export class FrameReader {
     return at;
   }
 
-  /** Grows with what has arrived, never with what a length field promises. */
-  private keep(chunk: Uint8Array, from: number, to: number): void {
+  /** Grows with what has arrived; with what a length field promises, `size`, only where memory has been spent before. */
+  private keep(chunk: Uint8Array, from: number, to: number, size: number): void {
     const length = this.partialLength + to - from;
     if (length > this.partial.length) {
-      const larger = new Uint8Array(Math.min(Math.max(64, length * 2), this.maxFrameBytes + MAX_PRELUDE));
+      const larger = (size > KEPT_BUFFER ? takeSpareBuffer(size) : undefined) ?? takeBuffer(Math.max(64, length * 2));
       larger.set(this.partial.subarray(0, this.partialLength));
+      giveBuffer(this.partial);
       this.partial = larger;
     }
     this.partial.set(chunk.subarray(from, to), this.partialLength);

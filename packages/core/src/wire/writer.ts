@@ -1,3 +1,4 @@
+import { giveBuffer, takeBuffer } from "./spare-buffers.js";
 import { VARINT2_MAX, writeVarint, writeVarint2, writeVarint4 } from "./varint.js";
 
 /** Longest header before a frame's body: type, call id (8) and, in a request, service (2) and method (8). */
@@ -19,8 +20,9 @@ export class FrameWriter {
   reserve(length: number): void {
     const needed = this.position + length;
     if (needed <= this.buffer.length) return;
-    const larger = new Uint8Array(Math.max(needed, this.buffer.length * 2));
+    const larger = takeBuffer(Math.max(needed, this.buffer.length * 2));
     larger.set(this.buffer.subarray(0, this.position));
+    giveBuffer(this.buffer);
     this.buffer = larger;
   }
 
@@ -95,6 +97,8 @@ export class FrameWriter {
   /** Forgets what was written; lets go of the memory of an unusually large burst. */
   clear(): void {
     this.position = 0;
-    if (this.buffer.length > this.initialSize * 16) this.buffer = new Uint8Array(this.initialSize);
+    if (this.buffer.length <= this.initialSize * 16) return;
+    giveBuffer(this.buffer);
+    this.buffer = new Uint8Array(this.initialSize);
   }
 }

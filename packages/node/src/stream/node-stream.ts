@@ -76,6 +76,10 @@ class NodeByteStream implements ByteStream {
     return false;
   }
 
+  pendingBytes(): number {
+    return this.writable.writableLength;
+  }
+
   end(): void {
     if (this.over === undefined) this.writable.end();
   }

@@ -27,6 +27,7 @@ pub const METHODS: &[(&str, Method)] = &[
     ("listen", listen),
     ("openStream", open_stream),
     ("peerCertificate", peer_certificate),
+    ("pendingBytes", pending_bytes),
     ("rebind", rebind),
     ("reset", reset),
     ("sessionInfo", session_info),
@@ -175,6 +176,12 @@ fn write(host: &Rc<Host>, args: &Args) -> Answer {
     let stream = Handle::unpack(args.number(0));
     let flags = host.with(|endpoint| endpoint.write(stream, args.bytes(1), args.boolean(2)));
     number(flags.unwrap_or(0))
+}
+
+/// (stream) → bytes
+fn pending_bytes(host: &Rc<Host>, args: &Args) -> Answer {
+    let stream = Handle::unpack(args.number(0));
+    number(host.with(|endpoint| endpoint.pending_bytes(stream)).unwrap_or(0.0))
 }
 
 /// (stream, code) → flags

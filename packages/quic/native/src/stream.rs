@@ -113,6 +113,11 @@ impl Stream {
         }
     }
 
+    /// What QUIC has not taken yet.
+    pub fn pending_bytes(&self) -> usize {
+        self.pending_bytes
+    }
+
     /// Returns false when more than `high_water_mark` bytes are pending; `flush` then reports `drained` once.
     pub fn write(&mut self, connection: &mut qp::Connection, data: &[u8], end: bool, high_water_mark: usize) -> bool {
         if self.sending != Sending::Open {

@@ -94,6 +94,12 @@ impl Endpoint {
         })
     }
 
+    pub fn pending_bytes(&self, handle: Handle) -> f64 {
+        self.streams
+            .get(handle)
+            .map_or(0.0, |stream| stream.pending_bytes() as f64)
+    }
+
     pub fn reset(&mut self, handle: Handle, code: u32) -> u32 {
         self.with_stream(handle, |stream, connection, _| {
             let code = wire_code(stream, code);

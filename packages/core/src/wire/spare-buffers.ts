@@ -1,0 +1,35 @@
+/** 2^12 to 2^21 bytes: smaller buffers are cheap, and larger ones too much to hold. */
+const SMALLEST_POWER = 12;
+const LARGEST_POWER = 21;
+const OF_EACH_SIZE = 2;
+
+/**
+ * Large buffers that nobody uses, of all sessions of this thread; at index i, of 2^i bytes. One allocated for every
+ * large message is zeroed each time, and memory outside the heap that comes and goes makes V8 collect the whole heap.
+ */
+const spares: readonly Uint8Array[][] = Array.from({ length: LARGEST_POWER + 1 }, () => []);
+
+/** A buffer of at least `bytes`, with anything in it. */
+export function takeBuffer(bytes: number): Uint8Array {
+  const power = powerFor(bytes);
+  if (power < SMALLEST_POWER || power > LARGEST_POWER) return new Uint8Array(bytes);
+  return spares[power]?.pop() ?? new Uint8Array(2 ** power);
+}
+
+/** As `takeBuffer`, where there is one. */
+export function takeSpareBuffer(bytes: number): Uint8Array | undefined {
+  return spares[powerFor(bytes)]?.pop();
+}
+
+/** For others to take: whoever was shown the buffer is done with it. */
+export function giveBuffer(buffer: Uint8Array): void {
+  const power = powerFor(buffer.length);
+  const alike = spares[power];
+  if (alike === undefined || power < SMALLEST_POWER || buffer.length !== 2 ** power) return;
+  if (alike.length < OF_EACH_SIZE) alike.push(buffer);
+}
+
+/** Of the smallest power of two that holds `bytes`. */
+function powerFor(bytes: number): number {
+  return bytes > 2 ** LARGEST_POWER ? LARGEST_POWER + 1 : 32 - Math.clz32(bytes - 1);
+}
