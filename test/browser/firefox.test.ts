@@ -1,0 +1,44 @@
+import { devCertificate, type DevCertificate, serve, type Server } from "@quicrpc/node";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { behaviourRouter, Witness } from "../behaviour/service.js";
+import { bundle } from "./bundle.js";
+import { Firefox, firefoxPath } from "./firefox.js";
+import { Site } from "./site.js";
+
+describe.skipIf(firefoxPath === undefined)("connect in Firefox", () => {
+  let firefox: Firefox;
+  let site: Site;
+  let certificate: DevCertificate;
+  let server: Server;
+
+  beforeAll(async () => {
+    certificate = await devCertificate();
+    const { cert, key } = certificate;
+    const routers = [behaviourRouter(new Witness())];
+    server = await serve({ listen: ["https://127.0.0.1:0/rpc"], webSocket: true, tls: { cert, key }, routers });
+    site = await Site.start();
+    site.files.set("/scope.js", { body: await bundle(`import "./browser/page/scope.js";`) });
+    site.files.set("/page", { body: "<!doctype html><script src=/scope.js></script>", type: "text/html" });
+    firefox = await Firefox.launch(firefoxPath as string);
+  }, 60_000);
+  afterAll(async () => {
+    await firefox?.close();
+    site?.close();
+    await server?.close();
+  });
+
+  it.each([
+    ["Window", "webtransport", `{ postMessage: (data, ports) => postMessage(data, "*", ports) }`],
+    ["Window", "websocket", `{ postMessage: (data, ports) => postMessage(data, "*", ports) }`],
+    ["DedicatedWorkerGlobalScope", "webtransport", `new Worker("/scope.js")`],
+  ])("%s, %s", async (scope, kind, target) => {
+    await firefox.open(`${site.origin}/page`);
+    const given = JSON.stringify({ url: server.urls[0], hash: [...certificate.hash.value], kind });
+    const seen = await firefox.evaluate(`new Promise((resolve) => {
+      const { port1, port2 } = new MessageChannel();
+      port1.onmessage = ({ data }) => resolve(data);
+      (${target}).postMessage(${given}, [port2]);
+    })`);
+    expect(seen).toEqual({ scope, kind, text: "hello", items: 4950, states: ["ready", "closed"] });
+  });
+});
