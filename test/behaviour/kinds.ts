@@ -9,12 +9,13 @@ import {
   type SessionOptions,
   type TransportSession,
 } from "@quicrpc/core";
-import { devCertificate, dial, serve } from "@quicrpc/node";
+import { devCertificate, dial, type DialOptions, serve } from "@quicrpc/node";
 import type { QuicSession } from "@quicrpc/quic";
 import { Witness } from "./service.js";
 import { sessionOptions } from "./session-options.js";
 import {
   type Join,
+  joinFails,
   joinMemory,
   joinMessagePort,
   joinQuic,
@@ -151,8 +152,18 @@ const ofOneStream: ReadonlyMap<string, string> = new Map([
 ]);
 const withoutTls: ReadonlyMap<string, string> = new Map([...ofOneStream, ["C67", NO_TLS], ["C68", NO_TLS]]);
 
+const FAILS =
+  "the package's client trusts by hash or the system's roots, and shows no certificate (test/fails.test.ts)";
+const ofFails: ReadonlyMap<string, string> = new Map([...ofOneStream, ["C67", FAILS], ["C68", FAILS]]);
+
 /** A kind of `serve` and `dial`. */
-function served(name: string, make: Join, listen: () => string, exceptions = ofOneStream): LocalKind {
+function served(
+  name: string,
+  make: Join,
+  listen: () => string,
+  exceptions = ofOneStream,
+  over: Pick<DialOptions, "engine" | "httpVersion"> = {},
+): LocalKind {
   return {
     name,
     exceptions,
@@ -170,12 +181,14 @@ function served(name: string, make: Join, listen: () => string, exceptions = ofO
         listen: [listen()],
         tls: { cert, key },
         ...transportOptions(options),
+        ...over,
         onSession,
       });
       const trust = { serverCertificateHashes: [hash] };
       const client = await dial(listener.urls[0] as string, {
         ...sessionOptions(new Witness(), limits, options.client),
         ...trust,
+        ...over,
       });
       const close = async (): Promise<void> => {
         await client.close();
@@ -194,6 +207,7 @@ const byteStreams: readonly LocalKind[] = [
   served("Unix socket", joinUnix, () => `unix:${join(mkdtempSync(join(tmpdir(), "quicrpc-")), "socket")}`, withoutTls),
   served("WebSocket", joinWebSocket("ws"), () => "ws://127.0.0.1:0/rpc", withoutTls),
   served("WebSocket over TLS", joinWebSocket("wss"), () => "wss://127.0.0.1:0/rpc"),
+  served("fails HTTP/2", joinFails, () => "https://127.0.0.1:0/rpc", ofFails, { engine: "fails", httpVersion: 2 }),
 ];
 
 const overHttp3: readonly LocalKind[] = [

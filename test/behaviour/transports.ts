@@ -9,6 +9,7 @@ import { connect as connectTls, createServer as createTlsServer } from "node:tls
 import { MessageChannel } from "node:worker_threads";
 import {
   createMemoryPair,
+  DEFAULT_LIMITS,
   type DirectSession,
   messagePortSession,
   webSocketSession,
@@ -17,6 +18,8 @@ import {
 import { devCertificate, nodeStreamSession } from "@quicrpc/node";
 import { Endpoint, type QuicSession } from "@quicrpc/quic";
 import { WebSocket, WebSocketServer } from "ws";
+import { dialFails } from "../../packages/node/dist/fails/dial.js";
+import { listenWeb } from "../../packages/node/dist/listen/web.js";
 
 /** Both ends of a transport session on which nobody has said anything yet. */
 export interface Joined<S extends DirectSession = DirectSession> {
@@ -125,3 +128,24 @@ export function joinWebSocket(scheme: "ws" | "wss"): Join {
     return { client, server: webSocketSession(server, "server"), release: nothing };
   };
 }
+
+/** Over HTTP/2, by `@fails-components/webtransport`. */
+export const joinFails: Join = async () => {
+  const { cert, key, hash } = await devCertificate();
+  let onServer!: (session: DirectSession) => void;
+  const server = new Promise<DirectSession>((resolve) => (onServer = resolve));
+  const settings = {
+    tls: { cert, key },
+    clientCertificates: undefined,
+    earlyData: false,
+    allowedOrigins: undefined,
+    transport: undefined,
+    limits: DEFAULT_LIMITS,
+  };
+  const listen = listenWeb({ webSocket: false, http2: true });
+  const listener = await listen({ host: HOST, port: 0, path: "/" }, settings, ({ transport }) =>
+    onServer(transport as DirectSession),
+  );
+  const client = await dialFails(new URL(listener.url), { httpVersion: 2, serverCertificateHashes: [hash] });
+  return { client, server: await server, release: () => listener.close() };
+};

@@ -77,6 +77,7 @@ export { createMemoryPair } from "./transport/memory.js";
 export { messagePortSession, type MessagePortLike } from "./transport/message-port.js";
 export { webSocketSession, type WebSocketLike, WEBSOCKET_PROTOCOL } from "./transport/web-socket.js";
 export { webStreamSession } from "./transport/web-byte-stream.js";
+export { WEBTRANSPORT_STREAM_PROTOCOL, webTransportStreamSession } from "./transport/web-transport-stream.js";
 export type { CloseInfo, TransportSession } from "./transport/session.js";
 
 // What generated code, tools and other transports use.

@@ -13,6 +13,7 @@ import { dialTcp, dialTls, dialUnix } from "./dial/sockets.js";
 import { dialWebSocket } from "./dial/web-socket.js";
 import { dialWebTransport } from "./dial/web-transport.js";
 import { heldWhileEarly } from "./early-data.js";
+import { dialFails } from "./fails/dial.js";
 
 /** How one session is made. Without `ca` and `serverCertificateHashes`, the system's roots are trusted. */
 export interface DialOptions<Context = unknown> extends SessionOptions<Context>, TransportDialOptions {
@@ -43,7 +44,7 @@ export function dial<Context = unknown>(
 export function dial<Context = unknown>(url: string | URL, options?: DialOptions<Context>): Promise<Session>;
 export async function dial<Context = unknown>(url: string | URL, options: DialOptions<Context> = {}): Promise<Session> {
   const target = new URL(url);
-  const dialler = DIALLERS.get(target.protocol);
+  const dialler = options.engine === "fails" ? dialFails : DIALLERS.get(target.protocol);
   if (dialler === undefined) {
     const known = Array.from(DIALLERS.keys(), (scheme) => `${scheme}//`).join(", ");
     throw new TypeError(`${target.protocol}// is no transport: a URL begins with one of ${known}`);

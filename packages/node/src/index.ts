@@ -10,6 +10,8 @@ export {
 } from "./dns-targets.js";
 export { dial, type DialOptions } from "./dial.js";
 export { devCertificate, type DevCertificate, type DevCertificateOptions } from "./dev-certificate.js";
+export type { Engine } from "./dial/dialler.js";
+export type { FailsTransport } from "./fails/dial.js";
 export type { Authenticate } from "./authenticate.js";
 export { drainOnSignal, type DrainOnSignalOptions } from "./drain-on-signal.js";
 export type { LoadSheddingOptions } from "./load-shedder.js";

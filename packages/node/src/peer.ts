@@ -1,7 +1,15 @@
 import type { X509Certificate } from "node:crypto";
 
-/** What a session runs over. */
-export type TransportKind = "quic" | "webtransport" | "tcp" | "tls" | "unix" | "websocket";
+/** What a session runs over. WebTransport is HTTP/3's, but where it says otherwise. */
+export type TransportKind =
+  | "quic"
+  | "webtransport"
+  | "webtransport-http2"
+  | "webtransport-websocket"
+  | "tcp"
+  | "tls"
+  | "unix"
+  | "websocket";
 
 /** Who has connected, and how: what `authenticate` decides by. */
 export interface Peer {
@@ -30,8 +38,22 @@ export interface Peer {
   readonly handshake: Promise<void>;
 }
 
+/** Without the fields that `Headers` would throw at: a peer may send any text. */
+export function headersOf(fields: Iterable<readonly [string, string]>): Headers {
+  const latin1 = /^[\t\x20-\x7e\x80-\xff]*$/;
+  const token = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
+  const headers = new Headers();
+  for (const [name, value] of fields) if (token.test(name) && latin1.test(value)) headers.append(name, value);
+  return headers;
+}
+
 /** Origins that pages may connect from: a list, or a test. */
 export type AllowedOrigins = readonly string[] | ((origin: string) => boolean);
+
+/** The path of a request's target, without the query. */
+export function pathOf(target: string | undefined): string {
+  return (target ?? "/").replace(/\?.*$/s, "");
+}
 
 /** A request without an origin does not come from a page. */
 export function originAllowed(origin: string | undefined, allowed: AllowedOrigins | undefined): boolean {

@@ -16,6 +16,7 @@ import {
 } from "@quicrpc/core";
 import type { ClientCertificateOptions, ListenTransportOptions, ServerCertificateOptions } from "@quicrpc/quic";
 import { type Authenticate, authenticated } from "./authenticate.js";
+import type { Engine } from "./dial/dialler.js";
 import { listen } from "./listen/listen.js";
 import type { Arrival, Listener } from "./listen/listener.js";
 import { type LoadSheddingOptions, OverloadGuard } from "./load-shedder.js";
@@ -38,6 +39,18 @@ export interface ServeOptions<Context = unknown> extends Omit<SessionOptions<Con
    * the same path: for clients that UDP does not reach. Default false.
    */
   readonly webSocket?: boolean;
+  /**
+   * Whether WebTransport over HTTP/2, and the WebSocket of its ponyfill for browsers, is offered there as well; clients use it
+   * by `@fails-components/webtransport`, which must be installed. Default false.
+   */
+  readonly http2?: boolean;
+  /**
+   * What carries `https://`: this project's own QUIC engine, or `@fails-components/webtransport`, which has HTTP/2, and HTTP/3
+   * where its quiche transport is installed; then `https://` is the default of `listen`. Default "quic".
+   */
+  readonly engine?: Engine;
+  /** Of the engine "fails": 2 for HTTP/2 alone, 3 to reject where HTTP/3 cannot be had. Default: a warning says so. */
+  readonly httpVersion?: 2 | 3;
   /**
    * Certificate chain and private key in PEM, or several, chosen by name; `devCertificate()` makes one for development.
    * Not needed for `tcp://`, `ws://` and `unix:`.
@@ -137,14 +150,17 @@ class RpcServer<Context> implements Server {
   }
 
   async start(): Promise<void> {
-    const { listen: targets, host, port = DEFAULT_PORT, webSocket = false } = this.options;
+    const { listen: targets, host, port = DEFAULT_PORT } = this.options;
+    const { engine = "quic", httpVersion, webSocket = false, http2 = false } = this.options;
     const { tls, clientCertificates, allowedOrigins, transport, earlyData = false } = this.options;
     const settings = { tls, clientCertificates, allowedOrigins, transport, earlyData, limits: this.limits };
     const onArrival = (arrival: Arrival): void => void this.take(arrival);
     try {
       // One after the other, so that a failure leaves none that is about to start.
-      for (const target of targets ?? [{ scheme: "quic:", host, port, path: "/" }]) {
-        this.listeners.push(...(await listen(target, webSocket, settings, onArrival)));
+      const offer = { engine, httpVersion, webSocket, http2 };
+      const scheme = engine === "fails" ? "https:" : "quic:";
+      for (const target of targets ?? [{ scheme, host, port, path: "/" }]) {
+        this.listeners.push(...(await listen(target, offer, settings, onArrival)));
       }
     } catch (error) {
       await this.close();

@@ -1,6 +1,9 @@
 import type { CertificateOptions, TransportOptions } from "@quicrpc/quic";
 import type { Limits, TransportSession } from "@quicrpc/core";
 
+/** What carries WebTransport. */
+export type Engine = "quic" | "fails";
+
 /** How a transport session is made; what concerns other transports is passed over. */
 export interface TransportDialOptions extends Partial<CertificateOptions> {
   /** Roots to trust instead of the system's, PEM. */
@@ -14,6 +17,13 @@ export interface TransportDialOptions extends Partial<CertificateOptions> {
   readonly serverName?: string;
   /** Of the HTTP request, over WebSocket and WebTransport. */
   readonly headers?: Readonly<Record<string, string>>;
+  /**
+   * What carries `https://`: this project's own engine, or `@fails-components/webtransport`, which must be installed. Default
+   * "quic".
+   */
+  readonly engine?: Engine;
+  /** Of the engine "fails". Default: 3 where its quiche transport is installed and the server answers, otherwise 2. */
+  readonly httpVersion?: 2 | 3;
   /** Milliseconds until the attempt is given up. Default 10,000. */
   readonly timeoutMs?: number;
   /** Aborting gives the attempt up. */

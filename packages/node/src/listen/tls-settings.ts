@@ -5,16 +5,24 @@ import { RpcError } from "@quicrpc/core";
 import type { ServerCertificateOptions } from "@quicrpc/quic";
 import type { ListenSettings } from "./listener.js";
 
+/** The certificates given. Throws `TypeError` where there is none. */
+function certificatesOf({ tls }: ListenSettings): [ServerCertificateOptions, ...ServerCertificateOptions[]] {
+  const [first, ...others] = tls === undefined ? [] : [tls].flat();
+  if (first === undefined) throw new TypeError("serve() needs the option tls for tls://, wss:// and https://");
+  return [first, ...others];
+}
+
+/** The certificate for clients that name no server that another is for, PEM. */
+export function firstCertificate(settings: ListenSettings): { cert: string; key: string } {
+  const [{ cert, key }] = certificatesOf(settings);
+  return { cert: String(text(cert)), key: String(text(key)) };
+}
+
 /** What Node's `tls` takes of the settings that the QUIC engine takes. Throws `TypeError` without a certificate. */
-export function serverTls({ tls, clientCertificates }: ListenSettings): TlsOptions {
-  const certificates =
-    tls === undefined
-      ? []
-      : Array.isArray(tls)
-        ? (tls as readonly ServerCertificateOptions[])
-        : [tls as ServerCertificateOptions];
+export function serverTls(settings: ListenSettings): TlsOptions {
+  const { clientCertificates } = settings;
+  const certificates = certificatesOf(settings);
   const [first, ...others] = certificates;
-  if (first === undefined) throw new TypeError("serve() needs the option tls for tls:// and wss://");
   return {
     ...pem(first),
     minVersion: "TLSv1.3",

@@ -1,0 +1,238 @@
+import { ProtocolError } from "../errors.js";
+import { readVarint, varintLength, varintLengthFromFirstByte, writeVarint } from "../wire/varint.js";
+import type { ByteStream, ByteStreamHandler } from "./byte-stream.js";
+import type { WebTransportStream } from "./session.js";
+
+/** Bytes sent and not yet taken by the peer, at most. */
+const WINDOW = 1024 * 1024;
+/** Bytes taken that make an acknowledgement worth its while. */
+const ACK_STEP = WINDOW / 4;
+/** Bytes of one chunk as this side sends them. */
+const MAX_CHUNK = 32 * 1024;
+
+/**
+ * A byte stream over a pair of WHATWG streams whose transport does not hold the sender back: the receiver does, by
+ * telling what it has taken. Both directions are
+ *
+ *     length (varint, not 0) | bytes          a chunk
+ *     0 | taken (varint, not 0)               so many bytes of the peer's chunks were taken
+ *
+ * At most 1 MiB is sent and not taken (docs/protocol.md §8). Reading begins at once, so that what has to be held before
+ * `attach`, or while it is paused, is bounded by that too.
+ */
+export class CreditedStream implements ByteStream {
+  private readonly release: () => void;
+  private handler: ByteStreamHandler | undefined;
+  private writer: WritableStreamDefaultWriter<Uint8Array> | undefined;
+  /** Chunks, with their length fields, that wait for the window. */
+  private readonly queue: { readonly message: Uint8Array; readonly size: number }[] = [];
+  private queued = 0;
+  private untaken = 0;
+  private drainWanted = false;
+  private ending = false;
+  private finished = false;
+  private peerEnded = false;
+  /** Arrived while nobody takes it; null is the peer's end. */
+  private held: (Uint8Array | null)[] = [];
+  private paused = false;
+  /** Bytes taken since the last acknowledgement. */
+  private taken = 0;
+  /** Bytes that have arrived and were not acknowledged. */
+  private unacknowledged = 0;
+  /** Bytes of the present chunk still to come. */
+  private remaining = 0;
+  private isAcknowledgement = false;
+  private readonly varint: Uint8Array = new Uint8Array(8);
+  private varintBytes = 0;
+  private over: { readonly error: Error | undefined } | undefined;
+
+  /** @param release lets go of what the stream belongs to */
+  constructor(opened: Promise<WebTransportStream>, release: () => void) {
+    this.release = release;
+    opened.then(
+      (stream) => this.open(stream),
+      (error: unknown) => this.lost(error),
+    );
+  }
+
+  attach(handler: ByteStreamHandler): void {
+    this.handler = handler;
+    queueMicrotask(() => {
+      this.deliver();
+      if (this.over !== undefined) handler.onClosed(this.over.error);
+    });
+  }
+
+  write(bytes: Uint8Array): boolean {
+    if (this.ending || this.peerEnded || this.over !== undefined) return true;
+    for (let at = 0; at < bytes.length; at += MAX_CHUNK) {
+      const size = Math.min(bytes.length - at, MAX_CHUNK);
+      const header = varintLength(size);
+      const message = new Uint8Array(header + size);
+      writeVarint(message, 0, size);
+      message.set(bytes.subarray(at, at + size), header);
+      this.queue.push({ message, size });
+      this.queued += size;
+    }
+    this.sendQueued();
+    this.drainWanted = this.untaken + this.queued > WINDOW;
+    return !this.drainWanted;
+  }
+
+  end(): void {
+    this.ending = true;
+    this.sendQueued();
+  }
+
+  destroy(): void {
+    if (this.over !== undefined) return;
+    this.stop(undefined);
+    this.handler = undefined;
+  }
+
+  pause(): void {
+    this.paused = true;
+  }
+
+  resume(): void {
+    this.paused = false;
+    this.deliver();
+  }
+
+  /** The stream, or what it belongs to, has ended. */
+  lost(error: unknown): void {
+    if (this.over !== undefined) return;
+    const reason = error instanceof Error ? error : new Error(String(error));
+    this.stop(reason);
+    this.handler?.onClosed(reason);
+  }
+
+  private open({ readable, writable }: WebTransportStream): void {
+    const writer = writable.getWriter();
+    this.writer = writer;
+    writer.ready.catch(() => {});
+    writer.closed.catch((error: unknown) => this.lost(error));
+    this.sendQueued();
+    void this.receive(readable.getReader());
+  }
+
+  private stop(error: Error | undefined): void {
+    this.over = { error };
+    this.queue.length = 0;
+    this.held = [];
+    this.release();
+  }
+
+  private sendQueued(): void {
+    const { writer, queue } = this;
+    if (writer === undefined || this.over !== undefined) return;
+    for (let next = queue[0]; next !== undefined && this.untaken + next.size <= WINDOW; next = queue[0]) {
+      queue.shift();
+      this.queued -= next.size;
+      this.untaken += next.size;
+      writer.write(next.message).catch(() => {});
+    }
+    if (queue.length > 0) return;
+    if (this.ending) this.finish(writer);
+    if (!this.drainWanted) return;
+    this.drainWanted = false;
+    this.handler?.onDrain();
+  }
+
+  private finish(writer: WritableStreamDefaultWriter<Uint8Array>): void {
+    if (this.finished) return;
+    this.finished = true;
+    writer.close().catch(() => {});
+  }
+
+  private async receive(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+    try {
+      for (;;) {
+        const { value, done } = await reader.read();
+        if (this.over !== undefined) return;
+        if (done) {
+          this.ended();
+          return;
+        }
+        this.parse(value);
+      }
+    } catch (error) {
+      this.lost(error);
+    }
+  }
+
+  private parse(bytes: Uint8Array): void {
+    let at = 0;
+    while (at < bytes.length && this.over === undefined) {
+      if (this.remaining > 0) {
+        const chunk = bytes.subarray(at, at + this.remaining);
+        at += chunk.length;
+        this.remaining -= chunk.length;
+        this.hold(chunk);
+      } else {
+        this.varint[this.varintBytes++] = bytes[at++] as number;
+        if (this.varintBytes === varintLengthFromFirstByte(this.varint[0] as number)) {
+          this.varintBytes = 0;
+          this.onNumber(readVarint(this.varint, 0));
+        }
+      }
+    }
+  }
+
+  private onNumber(value: number): void {
+    if (this.isAcknowledgement) {
+      this.isAcknowledgement = false;
+      if (value === 0 || value > this.untaken) throw new ProtocolError("the peer took bytes that were not sent");
+      this.untaken -= value;
+      this.sendQueued();
+    } else if (value === 0) {
+      this.isAcknowledgement = true;
+    } else {
+      this.unacknowledged += value;
+      if (this.unacknowledged > WINDOW)
+        throw new ProtocolError(`the peer sent more than ${WINDOW} bytes beyond those taken`);
+      this.remaining = value;
+    }
+  }
+
+  private ended(): void {
+    if (this.remaining > 0 || this.varintBytes > 0) throw new ProtocolError("the stream ends within a chunk");
+    // A peer that has ended takes no more: what waits for it would wait for ever.
+    this.peerEnded = true;
+    this.queue.length = 0;
+    this.queued = 0;
+    this.sendQueued();
+    this.hold(null);
+  }
+
+  private hold(chunk: Uint8Array | null): void {
+    this.held.push(chunk);
+    this.deliver();
+  }
+
+  private deliver(): void {
+    while (!this.paused && this.handler !== undefined && this.over === undefined) {
+      const chunk = this.held.shift();
+      if (chunk === undefined) return;
+      if (chunk === null) this.handler.onEnd();
+      else this.take(chunk, this.handler);
+    }
+  }
+
+  private take(chunk: Uint8Array, handler: ByteStreamHandler): void {
+    this.taken += chunk.length;
+    if (this.taken >= ACK_STEP) {
+      this.acknowledge(this.taken);
+      this.taken = 0;
+    }
+    handler.onData(chunk);
+  }
+
+  private acknowledge(taken: number): void {
+    const message = new Uint8Array(1 + varintLength(taken));
+    writeVarint(message, 1, taken);
+    this.unacknowledged -= taken;
+    // After this side's end the peer has nothing to wait for.
+    if (!this.finished) this.writer?.write(message).catch(() => {});
+  }
+}

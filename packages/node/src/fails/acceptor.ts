@@ -1,0 +1,109 @@
+import { randomBytes } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import type { Http2SecureServer, IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
+import type { TLSSocket } from "node:tls";
+import { WEBTRANSPORT_STREAM_PROTOCOL } from "@quicrpc/core";
+import type { Arrival, ListenSettings } from "../listen/listener.js";
+import { firstCertificate } from "../listen/tls-settings.js";
+import { containReads, pingWhileAlive } from "./containment.js";
+import { FAILS_STREAMS, FAILS_WINDOWS, loadFails, unsupportedVersion } from "./package.js";
+import { FailsRequests } from "./requests.js";
+
+/**
+ * Takes WebTransport sessions over connections that a listener of this package has accepted: HTTP/2, and the WebSocket of
+ * the ponyfill. The server of `@fails-components/webtransport` itself never listens, since it knows one certificate, no
+ * client certificates and no limits.
+ */
+export class FailsAcceptor {
+  private readonly http2: Http2SecureServer;
+  private readonly requests: FailsRequests;
+  private readonly maxIdleMs: number;
+  /** The socket whose HTTP/2 session is being made. */
+  private connecting: TLSSocket | undefined;
+
+  private constructor(http2: Http2SecureServer, requests: FailsRequests, maxIdleMs: number) {
+    this.http2 = http2;
+    this.requests = requests;
+    this.maxIdleMs = maxIdleMs;
+    http2.prependListener("session", (session: ServerHttp2Session) => this.follow(session));
+  }
+
+  /** @param url of the listener, once it has one */
+  static async create(
+    path: string,
+    settings: ListenSettings,
+    url: () => string,
+    onArrival: (arrival: Arrival) => void,
+  ): Promise<FailsAcceptor> {
+    const { Http2Server } = await loadFails();
+    const { cert, key: privKey } = firstCertificate(settings);
+    const secret = randomBytes(16).toString("hex");
+    const server = new Http2Server({ ...FAILS_WINDOWS, ...FAILS_STREAMS, port: 0, secret, cert, privKey });
+    await server.createTransportInt();
+    const http2 = server.transportInt?.serverInt;
+    if (http2 === undefined) throw unsupportedVersion();
+    const requests = new FailsRequests(server, path, settings, url, onArrival);
+    return new FailsAcceptor(http2, requests, settings.limits.maxHandshakeMs);
+  }
+
+  /** A connection that has chosen HTTP/2. */
+  takeConnection(socket: TLSSocket): void {
+    this.connecting = socket;
+    this.http2.emit("secureConnection", socket);
+    this.connecting = undefined;
+  }
+
+  /** Whether a request to upgrade to WebSocket is the ponyfill's, of a session of this protocol. */
+  asks({ headers }: IncomingMessage): boolean {
+    const offered = headers["sec-websocket-protocol"]?.split(",") ?? [];
+    return offered.some((name) => /^webtransport_[^_]+_(.*)$/.exec(name.trim())?.[1] === WEBTRANSPORT_STREAM_PROTOCOL);
+  }
+
+  /** The HTTP status that refuses such a request; undefined where it may pass. */
+  refusal({ url, headers }: IncomingMessage): number | undefined {
+    // The ponyfill doubles the first slash.
+    return this.requests.refusal(url?.replace(/^\/+/, "/"), headers.origin);
+  }
+
+  takeUpgrade(request: IncomingMessage, head: Buffer): void {
+    const socket = request.socket as TLSSocket;
+    // The package would read it before it is able to.
+    if (head.length > 0) socket.unshift(head);
+    containReads(socket);
+    this.requests.source = { transport: "webtransport-websocket", socket, holder: socket };
+    this.http2.emit("upgrade", request, socket, Buffer.alloc(0));
+  }
+
+  stop(): void {
+    this.requests.stop();
+  }
+
+  /** A connection without a session is let go of. */
+  private follow(session: ServerHttp2Session): void {
+    const { connecting: socket } = this;
+    if (socket === undefined) return;
+    pingWhileAlive(session);
+    let streams = 0;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const idle = (): void => {
+      timer = setTimeout(() => session.destroy(), this.maxIdleMs);
+    };
+    session.prependListener("stream", (stream: ServerHttp2Stream, header: IncomingHttpHeaders) => {
+      clearTimeout(timer);
+      streams++;
+      stream.once("close", () => {
+        if (--streams === 0 && !session.destroyed) idle();
+      });
+      if (header[":method"] !== "CONNECT") return;
+      containReads(stream);
+      this.requests.source = { transport: kindOf(header), socket, holder: stream };
+    });
+    session.once("close", () => clearTimeout(timer));
+    idle();
+  }
+}
+
+/** Browsers that have an HTTP/2 connection open a WebSocket on it (RFC 8441). */
+function kindOf(header: IncomingHttpHeaders): "webtransport-http2" | "webtransport-websocket" {
+  return header[":protocol"] === "websocket" ? "webtransport-websocket" : "webtransport-http2";
+}

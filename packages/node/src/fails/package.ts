@@ -1,0 +1,126 @@
+import type { EventEmitter } from "node:events";
+import type { ClientHttp2Session, Http2SecureServer, IncomingHttpHeaders } from "node:http2";
+import type { WebTransportSession } from "@quicrpc/core";
+
+/**
+ * The part of `@fails-components/webtransport` 1.6 that is used. Its own types cannot be named here: whoever does not
+ * install it must be able to compile against this package.
+ */
+export interface FailsPackage {
+  readonly WebTransport: new (url: string, options: object) => FailsClientSession;
+  readonly Http2Server: new (options: object) => FailsServer;
+  readonly Http3Server: new (options: object) => FailsServer;
+  /** Fulfils with undefined whether the quiche transport was loaded or not. */
+  readonly quicheLoaded: Promise<unknown>;
+}
+
+/** A session, of either side. */
+export interface FailsSession extends WebTransportSession {
+  readonly incomingUnidirectionalStreams: ReadableStream<unknown>;
+}
+
+/** What a session shows to the package's own parser. */
+export interface FailsInside {
+  readonly state: string;
+  /** Called for each stream that the peer opens. */
+  onStream(event: unknown): void;
+}
+
+/** A session of the client, with the insides that hold its connection. */
+export interface FailsClientSession extends FailsSession {
+  /** The subprotocol that the server chose; "" for none. */
+  readonly protocol: string;
+  readonly sessionint?: FailsInside & FailsConnection;
+}
+
+/** Where a session of the client keeps its connection: `clientInt` is there over HTTP/2. */
+interface FailsConnection {
+  readonly parentobj?: { readonly transportInt?: { readonly clientInt?: ClientHttp2Session } };
+}
+
+/** A session of the server. */
+export interface FailsServerSession extends FailsSession, FailsInside {
+  /** What the request callback answered with. */
+  readonly userData: unknown;
+  readonly peerAddress: string | undefined;
+}
+
+/** What the request callback answers. */
+export interface FailsAnswer {
+  readonly status: number;
+  readonly path?: string;
+  readonly selectedProtocol?: string;
+  readonly userData?: object;
+}
+
+/** A server, with the insides that take connections. */
+export interface FailsServer {
+  readonly ready: Promise<unknown>;
+  readonly closed: Promise<unknown>;
+  /** Fails when it rejects: the client would wait for ever; and when it throws: nobody catches that. */
+  setRequestCallback(callback: (request: { readonly header: IncomingHttpHeaders }) => Promise<FailsAnswer>): void;
+  sessionStream(path: string, options?: { readonly noAutoPaths: boolean }): ReadableStream<FailsServerSession>;
+  startServer(): void;
+  stopServer(): void;
+  createTransportInt(): Promise<void>;
+  address(): { readonly host: string; readonly port: number } | null;
+  readonly transportInt?: { readonly serverInt?: Http2SecureServer & EventEmitter };
+}
+
+const PACKAGE = "@fails-components/webtransport";
+// Not a literal: the compiler would look for it, and it need not be there.
+const QUICHE: string = "@fails-components/webtransport-transport-http3-quiche";
+
+const WINDOW = 2 * 1024 * 1024;
+
+/**
+ * Flow-control settings of both sides. With its own defaults the package stands still after 16 KiB from the client: the
+ * server tells one window and keeps books of another. A session's own credit (1 MiB) never fills these.
+ */
+export const FAILS_WINDOWS: Readonly<Record<string, number>> = {
+  initialStreamFlowControlWindow: WINDOW,
+  streamFlowControlWindowSizeLimit: WINDOW,
+  initialSessionFlowControlWindow: WINDOW,
+  sessionFlowControlWindowSizeLimit: WINDOW,
+};
+
+/** One: the session's own. The package gives no credit for another. */
+export const FAILS_STREAMS: Readonly<Record<string, number>> = {
+  initialBidirectionalStreams: 1,
+  initialUnidirectionalStreams: 1,
+};
+
+/** An error of this engine; `code` says what to do about it. */
+export function failsError(code: string, message: string, cause?: unknown): Error & { code: string } {
+  return Object.assign(new Error(message, cause === undefined ? undefined : { cause }), { code });
+}
+
+/** Loads the package. Rejects with `ERR_FAILS_MISSING` where it is not installed. Loading it prints to the console where quiche is missing. */
+export async function loadFails(): Promise<FailsPackage> {
+  try {
+    return (await import("@fails-components/webtransport")) as unknown as FailsPackage;
+  } catch (error) {
+    const text = `the engine "fails" and the option http2 need ${PACKAGE}@1.6, which ${failure(error)}`;
+    throw failsError("ERR_FAILS_MISSING", text, error);
+  }
+}
+
+/** Why HTTP/3 cannot be used; undefined where it can. */
+export async function http3Problem(): Promise<string | undefined> {
+  try {
+    await import(QUICHE);
+    return undefined;
+  } catch (error) {
+    return `HTTP/3 needs ${QUICHE}, which ${failure(error)}`;
+  }
+}
+
+/** What this code reaches into is not there: another version than it was written for. */
+export function unsupportedVersion(): Error {
+  return failsError("ERR_FAILS_VERSION", `this version of ${PACKAGE} is not supported: install ${PACKAGE}@1.6`);
+}
+
+function failure(error: unknown): string {
+  if ((error as NodeJS.ErrnoException).code === "ERR_MODULE_NOT_FOUND") return "is not installed";
+  return `cannot be loaded: ${error instanceof Error ? error.message : String(error)}`;
+}
