@@ -79,6 +79,10 @@ export class CreditedStream implements ByteStream {
     return !this.drainWanted;
   }
 
+  pendingBytes(): number {
+    return this.untaken + this.queued;
+  }
+
   end(): void {
     this.ending = true;
     this.sendQueued();

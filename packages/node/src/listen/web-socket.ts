@@ -35,7 +35,7 @@ export class WebSocketUpgrades {
   /** @param listener its URL */
   take(request: IncomingMessage, head: Buffer, listener: string, onArrival: (arrival: Arrival) => void): void {
     this.server.handleUpgrade(request, request.socket, head, (socket) =>
-      onArrival(arrivalOf(socket, request, listener, this.settings.limits.maxCloseMs)),
+      onArrival(arrivalOf(socket, request, listener, this.settings)),
     );
   }
 }
