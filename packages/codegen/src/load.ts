@@ -1,7 +1,14 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { createJiti } from "jiti";
+import { createJiti, type JitiOptions } from "jiti";
 import { type Diagnostic, placeAt } from "./diagnostics.js";
+import { sourcePosition, transpile } from "./transpile.js";
+
+const OPTIONS: JitiOptions = { fsCache: false, interopDefault: false, sourceMaps: true };
+/** jiti with its own transform. */
+const babel = createJiti(import.meta.url, OPTIONS);
+const transform: NonNullable<JitiOptions["transform"]> = (options) =>
+  transpile(options) ?? { code: babel.transform(options) };
 
 /** The exports of a schema module, or why it could not be loaded. */
 export type LoadResult =
@@ -18,7 +25,7 @@ export class ModuleLoader {
   async load(file: string): Promise<LoadResult> {
     let jiti: ReturnType<typeof createJiti>;
     try {
-      jiti = createJiti(file, { fsCache: false, interopDefault: false, sourceMaps: true, tsconfigPaths: true });
+      jiti = createJiti(file, { ...OPTIONS, tsconfigPaths: true, transform });
     } catch (error) {
       // It reads the nearest tsconfig.json, for its paths.
       const reason = error instanceof Error ? error.message : String(error);
@@ -83,7 +90,9 @@ function placeInStack(file: string, error: unknown): Pick<Diagnostic, "file" | "
     if (!path.startsWith("/") || path.includes("/node_modules/")) {
       if (!/^[A-Za-z]:[\\/]/.test(path) || path.includes("node_modules")) continue;
     }
-    if (path === file || /\.[cm]?ts$/.test(path)) return readPlace(path, Number(match[2]), Number(match[3]));
+    if (path === file || /\.[cm]?ts$/.test(path)) {
+      return readPlace(path, ...sourcePosition(path, Number(match[2]), Number(match[3])));
+    }
   }
   return { file };
 }
