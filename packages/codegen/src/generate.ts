@@ -1,6 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { buildFile, openModule, type SchemaModule } from "./build.js";
 import { checkServices } from "./check-services.js";
 import type { Diagnostic } from "./diagnostics.js";
 import { type DocumentInfo, printAsyncApi } from "./docs/asyncapi.js";
@@ -11,14 +10,16 @@ import { EMPTY_LOCK, formatLock, type Lock } from "./lock/lock.js";
 import { readLock } from "./lock/read.js";
 import { updateLock, updateSnapshot } from "./lock/update.js";
 import { ModuleLoader } from "./load.js";
-import type { FileModel } from "./model.js";
-import { type ImportExtension, printFile } from "./print/file.js";
+import { buildPackages, sharedFileOf } from "./packages.js";
+import { printFile, printShared } from "./print/file.js";
+import type { ImportExtension } from "./print/imports.js";
 import type { Target } from "./print/service.js";
 import { findStale } from "./prune.js";
 import { printTooling } from "./print/tooling.js";
 import type { SchemaSnapshot, ServiceSnapshot } from "./shape/shape.js";
 import { formatSnapshot, parseSnapshot } from "./shape/snapshot.js";
 import { SourceReader } from "./source/source-file.js";
+import { openModule, type SchemaModule } from "./survey.js";
 import { TsConfigs } from "./tsconfig.js";
 
 /** Options of `generate`. */
@@ -83,18 +84,9 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
   const outputs = outputPaths(options, cwd, report);
   const configs = new TsConfigs();
   const modules = await openModules([...outputs.keys()], configs, report);
-  const owners = ownersOf(modules);
-  const models = modules.flatMap((module): FileModel[] => {
-    const own = module.services.filter(({ schema }) => owners.get(schema)?.module === module);
-    const reexports = module.services.flatMap(({ schema, prefix }) => {
-      const owner = owners.get(schema);
-      return owner === undefined || owner.module === module
-        ? []
-        : [{ schemaFile: owner.module.file, from: owner.prefix, to: prefix }];
-    });
-    const model = buildFile(module, own, reexports, ids, report);
-    return model === undefined ? [] : [model];
-  });
+  const outputOf = (schemaFile: string): string => outputs.get(schemaFile) ?? schemaFile;
+  const packages = buildPackages(modules, { ids, target, outputOf, report });
+  const models = packages.flatMap((each) => each.models);
   checkServices(models, lock ?? EMPTY_LOCK, report);
   const services = Object.fromEntries(
     models.flatMap((model) => model.services.map(({ name, snapshot }) => [name, snapshot])),
@@ -104,25 +96,45 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
     lockFile === undefined || lock === undefined ? [] : lockFiles(lockFile, lock, services, complete, report);
   if (diagnostics.length > 0) return { files: [], stale: [], diagnostics, snapshot };
 
-  const outputOf = (schemaFile: string): string => outputs.get(schemaFile) ?? schemaFile;
-  const files = models.flatMap((model): GeneratedFile[] => {
-    const path = outputOf(model.schemaFile);
-    const extension = options.importExtension ?? importExtensionOf(configs.optionsFor(path));
-    const methods = model.services.reduce((sum, service) => sum + service.methods.length, 0);
-    const schema = { file: model.schemaFile, services: model.services.length, methods };
-    // Reflection is a server's.
-    const toolingFile = target === "client" || methods === 0 ? undefined : path.replace(/\.ts$/, ".tooling.ts");
-    const main = { ...outputFile(path, printFile(model, path, { extension, target, outputOf, toolingFile })), schema };
-    return toolingFile === undefined ? [main] : [main, outputFile(toolingFile, printTooling(model))];
+  const out = options.out === undefined ? undefined : resolve(cwd, options.out);
+  const extensionOf = (path: string): ImportExtension =>
+    options.importExtension ?? importExtensionOf(configs.optionsFor(path));
+  const sharedPaths: string[] = [];
+  const files = packages.flatMap(({ models, shared }) => {
+    const sharedFile = sharedFileOf(
+      models.map(({ schemaFile }) => schemaFile),
+      out,
+    );
+    sharedPaths.push(sharedFile);
+    const printed = models.flatMap((model): GeneratedFile[] => {
+      const path = outputOf(model.schemaFile);
+      const methods = model.services.reduce((sum, service) => sum + service.methods.length, 0);
+      const schema = { file: model.schemaFile, services: model.services.length, methods };
+      // Reflection is a server's.
+      const toolingFile = target === "client" || methods === 0 ? undefined : path.replace(/\.ts$/, ".tooling.ts");
+      const print = { extension: extensionOf(path), target, outputOf, toolingFile, sharedFile };
+      const main = { ...outputFile(path, printFile(model, path, print)), schema };
+      return toolingFile === undefined ? [main] : [main, outputFile(toolingFile, printTooling(model))];
+    });
+    return shared.isEmpty
+      ? printed
+      : [outputFile(sharedFile, printShared(shared, sharedFile, extensionOf(sharedFile))), ...printed];
   });
   const { info = { title: "Services", version: "0.0.0" } } = options;
   const documents = [
-    ...(options.docs === undefined ? [] : [outputFile(resolve(cwd, options.docs), printMarkdown(models, info.title))]),
+    ...(options.docs === undefined
+      ? []
+      : [outputFile(resolve(cwd, options.docs), printMarkdown(packages, info.title))]),
     ...(options.asyncapi === undefined
       ? []
       : [outputFile(resolve(cwd, options.asyncapi), printAsyncApi(models, info))]),
   ];
-  return { files: [...files, ...kept, ...documents], stale: complete ? findStale(files) : [], diagnostics, snapshot };
+  return {
+    files: [...files, ...kept, ...documents],
+    stale: complete ? findStale(files, sharedPaths) : [],
+    diagnostics,
+    snapshot,
+  };
 }
 
 /** Where the output for each schema module goes, where that is possible. */
@@ -170,19 +182,6 @@ async function openModules(
   }
   loader.dispose();
   return modules;
-}
-
-/** From which module each service is generated: the one that declares it, or the first that exports it. */
-function ownersOf(
-  modules: readonly SchemaModule[],
-): Map<unknown, { readonly module: SchemaModule; readonly prefix: string }> {
-  const owners = new Map<unknown, { readonly module: SchemaModule; readonly prefix: string }>();
-  for (const module of modules) {
-    for (const { schema, prefix, declaredIn } of module.services) {
-      if (declaredIn === module.file || !owners.has(schema)) owners.set(schema, { module, prefix });
-    }
-  }
-  return owners;
 }
 
 /** `arith.service.ts` to `arith.ts`. */

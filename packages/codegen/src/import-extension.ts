@@ -1,5 +1,5 @@
 import type { ts } from "ts-morph";
-import type { ImportExtension } from "./print/file.js";
+import type { ImportExtension } from "./print/imports.js";
 
 /** The extension that compiler options ask for in imports of TypeScript files: `ts` where they allow that. */
 export function importExtensionOf(options: ts.CompilerOptions): ImportExtension {

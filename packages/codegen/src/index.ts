@@ -7,7 +7,7 @@ export { declarationOrder, type IdAssigner } from "./lock/ids.js";
 export { formatLock, type Lock, type LockedMethod, renameLocked } from "./lock/lock.js";
 export { type LoadResult, ModuleLoader } from "./load.js";
 export { readLock } from "./lock/read.js";
-export type { ImportExtension } from "./print/file.js";
+export type { ImportExtension } from "./print/imports.js";
 export type { Target } from "./print/service.js";
 export { formatFingerprint } from "./shape/fingerprint.js";
 export type {

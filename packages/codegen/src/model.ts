@@ -63,6 +63,8 @@ export interface FileModel {
   readonly schemaFile: string;
   readonly services: readonly ServiceModel[];
   readonly declarations: readonly Declaration[];
+  /** The types it uses and passes on that stand in the module which it shares with other files. */
+  readonly sharedTypes: readonly string[];
   readonly codecs: CodecPlan;
   /** Services that the schema module exports and that are generated from another one. */
   readonly reexports: readonly Reexport[];

@@ -4,21 +4,22 @@ import type { GeneratedFile } from "./generate.js";
 import { HEADER } from "./print/header.js";
 
 /**
- * Files that an earlier run generated beside `files`, which must be all of a project's, and that no schema stands for any more.
- * Only files that carry the generator's header are named.
+ * Files that an earlier run generated beside `files`, which must be all of a project's, or at `others`, and that no schema stands
+ * for any more. Only files that carry the generator's header are named.
  */
-export function findStale(files: readonly GeneratedFile[]): string[] {
+export function findStale(files: readonly GeneratedFile[], others: readonly string[]): string[] {
   const current = new Set(files.map(({ path }) => path));
   const directories = new Set(files.filter(({ schema }) => schema !== undefined).map(({ path }) => dirname(path)));
-  return [...directories]
+  const beside = [...directories]
     .filter((directory) => existsSync(directory))
-    .flatMap((directory) =>
-      readdirSync(directory)
-        .filter((name) => name.endsWith(".ts"))
-        .map((name) => join(directory, name))
-        .filter((path) => !current.has(path) && readFileSync(path, "utf8").startsWith(HEADER))
-        .sort(),
-    );
+    .flatMap((directory) => readdirSync(directory).map((name) => join(directory, name)));
+  return [...new Set([...beside, ...others])]
+    .filter((path) => path.endsWith(".ts") && !current.has(path) && isGenerated(path))
+    .sort();
+}
+
+function isGenerated(path: string): boolean {
+  return existsSync(path) && readFileSync(path, "utf8").startsWith(HEADER);
 }
 
 /** Deletes what `findStale` found. */

@@ -1,3 +1,4 @@
+import type { SchemaRoot } from "../source/schema-root.js";
 import { isUint8Array } from "../types/support.js";
 import { type AnySchema, childrenOf, defOf, hasTrait, isZodSchema, lazyTarget, shapeOf } from "../types/zod.js";
 import { checksOf } from "./checks.js";
@@ -7,17 +8,17 @@ import type { CheckNode, CodecNode, NodeBody, RecordKeysNode, SchemaPath } from 
 /** Makes the nodes of the schemas of a file: one for each schema, wherever it is used. */
 export class CodecBuilder {
   readonly #nodes = new Map<AnySchema, CodecNode>();
-  readonly #exported: ReadonlyMap<unknown, string>;
+  readonly #exported: ReadonlyMap<unknown, SchemaRoot>;
 
   /** `exported` has the schemas that the schema module exports, which make for shorter paths. */
-  constructor(exported: ReadonlyMap<unknown, string>) {
+  constructor(exported: ReadonlyMap<unknown, SchemaRoot>) {
     this.#exported = exported;
   }
 
   /** The node of `schema`, which is found at `found`. */
   node(schema: AnySchema, found: SchemaPath): CodecNode {
-    const name = this.#exported.get(schema);
-    const at = name === undefined ? found : { root: name, keys: [] };
+    const root = this.#exported.get(schema);
+    const at = root === undefined ? found : { root, keys: [] };
     const own = withoutMeta(schema);
     const target = defOf(own).type === "lazy" && checksOf(own)?.length === 0 ? lazyTarget(own) : undefined;
     if (isZodSchema(target)) return this.node(target, below(at, "_zod", "innerType"));
@@ -42,7 +43,8 @@ export class CodecBuilder {
   #structure(schema: AnySchema, at: SchemaPath, checks: readonly CheckNode[]): NodeBody | undefined {
     const def = defOf(schema);
     const child = (value: unknown, ...keys: (string | number)[]): CodecNode => {
-      if (!isZodSchema(value)) throw new Error(`There is no schema at ${[at.root, ...at.keys, ...keys].join(".")}.`);
+      if (!isZodSchema(value))
+        throw new Error(`There is no schema at ${[at.root.name, ...at.keys, ...keys].join(".")}.`);
       return this.node(value, below(at, "_zod", "def", ...keys));
     };
     if ("coerce" in def && def.coerce) return undefined;

@@ -1,27 +1,58 @@
-import { present } from "./compiled.js";
+import type { Layout } from "../print/layout.js";
+import { guard } from "../print/syntax.js";
+import { isCompiled, present } from "./compiled.js";
 import { expression } from "./literals.js";
 import type { CheckNode, CodecNode } from "./node.js";
+
+/** The statement that gives up. */
+export const MISFIT: string = "return wire.misfit();";
 
 /** Names a constant for a pattern. */
 export type PatternName = (regex: RegExp, format: string) => string;
 
-/** Conditions on the value `name` under which it is a misfit, beside what its reader and writer see to. */
-export function misfitConditions(node: CodecNode, name: string, patternName: PatternName): string[] {
+/** What must all hold. */
+type Condition = readonly string[];
+
+/** Statements that give up where the value `name` is a misfit, beside what its reader and writer see to. */
+export function refuseMisfit(node: CodecNode, name: string, patternName: PatternName): Layout[] {
+  return refuse(misfitConditions(node, name, patternName));
+}
+
+/** Statements that give up where the size of a container is out of bounds. */
+export function refuseSize(checks: readonly CheckNode[], size: string): Layout[] {
+  return refuse(sizeConditions(checks, size));
+}
+
+/** A statement that gives up where any of `conditions` holds; none where there are none. */
+function refuse(conditions: readonly Condition[]): Layout[] {
+  const [only] = conditions;
+  if (only === undefined) return [];
+  if (conditions.length === 1) return [guard(only, "&&", MISFIT)];
+  const tests = conditions.map((each) => (each.length === 1 ? each.join() : `(${each.join(" && ")})`));
+  return [guard(tests, "||", MISFIT)];
+}
+
+function misfitConditions(node: CodecNode, name: string, patternName: PatternName): Condition[] {
   switch (node.kind) {
     case "string":
     case "number":
     case "bigint":
     case "date":
-      return node.checks.flatMap((check) => checkCondition(check, node.kind, name, patternName));
+      return node.checks.flatMap((check) =>
+        checkCondition(check, node.kind, name, patternName).map((each): Condition => [each]),
+      );
     case "literal":
-      return [node.values.map((value) => `${name} !== ${expression(value)}`).join(" && ")];
+      // What is not compiled, its shape sees to.
+      if (!isCompiled(node)) return [];
+      return [node.values.map((value) => `${name} !== ${expression(value)}`)];
     case "template":
-      return [`!${patternName(node.regex, "template")}.test(${name})`];
+      return [[`!${patternName(node.regex, "template")}.test(${name})`]];
     case "nullable": {
       const inner = misfitConditions(present(node.inner), name, patternName);
-      if (inner.length === 0) return [];
-      const text = inner.join(" || ");
-      return [`${name} !== null && ${inner.length > 1 ? `(${text})` : text}`];
+      const [only] = inner;
+      if (only === undefined) return [];
+      const anyOf = inner.length === 1 ? only : [`(${inner.map((each) => each.join(" && ")).join(" || ")})`];
+      return [[`${name} !== null`, ...anyOf]];
     }
     case "frozen":
       return misfitConditions(present(node.inner), name, patternName);
@@ -30,18 +61,12 @@ export function misfitConditions(node: CodecNode, name: string, patternName: Pat
   }
 }
 
-/** The conditions as one expression. */
-export function anyOf(conditions: readonly string[]): string {
-  if (conditions.length === 1) return conditions[0] ?? "";
-  return conditions.map((each) => (each.includes(" && ") ? `(${each})` : each)).join(" || ");
-}
-
 /** The bounds on the size of a container. */
-export function sizeConditions(checks: readonly CheckNode[], size: string): string[] {
-  return checks.flatMap((check) => {
-    if (check.kind === "minSize") return [`${size} < ${check.size}`];
-    if (check.kind === "maxSize") return [`${size} > ${check.size}`];
-    return check.kind === "exactSize" ? [`${size} !== ${check.size}`] : [];
+function sizeConditions(checks: readonly CheckNode[], size: string): Condition[] {
+  return checks.flatMap((check): Condition[] => {
+    if (check.kind === "minSize") return [[`${size} < ${check.size}`]];
+    if (check.kind === "maxSize") return [[`${size} > ${check.size}`]];
+    return check.kind === "exactSize" ? [[`${size} !== ${check.size}`]] : [];
   });
 }
 

@@ -1,10 +1,12 @@
 import { isIdentifier } from "../names.js";
+import { quoted } from "../print/syntax.js";
 
 /** `value` as an expression; made anew each time it is evaluated. */
 export function expression(value: unknown): string {
   if (typeof value === "bigint") return `${value}n`;
-  if (typeof value === "string") return JSON.stringify(value);
+  if (typeof value === "string") return quoted(value);
   if (Object.is(value, -0)) return "-0";
+  if (typeof value === "number") return String(value).replace("e+", "e");
   if (typeof value !== "object" || value === null) return String(value);
   if (value instanceof Date) return `new Date(${value.getTime()})`;
   if (Array.isArray(value)) return `[${value.map(expression).join(", ")}]`;
@@ -13,12 +15,12 @@ export function expression(value: unknown): string {
 }
 
 export function propertyName(name: string): string {
-  return isIdentifier(name) ? name : JSON.stringify(name);
+  return isIdentifier(name) ? name : quoted(name);
 }
 
 /** The property `name` of `object`. */
 export function property(object: string, name: string): string {
-  return isIdentifier(name) ? `${object}.${name}` : `${object}[${JSON.stringify(name)}]`;
+  return isIdentifier(name) ? `${object}.${name}` : `${object}[${quoted(name)}]`;
 }
 
 /** The MessagePack of a key. */

@@ -1,8 +1,9 @@
+import type { SchemaRoot } from "../source/schema-root.js";
 import type { AnySchema } from "../types/zod.js";
 
 /** How to reach a schema at run time: an export of the schema module, and the keys to go through. */
 export interface SchemaPath {
-  readonly root: string;
+  readonly root: SchemaRoot;
   readonly keys: readonly (string | number)[];
 }
 

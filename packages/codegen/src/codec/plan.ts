@@ -2,7 +2,8 @@ import { type NameScope, pascalCase } from "../names.js";
 import { ONE } from "../types/graph.js";
 import { labelName } from "../types/naming.js";
 import type { TypeNode } from "../types/node.js";
-import type { Direction } from "../types/zod.js";
+import type { TypeTable } from "../types/declare.js";
+import { canonical, type Direction } from "../types/zod.js";
 import { type CodecNode, partsOf } from "./node.js";
 import { hasOwnCode, isCompiled, present } from "./compiled.js";
 
@@ -15,63 +16,103 @@ export interface NamedCodec {
   readonly hasCode: boolean;
   /** Whether a message as a whole is of this node. */
   isPayload: boolean;
+  /** What the code is for. */
+  readonly uses: Set<Use>;
+  /** It stands in the module of what several files share. */
+  readonly isShared: boolean;
 }
+
+/** What a side does with a message. */
+export type Use = "write" | "read";
+
+/** Plans a codec in the module of what several files share, and gives its name; undefined for a node that is not shared. */
+export type ShareCodec = (node: CodecNode, label: readonly string[], use: Use | undefined) => string | undefined;
 
 /** The codecs of a file, in the order they were met. */
 export class CodecPlan {
   readonly named: Map<CodecNode, NamedCodec> = new Map();
-  readonly #coded = new Set<CodecNode>();
+  readonly #coded: Readonly<Record<Use, Set<CodecNode>>> = { write: new Set(), read: new Set() };
   readonly #shaped = new Set<CodecNode>();
   readonly #open = new Set<CodecNode>();
   readonly #scope: NameScope;
-  readonly #typeOf: (schema: unknown, direction: Direction) => TypeNode;
+  readonly #types: TypeTable;
 
-  constructor(scope: NameScope, typeOf: (schema: unknown, direction: Direction) => TypeNode) {
+  readonly #share: ShareCodec;
+
+  constructor(scope: NameScope, types: TypeTable, share: ShareCodec = () => undefined) {
     this.#scope = scope;
-    this.#typeOf = typeOf;
+    this.#types = types;
+    this.#share = share;
   }
 
   typeOf(node: CodecNode, direction: Direction): TypeNode {
-    return this.#typeOf(node.schema, direction);
+    return this.#types.typeOf(node.schema, direction);
   }
 
   /** Plans what a message needs, and gives the name of its codec. */
-  payload(node: CodecNode, label: readonly string[]): string {
-    this.#visit(node, label, true);
-    const codec = this.#take(node, label, true);
+  payload(node: CodecNode, label: readonly string[], uses: readonly Use[]): string {
+    for (const use of uses) this.#visit(node, label, use);
+    const codec = this.#take(node, label, uses);
     codec.isPayload = true;
     return codecName(codec);
   }
 
-  /** @param code whether code is made for `node`, or a shape is all it needs */
-  #visit(node: CodecNode, label: readonly string[], code: boolean): void {
+  /** Plans what several files share of a node, and gives its name. */
+  share(node: CodecNode, label: readonly string[], use: Use | undefined): string {
+    this.#visit(node, label, use);
+    return this.#take(node, label, use === undefined ? [] : [use]).name;
+  }
+
+  /** @param use what code is made for; undefined where a shape is all that `node` needs */
+  #visit(node: CodecNode, label: readonly string[], use: Use | undefined): void {
+    const uses = use === undefined ? [] : [use];
     if (this.#open.has(node)) {
       // A shape inside itself needs a name.
-      this.#take(node, label, code && hasOwnCode(node));
+      this.#take(node, label, hasOwnCode(node) ? uses : []);
       return;
     }
-    const seen = code ? this.#coded : this.#shaped;
-    if (seen.has(node) || this.#coded.has(node)) return;
+    const seen = use === undefined ? this.#shaped : this.#coded[use];
+    if (seen.has(node)) return;
     seen.add(node);
+    const shared = hasOwnCode(node) ? this.#share(node, label, use) : undefined;
+    if (shared !== undefined) {
+      this.#take(node, label, uses, shared);
+      return;
+    }
     this.#open.add(node);
     const target = present(node);
-    const isDone = code && (target !== node || isCompiled(node));
-    if (isDone && hasOwnCode(node)) this.#take(node, label, true);
-    else if (code && target === node && (node.kind === "refined" || !isDone)) this.#take(node, label, false);
-    for (const [part, add] of labelled(node)) this.#visit(part, [...label, ...add], isDone);
+    const isDone = use !== undefined && (target !== node || isCompiled(node));
+    if (isDone && hasOwnCode(node)) this.#take(node, label, uses);
+    else if (use !== undefined && target === node && (node.kind === "refined" || !isDone)) this.#take(node, label, []);
+    const name = this.#nameOf(node);
+    const base = name === undefined ? label : [name];
+    // What is refined is written by its shape.
+    const partUse = isDone && !(node.kind === "refined" && use === "write") ? use : undefined;
+    for (const [part, add] of labelled(node)) this.#visit(part, [...base, ...add], partUse);
     this.#open.delete(node);
   }
 
-  #take(node: CodecNode, label: readonly string[], hasCode: boolean): NamedCodec {
+  #take(node: CodecNode, label: readonly string[], uses: readonly Use[], shared?: string): NamedCodec {
     const known = this.named.get(node);
+    for (const use of uses) known?.uses.add(use);
+    const hasCode = uses.length > 0;
     if (known !== undefined && (known.hasCode || !hasCode)) return known;
-    const type = this.#typeOf(node.schema, "input");
-    const wanted = known?.name ?? (type.kind === "reference" ? type.target.name : labelName(label));
-    const name = known?.name ?? this.#freeName(wanted);
-    const codec: NamedCodec = { name, node, hasCode, isPayload: known?.isPayload ?? false };
+    const wanted = this.#nameOf(node) ?? labelName(label);
+    const codec: NamedCodec = {
+      name: known?.name ?? shared ?? this.#freeName(wanted),
+      node,
+      hasCode,
+      isPayload: known?.isPayload ?? false,
+      uses: new Set([...(known?.uses ?? []), ...uses]),
+      isShared: shared !== undefined,
+    };
     this.#scope.reserve(...namesOf(codec));
     this.named.set(node, codec);
     return codec;
+  }
+
+  #nameOf(node: CodecNode): string | undefined {
+    return this.#types.named(canonical(node.schema))?.name;
   }
 
   #freeName(wanted: string): string {
@@ -113,7 +154,7 @@ export function checksName({ name }: Named): string {
   return `check${name}`;
 }
 
-function namesOf(codec: Named): string[] {
+export function namesOf(codec: Named): string[] {
   return [writerName, readerName, anyOrderName, shapeName, codecName, checksName].map((of) => of(codec));
 }
 

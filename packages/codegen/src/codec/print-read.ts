@@ -1,205 +1,206 @@
+import { group, indent, type Layout, line } from "../print/layout.js";
+import {
+  assignment,
+  block,
+  braced,
+  callOf,
+  conditional,
+  conditionalAssignment,
+  guard,
+  quoted,
+  signature,
+  when,
+} from "../print/syntax.js";
+import { text, type TypeNode, union } from "../types/node.js";
 import { hasOwnCode, isCompiled, present, presenceOf } from "./compiled.js";
-import { anyOf, misfitConditions, sizeConditions } from "./conditions.js";
-import { expression, hex, keyBytes, mapHeader, offset, property, propertyName } from "./literals.js";
+import { MISFIT, refuseMisfit, refuseSize } from "./conditions.js";
+import { expression, keyBytes, mapHeader, offset, property, propertyName } from "./literals.js";
 import { LocalNames } from "./locals.js";
 import type { CodecNode, FieldNode } from "./node.js";
-import { anyOrderName, checksName, readerName, shapeName } from "./plan.js";
+import { anyOrderName, readerName } from "./plan.js";
+import { comparisons } from "./print-keys.js";
 import type { CodecPrinter } from "./printer.js";
-import { indent } from "./print-write.js";
 
-const MISFIT = "return wire.misfit();";
-
-/** The reader of a node that has one. */
-export function printReader(node: CodecNode, printer: CodecPrinter): string {
+/** The reader of a node that has one, and the one it leaves objects to whose keys do not come in order. */
+export function printReader(node: CodecNode, printer: CodecPrinter): Layout[] {
   const codec = printer.codecOf(node);
-  const type = printer.type(node, "output");
-  if (!hasOwnCode(node)) {
-    const body = [...readLines(node, "const value", "value", "p", printer), "return value;"];
-    return functionText(readerName(codec), type, body);
-  }
-  if (node.kind === "object") {
-    const ordered = orderedBody(node.fields, anyOrderName(codec), type, printer);
-    return (
-      functionText(readerName(codec), type, ordered) +
-      "\n" +
-      functionText(anyOrderName(codec), type, anyOrderBody(node.fields, node.others === "strict", type, printer))
-    );
-  }
-  return functionText(readerName(codec), type, bodyOf(node, type, printer));
+  const type = printer.typeOf(node, "output");
+  const functionOf = (head: string, body: readonly Layout[]): Layout =>
+    block(signature(head, ["r: wire.Reader", "p: number"], printer.layout(type)), body);
+  const head = `${printer.exported}function ${readerName(codec)}`;
+  if (node.kind !== "object" || !hasOwnCode(node)) return [functionOf(head, bodyOf(node, type, printer))];
+  const anyOrder = anyOrderName(codec);
+  return [
+    functionOf(head, orderedBody(node.fields, anyOrder, type, printer)),
+    functionOf(`function ${anyOrder}`, anyOrderBody(node.fields, node.others === "strict", type, printer)),
+  ];
 }
 
-function functionText(name: string, type: string, body: readonly string[]): string {
-  return `function ${name}(r: wire.Reader, p: number): ${type} {\n${body.map((line) => `  ${line}\n`).join("")}}\n`;
-}
-
-function bodyOf(node: CodecNode, type: string, printer: CodecPrinter): string[] {
+function bodyOf(node: CodecNode, type: TypeNode, printer: CodecPrinter): Layout[] {
+  if (!hasOwnCode(node)) return [...read(node, "const value", "value", "p", printer), "return value;"];
+  const value = (initial: string): Layout => [printer.annotated("const value:", type), ` = ${initial};`];
+  const items = (element: CodecNode, add: string): Layout =>
+    block("for (; left > 0; left--)", [...read(element, "const item", "item", "r.position", printer), add]);
   switch (node.kind) {
     case "array":
       return [
         "let left = wire.readArrayHeader(r, p);",
-        ...refuse(sizeConditions(node.checks, "left")),
-        `const value: ${type} = [];`,
-        ...itemLoop(node.element, "value.push(item);", printer),
+        ...refuseSize(node.checks, "left"),
+        value("[]"),
+        items(node.element, "value.push(item);"),
         "return value;",
       ];
     case "set":
       return [
         "let left = wire.readArrayHeader(r, p);",
-        `const value: ${type} = new Set();`,
-        ...itemLoop(node.element, "value.add(item);", printer),
-        ...refuse(sizeConditions(node.checks, "value.size")),
+        value("new Set()"),
+        items(node.element, "value.add(item);"),
+        ...refuseSize(node.checks, "value.size"),
         "return value;",
       ];
     case "map":
       return [
         "let left = wire.readMapHeader(r, p);",
-        `const value: ${type} = new Map();`,
-        "for (; left > 0; left--) {",
-        ...indent(readLines(node.key, "const key", "key", "r.position", printer)),
-        ...indent(readLines(node.element, "const item", "item", "r.position", printer)),
-        "  value.set(key, item);",
-        "}",
-        ...refuse(sizeConditions(node.checks, "value.size")),
+        value("new Map()"),
+        block("for (; left > 0; left--)", [
+          ...read(node.key, "const key", "key", "r.position", printer),
+          ...read(node.element, "const item", "item", "r.position", printer),
+          "value.set(key, item);",
+        ]),
+        ...refuseSize(node.checks, "value.size"),
         "return value;",
       ];
     case "record":
       return [
         "let left = wire.readMapHeader(r, p);",
-        `const value: ${type} = {};`,
-        "for (; left > 0; left--) {",
-        "  const key = wire.readString(r, r.position);",
-        '  if (key === "__proto__") return wire.misfit();',
-        ...indent(readLines(node.element, "const item", "item", "r.position", printer)),
-        "  value[key] = item;",
-        "}",
+        value("{}"),
+        block("for (; left > 0; left--)", [
+          "const key = wire.readString(r, r.position);",
+          `if (key === "__proto__") ${MISFIT}`,
+          ...read(node.element, "const item", "item", "r.position", printer),
+          "value[key] = item;",
+        ]),
         "return value;",
       ];
     case "tuple":
       return [
         `if (wire.readArrayHeader(r, p) !== ${node.items.length}) ${MISFIT}`,
         ...node.items.flatMap((item, index) =>
-          readLines(item, `const item${index + 1}`, `item${index + 1}`, "r.position", printer),
+          read(item, `const item${index + 1}`, `item${index + 1}`, "r.position", printer),
         ),
         `return [${node.items.map((_, index) => `item${index + 1}`).join(", ")}];`,
       ];
     case "discriminated":
       return [
-        `switch (wire.readTag(r, p, ${JSON.stringify(node.key)})) {`,
-        ...node.options.flatMap(({ values, node: option }) => [
-          ...values.map((value) => `  case ${JSON.stringify(value)}:`),
-          `    return ${readerName(printer.codecOf(option))}(r, p);`,
+        block(`switch (wire.readTag(r, p, ${quoted(node.key)}))`, [
+          ...node.options.flatMap(({ values, node: option }) => [
+            ...values.map((value) => `case ${quoted(String(value))}:`),
+            ["  return ", callOf(printer.reader(printer.codecOf(option)), ["r", "p"]), ";"],
+          ]),
+          "default:",
+          `  ${MISFIT}`,
         ]),
-        "  default:",
-        `    ${MISFIT}`,
-        "}",
       ];
     default:
       return [];
   }
 }
 
-function itemLoop(element: CodecNode, add: string, printer: CodecPrinter): string[] {
-  return [
-    "for (; left > 0; left--) {",
-    ...indent([...readLines(element, "const item", "item", "r.position", printer), add]),
-    "}",
-  ];
-}
-
 /** Reads an object whose keys come in the order of its fields, each key compared as a few words. */
-function orderedBody(fields: readonly FieldNode[], anyOrder: string, type: string, printer: CodecPrinter): string[] {
+function orderedBody(fields: readonly FieldNode[], anyOrder: string, type: TypeNode, printer: CodecPrinter): Layout[] {
   const names = new LocalNames();
-  const otherwise = `return ${anyOrder}(r, start);`;
   const absentable = fields.filter((field) => presenceOf(field.node) !== "required");
-  const lines = ["const start = p;"];
+  const used = new Set<"bytes" | "view">();
+  const compare = (expected: readonly number[], operator: "===" | "!=="): string[] =>
+    comparisons(expected, operator, used);
+  const expect = (expected: readonly number[]): Layout =>
+    guard(compare(expected, "!=="), "||", `return ${anyOrder}(r, start);`);
+  const lines: Layout[] = [];
   let pending: number[] = [];
-  if (absentable.length === 0) {
-    pending = mapHeader(fields.length);
-  } else {
-    lines.push("let left = wire.readMapHeader(r, p);", "p = r.position;");
-  }
+  if (absentable.length === 0) pending = mapHeader(fields.length);
+  else lines.push("let left = wire.readMapHeader(r, p);", "p = r.position;");
   for (const field of fields) {
     const name = names.of(field.name);
     const key = [...pending, ...keyBytes(field.name)];
     pending = [];
     const node = present(field.node);
     const at = offset("p", key.length);
-    const presence = presenceOf(field.node);
     lines.push(`// ${JSON.stringify(field.name)}`);
-    if (presence === "required") {
-      lines.push(`if (${differs(key)}) ${otherwise}`);
-      lines.push(...readLines(node, `const ${name}`, name, at, printer), "p = r.position;");
+    if (presenceOf(field.node) === "required") {
+      lines.push(expect(key), ...read(node, `const ${name}`, name, at, printer), "p = r.position;");
       if (absentable.length > 0) lines.push("left--;");
     } else {
-      lines.push(`let ${name}: ${printer.type(node, "output")} | undefined;`);
+      lines.push(declaration(name, node, printer));
       lines.push(
-        `if (left > 0 && ${equals(key)}) {`,
-        ...indent([...readLines(node, name, name, at, printer), "p = r.position;", "left--;"]),
-        "}",
+        block(when(["left > 0", ...compare(key, "===")], "&&"), [
+          ...read(node, name, name, at, printer),
+          "p = r.position;",
+          "left--;",
+        ]),
       );
     }
   }
-  if (pending.length > 0) lines.push(`if (${differs(pending)}) ${otherwise}`, `r.position = p + ${pending.length};`);
-  if (absentable.length > 0) lines.push(`if (left !== 0) ${otherwise}`);
-  // A key that was looked for may have been passed over.
-  if (absentable.length > 0) lines.push("r.position = p;");
-  const used = ["bytes", "view"].filter((name) => lines.some((line) => new RegExp(`\\b${name}[[.]`).test(line)));
-  return [`const { ${used.join(", ")} } = r;`, ...lines, ...resultLines(fields, names, type)];
+  if (pending.length > 0) lines.push(expect(pending), `r.position = p + ${pending.length};`);
+  if (absentable.length > 0) {
+    // A key that was looked for may have been passed over.
+    lines.push(`if (left !== 0) return ${anyOrder}(r, start);`, "r.position = p;");
+  }
+  const parts = (["bytes", "view"] as const).filter((name) => used.has(name));
+  return [`const { ${parts.join(", ")} } = r;`, "const start = p;", ...lines, ...result(fields, names, type, printer)];
 }
 
-function anyOrderBody(fields: readonly FieldNode[], strict: boolean, type: string, printer: CodecPrinter): string[] {
+function anyOrderBody(fields: readonly FieldNode[], strict: boolean, type: TypeNode, printer: CodecPrinter): Layout[] {
   const names = new LocalNames();
-  const lines: string[] = [];
-  for (const field of fields) {
-    lines.push(`let ${names.of(field.name)}: ${printer.type(present(field.node), "output")} | undefined;`);
-  }
-  lines.push(
-    "for (let left = wire.readMapHeader(r, p); left > 0; left--) {",
-    "  switch (wire.readString(r, r.position)) {",
-  );
-  for (const field of fields) {
-    const name = names.of(field.name);
-    lines.push(
-      `    case ${JSON.stringify(field.name)}: {`,
-      ...indent(indent(indent(readLines(present(field.node), name, name, "r.position", printer)))),
-      "      break;",
-      "    }",
-    );
-  }
-  lines.push("    default:", `      ${strict ? MISFIT : "r.position = wire.skip(r, r.position);"}`, "  }", "}");
   const required = fields.filter((field) => presenceOf(field.node) === "required");
-  if (required.length > 0) {
-    lines.push(`if (${required.map((field) => `${names.of(field.name)} === undefined`).join(" || ")}) ${MISFIT}`);
-  }
-  return [...lines, ...resultLines(fields, names, type)];
+  return [
+    ...fields.map((field) => declaration(names.of(field.name), present(field.node), printer)),
+    block("for (let left = wire.readMapHeader(r, p); left > 0; left--)", [
+      block("switch (wire.readString(r, r.position))", [
+        ...fields.map((field) => {
+          const name = names.of(field.name);
+          const body = [...read(present(field.node), name, name, "r.position", printer), "break;"];
+          return block(`case ${quoted(field.name)}:`, body);
+        }),
+        "default:",
+        `  ${strict ? MISFIT : "r.position = wire.skip(r, r.position);"}`,
+      ]),
+    ]),
+    ...(required.length === 0
+      ? []
+      : [
+          guard(
+            required.map((field) => `${names.of(field.name)} === undefined`),
+            "||",
+            MISFIT,
+          ),
+        ]),
+    ...result(fields, names, type, printer),
+  ];
+}
+
+/** The variable for a field that may not be there. */
+function declaration(name: string, node: CodecNode, printer: CodecPrinter): Layout {
+  return [printer.annotated(`let ${name}:`, union([localType(node, printer), text("undefined")])), ";"];
+}
+
+/** What a field is while nothing is done with it. */
+function localType(node: CodecNode, printer: CodecPrinter): TypeNode {
+  return node.kind === "any" ? text("unknown") : printer.typeOf(node, "output");
 }
 
 /** Makes the object of what was read. */
-function resultLines(fields: readonly FieldNode[], names: LocalNames, type: string): string[] {
+function result(fields: readonly FieldNode[], names: LocalNames, type: TypeNode, printer: CodecPrinter): Layout[] {
   const optional = fields.filter((field) => /ptional/.test(presenceOf(field.node)));
   const always = fields.filter((field) => !optional.includes(field));
-  const literal = (given: readonly FieldNode[]): string =>
-    given.length === 0
-      ? "{}"
-      : `{ ${given
-          .map((field) => {
-            const name = names.of(field.name);
-            const { node } = field;
-            const value =
-              node.kind === "default" && node.value.kind === "constant"
-                ? `${name} === undefined ? ${expression(node.value.value)} : ${name}`
-                : name;
-            const key = propertyName(field.name);
-            return key === value ? key : `${key}: ${value}`;
-          })
-          .join(", ")} }`;
-  if (optional.length === 0) return [`return ${literal(always)};`];
+  const literal = (given: readonly FieldNode[]): Layout => braced(given.map((field) => resultField(field, names)));
   const [only] = optional;
-  if (only !== undefined && optional.length === 1) {
-    return [`return ${names.of(only.name)} === undefined ? ${literal(always)} : ${literal(fields)};`];
+  if (only === undefined) return [["return ", literal(always), ";"]];
+  if (optional.length === 1) {
+    const without: Layout = ["return ", literal(always), ";"];
+    return [block(`if (${names.of(only.name)} === undefined)`, [without]), ["return ", literal(fields), ";"]];
   }
   return [
-    `const result: ${type} = ${literal(always)};`,
+    [printer.annotated("const result:", type), " = ", literal(always), ";"],
     ...optional.map((field) => {
       const name = names.of(field.name);
       return `if (${name} !== undefined) ${property("result", field.name)} = ${name};`;
@@ -208,38 +209,60 @@ function resultLines(fields: readonly FieldNode[], names: LocalNames, type: stri
   ];
 }
 
+function resultField({ name, node }: FieldNode, names: LocalNames): Layout {
+  const local = names.of(name);
+  const key = propertyName(name);
+  if (node.kind !== "default" || node.value.kind !== "constant") return key === local ? key : `${key}: ${local}`;
+  return [`${key}:`, group(indent(line, conditional(`${local} === undefined`, expression(node.value.value), local)))];
+}
+
 /** Statements that read the value at `at` into `into`, which is called `name`, and leave the position after it in `r`. */
-function readLines(node: CodecNode, into: string, name: string, at: string, printer: CodecPrinter): string[] {
+function read(node: CodecNode, into: string, name: string, at: string, printer: CodecPrinter): Layout[] {
   const target = present(node);
-  const read = readExpression(target, at, printer);
   if (into === name && isLiteral(target)) {
     // A constant's type is narrowed by the condition, a variable's is not.
     return [
-      `const literal = ${read};`,
-      ...refuse(misfitConditions(target, "literal", printer.patternName)),
+      readStatement(target, "const literal", at, printer),
+      ...refuseMisfit(target, "literal", printer.patternName),
       `${into} = literal;`,
     ];
   }
-  return [`${into} = ${read};`, ...refuse(misfitConditions(target, name, printer.patternName))];
+  return [readStatement(target, into, at, printer), ...refuseMisfit(target, name, printer.patternName)];
+}
+
+function readStatement(node: CodecNode, variable: string, at: string, printer: CodecPrinter): Layout {
+  const isTyped = variable.startsWith("const ") && isReadByShape(node, printer);
+  const into = isTyped ? printer.annotated(`${variable}:`, printer.typeOf(node, "output")) : variable;
+  if (node.kind === "nullable" && printer.called(node) === undefined && isCompiled(node)) {
+    const inner = readExpression(present(node.inner), at, printer);
+    return conditionalAssignment(into, [`r.bytes[${at}] === 0xc0`, `wire.readNil(r, ${at})`, inner]);
+  }
+  return assignment(into, readExpression(node, at, printer));
+}
+
+/** Whether what is read is of the type that is asked for. */
+function isReadByShape(node: CodecNode, printer: CodecPrinter): boolean {
+  if (printer.called(node) !== undefined) return false;
+  if (node.kind === "nullable" || node.kind === "frozen") return isReadByShape(present(node.inner), printer);
+  return !isCompiled(node);
 }
 
 function isLiteral(node: CodecNode): boolean {
   if (node.kind === "nullable" || node.kind === "frozen") return isLiteral(present(node.inner));
-  return node.kind === "literal";
+  return node.kind === "literal" && isCompiled(node);
 }
 
-function readExpression(node: CodecNode, at: string, printer: CodecPrinter): string {
+function readExpression(node: CodecNode, at: string, printer: CodecPrinter): Layout {
   const codec = printer.called(node);
-  if (codec !== undefined) return `${readerName(codec)}(r, ${at})`;
-  const type = (): string => printer.type(node, "output");
-  if (!isCompiled(node)) return `wire.readBy(r, ${at}, ${shapeName(printer.codecOf(node))}) as ${type()}`;
-  const by = (reader: string): string => `wire.${reader}(r, ${at})`;
+  if (codec !== undefined) return callOf(printer.reader(codec), ["r", at]);
+  if (!isCompiled(node)) return callOf("wire.readBy", ["r", at, printer.shape(printer.codecOf(node))]);
+  const by = (reader: string): Layout => callOf(`wire.${reader}`, ["r", at]);
   switch (node.kind) {
     case "string":
     case "literal":
       return by("readString");
     case "template":
-      return `${by("readString")} as ${type()}`;
+      return [by("readString"), printer.annotated(" as", printer.typeOf(node, "output"))];
     case "number":
       return by(node.checks.some((check) => check.kind === "integer") ? "readInt" : "readNumber");
     case "bigint":
@@ -252,50 +275,17 @@ function readExpression(node: CodecNode, at: string, printer: CodecPrinter): str
       return by("readBytes");
     case "nil":
       return by("readNil");
-    case "nullable":
-      return `r.bytes[${at}] === 0xc0 ? wire.readNil(r, ${at}) : ${readExpression(present(node.inner), at, printer)}`;
+    case "nullable": {
+      const inner = readExpression(present(node.inner), at, printer);
+      return conditional(`r.bytes[${at}] === 0xc0`, `wire.readNil(r, ${at})`, inner);
+    }
     case "frozen":
-      return `wire.freeze(${readExpression(present(node.inner), at, printer)})`;
-    case "refined":
-      return `${checksName(printer.codecOf(node))}(${readExpression(present(node.inner), at, printer)}) as ${type()}`;
+      return callOf("wire.freeze", [readExpression(present(node.inner), at, printer)]);
+    case "refined": {
+      const inner = readExpression(present(node.inner), at, printer);
+      return callOf(printer.checks(node), [inner]);
+    }
     default:
       return by("readAny");
   }
-}
-
-function refuse(conditions: readonly string[]): string[] {
-  return conditions.length === 0 ? [] : [`if (${anyOf(conditions)}) ${MISFIT}`];
-}
-
-/** Whether other bytes than `expected` are at `p`. */
-function differs(expected: readonly number[]): string {
-  return comparisons(expected, "!==").join(" || ");
-}
-
-function equals(expected: readonly number[]): string {
-  return comparisons(expected, "===").join(" && ");
-}
-
-/** Four bytes at a time where there are as many; the last four may overlap those before. */
-function comparisons(expected: readonly number[], operator: "===" | "!=="): string[] {
-  const { length } = expected;
-  const byte = (at: number): string => `bytes[${offset("p", at)}] ${operator} ${hex(expected[at] ?? 0)}`;
-  const word = (at: number): string => {
-    const text = expected.slice(at, at + 4).map((each) => each.toString(16).padStart(2, "0"));
-    const literal = `0x${text.join("")}`;
-    return `view.getInt32(${offset("p", at)}) ${operator} ${Number(literal) > 0x7fffffff ? `(${literal} | 0)` : literal}`;
-  };
-  const half = (at: number): string => {
-    const value = ((expected[at] ?? 0) << 8) | (expected[at + 1] ?? 0);
-    return `view.getUint16(${offset("p", at)}) ${operator} 0x${value.toString(16).padStart(4, "0")}`;
-  };
-  if (length === 1) return [byte(0)];
-  if (length === 2) return [half(0)];
-  if (length === 3) return [half(0), byte(2)];
-  const parts: string[] = [];
-  let at = 0;
-  for (; at + 4 <= length; at += 4) parts.push(word(at));
-  if (at + 1 === length) parts.push(byte(at));
-  else if (at < length) parts.push(word(length - 4));
-  return parts;
 }

@@ -1,13 +1,14 @@
+import type { Layout } from "../print/layout.js";
+import { arrayOf, braced, callOf, quoted } from "../print/syntax.js";
 import { expression, propertyName } from "./literals.js";
 import type { CheckNode, CodecNode, RecordKeysNode } from "./node.js";
-import { shapeName } from "./plan.js";
 import type { CodecPrinter } from "./printer.js";
 
 /** The expression that makes the shape of `node`, in the words of `@quicrpc/core/codec`; named parts by their names. */
-export function shapeExpression(node: CodecNode, printer: CodecPrinter): string {
-  const of = (part: CodecNode): string => shapeReference(part, printer);
-  const call = (name: string, ...args: string[]): string => `wire.${name}(${args.join(", ")})`;
-  const withChecks = (name: string, args: string[], checks: readonly CheckNode[]): string =>
+export function shapeExpression(node: CodecNode, printer: CodecPrinter): Layout {
+  const of = (part: CodecNode): Layout => shapeReference(part, printer);
+  const call = (name: string, ...args: Layout[]): Layout => callOf(`wire.${name}`, args);
+  const withChecks = (name: string, args: Layout[], checks: readonly CheckNode[]): Layout =>
     call(name, ...args, ...checks.map((check) => checkExpression(check, printer)));
   switch (node.kind) {
     case "string":
@@ -27,27 +28,31 @@ export function shapeExpression(node: CodecNode, printer: CodecPrinter): string 
     case "template":
       return call("template", printer.patternName(node.regex, "template"));
     case "object": {
-      const fields = node.fields.map((field) => `${propertyName(field.name)}: ${of(field.node)}`);
+      const fields = braced(node.fields.map((field) => [`${propertyName(field.name)}: `, of(field.node)]));
       const others = node.others === "loose" ? ["wire.loose"] : node.others === "strict" ? ['"strict"'] : [];
       const rest = typeof node.others === "object" ? [of(node.others)] : others;
-      return call("object", printer.list("{", fields, "}"), ...rest);
+      return callOf("wire.object", [fields, ...rest], rest.length === 0 && node.fields.length > 0);
     }
     case "array":
     case "set":
       return withChecks(node.kind, [of(node.element)], node.checks);
     case "map":
       return withChecks("map", [of(node.key), of(node.element)], node.checks);
-    case "tuple":
-      return call("tuple", `[${node.items.map(of).join(", ")}]`, ...(node.rest === undefined ? [] : [of(node.rest)]));
+    case "tuple": {
+      const items = arrayOf(node.items.map(of));
+      return node.rest === undefined
+        ? callOf("wire.tuple", [items], node.items.length > 0)
+        : call("tuple", items, of(node.rest));
+    }
     case "record":
       return call("record", recordKeys(node.keys, of), of(node.element));
     case "union":
       return call("union", ...node.options.map(of));
     case "discriminated": {
       const options = node.options.flatMap(({ values, node: option }) =>
-        values.map((value) => `[${expression(value)}, ${of(option)}]`),
+        values.map((value) => arrayOf([expression(value), of(option)])),
       );
-      return call("discriminated", JSON.stringify(node.key), printer.list("[", options, "]"));
+      return callOf("wire.discriminated", [quoted(node.key), arrayOf(options, options.length > 1)], true);
     }
     case "intersection":
       return call("intersection", of(node.left), of(node.right));
@@ -59,8 +64,11 @@ export function shapeExpression(node: CodecNode, printer: CodecPrinter): string 
       return call(node.kind, of(node.inner));
     case "default":
     case "prefault": {
-      const value = node.value.kind === "constant" ? thunk(node.value.value) : call("defaultOf", printer.schema(node));
-      return call(node.kind === "default" ? "withDefault" : "prefault", of(node.inner), value);
+      const given = node.value;
+      const isConstant = given.kind === "constant";
+      const value = isConstant ? thunk(given.value) : callOf("wire.defaultOf", [printer.schema(node)]);
+      const name = node.kind === "default" ? "wire.withDefault" : "wire.prefault";
+      return callOf(name, [of(node.inner), value], isConstant && typeof value !== "string");
     }
     case "caught":
       return call("caught", of(node.inner), thunk(node.value));
@@ -75,31 +83,33 @@ export function shapeExpression(node: CodecNode, printer: CodecPrinter): string 
   }
 }
 
-function shapeReference(node: CodecNode, printer: CodecPrinter): string {
+function shapeReference(node: CodecNode, printer: CodecPrinter): Layout {
   const codec = printer.named(node);
   if (codec === undefined) return shapeExpression(node, printer);
-  if (printer.isDeclared(node)) return shapeName(codec);
+  if (printer.isDeclared(node)) return printer.shape(codec);
   const { optin, optout } = node.schema._zod;
   const absence = optout === undefined ? [optin] : [optin, optout];
-  const rest = absence.some((each) => each !== undefined)
-    ? absence.map((each) => `, ${expression(each)}`).join("")
-    : "";
-  return `wire.lazy(() => ${shapeName(codec)}${rest})`;
+  const rest = absence.some((each) => each !== undefined) ? absence.map(expression) : [];
+  return callOf("wire.lazy", [`() => ${printer.shape(codec)}`, ...rest]);
 }
 
-function thunk(value: unknown): string {
+/** A function that makes `value`. */
+function thunk(value: unknown): Layout {
+  if (Array.isArray(value) && value.length > 0) return ["() => ", arrayOf(value.map(expression))];
   const text = expression(value);
-  return `() => ${text.startsWith("{") ? `(${text})` : text}`;
+  if (!text.startsWith("{ ")) return `() => ${text === "{}" ? "({})" : text}`;
+  const fields = Object.entries(value as object).map(([key, each]) => `${propertyName(key)}: ${expression(each)}`);
+  return ["() => (", braced(fields), ")"];
 }
 
-function recordKeys(keys: RecordKeysNode, of: (node: CodecNode) => string): string {
+function recordKeys(keys: RecordKeysNode, of: (node: CodecNode) => Layout): Layout {
   switch (keys.kind) {
     case "any":
       return "{}";
     case "fit":
-      return `{ fit: ${of(keys.fit)} }`;
+      return braced([["fit: ", of(keys.fit)]]);
     default:
-      return `{ ${keys.kind}: ${expression(keys.names)} }`;
+      return braced([[`${keys.kind}: `, arrayOf(keys.names.map(expression))]]);
   }
 }
 
@@ -119,7 +129,7 @@ function checkExpression(check: CheckNode, printer: CodecPrinter): string {
     case "multipleOf":
       return `wire.multipleOf(${expression(check.step)})`;
     case "pattern":
-      return `wire.pattern(${printer.patternName(check.regex, check.format)}, ${JSON.stringify(check.format)})`;
+      return `wire.pattern(${printer.patternName(check.regex, check.format)}, ${quoted(check.format)})`;
     case "includes": {
       const position = check.position === undefined ? "" : `, ${check.position}`;
       return `wire.includes(${expression(check.part)}${position})`;

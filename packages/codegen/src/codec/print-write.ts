@@ -1,98 +1,88 @@
+import type { Layout } from "../print/layout.js";
+import { assignment, block, callOf, conditional, conditionalAssignment, quoted, signature } from "../print/syntax.js";
 import { hasOwnCode, isCompiled, present, presenceOf } from "./compiled.js";
-import { anyOf, misfitConditions, sizeConditions } from "./conditions.js";
+import { MISFIT, refuseMisfit, refuseSize } from "./conditions.js";
 import { hex, keyBytes, mapHeader, offset, property } from "./literals.js";
 import type { CodecNode, FieldNode } from "./node.js";
-import { shapeName, writerName } from "./plan.js";
+import { writerName } from "./plan.js";
 import type { CodecPrinter } from "./printer.js";
 
-const MISFIT = "return wire.misfit();";
-
 /** The writer of a node that has one. */
-export function printWriter(node: CodecNode, printer: CodecPrinter): string {
-  const { name } = printer.codecOf(node);
-  const type = printer.givenType(node);
-  return [
-    `function ${writerName({ name })}(b: Uint8Array, p: number, value: ${type}): number {\n`,
-    ...bodyOf(node, printer).map((line) => `  ${line}\n`),
-    "}\n",
-  ].join("");
+export function printWriter(node: CodecNode, printer: CodecPrinter): Layout {
+  const name = writerName(printer.codecOf(node));
+  const parameters = ["b: Uint8Array", "p: number", ["value: ", printer.givenType(node)]];
+  return block(signature(`${printer.exported}function ${name}`, parameters, "number"), bodyOf(node, printer));
 }
 
-function bodyOf(node: CodecNode, printer: CodecPrinter): string[] {
-  if (!hasOwnCode(node)) return [...writeLines(node, "value", "p", printer), "return p;"];
+function bodyOf(node: CodecNode, printer: CodecPrinter): Layout[] {
+  if (!hasOwnCode(node)) return [...write(node, "value", "p", printer), "return p;"];
+  const items = (element: CodecNode): Layout =>
+    block("for (const item of value)", write(element, "item", "p", printer));
   switch (node.kind) {
     case "object":
       return objectBody(node.fields, node.others === "strict", printer);
     case "array":
-      return arrayBody(node.element, sizeConditions(node.checks, "value.length"), printer);
+      return [
+        `if (!Array.isArray(value)) ${MISFIT}`,
+        ...refuseSize(node.checks, "value.length"),
+        "p = wire.writeArrayHeader(b, p, value.length);",
+        items(node.element),
+        "return p;",
+      ];
     case "set":
       return [
-        ...requireClass("Set"),
-        ...refuse(sizeConditions(node.checks, "value.size")),
+        requireClass("Set"),
+        ...refuseSize(node.checks, "value.size"),
         "p = wire.writeArrayHeader(b, p, value.size);",
-        "for (const item of value) {",
-        ...indent(writeLines(node.element, "item", "p", printer)),
-        "}",
+        items(node.element),
         "return p;",
       ];
     case "map":
       return [
-        ...requireClass("Map"),
-        ...refuse(sizeConditions(node.checks, "value.size")),
+        requireClass("Map"),
+        ...refuseSize(node.checks, "value.size"),
         "p = wire.writeMapHeader(b, p, value.size);",
-        "for (const [key, item] of value) {",
-        ...indent(writeLines(node.key, "key", "p", printer)),
-        ...indent(writeLines(node.element, "item", "p", printer)),
-        "}",
+        block("for (const [key, item] of value)", [
+          ...write(node.key, "key", "p", printer),
+          ...write(node.element, "item", "p", printer),
+        ]),
         "return p;",
       ];
     case "record":
       return [
         "const entries = wire.entriesOf(value);",
         "p = wire.writeMapHeader(b, p, entries.length);",
-        "for (const [key, item] of entries) {",
-        "  p = wire.writeString(b, p, key);",
-        ...indent(writeLines(node.element, "item", "p", printer)),
-        "}",
+        block("for (const [key, item] of entries)", [
+          "p = wire.writeString(b, p, key);",
+          ...write(node.element, "item", "p", printer),
+        ]),
         "return p;",
       ];
     case "tuple":
       return [
         `if (!Array.isArray(value) || value.length !== ${node.items.length}) ${MISFIT}`,
         `p = wire.writeArrayHeader(b, p, ${node.items.length});`,
-        ...node.items.flatMap((item, index) => writeLines(item, `value[${index}]`, "p", printer)),
+        ...node.items.flatMap((item, index) => write(item, `value[${index}]`, "p", printer)),
         "return p;",
       ];
     case "discriminated":
       return [
-        `switch (${property("value", node.key)}) {`,
-        ...node.options.flatMap(({ values, node: option }) => [
-          ...values.map((value) => `  case ${JSON.stringify(value)}:`),
-          `    return ${writerName(printer.codecOf(option))}(b, p, value);`,
+        block(`switch (${property("value", node.key)})`, [
+          ...node.options.flatMap(({ values, node: option }) => [
+            ...values.map((value) => `case ${quoted(String(value))}:`),
+            ["  return ", callOf(printer.writer(printer.codecOf(option)), ["b", "p", "value"]), ";"],
+          ]),
+          "default:",
+          `  ${MISFIT}`,
         ]),
-        "  default:",
-        `    ${MISFIT}`,
-        "}",
       ];
     default:
       return [];
   }
 }
 
-function arrayBody(element: CodecNode, conditions: readonly string[], printer: CodecPrinter): string[] {
-  return [
-    `if (!Array.isArray(value)) ${MISFIT}`,
-    ...refuse(conditions),
-    "p = wire.writeArrayHeader(b, p, value.length);",
-    "for (const item of value) {",
-    ...indent(writeLines(element, "item", "p", printer)),
-    "}",
-    "return p;",
-  ];
-}
-
-function objectBody(fields: readonly FieldNode[], strict: boolean, printer: CodecPrinter): string[] {
-  const lines = ["wire.requireObject(value);"];
+function objectBody(fields: readonly FieldNode[], strict: boolean, printer: CodecPrinter): Layout[] {
+  const lines: Layout[] = ["wire.requireObject(value);"];
   const absentable = fields.filter((field) => presenceOf(field.node) !== "required");
   const required = fields.length - absentable.length;
   let pending: number[] = [];
@@ -111,50 +101,51 @@ function objectBody(fields: readonly FieldNode[], strict: boolean, printer: Code
   for (const field of fields) {
     const value = property("value", field.name);
     const bytes = [...pending, ...keyBytes(field.name)];
-    const write = [
+    const body = [
       `// ${JSON.stringify(field.name)}`,
-      ...storeLines(bytes),
-      ...writeLines(present(field.node), value, offset("p", bytes.length), printer),
+      ...stores(bytes),
+      ...write(present(field.node), value, offset("p", bytes.length), printer),
     ];
-    if (presenceOf(field.node) === "required") lines.push(...write);
-    else lines.push(`if (${isThere(field)}) {`, ...indent(write), "}");
+    if (presenceOf(field.node) === "required") lines.push(...body);
+    else lines.push(block(`if (${isThere(field)})`, body));
     pending = [];
   }
-  if (pending.length > 0) lines.push(...storeLines(pending), `p += ${pending.length};`);
+  if (pending.length > 0) lines.push(...stores(pending), `p += ${pending.length};`);
   return [...lines, "return p;"];
 }
 
 function isThere({ name, node }: FieldNode): string {
-  return presenceOf(node) === "exactOptional"
-    ? `${JSON.stringify(name)} in value`
-    : `${property("value", name)} !== undefined`;
+  return presenceOf(node) === "exactOptional" ? `${quoted(name)} in value` : `${property("value", name)} !== undefined`;
 }
 
-function storeLines(bytes: readonly number[]): string[] {
-  const lines: string[] = [];
-  for (let i = 0; i < bytes.length; i += 6) {
-    const chunk = bytes.slice(i, i + 6);
-    lines.push(chunk.map((byte, j) => `b[${offset("p", i + j)}] = ${hex(byte)};`).join(" "));
-  }
-  return lines;
+function stores(bytes: readonly number[]): string[] {
+  return bytes.map((byte, index) => `b[${offset("p", index)}] = ${hex(byte)};`);
 }
 
 /** Statements that write `value` at `at` and leave `p` after it. */
-function writeLines(node: CodecNode, value: string, at: string, printer: CodecPrinter): string[] {
+function write(node: CodecNode, value: string, at: string, printer: CodecPrinter): Layout[] {
   const target = present(node);
-  return [
-    ...refuse(misfitConditions(target, value, printer.patternName)),
-    `p = ${writeExpression(target, value, at, printer)};`,
-  ];
+  return [...refuseMisfit(target, value, printer.patternName), writeStatement(target, value, at, printer)];
 }
 
-function writeExpression(node: CodecNode, value: string, at: string, printer: CodecPrinter): string {
-  const codec = printer.called(node);
-  if (codec !== undefined) return `${writerName(codec)}(b, ${at}, ${value})`;
-  if (node.kind === "refined" || !isCompiled(node)) {
-    return `wire.writeBy(b, ${at}, ${value}, ${shapeName(printer.codecOf(node))})`;
+function writeStatement(node: CodecNode, value: string, at: string, printer: CodecPrinter): Layout {
+  if (node.kind === "nil") {
+    return conditionalAssignment("p", [`${value} === null`, `wire.writeNil(b, ${at})`, "wire.misfit()"]);
   }
-  const by = (writer: string): string => `wire.${writer}(b, ${at}, ${value})`;
+  if (node.kind === "nullable" && printer.called(node) === undefined && isCompiled(node)) {
+    const inner = writeExpression(present(node.inner), value, at, printer);
+    return conditionalAssignment("p", [`${value} === null`, `wire.writeNil(b, ${at})`, inner]);
+  }
+  return assignment("p", writeExpression(node, value, at, printer));
+}
+
+function writeExpression(node: CodecNode, value: string, at: string, printer: CodecPrinter): Layout {
+  const codec = printer.called(node);
+  if (codec !== undefined) return callOf(printer.writer(codec), ["b", at, value]);
+  if (node.kind === "refined" || !isCompiled(node)) {
+    return callOf("wire.writeBy", ["b", at, value, printer.shape(printer.codecOf(node))]);
+  }
+  const by = (writer: string): Layout => callOf(`wire.${writer}`, ["b", at, value]);
   switch (node.kind) {
     case "string":
     case "literal":
@@ -171,9 +162,11 @@ function writeExpression(node: CodecNode, value: string, at: string, printer: Co
     case "bytes":
       return by("writeBytes");
     case "nil":
-      return `${value} === null ? wire.writeNil(b, ${at}) : wire.misfit()`;
-    case "nullable":
-      return `${value} === null ? wire.writeNil(b, ${at}) : ${writeExpression(present(node.inner), value, at, printer)}`;
+      return conditional(`${value} === null`, `wire.writeNil(b, ${at})`, "wire.misfit()");
+    case "nullable": {
+      const inner = writeExpression(present(node.inner), value, at, printer);
+      return conditional(`${value} === null`, `wire.writeNil(b, ${at})`, inner);
+    }
     case "frozen":
       return writeExpression(present(node.inner), value, at, printer);
     default:
@@ -181,14 +174,6 @@ function writeExpression(node: CodecNode, value: string, at: string, printer: Co
   }
 }
 
-function requireClass(name: "Map" | "Set"): string[] {
-  return [`if (!(value instanceof ${name})) ${MISFIT}`];
-}
-
-function refuse(conditions: readonly string[]): string[] {
-  return conditions.length === 0 ? [] : [`if (${anyOf(conditions)}) ${MISFIT}`];
-}
-
-export function indent(lines: readonly string[]): string[] {
-  return lines.map((line) => `  ${line}`);
+function requireClass(name: "Map" | "Set"): string {
+  return `if (!(value instanceof ${name})) ${MISFIT}`;
 }

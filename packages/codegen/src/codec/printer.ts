@@ -1,5 +1,9 @@
 import { camelCase } from "../names.js";
-import { type SchemaTypeText, typeText } from "../print/type-text.js";
+import { type Layout, render } from "../print/layout.js";
+import { arrayOf, assignment, callOf } from "../print/syntax.js";
+import { annotated, typeLayout, type TypeNames } from "../print/type-text.js";
+import type { SchemaRoot } from "../source/schema-root.js";
+import type { TypeNode } from "../types/node.js";
 import type { Direction } from "../types/zod.js";
 import { hasOwnCode } from "./compiled.js";
 import { expression } from "./literals.js";
@@ -9,22 +13,30 @@ import { printReader } from "./print-read.js";
 import { shapeExpression } from "./print-shape.js";
 import { printWriter } from "./print-write.js";
 
-/** How generated code names an export of the schema module; the printer of the file notes that it is needed. */
-export type SchemaRoot = (root: string) => string;
+/** How a file names what it imports; it notes that it needs it. */
+export interface CodecNames extends TypeNames {
+  /** An export of a schema module, when the code runs. */
+  value(root: SchemaRoot): string;
+  /** A declaration of a codec that several files share. */
+  shared(name: string): string;
+}
 
 /** Prints the codecs of a file. */
 export class CodecPrinter {
+  /** What stands before the functions: `export` where other files use them. */
+  readonly exported: "" | "export ";
   readonly #plan: CodecPlan;
-  readonly #schemaText: SchemaTypeText;
-  readonly #schemaRoot: SchemaRoot;
+  readonly #names: CodecNames;
   readonly #patterns = new Map<string, string>();
   readonly #declared = new Set<CodecNode>();
+  /** The nodes whose checks readers ask zod to run. */
+  readonly #checked = new Set<CodecNode>();
   #current: CodecNode | undefined;
 
-  constructor(plan: CodecPlan, schemaText: SchemaTypeText, schemaRoot: SchemaRoot) {
+  constructor(plan: CodecPlan, names: CodecNames, isShared = false) {
     this.#plan = plan;
-    this.#schemaText = schemaText;
-    this.#schemaRoot = schemaRoot;
+    this.#names = names;
+    this.exported = isShared ? "export " : "";
   }
 
   /** The codecs of messages, which descriptors refer to, and the code they are made of, which can stand below. */
@@ -32,10 +44,12 @@ export class CodecPrinter {
     const codecs = [...this.#plan.named.values()];
     const shapes: string[] = [];
     for (const codec of codecs) this.#declare(codec, shapes, new Set());
-    const checks = codecs.filter(({ node }) => node.kind === "refined").map((codec) => this.#checks(codec));
-    const code = codecs.filter((codec) => codec.hasCode).map((codec) => this.#code(codec));
+    const code = codecs.filter(({ hasCode, isShared }) => hasCode && !isShared).flatMap((codec) => this.#code(codec));
     const messages = codecs.filter((codec) => codec.isPayload).map((codec) => this.#message(codec));
-    const patterns = [...this.#patterns].map(([regex, name]) => `const ${name} = ${regex};\n`);
+    const checks = codecs.filter(({ node }) => this.#checked.has(node)).map((codec) => this.#applyChecks(codec));
+    const patterns = [...this.#patterns].map(
+      ([regex, name]) => `${render(assignment(`const ${name}`, withoutIdleEscapes(regex)))}\n`,
+    );
     const parts = [...code, patterns.join(""), shapes.join(""), checks.join("")];
     return { messages: messages.join(""), code: parts.filter((part) => part !== "").join("\n") };
   }
@@ -63,30 +77,63 @@ export class CodecPrinter {
     return this.#declared.has(node);
   }
 
-  type(node: CodecNode, direction: Direction): string {
-    return typeText(this.#plan.typeOf(node, direction), this.#schemaText);
+  typeOf(node: CodecNode, direction: Direction): TypeNode {
+    return this.#plan.typeOf(node, direction);
+  }
+
+  layout(type: TypeNode): Layout {
+    return typeLayout(type, this.#names);
+  }
+
+  annotated(head: string, type: TypeNode): Layout {
+    return annotated(head, type, this.#names);
   }
 
   /** The type of what the writer of `node` takes: it changes nothing. */
-  givenType(node: CodecNode): string {
-    const type = this.#plan.typeOf(node, "input");
-    const text = typeText(type, this.#schemaText);
+  givenType(node: CodecNode): Layout {
+    const type = this.typeOf(node, "input");
     switch (node.kind) {
       case "array":
       case "tuple":
-        return type.kind === "reference" ? `Readonly<${text}>` : `readonly ${text}`;
+        return this.layout(
+          type.kind === "reference" ? { kind: "generic", name: "Readonly", args: [type] } : readonly(type),
+        );
       case "set":
       case "map":
-        return text.replace(/^(Map|Set)</, "Readonly$1<");
+        return this.layout(
+          type.kind === "generic" ? { ...type, name: type.name.replace(/^(?=Map|Set)/, "Readonly") } : type,
+        );
       default:
-        return text;
+        return this.layout(type);
     }
   }
 
   /** The user's schema of `node`. */
-  schema({ at }: CodecNode): string {
-    const root = this.#schemaRoot(at.root);
-    return at.keys.length === 0 ? root : `wire.schemaAt(${root}, ${expression(at.keys)})`;
+  schema({ at }: CodecNode): Layout {
+    const root = this.#names.value(at.root);
+    return at.keys.length === 0 ? root : callOf("wire.schemaAt", [root, arrayOf(at.keys.map(expression))], true);
+  }
+
+  /** The function that runs the checks of `node` which are zod's to run. */
+  checks(node: CodecNode): string {
+    this.#checked.add(node);
+    return checksName(this.codecOf(node));
+  }
+
+  writer(codec: NamedCodec): string {
+    return this.#name(codec, writerName(codec));
+  }
+
+  reader(codec: NamedCodec): string {
+    return this.#name(codec, readerName(codec));
+  }
+
+  shape(codec: NamedCodec): string {
+    return this.#name(codec, shapeName(codec));
+  }
+
+  #name({ isShared }: NamedCodec, name: string): string {
+    return isShared ? this.#names.shared(name) : name;
   }
 
   readonly patternName = (regex: RegExp, format: string): string => {
@@ -101,21 +148,16 @@ export class CodecPrinter {
     return name;
   };
 
-  /** Items on one line, or one a line. */
-  list(open: string, items: readonly string[], close: string): string {
-    const line = items.join(", ");
-    const pad = open === "{" && items.length > 0 ? " " : "";
-    if (line.length < 80 && !line.includes("\n")) return `${open}${pad}${line}${pad}${close}`;
-    return `${open}\n${items.map((item) => `  ${item.replaceAll("\n", "\n  ")},\n`).join("")}${close}`;
-  }
-
   /** Declares the shape of `codec` after those that it is made of. */
   #declare(codec: NamedCodec, into: string[], open: Set<CodecNode>): void {
     const { node } = codec;
     if (this.#declared.has(node) || open.has(node)) return;
-    open.add(node);
-    this.#declareParts(node, into, open, new Set());
-    into.push(`const ${shapeName(codec)}: wire.Shape = ${shapeExpression(node, this)};\n`);
+    if (!codec.isShared) {
+      open.add(node);
+      this.#declareParts(node, into, open, new Set());
+      const head = `${this.exported}const ${shapeName(codec)}: wire.Shape`;
+      into.push(`${render(assignment(head, shapeExpression(node, this)))}\n`);
+    }
     this.#declared.add(node);
   }
 
@@ -127,21 +169,34 @@ export class CodecPrinter {
     }
   }
 
-  #checks(codec: NamedCodec): string {
-    return `const ${checksName(codec)} = wire.applyChecks(${this.schema(codec.node)});\n`;
+  #applyChecks(codec: NamedCodec): string {
+    return `${render(assignment(`const ${checksName(codec)}`, callOf("wire.applyChecks", [this.schema(codec.node)])))}\n`;
   }
 
-  #code({ node }: NamedCodec): string {
+  #code({ node, uses }: NamedCodec): string[] {
     this.#current = node;
-    const text = `${printWriter(node, this)}\n${printReader(node, this)}`;
+    const functions = [
+      ...(uses.has("write") ? [printWriter(node, this)] : []),
+      ...(uses.has("read") ? printReader(node, this) : []),
+    ].map((each) => `${render(each)}\n`);
     this.#current = undefined;
-    return text;
+    return functions;
   }
 
   #message(codec: NamedCodec): string {
-    const types = [this.type(codec.node, "input"), this.type(codec.node, "output")].join(", ");
-    const name = codecName(codec);
-    const made = `wire.codec(() => ${shapeName(codec)}, ${writerName(codec)}, ${readerName(codec)});\n`;
-    return `const ${name}: MessageCodec<${types}> =${name.length + types.length + made.length > 94 ? "\n " : ""} ${made}`;
+    const write = codec.uses.has("write") ? [this.writer(codec)] : [];
+    const read = codec.uses.has("read") ? [this.reader(codec)] : [];
+    const maker = write.length === 0 ? "wire.decoder" : read.length === 0 ? "wire.encoder" : "wire.codec";
+    const made = callOf(maker, [`() => ${this.shape(codec)}`, ...write, ...read]);
+    return `${render(assignment(`const ${codecName(codec)}`, made))}\n`;
   }
+}
+
+/** A hyphen at the end of a class needs no escape (with the flag `v` it does). */
+function withoutIdleEscapes(regex: string): string {
+  return /v\w*$/.test(regex.slice(regex.lastIndexOf("/"))) ? regex : regex.replace(/(?<!\\)((?:\\\\)*)\\-\]/g, "$1-]");
+}
+
+function readonly(type: TypeNode): TypeNode {
+  return type.kind === "array" || type.kind === "tuple" ? { ...type, readonly: true } : type;
 }

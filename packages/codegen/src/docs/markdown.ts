@@ -1,13 +1,23 @@
-import type { FileModel, MessageModel, MethodModel, ServiceModel } from "../model.js";
+import type { MessageModel, MethodModel, ServiceModel } from "../model.js";
+import type { PackageModel } from "../packages.js";
+import type { Declaration } from "../types/node.js";
 import { printDeclaration } from "../print/declarations.js";
-import { plainSchemaText, typeText } from "../print/type-text.js";
+import { plainNames, typeText } from "../print/type-text.js";
 
-/** A reference of the services of `models` for people, as Markdown. */
-export function printMarkdown(models: readonly FileModel[], title: string): string {
+/** A reference of the services of `packages` for people, as Markdown. */
+export function printMarkdown(packages: readonly PackageModel[], title: string): string {
+  const models = packages.flatMap((each) => each.models);
+  const shared = packages.flatMap((each) => each.shared.types.declarations);
   const services = models.flatMap((model) => model.services.map((service) => ({ service, model })));
   const contents = services.map(({ service }) => `- [${service.name}](#${anchor(service.name)})\n`).join("");
   const files = models.filter((model) => model.services.length > 0);
-  const parts = files.flatMap((model) => [...model.services.map(serviceText), typesText(model)]);
+  const parts = [
+    ...files.flatMap(({ services, declarations }) => [
+      ...services.map(serviceText),
+      typesText("### Types", declarations),
+    ]),
+    typesText("## Shared types", shared),
+  ];
   return [`# ${title}\n`, contents, ...parts].filter((part) => part !== "").join("\n");
 }
 
@@ -52,7 +62,7 @@ function row(name: string, message: MessageModel | undefined): string {
 }
 
 function type(message: MessageModel): string {
-  return typeText(message.sent, plainSchemaText);
+  return typeText(message.sent, plainNames);
 }
 
 /** Code in a table, where a bar would end the cell. */
@@ -60,10 +70,10 @@ function code(text: string): string {
   return `\`${text.replaceAll("|", "\\|")}\``;
 }
 
-function typesText({ declarations }: FileModel): string {
+function typesText(heading: string, declarations: readonly Declaration[]): string {
   if (declarations.length === 0) return "";
-  const text = declarations.map((each) => printDeclaration(each, plainSchemaText)).join("\n");
-  return `### Types\n\n\`\`\`ts\n${text}\`\`\`\n`;
+  const text = declarations.map((each) => printDeclaration(each, plainNames)).join("\n");
+  return `${heading}\n\n\`\`\`ts\n${text}\`\`\`\n`;
 }
 
 function paragraph(docs: string | undefined): string {

@@ -1,26 +1,34 @@
 import type { Declaration, FieldNode, TypeNode } from "../types/node.js";
-import { fieldText, fitsIndex, type SchemaTypeText, typeText } from "./type-text.js";
-import { jsDoc, MAX_WIDTH } from "./writer.js";
+import { group, hardLine, indent, type Layout, line, render } from "./layout.js";
+import { annotated, fieldName, fitsIndex, typeLayout, type TypeNames } from "./type-text.js";
+import { jsDoc } from "./writer.js";
 
 /** An interface where the type is an object, else a type alias. */
-export function printDeclaration({ name, docs, type }: Declaration, schemaText: SchemaTypeText): string {
-  if (type.kind !== "object") return `${jsDoc(docs)}export type ${name} =${aliasBody(name, type, schemaText)};\n`;
+export function printDeclaration({ name, docs, type }: Declaration, names: TypeNames): string {
+  if (type.kind !== "object") {
+    const head = `export type ${name} =`;
+    const isName = type.kind === "reference";
+    const alias = isName ? [head, group(indent(line, typeLayout(type, names)))] : annotated(head, type, names);
+    return `${jsDoc(docs)}${render([alias, ";"])}\n`;
+  }
   const { fields, index } = type;
-  const body = fields.map((field) => printField(field, schemaText)).join("");
+  const body = fields.map((field) => printField(field, names)).join("");
   if (index === undefined) return `${jsDoc(docs)}export interface ${name} {\n${body}}\n`;
-  const others = `[key: string]: ${typeText(index, schemaText)};`;
   // TypeScript wants the fields of an interface to fit its index signature; an intersection leaves them be.
   return fitsIndex(fields, index)
-    ? `${jsDoc(docs)}export interface ${name} {\n${body}  ${others}\n}\n`
-    : `${jsDoc(docs)}export type ${name} = {\n${body}} & { ${others.slice(0, -1)} };\n`;
+    ? `${jsDoc(docs)}export interface ${name} {\n${body}${printLine(annotated("[key: string]:", index, names))}}\n`
+    : `${jsDoc(docs)}export type ${name} = {\n${body}} & ${indexType(index, names)};\n`;
 }
 
-function printField(field: FieldNode, schemaText: SchemaTypeText): string {
-  return `${jsDoc(field.docs, "  ")}  ${fieldText(field, typeText(field.type, schemaText))};\n`;
+function indexType(index: TypeNode, names: TypeNames): string {
+  return render(["{ ", annotated("[key: string]:", index, names), " }"]);
 }
 
-function aliasBody(name: string, type: TypeNode, schemaText: SchemaTypeText): string {
-  const line = typeText(type, schemaText);
-  if (type.kind !== "union" || `export type ${name} = ${line};`.length <= MAX_WIDTH) return ` ${line}`;
-  return type.options.map((option) => `\n  | ${typeText(option, schemaText)}`).join("");
+function printField(field: FieldNode, names: TypeNames): string {
+  return `${jsDoc(field.docs, "  ")}${printLine(annotated(`${fieldName(field)}:`, field.type, names))}`;
+}
+
+/** A member of a type, two spaces in. */
+function printLine(member: Layout): string {
+  return `${render(indent(hardLine, member, ";")).slice(1)}\n`;
 }

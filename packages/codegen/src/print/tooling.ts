@@ -3,7 +3,9 @@ import type { ServiceTooling } from "@quicrpc/core";
 import type { FileModel } from "../model.js";
 import { camelCase } from "../names.js";
 import { HEADER } from "./header.js";
-import { jsDoc, keyText, MAX_WIDTH } from "./writer.js";
+import { group, indent, isBroken, type Layout, line, render } from "./layout.js";
+import { arrayOf, assignment, braced, quoted } from "./syntax.js";
+import { jsDoc, keyText } from "./writer.js";
 
 /** The name of what `printTooling` exports for a service. */
 export function toolingName(prefix: string): string {
@@ -19,28 +21,54 @@ export function printTooling({ schemaFile, services }: FileModel): string {
       snapshot,
     };
     const comment = jsDoc(`What tools are told of ${name}: comments, JSON Schemas of its messages, and their shapes.`);
-    return `${comment}export const ${toolingName(prefix)}: ServiceTooling = ${literal(tooling, "")};\n`;
+    const { layout } = literal(tooling);
+    return `${comment}${render(assignment(`export const ${toolingName(prefix)}: ServiceTooling`, layout))}\n`;
   });
   const imports = 'import type { ServiceTooling } from "@quicrpc/core";\n';
   return [`${HEADER}${basename(schemaFile)}. Do not edit.\n`, imports, ...constants].join("\n");
 }
 
-/** A JSON value as TypeScript, in one line where that is short. */
-function literal(value: unknown, indent: string): string {
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  const line = short(value);
-  if (indent.length + line.length <= MAX_WIDTH - 40) return line;
-  const inner = `${indent}  `;
-  const [open, close] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];
-  const lines = Array.isArray(value)
-    ? value.map((each) => literal(each, inner))
-    : Object.entries(value).map(([key, each]) => `${keyText(key)}: ${literal(each, inner)}`);
-  return `${open}\n${lines.map((each) => `${inner}${each},\n`).join("")}${indent}${close}`;
+/** A JSON value as TypeScript: on one line, and in several where it is not short. */
+interface Literal {
+  readonly flat: string;
+  readonly layout: Layout;
 }
 
-function short(value: unknown): string {
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map(short).join(", ")}]`;
-  const fields = Object.entries(value).map(([key, each]) => `${keyText(key)}: ${short(each)}`);
-  return fields.length === 0 ? "{}" : `{ ${fields.join(", ")} }`;
+/** Objects of this many characters are on one line. */
+const SHORT = 70;
+
+function literal(value: unknown): Literal {
+  if (typeof value === "string") return same(quoted(value));
+  if (typeof value === "number") return same(String(value).replace("e+", "e"));
+  if (typeof value !== "object" || value === null) return same(String(value));
+  if (Array.isArray(value)) {
+    const items = value.map(literal);
+    const flat = `[${items.map((item) => item.flat).join(", ")}]`;
+    const layouts = items.map(({ layout }) => layout);
+    // Formatters give each of several objects or lists a line.
+    const expanded = value.length > 1 && (value.every(isLargeObject) || value.every(isLargeArray));
+    return { flat, layout: flat.length <= SHORT && !expanded ? flat : arrayOf(layouts, expanded) };
+  }
+  const fields = Object.entries(value).map(([key, each]) => ({ key: keyText(key), value: literal(each) }));
+  if (fields.length === 0) return same("{}");
+  const flat = `{ ${fields.map((field) => `${field.key}: ${field.value.flat}`).join(", ")} }`;
+  const isFlat = flat.length <= SHORT && fields.every((field) => !isBroken(field.value.layout));
+  const layouts = fields.map(({ key, value: { layout } }): Layout => {
+    const isText = typeof layout === "string" && /^["']/.test(layout);
+    // Moving text down from behind a key as short as this gains nothing.
+    return isText && key.length > 4 ? [`${key}:`, group(indent(line, layout))] : [`${key}: `, layout];
+  });
+  return { flat, layout: flat.length <= SHORT / 2 && isFlat ? flat : braced(layouts, ",", !isFlat) };
+}
+
+function same(text: string): Literal {
+  return { flat: text, layout: text };
+}
+
+function isLargeObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && Object.keys(value).length > 1;
+}
+
+function isLargeArray(value: unknown): boolean {
+  return Array.isArray(value) && value.length > 1;
 }

@@ -1,28 +1,42 @@
 import { isIdentifier } from "../names.js";
-import { type FieldNode, referenceName, type TypeNode } from "../types/node.js";
+import type { SchemaRoot } from "../source/schema-root.js";
+import { type FieldNode, isText, type NamedType, referenceName, type TypeNode } from "../types/node.js";
+import type { Direction } from "../types/zod.js";
+import { group, ifBroken, indent, join, type Layout, line, softLine } from "./layout.js";
+import { braced, bracketed, quoted } from "./syntax.js";
 
-/** How a `z.input` or `z.output` of an exported constant is written; the printer notes the imports it needs. */
-export type SchemaTypeText = (helper: "input" | "output", root: string, access: string) => string;
+/** How types that stand elsewhere are written; the printer of a file notes the imports they need. */
+export interface TypeNames {
+  /** `z.input` or `z.output` of a part of an exported constant. */
+  schema(helper: Direction, root: SchemaRoot, access: string): string;
+  /** A declared type. */
+  named(target: NamedType, direction: Direction): string;
+}
 
-/** Prints them as they are. */
-export const plainSchemaText: SchemaTypeText = (helper, root, access) =>
-  `z.${helper}<${schemaExpression(root, access)}>`;
+/** Types as they are called where they are declared. */
+export const plainNames: TypeNames = {
+  schema: (helper, { name }, access) => `z.${helper}<${schemaExpression(name, access)}>`,
+  named: referenceName,
+};
 
 /** `typeof` an exported constant, with what is added to it to reach a part. */
 export function schemaExpression(root: string, access: string): string {
   return `(typeof ${root})${access}`;
 }
 
+/** Types of this many characters are never broken. */
+const SHORT = 30;
+
 /** `node` as TypeScript on one line. */
-export function typeText(node: TypeNode, schemaText: SchemaTypeText = plainSchemaText): string {
-  const of = (each: TypeNode): string => typeText(each, schemaText);
+export function typeText(node: TypeNode, names: TypeNames = plainNames): string {
+  const of = (each: TypeNode): string => typeText(each, names);
   switch (node.kind) {
     case "text":
       return node.text;
     case "schema":
-      return schemaText(node.helper, node.root, node.access);
+      return names.schema(node.helper, node.root, node.access);
     case "reference":
-      return referenceName(node.target, node.direction);
+      return names.named(node.target, node.direction);
     case "array": {
       const element = of(node.element);
       const text = isCompound(node.element) ? `(${element})[]` : `${element}[]`;
@@ -43,7 +57,7 @@ export function typeText(node: TypeNode, schemaText: SchemaTypeText = plainSchem
     case "intersection":
       return node.parts.map((each) => (each.kind === "union" ? `(${of(each)})` : of(each))).join(" & ");
     case "object": {
-      const fields = node.fields.map((field) => fieldText(field, of(field.type)));
+      const fields = node.fields.map((field) => `${fieldName(field)}: ${of(field.type)}`);
       const { index } = node;
       if (index === undefined) return `{ ${fields.join("; ")} }`;
       const others = `[key: string]: ${of(index)}`;
@@ -54,6 +68,66 @@ export function typeText(node: TypeNode, schemaText: SchemaTypeText = plainSchem
   }
 }
 
+/** `node` as TypeScript, in several lines where it is long. */
+export function typeLayout(node: TypeNode, names: TypeNames): Layout {
+  const text = typeText(node, names);
+  if (text.length <= SHORT) return text;
+  const of = (each: TypeNode): Layout => typeLayout(each, names);
+  const grouped = (each: TypeNode): Layout =>
+    isCompound(each) ? ["(", group([indent(softLine, of(each)), softLine]), ")"] : of(each);
+  switch (node.kind) {
+    case "array":
+      return [node.readonly ? "readonly " : "", grouped(node.element), "[]"];
+    case "tuple": {
+      const items: Layout[] = node.items.map(({ type, optional }) => (optional ? [grouped(type), "?"] : of(type)));
+      if (node.rest !== undefined) items.push(["...", grouped(node.rest), "[]"]);
+      return bracketed(node.readonly ? "readonly [" : "[", items, "]");
+    }
+    case "generic":
+      return bracketed(`${node.name}<`, node.args.map(of), ">", "");
+    case "union":
+      return isNullable(node) ? join(node.options.map(of), " | ") : group(options(node.options, names));
+    case "intersection": {
+      const [first = "", ...others] = node.parts.map((each) =>
+        each.kind === "union" ? `(${typeText(each, names)})` : of(each),
+      );
+      return group([first, indent(others.map((each) => [" &", line, each]))]);
+    }
+    case "object": {
+      const fields = node.fields.map((field) => annotated(`${fieldName(field)}:`, field.type, names));
+      const { index } = node;
+      if (index === undefined) return braced(fields, ";");
+      const others = annotated("[key: string]:", index, names);
+      return fitsIndex(node.fields, index)
+        ? braced([...fields, others], ";")
+        : [braced(fields, ";"), " & ", braced([others], ";")];
+    }
+    default:
+      return text;
+  }
+}
+
+/** `head`, a space and a type; the options of a long union each on a line. */
+export function annotated(head: string, node: TypeNode, names: TypeNames): Layout {
+  return node.kind === "union" && !isNullable(node)
+    ? [head, group(indent(line, options(node.options, names)))]
+    : [head, " ", typeLayout(node, names)];
+}
+
+/** One type by name, or null: formatters do not break that. */
+function isNullable({ options }: TypeNode & { kind: "union" }): boolean {
+  const others = options.filter((each) => !isText(each, "null"));
+  const [only] = others;
+  return options.length === 2 && others.length === 1 && (only?.kind === "reference" || only?.kind === "generic");
+}
+
+function options(nodes: readonly TypeNode[], names: TypeNames): Layout {
+  const parts = nodes.map((each) =>
+    each.kind === "intersection" ? `(${typeText(each, names)})` : typeLayout(each, names),
+  );
+  return [ifBroken("| "), join(parts, [line, "| "])];
+}
+
 /** Whether fields beside an index signature are allowed in one object type. */
 export function fitsIndex(fields: readonly FieldNode[], index: TypeNode): boolean {
   const text = typeText(index);
@@ -61,8 +135,8 @@ export function fitsIndex(fields: readonly FieldNode[], index: TypeNode): boolea
   return fields.every((field) => !field.optional && typeText(field.type) === text);
 }
 
-export function fieldText({ name, optional }: FieldNode, type: string): string {
-  return `${isIdentifier(name) ? name : JSON.stringify(name)}${optional ? "?" : ""}: ${type}`;
+export function fieldName({ name, optional }: FieldNode): string {
+  return `${isIdentifier(name) ? name : quoted(name)}${optional ? "?" : ""}`;
 }
 
 function isCompound(node: TypeNode): boolean {

@@ -1,37 +1,28 @@
 import { isIdentifier } from "../names.js";
-import type { SchemaTypeText } from "./type-text.js";
-
-/** Lines of generated files are kept to this where they can be. */
-export const MAX_WIDTH: number = 120;
-
-/** The imports that a file turns out to need, as its parts are printed. */
-export class ImportNotes {
-  usesZod = false;
-  /** The exports of the schema module whose types are asked for. */
-  readonly schemaTypes: Set<string> = new Set();
-
-  /** The exports of the schema module that are needed when the generated code runs. */
-  readonly schemaValues: Set<string> = new Set();
-
-  /** Prints `z.input` and `z.output`, and notes what they need. */
-  readonly schemaText: SchemaTypeText;
-
-  constructor(plain: SchemaTypeText) {
-    this.schemaText = (helper, root, access) => {
-      this.usesZod = true;
-      this.schemaTypes.add(root);
-      return plain(helper, root, access);
-    };
-  }
-}
+import { MAX_WIDTH } from "./layout.js";
+import { quoted } from "./syntax.js";
 
 /** `text` as a JSDoc comment with a line break at its end, or nothing. */
 export function jsDoc(text: string | undefined, indent = ""): string {
   if (text === undefined || text.trim() === "") return "";
-  const lines = text.trim().replaceAll("*/", "*\\/").split(/\r?\n/);
-  const [only] = lines;
-  if (lines.length === 1 && indent.length + (only?.length ?? 0) + 7 <= MAX_WIDTH) return `${indent}/** ${only} */\n`;
+  const escaped = text.trim().replaceAll("*/", "*\\/");
+  if (!escaped.includes("\n") && indent.length + escaped.length + 7 <= MAX_WIDTH) return `${indent}/** ${escaped} */\n`;
+  const lines = escaped.split(/\r?\n/).flatMap((line) => wrapped(line, MAX_WIDTH - indent.length - 3));
   return `${indent}/**\n${lines.map((line) => `${indent} * ${line}`.trimEnd()).join("\n")}\n${indent} */\n`;
+}
+
+/** Prose in lines of at most `width` characters, where its words allow. */
+function wrapped(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let rest = text;
+  while (rest.length > width) {
+    const space = rest.lastIndexOf(" ", width);
+    const at = rest.slice(0, Math.max(0, space)).trim() === "" ? rest.indexOf(" ", width) : space;
+    if (at < 0) break;
+    lines.push(rest.slice(0, at));
+    rest = rest.slice(at + 1);
+  }
+  return [...lines, rest];
 }
 
 /** `open`, the items one a line, `close`. */
@@ -43,5 +34,5 @@ export function list(open: string, items: readonly string[], close: string, inde
 export function keyText(key: string): string {
   // In a literal this key alone would set the prototype.
   if (key === "__proto__") return '["__proto__"]';
-  return isIdentifier(key) ? key : JSON.stringify(key);
+  return isIdentifier(key) ? key : quoted(key);
 }

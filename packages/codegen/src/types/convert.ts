@@ -1,4 +1,6 @@
+import { quoted } from "../print/syntax.js";
 import { typeText } from "../print/type-text.js";
+import type { SchemaRoot } from "../source/schema-root.js";
 import { type FieldNode, generic, isText, type NamedType, text, type TypeNode, union } from "./node.js";
 import { isOptional, mayBeUndefined } from "./optional.js";
 import { isUint8Array } from "./support.js";
@@ -9,7 +11,7 @@ export interface ConversionContext {
   /** The named type of a schema, when it has one. */
   named(schema: AnySchema): NamedType | undefined;
   /** How to reach a schema in a type expression: an export and what to add to its type. */
-  expression(schema: AnySchema): { readonly root: string; readonly access: string };
+  expression(schema: AnySchema): { readonly root: SchemaRoot; readonly access: string };
   fieldDocs(object: AnySchema, field: string, schema: AnySchema): string | undefined;
 }
 
@@ -153,9 +155,7 @@ function enumType(schema: AnySchema, context: ConversionContext): TypeNode {
 }
 
 function literal(value: unknown): TypeNode {
-  return text(
-    typeof value === "bigint" ? `${value}n` : typeof value === "string" ? JSON.stringify(value) : String(value),
-  );
+  return text(typeof value === "bigint" ? `${value}n` : typeof value === "string" ? quoted(value) : String(value));
 }
 
 function templatePart(

@@ -1,7 +1,17 @@
 import type { Node } from "ts-morph";
 import type { Annotations } from "../source/annotate.js";
+import type { SchemaRoot } from "../source/schema-root.js";
 import { notASchema, type Unsupported, unsupported } from "./support.js";
-import { type AnySchema, canonical, childrenOf, defOf, type Direction, isZodSchema } from "./zod.js";
+import {
+  type AnySchema,
+  canonical,
+  childrenOf,
+  defOf,
+  type Direction,
+  isZodSchema,
+  metaOf,
+  typeNameOf,
+} from "./zod.js";
 
 /** Where a walk of schemas starts: a payload of a method, or an export. */
 export interface GraphRoot {
@@ -11,7 +21,7 @@ export interface GraphRoot {
   /** `input`, `output`: what a field path starts with. */
   readonly path: string;
   /** A type expression for the schema: an export, and what to add to its type. */
-  readonly root: string;
+  readonly root: SchemaRoot;
   readonly access: string;
   /** What to point at when the source of a part is not known. */
   readonly node: Node | undefined;
@@ -34,12 +44,12 @@ export type ReportUnsupported = (problem: Unsupported, path: string, node: Node 
 /** The schemas that the methods of a file reach, in the order they are met. */
 export class SchemaGraph {
   readonly entries: Map<AnySchema, GraphEntry> = new Map();
-  readonly #expressions = new Map<AnySchema, { root: string; access: string }>();
+  readonly #expressions = new Map<AnySchema, { root: SchemaRoot; access: string }>();
   readonly #open = new Set<AnySchema>();
-  readonly #exported: ReadonlyMap<unknown, string>;
+  readonly #exported: ReadonlyMap<unknown, SchemaRoot>;
 
   /** `exported` has the exports of the schema module that are schemas, which make for shorter type expressions. */
-  constructor(exported: ReadonlyMap<unknown, string> = new Map()) {
+  constructor(exported: ReadonlyMap<unknown, SchemaRoot> = new Map()) {
     this.#exported = exported;
   }
 
@@ -49,7 +59,7 @@ export class SchemaGraph {
   }
 
   /** How to reach `schema` in a type expression. */
-  expression(schema: AnySchema): { readonly root: string; readonly access: string } {
+  expression(schema: AnySchema): { readonly root: SchemaRoot; readonly access: string } {
     const found = this.#expressions.get(schema);
     if (found === undefined) throw new Error("A schema was printed that no method reaches.");
     return found;
@@ -79,6 +89,9 @@ export class SchemaGraph {
     if (problem !== undefined) return report(problem, at.path, node);
     this.entries.set(schema, { schema, met: value, label: at.label, isRoot: at.isRoot, uses: 1, recursive: false });
     this.#open.add(schema);
+    // What is inside a schema with a name is called after it, wherever it is met first.
+    const given = typeNameOf(metaOf(value).id ?? constant?.name ?? annotations.constants.get(value));
+    const base = given === undefined ? at.label : [given];
     for (const child of childrenOf(schema)) {
       if (defOf(schema).type === "pipe" && isTransform(child.schema)) continue;
       const { segment, accessor, label } = child;
@@ -89,7 +102,7 @@ export class SchemaGraph {
           path: segment === undefined ? at.path : `${at.path}${/^[[{]/.test(segment) ? "" : "."}${segment}`,
           root,
           access: `${access}${accessor}`,
-          label: label === undefined ? at.label : "one" in label ? [...at.label, ONE] : [...at.label, label.add],
+          label: label === undefined ? base : "one" in label ? [...base, ONE] : [...base, label.add],
           node,
         },
         annotations,

@@ -1,7 +1,7 @@
-import { camelCase, isIdentifier, type NameScope, pascalCase, singular } from "../names.js";
-import { type GraphEntry, ONE, type SchemaGraph } from "./graph.js";
+import { camelCase, type NameScope, pascalCase, singular } from "../names.js";
+import { type GraphEntry, ONE } from "./graph.js";
 import type { NamedType } from "./node.js";
-import { type AnySchema, canonical, childrenOf, defOf, isZodSchema, metaOf, shapeOf } from "./zod.js";
+import { type AnySchema, canonical, childrenOf, defOf, isZodSchema, metaOf, shapeOf, typeNameOf } from "./zod.js";
 
 /** Types that get a name when their schema has one, or is used more than once. */
 const NAMEABLE: ReadonlySet<string> = new Set([
@@ -18,24 +18,26 @@ const NAMEABLE: ReadonlySet<string> = new Set([
 const NAMED_AS_PAYLOAD: ReadonlySet<string> = new Set(["union", "intersection", "tuple"]);
 const MAX_INLINE_ENUM = 4;
 
-/** The types of a file that have names, by schema. */
+/** The types that have names, by schema. */
 export function nameTypes(
-  graph: SchemaGraph,
+  entries: ReadonlyMap<AnySchema, GraphEntry>,
   constants: ReadonlyMap<unknown, string>,
   constantDocs: ReadonlyMap<unknown, string>,
   scope: NameScope,
+  isShared: boolean,
 ): Map<AnySchema, NamedType> {
-  const given = givenNames(graph, constants);
+  const given = givenNames(entries, constants);
   const named = new Map<AnySchema, NamedType>();
   const comments = new Map<AnySchema, string>();
   for (const [schema, docs] of constantDocs) if (isZodSchema(schema)) comments.set(canonical(schema), docs);
-  for (const entry of graph.entries.values()) {
+  for (const entry of entries.values()) {
     const name = given.get(entry.schema);
     if (!needsName(entry, name)) continue;
     const wanted = name ?? labelName(entry.label);
     named.set(entry.schema, {
       name: scope.take(wanted, ["Parsed"]),
       docs: documentation(entry.met) ?? documentation(entry.schema) ?? comments.get(entry.schema),
+      isShared,
       differs: false,
     });
   }
@@ -67,19 +69,21 @@ function needsName(entry: GraphEntry, given: string | undefined): boolean {
 }
 
 /** Names that people gave: `.meta({ id })`, then constants, then `.meta({ title })`. */
-function givenNames(graph: SchemaGraph, constants: ReadonlyMap<unknown, string>): Map<AnySchema, string> {
+function givenNames(
+  entries: ReadonlyMap<AnySchema, GraphEntry>,
+  constants: ReadonlyMap<unknown, string>,
+): Map<AnySchema, string> {
   const names = new Map<AnySchema, string>();
   const offer = (schema: AnySchema, name: unknown): void => {
-    if (typeof name !== "string") return;
-    const type = pascalCase(name.replace(/[_-]?schema$/i, ""));
-    if (isIdentifier(type) && type !== "_" && !names.has(schema)) names.set(schema, type);
+    const type = typeNameOf(name);
+    if (type !== undefined && !names.has(schema)) names.set(schema, type);
   };
-  const known = (schema: unknown): schema is AnySchema => isZodSchema(schema) && graph.entries.has(canonical(schema));
-  for (const { schema, met } of graph.entries.values()) {
+  const known = (schema: unknown): schema is AnySchema => isZodSchema(schema) && entries.has(canonical(schema));
+  for (const { schema, met } of entries.values()) {
     offer(schema, metaOf(met).id ?? metaOf(schema).id);
   }
   for (const [schema, name] of constants) if (known(schema)) offer(canonical(schema), name);
-  for (const { schema, met } of graph.entries.values()) {
+  for (const { schema, met } of entries.values()) {
     const title = metaOf(met).title ?? metaOf(schema).title;
     if (typeof title === "string" && /^[\w -]+$/.test(title)) offer(schema, title);
   }

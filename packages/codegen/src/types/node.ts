@@ -1,7 +1,9 @@
+import type { SchemaRoot } from "../source/schema-root.js";
+
 /** A TypeScript type, before it is printed. */
 export type TypeNode =
   | { readonly kind: "text"; readonly text: string }
-  | { readonly kind: "schema"; readonly helper: "input" | "output"; readonly root: string; readonly access: string }
+  | { readonly kind: "schema"; readonly helper: "input" | "output"; readonly root: SchemaRoot; readonly access: string }
   | { readonly kind: "reference"; readonly target: NamedType; readonly direction: "input" | "output" }
   | { readonly kind: "array"; readonly element: TypeNode; readonly readonly: boolean }
   | {
@@ -35,6 +37,8 @@ export interface FieldNode {
 export interface NamedType {
   readonly name: string;
   readonly docs: string | undefined;
+  /** It is declared in the module of what several files share. */
+  readonly isShared: boolean;
   differs: boolean;
 }
 

@@ -1,4 +1,5 @@
 import type * as zod from "zod/v4/core";
+import { isIdentifier, pascalCase } from "../names.js";
 
 /** Any zod 4 schema, from zod or zod/mini, as its internals describe it. */
 export type AnySchema = zod.$ZodType;
@@ -40,6 +41,13 @@ export function metaOf(schema: AnySchema): SchemaMeta {
   // zod keeps one registry per process, whichever copy of zod made the schema.
   const { __zod_globalRegistry: registry } = globalThis as { __zod_globalRegistry?: typeof zod.globalRegistry };
   return registry?.get(schema) ?? {};
+}
+
+/** The name of a type for what a person called a schema; undefined where that is no name. */
+export function typeNameOf(name: unknown): string | undefined {
+  if (typeof name !== "string") return undefined;
+  const type = pascalCase(name.replace(/[_-]?schema$/i, ""));
+  return isIdentifier(type) && type !== "_" ? type : undefined;
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { MessageCodec, PayloadWriter } from "../contract/descriptor.js";
+import type { MessageCodec, PayloadWriter, PlainCodec } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import { appendValue, unpackExactly } from "../msgpack/message.js";
 import { Reader } from "../msgpack/reader.js";
@@ -19,43 +19,69 @@ const MOST_ROOM = 64 * 1024;
  * without haste, says what is wrong, or that nothing is.
  */
 export function codec<In, Out>(shape: () => Shape, write: Write<In>, read: Read<Out>): MessageCodec<In, Out> {
-  let room = FIRST_ROOM;
+  return { encode: encoding(shape, write), decode: decoding(shape, read), plain: plain(shape) };
+}
+
+/** The codec of a message that this side only sends: should it have to read one, `shape` does that alone. */
+export function encoder<In>(shape: () => Shape, write: Write<In>): MessageCodec<In, never> {
   return {
-    encode(value, out) {
-      try {
-        out.reserve(room);
-        let end = write(out.buffer, out.position, value);
-        if (end > out.buffer.length) {
-          const needed = end - out.position;
-          room = Math.min(Math.max(room, needed), MOST_ROOM);
-          out.reserve(needed);
-          end = write(out.buffer, out.position, value);
-        }
-        out.position = end;
-      } catch {
-        encodeCarefully(shape(), value, out);
+    encode: encoding(shape, write),
+    decode: (bytes, start, end) => decodeCarefully(shape(), bytes, start, end) as never,
+    plain: plain(shape),
+  };
+}
+
+/** The codec of a message that this side only receives: should it have to write one, `shape` does that alone. */
+export function decoder<Out>(shape: () => Shape, read: Read<Out>): MessageCodec<unknown, Out> {
+  return {
+    encode: (value, out) => encodeCarefully(shape(), value, out),
+    decode: decoding(shape, read),
+    plain: plain(shape),
+  };
+}
+
+function encoding<In>(shape: () => Shape, write: Write<In>): MessageCodec<In>["encode"] {
+  let room = FIRST_ROOM;
+  return (value, out) => {
+    try {
+      out.reserve(room);
+      let end = write(out.buffer, out.position, value);
+      if (end > out.buffer.length) {
+        const needed = end - out.position;
+        room = Math.min(Math.max(room, needed), MOST_ROOM);
+        out.reserve(needed);
+        end = write(out.buffer, out.position, value);
       }
+      out.position = end;
+    } catch {
+      encodeCarefully(shape(), value, out);
+    }
+  };
+}
+
+function decoding<Out>(shape: () => Shape, read: Read<Out>): MessageCodec<unknown, Out>["decode"] {
+  return (bytes, start, end) => {
+    const r = takeReader();
+    try {
+      r.begin(bytes, start, end);
+      const value = read(r, start);
+      if (r.position === end) return value;
+    } catch {
+      // Not what was expected, or not enough of it.
+    } finally {
+      idle = r;
+    }
+    return decodeCarefully(shape(), bytes, start, end) as Out;
+  };
+}
+
+function plain<In, Out>(shape: () => Shape): PlainCodec<In, Out> {
+  return {
+    encode(value) {
+      parseOrThrow(shape(), value, Mode.Given);
+      return value;
     },
-    decode(bytes, start, end) {
-      const r = takeReader();
-      try {
-        r.begin(bytes, start, end);
-        const value = read(r, start);
-        if (r.position === end) return value;
-      } catch {
-        // Not what was expected, or not enough of it.
-      } finally {
-        idle = r;
-      }
-      return decodeCarefully(shape(), bytes, start, end) as Out;
-    },
-    plain: {
-      encode(value) {
-        parseOrThrow(shape(), value, Mode.Given);
-        return value;
-      },
-      decode: (value) => parseOrThrow(shape(), value, Mode.Given) as Out,
-    },
+    decode: (value) => parseOrThrow(shape(), value, Mode.Given) as Out,
   };
 }
 

@@ -45,10 +45,10 @@ export function writeAny(b: Uint8Array, p: number, value: unknown): number {
   return value === undefined ? misfit() : writeValue(b, p, value);
 }
 
-/** A value that `shape` parses. */
-export function readBy(r: Reader, p: number, shape: Shape): unknown {
+/** A value that `shape` parses, which is of type `T` then. */
+export function readBy<T>(r: Reader, p: number, shape: Shape): T {
   const { value, issues } = run(shape, readValue(r, p), Mode.Wire);
-  return issues.length > 0 || value === undefined ? misfit() : value;
+  return issues.length > 0 || value === undefined ? misfit() : (value as T);
 }
 
 /** A value that fits `shape`, as it is. */

@@ -1,5 +1,5 @@
 // What generated codecs are made of. Not for use by hand: it changes with the generator.
-export { codec, type Read, type Write } from "./codec.js";
+export { codec, decoder, encoder, type Read, type Write } from "./codec.js";
 export { countOf, entriesOf, readAny, readBy, readTag, requireObject, writeAny, writeBy } from "./compiled.js";
 export {
   atLeast,

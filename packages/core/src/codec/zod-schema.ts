@@ -67,11 +67,12 @@ export function refined(inner: Shape, schema: unknown): Shape {
 }
 
 /** The checks of `schema` on a value that is of the right type; a misfit where one fails, else the value they leave. */
-export function applyChecks(schema: unknown): (value: unknown) => unknown {
+export function applyChecks(schema: unknown): <T>(value: T) => T {
   const checks = checksOf(schema);
-  return (value) => {
+  return <T>(value: T) => {
     const payload = runChecks({ value, issues: [] }, checks);
-    return payload.issues.length === 0 ? payload.value : misfit();
+    // Checks may change a value, never its type.
+    return payload.issues.length === 0 ? (payload.value as T) : misfit();
   };
 }
 

@@ -1,0 +1,99 @@
+import { existsSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { buildFile } from "./build.js";
+import type { Diagnostic } from "./diagnostics.js";
+import type { IdAssigner } from "./lock/ids.js";
+import type { FileModel, Reexport } from "./model.js";
+import type { Target } from "./print/service.js";
+import { SharedModule } from "./shared.js";
+import { emptyAnnotations } from "./source/annotate.js";
+import { type SchemaModule, type Survey, survey } from "./survey.js";
+
+/** The files of one package, which share what more than one of them uses. */
+export interface PackageModel {
+  readonly models: readonly FileModel[];
+  readonly shared: SharedModule;
+}
+
+/** What building takes besides the schema modules. */
+interface BuildOptions {
+  readonly ids: IdAssigner;
+  readonly target: Target;
+  /** Where the output for a schema module goes: files of one package can import one another, others cannot. */
+  readonly outputOf: (schemaFile: string) => string;
+  readonly report: (diagnostic: Diagnostic) => void;
+}
+
+/** Makes the models of the files for `modules`, package by package. */
+export function buildPackages(modules: readonly SchemaModule[], options: BuildOptions): PackageModel[] {
+  const { ids, target, outputOf, report } = options;
+  const owners = ownersOf(modules);
+  const annotations = emptyAnnotations();
+  const packages = new Map<string, { readonly module: SchemaModule; readonly survey: Survey }[]>();
+  for (const module of modules) {
+    const own = module.services.filter(({ schema }) => owners.get(schema)?.module === module);
+    const found = survey(module, own, annotations, report);
+    if (found === undefined) continue;
+    const root = packageOf(outputOf(module.file));
+    const members = packages.get(root) ?? [];
+    packages.set(root, [...members, { module, survey: found }]);
+  }
+  return [...packages.values()].map((members): PackageModel => {
+    const shared = new SharedModule(
+      members.map((each) => each.survey),
+      annotations,
+    );
+    const context = { shared, annotations, ids, target };
+    const models = members.map((each) => buildFile(each.survey, reexportsOf(each.module, owners), context));
+    return { models, shared };
+  });
+}
+
+interface Owner {
+  readonly module: SchemaModule;
+  readonly prefix: string;
+}
+
+/** From which module each service is generated: the one that declares it, or the first that exports it. */
+function ownersOf(modules: readonly SchemaModule[]): Map<unknown, Owner> {
+  const owners = new Map<unknown, Owner>();
+  for (const module of modules) {
+    for (const { schema, prefix, declaredIn } of module.services) {
+      if (declaredIn === module.file || !owners.has(schema)) owners.set(schema, { module, prefix });
+    }
+  }
+  return owners;
+}
+
+/** The services that `module` exports and others are the owners of. */
+function reexportsOf(module: SchemaModule, owners: ReadonlyMap<unknown, Owner>): Reexport[] {
+  return module.services.flatMap(({ schema, prefix }) => {
+    const owner = owners.get(schema);
+    return owner === undefined || owner.module === module
+      ? []
+      : [{ schemaFile: owner.module.file, from: owner.prefix, to: prefix }];
+  });
+}
+
+/** The directory of the package that a file is in: the nearest with a package.json, or the file's own. */
+function packageOf(file: string): string {
+  for (let directory = dirname(file); ; directory = dirname(directory)) {
+    if (existsSync(join(directory, "package.json"))) return directory;
+    if (directory === dirname(directory)) return dirname(file);
+  }
+}
+
+/** Where the files of a package put what they share, beside them or in what is above all of them. */
+export function sharedFileOf(schemaFiles: readonly string[], out: string | undefined): string {
+  const directory = out ?? join(commonDirectory(schemaFiles.map((file) => dirname(file))), "generated");
+  return join(directory, "_shared.ts");
+}
+
+function commonDirectory(directories: readonly string[]): string {
+  const [first = "."] = directories;
+  return directories.reduce((common, each) => {
+    let directory = common;
+    while (relative(directory, each).startsWith("..")) directory = dirname(directory);
+    return directory;
+  }, resolve(first));
+}

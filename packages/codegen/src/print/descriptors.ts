@@ -1,0 +1,101 @@
+import type { MessageModel, MethodModel, ServiceModel } from "../model.js";
+import { camelCase } from "../names.js";
+import { formatFingerprint } from "../shape/fingerprint.js";
+import { generic, text, type TypeNode } from "../types/node.js";
+import { hardLine, indent, type Layout, render } from "./layout.js";
+import { annotated, typeLayout, type TypeNames } from "./type-text.js";
+import { assignment, braced, bracketed, callOf, quoted } from "./syntax.js";
+import { toolingName } from "./tooling.js";
+import { jsDoc, keyText } from "./writer.js";
+
+/** Which of the two types of a message is meant: what its sender gives, or what its receiver gets. */
+export type Side = "sent" | "received";
+
+/** The type of a message; nothing is void. */
+export function messageType(message: MessageModel | undefined, side: Side): TypeNode {
+  return message?.[side] ?? text("void");
+}
+
+/** The name of the table of descriptors of a service. */
+export function tableName({ prefix }: ServiceModel): string {
+  return `${camelCase(prefix)}Methods`;
+}
+
+/** What names the service on the wire, and where tools find more of it. */
+export function printIdentity({ prefix, name, id }: ServiceModel, tooling: string | undefined): string {
+  const constant = `const ${camelCase(prefix)}Service`;
+  const fields = [`name: ${JSON.stringify(name)}`, `id: ${id}`];
+  if (tooling === undefined) return `${render([`${constant} = `, braced(fields), " as const;"])}\n`;
+  const load = `() => import(${JSON.stringify(tooling)}).then((tooling) => tooling.${toolingName(prefix)})`;
+  const loading = [`tooling: () =>`, indent(hardLine, load.slice(6))];
+  const isLong = load.length + 13 > 120;
+  const all = braced([...fields, isLong ? loading : `tooling: ${load}`], ",", true);
+  return `${render(assignment(`${constant}: ServiceIdentity`, all))}\n`;
+}
+
+/** The descriptors of the methods of a service. */
+export function printDescriptors(service: ServiceModel, names: TypeNames): string {
+  const { name, prefix, methods } = service;
+  const identity = `${camelCase(prefix)}Service`;
+  const types = methods.map((method): Layout => [`readonly ${method.name}: `, descriptorType(method, names)]);
+  const values = methods.map((method): Layout => [`${method.name}: `, descriptor(method, identity)]);
+  const table = [
+    `export const ${tableName(service)}: `,
+    braced(types, ";", true),
+    " = ",
+    braced(values, ",", true),
+    ";",
+  ];
+  const comment = jsDoc(`Descriptors of the methods of ${name}, for tools and for calls made by hand.`);
+  return `${comment}${render(table)}\n`;
+}
+
+function descriptorType(method: MethodModel, names: TypeNames): Layout {
+  const { input, output, errors } = method;
+  const types: TypeNode[] = [
+    text(`"${method.kind}"`),
+    messageType(input, "sent"),
+    // A handler without input is called with undefined.
+    input === undefined ? text("undefined") : messageType(input, "received"),
+    messageType(output, "sent"),
+    messageType(output, "received"),
+  ];
+  const args: Layout[] = types.map((each) => typeLayout(each, names));
+  if (errors.length > 0) args.push(braced(errorFields(method, names), ";"));
+  return bracketed("MethodDescriptor<", args, ">", "");
+}
+
+function descriptor(method: MethodModel, identity: string): Layout {
+  const options: Layout[] = [
+    `id: ${method.id}`,
+    ...(method.input === undefined ? [] : [`input: ${method.input.codec}`]),
+    ...(method.output === undefined ? [] : [`output: ${method.output.codec}`]),
+    ...(method.idempotent ? ["idempotent: true"] : []),
+    ...(method.priority === undefined ? [] : [`priority: ${method.priority}`]),
+    ...(method.delivery === undefined ? [] : [`delivery: ${JSON.stringify(method.delivery)}`]),
+    ...(method.via === undefined ? [] : [`via: ${JSON.stringify(method.via)}`]),
+    ...(method.errors.length === 0 ? [] : [errorsTable(method)]),
+    `fingerprint: 0x${formatFingerprint(method.fingerprint)}`,
+  ];
+  const first = [identity, `"${method.kind}"`, `"${method.name}"`];
+  return callOf("defineMethod", [...first, braced(options, ",", options.length > 2)], true);
+}
+
+/** The errors of a method, as fields of a type. */
+function errorFields({ errors }: MethodModel, names: TypeNames): Layout[] {
+  return errors.map(({ name, code, details }) => {
+    const types = [text(JSON.stringify(code))];
+    const given = details === undefined ? [] : [messageType(details, "sent"), messageType(details, "received")];
+    const texts = new Map(given.map((each) => [render(typeLayout(each, names)), each]));
+    return annotated(`readonly ${keyText(name)}:`, generic("ErrorDescriptor", ...types, ...texts.values()), names);
+  });
+}
+
+/** The errors of a method, as its descriptor has them. */
+function errorsTable({ errors }: MethodModel): Layout {
+  const fields = errors.map(({ name, code, details }) => {
+    const parts = [`code: ${quoted(code)}`, ...(details === undefined ? [] : [`details: ${details.codec}`])];
+    return [`${keyText(name)}: `, braced(parts)];
+  });
+  return ["errors: ", braced(fields, ",", true)];
+}

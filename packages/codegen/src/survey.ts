@@ -1,0 +1,111 @@
+import { type Diagnostic, placeOf } from "./diagnostics.js";
+import { discoverServices, type FoundMethod, type FoundService } from "./discover.js";
+import type { ModuleLoader } from "./load.js";
+import { type MethodShape, partsOf, type PayloadPart, shapeOfMethod } from "./methods.js";
+import { annotate, type Annotations, noteDocs } from "./source/annotate.js";
+import type { SchemaSource, SourceReader } from "./source/source-file.js";
+import type { SchemaRoot } from "./source/schema-root.js";
+import { type GraphRoot, SchemaGraph } from "./types/graph.js";
+import { exportedSchemas } from "./types/naming.js";
+
+/** A schema module that was loaded, with the services that it exports. */
+export interface SchemaModule {
+  readonly file: string;
+  readonly exports: Readonly<Record<string, unknown>>;
+  readonly source: SchemaSource;
+  readonly services: readonly FoundService[];
+}
+
+/** Loads the schema module at `file` and finds its services; undefined when something was reported. */
+export async function openModule(
+  file: string,
+  loader: ModuleLoader,
+  reader: SourceReader,
+  report: (diagnostic: Diagnostic) => void,
+): Promise<SchemaModule | undefined> {
+  const { exports, problem } = await loader.load(file);
+  if (exports === undefined) {
+    report(problem);
+    return undefined;
+  }
+  let failed = false;
+  const source = reader.read(file);
+  const services = discoverServices(exports, source, (diagnostic) => {
+    failed = true;
+    report(diagnostic);
+  });
+  if (services.length === 0 && !failed) {
+    report({
+      file,
+      code: "no-service",
+      message: "This module exports no service.",
+      help: 'Export one, as in export const Arith = service("demo.v1.Arith", { … }).',
+    });
+  }
+  return failed || services.length === 0 ? undefined : { file, exports, source, services };
+}
+
+/** What the services that are generated from a schema module consist of. */
+export interface Survey {
+  readonly file: string;
+  readonly services: readonly FoundService[];
+  readonly shapes: ReadonlyMap<FoundMethod, MethodShape>;
+  /** The schemas that its methods reach. */
+  readonly graph: SchemaGraph;
+  /** The schemas of its messages. */
+  readonly payloads: readonly unknown[];
+  /** The schemas that the module exports. */
+  readonly exported: ReadonlyMap<unknown, SchemaRoot>;
+}
+
+/** Walks all messages of `services`, those of `module` that are generated from it; undefined when something was reported. */
+export function survey(
+  { file, exports, source }: SchemaModule,
+  services: readonly FoundService[],
+  annotations: Annotations,
+  report: (diagnostic: Diagnostic) => void,
+): Survey | undefined {
+  let failed = false;
+  const fail = (diagnostic: Diagnostic): void => {
+    failed = true;
+    report(diagnostic);
+  };
+  const exported = new Map([...exportedSchemas(exports)].map(([schema, name]) => [schema, { file, name }]));
+  for (const [schema, { name }] of exported) {
+    const written = source.exported(name);
+    if (written !== undefined) noteDocs(written, schema, annotations);
+  }
+  const graph = new SchemaGraph(exported);
+  const shapes = new Map<FoundMethod, MethodShape>();
+  const payloads: unknown[] = [];
+  for (const service of services) {
+    for (const method of service.methods) {
+      const context = { service: service.name, method: method.name };
+      const shape = shapeOfMethod(method, source, ({ node, ...rest }) => {
+        fail({ ...(node === undefined ? { file } : placeOf(node)), ...rest, ...context });
+      });
+      if (shape === undefined) continue;
+      for (const part of partsOf(shape)) {
+        if (part.raw) continue;
+        annotate(source, part.written, part.schema, annotations);
+        payloads.push(part.schema);
+        graph.add(graphRoot(file, service, method, part), annotations, (unsupported, path, node) => {
+          fail({ ...(node === undefined ? { file } : placeOf(node)), ...unsupported, ...context, path });
+        });
+      }
+      shapes.set(method, shape);
+    }
+  }
+  return failed ? undefined : { file, services, shapes, graph, payloads, exported };
+}
+
+function graphRoot(file: string, service: FoundService, method: FoundMethod, part: PayloadPart): GraphRoot {
+  return {
+    schema: part.schema,
+    label: [service.prefix, method.name, part.role],
+    path: part.path,
+    root: { file, name: service.exportName },
+    access: ["methods", method.name, ...part.keys].map((key) => `[${JSON.stringify(key)}]`).join(""),
+    node: part.node,
+  };
+}

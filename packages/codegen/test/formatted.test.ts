@@ -1,0 +1,76 @@
+// Generated code is as the project's own formatter and linter want it, whatever it is generated from.
+import { spawnSync } from "node:child_process";
+import { copyFileSync, cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { generate, type GeneratedFile, type Target, writeGenerated } from "../src/index.js";
+import { createWorkspace, fixture } from "./workspace.js";
+
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+const tool = (path: string): string => join(root, "node_modules", path);
+const workspace = createWorkspace();
+afterAll(() => workspace[Symbol.dispose]());
+
+describe.each(["both", "client", "server"] satisfies Target[])("generated code for %s", (target) => {
+  let files: readonly GeneratedFile[];
+
+  beforeAll(async () => {
+    const schemas = ["rich.service.ts", "wide.service.ts", "shared.ts"].map((name) => {
+      const file = workspace.write(`${target}/${name}`, "");
+      copyFileSync(fixture(name), file);
+      return file;
+    });
+    workspace.write(`${target}/package.json`, '{ "type": "module" }');
+    ({ files } = await generate({ files: schemas.slice(0, 2), importExtension: "js", target }));
+    writeGenerated(files);
+  });
+
+  test("is formatted", () => {
+    expect(files.map(({ path }) => basename(path)).filter((name) => !name.includes("tooling"))).toEqual([
+      "_shared.ts",
+      "rich.ts",
+      "wide.ts",
+    ]);
+    for (const { path, text } of files) {
+      const { stdout, stderr } = spawnSync(
+        process.execPath,
+        [tool("@biomejs/biome/bin/biome"), "format", "--stdin-file-path", basename(path)],
+        { cwd: root, input: text, encoding: "utf8" },
+      );
+      expect(stderr).toBe("");
+      expect(text).toBe(stdout);
+    }
+  });
+
+  test("has no long line but of one long string, pattern or name", () => {
+    const long = files.flatMap(({ text }) => text.split("\n").filter((line) => line.length > 120));
+    expect(long.filter((line) => !/^\s*(?:\w+: )?(?:"(?:[^"\\]|\\.)*"|\/\^.*\$?\/\w*)[,;]$/.test(line))).toEqual([]);
+  });
+
+  test("is lint-clean", { timeout: 60_000 }, () => {
+    // Elsewhere, since the linter passes over what git ignores.
+    const directory = mkdtempSync(join(tmpdir(), "quicrpc-lint-"));
+    try {
+      cpSync(join(workspace.path, target), directory, { recursive: true });
+      symlinkSync(join(root, "node_modules"), join(directory, "node_modules"));
+      const compilerOptions = { types: [], skipLibCheck: true, noEmit: true, composite: false };
+      writeFileSync(
+        join(directory, "tsconfig.json"),
+        JSON.stringify({ extends: join(root, "tsconfig.base.json"), compilerOptions, include: ["**/*.ts"] }),
+      );
+      // The schemas themselves ask for `any`.
+      const options = ["-c", join(root, ".oxlintrc.json"), "-A", "typescript/no-explicit-any", "generated"];
+      const { stdout, stderr } = spawnSync(process.execPath, [tool("oxlint/bin/oxlint"), ...options], {
+        cwd: directory,
+        encoding: "utf8",
+      });
+      expect(stderr).toBe("");
+      expect(stdout).toContain("Found 0 warnings and 0 errors.");
+      expect(stdout).toMatch(/on [35] files/);
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
+    }
+  });
+});
