@@ -20,8 +20,16 @@ export const benchTooling: ServiceTooling = {
     },
     empty: {},
     echo: {
-      input: { type: "string", contentEncoding: "base64", "x-quicrpc-type": "bytes" },
-      output: { type: "string", contentEncoding: "base64", "x-quicrpc-type": "bytes" },
+      input: {
+        type: "string",
+        contentEncoding: "base64",
+        "x-quicrpc-type": "bytes",
+      },
+      output: {
+        type: "string",
+        contentEncoding: "base64",
+        "x-quicrpc-type": "bytes",
+      },
     },
     wait: {
       docs: "Answers after so many milliseconds.",
@@ -64,7 +72,11 @@ export const benchTooling: ServiceTooling = {
       },
     },
     upload: {
-      input: { type: "string", contentEncoding: "base64", "x-quicrpc-type": "bytes" },
+      input: {
+        type: "string",
+        contentEncoding: "base64",
+        "x-quicrpc-type": "bytes",
+      },
       output: {
         type: "object",
         properties: { bytes: { type: "integer" } },
@@ -88,8 +100,16 @@ export const benchTooling: ServiceTooling = {
         input: { type: "bytes" },
         output: { type: "bytes" },
       },
-      wait: { id: 4, kind: "unary", input: { type: "ref", name: "BenchWaitInput" } },
-      tell: { id: 5, kind: "notify", input: { type: "ref", name: "BenchTellInput" } },
+      wait: {
+        id: 4,
+        kind: "unary",
+        input: { type: "ref", name: "BenchWaitInput" },
+      },
+      tell: {
+        id: 5,
+        kind: "notify",
+        input: { type: "ref", name: "BenchTellInput" },
+      },
       told: {
         id: 6,
         kind: "unary",

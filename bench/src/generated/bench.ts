@@ -8,7 +8,6 @@ import {
   type CallOptions,
   type Caller,
   type ItemStream,
-  type MessageCodec,
   type MethodDescriptor,
   type Router,
   type ServiceIdentity,
@@ -53,30 +52,30 @@ export interface BenchUploadOutput {
   bytes: number;
 }
 
-const benchMultiplyInputCodec: MessageCodec<BenchMultiplyInput, BenchMultiplyInput> =
-  wire.codec(() => benchMultiplyInputShape, writeBenchMultiplyInput, readBenchMultiplyInput);
-const benchMultiplyOutputCodec: MessageCodec<BenchMultiplyOutput, BenchMultiplyOutput> =
-  wire.codec(() => benchMultiplyOutputShape, writeBenchMultiplyOutput, readBenchMultiplyOutput);
-const benchEchoInputCodec: MessageCodec<Uint8Array, Uint8Array> =
-  wire.codec(() => benchEchoInputShape, writeBenchEchoInput, readBenchEchoInput);
-const benchEchoOutputCodec: MessageCodec<Uint8Array, Uint8Array> =
-  wire.codec(() => benchEchoOutputShape, writeBenchEchoOutput, readBenchEchoOutput);
-const benchWaitInputCodec: MessageCodec<BenchWaitInput, BenchWaitInput> =
-  wire.codec(() => benchWaitInputShape, writeBenchWaitInput, readBenchWaitInput);
-const benchTellInputCodec: MessageCodec<BenchTellInput, BenchTellInput> =
-  wire.codec(() => benchTellInputShape, writeBenchTellInput, readBenchTellInput);
-const benchToldInputCodec: MessageCodec<BenchToldInput, BenchToldInput> =
-  wire.codec(() => benchToldInputShape, writeBenchToldInput, readBenchToldInput);
-const benchToldOutputCodec: MessageCodec<BenchToldOutput, BenchToldOutput> =
-  wire.codec(() => benchToldOutputShape, writeBenchToldOutput, readBenchToldOutput);
-const benchItemsInputCodec: MessageCodec<BenchItemsInput, BenchItemsInput> =
-  wire.codec(() => benchItemsInputShape, writeBenchItemsInput, readBenchItemsInput);
-const benchItemsItemCodec: MessageCodec<BenchItemsItem, BenchItemsItem> =
-  wire.codec(() => benchItemsItemShape, writeBenchItemsItem, readBenchItemsItem);
-const benchUploadInputItemCodec: MessageCodec<Uint8Array, Uint8Array> =
-  wire.codec(() => benchUploadInputItemShape, writeBenchUploadInputItem, readBenchUploadInputItem);
-const benchUploadOutputCodec: MessageCodec<BenchUploadOutput, BenchUploadOutput> =
-  wire.codec(() => benchUploadOutputShape, writeBenchUploadOutput, readBenchUploadOutput);
+const benchMultiplyInputCodec = wire.codec(
+  () => benchMultiplyInputShape,
+  writeBenchMultiplyInput,
+  readBenchMultiplyInput,
+);
+const benchMultiplyOutputCodec = wire.codec(
+  () => benchMultiplyOutputShape,
+  writeBenchMultiplyOutput,
+  readBenchMultiplyOutput,
+);
+const benchEchoInputCodec = wire.codec(() => benchEchoInputShape, writeBenchEchoInput, readBenchEchoInput);
+const benchEchoOutputCodec = wire.codec(() => benchEchoOutputShape, writeBenchEchoOutput, readBenchEchoOutput);
+const benchWaitInputCodec = wire.codec(() => benchWaitInputShape, writeBenchWaitInput, readBenchWaitInput);
+const benchTellInputCodec = wire.codec(() => benchTellInputShape, writeBenchTellInput, readBenchTellInput);
+const benchToldInputCodec = wire.codec(() => benchToldInputShape, writeBenchToldInput, readBenchToldInput);
+const benchToldOutputCodec = wire.codec(() => benchToldOutputShape, writeBenchToldOutput, readBenchToldOutput);
+const benchItemsInputCodec = wire.codec(() => benchItemsInputShape, writeBenchItemsInput, readBenchItemsInput);
+const benchItemsItemCodec = wire.codec(() => benchItemsItemShape, writeBenchItemsItem, readBenchItemsItem);
+const benchUploadInputItemCodec = wire.codec(
+  () => benchUploadInputItemShape,
+  writeBenchUploadInputItem,
+  readBenchUploadInputItem,
+);
+const benchUploadOutputCodec = wire.codec(() => benchUploadOutputShape, writeBenchUploadOutput, readBenchUploadOutput);
 
 const benchService: ServiceIdentity = {
   name: "bench.v1.Bench",
@@ -202,10 +201,13 @@ export function createBenchClient(caller: Caller): BenchClient {
 function writeBenchMultiplyInput(b: Uint8Array, p: number, value: BenchMultiplyInput): number {
   wire.requireObject(value);
   // "a"
-  b[p] = 0x82; b[p + 1] = 0xa1; b[p + 2] = 0x61;
+  b[p] = 0x82;
+  b[p + 1] = 0xa1;
+  b[p + 2] = 0x61;
   p = wire.writeInt(b, p + 3, value.a);
   // "b"
-  b[p] = 0xa1; b[p + 1] = 0x62;
+  b[p] = 0xa1;
+  b[p + 1] = 0x62;
   p = wire.writeInt(b, p + 2, value.b);
   return p;
 }
@@ -248,7 +250,11 @@ function readBenchMultiplyInputInAnyOrder(r: wire.Reader, p: number): BenchMulti
 function writeBenchMultiplyOutput(b: Uint8Array, p: number, value: BenchMultiplyOutput): number {
   wire.requireObject(value);
   // "pro"
-  b[p] = 0x81; b[p + 1] = 0xa3; b[p + 2] = 0x70; b[p + 3] = 0x72; b[p + 4] = 0x6f;
+  b[p] = 0x81;
+  b[p + 1] = 0xa3;
+  b[p + 2] = 0x70;
+  b[p + 3] = 0x72;
+  b[p + 4] = 0x6f;
   p = wire.writeInt(b, p + 5, value.pro);
   return p;
 }
@@ -257,7 +263,9 @@ function readBenchMultiplyOutput(r: wire.Reader, p: number): BenchMultiplyOutput
   const { bytes, view } = r;
   const start = p;
   // "pro"
-  if (view.getInt32(p) !== (0x81a37072 | 0) || bytes[p + 4] !== 0x6f) return readBenchMultiplyOutputInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0x81a37072 | 0) || bytes[p + 4] !== 0x6f) {
+    return readBenchMultiplyOutputInAnyOrder(r, start);
+  }
   const pro = wire.readInt(r, p + 5);
   p = r.position;
   return { pro };
@@ -302,7 +310,10 @@ function readBenchEchoOutput(r: wire.Reader, p: number): Uint8Array {
 function writeBenchWaitInput(b: Uint8Array, p: number, value: BenchWaitInput): number {
   wire.requireObject(value);
   // "ms"
-  b[p] = 0x81; b[p + 1] = 0xa2; b[p + 2] = 0x6d; b[p + 3] = 0x73;
+  b[p] = 0x81;
+  b[p + 1] = 0xa2;
+  b[p + 2] = 0x6d;
+  b[p + 3] = 0x73;
   p = wire.writeInt(b, p + 4, value.ms);
   return p;
 }
@@ -336,7 +347,9 @@ function readBenchWaitInputInAnyOrder(r: wire.Reader, p: number): BenchWaitInput
 function writeBenchTellInput(b: Uint8Array, p: number, value: BenchTellInput): number {
   wire.requireObject(value);
   // "i"
-  b[p] = 0x81; b[p + 1] = 0xa1; b[p + 2] = 0x69;
+  b[p] = 0x81;
+  b[p + 1] = 0xa1;
+  b[p + 2] = 0x69;
   p = wire.writeInt(b, p + 3, value.i);
   return p;
 }
@@ -370,8 +383,16 @@ function readBenchTellInputInAnyOrder(r: wire.Reader, p: number): BenchTellInput
 function writeBenchToldInput(b: Uint8Array, p: number, value: BenchToldInput): number {
   wire.requireObject(value);
   // "expected"
-  b[p] = 0x81; b[p + 1] = 0xa8; b[p + 2] = 0x65; b[p + 3] = 0x78; b[p + 4] = 0x70; b[p + 5] = 0x65;
-  b[p + 6] = 0x63; b[p + 7] = 0x74; b[p + 8] = 0x65; b[p + 9] = 0x64;
+  b[p] = 0x81;
+  b[p + 1] = 0xa8;
+  b[p + 2] = 0x65;
+  b[p + 3] = 0x78;
+  b[p + 4] = 0x70;
+  b[p + 5] = 0x65;
+  b[p + 6] = 0x63;
+  b[p + 7] = 0x74;
+  b[p + 8] = 0x65;
+  b[p + 9] = 0x64;
   p = wire.writeInt(b, p + 10, value.expected);
   return p;
 }
@@ -380,7 +401,13 @@ function readBenchToldInput(r: wire.Reader, p: number): BenchToldInput {
   const { view } = r;
   const start = p;
   // "expected"
-  if (view.getInt32(p) !== (0x81a86578 | 0) || view.getInt32(p + 4) !== 0x70656374 || view.getInt32(p + 6) !== 0x63746564) return readBenchToldInputInAnyOrder(r, start);
+  if (
+    view.getInt32(p) !== (0x81a86578 | 0) ||
+    view.getInt32(p + 4) !== 0x70656374 ||
+    view.getInt32(p + 6) !== 0x63746564
+  ) {
+    return readBenchToldInputInAnyOrder(r, start);
+  }
   const expected = wire.readInt(r, p + 10);
   p = r.position;
   return { expected };
@@ -405,7 +432,12 @@ function readBenchToldInputInAnyOrder(r: wire.Reader, p: number): BenchToldInput
 function writeBenchToldOutput(b: Uint8Array, p: number, value: BenchToldOutput): number {
   wire.requireObject(value);
   // "count"
-  b[p] = 0x81; b[p + 1] = 0xa5; b[p + 2] = 0x63; b[p + 3] = 0x6f; b[p + 4] = 0x75; b[p + 5] = 0x6e;
+  b[p] = 0x81;
+  b[p + 1] = 0xa5;
+  b[p + 2] = 0x63;
+  b[p + 3] = 0x6f;
+  b[p + 4] = 0x75;
+  b[p + 5] = 0x6e;
   b[p + 6] = 0x74;
   p = wire.writeInt(b, p + 7, value.count);
   return p;
@@ -415,7 +447,9 @@ function readBenchToldOutput(r: wire.Reader, p: number): BenchToldOutput {
   const { view } = r;
   const start = p;
   // "count"
-  if (view.getInt32(p) !== (0x81a5636f | 0) || view.getInt32(p + 3) !== 0x6f756e74) return readBenchToldOutputInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0x81a5636f | 0) || view.getInt32(p + 3) !== 0x6f756e74) {
+    return readBenchToldOutputInAnyOrder(r, start);
+  }
   const count = wire.readInt(r, p + 7);
   p = r.position;
   return { count };
@@ -440,7 +474,12 @@ function readBenchToldOutputInAnyOrder(r: wire.Reader, p: number): BenchToldOutp
 function writeBenchItemsInput(b: Uint8Array, p: number, value: BenchItemsInput): number {
   wire.requireObject(value);
   // "count"
-  b[p] = 0x81; b[p + 1] = 0xa5; b[p + 2] = 0x63; b[p + 3] = 0x6f; b[p + 4] = 0x75; b[p + 5] = 0x6e;
+  b[p] = 0x81;
+  b[p + 1] = 0xa5;
+  b[p + 2] = 0x63;
+  b[p + 3] = 0x6f;
+  b[p + 4] = 0x75;
+  b[p + 5] = 0x6e;
   b[p + 6] = 0x74;
   p = wire.writeInt(b, p + 7, value.count);
   return p;
@@ -450,7 +489,9 @@ function readBenchItemsInput(r: wire.Reader, p: number): BenchItemsInput {
   const { view } = r;
   const start = p;
   // "count"
-  if (view.getInt32(p) !== (0x81a5636f | 0) || view.getInt32(p + 3) !== 0x6f756e74) return readBenchItemsInputInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0x81a5636f | 0) || view.getInt32(p + 3) !== 0x6f756e74) {
+    return readBenchItemsInputInAnyOrder(r, start);
+  }
   const count = wire.readInt(r, p + 7);
   p = r.position;
   return { count };
@@ -475,7 +516,9 @@ function readBenchItemsInputInAnyOrder(r: wire.Reader, p: number): BenchItemsInp
 function writeBenchItemsItem(b: Uint8Array, p: number, value: BenchItemsItem): number {
   wire.requireObject(value);
   // "i"
-  b[p] = 0x81; b[p + 1] = 0xa1; b[p + 2] = 0x69;
+  b[p] = 0x81;
+  b[p + 1] = 0xa1;
+  b[p + 2] = 0x69;
   p = wire.writeInt(b, p + 3, value.i);
   return p;
 }
@@ -519,7 +562,12 @@ function readBenchUploadInputItem(r: wire.Reader, p: number): Uint8Array {
 function writeBenchUploadOutput(b: Uint8Array, p: number, value: BenchUploadOutput): number {
   wire.requireObject(value);
   // "bytes"
-  b[p] = 0x81; b[p + 1] = 0xa5; b[p + 2] = 0x62; b[p + 3] = 0x79; b[p + 4] = 0x74; b[p + 5] = 0x65;
+  b[p] = 0x81;
+  b[p + 1] = 0xa5;
+  b[p + 2] = 0x62;
+  b[p + 3] = 0x79;
+  b[p + 4] = 0x74;
+  b[p + 5] = 0x65;
   b[p + 6] = 0x73;
   p = wire.writeInt(b, p + 7, value.bytes);
   return p;
@@ -529,7 +577,9 @@ function readBenchUploadOutput(r: wire.Reader, p: number): BenchUploadOutput {
   const { view } = r;
   const start = p;
   // "bytes"
-  if (view.getInt32(p) !== (0x81a56279 | 0) || view.getInt32(p + 3) !== 0x79746573) return readBenchUploadOutputInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0x81a56279 | 0) || view.getInt32(p + 3) !== 0x79746573) {
+    return readBenchUploadOutputInAnyOrder(r, start);
+  }
   const bytes_ = wire.readInt(r, p + 7);
   p = r.position;
   return { bytes: bytes_ };
@@ -551,7 +601,10 @@ function readBenchUploadOutputInAnyOrder(r: wire.Reader, p: number): BenchUpload
   return { bytes: bytes_ };
 }
 
-const benchMultiplyInputShape: wire.Shape = wire.object({ a: wire.number(wire.integer()), b: wire.number(wire.integer()) });
+const benchMultiplyInputShape: wire.Shape = wire.object({
+  a: wire.number(wire.integer()),
+  b: wire.number(wire.integer()),
+});
 const benchMultiplyOutputShape: wire.Shape = wire.object({ pro: wire.number(wire.integer()) });
 const benchEchoInputShape: wire.Shape = wire.bytes();
 const benchEchoOutputShape: wire.Shape = wire.bytes();

@@ -35,17 +35,7 @@ export const messagesTooling: ServiceTooling = {
           },
           createdAt: { type: "number" },
         },
-        required: [
-          "id",
-          "name",
-          "email",
-          "age",
-          "active",
-          "role",
-          "tags",
-          "address",
-          "createdAt",
-        ],
+        required: ["id", "name", "email", "age", "active", "role", "tags", "address", "createdAt"],
       },
     },
     points: {
@@ -102,11 +92,11 @@ export const messagesTooling: ServiceTooling = {
           active: { type: "boolean" },
           role: { type: "literal", values: ["admin", "editor", "viewer"] },
           tags: { type: "array", items: { type: "string" }, checks: { max: 8 } },
-          address: { type: "ref", name: "MessagesUserInputAddress" },
+          address: { type: "ref", name: "UserAddress" },
           createdAt: { type: "number" },
         },
       },
-      MessagesUserInputAddress: {
+      UserAddress: {
         type: "object",
         fields: {
           street: { type: "string" },
@@ -119,13 +109,10 @@ export const messagesTooling: ServiceTooling = {
       Points: {
         type: "object",
         fields: {
-          points: {
-            type: "array",
-            items: { type: "ref", name: "MessagesPointsInputPoint" },
-          },
+          points: { type: "array", items: { type: "ref", name: "PointsPoint" } },
         },
       },
-      MessagesPointsInputPoint: {
+      PointsPoint: {
         type: "object",
         fields: {
           x: { type: "number" },

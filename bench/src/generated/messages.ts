@@ -7,7 +7,6 @@ import {
   type CallContext,
   type CallOptions,
   type Caller,
-  type MessageCodec,
   type MethodDescriptor,
   type Router,
   type ServiceIdentity,
@@ -29,11 +28,11 @@ export interface User {
   active: boolean;
   role: "admin" | "editor" | "viewer";
   tags: string[];
-  address: MessagesUserInputAddress;
+  address: UserAddress;
   createdAt: number;
 }
 
-export interface MessagesUserInputAddress {
+export interface UserAddress {
   street: string;
   city: string;
   zip: string;
@@ -42,10 +41,10 @@ export interface MessagesUserInputAddress {
 
 /** Many small objects. */
 export interface Points {
-  points: MessagesPointsInputPoint[];
+  points: PointsPoint[];
 }
 
-export interface MessagesPointsInputPoint {
+export interface PointsPoint {
   x: number;
   y: number;
   label: string;
@@ -57,10 +56,10 @@ export interface Text {
   body: string;
 }
 
-const pairCodec: MessageCodec<Pair, Pair> = wire.codec(() => pairShape, writePair, readPair);
-const userCodec: MessageCodec<User, User> = wire.codec(() => userShape, writeUser, readUser);
-const pointsCodec: MessageCodec<Points, Points> = wire.codec(() => pointsShape, writePoints, readPoints);
-const textCodec: MessageCodec<Text, Text> = wire.codec(() => textShape, writeText, readText);
+const pairCodec = wire.codec(() => pairShape, writePair, readPair);
+const userCodec = wire.codec(() => userShape, writeUser, readUser);
+const pointsCodec = wire.codec(() => pointsShape, writePoints, readPoints);
+const textCodec = wire.codec(() => textShape, writeText, readText);
 
 const messagesService: ServiceIdentity = {
   name: "bench.v1.Messages",
@@ -131,10 +130,13 @@ export function createMessagesClient(caller: Caller): MessagesClient {
 function writePair(b: Uint8Array, p: number, value: Pair): number {
   wire.requireObject(value);
   // "a"
-  b[p] = 0x82; b[p + 1] = 0xa1; b[p + 2] = 0x61;
+  b[p] = 0x82;
+  b[p + 1] = 0xa1;
+  b[p + 2] = 0x61;
   p = wire.writeInt(b, p + 3, value.a);
   // "b"
-  b[p] = 0xa1; b[p + 1] = 0x62;
+  b[p] = 0xa1;
+  b[p + 1] = 0x62;
   p = wire.writeInt(b, p + 2, value.b);
   return p;
 }
@@ -177,37 +179,79 @@ function readPairInAnyOrder(r: wire.Reader, p: number): Pair {
 function writeUser(b: Uint8Array, p: number, value: User): number {
   wire.requireObject(value);
   // "id"
-  b[p] = 0x89; b[p + 1] = 0xa2; b[p + 2] = 0x69; b[p + 3] = 0x64;
+  b[p] = 0x89;
+  b[p + 1] = 0xa2;
+  b[p + 2] = 0x69;
+  b[p + 3] = 0x64;
   p = wire.writeInt(b, p + 4, value.id);
   // "name"
-  b[p] = 0xa4; b[p + 1] = 0x6e; b[p + 2] = 0x61; b[p + 3] = 0x6d; b[p + 4] = 0x65;
+  b[p] = 0xa4;
+  b[p + 1] = 0x6e;
+  b[p + 2] = 0x61;
+  b[p + 3] = 0x6d;
+  b[p + 4] = 0x65;
   if (value.name.length === 0 || wire.longerThan(value.name, 64)) return wire.misfit();
   p = wire.writeString(b, p + 5, value.name);
   // "email"
-  b[p] = 0xa5; b[p + 1] = 0x65; b[p + 2] = 0x6d; b[p + 3] = 0x61; b[p + 4] = 0x69; b[p + 5] = 0x6c;
+  b[p] = 0xa5;
+  b[p + 1] = 0x65;
+  b[p + 2] = 0x6d;
+  b[p + 3] = 0x61;
+  b[p + 4] = 0x69;
+  b[p + 5] = 0x6c;
   p = wire.writeString(b, p + 6, value.email);
   // "age"
-  b[p] = 0xa3; b[p + 1] = 0x61; b[p + 2] = 0x67; b[p + 3] = 0x65;
+  b[p] = 0xa3;
+  b[p + 1] = 0x61;
+  b[p + 2] = 0x67;
+  b[p + 3] = 0x65;
   if (value.age < 0 || value.age > 150) return wire.misfit();
   p = wire.writeInt(b, p + 4, value.age);
   // "active"
-  b[p] = 0xa6; b[p + 1] = 0x61; b[p + 2] = 0x63; b[p + 3] = 0x74; b[p + 4] = 0x69; b[p + 5] = 0x76;
+  b[p] = 0xa6;
+  b[p + 1] = 0x61;
+  b[p + 2] = 0x63;
+  b[p + 3] = 0x74;
+  b[p + 4] = 0x69;
+  b[p + 5] = 0x76;
   b[p + 6] = 0x65;
   p = wire.writeBoolean(b, p + 7, value.active);
   // "role"
-  b[p] = 0xa4; b[p + 1] = 0x72; b[p + 2] = 0x6f; b[p + 3] = 0x6c; b[p + 4] = 0x65;
+  b[p] = 0xa4;
+  b[p + 1] = 0x72;
+  b[p + 2] = 0x6f;
+  b[p + 3] = 0x6c;
+  b[p + 4] = 0x65;
   if (value.role !== "admin" && value.role !== "editor" && value.role !== "viewer") return wire.misfit();
   p = wire.writeString(b, p + 5, value.role);
   // "tags"
-  b[p] = 0xa4; b[p + 1] = 0x74; b[p + 2] = 0x61; b[p + 3] = 0x67; b[p + 4] = 0x73;
-  p = writeMessagesUserInputTags(b, p + 5, value.tags);
+  b[p] = 0xa4;
+  b[p + 1] = 0x74;
+  b[p + 2] = 0x61;
+  b[p + 3] = 0x67;
+  b[p + 4] = 0x73;
+  p = writeUserTags(b, p + 5, value.tags);
   // "address"
-  b[p] = 0xa7; b[p + 1] = 0x61; b[p + 2] = 0x64; b[p + 3] = 0x64; b[p + 4] = 0x72; b[p + 5] = 0x65;
-  b[p + 6] = 0x73; b[p + 7] = 0x73;
-  p = writeMessagesUserInputAddress(b, p + 8, value.address);
+  b[p] = 0xa7;
+  b[p + 1] = 0x61;
+  b[p + 2] = 0x64;
+  b[p + 3] = 0x64;
+  b[p + 4] = 0x72;
+  b[p + 5] = 0x65;
+  b[p + 6] = 0x73;
+  b[p + 7] = 0x73;
+  p = writeUserAddress(b, p + 8, value.address);
   // "createdAt"
-  b[p] = 0xa9; b[p + 1] = 0x63; b[p + 2] = 0x72; b[p + 3] = 0x65; b[p + 4] = 0x61; b[p + 5] = 0x74;
-  b[p + 6] = 0x65; b[p + 7] = 0x64; b[p + 8] = 0x41; b[p + 9] = 0x74;
+  b[p] = 0xa9;
+  b[p + 1] = 0x63;
+  b[p + 2] = 0x72;
+  b[p + 3] = 0x65;
+  b[p + 4] = 0x61;
+  b[p + 5] = 0x74;
+  b[p + 6] = 0x65;
+  b[p + 7] = 0x64;
+  b[p + 8] = 0x41;
+  b[p + 9] = 0x74;
   p = wire.writeNumber(b, p + 10, value.createdAt);
   return p;
 }
@@ -244,14 +288,20 @@ function readUser(r: wire.Reader, p: number): User {
   p = r.position;
   // "tags"
   if (view.getInt32(p) !== (0xa4746167 | 0) || bytes[p + 4] !== 0x73) return readUserInAnyOrder(r, start);
-  const tags = readMessagesUserInputTags(r, p + 5);
+  const tags = readUserTags(r, p + 5);
   p = r.position;
   // "address"
   if (view.getInt32(p) !== (0xa7616464 | 0) || view.getInt32(p + 4) !== 0x72657373) return readUserInAnyOrder(r, start);
-  const address = readMessagesUserInputAddress(r, p + 8);
+  const address = readUserAddress(r, p + 8);
   p = r.position;
   // "createdAt"
-  if (view.getInt32(p) !== (0xa9637265 | 0) || view.getInt32(p + 4) !== 0x61746564 || view.getInt32(p + 6) !== 0x65644174) return readUserInAnyOrder(r, start);
+  if (
+    view.getInt32(p) !== (0xa9637265 | 0) ||
+    view.getInt32(p + 4) !== 0x61746564 ||
+    view.getInt32(p + 6) !== 0x65644174
+  ) {
+    return readUserInAnyOrder(r, start);
+  }
   const createdAt = wire.readNumber(r, p + 10);
   p = r.position;
   return { id, name, email, age, active, role, tags, address, createdAt };
@@ -265,7 +315,7 @@ function readUserInAnyOrder(r: wire.Reader, p: number): User {
   let active: boolean | undefined;
   let role: "admin" | "editor" | "viewer" | undefined;
   let tags: string[] | undefined;
-  let address: MessagesUserInputAddress | undefined;
+  let address: UserAddress | undefined;
   let createdAt: number | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {
@@ -298,11 +348,11 @@ function readUserInAnyOrder(r: wire.Reader, p: number): User {
         break;
       }
       case "tags": {
-        tags = readMessagesUserInputTags(r, r.position);
+        tags = readUserTags(r, r.position);
         break;
       }
       case "address": {
-        address = readMessagesUserInputAddress(r, r.position);
+        address = readUserAddress(r, r.position);
         break;
       }
       case "createdAt": {
@@ -313,11 +363,23 @@ function readUserInAnyOrder(r: wire.Reader, p: number): User {
         r.position = wire.skip(r, r.position);
     }
   }
-  if (id === undefined || name === undefined || email === undefined || age === undefined || active === undefined || role === undefined || tags === undefined || address === undefined || createdAt === undefined) return wire.misfit();
+  if (
+    id === undefined ||
+    name === undefined ||
+    email === undefined ||
+    age === undefined ||
+    active === undefined ||
+    role === undefined ||
+    tags === undefined ||
+    address === undefined ||
+    createdAt === undefined
+  ) {
+    return wire.misfit();
+  }
   return { id, name, email, age, active, role, tags, address, createdAt };
 }
 
-function writeMessagesUserInputTags(b: Uint8Array, p: number, value: readonly string[]): number {
+function writeUserTags(b: Uint8Array, p: number, value: readonly string[]): number {
   if (!Array.isArray(value)) return wire.misfit();
   if (value.length > 8) return wire.misfit();
   p = wire.writeArrayHeader(b, p, value.length);
@@ -327,7 +389,7 @@ function writeMessagesUserInputTags(b: Uint8Array, p: number, value: readonly st
   return p;
 }
 
-function readMessagesUserInputTags(r: wire.Reader, p: number): string[] {
+function readUserTags(r: wire.Reader, p: number): string[] {
   let left = wire.readArrayHeader(r, p);
   if (left > 8) return wire.misfit();
   const value: string[] = [];
@@ -338,47 +400,67 @@ function readMessagesUserInputTags(r: wire.Reader, p: number): string[] {
   return value;
 }
 
-function writeMessagesUserInputAddress(b: Uint8Array, p: number, value: MessagesUserInputAddress): number {
+function writeUserAddress(b: Uint8Array, p: number, value: UserAddress): number {
   wire.requireObject(value);
   let count = 3;
   if (value.country !== undefined) count++;
   p = wire.writeMapHeader(b, p, count);
   // "street"
-  b[p] = 0xa6; b[p + 1] = 0x73; b[p + 2] = 0x74; b[p + 3] = 0x72; b[p + 4] = 0x65; b[p + 5] = 0x65;
+  b[p] = 0xa6;
+  b[p + 1] = 0x73;
+  b[p + 2] = 0x74;
+  b[p + 3] = 0x72;
+  b[p + 4] = 0x65;
+  b[p + 5] = 0x65;
   b[p + 6] = 0x74;
   p = wire.writeString(b, p + 7, value.street);
   // "city"
-  b[p] = 0xa4; b[p + 1] = 0x63; b[p + 2] = 0x69; b[p + 3] = 0x74; b[p + 4] = 0x79;
+  b[p] = 0xa4;
+  b[p + 1] = 0x63;
+  b[p + 2] = 0x69;
+  b[p + 3] = 0x74;
+  b[p + 4] = 0x79;
   p = wire.writeString(b, p + 5, value.city);
   // "zip"
-  b[p] = 0xa3; b[p + 1] = 0x7a; b[p + 2] = 0x69; b[p + 3] = 0x70;
+  b[p] = 0xa3;
+  b[p + 1] = 0x7a;
+  b[p + 2] = 0x69;
+  b[p + 3] = 0x70;
   p = wire.writeString(b, p + 4, value.zip);
   if (value.country !== undefined) {
     // "country"
-    b[p] = 0xa7; b[p + 1] = 0x63; b[p + 2] = 0x6f; b[p + 3] = 0x75; b[p + 4] = 0x6e; b[p + 5] = 0x74;
-    b[p + 6] = 0x72; b[p + 7] = 0x79;
+    b[p] = 0xa7;
+    b[p + 1] = 0x63;
+    b[p + 2] = 0x6f;
+    b[p + 3] = 0x75;
+    b[p + 4] = 0x6e;
+    b[p + 5] = 0x74;
+    b[p + 6] = 0x72;
+    b[p + 7] = 0x79;
     p = wire.writeString(b, p + 8, value.country);
   }
   return p;
 }
 
-function readMessagesUserInputAddress(r: wire.Reader, p: number): MessagesUserInputAddress {
+function readUserAddress(r: wire.Reader, p: number): UserAddress {
   const { bytes, view } = r;
   const start = p;
   let left = wire.readMapHeader(r, p);
   p = r.position;
   // "street"
-  if (view.getInt32(p) !== (0xa6737472 | 0) || view.getInt32(p + 3) !== 0x72656574) return readMessagesUserInputAddressInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0xa6737472 | 0) || view.getInt32(p + 3) !== 0x72656574) {
+    return readUserAddressInAnyOrder(r, start);
+  }
   const street = wire.readString(r, p + 7);
   p = r.position;
   left--;
   // "city"
-  if (view.getInt32(p) !== (0xa4636974 | 0) || bytes[p + 4] !== 0x79) return readMessagesUserInputAddressInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0xa4636974 | 0) || bytes[p + 4] !== 0x79) return readUserAddressInAnyOrder(r, start);
   const city = wire.readString(r, p + 5);
   p = r.position;
   left--;
   // "zip"
-  if (view.getInt32(p) !== (0xa37a6970 | 0)) return readMessagesUserInputAddressInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0xa37a6970 | 0)) return readUserAddressInAnyOrder(r, start);
   const zip = wire.readString(r, p + 4);
   p = r.position;
   left--;
@@ -389,12 +471,15 @@ function readMessagesUserInputAddress(r: wire.Reader, p: number): MessagesUserIn
     p = r.position;
     left--;
   }
-  if (left !== 0) return readMessagesUserInputAddressInAnyOrder(r, start);
+  if (left !== 0) return readUserAddressInAnyOrder(r, start);
   r.position = p;
-  return country === undefined ? { street, city, zip } : { street, city, zip, country };
+  if (country === undefined) {
+    return { street, city, zip };
+  }
+  return { street, city, zip, country };
 }
 
-function readMessagesUserInputAddressInAnyOrder(r: wire.Reader, p: number): MessagesUserInputAddress {
+function readUserAddressInAnyOrder(r: wire.Reader, p: number): UserAddress {
   let street: string | undefined;
   let city: string | undefined;
   let zip: string | undefined;
@@ -422,15 +507,24 @@ function readMessagesUserInputAddressInAnyOrder(r: wire.Reader, p: number): Mess
     }
   }
   if (street === undefined || city === undefined || zip === undefined) return wire.misfit();
-  return country === undefined ? { street, city, zip } : { street, city, zip, country };
+  if (country === undefined) {
+    return { street, city, zip };
+  }
+  return { street, city, zip, country };
 }
 
 function writePoints(b: Uint8Array, p: number, value: Points): number {
   wire.requireObject(value);
   // "points"
-  b[p] = 0x81; b[p + 1] = 0xa6; b[p + 2] = 0x70; b[p + 3] = 0x6f; b[p + 4] = 0x69; b[p + 5] = 0x6e;
-  b[p + 6] = 0x74; b[p + 7] = 0x73;
-  p = writeMessagesPointsInputPoints(b, p + 8, value.points);
+  b[p] = 0x81;
+  b[p + 1] = 0xa6;
+  b[p + 2] = 0x70;
+  b[p + 3] = 0x6f;
+  b[p + 4] = 0x69;
+  b[p + 5] = 0x6e;
+  b[p + 6] = 0x74;
+  b[p + 7] = 0x73;
+  p = writePointsPoints(b, p + 8, value.points);
   return p;
 }
 
@@ -438,18 +532,20 @@ function readPoints(r: wire.Reader, p: number): Points {
   const { view } = r;
   const start = p;
   // "points"
-  if (view.getInt32(p) !== (0x81a6706f | 0) || view.getInt32(p + 4) !== 0x696e7473) return readPointsInAnyOrder(r, start);
-  const points = readMessagesPointsInputPoints(r, p + 8);
+  if (view.getInt32(p) !== (0x81a6706f | 0) || view.getInt32(p + 4) !== 0x696e7473) {
+    return readPointsInAnyOrder(r, start);
+  }
+  const points = readPointsPoints(r, p + 8);
   p = r.position;
   return { points };
 }
 
 function readPointsInAnyOrder(r: wire.Reader, p: number): Points {
-  let points: MessagesPointsInputPoint[] | undefined;
+  let points: PointsPoint[] | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {
       case "points": {
-        points = readMessagesPointsInputPoints(r, r.position);
+        points = readPointsPoints(r, r.position);
         break;
       }
       default:
@@ -460,58 +556,68 @@ function readPointsInAnyOrder(r: wire.Reader, p: number): Points {
   return { points };
 }
 
-function writeMessagesPointsInputPoints(b: Uint8Array, p: number, value: readonly MessagesPointsInputPoint[]): number {
+function writePointsPoints(b: Uint8Array, p: number, value: readonly PointsPoint[]): number {
   if (!Array.isArray(value)) return wire.misfit();
   p = wire.writeArrayHeader(b, p, value.length);
   for (const item of value) {
-    p = writeMessagesPointsInputPoint(b, p, item);
+    p = writePointsPoint(b, p, item);
   }
   return p;
 }
 
-function readMessagesPointsInputPoints(r: wire.Reader, p: number): MessagesPointsInputPoint[] {
+function readPointsPoints(r: wire.Reader, p: number): PointsPoint[] {
   let left = wire.readArrayHeader(r, p);
-  const value: MessagesPointsInputPoint[] = [];
+  const value: PointsPoint[] = [];
   for (; left > 0; left--) {
-    const item = readMessagesPointsInputPoint(r, r.position);
+    const item = readPointsPoint(r, r.position);
     value.push(item);
   }
   return value;
 }
 
-function writeMessagesPointsInputPoint(b: Uint8Array, p: number, value: MessagesPointsInputPoint): number {
+function writePointsPoint(b: Uint8Array, p: number, value: PointsPoint): number {
   wire.requireObject(value);
   // "x"
-  b[p] = 0x83; b[p + 1] = 0xa1; b[p + 2] = 0x78;
+  b[p] = 0x83;
+  b[p + 1] = 0xa1;
+  b[p + 2] = 0x78;
   p = wire.writeNumber(b, p + 3, value.x);
   // "y"
-  b[p] = 0xa1; b[p + 1] = 0x79;
+  b[p] = 0xa1;
+  b[p + 1] = 0x79;
   p = wire.writeNumber(b, p + 2, value.y);
   // "label"
-  b[p] = 0xa5; b[p + 1] = 0x6c; b[p + 2] = 0x61; b[p + 3] = 0x62; b[p + 4] = 0x65; b[p + 5] = 0x6c;
+  b[p] = 0xa5;
+  b[p + 1] = 0x6c;
+  b[p + 2] = 0x61;
+  b[p + 3] = 0x62;
+  b[p + 4] = 0x65;
+  b[p + 5] = 0x6c;
   p = wire.writeString(b, p + 6, value.label);
   return p;
 }
 
-function readMessagesPointsInputPoint(r: wire.Reader, p: number): MessagesPointsInputPoint {
+function readPointsPoint(r: wire.Reader, p: number): PointsPoint {
   const { bytes, view } = r;
   const start = p;
   // "x"
-  if (view.getUint16(p) !== 0x83a1 || bytes[p + 2] !== 0x78) return readMessagesPointsInputPointInAnyOrder(r, start);
+  if (view.getUint16(p) !== 0x83a1 || bytes[p + 2] !== 0x78) return readPointsPointInAnyOrder(r, start);
   const x = wire.readNumber(r, p + 3);
   p = r.position;
   // "y"
-  if (view.getUint16(p) !== 0xa179) return readMessagesPointsInputPointInAnyOrder(r, start);
+  if (view.getUint16(p) !== 0xa179) return readPointsPointInAnyOrder(r, start);
   const y = wire.readNumber(r, p + 2);
   p = r.position;
   // "label"
-  if (view.getInt32(p) !== (0xa56c6162 | 0) || view.getInt32(p + 2) !== 0x6162656c) return readMessagesPointsInputPointInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0xa56c6162 | 0) || view.getInt32(p + 2) !== 0x6162656c) {
+    return readPointsPointInAnyOrder(r, start);
+  }
   const label = wire.readString(r, p + 6);
   p = r.position;
   return { x, y, label };
 }
 
-function readMessagesPointsInputPointInAnyOrder(r: wire.Reader, p: number): MessagesPointsInputPoint {
+function readPointsPointInAnyOrder(r: wire.Reader, p: number): PointsPoint {
   let x: number | undefined;
   let y: number | undefined;
   let label: string | undefined;
@@ -540,11 +646,20 @@ function readMessagesPointsInputPointInAnyOrder(r: wire.Reader, p: number): Mess
 function writeText(b: Uint8Array, p: number, value: Text): number {
   wire.requireObject(value);
   // "title"
-  b[p] = 0x82; b[p + 1] = 0xa5; b[p + 2] = 0x74; b[p + 3] = 0x69; b[p + 4] = 0x74; b[p + 5] = 0x6c;
+  b[p] = 0x82;
+  b[p + 1] = 0xa5;
+  b[p + 2] = 0x74;
+  b[p + 3] = 0x69;
+  b[p + 4] = 0x74;
+  b[p + 5] = 0x6c;
   b[p + 6] = 0x65;
   p = wire.writeString(b, p + 7, value.title);
   // "body"
-  b[p] = 0xa4; b[p + 1] = 0x62; b[p + 2] = 0x6f; b[p + 3] = 0x64; b[p + 4] = 0x79;
+  b[p] = 0xa4;
+  b[p + 1] = 0x62;
+  b[p + 2] = 0x6f;
+  b[p + 3] = 0x64;
+  b[p + 4] = 0x79;
   p = wire.writeString(b, p + 5, value.body);
   return p;
 }
@@ -585,8 +700,8 @@ function readTextInAnyOrder(r: wire.Reader, p: number): Text {
 }
 
 const pairShape: wire.Shape = wire.object({ a: wire.number(wire.integer()), b: wire.number(wire.integer()) });
-const messagesUserInputTagsShape: wire.Shape = wire.array(wire.string(), wire.maxSize(8));
-const messagesUserInputAddressShape: wire.Shape = wire.object({
+const userTagsShape: wire.Shape = wire.array(wire.string(), wire.maxSize(8));
+const userAddressShape: wire.Shape = wire.object({
   street: wire.string(),
   city: wire.string(),
   zip: wire.string(),
@@ -599,11 +714,11 @@ const userShape: wire.Shape = wire.object({
   age: wire.number(wire.integer(), wire.atLeast(0), wire.atMost(150)),
   active: wire.boolean(),
   role: wire.literal("admin", "editor", "viewer"),
-  tags: messagesUserInputTagsShape,
-  address: messagesUserInputAddressShape,
+  tags: userTagsShape,
+  address: userAddressShape,
   createdAt: wire.number(),
 });
-const messagesPointsInputPointShape: wire.Shape = wire.object({ x: wire.number(), y: wire.number(), label: wire.string() });
-const messagesPointsInputPointsShape: wire.Shape = wire.array(messagesPointsInputPointShape);
-const pointsShape: wire.Shape = wire.object({ points: messagesPointsInputPointsShape });
+const pointsPointShape: wire.Shape = wire.object({ x: wire.number(), y: wire.number(), label: wire.string() });
+const pointsPointsShape: wire.Shape = wire.array(pointsPointShape);
+const pointsShape: wire.Shape = wire.object({ points: pointsPointsShape });
 const textShape: wire.Shape = wire.object({ title: wire.string(), body: wire.string() });

@@ -47,8 +47,11 @@ export async function runProject(given: readonly string[], options: ProjectOptio
     return { diagnostics: [project.problem], ...none };
   }
   const { root, config } = project;
-  const patterns = given.length > 0 ? { include: given, exclude: [], cwd } : patternsOf(project, cwd);
+  const all = patternsOf(project, cwd);
+  const patterns = given.length > 0 ? { include: given, exclude: [], cwd } : all;
   const found = findSchemaFiles(patterns.include, patterns.cwd, patterns.exclude);
+  // What schemas share is generated for all of them, also where some are asked for.
+  const others = given.length > 0 ? findSchemaFiles(all.include, all.cwd, all.exclude).files : [];
   const path = (option: "out" | "docs" | "asyncapi"): string | undefined => {
     const given = options[option];
     return given === undefined ? config[option] : resolve(cwd, given);
@@ -58,7 +61,8 @@ export async function runProject(given: readonly string[], options: ProjectOptio
   const target = options.target ?? config.target;
   const importExtension = options.importExtension ?? config.importExtension;
   const { files, stale, diagnostics, snapshot } = await generate({
-    files: found.files,
+    files: [...new Set([...found.files, ...others])].sort(),
+    only: found.files,
     cwd: root,
     complete: given.length === 0 && patterns.cwd === root,
     info: infoOf(project),
@@ -69,7 +73,7 @@ export async function runProject(given: readonly string[], options: ProjectOptio
     ...(target === undefined ? {} : { target }),
     ...(importExtension === undefined ? {} : { importExtension }),
   });
-  const all = [...found.diagnostics, ...diagnostics];
-  const made = all.length > 0 ? { files: [], stale: [] } : { files, stale };
-  return { diagnostics: all, ...made, snapshot, root, lockFile };
+  const problems = [...found.diagnostics, ...diagnostics];
+  const made = problems.length > 0 ? { files: [], stale: [] } : { files, stale };
+  return { diagnostics: problems, ...made, snapshot, root, lockFile };
 }

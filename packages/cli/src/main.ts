@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { readFileSync } from "node:fs";
+import * as nodeModule from "node:module";
 import { Command, CommanderError } from "commander";
 import { breakingCommand } from "./breaking.js";
 import { callCommand } from "./call.js";
@@ -10,6 +11,9 @@ import { pingCommand } from "./ping.js";
 import { renameCommand } from "./rename.js";
 
 const USAGE = 2;
+
+// The compiler is large. Where Node can keep what it made of it for the next run, it does.
+(nodeModule as { enableCompileCache?: () => void }).enableCompileCache?.();
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
   version: string;

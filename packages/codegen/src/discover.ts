@@ -1,6 +1,7 @@
 import { isServiceSchema, type MethodSchema } from "@quicrpc/core";
-import { type Expression, Node } from "ts-morph";
-import { type Diagnostic, placeOf } from "./diagnostics.js";
+import type { Expression } from "ts-morph";
+import { Node } from "./source/compiler.js";
+import { type Diagnostic, placeOf, type SourcePlace } from "./diagnostics.js";
 import { isIdentifier, isReservedMethodName, isServiceName, pascalCase } from "./names.js";
 import { type LiteralProperty, literalProperties } from "./source/object-literal.js";
 import { jsDocOf, type SchemaSource } from "./source/source-file.js";
@@ -49,10 +50,10 @@ export function discoverServices(
     const call = source.exported(exportName);
     const [nameNode, methodsNode] = Node.isCallExpression(call) ? call.getArguments() : [];
     const place = nameNode ?? call;
-    const at = place === undefined ? { file } : placeOf(place);
+    const at = (): SourcePlace => (place === undefined ? { file } : placeOf(place));
     if (typeof name !== "string" || !isServiceName(name)) {
       report({
-        ...at,
+        ...at(),
         code: "service-name",
         message: `${JSON.stringify(name)} is not a service name.`,
         help: 'Use dotted identifiers with a version, as in "shop.v1.Orders".',
@@ -62,7 +63,7 @@ export function discoverServices(
     }
     if (typeof methods !== "object" || methods === null || Object.keys(methods).length === 0) {
       report({
-        ...at,
+        ...at(),
         code: "invalid-service",
         message: `${name} has no methods.`,
         help: "Add one, as in service(name, { ping: rpc() }).",
@@ -78,7 +79,7 @@ export function discoverServices(
     const other = [...found.values()].find((each) => each.prefix === prefix);
     if (other !== undefined) {
       report({
-        ...at,
+        ...at(),
         code: "duplicate-export",
         message: `${exportName} and ${other.exportName} would both be generated as ${prefix}Client.`,
         help: "Rename one of the exports.",
@@ -106,7 +107,7 @@ function findMethods(
   properties: readonly LiteralProperty[],
   source: SchemaSource,
   report: (diagnostic: Diagnostic) => void,
-  fallback: Pick<Diagnostic, "file" | "line" | "column" | "frame">,
+  fallback: () => SourcePlace,
 ): FoundMethod[] {
   const seen = new Set<string>();
   for (const { name, node } of properties) {
@@ -125,9 +126,9 @@ function findMethods(
   const found: FoundMethod[] = [];
   for (const [name, schema] of Object.entries(methods)) {
     const property = properties.findLast((each) => each.name === name);
-    const at = property === undefined ? fallback : placeOf(property.node);
     const problem = nameProblem(name) ?? schemaProblem(schema);
     if (problem !== undefined) {
+      const at = property === undefined ? fallback() : placeOf(property.node);
       report({ ...at, ...problem, service, method: name });
       continue;
     }

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { checkServices } from "./check-services.js";
 import type { Diagnostic } from "./diagnostics.js";
+import type { FileModel } from "./model.js";
 import { type DocumentInfo, printAsyncApi } from "./docs/asyncapi.js";
 import { printMarkdown } from "./docs/markdown.js";
 import { importExtensionOf } from "./import-extension.js";
@@ -24,8 +25,10 @@ import { TsConfigs } from "./tsconfig.js";
 
 /** Options of `generate`. */
 export interface GenerateOptions {
-  /** Schema modules. */
+  /** Schema modules: all of the project's, so that what they share is generated once. */
   readonly files: readonly string[];
+  /** Those of `files` whose output is wanted, with what they share. Default: all. */
+  readonly only?: readonly string[];
   /** What relative paths start from. Default: the current directory. */
   readonly cwd?: string;
   /** Where generated files go. Default: `generated` beside each schema module. */
@@ -86,10 +89,12 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
   const modules = await openModules([...outputs.keys()], configs, report);
   const outputOf = (schemaFile: string): string => outputs.get(schemaFile) ?? schemaFile;
   const packages = buildPackages(modules, { ids, target, outputOf, report });
+  const only = new Set((options.only ?? options.files).map((each) => resolve(cwd, each)));
+  const isWanted = ({ schemaFile }: FileModel): boolean => only.has(schemaFile);
   const models = packages.flatMap((each) => each.models);
   checkServices(models, lock ?? EMPTY_LOCK, report);
   const services = Object.fromEntries(
-    models.flatMap((model) => model.services.map(({ name, snapshot }) => [name, snapshot])),
+    models.filter(isWanted).flatMap((model) => model.services.map(({ name, snapshot }) => [name, snapshot])),
   );
   const snapshot: SchemaSnapshot = { version: 1, services };
   const kept =
@@ -106,7 +111,8 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
       out,
     );
     sharedPaths.push(sharedFile);
-    const printed = models.flatMap((model): GeneratedFile[] => {
+    const wanted = models.filter(isWanted);
+    const printed = wanted.flatMap((model): GeneratedFile[] => {
       const path = outputOf(model.schemaFile);
       const methods = model.services.reduce((sum, service) => sum + service.methods.length, 0);
       const schema = { file: model.schemaFile, services: model.services.length, methods };
@@ -116,7 +122,7 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
       const main = { ...outputFile(path, printFile(model, path, print)), schema };
       return toolingFile === undefined ? [main] : [main, outputFile(toolingFile, printTooling(model))];
     });
-    return shared.isEmpty
+    return shared.isEmpty || wanted.every(({ sharedTypes }) => sharedTypes.length === 0)
       ? printed
       : [outputFile(sharedFile, printShared(shared, sharedFile, extensionOf(sharedFile))), ...printed];
   });
@@ -173,8 +179,8 @@ async function openModules(
   configs: TsConfigs,
   report: (diagnostic: Diagnostic) => void,
 ): Promise<SchemaModule[]> {
-  const loader = new ModuleLoader();
   const reader = new SourceReader(configs);
+  const loader = new ModuleLoader(reader.parse);
   const modules: SchemaModule[] = [];
   for (const file of files) {
     const module = await openModule(file, loader, reader, report);

@@ -2,14 +2,11 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { createJiti, type JitiOptions } from "jiti";
 import { type Diagnostic, placeAt } from "./diagnostics.js";
-import { sourcePosition, transpile } from "./transpile.js";
+import { type Parse, sourcePosition, transpile } from "./transpile.js";
 
 const OPTIONS: JitiOptions = { fsCache: false, interopDefault: false, sourceMaps: true };
 /** jiti with its own transform. */
 const babel = createJiti(import.meta.url, OPTIONS);
-const transform: NonNullable<JitiOptions["transform"]> = (options) =>
-  transpile(options) ?? { code: babel.transform(options) };
-
 /** The exports of a schema module, or why it could not be loaded. */
 export type LoadResult =
   | { readonly exports: Readonly<Record<string, unknown>>; readonly problem?: never }
@@ -21,11 +18,19 @@ export type LoadResult =
  */
 export class ModuleLoader {
   readonly #before: ReadonlySet<string> = new Set(Object.keys(moduleCache));
+  readonly #options: JitiOptions;
+
+  /** `parse` is for whoever reads the modules too: they are parsed once then. */
+  constructor(parse?: Parse) {
+    const transform: JitiOptions["transform"] & object = (options) =>
+      transpile(options, parse) ?? { code: babel.transform(options) };
+    this.#options = { ...OPTIONS, tsconfigPaths: true, transform };
+  }
 
   async load(file: string): Promise<LoadResult> {
     let jiti: ReturnType<typeof createJiti>;
     try {
-      jiti = createJiti(file, { ...OPTIONS, tsconfigPaths: true, transform });
+      jiti = createJiti(file, this.#options);
     } catch (error) {
       // It reads the nearest tsconfig.json, for its paths.
       const reason = error instanceof Error ? error.message : String(error);

@@ -1,5 +1,6 @@
 import { isBytesSchema, isCode, isStreamSchema, type Payload } from "@quicrpc/core";
-import { type Expression, Node } from "ts-morph";
+import type { Expression } from "ts-morph";
+import { Node } from "./source/compiler.js";
 import type { Diagnostic } from "./diagnostics.js";
 import type { FoundMethod } from "./discover.js";
 import type { GeneratedKind } from "./model.js";

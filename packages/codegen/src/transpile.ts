@@ -1,14 +1,15 @@
 import { SourceMap, type SourceMapPayload } from "node:module";
 import { extname } from "node:path";
 import type { JitiOptions } from "jiti";
-import { ts } from "ts-morph";
+import type { ts as compiler } from "ts-morph";
+import { ts } from "./source/compiler.js";
 
 type Transform = NonNullable<JitiOptions["transform"]>;
 
 /** What says something else in a CommonJS module, or may: left to jiti's own transform. */
 const BEYOND_COMMONJS = /\bimport\s*[.(]|\b(?:await|require|exports)\b/;
 
-const OPTIONS: ts.CompilerOptions = {
+const OPTIONS: compiler.CompilerOptions = {
   module: ts.ModuleKind.CommonJS,
   target: ts.ScriptTarget.ES2022,
   // An import is what jiti gives: a namespace.
@@ -21,6 +22,11 @@ const OPTIONS: ts.CompilerOptions = {
   sourceMap: true,
   experimentalDecorators: true,
 };
+
+/** Parses a module, for others too. */
+export type Parse = (file: string, source: string) => compiler.SourceFile;
+
+const parseAlone: Parse = (file, source) => ts.createSourceFile(file, source, ts.ScriptTarget.ES2022, false);
 
 /** How to find the source of what was transpiled last, by file. */
 const maps = new Map<string, string>();
@@ -37,11 +43,14 @@ export function sourcePosition(file: string, line: number, column: number): read
  * TypeScript to CommonJS by the compiler that is loaded anyway, in a fraction of the time of jiti's Babel. Undefined for
  * what it leaves to Babel: modules beyond CommonJS, and those with mistakes, which Babel reports.
  */
-export function transpile({ filename, source, async }: Parameters<Transform>[0]): ReturnType<Transform> | undefined {
+export function transpile(
+  { filename, source, async }: Parameters<Transform>[0],
+  parse: Parse = parseAlone,
+): ReturnType<Transform> | undefined {
   if (filename === undefined) return undefined;
   maps.delete(filename);
   if (!/^\.[cm]?ts$/.test(extname(filename)) || BEYOND_COMMONJS.test(source)) return undefined;
-  const file = ts.createSourceFile(filename, source, ts.ScriptTarget.ES2022, false);
+  const file = parse(filename, source);
   let code: string | undefined;
   const program = ts.createProgram([filename], OPTIONS, {
     getSourceFile: (name) => (name === filename ? file : undefined),

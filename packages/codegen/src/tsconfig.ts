@@ -1,16 +1,17 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { ts } from "ts-morph";
+import type { ts as compiler } from "ts-morph";
+import { ts } from "./source/compiler.js";
 
 /** The compiler options of the nearest tsconfig.json above a file; none where there is none or it cannot be read. */
 export class TsConfigs {
-  readonly #byDirectory = new Map<string, ts.CompilerOptions>();
+  readonly #byDirectory = new Map<string, compiler.CompilerOptions>();
 
-  optionsFor(file: string): ts.CompilerOptions {
+  optionsFor(file: string): compiler.CompilerOptions {
     return this.#optionsOf(dirname(file));
   }
 
-  #optionsOf(directory: string): ts.CompilerOptions {
+  #optionsOf(directory: string): compiler.CompilerOptions {
     const known = this.#byDirectory.get(directory);
     if (known !== undefined) return known;
     const config = join(directory, "tsconfig.json");
@@ -21,7 +22,7 @@ export class TsConfigs {
   }
 }
 
-function readOptions(config: string): ts.CompilerOptions {
+function readOptions(config: string): compiler.CompilerOptions {
   const parsed = ts.getParsedCommandLineOfConfigFile(config, undefined, {
     // Only the options are wanted, not the files.
     readDirectory: () => [],

@@ -1,7 +1,9 @@
+import type { MessageCodec } from "@quicrpc/core";
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { generate, type GenerateResult, writeGenerated } from "../src/index.js";
+import { encode } from "./codec/compile.js";
 import { createWorkspace } from "./workspace.js";
 
 const workspace = createWorkspace();
@@ -101,6 +103,109 @@ describe("schema modules", () => {
     const text = textOf(await run(schema), "shop");
     expect(text).toContain("/** A place. */\nexport interface Point {");
     expect(text).toContain("/** In cents. */\n  cents: number;");
+  });
+
+  describe("that share schemas", () => {
+    const SHARED = [
+      'import { z } from "zod";',
+      "/** An amount. */",
+      'export const Money = z.object({ cents: z.int(), currency: z.enum(["EUR", "USD"]), parts: z.array(z.object({ of: z.string() })) });',
+      "export const Order = z.object({ id: z.string(), price: Money, at: z.date().default(() => new Date(0)) });",
+    ].join("\n");
+    const orders = `${IMPORTS}import { Order } from "../types.js";
+      const Own = z.object({ order: Order });
+      export const Orders = service("shop.v1.Orders", { get: rpc({ input: z.string(), output: Own }) });\n`;
+    const billing = `${IMPORTS}import { Money, Order } from "../types.js";
+      export const Billing = service("shop.v1.Billing", {
+        bill: rpc({ input: Order, output: Money.nullable() }),
+        again: rpc({ input: Order.extend({ reason: z.string() }) }),
+      });\n`;
+
+    function project(name: string): readonly [orders: string, billing: string] {
+      workspace.write(`${name}/package.json`, '{ "type": "module" }');
+      workspace.write(`${name}/types.ts`, SHARED);
+      return [
+        workspace.write(`${name}/a/orders.service.ts`, orders),
+        workspace.write(`${name}/b/billing.service.ts`, billing),
+      ];
+    }
+
+    test("declare each once, in a module that they import and pass on", async () => {
+      const files = project("once");
+      const made = await run(...files);
+      expect(made.files.map(({ path }) => path.slice(workspace.path.length + 6))).toEqual([
+        "generated/_shared.ts",
+        "a/generated/orders.ts",
+        "a/generated/orders.tooling.ts",
+        "b/generated/billing.ts",
+        "b/generated/billing.tooling.ts",
+      ]);
+      const all = made.files.map(({ text }) => text).join("");
+      for (const name of ["Money", "MoneyPart", "Order", "OrderParsed", "Own"]) {
+        expect(all.match(new RegExp(`export interface ${name} `, "g")), name).toHaveLength(1);
+      }
+      for (const name of ["writeMoney", "readMoney", "writeOrder", "readOrder", "writeMoneyParts", "readMoneyPart"]) {
+        expect(all.match(new RegExp(`function ${name}\\(`, "g")), name).toHaveLength(1);
+      }
+      expect(textOf(made, "_shared")).toContain("/** An amount. */\nexport interface Money {");
+      expect(textOf(made, "orders")).toContain(
+        'export type { Order, Money, MoneyPart, OrderParsed } from "../../generated/_shared.ts";',
+      );
+      const generated = (await import(/* @vite-ignore */ made.files[3]?.path ?? "")) as {
+        billingMethods: { bill: { input: MessageCodec<unknown> } };
+      };
+      const bytes = encode(generated.billingMethods.bill.input, {
+        id: "1",
+        price: { cents: 1, currency: "EUR", parts: [{ of: "x" }] },
+      });
+      expect(generated.billingMethods.bill.input.decode(bytes, 0, bytes.length)).toEqual({
+        id: "1",
+        price: { cents: 1, currency: "EUR", parts: [{ of: "x" }] },
+        at: new Date(0),
+      });
+    });
+
+    test("are generated the same when some of them are asked for", async () => {
+      const files = project("some");
+      const whole = await run(...files);
+      for (const only of files) {
+        const { files: made } = await generate({ files, only: [only], importExtension: "ts" });
+        expect(made).toHaveLength(3);
+        expect(made.map(({ changed }) => changed)).toEqual([false, false, false]);
+        expect(whole.files.map(({ path }) => path)).toEqual(expect.arrayContaining(made.map(({ path }) => path)));
+      }
+    });
+
+    test("have no such module when they do not any more", async () => {
+      const [first, second] = project("gone");
+      const made = await run(first, second);
+      workspace.write("gone/b/billing.service.ts", `${IMPORTS}export const B = service("b.B", { ping: rpc() });\n`);
+      const again = await generate({ files: [first, second], complete: true, importExtension: "ts" });
+      expect(again.stale).toEqual([made.files[0]?.path]);
+      expect(textOf(again, "orders")).toContain("export interface Money {");
+    });
+
+    test("share nothing with another package", async () => {
+      const [first] = project("mine");
+      const [, second] = project("mine/theirs");
+      workspace.write("mine/theirs/types.ts", 'export * from "../types.js";\n');
+      const made = await run(first, second);
+      expect(made.files.map(({ path }) => path).filter((path) => path.endsWith("_shared.ts"))).toEqual([]);
+      expect(textOf(made, "orders")).toContain("export interface Money {");
+      expect(textOf(made, "billing")).toContain("export interface Money {");
+    });
+
+    test.each([
+      ["client", ["export function writeOrder(", "export function readOrder("], []],
+      ["server", ["export function writeOrder(", "export function readOrder("], []],
+    ] as const)("have what a %s needs of them", async (target, has) => {
+      const files = project(target);
+      const made = await generate({ files, target, importExtension: "js" });
+      for (const each of has) expect(textOf(made, "_shared")).toContain(each);
+      const [own, other] = target === "client" ? ["read", "write"] : ["write", "read"];
+      expect(textOf(made, "orders")).toContain(`function ${own}Own(`);
+      expect(textOf(made, "orders")).not.toContain(`function ${other}Own(`);
+    });
   });
 
   test("two exports of one name in generated code", async () => {

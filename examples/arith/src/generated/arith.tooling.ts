@@ -79,7 +79,11 @@ export const arithTooling: ServiceTooling = {
         input: { type: "ref", name: "ArithDivideInput" },
         output: { type: "ref", name: "ArithDivideOutput" },
       },
-      log: { id: 3, kind: "notify", input: { type: "ref", name: "ArithLogInput" } },
+      log: {
+        id: 3,
+        kind: "notify",
+        input: { type: "ref", name: "ArithLogInput" },
+      },
       ticks: {
         id: 4,
         kind: "server_stream",

@@ -8,7 +8,6 @@ import {
   type CallOptions,
   type Caller,
   type ItemStream,
-  type MessageCodec,
   type MethodDescriptor,
   type Router,
   type ServiceIdentity,
@@ -57,19 +56,21 @@ export interface Tick {
   at: number;
 }
 
-const arithMultiplyInputCodec: MessageCodec<ArithMultiplyInput, ArithMultiplyInput> =
-  wire.codec(() => arithMultiplyInputShape, writeArithMultiplyInput, readArithMultiplyInput);
-const arithMultiplyOutputCodec: MessageCodec<ArithMultiplyOutput, ArithMultiplyOutput> =
-  wire.codec(() => arithMultiplyOutputShape, writeArithMultiplyOutput, readArithMultiplyOutput);
-const arithDivideInputCodec: MessageCodec<ArithDivideInput, ArithDivideInput> =
-  wire.codec(() => arithDivideInputShape, writeArithDivideInput, readArithDivideInput);
-const arithDivideOutputCodec: MessageCodec<ArithDivideOutput, ArithDivideOutput> =
-  wire.codec(() => arithDivideOutputShape, writeArithDivideOutput, readArithDivideOutput);
-const arithLogInputCodec: MessageCodec<ArithLogInput, ArithLogInput> =
-  wire.codec(() => arithLogInputShape, writeArithLogInput, readArithLogInput);
-const arithTicksInputCodec: MessageCodec<ArithTicksInput, ArithTicksInputParsed> =
-  wire.codec(() => arithTicksInputShape, writeArithTicksInput, readArithTicksInput);
-const tickCodec: MessageCodec<Tick, Tick> = wire.codec(() => tickShape, writeTick, readTick);
+const arithMultiplyInputCodec = wire.codec(
+  () => arithMultiplyInputShape,
+  writeArithMultiplyInput,
+  readArithMultiplyInput,
+);
+const arithMultiplyOutputCodec = wire.codec(
+  () => arithMultiplyOutputShape,
+  writeArithMultiplyOutput,
+  readArithMultiplyOutput,
+);
+const arithDivideInputCodec = wire.codec(() => arithDivideInputShape, writeArithDivideInput, readArithDivideInput);
+const arithDivideOutputCodec = wire.codec(() => arithDivideOutputShape, writeArithDivideOutput, readArithDivideOutput);
+const arithLogInputCodec = wire.codec(() => arithLogInputShape, writeArithLogInput, readArithLogInput);
+const arithTicksInputCodec = wire.codec(() => arithTicksInputShape, writeArithTicksInput, readArithTicksInput);
+const tickCodec = wire.codec(() => tickShape, writeTick, readTick);
 
 const arithService: ServiceIdentity = {
   name: "demo.v1.Arith",
@@ -166,10 +167,13 @@ export function createArithClient(caller: Caller): ArithClient {
 function writeArithMultiplyInput(b: Uint8Array, p: number, value: ArithMultiplyInput): number {
   wire.requireObject(value);
   // "a"
-  b[p] = 0x82; b[p + 1] = 0xa1; b[p + 2] = 0x61;
+  b[p] = 0x82;
+  b[p + 1] = 0xa1;
+  b[p + 2] = 0x61;
   p = wire.writeInt(b, p + 3, value.a);
   // "b"
-  b[p] = 0xa1; b[p + 1] = 0x62;
+  b[p] = 0xa1;
+  b[p + 1] = 0x62;
   p = wire.writeInt(b, p + 2, value.b);
   return p;
 }
@@ -212,7 +216,11 @@ function readArithMultiplyInputInAnyOrder(r: wire.Reader, p: number): ArithMulti
 function writeArithMultiplyOutput(b: Uint8Array, p: number, value: ArithMultiplyOutput): number {
   wire.requireObject(value);
   // "pro"
-  b[p] = 0x81; b[p + 1] = 0xa3; b[p + 2] = 0x70; b[p + 3] = 0x72; b[p + 4] = 0x6f;
+  b[p] = 0x81;
+  b[p + 1] = 0xa3;
+  b[p + 2] = 0x70;
+  b[p + 3] = 0x72;
+  b[p + 4] = 0x6f;
   p = wire.writeInt(b, p + 5, value.pro);
   return p;
 }
@@ -221,7 +229,9 @@ function readArithMultiplyOutput(r: wire.Reader, p: number): ArithMultiplyOutput
   const { bytes, view } = r;
   const start = p;
   // "pro"
-  if (view.getInt32(p) !== (0x81a37072 | 0) || bytes[p + 4] !== 0x6f) return readArithMultiplyOutputInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0x81a37072 | 0) || bytes[p + 4] !== 0x6f) {
+    return readArithMultiplyOutputInAnyOrder(r, start);
+  }
   const pro = wire.readInt(r, p + 5);
   p = r.position;
   return { pro };
@@ -246,10 +256,13 @@ function readArithMultiplyOutputInAnyOrder(r: wire.Reader, p: number): ArithMult
 function writeArithDivideInput(b: Uint8Array, p: number, value: ArithDivideInput): number {
   wire.requireObject(value);
   // "a"
-  b[p] = 0x82; b[p + 1] = 0xa1; b[p + 2] = 0x61;
+  b[p] = 0x82;
+  b[p + 1] = 0xa1;
+  b[p + 2] = 0x61;
   p = wire.writeInt(b, p + 3, value.a);
   // "b"
-  b[p] = 0xa1; b[p + 1] = 0x62;
+  b[p] = 0xa1;
+  b[p + 1] = 0x62;
   p = wire.writeInt(b, p + 2, value.b);
   return p;
 }
@@ -292,10 +305,17 @@ function readArithDivideInputInAnyOrder(r: wire.Reader, p: number): ArithDivideI
 function writeArithDivideOutput(b: Uint8Array, p: number, value: ArithDivideOutput): number {
   wire.requireObject(value);
   // "quo"
-  b[p] = 0x82; b[p + 1] = 0xa3; b[p + 2] = 0x71; b[p + 3] = 0x75; b[p + 4] = 0x6f;
+  b[p] = 0x82;
+  b[p + 1] = 0xa3;
+  b[p + 2] = 0x71;
+  b[p + 3] = 0x75;
+  b[p + 4] = 0x6f;
   p = wire.writeInt(b, p + 5, value.quo);
   // "rem"
-  b[p] = 0xa3; b[p + 1] = 0x72; b[p + 2] = 0x65; b[p + 3] = 0x6d;
+  b[p] = 0xa3;
+  b[p + 1] = 0x72;
+  b[p + 2] = 0x65;
+  b[p + 3] = 0x6d;
   p = wire.writeInt(b, p + 4, value.rem);
   return p;
 }
@@ -338,7 +358,12 @@ function readArithDivideOutputInAnyOrder(r: wire.Reader, p: number): ArithDivide
 function writeArithLogInput(b: Uint8Array, p: number, value: ArithLogInput): number {
   wire.requireObject(value);
   // "line"
-  b[p] = 0x81; b[p + 1] = 0xa4; b[p + 2] = 0x6c; b[p + 3] = 0x69; b[p + 4] = 0x6e; b[p + 5] = 0x65;
+  b[p] = 0x81;
+  b[p + 1] = 0xa4;
+  b[p + 2] = 0x6c;
+  b[p + 3] = 0x69;
+  b[p + 4] = 0x6e;
+  b[p + 5] = 0x65;
   p = wire.writeString(b, p + 6, value.line);
   return p;
 }
@@ -347,7 +372,9 @@ function readArithLogInput(r: wire.Reader, p: number): ArithLogInput {
   const { view } = r;
   const start = p;
   // "line"
-  if (view.getInt32(p) !== (0x81a46c69 | 0) || view.getInt32(p + 2) !== 0x6c696e65) return readArithLogInputInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0x81a46c69 | 0) || view.getInt32(p + 2) !== 0x6c696e65) {
+    return readArithLogInputInAnyOrder(r, start);
+  }
   const line = wire.readString(r, p + 6);
   p = r.position;
   return { line };
@@ -375,13 +402,20 @@ function writeArithTicksInput(b: Uint8Array, p: number, value: ArithTicksInput):
   if (value.everyMs !== undefined) count++;
   p = wire.writeMapHeader(b, p, count);
   // "n"
-  b[p] = 0xa1; b[p + 1] = 0x6e;
+  b[p] = 0xa1;
+  b[p + 1] = 0x6e;
   if (value.n < 0) return wire.misfit();
   p = wire.writeInt(b, p + 2, value.n);
   if (value.everyMs !== undefined) {
     // "everyMs"
-    b[p] = 0xa7; b[p + 1] = 0x65; b[p + 2] = 0x76; b[p + 3] = 0x65; b[p + 4] = 0x72; b[p + 5] = 0x79;
-    b[p + 6] = 0x4d; b[p + 7] = 0x73;
+    b[p] = 0xa7;
+    b[p + 1] = 0x65;
+    b[p + 2] = 0x76;
+    b[p + 3] = 0x65;
+    b[p + 4] = 0x72;
+    b[p + 5] = 0x79;
+    b[p + 6] = 0x4d;
+    b[p + 7] = 0x73;
     if (value.everyMs < 0) return wire.misfit();
     p = wire.writeInt(b, p + 8, value.everyMs);
   }
@@ -438,10 +472,14 @@ function readArithTicksInputInAnyOrder(r: wire.Reader, p: number): ArithTicksInp
 function writeTick(b: Uint8Array, p: number, value: Tick): number {
   wire.requireObject(value);
   // "i"
-  b[p] = 0x82; b[p + 1] = 0xa1; b[p + 2] = 0x69;
+  b[p] = 0x82;
+  b[p + 1] = 0xa1;
+  b[p + 2] = 0x69;
   p = wire.writeInt(b, p + 3, value.i);
   // "at"
-  b[p] = 0xa2; b[p + 1] = 0x61; b[p + 2] = 0x74;
+  b[p] = 0xa2;
+  b[p + 1] = 0x61;
+  b[p + 2] = 0x74;
   p = wire.writeNumber(b, p + 3, value.at);
   return p;
 }
@@ -481,10 +519,19 @@ function readTickInAnyOrder(r: wire.Reader, p: number): Tick {
   return { i, at };
 }
 
-const arithMultiplyInputShape: wire.Shape = wire.object({ a: wire.number(wire.integer()), b: wire.number(wire.integer()) });
+const arithMultiplyInputShape: wire.Shape = wire.object({
+  a: wire.number(wire.integer()),
+  b: wire.number(wire.integer()),
+});
 const arithMultiplyOutputShape: wire.Shape = wire.object({ pro: wire.number(wire.integer()) });
-const arithDivideInputShape: wire.Shape = wire.object({ a: wire.number(wire.integer()), b: wire.number(wire.integer()) });
-const arithDivideOutputShape: wire.Shape = wire.object({ quo: wire.number(wire.integer()), rem: wire.number(wire.integer()) });
+const arithDivideInputShape: wire.Shape = wire.object({
+  a: wire.number(wire.integer()),
+  b: wire.number(wire.integer()),
+});
+const arithDivideOutputShape: wire.Shape = wire.object({
+  quo: wire.number(wire.integer()),
+  rem: wire.number(wire.integer()),
+});
 const arithLogInputShape: wire.Shape = wire.object({ line: wire.string() });
 const arithTicksInputShape: wire.Shape = wire.object({
   n: wire.number(wire.integer(), wire.atLeast(0)),

@@ -42,8 +42,19 @@ export function isCompiled(node: CodecNode): boolean {
   }
 }
 
-/** Whether `node` is read and written by functions of its own. */
+/** Whether `node`, which is built, is read and written by functions of its own. */
 export function hasOwnCode(node: CodecNode): boolean {
+  let answer = answers.get(node);
+  if (answer === undefined) {
+    answer = findOwnCode(node);
+    answers.set(node, answer);
+  }
+  return answer;
+}
+
+const answers = new WeakMap<CodecNode, boolean>();
+
+function findOwnCode(node: CodecNode): boolean {
   switch (node.kind) {
     case "object":
       return (

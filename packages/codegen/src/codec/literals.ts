@@ -24,10 +24,16 @@ export function property(object: string, name: string): string {
 }
 
 /** The MessagePack of a key. */
-export function keyBytes(name: string): number[] {
+export function keyBytes(name: string): readonly number[] {
+  const known = keys.get(name);
+  if (known !== undefined) return known;
   const utf8 = [...new TextEncoder().encode(name)];
-  return utf8.length < 32 ? [0xa0 | utf8.length, ...utf8] : [0xd9, utf8.length, ...utf8];
+  const bytes = utf8.length < 32 ? [0xa0 | utf8.length, ...utf8] : [0xd9, utf8.length, ...utf8];
+  keys.set(name, bytes);
+  return bytes;
 }
+
+const keys = new Map<string, readonly number[]>();
 
 /** The MessagePack of the header of a map with `size` entries, fewer than 2^16. */
 export function mapHeader(size: number): number[] {

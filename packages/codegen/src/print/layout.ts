@@ -63,7 +63,12 @@ export function moved(content: Layout): Layout {
 }
 
 export function join(items: readonly Layout[], separator: Layout): Layout[] {
-  return items.flatMap((item, index) => (index === 0 ? [item] : [separator, item]));
+  const joined: Layout[] = [];
+  for (const item of items) {
+    if (joined.length > 0) joined.push(separator);
+    joined.push(item);
+  }
+  return joined;
 }
 
 /** Whether `layout` breaks whatever the width. */

@@ -1,4 +1,5 @@
-import { type Expression, Node } from "ts-morph";
+import type { Expression } from "ts-morph";
+import { Node } from "./compiler.js";
 import { type AnySchema, childrenOf, defOf, isZodSchema } from "../types/zod.js";
 import { literalProperties, returned } from "./object-literal.js";
 import { jsDocOf, type SchemaSource, unwrapExpression } from "./source-file.js";

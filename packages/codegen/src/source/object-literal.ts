@@ -1,4 +1,5 @@
-import { type Expression, Node } from "ts-morph";
+import type { Expression } from "ts-morph";
+import { Node } from "./compiler.js";
 import { type SchemaSource, unwrapExpression } from "./source-file.js";
 
 /** One property of an object literal: the node to point at, and what it is set to. */

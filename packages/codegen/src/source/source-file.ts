@@ -1,6 +1,8 @@
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { type Expression, Node, Project, type SourceFile, ts } from "ts-morph";
+import type { Expression, SourceFile } from "ts-morph";
+import { Node, Project, ts } from "./compiler.js";
+import type { Parse } from "../transpile.js";
 import type { TsConfigs } from "../tsconfig.js";
 
 /** The source of a schema module, read for comments and positions only: nothing is type-checked. */
@@ -21,10 +23,15 @@ export class SourceReader {
   });
   readonly #configs: TsConfigs;
   readonly #resolved = new Map<string, string | undefined>();
+  /** What the names of a module stand for, as far as was asked. */
+  readonly #locals = new WeakMap<SourceFile, Map<string, Expression | undefined>>();
 
   constructor(configs: TsConfigs) {
     this.#configs = configs;
   }
+
+  /** Takes the text of a module that was read already. */
+  readonly parse: Parse = (path, text) => this.#project.createSourceFile(path, text, { overwrite: true }).compilerNode;
 
   read(path: string): SchemaSource {
     const file = this.#project.addSourceFileAtPath(path);
@@ -66,6 +73,13 @@ export class SourceReader {
   }
 
   #local(file: SourceFile, name: string, hops: number): Expression | undefined {
+    let names = this.#locals.get(file);
+    if (names === undefined) this.#locals.set(file, (names = new Map()));
+    if (!names.has(name)) names.set(name, this.#findLocal(file, name, hops));
+    return names.get(name);
+  }
+
+  #findLocal(file: SourceFile, name: string, hops: number): Expression | undefined {
     if (hops > MAX_HOPS) return undefined;
     const initializer = file.getVariableDeclaration(name)?.getInitializer();
     if (initializer !== undefined) {

@@ -8,7 +8,6 @@ import {
   type CallOptions,
   type Caller,
   type ItemStream,
-  type MessageCodec,
   type MethodDescriptor,
   type Router,
   type ServiceIdentity,
@@ -27,10 +26,8 @@ export interface HealthState {
 
 export type HealthStatus = "serving" | "not_serving" | "unknown";
 
-const healthRequestCodec: MessageCodec<HealthRequest, HealthRequest> =
-  wire.codec(() => healthRequestShape, writeHealthRequest, readHealthRequest);
-const healthStateCodec: MessageCodec<HealthState, HealthState> =
-  wire.codec(() => healthStateShape, writeHealthState, readHealthState);
+const healthRequestCodec = wire.codec(() => healthRequestShape, writeHealthRequest, readHealthRequest);
+const healthStateCodec = wire.codec(() => healthStateShape, writeHealthState, readHealthState);
 
 const healthService: ServiceIdentity = {
   name: "quicrpc.v1.Health",
@@ -99,8 +96,15 @@ export function createHealthClient(caller: Caller): HealthClient {
 function writeHealthRequest(b: Uint8Array, p: number, value: HealthRequest): number {
   wire.requireObject(value);
   // "service"
-  b[p] = 0x81; b[p + 1] = 0xa7; b[p + 2] = 0x73; b[p + 3] = 0x65; b[p + 4] = 0x72; b[p + 5] = 0x76;
-  b[p + 6] = 0x69; b[p + 7] = 0x63; b[p + 8] = 0x65;
+  b[p] = 0x81;
+  b[p + 1] = 0xa7;
+  b[p + 2] = 0x73;
+  b[p + 3] = 0x65;
+  b[p + 4] = 0x72;
+  b[p + 5] = 0x76;
+  b[p + 6] = 0x69;
+  b[p + 7] = 0x63;
+  b[p + 8] = 0x65;
   p = wire.writeString(b, p + 9, value.service);
   return p;
 }
@@ -109,7 +113,9 @@ function readHealthRequest(r: wire.Reader, p: number): HealthRequest {
   const { bytes, view } = r;
   const start = p;
   // "service"
-  if (view.getInt32(p) !== (0x81a77365 | 0) || view.getInt32(p + 4) !== 0x72766963 || bytes[p + 8] !== 0x65) return readHealthRequestInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0x81a77365 | 0) || view.getInt32(p + 4) !== 0x72766963 || bytes[p + 8] !== 0x65) {
+    return readHealthRequestInAnyOrder(r, start);
+  }
   const service = wire.readString(r, p + 9);
   p = r.position;
   return { service };
@@ -134,8 +140,14 @@ function readHealthRequestInAnyOrder(r: wire.Reader, p: number): HealthRequest {
 function writeHealthState(b: Uint8Array, p: number, value: HealthState): number {
   wire.requireObject(value);
   // "status"
-  b[p] = 0x81; b[p + 1] = 0xa6; b[p + 2] = 0x73; b[p + 3] = 0x74; b[p + 4] = 0x61; b[p + 5] = 0x74;
-  b[p + 6] = 0x75; b[p + 7] = 0x73;
+  b[p] = 0x81;
+  b[p + 1] = 0xa6;
+  b[p + 2] = 0x73;
+  b[p + 3] = 0x74;
+  b[p + 4] = 0x61;
+  b[p + 5] = 0x74;
+  b[p + 6] = 0x75;
+  b[p + 7] = 0x73;
   if (value.status !== "serving" && value.status !== "not_serving" && value.status !== "unknown") return wire.misfit();
   p = wire.writeString(b, p + 8, value.status);
   return p;
@@ -145,7 +157,9 @@ function readHealthState(r: wire.Reader, p: number): HealthState {
   const { view } = r;
   const start = p;
   // "status"
-  if (view.getInt32(p) !== (0x81a67374 | 0) || view.getInt32(p + 4) !== 0x61747573) return readHealthStateInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0x81a67374 | 0) || view.getInt32(p + 4) !== 0x61747573) {
+    return readHealthStateInAnyOrder(r, start);
+  }
   const status = wire.readString(r, p + 8);
   if (status !== "serving" && status !== "not_serving" && status !== "unknown") return wire.misfit();
   p = r.position;

@@ -27,13 +27,7 @@ export const reflectionTooling: ServiceTooling = {
                       id: { type: "integer" },
                       kind: {
                         type: "string",
-                        enum: [
-                          "unary",
-                          "notify",
-                          "server_stream",
-                          "client_stream",
-                          "duplex",
-                        ],
+                        enum: ["unary", "notify", "server_stream", "client_stream", "duplex"],
                       },
                       idempotent: { type: "boolean" },
                       takes: { type: "string", enum: ["nothing", "value", "bytes"] },
@@ -130,7 +124,7 @@ export const reflectionTooling: ServiceTooling = {
         fields: {
           name: { type: "string" },
           id: { type: "number", checks: { format: "integer" } },
-          kind: { type: "ref", name: "ReflectionListOutputServiceMethodKind" },
+          kind: { type: "ref", name: "MethodDescriptionKind" },
           idempotent: { type: "boolean" },
           takes: { type: "ref", name: "MessageForm" },
           gives: { type: "ref", name: "MessageForm" },
@@ -138,7 +132,7 @@ export const reflectionTooling: ServiceTooling = {
         },
         optional: ["fingerprint"],
       },
-      ReflectionListOutputServiceMethodKind: {
+      MethodDescriptionKind: {
         type: "literal",
         values: ["unary", "notify", "server_stream", "client_stream", "duplex"],
       },

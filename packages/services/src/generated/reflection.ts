@@ -7,7 +7,6 @@ import {
   type CallContext,
   type CallOptions,
   type Caller,
-  type MessageCodec,
   type MethodDescriptor,
   type Router,
   type ServiceIdentity,
@@ -29,7 +28,7 @@ export interface MethodDescription {
   name: string;
   /** Its number on the wire. */
   id: number;
-  kind: ReflectionListOutputServiceMethodKind;
+  kind: MethodDescriptionKind;
   idempotent: boolean;
   /** What the caller sends: one, or many where it streams. */
   takes: MessageForm;
@@ -39,7 +38,7 @@ export interface MethodDescription {
   fingerprint?: number | undefined;
 }
 
-export type ReflectionListOutputServiceMethodKind = "unary" | "notify" | "server_stream" | "client_stream" | "duplex";
+export type MethodDescriptionKind = "unary" | "notify" | "server_stream" | "client_stream" | "duplex";
 
 export type MessageForm = "nothing" | "value" | "bytes";
 
@@ -65,12 +64,17 @@ export interface MethodDetails {
 
 export type JsonObject = Record<string, unknown>;
 
-const reflectionListOutputCodec: MessageCodec<ReflectionListOutput, ReflectionListOutput> =
-  wire.codec(() => reflectionListOutputShape, writeReflectionListOutput, readReflectionListOutput);
-const reflectionDescribeInputCodec: MessageCodec<ReflectionDescribeInput, ReflectionDescribeInput> =
-  wire.codec(() => reflectionDescribeInputShape, writeReflectionDescribeInput, readReflectionDescribeInput);
-const serviceDetailsCodec: MessageCodec<ServiceDetails, ServiceDetails> =
-  wire.codec(() => serviceDetailsShape, writeServiceDetails, readServiceDetails);
+const reflectionListOutputCodec = wire.codec(
+  () => reflectionListOutputShape,
+  writeReflectionListOutput,
+  readReflectionListOutput,
+);
+const reflectionDescribeInputCodec = wire.codec(
+  () => reflectionDescribeInputShape,
+  writeReflectionDescribeInput,
+  readReflectionDescribeInput,
+);
+const serviceDetailsCodec = wire.codec(() => serviceDetailsShape, writeServiceDetails, readServiceDetails);
 
 const reflectionService: ServiceIdentity = {
   name: "quicrpc.v1.Reflection",
@@ -144,8 +148,16 @@ export function createReflectionClient(caller: Caller): ReflectionClient {
 function writeReflectionListOutput(b: Uint8Array, p: number, value: ReflectionListOutput): number {
   wire.requireObject(value);
   // "services"
-  b[p] = 0x81; b[p + 1] = 0xa8; b[p + 2] = 0x73; b[p + 3] = 0x65; b[p + 4] = 0x72; b[p + 5] = 0x76;
-  b[p + 6] = 0x69; b[p + 7] = 0x63; b[p + 8] = 0x65; b[p + 9] = 0x73;
+  b[p] = 0x81;
+  b[p + 1] = 0xa8;
+  b[p + 2] = 0x73;
+  b[p + 3] = 0x65;
+  b[p + 4] = 0x72;
+  b[p + 5] = 0x76;
+  b[p + 6] = 0x69;
+  b[p + 7] = 0x63;
+  b[p + 8] = 0x65;
+  b[p + 9] = 0x73;
   p = writeReflectionListOutputServices(b, p + 10, value.services);
   return p;
 }
@@ -154,7 +166,13 @@ function readReflectionListOutput(r: wire.Reader, p: number): ReflectionListOutp
   const { view } = r;
   const start = p;
   // "services"
-  if (view.getInt32(p) !== (0x81a87365 | 0) || view.getInt32(p + 4) !== 0x72766963 || view.getInt32(p + 6) !== 0x69636573) return readReflectionListOutputInAnyOrder(r, start);
+  if (
+    view.getInt32(p) !== (0x81a87365 | 0) ||
+    view.getInt32(p + 4) !== 0x72766963 ||
+    view.getInt32(p + 6) !== 0x69636573
+  ) {
+    return readReflectionListOutputInAnyOrder(r, start);
+  }
   const services = readReflectionListOutputServices(r, p + 10);
   p = r.position;
   return { services };
@@ -198,15 +216,28 @@ function readReflectionListOutputServices(r: wire.Reader, p: number): ServiceDes
 function writeServiceDescription(b: Uint8Array, p: number, value: ServiceDescription): number {
   wire.requireObject(value);
   // "name"
-  b[p] = 0x83; b[p + 1] = 0xa4; b[p + 2] = 0x6e; b[p + 3] = 0x61; b[p + 4] = 0x6d; b[p + 5] = 0x65;
+  b[p] = 0x83;
+  b[p + 1] = 0xa4;
+  b[p + 2] = 0x6e;
+  b[p + 3] = 0x61;
+  b[p + 4] = 0x6d;
+  b[p + 5] = 0x65;
   p = wire.writeString(b, p + 6, value.name);
   // "id"
-  b[p] = 0xa2; b[p + 1] = 0x69; b[p + 2] = 0x64;
+  b[p] = 0xa2;
+  b[p + 1] = 0x69;
+  b[p + 2] = 0x64;
   p = wire.writeInt(b, p + 3, value.id);
   // "methods"
-  b[p] = 0xa7; b[p + 1] = 0x6d; b[p + 2] = 0x65; b[p + 3] = 0x74; b[p + 4] = 0x68; b[p + 5] = 0x6f;
-  b[p + 6] = 0x64; b[p + 7] = 0x73;
-  p = writeReflectionListOutputServiceMethods(b, p + 8, value.methods);
+  b[p] = 0xa7;
+  b[p + 1] = 0x6d;
+  b[p + 2] = 0x65;
+  b[p + 3] = 0x74;
+  b[p + 4] = 0x68;
+  b[p + 5] = 0x6f;
+  b[p + 6] = 0x64;
+  b[p + 7] = 0x73;
+  p = writeServiceDescriptionMethods(b, p + 8, value.methods);
   return p;
 }
 
@@ -214,7 +245,9 @@ function readServiceDescription(r: wire.Reader, p: number): ServiceDescription {
   const { bytes, view } = r;
   const start = p;
   // "name"
-  if (view.getInt32(p) !== (0x83a46e61 | 0) || view.getInt32(p + 2) !== 0x6e616d65) return readServiceDescriptionInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0x83a46e61 | 0) || view.getInt32(p + 2) !== 0x6e616d65) {
+    return readServiceDescriptionInAnyOrder(r, start);
+  }
   const name = wire.readString(r, p + 6);
   p = r.position;
   // "id"
@@ -222,8 +255,10 @@ function readServiceDescription(r: wire.Reader, p: number): ServiceDescription {
   const id = wire.readInt(r, p + 3);
   p = r.position;
   // "methods"
-  if (view.getInt32(p) !== (0xa76d6574 | 0) || view.getInt32(p + 4) !== 0x686f6473) return readServiceDescriptionInAnyOrder(r, start);
-  const methods = readReflectionListOutputServiceMethods(r, p + 8);
+  if (view.getInt32(p) !== (0xa76d6574 | 0) || view.getInt32(p + 4) !== 0x686f6473) {
+    return readServiceDescriptionInAnyOrder(r, start);
+  }
+  const methods = readServiceDescriptionMethods(r, p + 8);
   p = r.position;
   return { name, id, methods };
 }
@@ -243,7 +278,7 @@ function readServiceDescriptionInAnyOrder(r: wire.Reader, p: number): ServiceDes
         break;
       }
       case "methods": {
-        methods = readReflectionListOutputServiceMethods(r, r.position);
+        methods = readServiceDescriptionMethods(r, r.position);
         break;
       }
       default:
@@ -254,7 +289,7 @@ function readServiceDescriptionInAnyOrder(r: wire.Reader, p: number): ServiceDes
   return { name, id, methods };
 }
 
-function writeReflectionListOutputServiceMethods(b: Uint8Array, p: number, value: readonly MethodDescription[]): number {
+function writeServiceDescriptionMethods(b: Uint8Array, p: number, value: readonly MethodDescription[]): number {
   if (!Array.isArray(value)) return wire.misfit();
   p = wire.writeArrayHeader(b, p, value.length);
   for (const item of value) {
@@ -263,7 +298,7 @@ function writeReflectionListOutputServiceMethods(b: Uint8Array, p: number, value
   return p;
 }
 
-function readReflectionListOutputServiceMethods(r: wire.Reader, p: number): MethodDescription[] {
+function readServiceDescriptionMethods(r: wire.Reader, p: number): MethodDescription[] {
   let left = wire.readArrayHeader(r, p);
   const value: MethodDescription[] = [];
   for (; left > 0; left--) {
@@ -279,31 +314,78 @@ function writeMethodDescription(b: Uint8Array, p: number, value: MethodDescripti
   if (value.fingerprint !== undefined) count++;
   p = wire.writeMapHeader(b, p, count);
   // "name"
-  b[p] = 0xa4; b[p + 1] = 0x6e; b[p + 2] = 0x61; b[p + 3] = 0x6d; b[p + 4] = 0x65;
+  b[p] = 0xa4;
+  b[p + 1] = 0x6e;
+  b[p + 2] = 0x61;
+  b[p + 3] = 0x6d;
+  b[p + 4] = 0x65;
   p = wire.writeString(b, p + 5, value.name);
   // "id"
-  b[p] = 0xa2; b[p + 1] = 0x69; b[p + 2] = 0x64;
+  b[p] = 0xa2;
+  b[p + 1] = 0x69;
+  b[p + 2] = 0x64;
   p = wire.writeInt(b, p + 3, value.id);
   // "kind"
-  b[p] = 0xa4; b[p + 1] = 0x6b; b[p + 2] = 0x69; b[p + 3] = 0x6e; b[p + 4] = 0x64;
-  if (value.kind !== "unary" && value.kind !== "notify" && value.kind !== "server_stream" && value.kind !== "client_stream" && value.kind !== "duplex") return wire.misfit();
+  b[p] = 0xa4;
+  b[p + 1] = 0x6b;
+  b[p + 2] = 0x69;
+  b[p + 3] = 0x6e;
+  b[p + 4] = 0x64;
+  if (
+    value.kind !== "unary" &&
+    value.kind !== "notify" &&
+    value.kind !== "server_stream" &&
+    value.kind !== "client_stream" &&
+    value.kind !== "duplex"
+  ) {
+    return wire.misfit();
+  }
   p = wire.writeString(b, p + 5, value.kind);
   // "idempotent"
-  b[p] = 0xaa; b[p + 1] = 0x69; b[p + 2] = 0x64; b[p + 3] = 0x65; b[p + 4] = 0x6d; b[p + 5] = 0x70;
-  b[p + 6] = 0x6f; b[p + 7] = 0x74; b[p + 8] = 0x65; b[p + 9] = 0x6e; b[p + 10] = 0x74;
+  b[p] = 0xaa;
+  b[p + 1] = 0x69;
+  b[p + 2] = 0x64;
+  b[p + 3] = 0x65;
+  b[p + 4] = 0x6d;
+  b[p + 5] = 0x70;
+  b[p + 6] = 0x6f;
+  b[p + 7] = 0x74;
+  b[p + 8] = 0x65;
+  b[p + 9] = 0x6e;
+  b[p + 10] = 0x74;
   p = wire.writeBoolean(b, p + 11, value.idempotent);
   // "takes"
-  b[p] = 0xa5; b[p + 1] = 0x74; b[p + 2] = 0x61; b[p + 3] = 0x6b; b[p + 4] = 0x65; b[p + 5] = 0x73;
+  b[p] = 0xa5;
+  b[p + 1] = 0x74;
+  b[p + 2] = 0x61;
+  b[p + 3] = 0x6b;
+  b[p + 4] = 0x65;
+  b[p + 5] = 0x73;
   if (value.takes !== "nothing" && value.takes !== "value" && value.takes !== "bytes") return wire.misfit();
   p = wire.writeString(b, p + 6, value.takes);
   // "gives"
-  b[p] = 0xa5; b[p + 1] = 0x67; b[p + 2] = 0x69; b[p + 3] = 0x76; b[p + 4] = 0x65; b[p + 5] = 0x73;
+  b[p] = 0xa5;
+  b[p + 1] = 0x67;
+  b[p + 2] = 0x69;
+  b[p + 3] = 0x76;
+  b[p + 4] = 0x65;
+  b[p + 5] = 0x73;
   if (value.gives !== "nothing" && value.gives !== "value" && value.gives !== "bytes") return wire.misfit();
   p = wire.writeString(b, p + 6, value.gives);
   if (value.fingerprint !== undefined) {
     // "fingerprint"
-    b[p] = 0xab; b[p + 1] = 0x66; b[p + 2] = 0x69; b[p + 3] = 0x6e; b[p + 4] = 0x67; b[p + 5] = 0x65;
-    b[p + 6] = 0x72; b[p + 7] = 0x70; b[p + 8] = 0x72; b[p + 9] = 0x69; b[p + 10] = 0x6e; b[p + 11] = 0x74;
+    b[p] = 0xab;
+    b[p + 1] = 0x66;
+    b[p + 2] = 0x69;
+    b[p + 3] = 0x6e;
+    b[p + 4] = 0x67;
+    b[p + 5] = 0x65;
+    b[p + 6] = 0x72;
+    b[p + 7] = 0x70;
+    b[p + 8] = 0x72;
+    b[p + 9] = 0x69;
+    b[p + 10] = 0x6e;
+    b[p + 11] = 0x74;
     p = wire.writeInt(b, p + 12, value.fingerprint);
   }
   return p;
@@ -327,42 +409,68 @@ function readMethodDescription(r: wire.Reader, p: number): MethodDescription {
   // "kind"
   if (view.getInt32(p) !== (0xa46b696e | 0) || bytes[p + 4] !== 0x64) return readMethodDescriptionInAnyOrder(r, start);
   const kind = wire.readString(r, p + 5);
-  if (kind !== "unary" && kind !== "notify" && kind !== "server_stream" && kind !== "client_stream" && kind !== "duplex") return wire.misfit();
+  if (
+    kind !== "unary" &&
+    kind !== "notify" &&
+    kind !== "server_stream" &&
+    kind !== "client_stream" &&
+    kind !== "duplex"
+  ) {
+    return wire.misfit();
+  }
   p = r.position;
   left--;
   // "idempotent"
-  if (view.getInt32(p) !== (0xaa696465 | 0) || view.getInt32(p + 4) !== 0x6d706f74 || view.getInt32(p + 7) !== 0x74656e74) return readMethodDescriptionInAnyOrder(r, start);
+  if (
+    view.getInt32(p) !== (0xaa696465 | 0) ||
+    view.getInt32(p + 4) !== 0x6d706f74 ||
+    view.getInt32(p + 7) !== 0x74656e74
+  ) {
+    return readMethodDescriptionInAnyOrder(r, start);
+  }
   const idempotent = wire.readBoolean(r, p + 11);
   p = r.position;
   left--;
   // "takes"
-  if (view.getInt32(p) !== (0xa574616b | 0) || view.getInt32(p + 2) !== 0x616b6573) return readMethodDescriptionInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0xa574616b | 0) || view.getInt32(p + 2) !== 0x616b6573) {
+    return readMethodDescriptionInAnyOrder(r, start);
+  }
   const takes = wire.readString(r, p + 6);
   if (takes !== "nothing" && takes !== "value" && takes !== "bytes") return wire.misfit();
   p = r.position;
   left--;
   // "gives"
-  if (view.getInt32(p) !== (0xa5676976 | 0) || view.getInt32(p + 2) !== 0x69766573) return readMethodDescriptionInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0xa5676976 | 0) || view.getInt32(p + 2) !== 0x69766573) {
+    return readMethodDescriptionInAnyOrder(r, start);
+  }
   const gives = wire.readString(r, p + 6);
   if (gives !== "nothing" && gives !== "value" && gives !== "bytes") return wire.misfit();
   p = r.position;
   left--;
   // "fingerprint"
   let fingerprint: number | undefined;
-  if (left > 0 && view.getInt32(p) === (0xab66696e | 0) && view.getInt32(p + 4) === 0x67657270 && view.getInt32(p + 8) === 0x72696e74) {
+  if (
+    left > 0 &&
+    view.getInt32(p) === (0xab66696e | 0) &&
+    view.getInt32(p + 4) === 0x67657270 &&
+    view.getInt32(p + 8) === 0x72696e74
+  ) {
     fingerprint = wire.readInt(r, p + 12);
     p = r.position;
     left--;
   }
   if (left !== 0) return readMethodDescriptionInAnyOrder(r, start);
   r.position = p;
-  return fingerprint === undefined ? { name, id, kind, idempotent, takes, gives } : { name, id, kind, idempotent, takes, gives, fingerprint };
+  if (fingerprint === undefined) {
+    return { name, id, kind, idempotent, takes, gives };
+  }
+  return { name, id, kind, idempotent, takes, gives, fingerprint };
 }
 
 function readMethodDescriptionInAnyOrder(r: wire.Reader, p: number): MethodDescription {
   let name: string | undefined;
   let id: number | undefined;
-  let kind: ReflectionListOutputServiceMethodKind | undefined;
+  let kind: MethodDescriptionKind | undefined;
   let idempotent: boolean | undefined;
   let takes: MessageForm | undefined;
   let gives: MessageForm | undefined;
@@ -379,7 +487,15 @@ function readMethodDescriptionInAnyOrder(r: wire.Reader, p: number): MethodDescr
       }
       case "kind": {
         const literal = wire.readString(r, r.position);
-        if (literal !== "unary" && literal !== "notify" && literal !== "server_stream" && literal !== "client_stream" && literal !== "duplex") return wire.misfit();
+        if (
+          literal !== "unary" &&
+          literal !== "notify" &&
+          literal !== "server_stream" &&
+          literal !== "client_stream" &&
+          literal !== "duplex"
+        ) {
+          return wire.misfit();
+        }
         kind = literal;
         break;
       }
@@ -407,15 +523,34 @@ function readMethodDescriptionInAnyOrder(r: wire.Reader, p: number): MethodDescr
         r.position = wire.skip(r, r.position);
     }
   }
-  if (name === undefined || id === undefined || kind === undefined || idempotent === undefined || takes === undefined || gives === undefined) return wire.misfit();
-  return fingerprint === undefined ? { name, id, kind, idempotent, takes, gives } : { name, id, kind, idempotent, takes, gives, fingerprint };
+  if (
+    name === undefined ||
+    id === undefined ||
+    kind === undefined ||
+    idempotent === undefined ||
+    takes === undefined ||
+    gives === undefined
+  ) {
+    return wire.misfit();
+  }
+  if (fingerprint === undefined) {
+    return { name, id, kind, idempotent, takes, gives };
+  }
+  return { name, id, kind, idempotent, takes, gives, fingerprint };
 }
 
 function writeReflectionDescribeInput(b: Uint8Array, p: number, value: ReflectionDescribeInput): number {
   wire.requireObject(value);
   // "service"
-  b[p] = 0x81; b[p + 1] = 0xa7; b[p + 2] = 0x73; b[p + 3] = 0x65; b[p + 4] = 0x72; b[p + 5] = 0x76;
-  b[p + 6] = 0x69; b[p + 7] = 0x63; b[p + 8] = 0x65;
+  b[p] = 0x81;
+  b[p + 1] = 0xa7;
+  b[p + 2] = 0x73;
+  b[p + 3] = 0x65;
+  b[p + 4] = 0x72;
+  b[p + 5] = 0x76;
+  b[p + 6] = 0x69;
+  b[p + 7] = 0x63;
+  b[p + 8] = 0x65;
   p = wire.writeString(b, p + 9, value.service);
   return p;
 }
@@ -424,7 +559,9 @@ function readReflectionDescribeInput(r: wire.Reader, p: number): ReflectionDescr
   const { bytes, view } = r;
   const start = p;
   // "service"
-  if (view.getInt32(p) !== (0x81a77365 | 0) || view.getInt32(p + 4) !== 0x72766963 || bytes[p + 8] !== 0x65) return readReflectionDescribeInputInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0x81a77365 | 0) || view.getInt32(p + 4) !== 0x72766963 || bytes[p + 8] !== 0x65) {
+    return readReflectionDescribeInputInAnyOrder(r, start);
+  }
   const service = wire.readString(r, p + 9);
   p = r.position;
   return { service };
@@ -453,16 +590,33 @@ function writeServiceDetails(b: Uint8Array, p: number, value: ServiceDetails): n
   p = wire.writeMapHeader(b, p, count);
   if (value.docs !== undefined) {
     // "docs"
-    b[p] = 0xa4; b[p + 1] = 0x64; b[p + 2] = 0x6f; b[p + 3] = 0x63; b[p + 4] = 0x73;
+    b[p] = 0xa4;
+    b[p + 1] = 0x64;
+    b[p + 2] = 0x6f;
+    b[p + 3] = 0x63;
+    b[p + 4] = 0x73;
     p = wire.writeString(b, p + 5, value.docs);
   }
   // "methods"
-  b[p] = 0xa7; b[p + 1] = 0x6d; b[p + 2] = 0x65; b[p + 3] = 0x74; b[p + 4] = 0x68; b[p + 5] = 0x6f;
-  b[p + 6] = 0x64; b[p + 7] = 0x73;
-  p = writeReflectionDescribeOutputMethods(b, p + 8, value.methods);
+  b[p] = 0xa7;
+  b[p + 1] = 0x6d;
+  b[p + 2] = 0x65;
+  b[p + 3] = 0x74;
+  b[p + 4] = 0x68;
+  b[p + 5] = 0x6f;
+  b[p + 6] = 0x64;
+  b[p + 7] = 0x73;
+  p = writeServiceDetailsMethods(b, p + 8, value.methods);
   // "snapshot"
-  b[p] = 0xa8; b[p + 1] = 0x73; b[p + 2] = 0x6e; b[p + 3] = 0x61; b[p + 4] = 0x70; b[p + 5] = 0x73;
-  b[p + 6] = 0x68; b[p + 7] = 0x6f; b[p + 8] = 0x74;
+  b[p] = 0xa8;
+  b[p + 1] = 0x73;
+  b[p + 2] = 0x6e;
+  b[p + 3] = 0x61;
+  b[p + 4] = 0x70;
+  b[p + 5] = 0x73;
+  b[p + 6] = 0x68;
+  b[p + 7] = 0x6f;
+  b[p + 8] = 0x74;
   p = writeJsonObject(b, p + 9, value.snapshot);
   return p;
 }
@@ -480,18 +634,25 @@ function readServiceDetails(r: wire.Reader, p: number): ServiceDetails {
     left--;
   }
   // "methods"
-  if (view.getInt32(p) !== (0xa76d6574 | 0) || view.getInt32(p + 4) !== 0x686f6473) return readServiceDetailsInAnyOrder(r, start);
-  const methods = readReflectionDescribeOutputMethods(r, p + 8);
+  if (view.getInt32(p) !== (0xa76d6574 | 0) || view.getInt32(p + 4) !== 0x686f6473) {
+    return readServiceDetailsInAnyOrder(r, start);
+  }
+  const methods = readServiceDetailsMethods(r, p + 8);
   p = r.position;
   left--;
   // "snapshot"
-  if (view.getInt32(p) !== (0xa8736e61 | 0) || view.getInt32(p + 4) !== 0x7073686f || bytes[p + 8] !== 0x74) return readServiceDetailsInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0xa8736e61 | 0) || view.getInt32(p + 4) !== 0x7073686f || bytes[p + 8] !== 0x74) {
+    return readServiceDetailsInAnyOrder(r, start);
+  }
   const snapshot = readJsonObject(r, p + 9);
   p = r.position;
   left--;
   if (left !== 0) return readServiceDetailsInAnyOrder(r, start);
   r.position = p;
-  return docs === undefined ? { methods, snapshot } : { docs, methods, snapshot };
+  if (docs === undefined) {
+    return { methods, snapshot };
+  }
+  return { docs, methods, snapshot };
 }
 
 function readServiceDetailsInAnyOrder(r: wire.Reader, p: number): ServiceDetails {
@@ -505,7 +666,7 @@ function readServiceDetailsInAnyOrder(r: wire.Reader, p: number): ServiceDetails
         break;
       }
       case "methods": {
-        methods = readReflectionDescribeOutputMethods(r, r.position);
+        methods = readServiceDetailsMethods(r, r.position);
         break;
       }
       case "snapshot": {
@@ -517,10 +678,13 @@ function readServiceDetailsInAnyOrder(r: wire.Reader, p: number): ServiceDetails
     }
   }
   if (methods === undefined || snapshot === undefined) return wire.misfit();
-  return docs === undefined ? { methods, snapshot } : { docs, methods, snapshot };
+  if (docs === undefined) {
+    return { methods, snapshot };
+  }
+  return { docs, methods, snapshot };
 }
 
-function writeReflectionDescribeOutputMethods(b: Uint8Array, p: number, value: readonly MethodDetails[]): number {
+function writeServiceDetailsMethods(b: Uint8Array, p: number, value: readonly MethodDetails[]): number {
   if (!Array.isArray(value)) return wire.misfit();
   p = wire.writeArrayHeader(b, p, value.length);
   for (const item of value) {
@@ -529,7 +693,7 @@ function writeReflectionDescribeOutputMethods(b: Uint8Array, p: number, value: r
   return p;
 }
 
-function readReflectionDescribeOutputMethods(r: wire.Reader, p: number): MethodDetails[] {
+function readServiceDetailsMethods(r: wire.Reader, p: number): MethodDetails[] {
   let left = wire.readArrayHeader(r, p);
   const value: MethodDetails[] = [];
   for (; left > 0; left--) {
@@ -547,21 +711,39 @@ function writeMethodDetails(b: Uint8Array, p: number, value: MethodDetails): num
   if (value.output !== undefined) count++;
   p = wire.writeMapHeader(b, p, count);
   // "name"
-  b[p] = 0xa4; b[p + 1] = 0x6e; b[p + 2] = 0x61; b[p + 3] = 0x6d; b[p + 4] = 0x65;
+  b[p] = 0xa4;
+  b[p + 1] = 0x6e;
+  b[p + 2] = 0x61;
+  b[p + 3] = 0x6d;
+  b[p + 4] = 0x65;
   p = wire.writeString(b, p + 5, value.name);
   if (value.docs !== undefined) {
     // "docs"
-    b[p] = 0xa4; b[p + 1] = 0x64; b[p + 2] = 0x6f; b[p + 3] = 0x63; b[p + 4] = 0x73;
+    b[p] = 0xa4;
+    b[p + 1] = 0x64;
+    b[p + 2] = 0x6f;
+    b[p + 3] = 0x63;
+    b[p + 4] = 0x73;
     p = wire.writeString(b, p + 5, value.docs);
   }
   if (value.input !== undefined) {
     // "input"
-    b[p] = 0xa5; b[p + 1] = 0x69; b[p + 2] = 0x6e; b[p + 3] = 0x70; b[p + 4] = 0x75; b[p + 5] = 0x74;
+    b[p] = 0xa5;
+    b[p + 1] = 0x69;
+    b[p + 2] = 0x6e;
+    b[p + 3] = 0x70;
+    b[p + 4] = 0x75;
+    b[p + 5] = 0x74;
     p = writeJsonObject(b, p + 6, value.input);
   }
   if (value.output !== undefined) {
     // "output"
-    b[p] = 0xa6; b[p + 1] = 0x6f; b[p + 2] = 0x75; b[p + 3] = 0x74; b[p + 4] = 0x70; b[p + 5] = 0x75;
+    b[p] = 0xa6;
+    b[p + 1] = 0x6f;
+    b[p + 2] = 0x75;
+    b[p + 3] = 0x74;
+    b[p + 4] = 0x70;
+    b[p + 5] = 0x75;
     b[p + 6] = 0x74;
     p = writeJsonObject(b, p + 7, value.output);
   }
@@ -674,11 +856,11 @@ const methodDescriptionShape: wire.Shape = wire.object({
   gives: wire.literal("nothing", "value", "bytes"),
   fingerprint: wire.optional(wire.number(wire.integer())),
 });
-const reflectionListOutputServiceMethodsShape: wire.Shape = wire.array(methodDescriptionShape);
+const serviceDescriptionMethodsShape: wire.Shape = wire.array(methodDescriptionShape);
 const serviceDescriptionShape: wire.Shape = wire.object({
   name: wire.string(),
   id: wire.number(wire.integer()),
-  methods: reflectionListOutputServiceMethodsShape,
+  methods: serviceDescriptionMethodsShape,
 });
 const reflectionListOutputServicesShape: wire.Shape = wire.array(serviceDescriptionShape);
 const reflectionListOutputShape: wire.Shape = wire.object({ services: reflectionListOutputServicesShape });
@@ -690,9 +872,9 @@ const methodDetailsShape: wire.Shape = wire.object({
   input: wire.optional(jsonObjectShape),
   output: wire.optional(jsonObjectShape),
 });
-const reflectionDescribeOutputMethodsShape: wire.Shape = wire.array(methodDetailsShape);
+const serviceDetailsMethodsShape: wire.Shape = wire.array(methodDetailsShape);
 const serviceDetailsShape: wire.Shape = wire.object({
   docs: wire.optional(wire.string()),
-  methods: reflectionDescribeOutputMethodsShape,
+  methods: serviceDetailsMethodsShape,
   snapshot: jsonObjectShape,
 });
