@@ -48,6 +48,21 @@ describe("modules", () => {
   test("import that does not exist", async () => {
     expect(await diagnose(`import { x } from "./nowhere.js";\nexport const y = x;\n`)).toMatchSnapshot();
   });
+  test.each([
+    ["a misspelt schema", `${IMPORTS}export const x = z.object({ id: z.strng() });\n`],
+    ["a misspelt import", `import { servce } from "@quicrpc/core";\nexport const Bad = servce("a.A", {});\n`],
+    ["a name that is not imported", `export const Bad = service("a.A", {});\n`],
+    ["a package that is not installed", `import { z } from "zodd/mini";\nexport const x = z.string();\n`],
+    ["a path alias that leads nowhere", `import { z } from "#types/point.js";\nexport const x = z.string();\n`],
+  ])("%s", async (_, text) => {
+    expect(await diagnose(text)).toMatchSnapshot();
+  });
+  test("an alias in a tsconfig.json with a mistake", async () => {
+    const file = workspace.write("mistake/a.service.ts", 'import { x } from "~/x.js";\nexport const y = x;\n');
+    const config = workspace.write("mistake/tsconfig.json", '{\n  "compilerOptions": { "paths":\n}\n');
+    const { diagnostics } = await generate({ files: [file] });
+    expect(diagnostics).toMatchObject([{ code: "load-failed", file: config, line: 3, column: 1 }]);
+  });
   test("tsconfig.json that cannot be read", async () => {
     const file = workspace.write(
       "config/a.service.ts",

@@ -1,0 +1,136 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname } from "node:path";
+import * as z from "zod";
+import { type Diagnostic, placeAt } from "./diagnostics.js";
+import { ts } from "./source/compiler.js";
+import { sourcePosition } from "./transpile.js";
+
+/** Why the schema module `file` could not be loaded, and where. */
+export function loadProblem(file: string, error: unknown): Diagnostic {
+  const message = error instanceof Error ? error.message : String(error);
+  const parseError = /ParseError:\s*(.*?)\s*\n\s*(.+?):(\d+):(\d+)/s.exec(message);
+  if (parseError !== null) {
+    const [, what = "", where = file, line, column] = parseError;
+    return {
+      code: "load-failed",
+      message: `Syntax error: ${what}.`,
+      ...readPlace(where, Number(line), Number(column)),
+    };
+  }
+  const specifier = /Cannot find (?:module|package) '([^']+)'/.exec(message)?.[1];
+  if (specifier !== undefined) {
+    const config = specifier.startsWith(".") ? undefined : brokenConfig(file);
+    return (
+      config ?? {
+        code: "load-failed",
+        message: `Cannot find ${specifier}, which this module imports.`,
+        help: importHelp(specifier),
+        ...placeOfText(file, specifier),
+      }
+    );
+  }
+  // Transpiled code reaches what it imports by way of the module: zod_1.z.string, (0, core_1.rpc).
+  const [firstLine = ""] = message
+    .replace(/\b(?:_\w+|\w+_\d+)\.(?=\w)/g, "")
+    .replace(/\(0 ?, (\w+)\)/g, "$1")
+    .split("\n");
+  return {
+    code: "load-failed",
+    message: `The module throws while it is loaded: ${firstLine}`,
+    ...errorHelp(firstLine),
+    ...placeInStack(file, error),
+  };
+}
+
+function importHelp(specifier: string): string {
+  if (/^\.{0,2}\//.test(specifier)) return "Check the path.";
+  if (/^[#~]|^@\//.test(specifier)) {
+    return "Check the path, and what it stands for in the paths of tsconfig.json or the imports of package.json.";
+  }
+  const name = specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");
+  return `Install the package (npm install ${name}), or check its name.`;
+}
+
+/** What is wrong with the tsconfig.json of `file`, in which a path alias would be. */
+function brokenConfig(file: string): Diagnostic | undefined {
+  const config = ts.findConfigFile(dirname(file), existsSync);
+  const error = config === undefined ? undefined : ts.readConfigFile(config, (path) => readText(path)).error;
+  if (config === undefined || error === undefined) return undefined;
+  const before = (readText(config) ?? "").slice(0, error.start).split("\n");
+  return {
+    code: "load-failed",
+    message: `This tsconfig.json cannot be read: ${ts.flattenDiagnosticMessageText(error.messageText, " ")}`,
+    help: "Mend it: the paths of imports may be in it.",
+    ...readPlace(config, before.length, (before.at(-1)?.length ?? 0) + 1),
+  };
+}
+
+/** What to do about an error that a misspelt name makes. */
+function errorHelp(message: string): Pick<Diagnostic, "help"> {
+  const name = /^(?:z\.)?(\w+) is not a function/.exec(message)?.[1];
+  if (name !== undefined) {
+    const meant = message.startsWith("z.") ? nearest(name, Object.keys(z)) : undefined;
+    return { help: meant === undefined ? "Check its spelling, and that it is exported." : `Did you mean z.${meant}?` };
+  }
+  return /^\w+ is not defined/.test(message) ? { help: "Import it, or check its spelling." } : {};
+}
+
+/** The name among `names` that `name` is a slip of. */
+function nearest(name: string, names: readonly string[]): string | undefined {
+  const near = names.map((each) => [each, distance(name.toLowerCase(), each.toLowerCase())] as const);
+  const [best] = near.sort(([, a], [, b]) => a - b);
+  return best !== undefined && best[1] <= Math.max(1, name.length / 3) ? best[0] : undefined;
+}
+
+/** How many letters to change, add or leave out (Levenshtein). */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const changed = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(changed, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}
+
+/** The frame of the stack that is nearest to the throw and in the user's own code. */
+function placeInStack(file: string, error: unknown): Pick<Diagnostic, "file" | "line" | "column" | "frame"> {
+  const stack = error instanceof Error ? (error.stack ?? "") : "";
+  for (const line of stack.split("\n")) {
+    const match = /\(?((?:file:\/\/)?[^()\s]+):(\d+):(\d+)\)?$/.exec(line);
+    if (match === null) continue;
+    const path = (match[1] ?? "").replace(/^file:\/\//, "");
+    if (!path.startsWith("/") || path.includes("/node_modules/")) {
+      if (!/^[A-Za-z]:[\\/]/.test(path) || path.includes("node_modules")) continue;
+    }
+    if (path === file || /\.[cm]?ts$/.test(path)) {
+      return readPlace(path, ...sourcePosition(path, Number(match[2]), Number(match[3])));
+    }
+  }
+  return { file };
+}
+
+function placeOfText(file: string, needle: string): Pick<Diagnostic, "file" | "line" | "column" | "frame"> {
+  const text = readText(file);
+  const index = text?.indexOf(`${needle}"`) ?? -1;
+  const at = index >= 0 ? index : (text?.indexOf(`${needle}'`) ?? -1);
+  if (text === undefined || at < 0) return { file };
+  const before = text.slice(0, at).split("\n");
+  return placeAt(file, text, before.length, (before.at(-1)?.length ?? 0) + 1, needle.length);
+}
+
+function readPlace(file: string, line: number, column: number): Pick<Diagnostic, "file" | "line" | "column" | "frame"> {
+  const text = readText(file);
+  return text === undefined ? { file, line, column } : placeAt(file, text, line, column);
+}
+
+function readText(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return undefined;
+  }
+}
