@@ -66,7 +66,11 @@ export const ordersTooling: ServiceTooling = {
         input: { type: "ref", name: "Order" },
         output: { type: "ref", name: "Order" },
       },
-      all: { id: 2, kind: "server_stream", output: { type: "ref", name: "Order" } },
+      all: {
+        id: 2,
+        kind: "server_stream",
+        output: { type: "ref", name: "Order" },
+      },
     },
     types: {
       Order: {

@@ -8,7 +8,6 @@ import {
   type CallOptions,
   type Caller,
   type ItemStream,
-  type MessageCodec,
   type MethodDescriptor,
   type Router,
   type ServiceIdentity,
@@ -24,7 +23,7 @@ export interface Order {
   tags: Set<string>;
 }
 
-const orderCodec: MessageCodec<Order, Order> = wire.codec(() => orderShape, writeOrder, readOrder);
+const orderCodec = wire.codec(() => orderShape, writeOrder, readOrder);
 
 const ordersService: ServiceIdentity = {
   name: "shop.v1.Orders",
@@ -82,17 +81,31 @@ export function createOrdersClient(caller: Caller): OrdersClient {
 function writeOrder(b: Uint8Array, p: number, value: Order): number {
   wire.requireObject(value);
   // "id"
-  b[p] = 0x84; b[p + 1] = 0xa2; b[p + 2] = 0x69; b[p + 3] = 0x64;
+  b[p] = 0x84;
+  b[p + 1] = 0xa2;
+  b[p + 2] = 0x69;
+  b[p + 3] = 0x64;
   p = wire.writeString(b, p + 4, value.id);
   // "at"
-  b[p] = 0xa2; b[p + 1] = 0x61; b[p + 2] = 0x74;
+  b[p] = 0xa2;
+  b[p + 1] = 0x61;
+  b[p + 2] = 0x74;
   p = wire.writeDate(b, p + 3, value.at);
   // "cents"
-  b[p] = 0xa5; b[p + 1] = 0x63; b[p + 2] = 0x65; b[p + 3] = 0x6e; b[p + 4] = 0x74; b[p + 5] = 0x73;
+  b[p] = 0xa5;
+  b[p + 1] = 0x63;
+  b[p + 2] = 0x65;
+  b[p + 3] = 0x6e;
+  b[p + 4] = 0x74;
+  b[p + 5] = 0x73;
   p = wire.writeBigInt(b, p + 6, value.cents);
   // "tags"
-  b[p] = 0xa4; b[p + 1] = 0x74; b[p + 2] = 0x61; b[p + 3] = 0x67; b[p + 4] = 0x73;
-  p = writeOrdersPlaceInputTags(b, p + 5, value.tags);
+  b[p] = 0xa4;
+  b[p + 1] = 0x74;
+  b[p + 2] = 0x61;
+  b[p + 3] = 0x67;
+  b[p + 4] = 0x73;
+  p = writeOrderTags(b, p + 5, value.tags);
   return p;
 }
 
@@ -108,12 +121,14 @@ function readOrder(r: wire.Reader, p: number): Order {
   const at = wire.readDate(r, p + 3);
   p = r.position;
   // "cents"
-  if (view.getInt32(p) !== (0xa563656e | 0) || view.getInt32(p + 2) !== 0x656e7473) return readOrderInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0xa563656e | 0) || view.getInt32(p + 2) !== 0x656e7473) {
+    return readOrderInAnyOrder(r, start);
+  }
   const cents = wire.readBigInt(r, p + 6);
   p = r.position;
   // "tags"
   if (view.getInt32(p) !== (0xa4746167 | 0) || bytes[p + 4] !== 0x73) return readOrderInAnyOrder(r, start);
-  const tags = readOrdersPlaceInputTags(r, p + 5);
+  const tags = readOrderTags(r, p + 5);
   p = r.position;
   return { id, at, cents, tags };
 }
@@ -138,7 +153,7 @@ function readOrderInAnyOrder(r: wire.Reader, p: number): Order {
         break;
       }
       case "tags": {
-        tags = readOrdersPlaceInputTags(r, r.position);
+        tags = readOrderTags(r, r.position);
         break;
       }
       default:
@@ -149,7 +164,7 @@ function readOrderInAnyOrder(r: wire.Reader, p: number): Order {
   return { id, at, cents, tags };
 }
 
-function writeOrdersPlaceInputTags(b: Uint8Array, p: number, value: ReadonlySet<string>): number {
+function writeOrderTags(b: Uint8Array, p: number, value: ReadonlySet<string>): number {
   if (!(value instanceof Set)) return wire.misfit();
   p = wire.writeArrayHeader(b, p, value.size);
   for (const item of value) {
@@ -158,7 +173,7 @@ function writeOrdersPlaceInputTags(b: Uint8Array, p: number, value: ReadonlySet<
   return p;
 }
 
-function readOrdersPlaceInputTags(r: wire.Reader, p: number): Set<string> {
+function readOrderTags(r: wire.Reader, p: number): Set<string> {
   let left = wire.readArrayHeader(r, p);
   const value: Set<string> = new Set();
   for (; left > 0; left--) {
@@ -168,10 +183,10 @@ function readOrdersPlaceInputTags(r: wire.Reader, p: number): Set<string> {
   return value;
 }
 
-const ordersPlaceInputTagsShape: wire.Shape = wire.set(wire.string());
+const orderTagsShape: wire.Shape = wire.set(wire.string());
 const orderShape: wire.Shape = wire.object({
   id: wire.string(),
   at: wire.date(),
   cents: wire.bigint(),
-  tags: ordersPlaceInputTagsShape,
+  tags: orderTagsShape,
 });

@@ -359,12 +359,12 @@ export const whiteboardTooling: ServiceTooling = {
       BoardCommand: {
         type: "union",
         options: [
-          { type: "ref", name: "WhiteboardDrawInputItemDraw" },
-          { type: "ref", name: "WhiteboardDrawInputItemUndo" },
-          { type: "ref", name: "WhiteboardDrawInputItemClear" },
+          { type: "ref", name: "BoardCommandDraw" },
+          { type: "ref", name: "BoardCommandUndo" },
+          { type: "ref", name: "BoardCommandClear" },
         ],
       },
-      WhiteboardDrawInputItemDraw: {
+      BoardCommandDraw: {
         type: "object",
         fields: {
           type: { type: "literal", values: ["draw"] },
@@ -379,7 +379,7 @@ export const whiteboardTooling: ServiceTooling = {
           width: { type: "number", checks: { format: "integer", min: 1, max: 40 } },
           points: {
             type: "array",
-            items: { type: "ref", name: "WhiteboardDrawInputItemDrawPiecePoint" },
+            items: { type: "ref", name: "PiecePoint" },
             checks: { min: 1, max: 256 },
           },
         },
@@ -388,30 +388,30 @@ export const whiteboardTooling: ServiceTooling = {
         type: "literal",
         values: ["ink", "red", "orange", "green", "blue", "violet"],
       },
-      WhiteboardDrawInputItemDrawPiecePoint: {
+      PiecePoint: {
         type: "object",
         fields: {
           x: { type: "number", checks: { format: "integer", min: 0, max: 1600 } },
           y: { type: "number", checks: { format: "integer", min: 0, max: 1000 } },
         },
       },
-      WhiteboardDrawInputItemUndo: {
+      BoardCommandUndo: {
         type: "object",
         fields: { type: { type: "literal", values: ["undo"] } },
       },
-      WhiteboardDrawInputItemClear: {
+      BoardCommandClear: {
         type: "object",
         fields: { type: { type: "literal", values: ["clear"] } },
       },
       BoardEvent: {
         type: "union",
         options: [
-          { type: "ref", name: "WhiteboardDrawOutputItemDrawn" },
-          { type: "ref", name: "WhiteboardDrawOutputItemErased" },
-          { type: "ref", name: "WhiteboardDrawOutputItemShown" },
+          { type: "ref", name: "BoardEventDrawn" },
+          { type: "ref", name: "BoardEventErased" },
+          { type: "ref", name: "BoardEventShown" },
         ],
       },
-      WhiteboardDrawOutputItemDrawn: {
+      BoardEventDrawn: {
         type: "object",
         fields: {
           type: { type: "literal", values: ["drawn"] },
@@ -419,24 +419,24 @@ export const whiteboardTooling: ServiceTooling = {
           piece: { type: "ref", name: "Piece" },
         },
       },
-      WhiteboardDrawOutputItemErased: {
+      BoardEventErased: {
         type: "object",
         fields: {
           type: { type: "literal", values: ["erased"] },
           lines: {
             type: "array",
-            items: { type: "ref", name: "WhiteboardDrawOutputItemErasedLine" },
+            items: { type: "ref", name: "BoardEventErasedLine" },
           },
         },
       },
-      WhiteboardDrawOutputItemErasedLine: {
+      BoardEventErasedLine: {
         type: "object",
         fields: {
           by: { type: "string" },
           line: { type: "number", checks: { format: "integer" } },
         },
       },
-      WhiteboardDrawOutputItemShown: {
+      BoardEventShown: {
         type: "object",
         fields: { type: { type: "literal", values: ["shown"] } },
       },
@@ -477,7 +477,9 @@ export const whiteboardTooling: ServiceTooling = {
       },
       WhiteboardSayInput: {
         type: "object",
-        fields: { text: { type: "string", checks: { patterns: ["/\\S/"], max: 1000 } } },
+        fields: {
+          text: { type: "string", checks: { patterns: ["/\\S/"], max: 1000 } },
+        },
       },
       WhiteboardSayOutput: {
         type: "object",

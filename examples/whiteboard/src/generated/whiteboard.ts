@@ -10,7 +10,6 @@ import {
   type Caller,
   type DuplexStream,
   type ItemStream,
-  type MessageCodec,
   type MethodDescriptor,
   type Router,
   type ServiceIdentity,
@@ -40,9 +39,9 @@ export interface Person {
 }
 
 /** What a participant does to the board. */
-export type BoardCommand = WhiteboardDrawInputItemDraw | WhiteboardDrawInputItemUndo | WhiteboardDrawInputItemClear;
+export type BoardCommand = BoardCommandDraw | BoardCommandUndo | BoardCommandClear;
 
-export interface WhiteboardDrawInputItemDraw {
+export interface BoardCommandDraw {
   type: "draw";
   piece: Piece;
 }
@@ -52,47 +51,47 @@ export interface Piece {
   line: number;
   color: Color;
   width: number;
-  points: WhiteboardDrawInputItemDrawPiecePoint[];
+  points: PiecePoint[];
 }
 
 /** Names rather than values: each page shows them in its light or dark theme. */
 export type Color = "ink" | "red" | "orange" | "green" | "blue" | "violet";
 
-export interface WhiteboardDrawInputItemDrawPiecePoint {
+export interface PiecePoint {
   x: number;
   y: number;
 }
 
 /** Takes back the participant's latest line. */
-export interface WhiteboardDrawInputItemUndo {
+export interface BoardCommandUndo {
   type: "undo";
 }
 
-export interface WhiteboardDrawInputItemClear {
+export interface BoardCommandClear {
   type: "clear";
 }
 
 /** What happens to the board. */
-export type BoardEvent = WhiteboardDrawOutputItemDrawn | WhiteboardDrawOutputItemErased | WhiteboardDrawOutputItemShown;
+export type BoardEvent = BoardEventDrawn | BoardEventErased | BoardEventShown;
 
-export interface WhiteboardDrawOutputItemDrawn {
+export interface BoardEventDrawn {
   type: "drawn";
   by: string;
   piece: Piece;
 }
 
-export interface WhiteboardDrawOutputItemErased {
+export interface BoardEventErased {
   type: "erased";
-  lines: WhiteboardDrawOutputItemErasedLine[];
+  lines: BoardEventErasedLine[];
 }
 
-export interface WhiteboardDrawOutputItemErasedLine {
+export interface BoardEventErasedLine {
   by: string;
   line: number;
 }
 
 /** All that was there has been sent; what follows is new. */
-export interface WhiteboardDrawOutputItemShown {
+export interface BoardEventShown {
   type: "shown";
 }
 
@@ -164,32 +163,51 @@ export interface PageCursorInput {
   count: number;
 }
 
-const whiteboardJoinInputCodec: MessageCodec<WhiteboardJoinInput, WhiteboardJoinInput> =
-  wire.codec(() => whiteboardJoinInputShape, writeWhiteboardJoinInput, readWhiteboardJoinInput);
-const whiteboardJoinItemCodec: MessageCodec<WhiteboardJoinItem, WhiteboardJoinItem> =
-  wire.codec(() => whiteboardJoinItemShape, writeWhiteboardJoinItem, readWhiteboardJoinItem);
-const boardCommandCodec: MessageCodec<BoardCommand, BoardCommand> =
-  wire.codec(() => boardCommandShape, writeBoardCommand, readBoardCommand);
-const boardEventCodec: MessageCodec<BoardEvent, BoardEvent> =
-  wire.codec(() => boardEventShape, writeBoardEvent, readBoardEvent);
-const whiteboardPointInputCodec: MessageCodec<WhiteboardPointInput, WhiteboardPointInput> =
-  wire.codec(() => whiteboardPointInputShape, writeWhiteboardPointInput, readWhiteboardPointInput);
-const whiteboardMessagesInputCodec: MessageCodec<WhiteboardMessagesInput, WhiteboardMessagesInputParsed> =
-  wire.codec(() => whiteboardMessagesInputShape, writeWhiteboardMessagesInput, readWhiteboardMessagesInput);
-const chatMessageCodec: MessageCodec<ChatMessage, ChatMessage> =
-  wire.codec(() => chatMessageShape, writeChatMessage, readChatMessage);
-const sharedFileCodec: MessageCodec<SharedFile, SharedFile> =
-  wire.codec(() => sharedFileShape, writeSharedFile, readSharedFile);
-const whiteboardSayInputCodec: MessageCodec<WhiteboardSayInput, WhiteboardSayInput> =
-  wire.codec(() => whiteboardSayInputShape, writeWhiteboardSayInput, readWhiteboardSayInput);
-const whiteboardSayOutputCodec: MessageCodec<WhiteboardSayOutput, WhiteboardSayOutput> =
-  wire.codec(() => whiteboardSayOutputShape, writeWhiteboardSayOutput, readWhiteboardSayOutput);
-const whiteboardUploadInputItemCodec: MessageCodec<WhiteboardUploadInputItem, WhiteboardUploadInputItem> =
-  wire.codec(() => whiteboardUploadInputItemShape, writeWhiteboardUploadInputItem, readWhiteboardUploadInputItem);
-const whiteboardDownloadInputCodec: MessageCodec<WhiteboardDownloadInput, WhiteboardDownloadInput> =
-  wire.codec(() => whiteboardDownloadInputShape, writeWhiteboardDownloadInput, readWhiteboardDownloadInput);
-const pageCursorInputCodec: MessageCodec<PageCursorInput, PageCursorInput> =
-  wire.codec(() => pageCursorInputShape, writePageCursorInput, readPageCursorInput);
+const whiteboardJoinInputCodec = wire.codec(
+  () => whiteboardJoinInputShape,
+  writeWhiteboardJoinInput,
+  readWhiteboardJoinInput,
+);
+const whiteboardJoinItemCodec = wire.codec(
+  () => whiteboardJoinItemShape,
+  writeWhiteboardJoinItem,
+  readWhiteboardJoinItem,
+);
+const boardCommandCodec = wire.codec(() => boardCommandShape, writeBoardCommand, readBoardCommand);
+const boardEventCodec = wire.codec(() => boardEventShape, writeBoardEvent, readBoardEvent);
+const whiteboardPointInputCodec = wire.codec(
+  () => whiteboardPointInputShape,
+  writeWhiteboardPointInput,
+  readWhiteboardPointInput,
+);
+const whiteboardMessagesInputCodec = wire.codec(
+  () => whiteboardMessagesInputShape,
+  writeWhiteboardMessagesInput,
+  readWhiteboardMessagesInput,
+);
+const chatMessageCodec = wire.codec(() => chatMessageShape, writeChatMessage, readChatMessage);
+const sharedFileCodec = wire.codec(() => sharedFileShape, writeSharedFile, readSharedFile);
+const whiteboardSayInputCodec = wire.codec(
+  () => whiteboardSayInputShape,
+  writeWhiteboardSayInput,
+  readWhiteboardSayInput,
+);
+const whiteboardSayOutputCodec = wire.codec(
+  () => whiteboardSayOutputShape,
+  writeWhiteboardSayOutput,
+  readWhiteboardSayOutput,
+);
+const whiteboardUploadInputItemCodec = wire.codec(
+  () => whiteboardUploadInputItemShape,
+  writeWhiteboardUploadInputItem,
+  readWhiteboardUploadInputItem,
+);
+const whiteboardDownloadInputCodec = wire.codec(
+  () => whiteboardDownloadInputShape,
+  writeWhiteboardDownloadInput,
+  readWhiteboardDownloadInput,
+);
+const pageCursorInputCodec = wire.codec(() => pageCursorInputShape, writePageCursorInput, readPageCursorInput);
 
 const whiteboardService: ServiceIdentity = {
   name: "whiteboard.v1.Whiteboard",
@@ -395,11 +413,21 @@ export function createPageClient(caller: Caller): PageClient {
 function writeWhiteboardJoinInput(b: Uint8Array, p: number, value: WhiteboardJoinInput): number {
   wire.requireObject(value);
   // "name"
-  b[p] = 0x82; b[p + 1] = 0xa4; b[p + 2] = 0x6e; b[p + 3] = 0x61; b[p + 4] = 0x6d; b[p + 5] = 0x65;
+  b[p] = 0x82;
+  b[p + 1] = 0xa4;
+  b[p + 2] = 0x6e;
+  b[p + 3] = 0x61;
+  b[p + 4] = 0x6d;
+  b[p + 5] = 0x65;
   if (!regexPattern.test(value.name) || wire.longerThan(value.name, 40)) return wire.misfit();
   p = wire.writeString(b, p + 6, value.name);
   // "secret"
-  b[p] = 0xa6; b[p + 1] = 0x73; b[p + 2] = 0x65; b[p + 3] = 0x63; b[p + 4] = 0x72; b[p + 5] = 0x65;
+  b[p] = 0xa6;
+  b[p + 1] = 0x73;
+  b[p + 2] = 0x65;
+  b[p + 3] = 0x63;
+  b[p + 4] = 0x72;
+  b[p + 5] = 0x65;
   b[p + 6] = 0x74;
   if (wire.shorterThan(value.secret, 16) || wire.longerThan(value.secret, 64)) return wire.misfit();
   p = wire.writeString(b, p + 7, value.secret);
@@ -410,12 +438,16 @@ function readWhiteboardJoinInput(r: wire.Reader, p: number): WhiteboardJoinInput
   const { view } = r;
   const start = p;
   // "name"
-  if (view.getInt32(p) !== (0x82a46e61 | 0) || view.getInt32(p + 2) !== 0x6e616d65) return readWhiteboardJoinInputInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0x82a46e61 | 0) || view.getInt32(p + 2) !== 0x6e616d65) {
+    return readWhiteboardJoinInputInAnyOrder(r, start);
+  }
   const name = wire.readString(r, p + 6);
   if (!regexPattern.test(name) || wire.longerThan(name, 40)) return wire.misfit();
   p = r.position;
   // "secret"
-  if (view.getInt32(p) !== (0xa6736563 | 0) || view.getInt32(p + 3) !== 0x63726574) return readWhiteboardJoinInputInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0xa6736563 | 0) || view.getInt32(p + 3) !== 0x63726574) {
+    return readWhiteboardJoinInputInAnyOrder(r, start);
+  }
   const secret = wire.readString(r, p + 7);
   if (wire.shorterThan(secret, 16) || wire.longerThan(secret, 64)) return wire.misfit();
   p = r.position;
@@ -448,14 +480,28 @@ function readWhiteboardJoinInputInAnyOrder(r: wire.Reader, p: number): Whiteboar
 function writeWhiteboardJoinItem(b: Uint8Array, p: number, value: WhiteboardJoinItem): number {
   wire.requireObject(value);
   // "you"
-  b[p] = 0x83; b[p + 1] = 0xa3; b[p + 2] = 0x79; b[p + 3] = 0x6f; b[p + 4] = 0x75;
+  b[p] = 0x83;
+  b[p + 1] = 0xa3;
+  b[p + 2] = 0x79;
+  b[p + 3] = 0x6f;
+  b[p + 4] = 0x75;
   p = wire.writeString(b, p + 5, value.you);
   // "server"
-  b[p] = 0xa6; b[p + 1] = 0x73; b[p + 2] = 0x65; b[p + 3] = 0x72; b[p + 4] = 0x76; b[p + 5] = 0x65;
+  b[p] = 0xa6;
+  b[p + 1] = 0x73;
+  b[p + 2] = 0x65;
+  b[p + 3] = 0x72;
+  b[p + 4] = 0x76;
+  b[p + 5] = 0x65;
   b[p + 6] = 0x72;
   p = wire.writeString(b, p + 7, value.server);
   // "people"
-  b[p] = 0xa6; b[p + 1] = 0x70; b[p + 2] = 0x65; b[p + 3] = 0x6f; b[p + 4] = 0x70; b[p + 5] = 0x6c;
+  b[p] = 0xa6;
+  b[p + 1] = 0x70;
+  b[p + 2] = 0x65;
+  b[p + 3] = 0x6f;
+  b[p + 4] = 0x70;
+  b[p + 5] = 0x6c;
   b[p + 6] = 0x65;
   p = writeWhiteboardJoinItemPeople(b, p + 7, value.people);
   return p;
@@ -469,11 +515,15 @@ function readWhiteboardJoinItem(r: wire.Reader, p: number): WhiteboardJoinItem {
   const you = wire.readString(r, p + 5);
   p = r.position;
   // "server"
-  if (view.getInt32(p) !== (0xa6736572 | 0) || view.getInt32(p + 3) !== 0x72766572) return readWhiteboardJoinItemInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0xa6736572 | 0) || view.getInt32(p + 3) !== 0x72766572) {
+    return readWhiteboardJoinItemInAnyOrder(r, start);
+  }
   const server = wire.readString(r, p + 7);
   p = r.position;
   // "people"
-  if (view.getInt32(p) !== (0xa670656f | 0) || view.getInt32(p + 3) !== 0x6f706c65) return readWhiteboardJoinItemInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0xa670656f | 0) || view.getInt32(p + 3) !== 0x6f706c65) {
+    return readWhiteboardJoinItemInAnyOrder(r, start);
+  }
   const people = readWhiteboardJoinItemPeople(r, p + 7);
   p = r.position;
   return { you, server, people };
@@ -527,13 +577,23 @@ function readWhiteboardJoinItemPeople(r: wire.Reader, p: number): Person[] {
 function writePerson(b: Uint8Array, p: number, value: Person): number {
   wire.requireObject(value);
   // "id"
-  b[p] = 0x83; b[p + 1] = 0xa2; b[p + 2] = 0x69; b[p + 3] = 0x64;
+  b[p] = 0x83;
+  b[p + 1] = 0xa2;
+  b[p + 2] = 0x69;
+  b[p + 3] = 0x64;
   p = wire.writeString(b, p + 4, value.id);
   // "name"
-  b[p] = 0xa4; b[p + 1] = 0x6e; b[p + 2] = 0x61; b[p + 3] = 0x6d; b[p + 4] = 0x65;
+  b[p] = 0xa4;
+  b[p + 1] = 0x6e;
+  b[p + 2] = 0x61;
+  b[p + 3] = 0x6d;
+  b[p + 4] = 0x65;
   p = wire.writeString(b, p + 5, value.name);
   // "hue"
-  b[p] = 0xa3; b[p + 1] = 0x68; b[p + 2] = 0x75; b[p + 3] = 0x65;
+  b[p] = 0xa3;
+  b[p + 1] = 0x68;
+  b[p + 2] = 0x75;
+  b[p + 3] = 0x65;
   if (value.hue < 0 || value.hue > 359) return wire.misfit();
   p = wire.writeInt(b, p + 4, value.hue);
   return p;
@@ -588,11 +648,11 @@ function readPersonInAnyOrder(r: wire.Reader, p: number): Person {
 function writeBoardCommand(b: Uint8Array, p: number, value: BoardCommand): number {
   switch (value.type) {
     case "draw":
-      return writeWhiteboardDrawInputItemDraw(b, p, value);
+      return writeBoardCommandDraw(b, p, value);
     case "undo":
-      return writeWhiteboardDrawInputItemUndo(b, p, value);
+      return writeBoardCommandUndo(b, p, value);
     case "clear":
-      return writeWhiteboardDrawInputItemClear(b, p, value);
+      return writeBoardCommandClear(b, p, value);
     default:
       return wire.misfit();
   }
@@ -601,44 +661,58 @@ function writeBoardCommand(b: Uint8Array, p: number, value: BoardCommand): numbe
 function readBoardCommand(r: wire.Reader, p: number): BoardCommand {
   switch (wire.readTag(r, p, "type")) {
     case "draw":
-      return readWhiteboardDrawInputItemDraw(r, p);
+      return readBoardCommandDraw(r, p);
     case "undo":
-      return readWhiteboardDrawInputItemUndo(r, p);
+      return readBoardCommandUndo(r, p);
     case "clear":
-      return readWhiteboardDrawInputItemClear(r, p);
+      return readBoardCommandClear(r, p);
     default:
       return wire.misfit();
   }
 }
 
-function writeWhiteboardDrawInputItemDraw(b: Uint8Array, p: number, value: WhiteboardDrawInputItemDraw): number {
+function writeBoardCommandDraw(b: Uint8Array, p: number, value: BoardCommandDraw): number {
   wire.requireObject(value);
   // "type"
-  b[p] = 0x82; b[p + 1] = 0xa4; b[p + 2] = 0x74; b[p + 3] = 0x79; b[p + 4] = 0x70; b[p + 5] = 0x65;
+  b[p] = 0x82;
+  b[p + 1] = 0xa4;
+  b[p + 2] = 0x74;
+  b[p + 3] = 0x79;
+  b[p + 4] = 0x70;
+  b[p + 5] = 0x65;
   if (value.type !== "draw") return wire.misfit();
   p = wire.writeString(b, p + 6, value.type);
   // "piece"
-  b[p] = 0xa5; b[p + 1] = 0x70; b[p + 2] = 0x69; b[p + 3] = 0x65; b[p + 4] = 0x63; b[p + 5] = 0x65;
+  b[p] = 0xa5;
+  b[p + 1] = 0x70;
+  b[p + 2] = 0x69;
+  b[p + 3] = 0x65;
+  b[p + 4] = 0x63;
+  b[p + 5] = 0x65;
   p = writePiece(b, p + 6, value.piece);
   return p;
 }
 
-function readWhiteboardDrawInputItemDraw(r: wire.Reader, p: number): WhiteboardDrawInputItemDraw {
+function readBoardCommandDraw(r: wire.Reader, p: number): BoardCommandDraw {
   const { view } = r;
   const start = p;
   // "type"
-  if (view.getInt32(p) !== (0x82a47479 | 0) || view.getInt32(p + 2) !== 0x74797065) return readWhiteboardDrawInputItemDrawInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0x82a47479 | 0) || view.getInt32(p + 2) !== 0x74797065) {
+    return readBoardCommandDrawInAnyOrder(r, start);
+  }
   const type = wire.readString(r, p + 6);
   if (type !== "draw") return wire.misfit();
   p = r.position;
   // "piece"
-  if (view.getInt32(p) !== (0xa5706965 | 0) || view.getInt32(p + 2) !== 0x69656365) return readWhiteboardDrawInputItemDrawInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0xa5706965 | 0) || view.getInt32(p + 2) !== 0x69656365) {
+    return readBoardCommandDrawInAnyOrder(r, start);
+  }
   const piece = readPiece(r, p + 6);
   p = r.position;
   return { type, piece };
 }
 
-function readWhiteboardDrawInputItemDrawInAnyOrder(r: wire.Reader, p: number): WhiteboardDrawInputItemDraw {
+function readBoardCommandDrawInAnyOrder(r: wire.Reader, p: number): BoardCommandDraw {
   let type: "draw" | undefined;
   let piece: Piece | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
@@ -664,21 +738,50 @@ function readWhiteboardDrawInputItemDrawInAnyOrder(r: wire.Reader, p: number): W
 function writePiece(b: Uint8Array, p: number, value: Piece): number {
   wire.requireObject(value);
   // "line"
-  b[p] = 0x84; b[p + 1] = 0xa4; b[p + 2] = 0x6c; b[p + 3] = 0x69; b[p + 4] = 0x6e; b[p + 5] = 0x65;
+  b[p] = 0x84;
+  b[p + 1] = 0xa4;
+  b[p + 2] = 0x6c;
+  b[p + 3] = 0x69;
+  b[p + 4] = 0x6e;
+  b[p + 5] = 0x65;
   if (value.line < 0) return wire.misfit();
   p = wire.writeInt(b, p + 6, value.line);
   // "color"
-  b[p] = 0xa5; b[p + 1] = 0x63; b[p + 2] = 0x6f; b[p + 3] = 0x6c; b[p + 4] = 0x6f; b[p + 5] = 0x72;
-  if (value.color !== "ink" && value.color !== "red" && value.color !== "orange" && value.color !== "green" && value.color !== "blue" && value.color !== "violet") return wire.misfit();
+  b[p] = 0xa5;
+  b[p + 1] = 0x63;
+  b[p + 2] = 0x6f;
+  b[p + 3] = 0x6c;
+  b[p + 4] = 0x6f;
+  b[p + 5] = 0x72;
+  if (
+    value.color !== "ink" &&
+    value.color !== "red" &&
+    value.color !== "orange" &&
+    value.color !== "green" &&
+    value.color !== "blue" &&
+    value.color !== "violet"
+  ) {
+    return wire.misfit();
+  }
   p = wire.writeString(b, p + 6, value.color);
   // "width"
-  b[p] = 0xa5; b[p + 1] = 0x77; b[p + 2] = 0x69; b[p + 3] = 0x64; b[p + 4] = 0x74; b[p + 5] = 0x68;
+  b[p] = 0xa5;
+  b[p + 1] = 0x77;
+  b[p + 2] = 0x69;
+  b[p + 3] = 0x64;
+  b[p + 4] = 0x74;
+  b[p + 5] = 0x68;
   if (value.width < 1 || value.width > 40) return wire.misfit();
   p = wire.writeInt(b, p + 6, value.width);
   // "points"
-  b[p] = 0xa6; b[p + 1] = 0x70; b[p + 2] = 0x6f; b[p + 3] = 0x69; b[p + 4] = 0x6e; b[p + 5] = 0x74;
+  b[p] = 0xa6;
+  b[p + 1] = 0x70;
+  b[p + 2] = 0x6f;
+  b[p + 3] = 0x69;
+  b[p + 4] = 0x6e;
+  b[p + 5] = 0x74;
   b[p + 6] = 0x73;
-  p = writeWhiteboardDrawInputItemOption1PiecePoints(b, p + 7, value.points);
+  p = writePiecePoints(b, p + 7, value.points);
   return p;
 }
 
@@ -686,23 +789,40 @@ function readPiece(r: wire.Reader, p: number): Piece {
   const { view } = r;
   const start = p;
   // "line"
-  if (view.getInt32(p) !== (0x84a46c69 | 0) || view.getInt32(p + 2) !== 0x6c696e65) return readPieceInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0x84a46c69 | 0) || view.getInt32(p + 2) !== 0x6c696e65) {
+    return readPieceInAnyOrder(r, start);
+  }
   const line = wire.readInt(r, p + 6);
   if (line < 0) return wire.misfit();
   p = r.position;
   // "color"
-  if (view.getInt32(p) !== (0xa5636f6c | 0) || view.getInt32(p + 2) !== 0x6f6c6f72) return readPieceInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0xa5636f6c | 0) || view.getInt32(p + 2) !== 0x6f6c6f72) {
+    return readPieceInAnyOrder(r, start);
+  }
   const color = wire.readString(r, p + 6);
-  if (color !== "ink" && color !== "red" && color !== "orange" && color !== "green" && color !== "blue" && color !== "violet") return wire.misfit();
+  if (
+    color !== "ink" &&
+    color !== "red" &&
+    color !== "orange" &&
+    color !== "green" &&
+    color !== "blue" &&
+    color !== "violet"
+  ) {
+    return wire.misfit();
+  }
   p = r.position;
   // "width"
-  if (view.getInt32(p) !== (0xa5776964 | 0) || view.getInt32(p + 2) !== 0x69647468) return readPieceInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0xa5776964 | 0) || view.getInt32(p + 2) !== 0x69647468) {
+    return readPieceInAnyOrder(r, start);
+  }
   const width = wire.readInt(r, p + 6);
   if (width < 1 || width > 40) return wire.misfit();
   p = r.position;
   // "points"
-  if (view.getInt32(p) !== (0xa6706f69 | 0) || view.getInt32(p + 3) !== 0x696e7473) return readPieceInAnyOrder(r, start);
-  const points = readWhiteboardDrawInputItemOption1PiecePoints(r, p + 7);
+  if (view.getInt32(p) !== (0xa6706f69 | 0) || view.getInt32(p + 3) !== 0x696e7473) {
+    return readPieceInAnyOrder(r, start);
+  }
+  const points = readPiecePoints(r, p + 7);
   p = r.position;
   return { line, color, width, points };
 }
@@ -711,7 +831,7 @@ function readPieceInAnyOrder(r: wire.Reader, p: number): Piece {
   let line: number | undefined;
   let color: Color | undefined;
   let width: number | undefined;
-  let points: WhiteboardDrawInputItemDrawPiecePoint[] | undefined;
+  let points: PiecePoint[] | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {
       case "line": {
@@ -721,7 +841,16 @@ function readPieceInAnyOrder(r: wire.Reader, p: number): Piece {
       }
       case "color": {
         const literal = wire.readString(r, r.position);
-        if (literal !== "ink" && literal !== "red" && literal !== "orange" && literal !== "green" && literal !== "blue" && literal !== "violet") return wire.misfit();
+        if (
+          literal !== "ink" &&
+          literal !== "red" &&
+          literal !== "orange" &&
+          literal !== "green" &&
+          literal !== "blue" &&
+          literal !== "violet"
+        ) {
+          return wire.misfit();
+        }
         color = literal;
         break;
       }
@@ -731,7 +860,7 @@ function readPieceInAnyOrder(r: wire.Reader, p: number): Piece {
         break;
       }
       case "points": {
-        points = readWhiteboardDrawInputItemOption1PiecePoints(r, r.position);
+        points = readPiecePoints(r, r.position);
         break;
       }
       default:
@@ -742,57 +871,60 @@ function readPieceInAnyOrder(r: wire.Reader, p: number): Piece {
   return { line, color, width, points };
 }
 
-function writeWhiteboardDrawInputItemOption1PiecePoints(b: Uint8Array, p: number, value: readonly WhiteboardDrawInputItemDrawPiecePoint[]): number {
+function writePiecePoints(b: Uint8Array, p: number, value: readonly PiecePoint[]): number {
   if (!Array.isArray(value)) return wire.misfit();
   if (value.length < 1 || value.length > 256) return wire.misfit();
   p = wire.writeArrayHeader(b, p, value.length);
   for (const item of value) {
-    p = writeWhiteboardDrawInputItemDrawPiecePoint(b, p, item);
+    p = writePiecePoint(b, p, item);
   }
   return p;
 }
 
-function readWhiteboardDrawInputItemOption1PiecePoints(r: wire.Reader, p: number): WhiteboardDrawInputItemDrawPiecePoint[] {
+function readPiecePoints(r: wire.Reader, p: number): PiecePoint[] {
   let left = wire.readArrayHeader(r, p);
   if (left < 1 || left > 256) return wire.misfit();
-  const value: WhiteboardDrawInputItemDrawPiecePoint[] = [];
+  const value: PiecePoint[] = [];
   for (; left > 0; left--) {
-    const item = readWhiteboardDrawInputItemDrawPiecePoint(r, r.position);
+    const item = readPiecePoint(r, r.position);
     value.push(item);
   }
   return value;
 }
 
-function writeWhiteboardDrawInputItemDrawPiecePoint(b: Uint8Array, p: number, value: WhiteboardDrawInputItemDrawPiecePoint): number {
+function writePiecePoint(b: Uint8Array, p: number, value: PiecePoint): number {
   wire.requireObject(value);
   // "x"
-  b[p] = 0x82; b[p + 1] = 0xa1; b[p + 2] = 0x78;
+  b[p] = 0x82;
+  b[p + 1] = 0xa1;
+  b[p + 2] = 0x78;
   if (value.x < 0 || value.x > 1600) return wire.misfit();
   p = wire.writeInt(b, p + 3, value.x);
   // "y"
-  b[p] = 0xa1; b[p + 1] = 0x79;
+  b[p] = 0xa1;
+  b[p + 1] = 0x79;
   if (value.y < 0 || value.y > 1000) return wire.misfit();
   p = wire.writeInt(b, p + 2, value.y);
   return p;
 }
 
-function readWhiteboardDrawInputItemDrawPiecePoint(r: wire.Reader, p: number): WhiteboardDrawInputItemDrawPiecePoint {
+function readPiecePoint(r: wire.Reader, p: number): PiecePoint {
   const { bytes, view } = r;
   const start = p;
   // "x"
-  if (view.getUint16(p) !== 0x82a1 || bytes[p + 2] !== 0x78) return readWhiteboardDrawInputItemDrawPiecePointInAnyOrder(r, start);
+  if (view.getUint16(p) !== 0x82a1 || bytes[p + 2] !== 0x78) return readPiecePointInAnyOrder(r, start);
   const x = wire.readInt(r, p + 3);
   if (x < 0 || x > 1600) return wire.misfit();
   p = r.position;
   // "y"
-  if (view.getUint16(p) !== 0xa179) return readWhiteboardDrawInputItemDrawPiecePointInAnyOrder(r, start);
+  if (view.getUint16(p) !== 0xa179) return readPiecePointInAnyOrder(r, start);
   const y = wire.readInt(r, p + 2);
   if (y < 0 || y > 1000) return wire.misfit();
   p = r.position;
   return { x, y };
 }
 
-function readWhiteboardDrawInputItemDrawPiecePointInAnyOrder(r: wire.Reader, p: number): WhiteboardDrawInputItemDrawPiecePoint {
+function readPiecePointInAnyOrder(r: wire.Reader, p: number): PiecePoint {
   let x: number | undefined;
   let y: number | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
@@ -815,27 +947,34 @@ function readWhiteboardDrawInputItemDrawPiecePointInAnyOrder(r: wire.Reader, p: 
   return { x, y };
 }
 
-function writeWhiteboardDrawInputItemUndo(b: Uint8Array, p: number, value: WhiteboardDrawInputItemUndo): number {
+function writeBoardCommandUndo(b: Uint8Array, p: number, value: BoardCommandUndo): number {
   wire.requireObject(value);
   // "type"
-  b[p] = 0x81; b[p + 1] = 0xa4; b[p + 2] = 0x74; b[p + 3] = 0x79; b[p + 4] = 0x70; b[p + 5] = 0x65;
+  b[p] = 0x81;
+  b[p + 1] = 0xa4;
+  b[p + 2] = 0x74;
+  b[p + 3] = 0x79;
+  b[p + 4] = 0x70;
+  b[p + 5] = 0x65;
   if (value.type !== "undo") return wire.misfit();
   p = wire.writeString(b, p + 6, value.type);
   return p;
 }
 
-function readWhiteboardDrawInputItemUndo(r: wire.Reader, p: number): WhiteboardDrawInputItemUndo {
+function readBoardCommandUndo(r: wire.Reader, p: number): BoardCommandUndo {
   const { view } = r;
   const start = p;
   // "type"
-  if (view.getInt32(p) !== (0x81a47479 | 0) || view.getInt32(p + 2) !== 0x74797065) return readWhiteboardDrawInputItemUndoInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0x81a47479 | 0) || view.getInt32(p + 2) !== 0x74797065) {
+    return readBoardCommandUndoInAnyOrder(r, start);
+  }
   const type = wire.readString(r, p + 6);
   if (type !== "undo") return wire.misfit();
   p = r.position;
   return { type };
 }
 
-function readWhiteboardDrawInputItemUndoInAnyOrder(r: wire.Reader, p: number): WhiteboardDrawInputItemUndo {
+function readBoardCommandUndoInAnyOrder(r: wire.Reader, p: number): BoardCommandUndo {
   let type: "undo" | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {
@@ -853,27 +992,34 @@ function readWhiteboardDrawInputItemUndoInAnyOrder(r: wire.Reader, p: number): W
   return { type };
 }
 
-function writeWhiteboardDrawInputItemClear(b: Uint8Array, p: number, value: WhiteboardDrawInputItemClear): number {
+function writeBoardCommandClear(b: Uint8Array, p: number, value: BoardCommandClear): number {
   wire.requireObject(value);
   // "type"
-  b[p] = 0x81; b[p + 1] = 0xa4; b[p + 2] = 0x74; b[p + 3] = 0x79; b[p + 4] = 0x70; b[p + 5] = 0x65;
+  b[p] = 0x81;
+  b[p + 1] = 0xa4;
+  b[p + 2] = 0x74;
+  b[p + 3] = 0x79;
+  b[p + 4] = 0x70;
+  b[p + 5] = 0x65;
   if (value.type !== "clear") return wire.misfit();
   p = wire.writeString(b, p + 6, value.type);
   return p;
 }
 
-function readWhiteboardDrawInputItemClear(r: wire.Reader, p: number): WhiteboardDrawInputItemClear {
+function readBoardCommandClear(r: wire.Reader, p: number): BoardCommandClear {
   const { view } = r;
   const start = p;
   // "type"
-  if (view.getInt32(p) !== (0x81a47479 | 0) || view.getInt32(p + 2) !== 0x74797065) return readWhiteboardDrawInputItemClearInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0x81a47479 | 0) || view.getInt32(p + 2) !== 0x74797065) {
+    return readBoardCommandClearInAnyOrder(r, start);
+  }
   const type = wire.readString(r, p + 6);
   if (type !== "clear") return wire.misfit();
   p = r.position;
   return { type };
 }
 
-function readWhiteboardDrawInputItemClearInAnyOrder(r: wire.Reader, p: number): WhiteboardDrawInputItemClear {
+function readBoardCommandClearInAnyOrder(r: wire.Reader, p: number): BoardCommandClear {
   let type: "clear" | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {
@@ -894,11 +1040,11 @@ function readWhiteboardDrawInputItemClearInAnyOrder(r: wire.Reader, p: number): 
 function writeBoardEvent(b: Uint8Array, p: number, value: BoardEvent): number {
   switch (value.type) {
     case "drawn":
-      return writeWhiteboardDrawOutputItemDrawn(b, p, value);
+      return writeBoardEventDrawn(b, p, value);
     case "erased":
-      return writeWhiteboardDrawOutputItemErased(b, p, value);
+      return writeBoardEventErased(b, p, value);
     case "shown":
-      return writeWhiteboardDrawOutputItemShown(b, p, value);
+      return writeBoardEventShown(b, p, value);
     default:
       return wire.misfit();
   }
@@ -907,51 +1053,67 @@ function writeBoardEvent(b: Uint8Array, p: number, value: BoardEvent): number {
 function readBoardEvent(r: wire.Reader, p: number): BoardEvent {
   switch (wire.readTag(r, p, "type")) {
     case "drawn":
-      return readWhiteboardDrawOutputItemDrawn(r, p);
+      return readBoardEventDrawn(r, p);
     case "erased":
-      return readWhiteboardDrawOutputItemErased(r, p);
+      return readBoardEventErased(r, p);
     case "shown":
-      return readWhiteboardDrawOutputItemShown(r, p);
+      return readBoardEventShown(r, p);
     default:
       return wire.misfit();
   }
 }
 
-function writeWhiteboardDrawOutputItemDrawn(b: Uint8Array, p: number, value: WhiteboardDrawOutputItemDrawn): number {
+function writeBoardEventDrawn(b: Uint8Array, p: number, value: BoardEventDrawn): number {
   wire.requireObject(value);
   // "type"
-  b[p] = 0x83; b[p + 1] = 0xa4; b[p + 2] = 0x74; b[p + 3] = 0x79; b[p + 4] = 0x70; b[p + 5] = 0x65;
+  b[p] = 0x83;
+  b[p + 1] = 0xa4;
+  b[p + 2] = 0x74;
+  b[p + 3] = 0x79;
+  b[p + 4] = 0x70;
+  b[p + 5] = 0x65;
   if (value.type !== "drawn") return wire.misfit();
   p = wire.writeString(b, p + 6, value.type);
   // "by"
-  b[p] = 0xa2; b[p + 1] = 0x62; b[p + 2] = 0x79;
+  b[p] = 0xa2;
+  b[p + 1] = 0x62;
+  b[p + 2] = 0x79;
   p = wire.writeString(b, p + 3, value.by);
   // "piece"
-  b[p] = 0xa5; b[p + 1] = 0x70; b[p + 2] = 0x69; b[p + 3] = 0x65; b[p + 4] = 0x63; b[p + 5] = 0x65;
+  b[p] = 0xa5;
+  b[p + 1] = 0x70;
+  b[p + 2] = 0x69;
+  b[p + 3] = 0x65;
+  b[p + 4] = 0x63;
+  b[p + 5] = 0x65;
   p = writePiece(b, p + 6, value.piece);
   return p;
 }
 
-function readWhiteboardDrawOutputItemDrawn(r: wire.Reader, p: number): WhiteboardDrawOutputItemDrawn {
+function readBoardEventDrawn(r: wire.Reader, p: number): BoardEventDrawn {
   const { bytes, view } = r;
   const start = p;
   // "type"
-  if (view.getInt32(p) !== (0x83a47479 | 0) || view.getInt32(p + 2) !== 0x74797065) return readWhiteboardDrawOutputItemDrawnInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0x83a47479 | 0) || view.getInt32(p + 2) !== 0x74797065) {
+    return readBoardEventDrawnInAnyOrder(r, start);
+  }
   const type = wire.readString(r, p + 6);
   if (type !== "drawn") return wire.misfit();
   p = r.position;
   // "by"
-  if (view.getUint16(p) !== 0xa262 || bytes[p + 2] !== 0x79) return readWhiteboardDrawOutputItemDrawnInAnyOrder(r, start);
+  if (view.getUint16(p) !== 0xa262 || bytes[p + 2] !== 0x79) return readBoardEventDrawnInAnyOrder(r, start);
   const by = wire.readString(r, p + 3);
   p = r.position;
   // "piece"
-  if (view.getInt32(p) !== (0xa5706965 | 0) || view.getInt32(p + 2) !== 0x69656365) return readWhiteboardDrawOutputItemDrawnInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0xa5706965 | 0) || view.getInt32(p + 2) !== 0x69656365) {
+    return readBoardEventDrawnInAnyOrder(r, start);
+  }
   const piece = readPiece(r, p + 6);
   p = r.position;
   return { type, by, piece };
 }
 
-function readWhiteboardDrawOutputItemDrawnInAnyOrder(r: wire.Reader, p: number): WhiteboardDrawOutputItemDrawn {
+function readBoardEventDrawnInAnyOrder(r: wire.Reader, p: number): BoardEventDrawn {
   let type: "drawn" | undefined;
   let by: string | undefined;
   let piece: Piece | undefined;
@@ -979,36 +1141,50 @@ function readWhiteboardDrawOutputItemDrawnInAnyOrder(r: wire.Reader, p: number):
   return { type, by, piece };
 }
 
-function writeWhiteboardDrawOutputItemErased(b: Uint8Array, p: number, value: WhiteboardDrawOutputItemErased): number {
+function writeBoardEventErased(b: Uint8Array, p: number, value: BoardEventErased): number {
   wire.requireObject(value);
   // "type"
-  b[p] = 0x82; b[p + 1] = 0xa4; b[p + 2] = 0x74; b[p + 3] = 0x79; b[p + 4] = 0x70; b[p + 5] = 0x65;
+  b[p] = 0x82;
+  b[p + 1] = 0xa4;
+  b[p + 2] = 0x74;
+  b[p + 3] = 0x79;
+  b[p + 4] = 0x70;
+  b[p + 5] = 0x65;
   if (value.type !== "erased") return wire.misfit();
   p = wire.writeString(b, p + 6, value.type);
   // "lines"
-  b[p] = 0xa5; b[p + 1] = 0x6c; b[p + 2] = 0x69; b[p + 3] = 0x6e; b[p + 4] = 0x65; b[p + 5] = 0x73;
-  p = writeWhiteboardDrawOutputItemOption2Lines(b, p + 6, value.lines);
+  b[p] = 0xa5;
+  b[p + 1] = 0x6c;
+  b[p + 2] = 0x69;
+  b[p + 3] = 0x6e;
+  b[p + 4] = 0x65;
+  b[p + 5] = 0x73;
+  p = writeBoardEventErasedLines(b, p + 6, value.lines);
   return p;
 }
 
-function readWhiteboardDrawOutputItemErased(r: wire.Reader, p: number): WhiteboardDrawOutputItemErased {
+function readBoardEventErased(r: wire.Reader, p: number): BoardEventErased {
   const { view } = r;
   const start = p;
   // "type"
-  if (view.getInt32(p) !== (0x82a47479 | 0) || view.getInt32(p + 2) !== 0x74797065) return readWhiteboardDrawOutputItemErasedInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0x82a47479 | 0) || view.getInt32(p + 2) !== 0x74797065) {
+    return readBoardEventErasedInAnyOrder(r, start);
+  }
   const type = wire.readString(r, p + 6);
   if (type !== "erased") return wire.misfit();
   p = r.position;
   // "lines"
-  if (view.getInt32(p) !== (0xa56c696e | 0) || view.getInt32(p + 2) !== 0x696e6573) return readWhiteboardDrawOutputItemErasedInAnyOrder(r, start);
-  const lines = readWhiteboardDrawOutputItemOption2Lines(r, p + 6);
+  if (view.getInt32(p) !== (0xa56c696e | 0) || view.getInt32(p + 2) !== 0x696e6573) {
+    return readBoardEventErasedInAnyOrder(r, start);
+  }
+  const lines = readBoardEventErasedLines(r, p + 6);
   p = r.position;
   return { type, lines };
 }
 
-function readWhiteboardDrawOutputItemErasedInAnyOrder(r: wire.Reader, p: number): WhiteboardDrawOutputItemErased {
+function readBoardEventErasedInAnyOrder(r: wire.Reader, p: number): BoardEventErased {
   let type: "erased" | undefined;
-  let lines: WhiteboardDrawOutputItemErasedLine[] | undefined;
+  let lines: BoardEventErasedLine[] | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {
       case "type": {
@@ -1018,7 +1194,7 @@ function readWhiteboardDrawOutputItemErasedInAnyOrder(r: wire.Reader, p: number)
         break;
       }
       case "lines": {
-        lines = readWhiteboardDrawOutputItemOption2Lines(r, r.position);
+        lines = readBoardEventErasedLines(r, r.position);
         break;
       }
       default:
@@ -1029,51 +1205,60 @@ function readWhiteboardDrawOutputItemErasedInAnyOrder(r: wire.Reader, p: number)
   return { type, lines };
 }
 
-function writeWhiteboardDrawOutputItemOption2Lines(b: Uint8Array, p: number, value: readonly WhiteboardDrawOutputItemErasedLine[]): number {
+function writeBoardEventErasedLines(b: Uint8Array, p: number, value: readonly BoardEventErasedLine[]): number {
   if (!Array.isArray(value)) return wire.misfit();
   p = wire.writeArrayHeader(b, p, value.length);
   for (const item of value) {
-    p = writeWhiteboardDrawOutputItemErasedLine(b, p, item);
+    p = writeBoardEventErasedLine(b, p, item);
   }
   return p;
 }
 
-function readWhiteboardDrawOutputItemOption2Lines(r: wire.Reader, p: number): WhiteboardDrawOutputItemErasedLine[] {
+function readBoardEventErasedLines(r: wire.Reader, p: number): BoardEventErasedLine[] {
   let left = wire.readArrayHeader(r, p);
-  const value: WhiteboardDrawOutputItemErasedLine[] = [];
+  const value: BoardEventErasedLine[] = [];
   for (; left > 0; left--) {
-    const item = readWhiteboardDrawOutputItemErasedLine(r, r.position);
+    const item = readBoardEventErasedLine(r, r.position);
     value.push(item);
   }
   return value;
 }
 
-function writeWhiteboardDrawOutputItemErasedLine(b: Uint8Array, p: number, value: WhiteboardDrawOutputItemErasedLine): number {
+function writeBoardEventErasedLine(b: Uint8Array, p: number, value: BoardEventErasedLine): number {
   wire.requireObject(value);
   // "by"
-  b[p] = 0x82; b[p + 1] = 0xa2; b[p + 2] = 0x62; b[p + 3] = 0x79;
+  b[p] = 0x82;
+  b[p + 1] = 0xa2;
+  b[p + 2] = 0x62;
+  b[p + 3] = 0x79;
   p = wire.writeString(b, p + 4, value.by);
   // "line"
-  b[p] = 0xa4; b[p + 1] = 0x6c; b[p + 2] = 0x69; b[p + 3] = 0x6e; b[p + 4] = 0x65;
+  b[p] = 0xa4;
+  b[p + 1] = 0x6c;
+  b[p + 2] = 0x69;
+  b[p + 3] = 0x6e;
+  b[p + 4] = 0x65;
   p = wire.writeInt(b, p + 5, value.line);
   return p;
 }
 
-function readWhiteboardDrawOutputItemErasedLine(r: wire.Reader, p: number): WhiteboardDrawOutputItemErasedLine {
+function readBoardEventErasedLine(r: wire.Reader, p: number): BoardEventErasedLine {
   const { bytes, view } = r;
   const start = p;
   // "by"
-  if (view.getInt32(p) !== (0x82a26279 | 0)) return readWhiteboardDrawOutputItemErasedLineInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0x82a26279 | 0)) return readBoardEventErasedLineInAnyOrder(r, start);
   const by = wire.readString(r, p + 4);
   p = r.position;
   // "line"
-  if (view.getInt32(p) !== (0xa46c696e | 0) || bytes[p + 4] !== 0x65) return readWhiteboardDrawOutputItemErasedLineInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0xa46c696e | 0) || bytes[p + 4] !== 0x65) {
+    return readBoardEventErasedLineInAnyOrder(r, start);
+  }
   const line = wire.readInt(r, p + 5);
   p = r.position;
   return { by, line };
 }
 
-function readWhiteboardDrawOutputItemErasedLineInAnyOrder(r: wire.Reader, p: number): WhiteboardDrawOutputItemErasedLine {
+function readBoardEventErasedLineInAnyOrder(r: wire.Reader, p: number): BoardEventErasedLine {
   let by: string | undefined;
   let line: number | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
@@ -1094,27 +1279,34 @@ function readWhiteboardDrawOutputItemErasedLineInAnyOrder(r: wire.Reader, p: num
   return { by, line };
 }
 
-function writeWhiteboardDrawOutputItemShown(b: Uint8Array, p: number, value: WhiteboardDrawOutputItemShown): number {
+function writeBoardEventShown(b: Uint8Array, p: number, value: BoardEventShown): number {
   wire.requireObject(value);
   // "type"
-  b[p] = 0x81; b[p + 1] = 0xa4; b[p + 2] = 0x74; b[p + 3] = 0x79; b[p + 4] = 0x70; b[p + 5] = 0x65;
+  b[p] = 0x81;
+  b[p + 1] = 0xa4;
+  b[p + 2] = 0x74;
+  b[p + 3] = 0x79;
+  b[p + 4] = 0x70;
+  b[p + 5] = 0x65;
   if (value.type !== "shown") return wire.misfit();
   p = wire.writeString(b, p + 6, value.type);
   return p;
 }
 
-function readWhiteboardDrawOutputItemShown(r: wire.Reader, p: number): WhiteboardDrawOutputItemShown {
+function readBoardEventShown(r: wire.Reader, p: number): BoardEventShown {
   const { view } = r;
   const start = p;
   // "type"
-  if (view.getInt32(p) !== (0x81a47479 | 0) || view.getInt32(p + 2) !== 0x74797065) return readWhiteboardDrawOutputItemShownInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0x81a47479 | 0) || view.getInt32(p + 2) !== 0x74797065) {
+    return readBoardEventShownInAnyOrder(r, start);
+  }
   const type = wire.readString(r, p + 6);
   if (type !== "shown") return wire.misfit();
   p = r.position;
   return { type };
 }
 
-function readWhiteboardDrawOutputItemShownInAnyOrder(r: wire.Reader, p: number): WhiteboardDrawOutputItemShown {
+function readBoardEventShownInAnyOrder(r: wire.Reader, p: number): BoardEventShown {
   let type: "shown" | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {
@@ -1135,11 +1327,14 @@ function readWhiteboardDrawOutputItemShownInAnyOrder(r: wire.Reader, p: number):
 function writeWhiteboardPointInput(b: Uint8Array, p: number, value: WhiteboardPointInput): number {
   wire.requireObject(value);
   // "x"
-  b[p] = 0x82; b[p + 1] = 0xa1; b[p + 2] = 0x78;
+  b[p] = 0x82;
+  b[p + 1] = 0xa1;
+  b[p + 2] = 0x78;
   if (value.x < 0 || value.x > 1600) return wire.misfit();
   p = wire.writeInt(b, p + 3, value.x);
   // "y"
-  b[p] = 0xa1; b[p + 1] = 0x79;
+  b[p] = 0xa1;
+  b[p + 1] = 0x79;
   if (value.y < 0 || value.y > 1000) return wire.misfit();
   p = wire.writeInt(b, p + 2, value.y);
   return p;
@@ -1191,7 +1386,12 @@ function writeWhiteboardMessagesInput(b: Uint8Array, p: number, value: Whiteboar
   p = wire.writeMapHeader(b, p, count);
   if (value.after !== undefined) {
     // "after"
-    b[p] = 0xa5; b[p + 1] = 0x61; b[p + 2] = 0x66; b[p + 3] = 0x74; b[p + 4] = 0x65; b[p + 5] = 0x72;
+    b[p] = 0xa5;
+    b[p + 1] = 0x61;
+    b[p + 2] = 0x66;
+    b[p + 3] = 0x74;
+    b[p + 4] = 0x65;
+    b[p + 5] = 0x72;
     if (value.after < 0) return wire.misfit();
     p = wire.writeInt(b, p + 6, value.after);
   }
@@ -1238,20 +1438,36 @@ function writeChatMessage(b: Uint8Array, p: number, value: ChatMessage): number 
   if (value.file !== undefined) count++;
   p = wire.writeMapHeader(b, p, count);
   // "id"
-  b[p] = 0xa2; b[p + 1] = 0x69; b[p + 2] = 0x64;
+  b[p] = 0xa2;
+  b[p + 1] = 0x69;
+  b[p + 2] = 0x64;
   p = wire.writeInt(b, p + 3, value.id);
   // "at"
-  b[p] = 0xa2; b[p + 1] = 0x61; b[p + 2] = 0x74;
+  b[p] = 0xa2;
+  b[p + 1] = 0x61;
+  b[p + 2] = 0x74;
   p = wire.writeDate(b, p + 3, value.at);
   // "from"
-  b[p] = 0xa4; b[p + 1] = 0x66; b[p + 2] = 0x72; b[p + 3] = 0x6f; b[p + 4] = 0x6d;
+  b[p] = 0xa4;
+  b[p + 1] = 0x66;
+  b[p + 2] = 0x72;
+  b[p + 3] = 0x6f;
+  b[p + 4] = 0x6d;
   p = writePerson(b, p + 5, value.from);
   // "text"
-  b[p] = 0xa4; b[p + 1] = 0x74; b[p + 2] = 0x65; b[p + 3] = 0x78; b[p + 4] = 0x74;
+  b[p] = 0xa4;
+  b[p + 1] = 0x74;
+  b[p + 2] = 0x65;
+  b[p + 3] = 0x78;
+  b[p + 4] = 0x74;
   p = wire.writeString(b, p + 5, value.text);
   if (value.file !== undefined) {
     // "file"
-    b[p] = 0xa4; b[p + 1] = 0x66; b[p + 2] = 0x69; b[p + 3] = 0x6c; b[p + 4] = 0x65;
+    b[p] = 0xa4;
+    b[p + 1] = 0x66;
+    b[p + 2] = 0x69;
+    b[p + 3] = 0x6c;
+    b[p + 4] = 0x65;
     p = writeSharedFile(b, p + 5, value.file);
   }
   return p;
@@ -1291,7 +1507,10 @@ function readChatMessage(r: wire.Reader, p: number): ChatMessage {
   }
   if (left !== 0) return readChatMessageInAnyOrder(r, start);
   r.position = p;
-  return file === undefined ? { id, at, from, text } : { id, at, from, text, file };
+  if (file === undefined) {
+    return { id, at, from, text };
+  }
+  return { id, at, from, text, file };
 }
 
 function readChatMessageInAnyOrder(r: wire.Reader, p: number): ChatMessage {
@@ -1327,24 +1546,42 @@ function readChatMessageInAnyOrder(r: wire.Reader, p: number): ChatMessage {
     }
   }
   if (id === undefined || at === undefined || from === undefined || text === undefined) return wire.misfit();
-  return file === undefined ? { id, at, from, text } : { id, at, from, text, file };
+  if (file === undefined) {
+    return { id, at, from, text };
+  }
+  return { id, at, from, text, file };
 }
 
 function writeSharedFile(b: Uint8Array, p: number, value: SharedFile): number {
   wire.requireObject(value);
   // "id"
-  b[p] = 0x84; b[p + 1] = 0xa2; b[p + 2] = 0x69; b[p + 3] = 0x64;
+  b[p] = 0x84;
+  b[p + 1] = 0xa2;
+  b[p + 2] = 0x69;
+  b[p + 3] = 0x64;
   p = wire.writeString(b, p + 4, value.id);
   // "name"
-  b[p] = 0xa4; b[p + 1] = 0x6e; b[p + 2] = 0x61; b[p + 3] = 0x6d; b[p + 4] = 0x65;
+  b[p] = 0xa4;
+  b[p + 1] = 0x6e;
+  b[p + 2] = 0x61;
+  b[p + 3] = 0x6d;
+  b[p + 4] = 0x65;
   if (value.name.length === 0 || wire.longerThan(value.name, 200)) return wire.misfit();
   p = wire.writeString(b, p + 5, value.name);
   // "type"
-  b[p] = 0xa4; b[p + 1] = 0x74; b[p + 2] = 0x79; b[p + 3] = 0x70; b[p + 4] = 0x65;
+  b[p] = 0xa4;
+  b[p + 1] = 0x74;
+  b[p + 2] = 0x79;
+  b[p + 3] = 0x70;
+  b[p + 4] = 0x65;
   if (wire.longerThan(value.type, 100)) return wire.misfit();
   p = wire.writeString(b, p + 5, value.type);
   // "size"
-  b[p] = 0xa4; b[p + 1] = 0x73; b[p + 2] = 0x69; b[p + 3] = 0x7a; b[p + 4] = 0x65;
+  b[p] = 0xa4;
+  b[p + 1] = 0x73;
+  b[p + 2] = 0x69;
+  b[p + 3] = 0x7a;
+  b[p + 4] = 0x65;
   if (value.size < 0 || value.size > 33554432) return wire.misfit();
   p = wire.writeInt(b, p + 5, value.size);
   return p;
@@ -1412,7 +1649,12 @@ function readSharedFileInAnyOrder(r: wire.Reader, p: number): SharedFile {
 function writeWhiteboardSayInput(b: Uint8Array, p: number, value: WhiteboardSayInput): number {
   wire.requireObject(value);
   // "text"
-  b[p] = 0x81; b[p + 1] = 0xa4; b[p + 2] = 0x74; b[p + 3] = 0x65; b[p + 4] = 0x78; b[p + 5] = 0x74;
+  b[p] = 0x81;
+  b[p + 1] = 0xa4;
+  b[p + 2] = 0x74;
+  b[p + 3] = 0x65;
+  b[p + 4] = 0x78;
+  b[p + 5] = 0x74;
   if (!regexPattern.test(value.text) || wire.longerThan(value.text, 1000)) return wire.misfit();
   p = wire.writeString(b, p + 6, value.text);
   return p;
@@ -1422,7 +1664,9 @@ function readWhiteboardSayInput(r: wire.Reader, p: number): WhiteboardSayInput {
   const { view } = r;
   const start = p;
   // "text"
-  if (view.getInt32(p) !== (0x81a47465 | 0) || view.getInt32(p + 2) !== 0x74657874) return readWhiteboardSayInputInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0x81a47465 | 0) || view.getInt32(p + 2) !== 0x74657874) {
+    return readWhiteboardSayInputInAnyOrder(r, start);
+  }
   const text = wire.readString(r, p + 6);
   if (!regexPattern.test(text) || wire.longerThan(text, 1000)) return wire.misfit();
   p = r.position;
@@ -1449,7 +1693,10 @@ function readWhiteboardSayInputInAnyOrder(r: wire.Reader, p: number): Whiteboard
 function writeWhiteboardSayOutput(b: Uint8Array, p: number, value: WhiteboardSayOutput): number {
   wire.requireObject(value);
   // "id"
-  b[p] = 0x81; b[p + 1] = 0xa2; b[p + 2] = 0x69; b[p + 3] = 0x64;
+  b[p] = 0x81;
+  b[p + 1] = 0xa2;
+  b[p + 2] = 0x69;
+  b[p + 3] = 0x64;
   p = wire.writeInt(b, p + 4, value.id);
   return p;
 }
@@ -1505,11 +1752,20 @@ function readWhiteboardUploadInputItem(r: wire.Reader, p: number): WhiteboardUpl
 function writeWhiteboardUploadInputItemFile(b: Uint8Array, p: number, value: WhiteboardUploadInputItemFile): number {
   wire.requireObject(value);
   // "type"
-  b[p] = 0x82; b[p + 1] = 0xa4; b[p + 2] = 0x74; b[p + 3] = 0x79; b[p + 4] = 0x70; b[p + 5] = 0x65;
+  b[p] = 0x82;
+  b[p + 1] = 0xa4;
+  b[p + 2] = 0x74;
+  b[p + 3] = 0x79;
+  b[p + 4] = 0x70;
+  b[p + 5] = 0x65;
   if (value.type !== "file") return wire.misfit();
   p = wire.writeString(b, p + 6, value.type);
   // "file"
-  b[p] = 0xa4; b[p + 1] = 0x66; b[p + 2] = 0x69; b[p + 3] = 0x6c; b[p + 4] = 0x65;
+  b[p] = 0xa4;
+  b[p + 1] = 0x66;
+  b[p + 2] = 0x69;
+  b[p + 3] = 0x6c;
+  b[p + 4] = 0x65;
   p = writeWhiteboardUploadInputItemFileFile(b, p + 5, value.file);
   return p;
 }
@@ -1518,12 +1774,16 @@ function readWhiteboardUploadInputItemFile(r: wire.Reader, p: number): Whiteboar
   const { bytes, view } = r;
   const start = p;
   // "type"
-  if (view.getInt32(p) !== (0x82a47479 | 0) || view.getInt32(p + 2) !== 0x74797065) return readWhiteboardUploadInputItemFileInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0x82a47479 | 0) || view.getInt32(p + 2) !== 0x74797065) {
+    return readWhiteboardUploadInputItemFileInAnyOrder(r, start);
+  }
   const type = wire.readString(r, p + 6);
   if (type !== "file") return wire.misfit();
   p = r.position;
   // "file"
-  if (view.getInt32(p) !== (0xa466696c | 0) || bytes[p + 4] !== 0x65) return readWhiteboardUploadInputItemFileInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0xa466696c | 0) || bytes[p + 4] !== 0x65) {
+    return readWhiteboardUploadInputItemFileInAnyOrder(r, start);
+  }
   const file = readWhiteboardUploadInputItemFileFile(r, p + 5);
   p = r.position;
   return { type, file };
@@ -1552,18 +1812,35 @@ function readWhiteboardUploadInputItemFileInAnyOrder(r: wire.Reader, p: number):
   return { type, file };
 }
 
-function writeWhiteboardUploadInputItemFileFile(b: Uint8Array, p: number, value: WhiteboardUploadInputItemFileFile): number {
+function writeWhiteboardUploadInputItemFileFile(
+  b: Uint8Array,
+  p: number,
+  value: WhiteboardUploadInputItemFileFile,
+): number {
   wire.requireObject(value);
   // "name"
-  b[p] = 0x83; b[p + 1] = 0xa4; b[p + 2] = 0x6e; b[p + 3] = 0x61; b[p + 4] = 0x6d; b[p + 5] = 0x65;
+  b[p] = 0x83;
+  b[p + 1] = 0xa4;
+  b[p + 2] = 0x6e;
+  b[p + 3] = 0x61;
+  b[p + 4] = 0x6d;
+  b[p + 5] = 0x65;
   if (value.name.length === 0 || wire.longerThan(value.name, 200)) return wire.misfit();
   p = wire.writeString(b, p + 6, value.name);
   // "type"
-  b[p] = 0xa4; b[p + 1] = 0x74; b[p + 2] = 0x79; b[p + 3] = 0x70; b[p + 4] = 0x65;
+  b[p] = 0xa4;
+  b[p + 1] = 0x74;
+  b[p + 2] = 0x79;
+  b[p + 3] = 0x70;
+  b[p + 4] = 0x65;
   if (wire.longerThan(value.type, 100)) return wire.misfit();
   p = wire.writeString(b, p + 5, value.type);
   // "size"
-  b[p] = 0xa4; b[p + 1] = 0x73; b[p + 2] = 0x69; b[p + 3] = 0x7a; b[p + 4] = 0x65;
+  b[p] = 0xa4;
+  b[p + 1] = 0x73;
+  b[p + 2] = 0x69;
+  b[p + 3] = 0x7a;
+  b[p + 4] = 0x65;
   if (value.size < 0 || value.size > 33554432) return wire.misfit();
   p = wire.writeInt(b, p + 5, value.size);
   return p;
@@ -1573,17 +1850,23 @@ function readWhiteboardUploadInputItemFileFile(r: wire.Reader, p: number): White
   const { bytes, view } = r;
   const start = p;
   // "name"
-  if (view.getInt32(p) !== (0x83a46e61 | 0) || view.getInt32(p + 2) !== 0x6e616d65) return readWhiteboardUploadInputItemFileFileInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0x83a46e61 | 0) || view.getInt32(p + 2) !== 0x6e616d65) {
+    return readWhiteboardUploadInputItemFileFileInAnyOrder(r, start);
+  }
   const name = wire.readString(r, p + 6);
   if (name.length === 0 || wire.longerThan(name, 200)) return wire.misfit();
   p = r.position;
   // "type"
-  if (view.getInt32(p) !== (0xa4747970 | 0) || bytes[p + 4] !== 0x65) return readWhiteboardUploadInputItemFileFileInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0xa4747970 | 0) || bytes[p + 4] !== 0x65) {
+    return readWhiteboardUploadInputItemFileFileInAnyOrder(r, start);
+  }
   const type = wire.readString(r, p + 5);
   if (wire.longerThan(type, 100)) return wire.misfit();
   p = r.position;
   // "size"
-  if (view.getInt32(p) !== (0xa473697a | 0) || bytes[p + 4] !== 0x65) return readWhiteboardUploadInputItemFileFileInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0xa473697a | 0) || bytes[p + 4] !== 0x65) {
+    return readWhiteboardUploadInputItemFileFileInAnyOrder(r, start);
+  }
   const size = wire.readInt(r, p + 5);
   if (size < 0 || size > 33554432) return wire.misfit();
   p = r.position;
@@ -1622,11 +1905,21 @@ function readWhiteboardUploadInputItemFileFileInAnyOrder(r: wire.Reader, p: numb
 function writeWhiteboardUploadInputItemPart(b: Uint8Array, p: number, value: WhiteboardUploadInputItemPart): number {
   wire.requireObject(value);
   // "type"
-  b[p] = 0x82; b[p + 1] = 0xa4; b[p + 2] = 0x74; b[p + 3] = 0x79; b[p + 4] = 0x70; b[p + 5] = 0x65;
+  b[p] = 0x82;
+  b[p + 1] = 0xa4;
+  b[p + 2] = 0x74;
+  b[p + 3] = 0x79;
+  b[p + 4] = 0x70;
+  b[p + 5] = 0x65;
   if (value.type !== "part") return wire.misfit();
   p = wire.writeString(b, p + 6, value.type);
   // "bytes"
-  b[p] = 0xa5; b[p + 1] = 0x62; b[p + 2] = 0x79; b[p + 3] = 0x74; b[p + 4] = 0x65; b[p + 5] = 0x73;
+  b[p] = 0xa5;
+  b[p + 1] = 0x62;
+  b[p + 2] = 0x79;
+  b[p + 3] = 0x74;
+  b[p + 4] = 0x65;
+  b[p + 5] = 0x73;
   p = wire.writeBytes(b, p + 6, value.bytes);
   return p;
 }
@@ -1635,12 +1928,16 @@ function readWhiteboardUploadInputItemPart(r: wire.Reader, p: number): Whiteboar
   const { view } = r;
   const start = p;
   // "type"
-  if (view.getInt32(p) !== (0x82a47479 | 0) || view.getInt32(p + 2) !== 0x74797065) return readWhiteboardUploadInputItemPartInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0x82a47479 | 0) || view.getInt32(p + 2) !== 0x74797065) {
+    return readWhiteboardUploadInputItemPartInAnyOrder(r, start);
+  }
   const type = wire.readString(r, p + 6);
   if (type !== "part") return wire.misfit();
   p = r.position;
   // "bytes"
-  if (view.getInt32(p) !== (0xa5627974 | 0) || view.getInt32(p + 2) !== 0x79746573) return readWhiteboardUploadInputItemPartInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0xa5627974 | 0) || view.getInt32(p + 2) !== 0x79746573) {
+    return readWhiteboardUploadInputItemPartInAnyOrder(r, start);
+  }
   const bytes_ = wire.readBytes(r, p + 6);
   p = r.position;
   return { type, bytes: bytes_ };
@@ -1672,7 +1969,10 @@ function readWhiteboardUploadInputItemPartInAnyOrder(r: wire.Reader, p: number):
 function writeWhiteboardDownloadInput(b: Uint8Array, p: number, value: WhiteboardDownloadInput): number {
   wire.requireObject(value);
   // "id"
-  b[p] = 0x81; b[p + 1] = 0xa2; b[p + 2] = 0x69; b[p + 3] = 0x64;
+  b[p] = 0x81;
+  b[p + 1] = 0xa2;
+  b[p + 2] = 0x69;
+  b[p + 3] = 0x64;
   p = wire.writeString(b, p + 4, value.id);
   return p;
 }
@@ -1706,18 +2006,28 @@ function readWhiteboardDownloadInputInAnyOrder(r: wire.Reader, p: number): White
 function writePageCursorInput(b: Uint8Array, p: number, value: PageCursorInput): number {
   wire.requireObject(value);
   // "by"
-  b[p] = 0x84; b[p + 1] = 0xa2; b[p + 2] = 0x62; b[p + 3] = 0x79;
+  b[p] = 0x84;
+  b[p + 1] = 0xa2;
+  b[p + 2] = 0x62;
+  b[p + 3] = 0x79;
   p = wire.writeString(b, p + 4, value.by);
   // "x"
-  b[p] = 0xa1; b[p + 1] = 0x78;
+  b[p] = 0xa1;
+  b[p + 1] = 0x78;
   if (value.x < 0 || value.x > 1600) return wire.misfit();
   p = wire.writeInt(b, p + 2, value.x);
   // "y"
-  b[p] = 0xa1; b[p + 1] = 0x79;
+  b[p] = 0xa1;
+  b[p + 1] = 0x79;
   if (value.y < 0 || value.y > 1000) return wire.misfit();
   p = wire.writeInt(b, p + 2, value.y);
   // "count"
-  b[p] = 0xa5; b[p + 1] = 0x63; b[p + 2] = 0x6f; b[p + 3] = 0x75; b[p + 4] = 0x6e; b[p + 5] = 0x74;
+  b[p] = 0xa5;
+  b[p + 1] = 0x63;
+  b[p + 2] = 0x6f;
+  b[p + 3] = 0x75;
+  b[p + 4] = 0x6e;
+  b[p + 5] = 0x74;
   p = wire.writeInt(b, p + 6, value.count);
   return p;
 }
@@ -1740,7 +2050,9 @@ function readPageCursorInput(r: wire.Reader, p: number): PageCursorInput {
   if (y < 0 || y > 1000) return wire.misfit();
   p = r.position;
   // "count"
-  if (view.getInt32(p) !== (0xa5636f75 | 0) || view.getInt32(p + 2) !== 0x6f756e74) return readPageCursorInputInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0xa5636f75 | 0) || view.getInt32(p + 2) !== 0x6f756e74) {
+    return readPageCursorInputInAnyOrder(r, start);
+  }
   const count = wire.readInt(r, p + 6);
   p = r.position;
   return { by, x, y, count };
@@ -1796,40 +2108,49 @@ const whiteboardJoinItemShape: wire.Shape = wire.object({
   server: wire.string(),
   people: whiteboardJoinItemPeopleShape,
 });
-const whiteboardDrawInputItemDrawPiecePointShape: wire.Shape = wire.object({
+const piecePointShape: wire.Shape = wire.object({
   x: wire.number(wire.integer(), wire.atLeast(0), wire.atMost(1600)),
   y: wire.number(wire.integer(), wire.atLeast(0), wire.atMost(1000)),
 });
-const whiteboardDrawInputItemOption1PiecePointsShape: wire.Shape = wire.array(whiteboardDrawInputItemDrawPiecePointShape, wire.minSize(1), wire.maxSize(256));
+const piecePointsShape: wire.Shape = wire.array(piecePointShape, wire.minSize(1), wire.maxSize(256));
 const pieceShape: wire.Shape = wire.object({
   line: wire.number(wire.integer(), wire.atLeast(0)),
   color: wire.literal("ink", "red", "orange", "green", "blue", "violet"),
   width: wire.number(wire.integer(), wire.atLeast(1), wire.atMost(40)),
-  points: whiteboardDrawInputItemOption1PiecePointsShape,
+  points: piecePointsShape,
 });
-const whiteboardDrawInputItemDrawShape: wire.Shape = wire.object({ type: wire.literal("draw"), piece: pieceShape });
-const whiteboardDrawInputItemUndoShape: wire.Shape = wire.object({ type: wire.literal("undo") });
-const whiteboardDrawInputItemClearShape: wire.Shape = wire.object({ type: wire.literal("clear") });
+const boardCommandDrawShape: wire.Shape = wire.object({ type: wire.literal("draw"), piece: pieceShape });
+const boardCommandUndoShape: wire.Shape = wire.object({ type: wire.literal("undo") });
+const boardCommandClearShape: wire.Shape = wire.object({ type: wire.literal("clear") });
 const boardCommandShape: wire.Shape = wire.discriminated("type", [
-  ["draw", whiteboardDrawInputItemDrawShape],
-  ["undo", whiteboardDrawInputItemUndoShape],
-  ["clear", whiteboardDrawInputItemClearShape],
+  ["draw", boardCommandDrawShape],
+  ["undo", boardCommandUndoShape],
+  ["clear", boardCommandClearShape],
 ]);
-const whiteboardDrawOutputItemDrawnShape: wire.Shape = wire.object({ type: wire.literal("drawn"), by: wire.string(), piece: pieceShape });
-const whiteboardDrawOutputItemErasedLineShape: wire.Shape = wire.object({ by: wire.string(), line: wire.number(wire.integer()) });
-const whiteboardDrawOutputItemOption2LinesShape: wire.Shape = wire.array(whiteboardDrawOutputItemErasedLineShape);
-const whiteboardDrawOutputItemErasedShape: wire.Shape = wire.object({ type: wire.literal("erased"), lines: whiteboardDrawOutputItemOption2LinesShape });
-const whiteboardDrawOutputItemShownShape: wire.Shape = wire.object({ type: wire.literal("shown") });
+const boardEventDrawnShape: wire.Shape = wire.object({
+  type: wire.literal("drawn"),
+  by: wire.string(),
+  piece: pieceShape,
+});
+const boardEventErasedLineShape: wire.Shape = wire.object({ by: wire.string(), line: wire.number(wire.integer()) });
+const boardEventErasedLinesShape: wire.Shape = wire.array(boardEventErasedLineShape);
+const boardEventErasedShape: wire.Shape = wire.object({
+  type: wire.literal("erased"),
+  lines: boardEventErasedLinesShape,
+});
+const boardEventShownShape: wire.Shape = wire.object({ type: wire.literal("shown") });
 const boardEventShape: wire.Shape = wire.discriminated("type", [
-  ["drawn", whiteboardDrawOutputItemDrawnShape],
-  ["erased", whiteboardDrawOutputItemErasedShape],
-  ["shown", whiteboardDrawOutputItemShownShape],
+  ["drawn", boardEventDrawnShape],
+  ["erased", boardEventErasedShape],
+  ["shown", boardEventShownShape],
 ]);
 const whiteboardPointInputShape: wire.Shape = wire.object({
   x: wire.number(wire.integer(), wire.atLeast(0), wire.atMost(1600)),
   y: wire.number(wire.integer(), wire.atLeast(0), wire.atMost(1000)),
 });
-const whiteboardMessagesInputShape: wire.Shape = wire.object({ after: wire.withDefault(wire.number(wire.integer(), wire.atLeast(0)), () => 0) });
+const whiteboardMessagesInputShape: wire.Shape = wire.object({
+  after: wire.withDefault(wire.number(wire.integer(), wire.atLeast(0)), () => 0),
+});
 const sharedFileShape: wire.Shape = wire.object({
   id: wire.string(),
   name: wire.string(wire.minSize(1), wire.maxSize(200)),
@@ -1843,14 +2164,19 @@ const chatMessageShape: wire.Shape = wire.object({
   text: wire.string(),
   file: wire.optional(sharedFileShape),
 });
-const whiteboardSayInputShape: wire.Shape = wire.object({ text: wire.string(wire.pattern(regexPattern, "regex"), wire.maxSize(1000)) });
+const whiteboardSayInputShape: wire.Shape = wire.object({
+  text: wire.string(wire.pattern(regexPattern, "regex"), wire.maxSize(1000)),
+});
 const whiteboardSayOutputShape: wire.Shape = wire.object({ id: wire.number(wire.integer()) });
 const whiteboardUploadInputItemFileFileShape: wire.Shape = wire.object({
   name: wire.string(wire.minSize(1), wire.maxSize(200)),
   type: wire.string(wire.maxSize(100)),
   size: wire.number(wire.integer(), wire.atLeast(0), wire.atMost(33554432)),
 });
-const whiteboardUploadInputItemFileShape: wire.Shape = wire.object({ type: wire.literal("file"), file: whiteboardUploadInputItemFileFileShape });
+const whiteboardUploadInputItemFileShape: wire.Shape = wire.object({
+  type: wire.literal("file"),
+  file: whiteboardUploadInputItemFileFileShape,
+});
 const whiteboardUploadInputItemPartShape: wire.Shape = wire.object({ type: wire.literal("part"), bytes: wire.bytes() });
 const whiteboardUploadInputItemShape: wire.Shape = wire.discriminated("type", [
   ["file", whiteboardUploadInputItemFileShape],
