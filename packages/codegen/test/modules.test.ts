@@ -195,13 +195,12 @@ describe("schema modules", () => {
       expect(textOf(made, "billing")).toContain("export interface Money {");
     });
 
-    test.each([
-      ["client", ["export function writeOrder(", "export function readOrder("], []],
-      ["server", ["export function writeOrder(", "export function readOrder("], []],
-    ] as const)("have what a %s needs of them", async (target, has) => {
+    test.each(["client", "server"] as const)("have what a %s needs of them", async (target) => {
       const files = project(target);
       const made = await generate({ files, target, importExtension: "js" });
-      for (const each of has) expect(textOf(made, "_shared")).toContain(each);
+      // One file sends what the other receives.
+      expect(textOf(made, "_shared")).toContain("export function writeOrder(");
+      expect(textOf(made, "_shared")).toContain("export function readOrder(");
       const [own, other] = target === "client" ? ["read", "write"] : ["write", "read"];
       expect(textOf(made, "orders")).toContain(`function ${own}Own(`);
       expect(textOf(made, "orders")).not.toContain(`function ${other}Own(`);

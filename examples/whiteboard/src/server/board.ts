@@ -1,10 +1,10 @@
-import type { BoardCommand, BoardEvent, Piece, WhiteboardDrawOutputItemDrawn } from "../generated/whiteboard.js";
+import type { BoardCommand, BoardEvent, BoardEventDrawn, Piece } from "../generated/whiteboard.js";
 import { Audience, type Mailbox } from "./audience.js";
 import { LIMITS } from "./limits.js";
 
 /** What is on the board, as the pieces that were drawn, and who sees it. */
 export class Board {
-  private pieces: WhiteboardDrawOutputItemDrawn[] = [];
+  private pieces: BoardEventDrawn[] = [];
   private points = 0;
   private readonly audience: Audience<BoardEvent> = new Audience();
 
@@ -48,7 +48,7 @@ export class Board {
     if (latest !== undefined) this.erase((drawn) => lineOf(drawn) === lineOf(latest));
   }
 
-  private erase(which: (piece: WhiteboardDrawOutputItemDrawn) => boolean): void {
+  private erase(which: (piece: BoardEventDrawn) => boolean): void {
     const erased = this.pieces.filter(which);
     this.pieces = this.pieces.filter((piece) => !which(piece));
     this.points -= erased.reduce((sum, { piece }) => sum + piece.points.length, 0);
@@ -63,6 +63,6 @@ async function* shown(pieces: readonly BoardEvent[], news: AsyncIterable<BoardEv
   yield* news;
 }
 
-function lineOf({ by, piece }: WhiteboardDrawOutputItemDrawn): string {
+function lineOf({ by, piece }: BoardEventDrawn): string {
   return `${by}/${piece.line}`;
 }
