@@ -141,12 +141,19 @@ describe("schema modules", () => {
         "b/generated/billing.tooling.ts",
       ]);
       const all = made.files.map(({ text }) => text).join("");
-      for (const name of ["Money", "MoneyPart", "Order", "OrderParsed", "Own"]) {
-        expect(all.match(new RegExp(`export interface ${name} `, "g")), name).toHaveLength(1);
-      }
-      for (const name of ["writeMoney", "readMoney", "writeOrder", "readOrder", "writeMoneyParts", "readMoneyPart"]) {
-        expect(all.match(new RegExp(`function ${name}\\(`, "g")), name).toHaveLength(1);
-      }
+      const declared = [...all.matchAll(/^(?:export )?(?:interface|function) (\w+)/gm)].map(([, name]) => name);
+      expect(declared).toEqual([...new Set(declared)]);
+      expect(declared).toEqual(
+        expect.arrayContaining([
+          "Money",
+          "MoneyPart",
+          "Order",
+          "OrderParsed",
+          "writeMoney",
+          "readOrder",
+          "readMoneyPart",
+        ]),
+      );
       expect(textOf(made, "_shared")).toContain("/** An amount. */\nexport interface Money {");
       expect(textOf(made, "orders")).toContain(
         'export type { Order, Money, MoneyPart, OrderParsed } from "../../generated/_shared.ts";',
