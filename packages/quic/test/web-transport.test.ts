@@ -1,3 +1,5 @@
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import {
   type Endpoint,
@@ -284,6 +286,35 @@ describe.each(DRIVERS)("WebTransport over HTTP/3, %s driver", (driver) => {
     const reply = readAll(stream);
     stream.write(bytes("still here"), true);
     expect((await reply).toString()).toBe("still here");
+  });
+
+  test("a server's SETTINGS come with its first flight", async () => {
+    const server = serve(echo);
+    // Lets nothing of the client through once the server has answered, so the server's handshake never completes.
+    const relay = createSocket("udp4");
+    await once(relay.bind(0, "127.0.0.1"), "listening");
+    let [client, answered] = [0, false];
+    relay.on("message", (datagram, { port }) => {
+      answered ||= port === server.address.port;
+      if (port === server.address.port) relay.send(datagram, client, "127.0.0.1");
+      else if (!answered) {
+        client = port;
+        relay.send(datagram, server.address.port, "127.0.0.1");
+      }
+    });
+    world.certificate = pinned;
+    const session = await world.dial(server, { alpn: ["h3"], port: relay.address().port });
+    const control = deferred<Uint8Array>();
+    session.attach(
+      onSessionEvents({
+        onUniStream: (stream) => stream.attach(onStreamEvents({ onData: (chunk) => control.resolve(chunk) })),
+      }),
+    );
+    // The control stream's type, and SETTINGS.
+    expect([...(await control.promise).subarray(0, 2)]).toEqual([0, 4]);
+    expect(server.stats()).toMatchObject({ handshakes: 1, sessions: 0 });
+    await world.close();
+    relay.close();
   });
 
   test("sessions share a connection when asked to, close one by one, and the last closes it", async () => {

@@ -113,6 +113,16 @@ impl Connection {
         self.takes_early_data && self.proto.has_0rtt() && self.alpn().as_deref() != Some(h3::ALPN)
     }
 
+    pub fn speaks_http3(&self) -> bool {
+        self.settings.web_transport_sessions > 0 && self.alpn().as_deref() == Some(h3::ALPN)
+    }
+
+    /// A server's SETTINGS go with its first flight (RFC 9114 §7.2.4.2), so that a client need not wait another round trip
+    /// for them.
+    pub fn greets(&self) -> bool {
+        self.incoming && self.web.is_none() && self.speaks_http3()
+    }
+
     /// A dialled session that did not verify the server's certificate, having done so in an earlier one.
     pub fn resumed(&self) -> bool {
         !self.incoming && !self.handshaking() && !self.findings.verified

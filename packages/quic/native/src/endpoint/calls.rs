@@ -25,7 +25,7 @@ impl Endpoint {
     pub(super) fn open_quic_stream(&mut self, handle: Handle, dir: Dir) -> Result<Handle, Failure> {
         let index = handle.index as usize;
         let id = match self.connection(handle) {
-            Some(connection) if connection.phase == Phase::Live => {
+            Some(connection) if connection.phase != Phase::Over => {
                 let overtakes = !connection.waiting(dir).is_empty();
                 (!overtakes).then(|| connection.proto.streams().open(dir)).flatten()
             }
@@ -58,7 +58,7 @@ impl Endpoint {
         let Some(Some(connection)) = self.connections.get_mut(index) else {
             return 0;
         };
-        if connection.handle != stream.connection || connection.phase != Phase::Live {
+        if connection.handle != stream.connection || connection.phase == Phase::Over {
             return 0;
         }
         let finished_before = stream.finished();

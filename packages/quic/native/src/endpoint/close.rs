@@ -36,11 +36,12 @@ impl Endpoint {
         if let Some((source, handshaking)) = dismissed {
             self.dismiss(source, handshaking);
         }
-        if !announced {
-            self.counters.failed += 1;
-        }
         let failure = failure.unwrap_or_else(|| Failure::closed(0, String::new()));
         if !announced {
+            self.counters.failed += 1;
+            for stream in live {
+                self.let_go(stream);
+            }
             if failure.source == Source::Tls {
                 let number = self.number(failure);
                 self.notify(Kind::HandshakeFailed, [number, 0, 0]);

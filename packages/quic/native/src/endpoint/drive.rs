@@ -6,7 +6,6 @@ use quinn_proto::{Dir, StreamEvent};
 use super::{Endpoint, application_code, canonical, session_is_gone};
 use crate::connection::Phase;
 use crate::error::Failure;
-use crate::h3;
 use crate::handle::Handle;
 use crate::sink::{ACCEPTED, EARLY, EARLY_STREAM, HTTP3, Kind, Notice};
 use crate::stream::Stream;
@@ -52,6 +51,9 @@ impl Endpoint {
         }
         let early = connection.proto.is_handshaking();
         if early && !connection.begins_early() {
+            if connection.greets() {
+                self.begin_http3(index);
+            }
             return;
         }
         connection.phase = Phase::Live;
@@ -63,7 +65,7 @@ impl Endpoint {
         connection.note_protocol();
         let mut flags = if incoming { ACCEPTED } else { 0 } | if early { EARLY } else { 0 };
         let generation = connection.handle.generation;
-        if connection.settings.web_transport_sessions > 0 && connection.alpn().as_deref() == Some(h3::ALPN) {
+        if connection.speaks_http3() {
             flags |= HTTP3;
             self.begin_http3(index);
         }

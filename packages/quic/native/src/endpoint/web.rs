@@ -22,10 +22,14 @@ fn stream_id(id: u64) -> qp::StreamId {
 }
 
 impl Endpoint {
+    /// Once per connection.
     pub(super) fn begin_http3(&mut self, index: usize) {
         let Some(Some(connection)) = self.connections.get_mut(index) else {
             return;
         };
+        if connection.web.is_some() {
+            return;
+        }
         let role = if connection.incoming {
             Role::Server
         } else {
