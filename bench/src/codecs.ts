@@ -1,4 +1,4 @@
-// What is sent, by codec: `node dist/codecs.js [message …]`. Times are medians, of messages that differ from one another.
+// What is sent, by codec: `node dist/codecs.js [--json] [message …]`. Times are medians, of messages that differ from one another.
 import type { MessageCodec } from "@quicrpc/core";
 import { useTextPlatform } from "@quicrpc/core/codec";
 import { Packr } from "msgpackr";
@@ -9,6 +9,15 @@ import { protobufOf } from "./codecs/protobuf.js";
 import { makers } from "./codecs/values.js";
 
 const SAMPLES = 64;
+
+/** Times of one message, in ns. */
+export interface CodecRow {
+  readonly message: string;
+  readonly codec: string;
+  readonly encode: number;
+  readonly decode: number;
+  readonly bytes: number;
+}
 
 /** Standard MessagePack, as the compiled codecs write it. */
 const packr = new Packr({ useRecords: false, variableMapSize: true, skipValues: [undefined] } as object);
@@ -71,11 +80,11 @@ function contestants(message: keyof typeof makers): Contestant[] {
   ];
 }
 
-for (const message of (process.argv.length > 2
-  ? process.argv.slice(2)
-  : Object.keys(makers)) as (keyof typeof makers)[]) {
+const json = process.argv.includes("--json");
+const named = process.argv.slice(2).filter((argument) => argument !== "--json");
+const rows: CodecRow[] = [];
+for (const message of (named.length > 0 ? named : Object.keys(makers)) as (keyof typeof makers)[]) {
   const values = Array.from({ length: SAMPLES }, () => makers[message]());
-  const rows: Record<string, unknown>[] = [];
   for (const contestant of contestants(message)) {
     contestant.before?.();
     const given = values.map((value) => contestant.make?.(value) ?? value);
@@ -104,8 +113,8 @@ for (const message of (process.argv.length > 2
       result.state === "completed" ? Math.round((result.latency.p50 * 1e6) / SAMPLES) : undefined,
     );
     const bytes = Math.round(batch.length / SAMPLES);
-    rows.push({ codec: contestant.name, "encode, ns": encoding, "decode, ns": decoding, bytes });
+    rows.push({ message, codec: contestant.name, encode: encoding ?? NaN, decode: decoding ?? NaN, bytes });
   }
-  console.log(`\n${message}`);
-  console.table(rows);
 }
+if (json) console.log(JSON.stringify(rows));
+else console.table(rows);

@@ -11,7 +11,7 @@ import { connectNodeAdapter, createConnectTransport, Http2SessionManager } from 
 import { service, type Contestant } from "../contestant.js";
 
 /** `bench.proto` as a descriptor, which connect would otherwise have generated code for. */
-function describe(): DescService {
+export function connectBench(): DescService {
   const field = (name: string, number: number, type: Type) => ({
     name,
     jsonName: name,
@@ -54,7 +54,7 @@ function describe(): DescService {
 }
 
 /** A service without generated code has no types: these are the ones of bench.proto. */
-interface Untyped {
+export interface UntypedBench {
   multiply(input: { a: number; b: number }): Promise<{ pro: number }>;
   empty(input: object): Promise<object>;
   echo(input: { data: Uint8Array }): Promise<{ data: Uint8Array }>;
@@ -65,7 +65,7 @@ interface Untyped {
 
 export const connectNode: Contestant = {
   async serve(host, { cert, key }) {
-    const bench = describe();
+    const bench = connectBench();
     const handlers = {
       multiply: ({ a, b }: { a: number; b: number }) => ({ pro: service.multiply(a, b) }),
       empty: () => ({}),
@@ -95,7 +95,7 @@ export const connectNode: Contestant = {
     const sessionManager = new Http2SessionManager(baseUrl, {}, { ca: cert, servername: "localhost" });
     const transport = createConnectTransport({ baseUrl, httpVersion: "2", sessionManager });
     await sessionManager.connect();
-    const client = createClient(describe(), transport) as unknown as Untyped;
+    const client = createClient(connectBench(), transport) as unknown as UntypedBench;
     return {
       multiply: async (a, b) => (await client.multiply({ a, b })).pro,
       empty: () => client.empty({}),

@@ -1,0 +1,116 @@
+import type { CertificateFiles } from "./certificate.js";
+import { methodsOf } from "./many-methods.js";
+import type { Peer } from "./peers.js";
+import { ProcessPair } from "./process-pair.js";
+import { messageOf, progress } from "./progress.js";
+import type { Task } from "./protocol.js";
+import { round } from "./rows.js";
+import type { Workload } from "./workloads.js";
+
+/** What so many of something take, in processes that have done nothing else but warm up. */
+export interface GrowthRow {
+  readonly of: "calls" | "open streams" | "idle sessions" | "methods";
+  readonly contestant: string;
+  readonly count: number;
+  /** For all of them. */
+  readonly seconds?: number;
+  readonly microsEach?: number;
+  /** Resident memory that stayed after a garbage collection, in KiB for each. Of open streams: at the peak. */
+  readonly clientKilobytes?: number;
+  readonly serverKilobytes?: number;
+  readonly failed?: string;
+}
+
+const TIMES = [1, 10, 100] as const;
+/** Open both the code paths and the buffers that later ones share. */
+const WARM_UP = 64;
+/** Acknowledgements and timers of connections that were just made have gone after that, in ms. */
+const SETTLE_MS = 1_000;
+
+/** Calls, streams, sessions and methods, each 10 and 100 times as many. Sessions of others are for comparison. */
+export async function growth(peers: readonly Peer[], certificate: CertificateFiles): Promise<GrowthRow[]> {
+  const rows: GrowthRow[] = [];
+  const grow = async (of: GrowthRow["of"], peer: Peer, counts: readonly number[], task: (count: number) => Task) => {
+    for (const count of counts) {
+      progress(`growth: ${count} ${of}, ${peer.name}`);
+      rows.push(await measure(of, peer, count, task(count), certificate));
+    }
+  };
+  for (const peer of peers.filter(({ name }) => name === "quicrpc")) {
+    await grow("calls", peer, counts(1_000), () => ({ do: "multiply", inFlight: 64 }));
+  }
+  for (const peer of peers.filter(({ name }) => name === "quicrpc, stream per call")) {
+    await grow("open streams", peer, counts(100), (count) => ({ do: "wait", inFlight: count, ms: 100 }));
+  }
+  for (const peer of peers.filter(({ name }) => SESSIONS.has(name))) {
+    await grow("idle sessions", peer, THOUSANDS.has(peer.name) ? counts(100) : [1_000], () => ({ do: "idle" }));
+  }
+  progress();
+  if (peers.some(({ name }) => name === "quicrpc")) for (const count of counts(10)) rows.push(await methodsOf(count));
+  return rows;
+}
+
+const THOUSANDS = new Set(["quicrpc", "floor: msgpackr over TLS"]);
+const SESSIONS = new Set([...THOUSANDS, "quicrpc, WebTransport", "@grpc/grpc-js", "gRPC in Go"]);
+
+function counts(least: number): number[] {
+  return TIMES.map((times) => times * least);
+}
+
+async function measure(
+  of: GrowthRow["of"],
+  peer: Peer,
+  count: number,
+  task: Task,
+  certificate: CertificateFiles,
+): Promise<GrowthRow> {
+  const head = { of, contestant: peer.name, count };
+  const workload: Workload = {
+    name: of,
+    unit: "calls",
+    amount: count,
+    task,
+    connections: 1,
+    cores: [0, 1],
+    fixed: true,
+    quick: false,
+  };
+  let pair: ProcessPair | undefined;
+  try {
+    pair = await ProcessPair.start(peer, workload, { certificate });
+    if (pair === undefined) throw new Error("it cannot");
+    const { client, server } = pair;
+    await pair.measure("inFlight" in task ? { ...task, inFlight: WARM_UP } : task, WARM_UP);
+    const before = [await client.usage(true), await server.usage(true)] as const;
+    const { seconds, errors } = await pair.measure(task, count);
+    if (errors > 0) throw new Error(`${errors} of ${count} failed`);
+    const peak = of === "open streams";
+    if (!peak) await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+    const after = [await client.usage(true), await server.usage(true)] as const;
+    const each = (end: 0 | 1): number => {
+      const now = peak ? after[end].peakMegabytes : after[end].megabytes;
+      return round(Math.max(0, ((now - before[end].megabytes) * 1024) / count), 2);
+    };
+    return {
+      ...head,
+      seconds: round(seconds, 3),
+      microsEach: round((seconds * 1e6) / count, 1),
+      clientKilobytes: each(0),
+      serverKilobytes: each(1),
+    };
+  } catch (error) {
+    return { ...head, failed: messageOf(error) };
+  } finally {
+    pair?.stop();
+  }
+}
+
+/** A Markdown table. */
+export function growthTable(rows: readonly GrowthRow[]): string {
+  const lines = rows.map(({ of, contestant, count, seconds, microsEach, clientKilobytes, serverKilobytes, failed }) =>
+    failed === undefined
+      ? `| ${count.toLocaleString("en")} ${of} | ${contestant} | ${seconds} | ${microsEach} | ${clientKilobytes} / ${serverKilobytes} |`
+      : `| ${count.toLocaleString("en")} ${of} | ${contestant} | failed: ${failed} | | |`,
+  );
+  return ["| | | seconds | µs each | KiB each, client / server |", "|---|---|---:|---:|---:|", ...lines].join("\n");
+}
