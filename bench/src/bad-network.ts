@@ -2,8 +2,9 @@
 import { parseArgs } from "node:util";
 import { temporaryCertificate } from "./certificate.js";
 import { farTables, overLinks } from "./far.js";
+import { foreignNames, foreignPeer } from "./foreign.js";
 import { linkObstacle } from "./link.js";
-import { farPeers, present } from "./peers.js";
+import { isFar, matches, nodePeers } from "./peers.js";
 import { machine } from "./rows.js";
 
 const { values } = parseArgs({
@@ -36,9 +37,11 @@ if (obstacle !== undefined) {
 
 // Namespaces outlive their process: whatever ends this one takes them down.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
-const matches = (name: string, texts: readonly string[] | undefined): boolean =>
-  texts === undefined || texts.some((text) => name.includes(text));
-const rows = await overLinks(present(farPeers((name) => matches(name, values.against))), {
+const wanted = (name: string): boolean => isFar(name) && matches(name, values.against);
+const foreign = foreignNames.filter(wanted).map(foreignPeer);
+for (const peer of foreign) if ("skipped" in peer) console.error(`skipped: ${peer.name}: ${peer.skipped}`);
+const peers = [...nodePeers.filter(({ name }) => wanted(name)), ...foreign.filter((peer) => "command" in peer)];
+const rows = await overLinks(peers, {
   certificate: await temporaryCertificate(),
   rounds: Number(values.rounds),
   rtt: Number(values.rtt),

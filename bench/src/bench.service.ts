@@ -4,7 +4,7 @@ import { z } from "zod";
 /** What every contestant offers. */
 export const Bench = service("bench.v1.Bench", {
   multiply: rpc({ input: z.object({ a: z.int(), b: z.int() }), output: z.object({ pro: z.int() }) }),
-  empty: rpc(),
+  empty: rpc({ idempotent: true }),
   echo: rpc({ input: z.instanceof(Uint8Array), output: z.instanceof(Uint8Array) }),
   /** Answers after so many milliseconds. */
   wait: rpc({ input: z.object({ ms: z.int() }) }),

@@ -3,19 +3,24 @@ import { parseArgs } from "node:util";
 import { temporaryCertificate } from "./certificate.js";
 import { compare } from "./compare.js";
 import { foreignNames, foreignPeer } from "./foreign.js";
-import { nodePeers, peersOnNode, present } from "./peers.js";
+import { fullRun, readResults, writeDocs } from "./full.js";
+import { isQuick, matches, nodePeers, type Peer, peersOnNode, type Skipped } from "./peers.js";
 import { pinned } from "./process-pair.js";
+import { FLOOR } from "./report/results.js";
+import { tables } from "./report/tables.js";
 import { machine, type Row } from "./rows.js";
-import { tables } from "./tables.js";
 import { workloads } from "./workloads.js";
 
 const { values } = parseArgs({
   options: {
     rounds: { type: "string", default: "11" },
     quick: { type: "boolean", default: false },
+    full: { type: "boolean", default: false },
+    "write-docs": { type: "boolean", default: false },
+    from: { type: "string" },
     only: { type: "string", multiple: true },
     against: { type: "string", multiple: true },
-    node: { type: "string", multiple: true, default: [] },
+    node: { type: "string", multiple: true },
     json: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },
@@ -24,7 +29,10 @@ const { values } = parseArgs({
 if (values.help) {
   console.log(`Compares quicrpc with other RPC libraries over loopback, TLS 1.3 everywhere but over plain TCP.
 
-  --quick             the most telling workloads, 3 rounds: under 3 minutes
+  --quick             the most telling workloads and contestants, 3 rounds: under 3 minutes
+  --full              everything, memory, growth, bad networks and the pieces as well, also on Node 26: under 20 minutes
+  --write-docs        with --full: writes docs/benchmarks.md, its plots, and docs/benchmarks/results.json
+  --from FILE         writes the page again from such results, without a run
   --rounds N          rounds per workload, medians are reported (default 11)
   --only TEXT         workloads whose name has TEXT; may be repeated
   --against TEXT      contestants whose name has TEXT; may be repeated
@@ -36,28 +44,59 @@ Contestants: ${[...nodePeers.map(({ name }) => name), ...foreignNames].join("; "
   process.exit(0);
 }
 
-const matches = (name: string, texts: readonly string[] | undefined): boolean =>
-  texts === undefined || texts.some((text) => name.includes(text));
-const wanted = (name: string): boolean => matches(name, values.against);
-const peers = present([
-  ...nodePeers.filter(({ name }) => wanted(name)),
-  ...foreignNames.filter(wanted).map(foreignPeer),
-  ...values.node.flatMap(peersOnNode).filter(({ name }) => wanted(name)),
-]);
-const options = {
-  certificate: await temporaryCertificate(),
-  rounds: values.quick ? 3 : Number(values.rounds),
-  budgetMs: values.quick ? 12_000 : 30_000,
-};
-const chosen = workloads.filter((workload) => (!values.quick || workload.quick) && matches(workload.name, values.only));
-const rows: Row[] = [];
-for (const workload of chosen) rows.push(...(await compare(workload, peers, options)));
+// Namespaces and folders outlive their process: whatever ends this one takes them down.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
 
-if (values.json) {
-  console.log(JSON.stringify({ ...machine(), pinned, rounds: options.rounds, rows }, null, 2));
+if (values.from !== undefined) {
+  writeDocs(readResults(values.from));
+  process.exit();
+}
+
+const skipped: string[] = [];
+const peers = present();
+const certificate = await temporaryCertificate();
+if (values.full) {
+  const command = `npm run bench -- ${process.argv.slice(2).map(quoted).join(" ")}`;
+  const results = await fullRun({ peers, certificate, skipped, command, only: values.only });
+  if (values["write-docs"]) writeDocs(results);
+  else console.log(JSON.stringify(results, null, 2));
 } else {
+  await run();
+}
+
+/** What is wanted and there; says of the others why they are not. */
+function present(): Peer[] {
+  const wanted = (name: string): boolean => matches(name, values.against) && (!values.quick || isQuick(name));
+  const nodes = values.node ?? (values.full ? ["26"] : []);
+  const found: (Peer | Skipped)[] = [
+    ...nodePeers.filter(({ name }) => wanted(name)),
+    ...foreignNames.filter(wanted).map(foreignPeer),
+    ...nodes.flatMap(peersOnNode).filter(({ name }) => wanted(name)),
+  ];
+  return found.flatMap((peer) => {
+    if ("command" in peer) return [peer];
+    skipped.push(`${peer.name}: ${peer.skipped}`);
+    console.error(`skipped: ${skipped.at(-1)}`);
+    return [];
+  });
+}
+
+async function run(): Promise<void> {
+  const rounds = values.quick ? 3 : Number(values.rounds);
+  const budgetMs = values.quick ? 8_000 : 60_000;
+  const chosen = workloads.filter(({ quick, name }) => (!values.quick || quick) && matches(name, values.only));
+  const rows: Row[] = [];
+  for (const workload of chosen) rows.push(...(await compare(workload, peers, { certificate, rounds, budgetMs })));
+  if (values.json) {
+    console.log(JSON.stringify({ ...machine(), pinned, rounds, rows }, null, 2));
+    return;
+  }
   const { node, cpu, cores } = machine();
   const pinning = pinned ? "" : "; processes could not be pinned to cores (no taskset)";
-  console.log(`Node ${node}, ${cores} x ${cpu}, medians of ${options.rounds} rounds${pinning}\n`);
-  console.log(tables(rows, "floor: msgpackr over TLS"));
+  console.log(`Node ${node}, ${cores} x ${cpu}, medians of up to ${rounds} rounds${pinning}\n`);
+  console.log(tables(rows, FLOOR));
+}
+
+function quoted(argument: string): string {
+  return /\s/.test(argument) ? `"${argument}"` : argument;
 }

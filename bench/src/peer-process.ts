@@ -3,7 +3,7 @@ import { createInterface } from "node:readline";
 import type { Answer, Command, Usage } from "./protocol.js";
 
 /** A peer that has not answered by then never will, in ms. */
-const ANSWER_TIMEOUT_MS = 120_000;
+const ANSWER_TIMEOUT_MS = 180_000;
 
 /** A process at one end of a contestant, spoken to as `protocol.ts` says. */
 export class PeerProcess {

@@ -1,7 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { contestantNames } from "./contestants/index.js";
-import { foreignNames, foreignPeer } from "./foreign.js";
 import type { Task } from "./protocol.js";
 
 /** A contestant as the harness sees it: a command for either end, which speaks as `protocol.ts` says. */
@@ -32,23 +31,21 @@ export const nodePeers: readonly Peer[] = contestantNames.map((name) =>
     : { name, command: nodePeer(name) },
 );
 
-const FAR = ["quicrpc", "@grpc", "capnweb", "over TLS"];
+const NEAREST = ["quicrpc", "@grpc", "over TLS", "gRPC in Go", "Cap'n Proto"];
 
-/** What is compared over bad networks: every mode of quicrpc, and the nearest over TCP and QUIC. */
-export function farPeers(wanted: (name: string) => boolean): (Peer | Skipped)[] {
-  return [
-    ...nodePeers.filter(({ name }) => FAR.some((text) => name.includes(text)) && wanted(name)),
-    ...foreignNames.filter(wanted).map(foreignPeer),
-  ];
+/** Of a quick run: quicrpc's modes, and the nearest. */
+export function isQuick(name: string): boolean {
+  return NEAREST.some((text) => name.includes(text)) && !name.includes("WebTransport");
 }
 
-/** Those that are there; says of the others why they are not. */
-export function present(peers: readonly (Peer | Skipped)[]): Peer[] {
-  return peers.flatMap((peer) => {
-    if ("command" in peer) return [peer];
-    console.error(`skipped: ${peer.name}: ${peer.skipped}`);
-    return [];
-  });
+/** Of the bad networks: TCP and QUIC, on this Node. */
+export function isFar(name: string): boolean {
+  return (isQuick(name) || name.startsWith("capnweb")) && !name.includes("(Node");
+}
+
+/** Whether `name` has one of the texts; without texts it does. */
+export function matches(name: string, texts: readonly string[] | undefined): boolean {
+  return texts === undefined || texts.some((text) => name.includes(text));
 }
 
 const ON_OTHER_NODES = ["quicrpc, lane", "quicrpc, stream per call", "floor: msgpackr over TLS"];

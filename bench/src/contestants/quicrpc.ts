@@ -1,22 +1,26 @@
 import type { CallOptions, Caller, Router } from "@quicrpc/core";
 import { connect, serve } from "@quicrpc/node";
-import { type Client, type Contestant, service, Tally } from "../contestant.js";
+import { type Certificate, type Client, type Contestant, service, Tally } from "../contestant.js";
 import { createBenchClient, createBenchRouter } from "../generated/bench.js";
 
 /** Every message is validated against its schema on both sides, both ways. */
-function quicrpc(options: CallOptions, scheme: "quic" | "https" = "quic"): Contestant {
+function quicrpc(options: CallOptions, { scheme = "quic", earlyData = false } = {}): Contestant {
+  const open = async (host: string, port: number, { hash }: Certificate): Promise<Client> => {
+    const url = `${scheme}://${host}:${port}`;
+    return clientOf(await connect(url, { serverCertificateHashes: [hash], earlyData }), options);
+  };
   return {
     async serve(host, tls) {
-      const { address } = await serve({ host, port: 0, tls, routers: [routerOf()] });
+      const transport = { maxSessions: 20_000 };
+      const { address } = await serve({ host, port: 0, tls, transport, earlyData, routers: [routerOf()] });
       return address.port;
     },
-    async connect(host, port, { hash }) {
-      return clientOf(await connect(`${scheme}://${host}:${port}`, { serverCertificateHashes: [hash] }), options);
-    },
+    connect: open,
+    ...(earlyData && { resume: open }),
   };
 }
 
-export function routerOf(): Router {
+function routerOf(): Router {
   const tally = new Tally();
   return createBenchRouter({
     multiply: ({ a, b }) => ({ pro: service.multiply(a, b) }),
@@ -36,7 +40,7 @@ export function routerOf(): Router {
   });
 }
 
-export function clientOf(session: Caller & { close(): Promise<unknown> }, options: CallOptions): Client {
+function clientOf(session: Caller & { close(): Promise<unknown> }, options: CallOptions): Client {
   const client = createBenchClient(session);
   return {
     multiply: async (a, b) => (await client.multiply({ a, b }, options)).pro,
@@ -69,4 +73,6 @@ export function clientOf(session: Caller & { close(): Promise<unknown> }, option
 export const lane: Contestant = quicrpc({ via: "lane" });
 export const stream: Contestant = quicrpc({ via: "stream" });
 export const auto: Contestant = quicrpc({});
-export const webTransport: Contestant = quicrpc({}, "https");
+export const webTransport: Contestant = quicrpc({}, { scheme: "https" });
+/** Empty calls are idempotent: they leave with the first flight. */
+export const early: Contestant = quicrpc({}, { earlyData: true });

@@ -93,7 +93,7 @@ export const benchTooling: ServiceTooling = {
         input: { type: "ref", name: "BenchMultiplyInput" },
         output: { type: "ref", name: "BenchMultiplyOutput" },
       },
-      empty: { id: 2, kind: "unary" },
+      empty: { id: 2, kind: "unary", idempotent: true },
       echo: {
         id: 3,
         kind: "unary",

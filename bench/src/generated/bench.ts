@@ -106,7 +106,11 @@ export const benchMethods: {
     output: benchMultiplyOutputCodec,
     fingerprint: 0x5850a769,
   }),
-  empty: defineMethod(benchService, "unary", "empty", { id: 2, fingerprint: 0x3bf05b7a }),
+  empty: defineMethod(benchService, "unary", "empty", {
+    id: 2,
+    idempotent: true,
+    fingerprint: 0x3bf05b7a,
+  }),
   echo: defineMethod(benchService, "unary", "echo", {
     id: 3,
     input: benchEchoInputCodec,

@@ -1,4 +1,4 @@
-import type { Row } from "./rows.js";
+import type { Row } from "../rows.js";
 
 /** A Markdown table for each workload; rates are compared with one contestant's. */
 export function tables(rows: readonly Row[], compareWith: string): string {

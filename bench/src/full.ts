@@ -1,0 +1,82 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { CertificateFiles } from "./certificate.js";
+import type { CodecRow } from "./codecs.js";
+import { compare } from "./compare.js";
+import { overLinks } from "./far.js";
+import { growth } from "./growth.js";
+import { linkObstacle } from "./link.js";
+import type { Piece } from "./micro.js";
+import { isFar, matches, type Peer } from "./peers.js";
+import { pinned } from "./process-pair.js";
+import { progress } from "./progress.js";
+import { documentOf } from "./report/document.js";
+import type { Results, Types } from "./report/results.js";
+import { versions } from "./report/versions.js";
+import { machine, type Row } from "./rows.js";
+import { workloads } from "./workloads.js";
+
+export interface FullRun {
+  readonly peers: readonly Peer[];
+  readonly certificate: CertificateFiles;
+  readonly skipped: readonly string[];
+  readonly command: string;
+  /** Workloads whose name has one of these; without, all. */
+  readonly only: readonly string[] | undefined;
+}
+
+/** Everything there is to measure. The limits of time keep it under 20 minutes. */
+export async function fullRun({ peers, certificate, skipped, command, only }: FullRun): Promise<Results> {
+  const began = performance.now();
+  const timing = { certificate, rounds: 7, budgetMs: 20_000 };
+  const rows: Row[] = [];
+  const chosen = (name: string): boolean => matches(name, only);
+  for (const workload of workloads.filter(({ name }) => chosen(name))) {
+    rows.push(...(await compare(workload, peers, timing)));
+  }
+  const grown = await growth(peers, certificate);
+  const obstacle = linkObstacle();
+  const distant = peers.filter(({ name }) => isFar(name));
+  const over = { certificate, rounds: 20, rtt: 16, budgetMs: 2_000, chosen };
+  const far = obstacle === undefined ? await overLinks(distant, over) : [];
+  progress("the pieces");
+  const results: Results = {
+    machine: machine(),
+    command,
+    date: new Date().toISOString().slice(0, 16).replace("T", " "),
+    minutes: 0,
+    pinned,
+    versions: versions(),
+    skipped: obstacle === undefined ? skipped : [...skipped, `bad networks: ${obstacle}`],
+    rows,
+    growth: grown,
+    far,
+    pieces: output<Piece[]>("micro.js"),
+    codecs: output<CodecRow[]>("codecs.js"),
+    types: output<Types>("types.js"),
+  };
+  progress();
+  return { ...results, minutes: Math.round((performance.now() - began) / 60_000) };
+}
+
+/** What a program of the bench prints for scripts. */
+function output<T>(script: string): T {
+  const path = fileURLToPath(new URL(script, import.meta.url));
+  return JSON.parse(execFileSync(process.execPath, [path, "--json"], { encoding: "utf8" })) as T;
+}
+
+export function readResults(path: string): Results {
+  return JSON.parse(readFileSync(path, "utf8")) as Results;
+}
+
+/** Writes the page, its plots, and the results they are made from. */
+export function writeDocs(results: Results): void {
+  const json = { path: "benchmarks/results.json", text: `${JSON.stringify(results, null, 2)}\n` };
+  for (const { path, text } of [...documentOf(results), json]) {
+    const file = fileURLToPath(new URL(`../../docs/${path}`, import.meta.url));
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  }
+}

@@ -1,0 +1,136 @@
+import { CAPNP, FLOOR, GRPC_GO, GRPC_JS, type Results } from "./results.js";
+
+/** What the project wants of itself, and what was measured. */
+interface Goal {
+  readonly what: string;
+  readonly goal: number;
+  /** Whether more is better. */
+  readonly atLeast: boolean;
+  readonly unit: string;
+  readonly measured: number | undefined;
+}
+
+const OWN = "quicrpc";
+
+function goalsOf({ rows, far, growth, types }: Results): Goal[] {
+  const row = (workload: string, contestant = OWN) =>
+    rows.find((one) => one.workload === workload && one.contestant === contestant);
+  const rate = (workload: string, contestant?: string): number | undefined => row(workload, contestant)?.perSecond;
+  const times = (workload: string, against: string): number | undefined =>
+    ratio(rate(workload), rate(workload, against));
+  const distant = (link: string, workload: string, contestant = OWN) =>
+    far.find((one) => one.link === link && one.workload === workload && one.contestant === contestant);
+  const idle = growth.find(
+    ({ of, contestant, count }) => of === "idle sessions" && contestant === OWN && count === 1_000,
+  );
+  const lossy = "16 ms, 3% lost";
+  const clear = "16 ms, 0% lost";
+  const batch = "500 empty calls x 128";
+  const kibibytes = "256 echoes of 1 KiB at once";
+  const connect = "connect to first reply";
+  const cpu = row("64 in flight");
+  const concurrent = row("10000 concurrent calls that wait 100 ms");
+
+  const least = (what: string, goal: number, unit: string, measured: number | undefined): Goal => ({
+    what,
+    goal,
+    unit,
+    measured,
+    atLeast: true,
+  });
+  const most = (what: string, goal: number, unit: string, measured: number | undefined): Goal => ({
+    what,
+    goal,
+    unit,
+    measured,
+    atLeast: false,
+  });
+  return [
+    least("sequential, against the TLS floor", 0.9, "x", times("sequential", FLOOR)),
+    least("sequential, against Cap'n Proto over QUIC", 1.4, "x", times("sequential", CAPNP)),
+    least("sequential, against grpc-js", 7, "x", times("sequential", GRPC_JS)),
+    least("512 in flight, against the TLS floor", 1, "x", times("512 in flight", FLOOR)),
+    least("512 in flight, against Cap'n Proto over QUIC", 2, "x", times("512 in flight", CAPNP)),
+    least("512 in flight, against gRPC in Go", 6, "x", times("512 in flight", GRPC_GO)),
+    least("512 in flight, against grpc-js", 60, "x", times("512 in flight", GRPC_JS)),
+    most("CPU of a call, 64 in flight, both ends", 2.5, "µs", cpu && sum(cpu.clientCpu, cpu.serverCpu)),
+    least("a stream for each call, 64 in flight", 150_000, "calls/s", rate("64 in flight", "quicrpc, stream per call")),
+    least("empty call, 5000 x 32, against grpc-js", 25, "x", times("empty call, 5000 x 32", GRPC_JS)),
+    most("10,000 calls that wait 100 ms", 0.2, "s", ratio(10_000, concurrent?.perSecond)),
+    most("errors among these", 0, "%", concurrent?.errors),
+    least("echo 64 KiB, against the TLS floor", 1, "x", times("echo 64 KiB, 8 in flight", FLOOR)),
+    least("echo 1 MiB, against the TLS floor", 0.9, "x", times("echo 1 MiB, 8 in flight", FLOOR)),
+    least("server stream of small items", 1_500_000, "items/s", rate("server stream of small items")),
+    least("server stream, against grpc-js", 8, "x", times("server stream of small items", GRPC_JS)),
+    least("server stream, against Cap'n Proto over QUIC", 3, "x", times("server stream of small items", CAPNP)),
+    least("200 MB one way, against the TLS floor", 0.9, "x", times("200 MB one way", FLOOR)),
+    most(
+      "connect to first reply, time against the TLS floor's",
+      0.5,
+      "x",
+      ratio(row(connect)?.latency?.p50, row(connect, FLOOR)?.latency?.p50),
+    ),
+    least(
+      "0-RTT over 16 ms saves",
+      15,
+      "ms",
+      difference(distant(clear, connect)?.meanMs, distant(clear, `${connect}, resumed`, "quicrpc, 0-RTT")?.meanMs),
+    ),
+    most("an idle session at the client", 40, "KiB", idle?.clientKilobytes),
+    most("an idle session at the server", 40, "KiB", idle?.serverKilobytes),
+    most(
+      "500 calls x 128 at 3% loss, mean against grpc-js",
+      0.38,
+      "x",
+      ratio(distant(lossy, batch)?.meanMs, distant(lossy, batch, GRPC_JS)?.meanMs),
+    ),
+    most("the same, p95", 0.38, "x", ratio(distant(lossy, batch)?.p95Ms, distant(lossy, batch, GRPC_JS)?.p95Ms)),
+    most(
+      "the same, mean against the TLS floor",
+      1,
+      "x",
+      ratio(distant(lossy, batch)?.meanMs, distant(lossy, batch, FLOOR)?.meanMs),
+    ),
+    most(
+      "the same, mean against no loss",
+      1.15,
+      "x",
+      ratio(distant(lossy, batch)?.meanMs, distant(clear, batch)?.meanMs),
+    ),
+    most(
+      "256 echoes of 1 KiB at 3% loss, against no loss",
+      1.7,
+      "x",
+      ratio(distant(lossy, kibibytes)?.meanMs, distant(clear, kibibytes)?.meanMs),
+    ),
+    most("type-check of a client of 500 methods", 1_000, "ms", types.compileMs),
+  ];
+}
+
+/** A Markdown table. */
+export function goalsTable(results: Results): string {
+  const lines = goalsOf(results).map(({ what, goal, atLeast, unit, measured }) => {
+    const wanted = `${atLeast ? "at least" : "at most"} ${number(goal)} ${unit}`;
+    if (measured === undefined) return `| ${what} | ${wanted} | not measured | |`;
+    const met = atLeast ? measured >= goal : measured <= goal;
+    const missed = goal === 0 ? measured : Math.abs(measured / goal - 1) * 100;
+    return `| ${what} | ${wanted} | ${number(measured)} ${unit} | ${met ? "met" : `**missed by ${number(missed)}%**`} |`;
+  });
+  return ["| | goal | measured | |", "|---|---|---|---|", ...lines].join("\n");
+}
+
+function ratio(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? undefined : a / b;
+}
+
+function sum(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? undefined : a + b;
+}
+
+function difference(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? undefined : a - b;
+}
+
+function number(value: number): string {
+  return value.toLocaleString("en", { maximumSignificantDigits: 3 });
+}

@@ -1,0 +1,110 @@
+import type { FarRow } from "../far.js";
+import type { Row } from "../rows.js";
+import type { Results } from "./results.js";
+
+interface Bar {
+  readonly name: string;
+  readonly value: number;
+}
+
+interface Chart {
+  readonly file: string;
+  readonly title: string;
+  readonly unit: string;
+  readonly better: "longer" | "shorter";
+  readonly bars: readonly Bar[];
+}
+
+const WIDTH = 760;
+const NAMES = 250;
+const VALUES = 90;
+const ROW = 24;
+const TOP = 52;
+
+/** The charts of a report, by file name. */
+export function plots({
+  rows,
+  far,
+}: Results): { readonly file: string; readonly title: string; readonly svg: string }[] {
+  const rates = (file: string, workload: string, title: string): Chart => {
+    const chosen = rows.filter((row) => row.workload === workload && row.perSecond !== undefined);
+    const bars = chosen.map(({ contestant, perSecond = 0 }) => ({ name: contestant, value: perSecond }));
+    return { file, title, unit: `${chosen[0]?.unit ?? ""} per second`, better: "longer", bars };
+  };
+  const charts: Chart[] = [
+    rates("in-flight", "512 in flight", "Calls, 512 in flight"),
+    rates("sequential", "sequential", "Calls, one after the other"),
+    {
+      file: "cpu",
+      title: "CPU time of a call, client and server together, 64 in flight",
+      unit: "µs",
+      better: "shorter",
+      bars: rows.filter(({ workload }) => workload === "64 in flight").flatMap(cpuBar),
+    },
+    rates("items", "server stream of small items", "Small items of a server stream"),
+    rates("echo", "echo 64 KiB, 8 in flight", "Echo of 64 KiB, 8 in flight"),
+    {
+      file: "loss",
+      title: "500 calls, 128 in flight, 16 ms round trip, 3% of packets lost",
+      unit: "ms, mean",
+      better: "shorter",
+      bars: far.filter(isLossy).map(({ contestant, meanMs = 0 }) => ({ name: contestant, value: meanMs })),
+    },
+  ];
+  return charts.filter(({ bars }) => bars.length > 0).map((chart) => ({ ...chart, svg: barChart(chart) }));
+}
+
+function cpuBar({ contestant, clientCpu, serverCpu }: Row): Bar[] {
+  return clientCpu === undefined || serverCpu === undefined ? [] : [{ name: contestant, value: clientCpu + serverCpu }];
+}
+
+function isLossy({ link, workload, meanMs }: FarRow): boolean {
+  return link === "16 ms, 3% lost" && workload === "500 empty calls x 128" && meanMs !== undefined;
+}
+
+/** Horizontal bars, the best first; quicrpc's stand out. Readable on light and dark pages. */
+function barChart({ title, unit, better, bars }: Chart): string {
+  const sorted = [...bars].sort((a, b) => (better === "longer" ? b.value - a.value : a.value - b.value));
+  const most = Math.max(...sorted.map(({ value }) => value));
+  const height = TOP + sorted.length * ROW + 8;
+  const room = WIDTH - NAMES - VALUES;
+  const lines = sorted.map(({ name, value }, index) => {
+    const y = TOP + index * ROW;
+    const length = Math.max(1, (value / most) * room);
+    const kind = name.startsWith("quicrpc") ? "own" : "other";
+    return [
+      `<text class="name ${kind}" x="${NAMES - 8}" y="${y + 15}" text-anchor="end">${escape(name)}</text>`,
+      `<rect class="${kind}" x="${NAMES}" y="${y + 3}" width="${length.toFixed(1)}" height="${ROW - 7}" rx="2"/>`,
+      `<text class="value" x="${(NAMES + length + 6).toFixed(1)}" y="${y + 15}">${digits(value)}</text>`,
+    ].join("");
+  });
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img">
+<title>${escape(title)}</title>
+<style>
+text { font: 13px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; fill: #24292f; }
+.title { font-weight: 600; font-size: 15px; }
+.unit, .value { fill: #57606a; }
+.name.own { font-weight: 600; }
+rect.own { fill: #0969da; }
+rect.other { fill: #afb8c1; }
+@media (prefers-color-scheme: dark) {
+  text { fill: #e6edf3; }
+  .unit, .value { fill: #9198a1; }
+  rect.own { fill: #4493f8; }
+  rect.other { fill: #545d68; }
+}
+</style>
+<text class="title" x="8" y="20">${escape(title)}</text>
+<text class="unit" x="8" y="39">${escape(unit)}; ${better} is better</text>
+${lines.join("\n")}
+</svg>
+`;
+}
+
+function digits(value: number): string {
+  return value.toLocaleString("en", { maximumSignificantDigits: 3 });
+}
+
+function escape(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+}
