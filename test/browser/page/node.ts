@@ -1,5 +1,4 @@
-// oxlint-disable-next-line unicorn/prefer-node-protocol -- the package of that name, which is not Node's
-import { Buffer } from "buffer";
+import { Buffer } from "buffer/index.js";
 import { notHere } from "./vitest.js";
 
 /** Stands for Node's modules and globals in the page: a test that asks for more skips. */
