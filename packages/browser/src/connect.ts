@@ -1,29 +1,12 @@
-import { createSession, type SessionOptions } from "@quicrpc/core";
-import { type BrowserConnection, heal, type HealingOptions, httpsUrl } from "./heal.js";
-import { type Fallback, openTransport } from "./open.js";
-import { webSocketOpener } from "./web-socket.js";
-import { webTransportOpener } from "./web-transport.js";
-
-const DEFAULT_FALLBACK_MS = 1500;
-
-/** When a WebSocket takes WebTransport's place. */
-export interface FallbackOptions {
-  /** Default: `wss:`, with the same host, port and path. */
-  readonly url?: string | URL;
-  /** Milliseconds without an answer by WebTransport after which the WebSocket is tried as well. Default 1500. */
-  readonly afterMs?: number;
-}
+import { createSession } from "@quicrpc/core";
+import { type DialOptions, openers } from "./dial.js";
+import { type BrowserConnection, heal, type HealingOptions } from "./heal.js";
+import { openTransport } from "./open.js";
 
 /** Options of `connect`. */
-export interface ConnectOptions<Context = unknown> extends SessionOptions<Context>, Omit<HealingOptions, "limits"> {
-  /** Hashes of the certificates to trust (W3C WebTransport §9.4): ECDSA P-256, valid now, for at most 14 days. */
-  readonly serverCertificateHashes?: readonly WebTransportHash[];
-  /**
-   * The WebSocket that is used where WebTransport is missing, refused or does not answer; `false` for none. Browsers trust
-   * no hash of a certificate there: theirs must be one that the browser trusts by itself.
-   */
-  readonly fallback?: FallbackOptions | false;
-}
+export interface ConnectOptions<Context = unknown>
+  extends Omit<DialOptions<Context>, "timeoutMs" | "signal">,
+    Omit<HealingOptions, "limits"> {}
 
 /**
  * Connects to `https://host:port/path`: over the browser's own WebTransport, or over a WebSocket on the same host and port
@@ -35,12 +18,8 @@ export async function connect<Context = unknown>(
   url: string | URL,
   options: ConnectOptions<Context> = {},
 ): Promise<BrowserConnection> {
-  const { fallback = {}, serverCertificateHashes, reconnect, backoff, timeoutMs, signal, ...session } = options;
-  const target = httpsUrl(url);
-  const opening = {
-    webTransport: webTransportOpener(target, serverCertificateHashes),
-    fallback: fallback === false ? undefined : webSocket(target, fallback),
-  };
+  const { fallback, serverCertificateHashes, reconnect, backoff, timeoutMs, signal, ...session } = options;
+  const opening = openers(url, { serverCertificateHashes, fallback });
   return heal(
     (signal, timeoutMs) => openTransport({ ...opening, timeoutMs, signal }),
     (transport) => createSession(transport, session),
@@ -52,10 +31,4 @@ export async function connect<Context = unknown>(
       ...(session.limits !== undefined && { limits: session.limits }),
     },
   );
-}
-
-function webSocket(target: URL, { url, afterMs = DEFAULT_FALLBACK_MS }: FallbackOptions): Fallback {
-  const socketUrl = new URL(url ?? target);
-  if (url === undefined) socketUrl.protocol = "wss:";
-  return { open: webSocketOpener(socketUrl), afterMs };
 }

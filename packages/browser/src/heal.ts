@@ -2,7 +2,8 @@ import { type Connection, type ConnectionOptions, createConnection, type Session
 import { PageLife } from "./page.js";
 import type { BrowserTransport, OpenTransport, TransportInUse } from "./transport.js";
 
-const DEFAULT_TIMEOUT_MS = 10_000;
+/** For an attempt, and for all of them until the first session is ready. */
+export const DEFAULT_TIMEOUT_MS = 10_000;
 
 /** How a page connects, whatever the transport. */
 export interface HealingOptions extends Omit<ConnectionOptions, "isPermanent"> {

@@ -1,4 +1,5 @@
-export { connect, type ConnectOptions, type FallbackOptions } from "./connect.js";
+export { connect, type ConnectOptions } from "./connect.js";
 export { connectWebTransport, type WebTransportConnectOptions } from "./connect-web-transport.js";
+export { dial, type DialOptions, type FallbackOptions } from "./dial.js";
 export type { BrowserConnection } from "./heal.js";
 export type { BrowserTransport, TransportInUse } from "./transport.js";

@@ -1,6 +1,6 @@
-import type { Session } from "@quicrpc/core";
+import { createPool, type Session } from "@quicrpc/core";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type BrowserConnection, connect, type ConnectOptions, connectWebTransport } from "../dist/index.js";
+import { type BrowserConnection, connect, type ConnectOptions, connectWebTransport, dial } from "../dist/index.js";
 import { type Answer, methods, Network } from "./network.js";
 
 const URL_OF_SERVER = "https://rpc.test:4433/api";
@@ -216,5 +216,43 @@ describe("a page's connection", () => {
       ["offline", "online", "pagehide", "pageshow", "visibilitychange"].toSorted(),
     );
     expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe("dial", () => {
+  it("makes one session, which stays lost", async () => {
+    given("refuse");
+    const dialling = dial(URL_OF_SERVER);
+    await pass(0);
+    const session = await dialling;
+    expect(await session.unary(methods.echo, "once")).toBe("once");
+    void network.sessions[0]?.close({ closeCode: 9, reason: "restart" });
+    await pass(60_000);
+    expect(await session.closed).toMatchObject({ error: expect.any(Error) });
+    expect(network.sessions).toHaveLength(1);
+  });
+
+  it("says what became of each transport, and takes a signal", async () => {
+    given("refuse", "refuse");
+    expect((await failure(dial(URL_OF_SERVER))).error.message).toContain("; WebSocket failed: ");
+    given("silence", "silence");
+    const controller = new AbortController();
+    const failed = failure(dial(URL_OF_SERVER, { signal: controller.signal }));
+    controller.abort(new Error("enough"));
+    expect((await failed).error.message).toBe("enough");
+    await expect(dial("quic://rpc.test")).rejects.toThrow(TypeError);
+  });
+
+  it("makes the sessions of a pool", async () => {
+    given("accept");
+    const pool = createPool([URL_OF_SERVER, "https://other.test/api"], (url, signal) => dial(url, { signal }), {
+      balance: "roundRobin",
+    });
+    open.push(pool);
+    pool.connect();
+    await pass(0);
+    const answers = ["a", "b", "c"].map((text) => pool.unary(methods.echo, text));
+    expect(await Promise.all(answers)).toEqual(["a", "b", "c"]);
+    expect(network.log).toEqual([`webtransport ${URL_OF_SERVER}`, "webtransport https://other.test/api"]);
   });
 });
