@@ -48,6 +48,7 @@ export class RemoteServers implements Remote {
       ...sessionOptions(witness, limits),
       listen: ["https://127.0.0.1:0/rpc"],
       webSocket: true,
+      http2: true,
       tls: { cert, key },
       ...(typeof maxStreams === "number" && { transport: { maxConcurrentStreams: maxStreams } }),
       onSession,

@@ -5,7 +5,8 @@ import type { BrowserTransport } from "./transport.js";
 import { webSocketOpener } from "./web-socket.js";
 import { webTransportOpener } from "./web-transport.js";
 
-const DEFAULT_FALLBACK_MS = 1500;
+/** Milliseconds for which WebTransport is tried alone. */
+export const DEFAULT_FALLBACK_MS = 1500;
 
 /** When a WebSocket takes WebTransport's place. */
 export interface FallbackOptions {
@@ -51,14 +52,12 @@ export async function dial<Context = unknown>(
 export function openers(
   url: string | URL,
   { serverCertificateHashes, fallback = {} }: ReachOptions,
-): Pick<OpenOptions, "webTransport" | "fallback"> {
+): Pick<OpenOptions, "first" | "fallback"> {
   const target = httpsUrl(url);
-  const webTransport = webTransportOpener(target, serverCertificateHashes);
-  if (fallback === false) return { webTransport, fallback: undefined };
+  const first = { kind: "webtransport", open: webTransportOpener(target, serverCertificateHashes) } as const;
+  if (fallback === false) return { first, fallback: undefined };
   const socketUrl = new URL(fallback.url ?? target);
   if (fallback.url === undefined) socketUrl.protocol = "wss:";
-  return {
-    webTransport,
-    fallback: { open: webSocketOpener(socketUrl), afterMs: fallback.afterMs ?? DEFAULT_FALLBACK_MS },
-  };
+  const { afterMs = DEFAULT_FALLBACK_MS } = fallback;
+  return { first, fallback: { kind: "websocket", open: webSocketOpener(socketUrl), afterMs } };
 }

@@ -1,24 +1,35 @@
 import { RpcError } from "@quicrpc/core";
 import type { Opener, OpenTransport, TransportInUse } from "./transport.js";
 
-/** What comes after WebTransport. */
-export interface Fallback {
+/** A transport that may be tried. */
+interface Candidate {
+  readonly kind: TransportInUse["kind"];
   readonly open: Opener;
-  /** Milliseconds for which WebTransport is tried alone. */
+}
+
+/** What comes after the first. */
+export interface Fallback extends Candidate {
+  /** Milliseconds for which the first is tried alone. */
   readonly afterMs: number;
 }
 
 /** How a transport is opened. */
 export interface OpenOptions {
-  readonly webTransport: Opener;
+  readonly first: Candidate;
   readonly fallback: Fallback | undefined;
   /** Milliseconds for all of it. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
 
+const NAMES: Readonly<Record<TransportInUse["kind"], string>> = {
+  webtransport: "WebTransport",
+  websocket: "WebSocket",
+  ponyfill: "the ponyfill",
+};
+
 /**
- * Opens a session over WebTransport, or else over the fallback, which is tried as soon as WebTransport has failed or has
+ * Opens a session over the first transport, or else over the fallback, which is tried as soon as that has failed or has
  * not answered for `afterMs`: the first that is ready wins, and the other is closed. Where UDP is blocked nothing says
  * so, and a browser would wait for half a minute. Rejects with `unavailable`, saying what became of each.
  */
@@ -34,7 +45,7 @@ class Race {
   private readonly failures: string[] = [];
   private headStart: ReturnType<typeof setTimeout> | undefined;
   private timeout: ReturnType<typeof setTimeout> | undefined;
-  /** Why it is not WebTransport, should the fallback win; undefined before it is tried. */
+  /** Why it is not the first, should the fallback win; undefined before it is tried. */
   private reason: string | undefined;
   private over = false;
 
@@ -50,7 +61,7 @@ class Race {
   }
 
   start(): void {
-    const { webTransport, fallback, signal, timeoutMs } = this.options;
+    const { first, fallback, signal, timeoutMs } = this.options;
     signal.addEventListener("abort", this.onAbort);
     if (signal.aborted) {
       this.onAbort();
@@ -58,10 +69,10 @@ class Race {
     }
     this.timeout = setTimeout(() => this.expire(), timeoutMs);
     if (fallback !== undefined) {
-      const because = `WebTransport did not answer within ${fallback.afterMs} ms: UDP may be blocked`;
+      const because = `${NAMES[first.kind]} did not answer within ${fallback.afterMs} ms: UDP may be blocked`;
       this.headStart = setTimeout(() => this.fallBack(because), fallback.afterMs);
     }
-    this.attempt("webtransport", webTransport);
+    this.attempt(first);
   }
 
   private fallBack(because: string): void {
@@ -69,10 +80,10 @@ class Race {
     if (fallback === undefined || this.reason !== undefined) return;
     clearTimeout(this.headStart);
     this.reason = because;
-    this.attempt("websocket", fallback.open);
+    this.attempt(fallback);
   }
 
-  private attempt(kind: TransportInUse["kind"], open: Opener): void {
+  private attempt({ kind, open }: Candidate): void {
     const controller = new AbortController();
     this.attempts.set(kind, controller);
     open(controller.signal).then(
@@ -80,7 +91,7 @@ class Race {
         if (this.over) return;
         this.attempts.delete(kind);
         this.finish();
-        this.resolve({ kind, transport, reason: kind === "webtransport" ? undefined : this.reason });
+        this.resolve({ kind, transport, reason: kind === this.options.first.kind ? undefined : this.reason });
       },
       (error: unknown) => {
         if (!this.over) this.failed(kind, error);
@@ -91,9 +102,9 @@ class Race {
   private failed(kind: TransportInUse["kind"], error: unknown): void {
     this.attempts.delete(kind);
     const why = error instanceof Error && error.message !== "" ? error.message : String(error);
-    const failure = kind === "webtransport" ? `WebTransport failed: ${why}` : `WebSocket failed: ${why}`;
+    const failure = `${NAMES[kind]} failed: ${why}`;
     this.failures.push(failure);
-    if (kind === "webtransport") this.fallBack(failure);
+    if (kind === this.options.first.kind) this.fallBack(failure);
     const expected = this.options.fallback === undefined ? 1 : 2;
     if (this.failures.length === expected) this.lose(new RpcError("unavailable", this.failures.join("; ")));
   }

@@ -5,7 +5,7 @@ export type BrowserTransport = WebTransport | DirectSession;
 
 /** Which transport a session runs over, and why not over WebTransport. */
 export interface TransportInUse {
-  readonly kind: "webtransport" | "websocket";
+  readonly kind: "webtransport" | "websocket" | "ponyfill";
   /** Why WebTransport could not be used; undefined where it is. */
   readonly reason: string | undefined;
 }

@@ -1,4 +1,5 @@
 import { type BrowserConnection, connect } from "@quicrpc/browser";
+import { connect as connectPonyfill } from "@quicrpc/browser/fails";
 import {
   type CallOptions,
   createSession,
@@ -12,11 +13,11 @@ import type { Kind, Pair, PairOptions } from "../../behaviour/kinds.js";
 import { Witness } from "../../behaviour/service.js";
 import { sessionOptions } from "../../behaviour/session-options.js";
 import type { Meeting, Remote } from "./remote.js";
-import { running } from "./vitest.js";
+import { notHere, running } from "./vitest.js";
 
 /** The page's end of a session with a server in Node, which the test that opened the page starts, or with one in the page. */
 
-const { remote, lane } = globalThis as unknown as { remote: Remote; lane: "webtransport" | "websocket" };
+const { remote, lane } = globalThis as unknown as { remote: Remote; lane: "webtransport" | "websocket" | "ponyfill" };
 
 let meetings = 0;
 
@@ -28,7 +29,7 @@ const ofOneStream: ReadonlyMap<string, string> = new Map([
 export const kinds: readonly Kind[] = [
   {
     name: `a page, ${lane}`,
-    exceptions: lane === "websocket" ? ofOneStream : new Map(),
+    exceptions: lane === "webtransport" ? new Map() : ofOneStream,
     connect: connectPair,
   },
 ];
@@ -41,6 +42,7 @@ export function kindsFor(behaviour: string): readonly Kind[] {
 async function connectPair(limits: Partial<Limits> = {}, options: PairOptions = {}): Promise<Pair> {
   const { limits: serverLimits = limits, ...others } = options.server ?? {};
   const ofTheTest = Object.keys(others).length > 0 || options.wrap !== undefined || options.witness !== undefined;
+  if (lane === "ponyfill" && (ofTheTest || running.ofOneProcess)) notHere("the package's server is in Node");
   if (ofTheTest || running.ofOneProcess) return connectHere(limits, options);
   return connectToNode(limits, serverLimits, options);
 }
@@ -87,11 +89,10 @@ async function connectToNode(
 ): Promise<Pair> {
   const { id, url, hash } = await remote.start(serverLimits, maxStreams);
   const witness = new MirroredWitness(id);
-  const connection = await connect(url, {
-    ...sessionOptions(new Witness(), limits, own),
-    reconnect: false,
-    serverCertificateHashes: hashes(hash),
-  });
+  const connectOptions = { ...sessionOptions(new Witness(), limits, own), reconnect: false };
+  const connection = await (lane === "ponyfill"
+    ? connectPonyfill(url, { ...connectOptions, native: false })
+    : connect(url, { ...connectOptions, serverCertificateHashes: hashes(hash) }));
   const client = sessionOf(connection);
   const close = async (): Promise<void> => {
     await connection.close();

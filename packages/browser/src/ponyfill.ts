@@ -1,0 +1,71 @@
+import { WEBTRANSPORT_STREAM_PROTOCOL, type WebTransportSession, webTransportStreamSession } from "@quicrpc/core";
+import type { Opener } from "./transport.js";
+
+/** A session of `@fails-components/webtransport` in a browser. */
+interface PonyfillSession extends WebTransportSession {
+  readonly protocol: string;
+}
+
+type Ponyfill = new (url: string, options: object) => PonyfillSession;
+
+/** What the package connects to when it is loaded, to see what the browser can do. */
+const PROBE = "https://example.com:23333/test";
+/** Above what a session has under way; with the package's own, small ones, it stands still. */
+const WINDOW = 2 * 1024 * 1024;
+
+let loading: Promise<Ponyfill> | undefined;
+
+/** Opens a session of the ponyfill: WebTransport over a WebSocket. */
+export function ponyfillOpener(url: URL): Opener {
+  return async (signal) => {
+    loading ??= load();
+    const WebTransportPonyfill = await loading;
+    signal.throwIfAborted();
+    const session = new WebTransportPonyfill(url.href, {
+      protocols: [WEBTRANSPORT_STREAM_PROTOCOL],
+      initialStreamFlowControlWindow: WINDOW,
+      streamFlowControlWindowSizeLimit: WINDOW,
+      initialSessionFlowControlWindow: WINDOW,
+      sessionFlowControlWindowSizeLimit: WINDOW,
+    });
+    // Whoever waits for `ready` learns it there.
+    session.closed.catch(() => {});
+    const aborted = new Promise<never>((_, reject) => {
+      signal.addEventListener("abort", () => {
+        session.close();
+        reject(signal.reason);
+      });
+    });
+    aborted.catch(() => {});
+    await Promise.race([session.ready, aborted]);
+    if (session.protocol === WEBTRANSPORT_STREAM_PROTOCOL) return webTransportStreamSession(session, "client");
+    session.close();
+    throw new Error(`the server does not speak ${WEBTRANSPORT_STREAM_PROTOCOL}`);
+  };
+}
+
+/** Loads the package, and keeps it from connecting to a stranger meanwhile. */
+async function load(): Promise<Ponyfill> {
+  const scope = globalThis as { WebTransport?: (typeof globalThis)["WebTransport"] };
+  const { WebTransport: native } = scope;
+  if (native === undefined) return imported();
+  const guarded = new Proxy(native, {
+    construct(target, given: unknown[]) {
+      if (String(given[0]) === PROBE) throw new Error("nobody is asked");
+      return Reflect.construct(target, given) as WebTransport;
+    },
+  });
+  scope.WebTransport = guarded;
+  try {
+    return await imported();
+  } finally {
+    if (scope.WebTransport === guarded) scope.WebTransport = native;
+  }
+}
+
+async function imported(): Promise<Ponyfill> {
+  // The types that a compiler finds are those of its build for Node.
+  const found = (await import("@fails-components/webtransport")) as unknown as { WebTransportPonyfill?: Ponyfill };
+  if (found.WebTransportPonyfill !== undefined) return found.WebTransportPonyfill;
+  throw new Error('bundle @fails-components/webtransport with the condition "browser"');
+}

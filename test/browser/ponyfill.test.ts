@@ -1,0 +1,72 @@
+import { createSocket } from "node:dgram";
+import { devCertificate, serve, type Server } from "@quicrpc/node";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { behaviourRouter, Witness } from "../behaviour/service.js";
+import { bundle } from "./bundle.js";
+import { Chromium, executablePath } from "./chromium.js";
+
+const CLIENT = `
+  import { connect } from "@quicrpc/browser/fails";
+  import { methods } from "./behaviour/service.js";
+  globalThis.asked = [];
+  globalThis.WebTransport = new Proxy(WebTransport, {
+    construct: (target, given) => {
+      asked.push(new URL(given[0]).hostname);
+      return new target(...given);
+    },
+  });
+  globalThis.attempt = async (url, options) => {
+    const connection = await connect(url, options);
+    const text = "x".repeat(3_000_000);
+    const answer = await connection.unary(methods.echo, { text });
+    const { transport } = connection;
+    await connection.close();
+    return { ...transport, echoed: answer.text === text, asked };
+  };
+`;
+
+describe.skipIf(executablePath === undefined)("the ponyfill in a page", () => {
+  let chromium: Chromium;
+  let client: string;
+  let server: Server;
+
+  beforeAll(async () => {
+    client = await bundle(CLIENT);
+    chromium = await Chromium.launch();
+  }, 60_000);
+  afterAll(() => chromium?.close());
+  afterEach(() => server?.close());
+
+  async function attempt(options: object, prepare?: (port: number) => Promise<void>): Promise<unknown> {
+    const { cert, key } = await devCertificate();
+    const routers = [behaviourRouter(new Witness())];
+    // Over TCP alone.
+    const over = { engine: "fails", httpVersion: 2 } as const;
+    server = await serve({ listen: ["https://127.0.0.1:0/rpc"], ...over, tls: { cert, key }, routers });
+    const { port } = server.address;
+    await prepare?.(port);
+    const page = await chromium.open();
+    try {
+      await page.addScriptTag({ content: client });
+      return await page.evaluate(`attempt("https://127.0.0.1:${port}/rpc?a=b", ${JSON.stringify(options)})`);
+    } finally {
+      await page.close();
+    }
+  }
+
+  it("connects by itself, and the package to no stranger", async () => {
+    expect(await attempt({ native: false })).toEqual({ kind: "ponyfill", echoed: true, asked: [] });
+  });
+
+  it("takes WebTransport's place where UDP disappears", async () => {
+    const blackHole = createSocket("udp4");
+    const seen = await attempt({}, (port) => new Promise((bound) => void blackHole.bind(port, "127.0.0.1", bound)));
+    blackHole.close();
+    expect(seen).toEqual({
+      kind: "ponyfill",
+      reason: "WebTransport did not answer within 1500 ms: UDP may be blocked",
+      echoed: true,
+      asked: ["127.0.0.1"],
+    });
+  });
+});
