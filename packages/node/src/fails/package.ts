@@ -1,6 +1,7 @@
 import type { EventEmitter } from "node:events";
 import type { ClientHttp2Session, Http2SecureServer, IncomingHttpHeaders } from "node:http2";
 import type { WebTransportSession } from "@quicrpc/core";
+import { quietly } from "./quiet.js";
 
 /**
  * The part of `@fails-components/webtransport` 1.6 that is used. Its own types cannot be named here: whoever does not
@@ -95,14 +96,26 @@ export function failsError(code: string, message: string, cause?: unknown): Erro
   return Object.assign(new Error(message, cause === undefined ? undefined : { cause }), { code });
 }
 
-/** Loads the package. Rejects with `ERR_FAILS_MISSING` where it is not installed. Loading it prints to the console where quiche is missing. */
+let loading: Promise<FailsPackage> | undefined;
+
+/** Loads the package. Rejects with `ERR_FAILS_MISSING` where it is not installed. */
 export async function loadFails(): Promise<FailsPackage> {
+  loading ??= quietly(load);
   try {
-    return (await import("@fails-components/webtransport")) as unknown as FailsPackage;
+    return await loading;
   } catch (error) {
+    loading = undefined;
     const text = `the engine "fails" and the option http2 need ${PACKAGE}@1.6, which ${failure(error)}`;
     throw failsError("ERR_FAILS_MISSING", text, error);
   }
+}
+
+/** Waits until the package has looked for quiche: its client and its server both do, when they are loaded. */
+async function load(): Promise<FailsPackage> {
+  const loaded = (await import("@fails-components/webtransport")) as unknown as FailsPackage;
+  await loaded.quicheLoaded;
+  await new Promise((resolve) => setImmediate(resolve));
+  return loaded;
 }
 
 /** Why HTTP/3 cannot be used; undefined where it can. */
