@@ -7,6 +7,7 @@ import {
   ALPN,
   bytes,
   deferred,
+  delayedPath,
   DRIVERS,
   echo,
   Endpoint,
@@ -54,11 +55,13 @@ describe.each(DRIVERS)("early data, %s driver", (driver) => {
     const log: string[] = [];
     const server = await world.serve(logging(log), early);
     const client = world.bind();
-    const first = await world.dial(server, early, client);
+    // The second flight leaves before the server can answer the first.
+    const path = await delayedPath(server.address.port, 1);
+    const first = await world.dial(server, { ...early, port: path.port }, client);
     expect([first.early, first.resumed, first.earlyDataAccepted]).toEqual([false, false, undefined]);
     expect(await echoed(first, "one")).toBe("one");
 
-    const second = await world.dial(server, early, client);
+    const second = await world.dial(server, { ...early, port: path.port }, client);
     expect(second.early).toBe(true);
     expect(second.alpnProtocol).toBe(ALPN[0]);
     const told = deferred<boolean>();
@@ -71,6 +74,7 @@ describe.each(DRIVERS)("early data, %s driver", (driver) => {
     expect(await echoed(second, "three")).toBe("three");
     expect(log).toEqual(["safe one", "early two", "safe three"]);
     expect(server.stats().handshakes).toBe(0);
+    path.close();
   });
 
   test("the acceptor can wait for the handshake", async () => {

@@ -1,3 +1,5 @@
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
 import {
   connect,
   type ConnectOptions,
@@ -96,6 +98,27 @@ export function random(seed: number): () => number {
     let t = Math.imul(state ^ (state >>> 15), 1 | state);
     t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** A path to a UDP port of this machine, for one client, that takes `delayMs` each way. */
+export async function delayedPath(to: number, delayMs: number): Promise<{ port: number; close(): void }> {
+  const [front, back] = [createSocket("udp4"), createSocket("udp4")];
+  await Promise.all([front, back].map((socket) => once(socket.bind(0, "127.0.0.1"), "listening")));
+  let [client, open] = [0, true];
+  const later = (send: () => void): void => void setTimeout(() => open && send(), delayMs);
+  front.on("message", (data, { port }) => {
+    client = port;
+    later(() => back.send(data, to, "127.0.0.1"));
+  });
+  back.on("message", (data) => later(() => front.send(data, client, "127.0.0.1")));
+  return {
+    port: front.address().port,
+    close() {
+      open = false;
+      front.close();
+      back.close();
+    },
   };
 }
 

@@ -1,10 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { QuicSession, QuicStream } from "../dist/index.js";
 import { certificate } from "./certificates.js";
-import { bytes, DRIVERS, onSessionEvents, onStreamEvents, readAll, World } from "./harness.js";
+import { bytes, delayedPath, DRIVERS, onSessionEvents, onStreamEvents, readAll, World } from "./harness.js";
 
 const MIB = 1024 * 1024;
 
@@ -70,22 +69,13 @@ describe.each(DRIVERS)("windows, %s driver", (driver) => {
         }),
       );
     });
-    const [front, back] = [createSocket("udp4"), createSocket("udp4")];
-    await Promise.all([front, back].map((socket) => once(socket.bind(0, "127.0.0.1"), "listening")));
-    let client = 0;
-    let open = true;
-    const later = (send: () => void): void => void setTimeout(() => open && send(), 10);
-    front.on("message", (data, from) => {
-      client = from.port;
-      later(() => back.send(data, server.address.port, "127.0.0.1"));
-    });
-    back.on("message", (data) => later(() => front.send(data, client, "127.0.0.1")));
+    const path = await delayedPath(server.address.port, 10);
     try {
       const transport = { receiveWindow: 65_536, receiveWindowCeiling: MIB };
       const endpoint = world.bind();
       const [fast, fixed, slow] = (await Promise.all(
         [transport, { receiveWindow: 65_536 }, transport].map((windows) =>
-          world.dial(server, { port: front.address().port, transport: windows }, endpoint),
+          world.dial(server, { port: path.port, transport: windows }, endpoint),
         ),
       )) as [QuicSession, QuicSession, QuicSession];
       const ask = (session: QuicSession): QuicStream => {
@@ -101,9 +91,7 @@ describe.each(DRIVERS)("windows, %s driver", (driver) => {
       expect(fixed.stats().receiveWindow).toBe(65_536);
       expect(slow.stats().receiveWindow).toBe(65_536);
     } finally {
-      open = false;
-      front.close();
-      back.close();
+      path.close();
     }
   });
 
