@@ -68,6 +68,20 @@ function eachOf<Name extends (name: string, body: () => unknown) => void>(define
     };
 }
 
+/** What a test is given after its case. */
+const context = {
+  skip(when: boolean): void {
+    if (when) notHere("it says so itself");
+  },
+};
+
+function forEachOf(define: typeof defineTest) {
+  return (cases: readonly unknown[]) =>
+    (template: string, body: Body): void => {
+      for (const one of cases) define(title(template, [one]), () => body(...([one, context] as never[])));
+    };
+}
+
 function defineSuite(name: string, body: () => unknown): void {
   const parent = suite;
   suite = { path: [...parent.path, name], before: [], after: [], parent };
@@ -84,7 +98,7 @@ function defineTest(title: string, ...rest: readonly unknown[]): void {
 }
 
 export const describe = Object.assign(defineSuite, { each: eachOf(defineSuite) });
-export const it = Object.assign(defineTest, { each: eachOf(defineTest) });
+export const it = Object.assign(defineTest, { each: eachOf(defineTest), for: forEachOf(defineTest) });
 export const beforeEach = (run: () => unknown): void => void suite.before.push(run);
 export const afterEach = (run: () => unknown): void => void suite.after.push(run);
 
