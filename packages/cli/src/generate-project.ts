@@ -28,6 +28,8 @@ export interface SchemaRun {
   readonly files: readonly GeneratedFile[];
   /** Files of earlier runs, to be removed. */
   readonly stale: readonly string[];
+  /** The files that were run to make them. */
+  readonly sources: readonly string[];
   readonly root: string;
   readonly snapshot: SchemaSnapshot;
   readonly lockFile: string | undefined;
@@ -40,6 +42,7 @@ export async function runProject(given: readonly string[], options: ProjectOptio
     const none = {
       files: [],
       stale: [],
+      sources: [],
       snapshot: { version: 1, services: {} },
       root: cwd,
       lockFile: undefined,
@@ -60,7 +63,7 @@ export async function runProject(given: readonly string[], options: ProjectOptio
   const lockFile = options.lock === false ? undefined : lockOf(project);
   const target = options.target ?? config.target;
   const importExtension = options.importExtension ?? config.importExtension;
-  const { files, stale, diagnostics, snapshot } = await generate({
+  const { files, stale, diagnostics, sources, snapshot } = await generate({
     files: [...new Set([...found.files, ...others])].sort(),
     only: found.files,
     cwd: root,
@@ -75,5 +78,5 @@ export async function runProject(given: readonly string[], options: ProjectOptio
   });
   const problems = [...found.diagnostics, ...diagnostics];
   const made = problems.length > 0 ? { files: [], stale: [] } : { files, stale };
-  return { diagnostics: problems, ...made, snapshot, root, lockFile };
+  return { diagnostics: problems, ...made, sources, snapshot, root, lockFile };
 }

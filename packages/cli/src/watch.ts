@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { existsSync, realpathSync } from "node:fs";
 import { relative } from "node:path";
 import { watch } from "chokidar";
 import type { SchemaRun } from "./generate-project.js";
@@ -8,16 +9,26 @@ const SETTLE_MS = 50;
 const SOURCE = /\.(?:[cm]?[jt]sx?|json)$/;
 const IGNORED = /(?:^|[\\/])(?:node_modules|dist|\.[^\\/]+)(?:[\\/]|$)/;
 
+/** Files that say what is generated, and how. */
+const SETTING =
+  /(?:^|[\\/])(?:tsconfig[^\\/]*\.json|package\.json|quicrpc\.(?:lock|schema)\.json|quicrpc\.config\.[cm]?[jt]s)$/;
+const TYPESCRIPT = /(?<!\.d)\.[cm]?tsx?$/;
+
+/** Whether a change of `path` may change what the `last` run made. What that run wrote does not, nor what a compiler makes of it. */
+function isReason(event: string, path: string, last: SchemaRun): boolean {
+  if (last.files.some((file) => file.path === path)) return false;
+  if (last.diagnostics.length > 0 || SETTING.test(path)) return true;
+  const real = existsSync(path) ? realpathSync(path) : path;
+  return last.sources.includes(path) || last.sources.includes(real) || (event === "add" && TYPESCRIPT.test(path));
+}
+
 /** Runs `generate`, and again whenever a source of the project around `cwd` changes, until the process is told to end. */
 export async function watchProject(cwd: string, generate: () => Promise<{ readonly run: SchemaRun }>): Promise<void> {
-  // What a run wrote is no reason for another.
-  let written = new Set<string>();
-  const runOnce = async (): Promise<SchemaRun> => {
-    const { run } = await generate();
-    written = new Set(run.files.map(({ path }) => path));
-    return run;
+  let last = await generate().then(({ run }) => run);
+  const runOnce = async (): Promise<void> => {
+    last = (await generate()).run;
   };
-  const { root } = await runOnce();
+  const { root } = last;
 
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;
@@ -39,8 +50,8 @@ export async function watchProject(cwd: string, generate: () => Promise<{ readon
       return IGNORED.test(inside) || (stats?.isFile() === true && !SOURCE.test(path));
     },
   });
-  watcher.on("all", (_event, path) => {
-    if (!written.has(path) && SOURCE.test(path)) settle();
+  watcher.on("all", (event, path) => {
+    if (SOURCE.test(path) && isReason(event, path, last)) settle();
   });
   await once(watcher, "ready");
   process.stdout.write(`watching ${relative(cwd, root) || "."} for changes\n`);

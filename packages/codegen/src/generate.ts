@@ -68,6 +68,8 @@ export interface GenerateResult {
   /** Files of earlier runs that no schema stands for any more; found in a run of all of the project's schemas. */
   readonly stale: readonly string[];
   readonly diagnostics: readonly Diagnostic[];
+  /** The files that were run: the schema modules, and what they import but for packages. */
+  readonly sources: readonly string[];
   /** What the schemas look like to a peer, to be compared with another version. */
   readonly snapshot: SchemaSnapshot;
 }
@@ -86,7 +88,7 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
 
   const outputs = outputPaths(options, cwd, report);
   const configs = new TsConfigs();
-  const modules = await openModules([...outputs.keys()], configs, report);
+  const { modules, sources } = await openModules([...outputs.keys()], configs, report);
   const outputOf = (schemaFile: string): string => outputs.get(schemaFile) ?? schemaFile;
   const packages = buildPackages(modules, { ids, target, outputOf, report });
   const only = new Set((options.only ?? options.files).map((each) => resolve(cwd, each)));
@@ -99,7 +101,7 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
   const snapshot: SchemaSnapshot = { version: 1, services };
   const kept =
     lockFile === undefined || lock === undefined ? [] : lockFiles(lockFile, lock, services, complete, report);
-  if (diagnostics.length > 0) return { files: [], stale: [], diagnostics, snapshot };
+  if (diagnostics.length > 0) return { files: [], stale: [], diagnostics, sources, snapshot };
 
   const out = options.out === undefined ? undefined : resolve(cwd, options.out);
   const extensionOf = (path: string): ImportExtension =>
@@ -139,6 +141,7 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
     files: [...files, ...kept, ...documents],
     stale: complete ? findStale(files, sharedPaths) : [],
     diagnostics,
+    sources,
     snapshot,
   };
 }
@@ -178,7 +181,7 @@ async function openModules(
   files: readonly string[],
   configs: TsConfigs,
   report: (diagnostic: Diagnostic) => void,
-): Promise<SchemaModule[]> {
+): Promise<{ readonly modules: SchemaModule[]; readonly sources: readonly string[] }> {
   const reader = new SourceReader(configs);
   const loader = new ModuleLoader(reader.parse);
   const modules: SchemaModule[] = [];
@@ -186,8 +189,9 @@ async function openModules(
     const module = await openModule(file, loader, reader, report);
     if (module !== undefined) modules.push(module);
   }
+  const { sources } = loader;
   loader.dispose();
-  return modules;
+  return { modules, sources };
 }
 
 /** `arith.service.ts` to `arith.ts`. */

@@ -45,11 +45,14 @@ export class ModuleLoader {
     }
   }
 
+  /** The files that were run, but for packages. */
+  get sources(): string[] {
+    return Object.keys(moduleCache).filter((path) => !this.#before.has(path) && !path.includes("node_modules"));
+  }
+
   /** Forgets what was run, except for packages. */
   dispose(): void {
-    for (const path of Object.keys(moduleCache)) {
-      if (!this.#before.has(path) && !path.includes("node_modules")) delete moduleCache[path];
-    }
+    for (const path of this.sources) delete moduleCache[path];
   }
 }
 
