@@ -33,20 +33,30 @@ const RESOLUTIONS = {
 const COMPILERS = ["typescript-5.9", "typescript-6", "typescript"];
 
 beforeAll(async () => {
-  const schemas = ["rich.service.ts", "shared.ts"].map((name) => {
+  const schemas = ["rich.service.ts", "wide.service.ts", "shared.ts"].map((name) => {
     copyFileSync(fixture(name), join(workspace.path, name));
     return join(workspace.path, name);
   });
   const passedOn = workspace.write("all.service.ts", 'export { Rich, Second as Other } from "./rich.service.js";\n');
-  const { files } = await generate({ files: [...schemas.slice(0, 1), passedOn], importExtension: "js" });
-  writeGenerated(files);
+  const written: string[] = [];
+  for (const target of ["both", "client", "server"] as const) {
+    const { files } = await generate({
+      files: [...schemas.slice(0, 2), passedOn],
+      importExtension: "js",
+      target,
+      out: join(workspace.path, target),
+    });
+    writeGenerated(files);
+    written.push(...files.map(({ path }) => path));
+  }
+  expect(written).toHaveLength(16);
   for (const [name, options] of Object.entries(RESOLUTIONS)) {
     const compilerOptions = { ...STRICT, ...options };
     workspace.write(
       `${name}.json`,
       JSON.stringify({
         compilerOptions,
-        files: ["generated/rich.ts", "generated/rich.tooling.ts", "generated/all.ts"],
+        files: written,
       }),
     );
   }
@@ -61,6 +71,6 @@ test.each(
   // A schema's own types are inferred, which isolatedDeclarations does not allow: those complaints are not ours.
   const ours = `${said}${failed}`
     .split("\n")
-    .filter((line) => line !== "" && !/^\s|^(rich\.service|shared)\.ts.*error TS90\d\d/.test(line));
+    .filter((line) => line !== "" && !/^\s|^(rich\.service|wide\.service|shared)\.ts.*error TS90\d\d/.test(line));
   expect(ours).toEqual([]);
 });
