@@ -49,7 +49,7 @@ beforeAll(async () => {
     writeGenerated(files);
     written.push(...files.map(({ path }) => path));
   }
-  expect(written).toHaveLength(16);
+  if (written.length !== 16) throw new Error(`Generated: ${written.join(", ")}.`);
   for (const [name, options] of Object.entries(RESOLUTIONS)) {
     const compilerOptions = { ...STRICT, ...options };
     workspace.write(
