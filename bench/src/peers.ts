@@ -35,7 +35,7 @@ const NEAREST = ["quicrpc", "@grpc", "over TLS", "gRPC in Go", "Cap'n Proto"];
 
 /** Of a quick run: quicrpc's modes, and the nearest. */
 export function isQuick(name: string): boolean {
-  return NEAREST.some((text) => name.includes(text)) && !name.includes("WebTransport");
+  return NEAREST.some((text) => name.includes(text)) && !/webtransport/i.test(name);
 }
 
 /** Of the bad networks: TCP and QUIC, on this Node. */

@@ -7,6 +7,7 @@ const contestants: Readonly<Record<string, () => Promise<Contestant>>> = {
   "quicrpc, stream per call": async () => (await import("./quicrpc.js")).stream,
   "quicrpc, WebTransport": async () => (await import("./quicrpc.js")).webTransport,
   "quicrpc, 0-RTT": async () => (await import("./quicrpc.js")).early,
+  "quicrpc, by @fails-components/webtransport (HTTP/2)": async () => (await import("./quicrpc.js")).fails,
   "@grpc/grpc-js": async () => (await import("./grpc.js")).grpcJs,
   "connect-node (HTTP/2)": async () => (await import("./connect.js")).connectNode,
   "tRPC (WebSocket)": async () => (await import("./trpc.js")).trpc,

@@ -1,18 +1,27 @@
 import type { CallOptions, Caller, Router } from "@quicrpc/core";
-import { connect, serve } from "@quicrpc/node";
+import { connect, type Engine, serve } from "@quicrpc/node";
 import { type Certificate, type Client, type Contestant, service, Tally } from "../contestant.js";
 import { createBenchClient, createBenchRouter } from "../generated/bench.js";
 
+/** What carries the calls. */
+interface Over {
+  readonly scheme?: "quic" | "https";
+  readonly earlyData?: boolean;
+  /** "fails" is over HTTP/2. */
+  readonly engine?: Engine;
+}
+
 /** Every message is validated against its schema on both sides, both ways. */
-function quicrpc(options: CallOptions, { scheme = "quic", earlyData = false } = {}): Contestant {
+function quicrpc(options: CallOptions, { scheme = "quic", earlyData = false, engine }: Over = {}): Contestant {
+  const over = { earlyData, ...(engine !== undefined && { engine, httpVersion: 2 as const }) };
   const open = async (host: string, port: number, { hash }: Certificate): Promise<Client> => {
     const url = `${scheme}://${host}:${port}`;
-    return clientOf(await connect(url, { serverCertificateHashes: [hash], earlyData }), options);
+    return clientOf(await connect(url, { serverCertificateHashes: [hash], ...over }), options);
   };
   return {
     async serve(host, tls) {
       const transport = { maxSessions: 20_000 };
-      const { address } = await serve({ host, port: 0, tls, transport, earlyData, routers: [routerOf()] });
+      const { address } = await serve({ host, port: 0, tls, transport, ...over, routers: [routerOf()] });
       return address.port;
     },
     connect: open,
@@ -74,5 +83,6 @@ export const lane: Contestant = quicrpc({ via: "lane" });
 export const stream: Contestant = quicrpc({ via: "stream" });
 export const auto: Contestant = quicrpc({});
 export const webTransport: Contestant = quicrpc({}, { scheme: "https" });
+export const fails: Contestant = quicrpc({}, { scheme: "https", engine: "fails" });
 /** Empty calls are idempotent: they leave with the first flight. */
 export const early: Contestant = quicrpc({}, { earlyData: true });

@@ -75,8 +75,9 @@ const QUICHE: string = "@fails-components/webtransport-transport-http3-quiche";
 const WINDOW = 2 * 1024 * 1024;
 
 /**
- * Flow-control settings of both sides. With its own defaults the package stands still after 16 KiB from the client: the
- * server tells one window and keeps books of another. A session's own credit (1 MiB) never fills these.
+ * Flow-control settings of both sides: above what a session has under way by its own credit (1 MiB), so that the package's
+ * windows, which start at 16 KiB, hold nothing back. Its server tells one window and keeps books of another where it has no
+ * request callback; `FailsRequests` is one.
  */
 export const FAILS_WINDOWS: Readonly<Record<string, number>> = {
   initialStreamFlowControlWindow: WINDOW,
