@@ -376,7 +376,7 @@ describe.each(DRIVERS)("sessions, %s driver", (driver) => {
     ] as const;
     const [server, client] = engines;
     const { cert, key, hash } = await certificate();
-    server.native.listen(encodeServerTls(ALPN, { tls: { cert, key } }), transportNumbers());
+    server.native.listen(encodeServerTls([...ALPN, "h3"], { tls: { cert, key } }), transportNumbers({}, 16));
     server.onSession = echo;
     const counts = [0, 0];
     engines.forEach((engine, index) => {
@@ -385,7 +385,10 @@ describe.each(DRIVERS)("sessions, %s driver", (driver) => {
       };
     });
     const options = { host: "127.0.0.1", port: server.address.port, alpn: ALPN, tls: hashOf(hash) };
+    // Its handshake fails when the server's control stream is already open.
+    const distrustful = { ...options, alpn: ["h3"], tls: hashOf(new Uint8Array(32)) };
     for (let round = 0; round < 20; round++) {
+      await expect(dial(client, distrustful, 1)).rejects.toMatchObject({ source: "tls" });
       await Promise.all(
         Array.from({ length: 15 }, async (_, index) => {
           const session = await dial(client, options);

@@ -70,3 +70,17 @@ pub fn verify_pinned(leaf: &CertificateDer<'_>, hashes: &CertificateHashes, now:
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn a_pinned_certificate_that_is_none_is_refused(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..300)) {
+            let hashes = parse_hashes(&sha256(&bytes));
+            let refused = verify_pinned(&CertificateDer::from(bytes), &hashes, UnixTime::now()).unwrap_err();
+            proptest::prop_assert_eq!(refused.code, "ERR_QUIC_CERTIFICATE_UNSUITABLE");
+        }
+    }
+}

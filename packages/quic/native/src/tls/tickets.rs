@@ -90,4 +90,15 @@ mod tests {
     fn keys_of_another_length_are_refused() {
         assert!(SharedTickets::new(&[0; KEY_BYTES + 1]).is_err());
     }
+
+    proptest::proptest! {
+        #[test]
+        fn what_no_key_sealed_opens_to_nothing(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..200), bit in 0..64_usize) {
+            let tickets = SharedTickets::new(&[7; KEY_BYTES]).ok().unwrap();
+            proptest::prop_assert_eq!(tickets.decrypt(&bytes), None);
+            let mut changed = tickets.encrypt(&bytes).unwrap();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            proptest::prop_assert_eq!(tickets.decrypt(&changed), None);
+        }
+    }
 }
