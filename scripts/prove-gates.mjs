@@ -226,6 +226,24 @@ const seeds = [
     expect: /Tests\s+3 failed/,
   },
   {
+    what: "a call that allocates more",
+    gate: "bench:guard",
+    files: {
+      "packages/core/dist/call/call-table.js": (text) =>
+        text.replace("add(entry) {", "add(entry) {\n        globalThis.seeded = new Array(64).fill(0.5);"),
+    },
+    expect: /a call on a lane.*allocates more/,
+  },
+  {
+    what: "a call that takes longer",
+    gate: "bench:guard",
+    files: {
+      "packages/core/dist/call/call-table.js": (text) =>
+        text.replace("add(entry) {", "add(entry) {\n        for (let i = 0; i < 20_000; i++) globalThis.seeded = i;"),
+    },
+    expect: /a call on a lane.*takes longer/,
+  },
+  {
     what: "a workflow without a runner",
     gate: "lint:workflows",
     files: { ".github/workflows/seeded.yml": "on: push\njobs:\n  seeded:\n    steps: [{ run: 'true' }]\n" },

@@ -1,0 +1,119 @@
+import { createMemoryPair, createSession, type Session } from "@quicrpc/core";
+import { connect, devCertificate, serve } from "@quicrpc/node";
+import { benchMethods, createBenchClient, createBenchRouter } from "./generated/bench.js";
+
+/** One path that is to stay cheap. */
+export interface HotPath {
+  readonly name: string;
+  /** What one `run` does. */
+  readonly operations: number;
+  run(): Promise<void>;
+}
+
+const CALLS = 2_000;
+const IN_FLIGHT = 50;
+const ITEMS = 10_000;
+
+const router = createBenchRouter({
+  multiply: ({ a, b }) => ({ pro: a * b }),
+  empty() {},
+  echo: (bytes) => bytes,
+  wait() {},
+  tell() {},
+  told: () => ({ count: 0 }),
+  *items({ count }) {
+    for (let i = 0; i < count; i++) yield { i };
+  },
+  async upload(chunks) {
+    let bytes = 0;
+    for await (const chunk of chunks) bytes += chunk.length;
+    return { bytes };
+  },
+});
+
+/** Both ends are in this process: joined by memory, and by QUIC where the engine is built. */
+export async function hotPaths(): Promise<HotPath[]> {
+  const [here, there] = createMemoryPair();
+  createSession(there, { routers: [router] });
+  const session = createSession(here);
+  return [
+    codec(),
+    call(session, "lane"),
+    call(session, "stream"),
+    notify(session),
+    items(session),
+    ...(await overQuic()),
+  ];
+}
+
+function codec(): HotPath {
+  const { input } = benchMethods.multiply;
+  if (input === undefined) throw new Error("multiply has no input");
+  const out = { buffer: new Uint8Array(64), position: 0, reserve(): void {} };
+  return {
+    name: "a message encoded and decoded",
+    operations: ITEMS,
+    async run() {
+      for (let i = 0; i < ITEMS; i++) {
+        out.position = 0;
+        input.encode({ a: i, b: 3 }, out);
+        if (input.decode(out.buffer, 0, out.position).a !== i) throw new Error("a wrong message");
+      }
+      return Promise.resolve();
+    },
+  };
+}
+
+function call(session: Session, via: "lane" | "stream", where = ""): HotPath {
+  const bench = createBenchClient(session);
+  return {
+    name: `a call ${via === "lane" ? "on a lane" : "on a stream of its own"}${where}`,
+    operations: CALLS,
+    async run() {
+      for (let done = 0; done < CALLS; done += IN_FLIGHT) {
+        const batch = Array.from({ length: IN_FLIGHT }, (_, b) => bench.multiply({ a: 3, b }, { via }));
+        const pros = await Promise.all(batch);
+        if (pros.some(({ pro }, b) => pro !== 3 * b)) throw new Error("a wrong product");
+      }
+    },
+  };
+}
+
+function notify(session: Session): HotPath {
+  const bench = createBenchClient(session);
+  return {
+    name: "a notification",
+    operations: CALLS,
+    async run() {
+      for (let done = 0; done < CALLS; done += IN_FLIGHT) {
+        await Promise.all(Array.from({ length: IN_FLIGHT }, (_, i) => bench.tell({ i })));
+      }
+    },
+  };
+}
+
+function items(session: Session): HotPath {
+  const bench = createBenchClient(session);
+  return {
+    name: "an item of a stream",
+    operations: ITEMS,
+    async run() {
+      let received = 0;
+      for await (const { i } of bench.items({ count: ITEMS })) received += i === received ? 1 : 0;
+      if (received !== ITEMS) throw new Error(`${received} of ${ITEMS} items`);
+    },
+  };
+}
+
+async function overQuic(): Promise<HotPath[]> {
+  const tls = await devCertificate();
+  try {
+    const { address } = await serve({ host: "127.0.0.1", port: 0, tls, routers: [router] });
+    const { session } = await connect(`quic://127.0.0.1:${address.port}`, { serverCertificateHashes: [tls.hash] });
+    if (session === undefined) throw new Error("the session was lost");
+    return [call(session, "lane", ", over QUIC"), call(session, "stream", ", over QUIC")];
+  } catch (error) {
+    console.log(`without calls over QUIC: ${String(error)}`);
+    return [];
+  }
+}
