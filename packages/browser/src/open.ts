@@ -8,7 +8,7 @@ interface Candidate {
 }
 
 /** What comes after the first. */
-export interface Fallback extends Candidate {
+interface Fallback extends Candidate {
   /** Milliseconds for which the first is tried alone. */
   readonly afterMs: number;
 }
