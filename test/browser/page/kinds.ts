@@ -1,10 +1,11 @@
-import { type BrowserConnection, connect } from "@quicrpc/browser";
+import { type BrowserConnection, connect, connectWebTransport } from "@quicrpc/browser";
 import { connect as connectPonyfill } from "@quicrpc/browser/fails";
 import {
   type CallOptions,
   createSession,
   type Limits,
   type Session,
+  type SessionOptions,
   type TransportSession,
   WEBSOCKET_PROTOCOL,
   webSocketSession,
@@ -12,12 +13,12 @@ import {
 import type { Kind, Pair, PairOptions } from "../../behaviour/kinds.js";
 import { Witness } from "../../behaviour/service.js";
 import { sessionOptions } from "../../behaviour/session-options.js";
-import type { Meeting, Remote } from "./remote.js";
+import type { Lane, Meeting, Remote } from "./remote.js";
 import { notHere, running } from "./vitest.js";
 
 /** The page's end of a session with a server in Node, which the test that opened the page starts, or with one in the page. */
 
-const { remote, lane } = globalThis as unknown as { remote: Remote; lane: "webtransport" | "websocket" | "ponyfill" };
+const { remote, lane } = globalThis as unknown as { remote: Remote; lane: Lane };
 
 let meetings = 0;
 
@@ -54,18 +55,13 @@ async function connectHere(limits: Partial<Limits>, options: PairOptions): Promi
   const path = `/${++meetings}`;
   const far = wrap(await dial(meeting, path, "server"), "server");
   const server = createSession(far, sessionOptions(witness, limits, options.server));
-  const clientOptions = sessionOptions(new Witness(), limits, options.client);
   if (options.wrap !== undefined) {
     const near = await dial(meeting, path, "client");
-    const client = createSession(wrap(near, "client"), clientOptions);
+    const client = createSession(wrap(near, "client"), sessionOptions(new Witness(), limits, options.client));
     return { client, server, witness, transport: near, close: async () => void (await client.close()) };
   }
-  const connection = await connect(meeting.webTransport + path, {
-    ...clientOptions,
-    reconnect: false,
-    serverCertificateHashes: hashes(meeting.hash),
-    fallback: { url: meeting.webSocket + path },
-  });
+  const fallback = meeting.webSocket + path;
+  const connection = await connected(meeting.webTransport + path, meeting.hash, limits, options.client, fallback);
   const client = sessionOf(connection);
   return { client, server, witness, transport: client.transport, close: async () => void (await connection.close()) };
 }
@@ -89,10 +85,7 @@ async function connectToNode(
 ): Promise<Pair> {
   const { id, url, hash } = await remote.start(serverLimits, maxStreams);
   const witness = new MirroredWitness(id);
-  const connectOptions = { ...sessionOptions(new Witness(), limits, own), reconnect: false };
-  const connection = await (lane === "ponyfill"
-    ? connectPonyfill(url, { ...connectOptions, native: false })
-    : connect(url, { ...connectOptions, serverCertificateHashes: hashes(hash) }));
+  const connection = await connected(url, hash, limits, own);
   const client = sessionOf(connection);
   const close = async (): Promise<void> => {
     await connection.close();
@@ -101,8 +94,31 @@ async function connectToNode(
   return { client, server: remoteSession(id), witness, transport: client.transport, close };
 }
 
+/** @param fallback the WebSocket's URL, where it is another than usual */
+async function connected(
+  url: string,
+  hash: readonly number[],
+  limits: Partial<Limits>,
+  own: SessionOptions = {},
+  fallback?: string,
+): Promise<BrowserConnection> {
+  const options = { reconnect: false, serverCertificateHashes: hashes(hash) };
+  if (lane === "ponyfill") {
+    return connectPonyfill(url, { ...sessionOptions(new Witness(), limits, own), reconnect: false, native: false });
+  }
+  if (lane !== "connectWebTransport") {
+    const all = { ...options, ...sessionOptions(new Witness(), limits, own) };
+    return connect(url, fallback === undefined ? all : { ...all, fallback: { url: fallback } });
+  }
+  const { limits: ownLimits = limits, via, prefix, ...others } = own;
+  if (Object.keys(others).length > 0) notHere("a client session only calls, in MessagePack");
+  const chosen = { ...(via !== undefined && { via }), ...(prefix !== undefined && { prefix }) };
+  return connectWebTransport(url, { ...options, ...chosen, limits: ownLimits });
+}
+
 function sessionOf({ transport, session }: BrowserConnection): Session {
-  if (transport?.kind !== lane) throw new Error(`connected by ${JSON.stringify(transport)}`);
+  const wanted = lane === "connectWebTransport" ? "webtransport" : lane;
+  if (transport?.kind !== wanted) throw new Error(`connected by ${JSON.stringify(transport)}`);
   return session as Session;
 }
 

@@ -1,5 +1,8 @@
 import type { Limits } from "@quicrpc/core";
 
+/** How the page connects: by `connect`, over either transport, by `connectWebTransport`, or by the ponyfill. */
+export type Lane = "webtransport" | "websocket" | "connectWebTransport" | "ponyfill";
+
 /** A server that one pair of sessions has for itself. */
 interface RemoteServer {
   readonly id: number;

@@ -7,8 +7,11 @@ const MAX_CREATING = 32;
 const RETRY_MS = 4;
 const MAX_RETRY_MS = 100;
 
-interface Wanted extends Deferred<WebTransportStream> {
+/** A stream that was asked for. */
+export interface WantedStream extends Deferred<WebTransportStream> {
   readonly order: number;
+  /** It need not be made any more, and then its promise stays as it is. */
+  dropped: boolean;
 }
 
 /**
@@ -17,7 +20,7 @@ interface Wanted extends Deferred<WebTransportStream> {
  */
 export class StreamMaker {
   private readonly create: () => Promise<WebTransportStream>;
-  private wanted: Wanted[] = [];
+  private wanted: WantedStream[] = [];
   private count = 0;
   private creating = 0;
   private mayCreate = MAX_CREATING;
@@ -29,11 +32,11 @@ export class StreamMaker {
     this.create = create;
   }
 
-  make(): Promise<WebTransportStream> {
-    const wanted = { ...deferred<WebTransportStream>(), order: this.count++ };
+  make(): WantedStream {
+    const wanted = { ...deferred<WebTransportStream>(), order: this.count++, dropped: false };
     this.wanted.push(wanted);
     this.start();
-    return wanted.promise;
+    return wanted;
   }
 
   /** The session has ended: what waits is not made. */
@@ -47,12 +50,13 @@ export class StreamMaker {
     while (this.creating < this.mayCreate) {
       const next = this.wanted.shift();
       if (next === undefined) return;
+      if (next.dropped) continue;
       this.creating++;
       void this.attempt(next);
     }
   }
 
-  private async attempt(wanted: Wanted): Promise<void> {
+  private async attempt(wanted: WantedStream): Promise<void> {
     try {
       wanted.resolve(await this.create());
       if (this.timer === undefined) this.mayCreate = MAX_CREATING;
@@ -65,7 +69,7 @@ export class StreamMaker {
     this.start();
   }
 
-  private putBack(wanted: Wanted): void {
+  private putBack(wanted: WantedStream): void {
     const later = this.wanted.findIndex(({ order }) => order > wanted.order);
     this.wanted.splice(later < 0 ? this.wanted.length : later, 0, wanted);
     this.mayCreate = 0;

@@ -78,6 +78,23 @@ it("C65 streams that wait are made in the order they were asked for, late ones l
   expect(limited.written).toEqual(Array.from({ length: 50 }, (_, i) => i));
 });
 
+it("streams that are given up while they wait are not made", async () => {
+  const limited = new Limited();
+  const { streams, events } = opened(limited, 100);
+  await vi.advanceTimersByTimeAsync(100);
+  for (const [i, stream] of streams.entries()) {
+    stream.write(new Uint8Array([i]));
+    if (i === 70) continue;
+    stream.reset(2);
+    stream.stopSending(2);
+  }
+  limited.allowed = 100;
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(limited.made).toBe(1);
+  expect(limited.written).toEqual([70]);
+  expect(events).toEqual([]);
+});
+
 it("streams that wait end with their session", async () => {
   const limited = new Limited();
   const { events } = opened(limited, 100);

@@ -10,7 +10,7 @@ import type {
   WebTransportSession,
   WebTransportStream,
 } from "./session.js";
-import { StreamMaker } from "./stream-maker.js";
+import { StreamMaker, type WantedStream } from "./stream-maker.js";
 import { readDatagrams, webDatagrams } from "./web-datagrams.js";
 
 /** The direct interface of any session: its own, or one laid over its WHATWG streams. */
@@ -51,7 +51,8 @@ class WebSession implements DirectSession {
   }
 
   openStream(): DirectStream {
-    const stream = new WebStream(this.maker.make(), (done) => this.streams.delete(done));
+    const wanted = this.maker.make();
+    const stream = new WebStream(wanted.promise, (done) => this.streams.delete(done), wanted);
     this.streams.add(stream);
     return stream;
   }
@@ -89,6 +90,7 @@ type Prioritized = WritableStream<Uint8Array> & { sendOrder?: number };
 class WebStream implements DirectStream {
   private readonly opened: Promise<WebTransportStream>;
   private readonly onDone: (stream: WebStream) => void;
+  private readonly wanted: WantedStream | undefined;
   private handler: DirectStreamHandler | undefined;
   private writer: WritableStreamDefaultWriter<Uint8Array> | undefined;
   private reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
@@ -106,9 +108,10 @@ class WebStream implements DirectStream {
   private priority: number | undefined;
   private sink: Prioritized | undefined;
 
-  constructor(opened: Promise<WebTransportStream>, onDone: (stream: WebStream) => void) {
+  constructor(opened: Promise<WebTransportStream>, onDone: (stream: WebStream) => void, wanted?: WantedStream) {
     this.opened = opened;
     this.onDone = onDone;
+    this.wanted = wanted;
     opened.then(
       (stream) => this.open(stream),
       (error: unknown) => {
@@ -273,6 +276,9 @@ class WebStream implements DirectStream {
   private doneIfBoth(): void {
     if (this.sending || this.receiving || this.over) return;
     this.over = true;
+    // Given up before it was made. Chromium ends a connection that has a thousand resets under way.
+    if (this.wanted !== undefined && this.resetCode !== undefined && this.stopCode !== undefined)
+      this.wanted.dropped = true;
     this.onDone(this);
   }
 }
