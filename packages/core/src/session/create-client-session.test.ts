@@ -88,7 +88,15 @@ describe("a client session", () => {
   });
 
   it("is not made of a byte stream", () => {
-    const idle = { pendingBytes: () => 0, attach() {}, write: () => true, end() {}, destroy() {}, pause() {}, resume() {} };
+    const idle = {
+      pendingBytes: () => 0,
+      attach() {},
+      write: () => true,
+      end() {},
+      destroy() {},
+      pause() {},
+      resume() {},
+    };
     expect(() => createClientSession(byteStreamSession(idle, "client"))).toThrow(TypeError);
   });
 });
