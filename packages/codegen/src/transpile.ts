@@ -19,7 +19,7 @@ const OPTIONS: compiler.CompilerOptions = {
   noLib: true,
   // The types are the user's compiler's to check; here it would take a third of the time.
   noCheck: true,
-  sourceMap: true,
+  removeComments: true,
   experimentalDecorators: true,
 };
 
@@ -28,12 +28,14 @@ export type Parse = (file: string, source: string) => compiler.SourceFile;
 
 const parseAlone: Parse = (file, source) => ts.createSourceFile(file, source, ts.ScriptTarget.ES2022, false);
 
-/** How to find the source of what was transpiled last, by file. */
-const maps = new Map<string, string>();
+/** The source of what was transpiled last, by file. */
+const sources = new Map<string, string>();
 
 /** The line and column (from 1) of a source where `line` and `column` are what its stack trace says. */
 export function sourcePosition(file: string, line: number, column: number): readonly [line: number, column: number] {
-  const map = maps.get(file);
+  const source = sources.get(file);
+  // Errors are rare and maps dear: a map is made where one is needed.
+  const map = source === undefined ? undefined : emit(file, parseAlone(file, source), true)?.map;
   if (map === undefined) return [line, column];
   const found = new SourceMap(JSON.parse(map) as SourceMapPayload).findEntry(line - 1, column - 1);
   return "originalLine" in found ? [found.originalLine + 1, found.originalColumn + 1] : [line, column];
@@ -48,14 +50,28 @@ export function transpile(
   parse: Parse = parseAlone,
 ): ReturnType<Transform> | undefined {
   if (filename === undefined) return undefined;
-  maps.delete(filename);
+  sources.delete(filename);
   if (!/^\.[cm]?ts$/.test(extname(filename)) || BEYOND_COMMONJS.test(source)) return undefined;
-  const file = parse(filename, source);
+  const code = emit(filename, parse(filename, source), false)?.code;
+  if (code === undefined) return undefined;
+  sources.set(filename, source);
+  // Imports of packages are the same modules as everyone else's only by way of `import`.
+  return { code: async === true ? code.replaceAll("require(", "await jitiImport(") : code };
+}
+
+/** What the compiler makes of a module; undefined where that has mistakes. */
+function emit(
+  filename: string,
+  file: compiler.SourceFile,
+  sourceMap: boolean,
+): { readonly code: string | undefined; readonly map: string | undefined } | undefined {
   let code: string | undefined;
-  const program = ts.createProgram([filename], OPTIONS, {
+  let map: string | undefined;
+  const options = { ...OPTIONS, sourceMap };
+  const program = ts.createProgram([filename], options, {
     getSourceFile: (name) => (name === filename ? file : undefined),
     writeFile: (name, text) => {
-      if (name.endsWith(".map")) maps.set(filename, text);
+      if (name.endsWith(".map")) map = text;
       else code = text;
     },
     getDefaultLibFileName: () => "lib.d.ts",
@@ -70,7 +86,5 @@ export function transpile(
   });
   if (program.getSyntacticDiagnostics(file).length > 0) return undefined;
   program.emit(file);
-  if (code === undefined) return undefined;
-  // Imports of packages are the same modules as everyone else's only by way of `import`.
-  return { code: async === true ? code.replaceAll("require(", "await jitiImport(") : code };
+  return { code, map };
 }
