@@ -75,4 +75,4 @@ export const farWorkloads: readonly Workload[] = [
 ];
 
 /** For a link of 20 Mbit/s with a queue of 50 packets. */
-export const slowWorkload: Workload = workload("8 MB one way", 8, upload, { unit: "MB", fixed: true });
+export const slowWorkload: Workload = workload("5 MB one way", 5, upload, { unit: "MB", fixed: true });

@@ -104,6 +104,7 @@ function goalsOf({ rows, far, growth, types }: Results): Goal[] {
       ratio(distant(lossy, kibibytes)?.meanMs, distant(clear, kibibytes)?.meanMs),
     ),
     most("type-check of a client of 500 methods", 1_000, "ms", types.compileMs),
+    most("the same, against tRPC's", 1, "x", ratio(types.compileMs, types.trpcCompileMs)),
   ];
 }
 

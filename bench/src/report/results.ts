@@ -29,6 +29,8 @@ export interface Types {
   readonly generateMs: number;
   readonly generateAgainMs: number;
   readonly compileMs: number;
+  /** The same methods with tRPC. */
+  readonly trpcCompileMs: number;
 }
 
 export const FLOOR = "floor: msgpackr over TLS";
