@@ -31,7 +31,9 @@ Object.assign(globalThis, { setTimeout: setTracked, clearTimeout: clearTracked }
 export const process = {
   env: {},
   getActiveResourcesInfo: (): string[] => Array.from(active, () => "Timeout"),
-  getBuiltinModule: none,
+  get versions(): never {
+    return none();
+  },
   memoryUsage: none,
   once: none,
 };
