@@ -22,7 +22,7 @@ import { dialFails } from "../../packages/node/dist/fails/dial.js";
 import { listenWeb } from "../../packages/node/dist/listen/web.js";
 
 /** Both ends of a transport session on which nobody has said anything yet. */
-export interface Joined<S extends DirectSession = DirectSession> {
+interface Joined<S extends DirectSession = DirectSession> {
   readonly client: S;
   readonly server: S;
   /** Lets go of what made them, after both have ended. */
