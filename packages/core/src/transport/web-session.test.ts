@@ -13,6 +13,7 @@ class Limited {
   /** The first byte of each chunk. */
   readonly written: number[] = [];
   readonly sinks: { readonly sendOrder: number }[] = [];
+  readonly receiving: ReadableStreamDefaultController[] = [];
   private pending = 0;
   fail!: (error: Error) => void;
   readonly ready: Promise<void> = Promise.resolve();
@@ -29,7 +30,8 @@ class Limited {
     this.pending--;
     if (this.made >= this.allowed) throw new DOMException("Failed to create bidirectional stream.", "NetworkError");
     this.made++;
-    const stream = { readable: new ReadableStream(), writable: this.sink() };
+    const readable = new ReadableStream({ start: (receiving) => void this.receiving.push(receiving) });
+    const stream = { readable, writable: this.sink() };
     this.sinks.push(Object.assign(stream.writable, { sendOrder: 0 }));
     return stream;
   }
@@ -48,7 +50,7 @@ function opened(limited: Limited, count: number): { streams: DirectStream[]; eve
     stream.attach({
       onData: () => {},
       onEnd: () => {},
-      onReset: () => {},
+      onReset: (code) => void events.push(`reset ${code}`),
       onStopSending: () => {},
       onDrain: () => void events.push("drain"),
       onClosed: (error) => void events.push(`closed ${error?.message}`),
@@ -125,4 +127,17 @@ it("priorities are the sendOrder of the platform's streams, whether they are ope
   await vi.advanceTimersByTimeAsync(0);
   streams[1]?.setPriority?.(-1);
   expect(limited.sinks.map(({ sendOrder }) => sendOrder)).toEqual([5, -1]);
+});
+
+it("C63 streams that fail because of their session end with it, and its reason", async () => {
+  const limited = new Limited();
+  limited.allowed = 1;
+  const { events } = opened(limited, 1);
+  await vi.advanceTimersByTimeAsync(0);
+  limited.receiving[0]?.error(Object.assign(new Error("lost"), { source: "session", streamErrorCode: null }));
+  await vi.advanceTimersByTimeAsync(100);
+  expect(events).toEqual([]);
+  limited.fail(new Error("gone"));
+  await vi.advanceTimersByTimeAsync(0);
+  expect(events).toEqual(["closed gone", "session gone"]);
 });

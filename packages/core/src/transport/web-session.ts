@@ -285,17 +285,13 @@ class WebStream implements DirectStream {
 
 /**
  * Calls `tell` with the code of a stream's error: that of a `WebTransportError` (W3C WebTransport §7), or 0 where it has
- * none. Without one the session may be ending, and `closed`, which has the reason, gets to speak first.
+ * none. One whose source is the session says that this is over: `closed` follows, and has the reason. Where there is no
+ * source the session may be ending too, so `closed` gets to speak first.
  */
 function withCode(error: unknown, tell: (code: number) => void): void {
-  if (typeof error === "object" && error !== null && "streamErrorCode" in error) {
-    const { streamErrorCode } = error;
-    if (typeof streamErrorCode === "number") {
-      tell(streamErrorCode);
-      return;
-    }
-  }
-  setTimeout(() => tell(0), 0);
+  const { source, streamErrorCode } = (error ?? {}) as { source?: unknown; streamErrorCode?: unknown };
+  if (typeof streamErrorCode === "number") tell(streamErrorCode);
+  else if (source !== "session") setTimeout(() => tell(0), 0);
 }
 
 type StreamError = Error & { readonly streamErrorCode?: number | null };
