@@ -15,8 +15,8 @@ interface Chart {
   readonly bars: readonly Bar[];
 }
 
-const WIDTH = 760;
-const NAMES = 250;
+const WIDTH = 920;
+const NAMES = 410;
 const VALUES = 90;
 const ROW = 24;
 const TOP = 52;
