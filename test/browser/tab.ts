@@ -42,11 +42,13 @@ export class Tab {
     const socket = new WebSocket(await debuggerOf(browser));
     await new Promise((opened) => socket.once("open", opened));
     const tab = new Tab(browser, profile, socket);
-    const { targetId } = await tab.send<{ targetId: string }>("Target.createTarget", { url });
+    const { targetId } = await tab.send<{ targetId: string }>("Target.createTarget", { url: "about:blank" });
     const attached = { targetId, flatten: true };
     const { sessionId } = await tab.send<{ sessionId: string }>("Target.attachToTarget", attached);
     tab.targetId = targetId;
     tab.sessionId = sessionId;
+    // Answered once the page has taken the blank one's place: what is evaluated after it runs there.
+    await tab.send("Page.navigate", { url });
     return tab;
   }
 
