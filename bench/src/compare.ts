@@ -15,6 +15,8 @@ export interface CompareOptions {
 
 /** What a round of a slow contestant may take, in s. */
 const ROUND_SECONDS = 0.4;
+/** So long a contestant runs before it counts, in s: until its hot code is compiled, and its heap has grown. */
+const WARM_UP_SECONDS = 1;
 /** A median of fewer says little. */
 const MIN_ROUNDS = 3;
 
@@ -42,10 +44,18 @@ export async function compare(workload: Workload, peers: readonly Peer[], option
         rows.push({ ...head, contestant: peer.name, rounds: 0, failed: messageOf(error) });
       }
     }
-    for (let round = -2; round < options.rounds; round++) {
+    for (const entry of entries) {
+      progress(`${workload.name}: warming up ${entry.peer.name}`);
+      await guarded(entry, () => warmUp(workload, entry));
+    }
+    for (let round = 0; round < options.rounds; round++) {
       if (round >= MIN_ROUNDS && performance.now() - began > options.budgetMs) break;
-      progress(`${workload.name}: ${round < 0 ? "warming up" : `round ${round + 1}`}`);
-      for (const entry of entries) await measure(workload, entry, round);
+      progress(`${workload.name}: round ${round + 1}`);
+      for (const entry of entries) {
+        await guarded(entry, async () => {
+          entry.measured.push(await entry.pair.measure(workload.task, entry.amount));
+        });
+      }
     }
   } finally {
     progress();
@@ -58,17 +68,24 @@ export async function compare(workload: Workload, peers: readonly Peer[], option
   return rows;
 }
 
-/** The first two rounds warm up, and find out how much a contestant does in a round's time. */
-async function measure({ task, amount, fixed }: Workload, entry: Entry, round: number): Promise<void> {
-  if (entry.failed !== undefined) return;
+/** Finds out, too, how much a contestant does in a round's time. */
+async function warmUp({ task, amount, fixed }: Workload, entry: Entry): Promise<void> {
   const sample = Math.ceil(amount / 50);
+  if (!fixed) entry.amount = sample;
+  for (let seconds = 0; seconds < WARM_UP_SECONDS; ) {
+    const measurement = await entry.pair.measure(task, entry.amount);
+    seconds += measurement.seconds;
+    if (fixed) continue;
+    const possible = Math.ceil((measurement.amount / measurement.seconds) * ROUND_SECONDS);
+    entry.amount = Math.max(sample, Math.min(amount, possible));
+  }
+}
+
+/** A contestant that failed once is out. */
+async function guarded(entry: Entry, step: () => Promise<void>): Promise<void> {
+  if (entry.failed !== undefined) return;
   try {
-    const measurement = await entry.pair.measure(task, round === -2 && !fixed ? sample : entry.amount);
-    if (round >= 0) entry.measured.push(measurement);
-    else if (!fixed) {
-      const possible = Math.ceil((measurement.amount / measurement.seconds) * ROUND_SECONDS);
-      entry.amount = Math.max(sample, Math.min(amount, possible));
-    }
+    await step();
   } catch (error) {
     entry.failed = messageOf(error);
   }

@@ -48,6 +48,8 @@ export async function startServer(file, { cert, key }, args = []) {
  * @param {(question: unknown, reply: (answer: unknown) => void) => void} answer
  */
 export function serving(ports, answer = () => {}) {
+  // A client that died leaves no server behind.
+  process.once("disconnect", () => process.exit());
   process.on("message", (question) => answer(question, (value) => process.send(value)));
   process.send(ports);
 }

@@ -114,6 +114,9 @@ export const direct = [
   { what: "bulk", name: "one way, GB", count: GIGABYTES, run: bulk },
 ];
 
+/** Those that a plain connection can do as well. */
+export const oneStream = direct.filter(({ what }) => what !== "calls");
+
 async function w3cRoundTrips(session, count) {
   const { readable, writable } = await session.createBidirectionalStream();
   const [reader, writer] = [readable.getReader(), writable.getWriter()];
