@@ -1,0 +1,65 @@
+// Writes the tables of docs/browsers.md: what the pages of .size-limit.mjs come to, and what the first is made of.
+import { readFile, writeFile } from "node:fs/promises";
+import { build } from "esbuild";
+import pages from "../.size-limit.mjs";
+import { npm, run } from "./setup.mjs";
+
+const DOCS = "docs/browsers.md";
+/** What the folders of core are to a page; all else is the page's own side. */
+const PARTS = {
+  call: "calls: lanes, streams of their own, credit, items as WHATWG streams, deadlines",
+  transport: "the browser's streams behind the direct interface, channels, the sorting of streams",
+  wire: "frames, heads, metadata, errors",
+  msgpack: "MessagePack",
+  codec: "the shapes that say what does not fit",
+  connection: "healing: sessions that are replaced, calls that wait",
+  session: "the session: drain, pings, what carries a call",
+  client: "the calling side of each kind of call",
+};
+const SERVICE = "the service's own descriptors, codecs and shapes";
+const REST = "errors, metadata, limits; the page's life";
+
+const { args, ...how } = npm(["exec", "--", "size-limit", "--json"]);
+const { code, output } = await run(args, { ...how, capture: true });
+if (code !== 0) throw new Error(output);
+const sizes = JSON.parse(output.slice(output.indexOf("[\n")));
+
+const [page] = pages;
+const { metafile } = await build({
+  ...page.modifyEsbuildConfig({ entryPoints: [page.path] }),
+  bundle: true,
+  minify: true,
+  outdir: "out",
+  write: false,
+  metafile: true,
+});
+const parts = new Map();
+for (const [path, { bytesInOutput }] of Object.values(metafile.outputs).flatMap(({ inputs }) =>
+  Object.entries(inputs),
+)) {
+  const folder = path.match(/core\/dist\/(\w+)\//)?.[1];
+  const part = path.includes("/generated/") ? SERVICE : (PARTS[folder] ?? REST);
+  parts.set(part, (parts.get(part) ?? 0) + bytesInOutput);
+}
+
+const kB = (bytes) => (bytes / 1000).toFixed(1);
+const table = (head, rows) => [...head, ...rows.map((cells) => `| ${cells.join(" | ")} |`)].join("\n");
+const tables = {
+  sizes: table(
+    ["| | kB |", "|---|---:|"],
+    sizes.map(({ name, size }) => [name, kB(size)]),
+  ),
+  parts: table(
+    ["| minified kB | |", "|---:|---|"],
+    [...parts].toSorted(([, one], [, other]) => other - one).map(([part, bytes]) => [kB(bytes), part]),
+  ),
+};
+let text = await readFile(DOCS, "utf8");
+for (const [name, rows] of Object.entries(tables)) {
+  const [begin, end] = [`<!-- ${name}: npm run size:docs -->\n`, `<!-- end of ${name} -->`];
+  const from = text.indexOf(begin);
+  const to = text.indexOf(end);
+  if (from < 0 || to < from) throw new Error(`${DOCS} has no place for ${name}`);
+  text = `${text.slice(0, from)}${begin}${rows}\n${text.slice(to)}`;
+}
+await writeFile(DOCS, text);
