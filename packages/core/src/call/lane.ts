@@ -14,8 +14,6 @@ import type { Callee, Carrier, CarrierSettings, LaneCallee, OutgoingCall } from 
 import { receiveFault } from "./fault.js";
 import type { SessionFormat } from "./session-format.js";
 
-/** The buffer that frames of one turn gather in, at first. */
-const BUFFER = 16 * 1024;
 /** Above it an index would not fit a small integer. */
 const MAX_CALL_ID = 0x7fff_ffff;
 
@@ -81,7 +79,7 @@ export class Lane implements Carrier, FrameHandler {
     this.owner = owner;
     this.format = format;
     this.channel = channel(this);
-    this.channel.coalesce(BUFFER);
+    this.channel.coalesce();
     this.callee = callee.onLane(this.channel);
     this.sayHello();
   }

@@ -2,9 +2,6 @@ import type { SendFlow } from "./flow.js";
 import { itemSource, type ItemSource } from "./item-source.js";
 import { rawPieces } from "./raw-pieces.js";
 
-/** Bytes of the buffer that items of one turn gather in, at first. */
-export const ITEM_BUFFER = 1024;
-
 /** Where the items of one side of a call go. */
 export interface ItemTarget {
   /** Nothing more can be sent. */

@@ -2,7 +2,7 @@ import type { Carrier } from "../call/carrier.js";
 import { SendFlow } from "../call/flow.js";
 import { sendMessage } from "../call/payload.js";
 import { rawPieceOf } from "../call/raw-pieces.js";
-import { ITEM_BUFFER, type ItemTarget } from "../call/send-items.js";
+import type { ItemTarget } from "../call/send-items.js";
 import { codecIn } from "../call/session-format.js";
 import type { MessageCodec } from "../contract/codec.js";
 import type { AnyMethod } from "../contract/descriptor.js";
@@ -32,7 +32,7 @@ export class OutgoingItems implements ItemTarget {
     this.onFailed = onFailed;
     this.flow = new SendFlow(carrier);
     this.rawPiece = rawPieceOf(method.input, limits);
-    carrier.channel.coalesce(ITEM_BUFFER);
+    carrier.channel.coalesce();
   }
 
   item(item: unknown): void {

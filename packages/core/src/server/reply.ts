@@ -6,7 +6,7 @@ import { ItemReceiver } from "../call/item-receiver.js";
 import type { ItemStream } from "../call/item-stream.js";
 import { sendHead, sendMessage } from "../call/payload.js";
 import { rawPieceOf } from "../call/raw-pieces.js";
-import { ITEM_BUFFER, type ItemTarget, sendItems } from "../call/send-items.js";
+import { type ItemTarget, sendItems } from "../call/send-items.js";
 import type { SchemaHandshake } from "../call/schemas.js";
 import { codecIn } from "../call/session-format.js";
 import { fullName, isTunnel } from "../contract/descriptor.js";
@@ -164,7 +164,7 @@ export class Reply implements IncomingCall, ItemTarget {
 
   /** Sends all that a streaming handler gave. */
   stream(result: unknown): void {
-    this.carrier.channel.coalesce(ITEM_BUFFER);
+    this.carrier.channel.coalesce();
     this.goesOn();
     void sendItems(this, result);
   }

@@ -110,9 +110,9 @@ export class Channel implements DirectStreamHandler {
     return channel;
   }
 
-  /** From now on, frames of one turn of the event loop leave in one write, from a buffer of `bytes` at first. */
-  coalesce(bytes: number): void {
-    if (this.writer === shared) this.writer = new FrameWriter(bytes);
+  /** From now on, frames of one turn of the event loop leave in one write. */
+  coalesce(): void {
+    if (this.writer === shared) this.writer = new FrameWriter();
   }
 
   /** Whether so much waits to be sent that nothing should be added (`limits.maxUnsentBytes`). */

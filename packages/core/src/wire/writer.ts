@@ -1,8 +1,11 @@
 import { giveBuffer, takeBuffer } from "./spare-buffers.js";
+import { borrowBuffer, returnBuffer } from "./turn-buffers.js";
 import { VARINT2_MAX, writeVarint, writeVarint2, writeVarint4 } from "./varint.js";
 
 /** Longest header before a frame's body: type, call id (8) and, in a request, service (2) and method (8). */
 const MAX_HEADER = 24;
+
+const NOTHING = new Uint8Array(0);
 
 /** Appends frames to one growing buffer. At most one frame is open at a time. */
 export class FrameWriter {
@@ -11,15 +14,19 @@ export class FrameWriter {
   private open = false;
   private readonly initialSize: number;
 
-  /** @param initialSize bytes, also the size it returns to after a large burst */
-  constructor(initialSize: number) {
+  /** @param initialSize bytes of a buffer of its own; without it one is borrowed from the first byte until `clear` */
+  constructor(initialSize: number = 0) {
     this.initialSize = initialSize;
-    this.buffer = new Uint8Array(initialSize);
+    this.buffer = initialSize === 0 ? NOTHING : new Uint8Array(initialSize);
   }
 
   reserve(length: number): void {
     const needed = this.position + length;
     if (needed <= this.buffer.length) return;
+    if (this.buffer === NOTHING) {
+      this.buffer = borrowBuffer(needed);
+      return;
+    }
     const larger = takeBuffer(Math.max(needed, this.buffer.length * 2));
     larger.set(this.buffer.subarray(0, this.position));
     giveBuffer(this.buffer);
@@ -71,6 +78,7 @@ export class FrameWriter {
   abandon(mark: number): void {
     this.open = false;
     this.position = mark;
+    if (mark === 0) this.clear();
   }
 
   byte(value: number): void {
@@ -94,11 +102,15 @@ export class FrameWriter {
     return this.buffer.subarray(0, this.position);
   }
 
-  /** Forgets what was written; lets go of the memory of an unusually large burst. */
+  /** Forgets what was written; lets go of a borrowed buffer, and of the memory of an unusually large burst. */
   clear(): void {
     this.position = 0;
-    if (this.buffer.length <= this.initialSize * 16) return;
-    giveBuffer(this.buffer);
-    this.buffer = new Uint8Array(this.initialSize);
+    if (this.initialSize === 0) {
+      if (this.buffer !== NOTHING) returnBuffer(this.buffer);
+      this.buffer = NOTHING;
+    } else if (this.buffer.length > this.initialSize * 16) {
+      giveBuffer(this.buffer);
+      this.buffer = new Uint8Array(this.initialSize);
+    }
   }
 }
