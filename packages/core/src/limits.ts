@@ -67,7 +67,9 @@ export const DEFAULT_LIMITS: Limits = {
  * All limits. An error's message, the metadata and the trailers may share one frame with what frames them: none may be
  * larger than a quarter of `maxFrameBytes`.
  */
-export function completeLimits(given: Partial<Limits> = {}): Limits {
+export function completeLimits(given?: Partial<Limits>): Limits {
+  // One object for all sessions.
+  if (given === undefined) return DEFAULT_LIMITS;
   const limits = { ...DEFAULT_LIMITS, ...given };
   const quarter = Math.floor(limits.maxFrameBytes / 4);
   return {

@@ -5,15 +5,15 @@ const BULK_BYTES = 64 * 1024;
 
 /** The methods whose last call was large. */
 export class BulkMethods {
-  private readonly methods: Set<AnyMethod> = new Set();
+  private methods: Set<AnyMethod> | undefined;
 
   has(method: AnyMethod): boolean {
-    return this.methods.size > 0 && this.methods.has(method);
+    return this.methods !== undefined && this.methods.has(method);
   }
 
   /** @param bytes of the larger of a call's two messages */
   note(method: AnyMethod, bytes: number): void {
-    if (bytes >= BULK_BYTES) this.methods.add(method);
-    else if (this.methods.size > 0) this.methods.delete(method);
+    if (bytes >= BULK_BYTES) (this.methods ??= new Set()).add(method);
+    else if (this.methods !== undefined) this.methods.delete(method);
   }
 }

@@ -8,7 +8,7 @@ import { RpcError } from "../errors.js";
  */
 export class SchemaHandshake {
   private readonly told: Set<AnyMethod> = new Set();
-  private readonly different: Set<AnyMethod> = new Set();
+  private different: Set<AnyMethod> | undefined;
   private last: AnyMethod | undefined;
 
   /** What the request of a call is to say; undefined as a rule. */
@@ -23,13 +23,13 @@ export class SchemaHandshake {
   /** The peer's fingerprint has come. Returns whether it is another than ours. */
   learn(method: AnyMethod, fingerprint: number): boolean {
     const differs = method.fingerprint !== undefined && method.fingerprint !== fingerprint;
-    if (differs) this.different.add(method);
+    if (differs) (this.different ??= new Set()).add(method);
     return differs;
   }
 
   /** `error`, or what it comes from where a message does not fit and the peers' schemas differ. */
   explain(method: AnyMethod, error: RpcError): RpcError {
-    if (error.code !== "invalid_argument" || !this.different.has(method)) return error;
+    if (error.code !== "invalid_argument" || this.different?.has(method) !== true) return error;
     const text = `the peers were generated from different schemas of ${fullName(method)}: ${error.message}`;
     return new RpcError("failed_precondition", text, { details: error.details, cause: error });
   }

@@ -1,5 +1,5 @@
 import type { Caller } from "../call/caller.js";
-import { DEFAULT_LIMITS, type Limits } from "../limits.js";
+import { completeLimits, type Limits } from "../limits.js";
 import type { DrainOptions, SessionEnd } from "../session/options.js";
 import type { Session } from "../session/session.js";
 import type { CloseInfo } from "../transport/session.js";
@@ -61,7 +61,7 @@ class HealingConnection<S extends Session> extends SessionCaller<S> implements C
   private readonly link: Link<S>;
 
   constructor(dial: (signal: AbortSignal) => Promise<S>, options: ConnectionOptions) {
-    super({ ...DEFAULT_LIMITS, ...options.limits });
+    super(completeLimits(options.limits));
     this.link = new Link({
       dial,
       backoff: { ...DEFAULT_BACKOFF, ...options.backoff },

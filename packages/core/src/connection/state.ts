@@ -21,7 +21,7 @@ export type ConnectionState =
 export class Watched<T> {
   private current: T;
   private over = false;
-  private readonly watchers: Set<Watcher<T>> = new Set();
+  private watchers: readonly Watcher<T>[] = [];
 
   constructor(initial: T) {
     this.current = initial;
@@ -36,13 +36,15 @@ export class Watched<T> {
     this.current = value;
     this.over = last;
     for (const watcher of this.watchers) watcher.tell(value, last);
-    if (last) this.watchers.clear();
+    if (last) this.watchers = [];
   }
 
   /** The present value, then each change; a reader that is slow skips to the latest. */
   watch(): AsyncIterableIterator<T, undefined> {
-    const watcher = new Watcher<T>((gone) => this.watchers.delete(gone));
-    if (!this.over) this.watchers.add(watcher);
+    const watcher = new Watcher<T>((gone) => {
+      this.watchers = this.watchers.filter((one) => one !== gone);
+    });
+    if (!this.over) this.watchers = [...this.watchers, watcher];
     watcher.tell(this.current, this.over);
     return watcher;
   }

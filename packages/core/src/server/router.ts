@@ -63,6 +63,7 @@ export function combineRouters<Context>(routers: readonly Router<Context>[]): Ro
 
 /** All that a session serves, by the ids on the wire. */
 export class MethodTable<Context> implements Router<Context> {
+  private static readonly empty: MethodTable<unknown> = new MethodTable([]);
   readonly methods: readonly BoundMethod<Context>[];
   private readonly byId: Map<number, BoundMethod<Context>> = new Map();
   private readonly serviceNames: Map<number, string> = new Map();
@@ -75,6 +76,7 @@ export class MethodTable<Context> implements Router<Context> {
   /** The table of `routers`; of a table alone, itself. Throws as `combineRouters` does. */
   static of<Context>(routers: readonly Router<Context>[]): MethodTable<Context> {
     const [first] = routers;
+    if (first === undefined) return MethodTable.empty;
     if (routers.length === 1 && first instanceof MethodTable) return first;
     return new MethodTable(routers.flatMap(({ methods }) => methods));
   }

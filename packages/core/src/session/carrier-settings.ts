@@ -24,6 +24,8 @@ export interface CarrierOptions {
   readonly prefix?: Uint8Array;
 }
 
+const standardFormats = new FormatTable([]);
+
 /** How calls are carried in standard MessagePack, without compression. */
 export function plainSettings(limits: Limits, prefix: Uint8Array = new Uint8Array(0)): CarrierSettings {
   return {
@@ -41,11 +43,16 @@ export function carrierSettings(
   { codec = msgpack, codecs = [], compression, prefix }: CarrierOptions,
   limits: Limits,
 ): CarrierSettings & { readonly formats: FormatTable } {
-  const formats = new FormatTable([codec, ...codecs]);
+  const usual = codec === msgpack && codecs.length === 0;
+  const formats = usual ? standardFormats : new FormatTable([codec, ...codecs]);
+  const { budget, traffic, prefix: ownPrefix } = plainSettings(limits, prefix);
   return {
-    ...plainSettings(limits, prefix),
     format: formats.find(codec.name),
     formats,
+    limits,
+    budget,
+    traffic,
+    prefix: ownPrefix,
     compression: compression && new SessionCompression(compression, limits.maxDecompressedBytes),
   };
 }

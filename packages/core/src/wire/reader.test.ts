@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ProtocolError } from "../errors.js";
+import type { Frame } from "./frame.js";
 import { FrameReader, type ReadBudget } from "./reader.js";
 import { FrameWriter } from "./writer.js";
 
@@ -51,6 +52,13 @@ describe("FrameReader", () => {
         expect(seen.reduce((sum, { size }) => sum + size, 0)).toBe(bytes.length);
       }),
     );
+  });
+
+  it("does not keep the chunk that its last frame came in", () => {
+    const reader = new FrameReader(MAX, budget());
+    let last: Frame | undefined;
+    reader.push(encode([{ type: 3, callId: 1, body: new Uint8Array(9) }]), 0, (frame) => (last = frame));
+    expect(last?.bytes.length).toBe(0);
   });
 
   it("reads a frame cut in two at every byte", () => {

@@ -168,6 +168,8 @@ export class FrameReader {
     frame.size = size;
     frame.oversized = false;
     onFrame(frame);
+    // A stream at rest must not keep the transport's buffer that its last frame came in.
+    frame.bytes = NOTHING;
   }
 
   private emitOversized(bytes: Uint8Array, at: number, size: number, onFrame: (frame: Frame) => void): void {
