@@ -5,18 +5,17 @@ use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
 use std::rc::Rc;
 
-use napi::sys;
-
 use crate::driver::{Choice, Driver, start};
 use crate::endpoint::Endpoint;
 use crate::error::Failure;
-use crate::js::hook::CleanupHook;
-use crate::js::page::{Page, scoped};
+use crate::ffi::env::Env;
+use crate::ffi::hook::CleanupHook;
+use crate::ffi::page::Page;
 use crate::sink::Kind;
 use crate::socket::Socket;
 
 pub struct Host {
-    env: sys::napi_env,
+    env: Env,
     /// None once closed. Never borrowed while JavaScript runs.
     endpoint: RefCell<Option<Endpoint>>,
     page: RefCell<Page>,
@@ -30,14 +29,8 @@ pub struct Host {
 }
 
 impl Host {
-    /// # Safety
-    /// `env` is running a call on this thread; `page` was made for it.
-    pub unsafe fn start(
-        env: sys::napi_env,
-        endpoint: Endpoint,
-        page: Page,
-        choice: Choice,
-    ) -> Result<Rc<Self>, Failure> {
+    /// In a call from JavaScript; `page` was made for the same environment.
+    pub fn start(env: Env, endpoint: Endpoint, page: Page, choice: Choice) -> Result<Rc<Self>, Failure> {
         let host = Rc::new(Host {
             env,
             endpoint: RefCell::new(Some(endpoint)),
@@ -49,17 +42,13 @@ impl Host {
             driver_gone: Cell::new(false),
             tearing_down: Cell::new(false),
         });
-        // SAFETY: the caller's promise.
-        let driver = unsafe { start(choice, env, &host) };
-        match driver {
+        match start(choice, env, &host) {
             Ok(driver) => {
                 host.driver_name.set(driver.name());
                 let closes_at_once = driver.closes_at_once();
                 host.driver.replace(Some(driver));
                 // After the driver: hooks run last in, first out, and this one must find the driver whole.
-                // SAFETY: the caller's promise.
-                host.hook
-                    .replace(unsafe { CleanupHook::add(env, &host, closes_at_once) });
+                host.hook.replace(CleanupHook::add(env, &host, closes_at_once));
                 Ok(host)
             }
             Err(failure) => {
@@ -220,9 +209,9 @@ impl Host {
     }
 
     fn close_driver(&self) {
-        if let Some(mut driver) = self.driver.take() {
-            driver.close();
+        if let Some(driver) = self.driver.take() {
             self.driver_gone.set(driver.closes_at_once());
+            driver.close();
         }
     }
 
@@ -274,8 +263,7 @@ impl Host {
         {
             endpoint.abandon();
         }
-        // SAFETY: on the JavaScript thread.
-        unsafe { scoped(self.env, || self.tell(Kind::Broken, false)) };
+        self.env.scoped(|| self.tell(Kind::Broken, false));
         self.close_driver();
         if self.driver_gone.get() {
             self.on_closed(false);

@@ -5,16 +5,17 @@ use std::rc::Rc;
 
 use quinn_proto::Dir;
 
+use crate::answer::Answer;
 use crate::config::Settings;
 use crate::endpoint::canonical;
 use crate::error::Failure;
+use crate::ffi::args::Args;
+use crate::ffi::bound::Methods;
 use crate::handle::{Handle, Session};
 use crate::host::Host;
-use crate::js::args::{Answer, Args};
-use crate::js::bound::Method;
 use crate::tls;
 
-pub const METHODS: &[(&str, Method)] = &[
+pub const METHODS: Methods = &[
     ("address", address),
     ("close", close),
     ("closeSession", close_session),

@@ -2,14 +2,15 @@
 
 use std::rc::Rc;
 
+use crate::answer::Answer;
+use crate::ffi::args::Args;
+use crate::ffi::bound::Methods;
 use crate::h3::{Fields, Request};
 use crate::handle::{Handle, Session};
 use crate::host::Host;
-use crate::js::args::{Answer, Args};
-use crate::js::bound::Method;
 use crate::methods::{number, text};
 
-pub const METHODS: &[(&str, Method)] = &[
+pub const METHODS: Methods = &[
     ("acceptSession", accept_session),
     ("askSession", ask_session),
     ("drainSession", drain_session),

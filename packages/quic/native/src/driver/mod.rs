@@ -3,15 +3,16 @@
 use std::rc::Rc;
 use std::time::Instant;
 
-use napi::sys;
-
 use crate::error::Failure;
+use crate::ffi::env::Env;
 use crate::host::Host;
 use crate::socket::Socket;
 
-pub mod thread;
 #[cfg(unix)]
-pub mod uv;
+mod alarm;
+mod thread;
+#[cfg(unix)]
+mod uv;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
@@ -50,18 +51,15 @@ pub trait Readiness {
     /// Whether this driver keeps the process alive.
     fn set_ref(&mut self, wanted: bool);
     /// Begins to close. Unless that `closes_at_once`, `Host::on_closed` follows.
-    fn close(&mut self);
+    fn close(self: Box<Self>);
 }
 
 pub type Driver = Box<dyn Readiness>;
 
-/// # Safety
-/// `env` is running a call on this thread.
-pub unsafe fn start(choice: Choice, env: sys::napi_env, host: &Rc<Host>) -> Result<Driver, Failure> {
+pub fn start(choice: Choice, env: Env, host: &Rc<Host>) -> Result<Driver, Failure> {
     #[cfg(unix)]
     if choice != Choice::Thread {
-        // SAFETY: the caller's promise.
-        match unsafe { uv::UvDriver::start(env, host) } {
+        match uv::UvDriver::start(env, host) {
             Some(driver) => return Ok(Box::new(driver)),
             None if choice == Choice::Loop => {
                 return Err(Failure::option(
@@ -77,6 +75,5 @@ pub unsafe fn start(choice: Choice, env: sys::napi_env, host: &Rc<Host>) -> Resu
             "the loop driver is not available on this platform; use \"thread\" or \"auto\"",
         ));
     }
-    // SAFETY: the caller's promise.
-    unsafe { thread::ThreadDriver::start(env, host) }.map(|driver| Box::new(driver) as Driver)
+    thread::ThreadDriver::start(env, host).map(|driver| Box::new(driver) as Driver)
 }

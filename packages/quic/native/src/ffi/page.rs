@@ -4,10 +4,11 @@ use std::ptr;
 
 use napi::sys;
 
+use super::env::Env;
 use crate::sink::{RECORD_WORDS, RECORDS, SLAB_BYTES, Sink};
 
 pub struct Page {
-    env: sys::napi_env,
+    env: Env,
     dispatch: sys::napi_ref,
     context: sys::napi_async_context,
     records: *mut u32,
@@ -19,9 +20,9 @@ pub struct Page {
 
 impl Page {
     /// # Safety
-    /// `env` is running a call; `dispatch` is a function, `records` a Uint32Array over an ArrayBuffer that JavaScript
-    /// never exposes, transfers or resizes.
-    pub unsafe fn new(env: sys::napi_env, dispatch: sys::napi_value, records: sys::napi_value) -> Option<Self> {
+    /// Both are values of the call that runs: `dispatch` a function, `records` a Uint32Array over an ArrayBuffer that
+    /// JavaScript never exposes, transfers or resizes.
+    pub(super) unsafe fn new(env: Env, dispatch: sys::napi_value, records: sys::napi_value) -> Option<Self> {
         let (mut kind, mut length, mut data) = (-1, 0, ptr::null_mut());
         let mut page = Page {
             env,
@@ -36,7 +37,7 @@ impl Page {
         // SAFETY: the caller's promise. The reference keeps the array, and with it the memory, alive.
         unsafe {
             sys::napi_get_typedarray_info(
-                env,
+                env.0,
                 records,
                 &mut kind,
                 &mut length,
@@ -48,11 +49,11 @@ impl Page {
                 return None;
             }
             page.records = data.cast();
-            sys::napi_create_reference(env, dispatch, 1, &mut page.dispatch);
-            sys::napi_create_reference(env, records, 1, &mut page.records_ref);
+            sys::napi_create_reference(env.0, dispatch, 1, &mut page.dispatch);
+            sys::napi_create_reference(env.0, records, 1, &mut page.records_ref);
             let mut name = ptr::null_mut();
-            sys::napi_create_string_utf8(env, c"quicrpc".as_ptr(), 7, &mut name);
-            sys::napi_async_init(env, ptr::null_mut(), name, &mut page.context);
+            sys::napi_create_string_utf8(env.0, c"quicrpc".as_ptr(), 7, &mut name);
+            sys::napi_async_init(env.0, ptr::null_mut(), name, &mut page.context);
         }
         Some(page)
     }
@@ -86,9 +87,9 @@ impl Page {
         let (mut slab, mut buffer, mut detached) = (ptr::null_mut(), ptr::null_mut(), true);
         // SAFETY: a live reference, inside a handle scope.
         unsafe {
-            sys::napi_get_reference_value(self.env, self.slab_ref, &mut slab);
+            sys::napi_get_reference_value(self.env.0, self.slab_ref, &mut slab);
             sys::napi_get_typedarray_info(
-                self.env,
+                self.env.0,
                 slab,
                 ptr::null_mut(),
                 ptr::null_mut(),
@@ -96,7 +97,7 @@ impl Page {
                 &mut buffer,
                 ptr::null_mut(),
             );
-            sys::napi_is_detached_arraybuffer(self.env, buffer, &mut detached);
+            sys::napi_is_detached_arraybuffer(self.env.0, buffer, &mut detached);
         }
         detached
     }
@@ -106,12 +107,12 @@ impl Page {
         // SAFETY: inside a handle scope; the old slab lives on as long as JavaScript holds chunks of it.
         unsafe {
             if !self.slab_ref.is_null() {
-                sys::napi_delete_reference(self.env, self.slab_ref);
+                sys::napi_delete_reference(self.env.0, self.slab_ref);
                 self.slab_ref = ptr::null_mut();
             }
             self.slab = ptr::null_mut();
-            if sys::napi_create_buffer(self.env, SLAB_BYTES, &mut data, &mut value) == sys::Status::napi_ok {
-                sys::napi_create_reference(self.env, value, 1, &mut self.slab_ref);
+            if sys::napi_create_buffer(self.env.0, SLAB_BYTES, &mut data, &mut value) == sys::Status::napi_ok {
+                sys::napi_create_reference(self.env.0, value, 1, &mut self.slab_ref);
                 self.slab = data.cast();
                 self.used = 0;
             }
@@ -133,12 +134,12 @@ impl Page {
         unsafe {
             for reference in [&mut self.dispatch, &mut self.records_ref, &mut self.slab_ref] {
                 if !reference.is_null() {
-                    sys::napi_delete_reference(self.env, *reference);
+                    sys::napi_delete_reference(self.env.0, *reference);
                     *reference = ptr::null_mut();
                 }
             }
             if !self.context.is_null() {
-                sys::napi_async_destroy(self.env, self.context);
+                sys::napi_async_destroy(self.env.0, self.context);
                 self.context = ptr::null_mut();
             }
         }
@@ -148,7 +149,7 @@ impl Page {
 
 /// The call into JavaScript, free of any borrow: handlers call back into the engine.
 pub struct Call {
-    env: sys::napi_env,
+    env: Env,
     dispatch: sys::napi_ref,
     context: sys::napi_async_context,
     slab: sys::napi_ref,
@@ -170,36 +171,29 @@ impl Call {
         // SAFETY: live references, inside a handle scope. An exception that escapes the dispatch loop must not stay
         // pending when control returns to libuv.
         unsafe {
-            sys::napi_get_reference_value(self.env, self.dispatch, &mut dispatch);
-            sys::napi_get_reference_value(self.env, self.slab, &mut slab);
-            sys::napi_create_uint32(self.env, count as u32, &mut number);
-            sys::napi_get_global(self.env, &mut global);
+            sys::napi_get_reference_value(self.env.0, self.dispatch, &mut dispatch);
+            sys::napi_get_reference_value(self.env.0, self.slab, &mut slab);
+            sys::napi_create_uint32(self.env.0, count as u32, &mut number);
+            sys::napi_get_global(self.env.0, &mut global);
             let args = [number, slab];
             let status = if outermost {
-                sys::napi_make_callback(self.env, self.context, global, dispatch, 2, args.as_ptr(), &mut result)
+                sys::napi_make_callback(
+                    self.env.0,
+                    self.context,
+                    global,
+                    dispatch,
+                    2,
+                    args.as_ptr(),
+                    &mut result,
+                )
             } else {
-                sys::napi_call_function(self.env, global, dispatch, 2, args.as_ptr(), &mut result)
+                sys::napi_call_function(self.env.0, global, dispatch, 2, args.as_ptr(), &mut result)
             };
             if status == sys::Status::napi_pending_exception {
                 let mut exception = ptr::null_mut();
-                sys::napi_get_and_clear_last_exception(self.env, &mut exception);
-                sys::napi_fatal_exception(self.env, exception);
+                sys::napi_get_and_clear_last_exception(self.env.0, &mut exception);
+                sys::napi_fatal_exception(self.env.0, exception);
             }
         }
-    }
-}
-
-/// Runs `body` inside a handle scope.
-///
-/// # Safety
-/// On the thread of `env`, while it can run native code.
-pub unsafe fn scoped<T>(env: sys::napi_env, body: impl FnOnce() -> T) -> T {
-    let mut scope = ptr::null_mut();
-    // SAFETY: the caller's promise; scopes are closed in order.
-    unsafe {
-        sys::napi_open_handle_scope(env, &mut scope);
-        let result = body();
-        sys::napi_close_handle_scope(env, scope);
-        result
     }
 }

@@ -7,8 +7,8 @@ use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
 
 #[repr(C)]
-pub struct Handle([u8; 0]);
-pub type Raw = *mut Handle;
+pub struct Opaque([u8; 0]);
+pub type Raw = *mut Opaque;
 
 pub const UV_POLL: c_int = 8;
 pub const UV_PREPARE: c_int = 9;
@@ -66,6 +66,6 @@ pub fn uv() -> Option<&'static Uv> {
 
 pub fn allocate(uv: &Uv, kind: c_int) -> Option<Raw> {
     // SAFETY: zeroed memory of the size libuv reports for this handle type.
-    let handle = unsafe { libc::calloc(1, (uv.handle_size)(kind)) }.cast::<Handle>();
+    let handle = unsafe { libc::calloc(1, (uv.handle_size)(kind)) }.cast::<Opaque>();
     (!handle.is_null()).then_some(handle)
 }

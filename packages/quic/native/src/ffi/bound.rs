@@ -7,7 +7,9 @@ use std::rc::Rc;
 
 use napi::sys;
 
-use super::args::{Answer, Args};
+use super::args::{Args, to_js};
+use super::env::Env;
+use crate::answer::Answer;
 use crate::host::Host;
 
 pub type Method = fn(&Rc<Host>, &Args) -> Answer;
@@ -17,16 +19,17 @@ struct Bound {
     method: Method,
 }
 
+/// Methods by the names that JavaScript knows them by.
+pub type Methods = &'static [(&'static str, Method)];
+
 /// An object with one function per method. Each function keeps the host alive.
-///
-/// # Safety
-/// `env` is running a call on this thread.
-pub unsafe fn object(env: sys::napi_env, host: &Rc<Host>, methods: &[(&str, Method)]) -> sys::napi_value {
+pub(super) fn object(env: Env, host: &Rc<Host>, methods: &[Methods]) -> sys::napi_value {
+    let env = env.0;
     let mut object = ptr::null_mut();
-    // SAFETY: the caller's promise. Each `Bound` is owned by its function and freed by that function's finalizer.
+    // SAFETY: `Env`'s promise. Each `Bound` is owned by its function and freed by that function's finalizer.
     unsafe {
         sys::napi_create_object(env, &mut object);
-        for &(name, method) in methods {
+        for &(name, method) in methods.iter().copied().flatten() {
             let data = Box::into_raw(Box::new(Bound {
                 host: host.clone(),
                 method,
@@ -53,17 +56,17 @@ pub unsafe fn object(env: sys::napi_env, host: &Rc<Host>, methods: &[(&str, Meth
 unsafe extern "C" fn call(env: sys::napi_env, info: sys::napi_callback_info) -> sys::napi_value {
     // SAFETY: Node-API calls this with the environment and call info it made the function for; the data pointer is the
     // `Bound` given at creation and lives as long as the function.
-    let (args, bound) = unsafe {
+    let (env, args, bound) = unsafe {
+        let env = Env::new(env);
         let (args, data) = Args::read(env, info);
-        (args, &*data.cast::<Bound>())
+        (env, args, &*data.cast::<Bound>())
     };
     let answer = catch_unwind(AssertUnwindSafe(|| (bound.method)(&bound.host, &args)));
     let answer = answer.unwrap_or_else(|_| {
         bound.host.break_down();
         Answer::Nothing
     });
-    // SAFETY: inside a call.
-    unsafe { answer.to_js(env) }
+    to_js(env, &answer)
 }
 
 unsafe extern "C" fn finalize(_env: sys::napi_env, data: *mut c_void, _hint: *mut c_void) {

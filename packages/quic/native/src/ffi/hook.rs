@@ -7,29 +7,28 @@ use std::rc::Rc;
 
 use napi::sys;
 
+use super::env::Env;
 use crate::host::Host;
 
 /// Runs `Host::tear_down` when the environment ends. It holds one count of the host, given back when it is removed or done.
 pub enum CleanupHook {
     /// For drivers that close at once. Deno offers only this kind: it frees an asynchronous hook as soon as that has run.
-    Immediate(sys::napi_env),
+    Immediate(Env),
     /// For drivers whose handles close later: without it libuv aborts on those that are still open in a worker's loop.
     Deferred(sys::napi_async_cleanup_hook_handle),
 }
 
 impl CleanupHook {
-    /// # Safety
-    /// `env` is running a call.
-    pub unsafe fn add(env: sys::napi_env, host: &Rc<Host>, closes_at_once: bool) -> Option<Self> {
+    pub fn add(env: Env, host: &Rc<Host>, closes_at_once: bool) -> Option<Self> {
         let data = Rc::into_raw(host.clone()).cast_mut().cast::<c_void>();
         let mut handle = ptr::null_mut();
-        // SAFETY: the caller's promise; without a hook the count is dropped here.
+        // SAFETY: `Env`'s promise; without a hook the count is dropped here.
         unsafe {
             let (status, hook) = if closes_at_once {
-                let status = sys::napi_add_env_cleanup_hook(env, Some(run_immediate), data);
+                let status = sys::napi_add_env_cleanup_hook(env.0, Some(run_immediate), data);
                 (status, CleanupHook::Immediate(env))
             } else {
-                let status = sys::napi_add_async_cleanup_hook(env, Some(run_deferred), data, &mut handle);
+                let status = sys::napi_add_async_cleanup_hook(env.0, Some(run_deferred), data, &mut handle);
                 (status, CleanupHook::Deferred(handle))
             };
             if status == sys::Status::napi_ok {
@@ -48,7 +47,7 @@ impl CleanupHook {
         unsafe {
             match self {
                 CleanupHook::Immediate(env) if !ending => {
-                    sys::napi_remove_env_cleanup_hook(env, Some(run_immediate), data.cast_mut().cast());
+                    sys::napi_remove_env_cleanup_hook(env.0, Some(run_immediate), data.cast_mut().cast());
                 }
                 CleanupHook::Immediate(_) => {}
                 CleanupHook::Deferred(handle) => {

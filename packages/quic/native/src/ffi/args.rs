@@ -4,26 +4,27 @@ use std::ptr;
 
 use napi::sys;
 
-use crate::error::Failure;
+use super::env::Env;
+use crate::answer::Answer;
 
 pub const MAX_ARGS: usize = 7;
 
 /// The arguments of one call, valid while it runs.
 pub struct Args {
-    env: sys::napi_env,
+    env: Env,
     values: [sys::napi_value; MAX_ARGS],
 }
 
 impl Args {
     /// # Safety
     /// `info` belongs to the call that `env` is running. Missing arguments are `undefined` by Node-API's contract.
-    pub unsafe fn read(env: sys::napi_env, info: sys::napi_callback_info) -> (Self, *mut std::ffi::c_void) {
+    pub(super) unsafe fn read(env: Env, info: sys::napi_callback_info) -> (Self, *mut std::ffi::c_void) {
         let mut values = [ptr::null_mut(); MAX_ARGS];
         let mut count = MAX_ARGS;
         let mut data = ptr::null_mut();
         // SAFETY: the caller's promise; `values` has room for `count` entries.
         unsafe {
-            sys::napi_get_cb_info(env, info, &mut count, values.as_mut_ptr(), ptr::null_mut(), &mut data);
+            sys::napi_get_cb_info(env.0, info, &mut count, values.as_mut_ptr(), ptr::null_mut(), &mut data);
         }
         (Args { env, values }, data)
     }
@@ -32,21 +33,21 @@ impl Args {
     pub fn number(&self, index: usize) -> f64 {
         let mut value = f64::NAN;
         // SAFETY: a value of the running call.
-        unsafe { sys::napi_get_value_double(self.env, self.values[index], &mut value) };
+        unsafe { sys::napi_get_value_double(self.env.0, self.values[index], &mut value) };
         value
     }
 
     pub fn uint(&self, index: usize) -> u32 {
         let mut value = 0;
         // SAFETY: as above.
-        unsafe { sys::napi_get_value_uint32(self.env, self.values[index], &mut value) };
+        unsafe { sys::napi_get_value_uint32(self.env.0, self.values[index], &mut value) };
         value
     }
 
     pub fn boolean(&self, index: usize) -> bool {
         let mut value = false;
         // SAFETY: as above.
-        unsafe { sys::napi_get_value_bool(self.env, self.values[index], &mut value) };
+        unsafe { sys::napi_get_value_bool(self.env.0, self.values[index], &mut value) };
         value
     }
 
@@ -75,7 +76,7 @@ impl Args {
         // SAFETY: as above. On failure nothing is written and the kind stays invalid.
         unsafe {
             sys::napi_get_typedarray_info(
-                self.env,
+                self.env.0,
                 self.values[index],
                 &mut kind,
                 &mut length,
@@ -92,77 +93,45 @@ impl Args {
         let value = self.values[index];
         // SAFETY: first call asks for the length, the second fills a buffer with room for it and the final NUL.
         unsafe {
-            if sys::napi_get_value_string_utf8(self.env, value, ptr::null_mut(), 0, &mut length) != sys::Status::napi_ok
+            if sys::napi_get_value_string_utf8(self.env.0, value, ptr::null_mut(), 0, &mut length)
+                != sys::Status::napi_ok
             {
                 return String::new();
             }
             let mut buffer = vec![0u8; length + 1];
-            sys::napi_get_value_string_utf8(self.env, value, buffer.as_mut_ptr().cast(), buffer.len(), &mut length);
+            sys::napi_get_value_string_utf8(self.env.0, value, buffer.as_mut_ptr().cast(), buffer.len(), &mut length);
             buffer.truncate(length);
             String::from_utf8_lossy(&buffer).into_owned()
         }
     }
 }
 
-/// What a native function gives back.
-pub enum Answer {
-    Nothing,
-    Number(f64),
-    Text(String),
-    /// A Buffer with a copy of these.
-    Bytes(Vec<u8>),
-    List(Vec<Answer>),
-}
-
-impl From<Failure> for Answer {
-    /// `[source, code, message, closeCode | undefined, reason | undefined, status | undefined]`
-    fn from(failure: Failure) -> Self {
-        let (code, reason) = match failure.close {
-            Some((code, reason)) => (Answer::Number(code as f64), Answer::Text(reason)),
-            None => (Answer::Nothing, Answer::Nothing),
-        };
-        Answer::List(vec![
-            Answer::Text(failure.source.as_str().to_owned()),
-            Answer::Text(failure.code.into_owned()),
-            Answer::Text(failure.message),
-            code,
-            reason,
-            failure
-                .status
-                .map_or(Answer::Nothing, |status| Answer::Number(status.into())),
-        ])
-    }
-}
-
-impl Answer {
-    /// # Safety
-    /// `env` is running a call or has an open handle scope.
-    pub unsafe fn to_js(&self, env: sys::napi_env) -> sys::napi_value {
-        let mut value = ptr::null_mut();
-        // SAFETY: the caller's promise; a failed creation leaves null, which Node-API reads as undefined.
-        unsafe {
-            match self {
-                Answer::Nothing => {
-                    sys::napi_get_undefined(env, &mut value);
-                }
-                Answer::Number(number) => {
-                    sys::napi_create_double(env, *number, &mut value);
-                }
-                Answer::Text(text) => {
-                    sys::napi_create_string_utf8(env, text.as_ptr().cast(), text.len() as isize, &mut value);
-                }
-                Answer::Bytes(bytes) => {
-                    let copy = ptr::null_mut();
-                    sys::napi_create_buffer_copy(env, bytes.len(), bytes.as_ptr().cast(), copy, &mut value);
-                }
-                Answer::List(items) => {
-                    sys::napi_create_array_with_length(env, items.len(), &mut value);
-                    for (index, item) in items.iter().enumerate() {
-                        sys::napi_set_element(env, value, index as u32, item.to_js(env));
-                    }
+/// A value for the call that runs, or for the open handle scope.
+pub(super) fn to_js(env: Env, answer: &Answer) -> sys::napi_value {
+    let mut value = ptr::null_mut();
+    // SAFETY: `Env`'s promise; a failed creation leaves null, which Node-API reads as undefined. Texts and bytes are copied.
+    unsafe {
+        match answer {
+            Answer::Nothing => {
+                sys::napi_get_undefined(env.0, &mut value);
+            }
+            Answer::Number(number) => {
+                sys::napi_create_double(env.0, *number, &mut value);
+            }
+            Answer::Text(text) => {
+                sys::napi_create_string_utf8(env.0, text.as_ptr().cast(), text.len() as isize, &mut value);
+            }
+            Answer::Bytes(bytes) => {
+                let copy = ptr::null_mut();
+                sys::napi_create_buffer_copy(env.0, bytes.len(), bytes.as_ptr().cast(), copy, &mut value);
+            }
+            Answer::List(items) => {
+                sys::napi_create_array_with_length(env.0, items.len(), &mut value);
+                for (index, item) in items.iter().enumerate() {
+                    sys::napi_set_element(env.0, value, index as u32, to_js(env, item));
                 }
             }
         }
-        value
     }
+    value
 }
