@@ -41,6 +41,8 @@ export class Engine {
   /** Errors of connections whose streams have been told and which themselves have not. */
   readonly #failures = new Map<number, QuicError>();
   #dispatching = false;
+  /** Somebody may keep a chunk of this batch. */
+  #keeping = false;
   /** Indices in `streams` that become free when this batch is over. */
   readonly #leaving: number[] = [];
   #flushScheduled = false;
@@ -50,7 +52,7 @@ export class Engine {
   };
 
   constructor({ host, port, driver, reusePort, secret }: EngineOptions) {
-    const dispatch = (count: number, slab: Uint8Array): void => this.#dispatch(count, slab);
+    const dispatch = (count: number, slab: Uint8Array): boolean => this.#dispatch(count, slab);
     const text = new TextEncoder();
     const options = packFields([text.encode(host), text.encode(driver), Uint8Array.of(reusePort ? 1 : 0), secret]);
     this.native = unwrap(loadNative().bind(options, port, dispatch, this.#records));
@@ -120,10 +122,19 @@ export class Engine {
     this.onSessionCount?.(this.#sessionCount);
   }
 
-  /** A handler that throws costs its own record only: the rest of the batch is still delivered. */
-  #dispatch(count: number, slab: Uint8Array): void {
+  /** A chunk of this batch was given to someone who may keep it: its memory is not written again. */
+  keepBatch(): void {
+    this.#keeping = true;
+  }
+
+  /**
+   * A handler that throws costs its own record only: the rest of the batch is still delivered. Returns whether anyone may
+   * keep a chunk of it.
+   */
+  #dispatch(count: number, slab: Uint8Array): boolean {
     if (this.threaded) this.kick();
     this.#dispatching = true;
+    this.#keeping = false;
     const records = this.#records;
     const end = count * record.RECORD_WORDS;
     let at = 0;
@@ -200,12 +211,14 @@ export class Engine {
           }
         }
       } catch (error) {
+        this.#keeping = true;
         reportException(error);
       }
     }
     this.#dispatching = false;
     for (const index of this.#leaving) this.streams[index] = undefined;
     this.#leaving.length = 0;
+    return this.#keeping;
   }
 
   #failure(number: number): QuicError {

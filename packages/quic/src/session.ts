@@ -254,9 +254,13 @@ export class QuicSession {
   /** @internal */
   receiveDatagram(slab: Uint8Array, offset: number, length: number): void {
     const bytes = new Uint8Array(slab.buffer, slab.byteOffset + offset, length);
-    if (this.#handler?.onDatagram !== undefined) this.#handler.onDatagram(bytes);
-    // Copied: one kept datagram would keep its whole slab.
-    else this.datagrams.receive(bytes.slice());
+    if (this.#handler?.onDatagram === undefined) {
+      // Copied: one kept datagram would keep its whole slab.
+      this.datagrams.receive(bytes.slice());
+      return;
+    }
+    this.engine.keepBatch();
+    this.#handler.onDatagram(bytes);
   }
 
   /** @internal */

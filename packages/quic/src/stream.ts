@@ -5,8 +5,16 @@ import { StreamFace } from "./stream-face.js";
 
 /** What a stream tells its owner. `onEnd` or `onReset` is the last word of the receiving side. */
 export interface StreamHandler {
-  /** Bytes in order. The chunk belongs to the handler; it is a view of a larger buffer and never written again. */
+  /**
+   * Bytes in order. The chunk is a view of a larger buffer. It belongs to the handler and is never written again, unless
+   * the handler `borrows`.
+   */
   onData(chunk: Uint8Array): void;
+  /**
+   * The handler does not look at a chunk any more when `onData` has returned, so that its memory can be used for the
+   * next: no garbage. Default false.
+   */
+  readonly borrows?: boolean;
   /** The peer sent FIN. */
   onEnd(): void;
   /** The peer reset its sending side; code 0 to 2^32-1 (RFC 9000 §19.4). */
@@ -199,7 +207,9 @@ export class QuicStream {
     if (!this.#receiving) return;
     const chunk = new Uint8Array(slab.buffer, slab.byteOffset + offset, length);
     if (this.#flowing) {
-      (this.#handler as StreamHandler).onData(chunk);
+      const handler = this.#handler as StreamHandler;
+      handler.onData(chunk);
+      if (handler.borrows !== true) this.#engine.keepBatch();
       return;
     }
     // Copied: one held byte would keep its whole slab.

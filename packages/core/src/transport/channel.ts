@@ -50,6 +50,8 @@ export interface ChannelSettings {
 export class Channel implements DirectStreamHandler {
   readonly stream: DirectStream;
   readonly compression: SessionCompression | undefined;
+  /** What a frame holds is copied when it is decoded. */
+  readonly borrows: boolean = true;
   /** False above the transport's high-water mark. */
   writable = true;
   /** Grows with every sign of the peer: bytes that arrive, and room for more. */

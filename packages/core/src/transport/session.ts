@@ -116,8 +116,10 @@ export interface DirectStream {
 
 /** What a direct stream tells its owner. `onEnd` or `onReset` is the last word of the receiving side. */
 export interface DirectStreamHandler {
-  /** Bytes in order; the chunk belongs to the handler and is never written again. */
+  /** Bytes in order; the chunk belongs to the handler and is never written again, unless it `borrows`. */
   onData(chunk: Uint8Array): void;
+  /** It does not look at a chunk any more when `onData` has returned: the transport may use the memory for the next. */
+  readonly borrows?: boolean;
   /** The peer sent FIN. */
   onEnd(): void;
   /** The peer reset its sending side. */

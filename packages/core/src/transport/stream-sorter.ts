@@ -39,6 +39,10 @@ export class StreamSorter implements DirectStreamHandler {
     stream.attach(new StreamSorter(stream, owner));
   }
 
+  get borrows(): boolean {
+    return this.channel !== undefined;
+  }
+
   onData(chunk: Uint8Array): void {
     if (this.channel !== undefined) this.channel.onData(chunk);
     else if (this.foreign !== undefined) this.foreign.onData(chunk);

@@ -173,7 +173,9 @@ impl Host {
             if count > 0 {
                 delivered = true;
                 let call = self.page.borrow().call();
-                call.run(count, outermost);
+                if !call.run(count, outermost) {
+                    self.page.borrow_mut().rewind();
+                }
             }
             self.with(|endpoint| {
                 endpoint.streams.release();

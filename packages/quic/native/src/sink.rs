@@ -75,7 +75,7 @@ pub struct Sink<'a> {
     pub records: &'a mut [u32],
     pub slab: &'a mut [u8],
     pub count: usize,
-    /// Bytes of the slab in use; never handed back, since JavaScript keeps views of them.
+    /// Bytes of the slab in use: JavaScript may keep views of them.
     pub used: usize,
 }
 

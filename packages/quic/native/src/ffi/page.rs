@@ -16,6 +16,8 @@ pub struct Page {
     slab: *mut u8,
     slab_ref: sys::napi_ref,
     used: usize,
+    /// Where the bytes of the last batch begin.
+    filled_from: usize,
 }
 
 impl Page {
@@ -33,6 +35,7 @@ impl Page {
             slab: ptr::null_mut(),
             slab_ref: ptr::null_mut(),
             used: SLAB_BYTES,
+            filled_from: SLAB_BYTES,
         };
         // SAFETY: the caller's promise. The reference keeps the array, and with it the memory, alive.
         unsafe {
@@ -68,7 +71,8 @@ impl Page {
             return 0;
         }
         // SAFETY: both regions are kept alive by references and checked against detachment; JavaScript does not run
-        // while these borrows exist. Bytes below `used` are never written again.
+        // while these borrows exist. Bytes below `used` are not written again while JavaScript may hold chunks of them.
+        self.filled_from = self.used;
         let mut sink = unsafe {
             Sink {
                 records: std::slice::from_raw_parts_mut(self.records, RECORDS * RECORD_WORDS),
@@ -80,6 +84,12 @@ impl Page {
         fill(&mut sink);
         self.used = sink.used;
         sink.count
+    }
+
+    /// Nobody keeps a chunk of the last batch: the next one takes its place. Its memory is in the processor's cache, and a
+    /// slab that is never used up is none that the garbage collector must find.
+    pub fn rewind(&mut self) {
+        self.used = self.filled_from;
     }
 
     /// A handler may have transferred the buffer behind a chunk to another thread; its memory is then no longer ours.
@@ -157,10 +167,12 @@ pub struct Call {
 
 impl Call {
     /// `dispatch(count, slab)`. From a bare libuv callback (`outermost`) the call must also run microtasks and ticks.
-    pub fn run(&self, count: usize, outermost: bool) {
+    /// Returns whether JavaScript may keep chunks of the batch.
+    pub fn run(&self, count: usize, outermost: bool) -> bool {
         if self.dispatch.is_null() {
-            return;
+            return true;
         }
+        let mut keeps = true;
         let (mut dispatch, mut slab, mut number, mut global, mut result) = (
             ptr::null_mut(),
             ptr::null_mut(),
@@ -189,11 +201,14 @@ impl Call {
             } else {
                 sys::napi_call_function(self.env.0, global, dispatch, 2, args.as_ptr(), &mut result)
             };
-            if status == sys::Status::napi_pending_exception {
+            if status == sys::Status::napi_ok {
+                sys::napi_get_value_bool(self.env, result, &mut keeps);
+            } else if status == sys::Status::napi_pending_exception {
                 let mut exception = ptr::null_mut();
                 sys::napi_get_and_clear_last_exception(self.env.0, &mut exception);
                 sys::napi_fatal_exception(self.env.0, exception);
             }
         }
+        keeps
     }
 }
