@@ -14,6 +14,7 @@ export function answer(session) {
       let bytes = 0;
       stream.attach(
         on({
+          borrows: true,
           onData(chunk) {
             counting ??= chunk[0] === 1;
             bytes += chunk.length;
@@ -40,7 +41,7 @@ async function roundTrips(session, count) {
   const stream = session.openStream();
   const bytes = new Uint8Array(SMALL);
   let resolve;
-  stream.attach(on({ onData: () => resolve() }));
+  stream.attach(on({ borrows: true, onData: () => resolve() }));
   await times(
     count,
     1,
@@ -61,7 +62,7 @@ const calls = (inFlight) => (session, count) => {
     () =>
       new Promise((resolve) => {
         const stream = session.openStream();
-        stream.attach(on({ onEnd: resolve }));
+        stream.attach(on({ borrows: true, onEnd: resolve }));
         stream.write(bytes, true);
       }),
   );
@@ -75,6 +76,7 @@ function frames(session, count) {
   return new Promise((done) => {
     stream.attach(
       on({
+        borrows: true,
         onData(chunk) {
           rest += chunk.length;
           const whole = Math.floor(rest / SMALL);

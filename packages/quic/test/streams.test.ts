@@ -50,6 +50,41 @@ describe.each(DRIVERS)("streams, %s driver", (driver) => {
     expect(session.openStream().id).toBe(4);
   });
 
+  test("the memory of chunks that are borrowed is used again, that of others never", async () => {
+    const server = await world.serve(echo);
+    const session = await world.dial(server);
+    const LETTERS = "abcdefghijklmnop";
+    const kept: Uint8Array[] = [];
+    const memory = new Set<ArrayBufferLike>();
+    const addresses = new Set<number>();
+    const turn = async (letter: string, borrows: boolean): Promise<void> => {
+      const stream = session.openStream();
+      const { promise, resolve } = deferred<void>();
+      stream.attach(
+        onStreamEvents({
+          borrows,
+          onData(chunk) {
+            if (!borrows) kept.push(chunk);
+            else {
+              memory.add(chunk.buffer);
+              addresses.add(chunk.byteOffset);
+            }
+          },
+          onEnd: resolve,
+        }),
+      );
+      stream.write(bytes(letter.repeat(500)), true);
+      await promise;
+    };
+    for (const letter of LETTERS) await turn(letter, true);
+    expect([memory.size, addresses.size]).toEqual([1, 1]);
+    for (const letter of LETTERS) {
+      await turn(letter, false);
+      await turn("!", true);
+    }
+    expect(Buffer.concat(kept).toString()).toBe([...LETTERS].map((letter) => letter.repeat(500)).join(""));
+  });
+
   test("an empty stream ends both ways", async () => {
     const session = await world.dial(await world.serve(echo));
     const stream = session.openStream();

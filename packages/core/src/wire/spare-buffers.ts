@@ -1,7 +1,8 @@
 /** 2^12 to 2^21 bytes: smaller buffers are cheap, and larger ones too much to hold. */
 const SMALLEST_POWER = 12;
 const LARGEST_POWER = 21;
-const OF_EACH_SIZE = 2;
+/** Calls with a large message on their way at once, of which each has one: 32 MiB are held at most. */
+const OF_EACH_SIZE = 8;
 
 /**
  * Large buffers that nobody uses, of all sessions of this thread; at index i, of 2^i bytes. One allocated for every
