@@ -53,13 +53,13 @@ describe.each(DRIVERS)("streams, %s driver", (driver) => {
   test("the memory of chunks that are borrowed is used again, that of others never", async () => {
     const server = await world.serve(echo);
     const session = await world.dial(server);
-    const LETTERS = "abcdefghijklmnop";
+    const LETTERS = Array.from("abcdefghijklmnop");
     const kept: Uint8Array[] = [];
     const memory = new Set<ArrayBufferLike>();
     const addresses = new Set<number>();
     const turn = async (letter: string, borrows: boolean): Promise<void> => {
       const stream = session.openStream();
-      const { promise, resolve } = deferred<void>();
+      const { promise, resolve } = deferred();
       stream.attach(
         onStreamEvents({
           borrows,
@@ -82,7 +82,7 @@ describe.each(DRIVERS)("streams, %s driver", (driver) => {
       await turn(letter, false);
       await turn("!", true);
     }
-    expect(Buffer.concat(kept).toString()).toBe([...LETTERS].map((letter) => letter.repeat(500)).join(""));
+    expect(Buffer.concat(kept).toString()).toBe(LETTERS.map((letter) => letter.repeat(500)).join(""));
   });
 
   test("an empty stream ends both ways", async () => {
