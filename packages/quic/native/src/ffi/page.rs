@@ -70,9 +70,9 @@ impl Page {
         if self.slab.is_null() {
             return 0;
         }
+        self.filled_from = self.used;
         // SAFETY: both regions are kept alive by references and checked against detachment; JavaScript does not run
         // while these borrows exist. Bytes below `used` are not written again while JavaScript may hold chunks of them.
-        self.filled_from = self.used;
         let mut sink = unsafe {
             Sink {
                 records: std::slice::from_raw_parts_mut(self.records, RECORDS * RECORD_WORDS),
@@ -202,7 +202,7 @@ impl Call {
                 sys::napi_call_function(self.env.0, global, dispatch, 2, args.as_ptr(), &mut result)
             };
             if status == sys::Status::napi_ok {
-                sys::napi_get_value_bool(self.env, result, &mut keeps);
+                sys::napi_get_value_bool(self.env.0, result, &mut keeps);
             } else if status == sys::Status::napi_pending_exception {
                 let mut exception = ptr::null_mut();
                 sys::napi_get_and_clear_last_exception(self.env.0, &mut exception);
