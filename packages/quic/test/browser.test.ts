@@ -148,6 +148,25 @@ describe.skipIf(chromiumPath === undefined)("a page in Chromium", () => {
     expect(info).toEqual({ closeCode: 7, reason: "bye ✓" });
   });
 
+  test("streams of a session that the server closes fail because of the session", async () => {
+    serve((session) => {
+      const closeIt = (): void => session.close({ closeCode: 7 });
+      session.attach(onSessionEvents({ onStream: (stream) => stream.attach(onStreamEvents({ onData: closeIt })) }));
+    });
+    const sources = await inPage(`
+      const sources = [];
+      for (let i = 0; i < 20; i++) {
+        const transport = connect();
+        await transport.ready;
+        const { readable, writable } = await transport.createBidirectionalStream();
+        void writable.getWriter().write(new Uint8Array(1)).catch(() => {});
+        sources.push(await readable.getReader().read().catch((error) => error.source));
+      }
+      return sources;
+    `);
+    expect(sources).toEqual(Array.from({ length: 20 }, () => "session"));
+  });
+
   test("reset and stop-sending codes", async () => {
     const codes = deferred<number[]>();
     serve((session) => {

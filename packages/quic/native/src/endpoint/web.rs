@@ -317,7 +317,7 @@ impl Endpoint {
         live
     }
 
-    /// A stream whose session is over while its connection lives on.
+    /// A stream whose session is over while its connection lives on. It is HTTP/3's own from then on, or forgotten.
     pub(super) fn let_go(&mut self, handle: Handle) {
         let Some(stream) = self.streams.get_mut(handle) else {
             return;
@@ -328,6 +328,13 @@ impl Endpoint {
             && connection.handle == stream.connection
             && connection.phase == Phase::Live
         {
+            if let (Some(id), Some(web)) = (stream.id, &connection.web)
+                && web.http3.is_left(id.into())
+                && !stream.finished()
+            {
+                stream.internal = true;
+                return;
+            }
             let gone = varint(codes::WT_SESSION_GONE);
             stream.reset(&mut connection.proto, gone);
             stream.stop(&mut connection.proto, gone);

@@ -63,12 +63,19 @@ impl Endpoint {
 
     pub(super) fn close_web_session(&mut self, session: Handle, code: u32, reason: &[u8]) {
         let streams: Vec<Handle> = self.streams_of(session);
+        let ids = streams.iter().filter_map(|&stream| self.streams.get(stream)?.id);
+        let ids: Vec<u64> = ids.map(u64::from).collect();
         for stream in streams {
             // What has arrived and was not yet delivered is void for the side that closes.
             self.set_paused(stream, true);
         }
         let text = String::from_utf8_lossy(reason).into_owned();
-        self.with_http3(session, |http3, id| http3.close(id, code, reason));
+        self.with_http3(session, |http3, id| {
+            http3.close(id, code, reason);
+            for stream in ids {
+                http3.leave(id, stream);
+            }
+        });
         self.end_web_session(session, Failure::closed(code.into(), text));
     }
 

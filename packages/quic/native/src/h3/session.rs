@@ -152,6 +152,38 @@ impl Http3 {
         self.refuse_held(session, codes::WT_SESSION_GONE);
     }
 
+    /// A stream of a session that has just been closed: its resets wait until the peer knows of that. They would overtake
+    /// CLOSE_WEBTRANSPORT_SESSION, and Chromium tells them as the peer's with code 0 before it tells of the session's end.
+    pub fn leave(&mut self, session: u64, stream: u64) {
+        if self.is_closing(session) {
+            self.streams.insert(stream, Stream::Left { session });
+        }
+    }
+
+    pub fn is_left(&self, stream: u64) -> bool {
+        matches!(self.streams.get(&stream), Some(Stream::Left { .. }))
+    }
+
+    pub(super) fn is_closing(&self, session: u64) -> bool {
+        matches!(self.streams.get(&session), Some(Stream::Closing))
+    }
+
+    /// The peer knows that the session is over.
+    pub(super) fn parted(&mut self, session: u64) {
+        let of_it = |stream: &Stream| matches!(stream, Stream::Left { session: of } if *of == session);
+        let mut left: Vec<u64> = self
+            .streams
+            .iter()
+            .filter(|(_, stream)| of_it(stream))
+            .map(|(&id, _)| id)
+            .collect();
+        left.sort_unstable();
+        for stream in left {
+            self.abandon(stream, codes::WT_SESSION_GONE);
+        }
+        self.check_idle();
+    }
+
     /// Asks the peer to wind the session up: DRAIN_WEBTRANSPORT_SESSION.
     pub fn drain(&mut self, session: u64) {
         if self.sessions.get(&session).is_some_and(|session| session.is_open()) {

@@ -34,6 +34,10 @@ pub enum Stream {
     Closing,
     /// Of a session that is not open yet; not read.
     Held,
+    /// Of a session that was closed here; not read, and not reset before the peer's FIN on the session's own stream.
+    Left {
+        session: u64,
+    },
 }
 
 fn unidirectional(stream: u64) -> bool {
@@ -56,7 +60,7 @@ impl Http3 {
     /// How many bytes of a stream may be read for `receive` now.
     pub fn appetite(&self, stream: u64) -> usize {
         match self.streams.get(&stream) {
-            None | Some(Stream::Held) => 0,
+            None | Some(Stream::Held | Stream::Left { .. }) => 0,
             _ if self.failed => 0,
             Some(Stream::Opening { .. }) => HEADER_BYTES,
             Some(_) => READ_BYTES,
@@ -154,6 +158,8 @@ impl Http3 {
         if self.sessions.get(&session).is_some_and(|session| session.is_open()) {
             self.streams.remove(&id);
             self.actions.push_back(Action::Adopt { stream: id, session });
+        } else if self.is_closing(session) {
+            self.leave(session, id);
         } else if !self.may_come(session) || session == id {
             self.abandon(id, codes::WT_SESSION_GONE);
         } else if self.held.stream(session, id) {
@@ -266,9 +272,9 @@ impl Http3 {
                     self.ended(id, End::Closed { code: 0, reason });
                 }
             }
-            Some(Stream::Closing) => self.check_idle(),
-            // Not read, so it cannot end.
-            Some(Stream::Held) => {}
+            Some(Stream::Closing) => self.parted(id),
+            // Not read, so they cannot end.
+            Some(Stream::Held | Stream::Left { .. }) => {}
         }
     }
 
@@ -279,7 +285,7 @@ impl Http3 {
             None => {}
             Some(Stream::Control(_) | Stream::Qpack) => self.lost_critical(),
             Some(Stream::Session(_)) => self.abandon_session(id, codes::REQUEST_CANCELLED, End::Gone { code }),
-            Some(Stream::Closing) => self.check_idle(),
+            Some(Stream::Closing) => self.parted(id),
             Some(_) => {
                 self.abandon(id, codes::REQUEST_CANCELLED);
                 self.refuse_held(id, codes::WT_SESSION_GONE);

@@ -54,6 +54,28 @@ fn close_codes_and_reasons_survive_both_ways_split_over_frames() {
 }
 
 #[test]
+fn streams_of_a_session_that_is_closed_here_are_left_alone_until_the_peer_knows() {
+    let (_, mut server) = pair();
+    said(&mut server, 4, &header(WT_BIDI, SESSION));
+    server.close(SESSION, 7, b"");
+    server.leave(SESSION, 4);
+    actions(&mut server);
+    assert!(server.is_left(4));
+    // Opened before the peer knew.
+    assert_eq!(said(&mut server, 8, &header(WT_BIDI, SESSION)), []);
+    assert_eq!([4, 8].map(|stream| server.appetite(stream)), [0, 0]);
+    server.finished(SESSION);
+    let code = codes::WT_SESSION_GONE;
+    assert_eq!(
+        actions(&mut server),
+        [4, 8].map(|stream| Action::Abandon { stream, code })
+    );
+    // The session is over by now: nothing waits any more.
+    server.leave(SESSION, 12);
+    assert!(!server.is_left(12));
+}
+
+#[test]
 fn fin_alone_is_a_clean_close_and_reset_is_not() {
     let (mut client, mut server) = pair();
     server.finished(SESSION);
