@@ -4,6 +4,7 @@ import type { Peer } from "./peers.js";
 import { ProcessPair } from "./process-pair.js";
 import { messageOf, progress } from "./progress.js";
 import type { Task } from "./protocol.js";
+import { CAPNP, FLOOR, GRPC_GO, GRPC_JS } from "./report/results.js";
 import { round } from "./rows.js";
 import type { Workload } from "./workloads.js";
 
@@ -50,8 +51,8 @@ export async function growth(peers: readonly Peer[], certificate: CertificateFil
   return rows;
 }
 
-const THOUSANDS = new Set(["quicrpc", "floor: msgpackr over TLS"]);
-const SESSIONS = new Set([...THOUSANDS, "quicrpc, WebTransport", "@grpc/grpc-js", "gRPC in Go"]);
+const THOUSANDS = new Set(["quicrpc", FLOOR]);
+const SESSIONS = new Set([...THOUSANDS, "quicrpc, WebTransport", GRPC_JS, GRPC_GO, CAPNP]);
 
 function counts(least: number): number[] {
   return TIMES.map((times) => times * least);
@@ -81,12 +82,13 @@ async function measure(
     if (pair === undefined) throw new Error("it cannot");
     const { client, server } = pair;
     await pair.measure("inFlight" in task ? { ...task, inFlight: WARM_UP } : task, WARM_UP);
-    const before = [await client.usage(true), await server.usage(true)] as const;
+    const peak = of === "open streams";
+    const how = { collect: true, grown: !peak };
+    const before = [await client.usage(how), await server.usage(how)] as const;
     const { seconds, errors } = await pair.measure(task, count);
     if (errors > 0) throw new Error(`${errors} of ${count} failed`);
-    const peak = of === "open streams";
     if (!peak) await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
-    const after = [await client.usage(true), await server.usage(true)] as const;
+    const after = [await client.usage(how), await server.usage(how)] as const;
     const each = (end: 0 | 1): number => {
       const now = peak ? after[end].peakMegabytes : after[end].megabytes;
       return round(Math.max(0, ((now - before[end].megabytes) * 1024) / count), 2);

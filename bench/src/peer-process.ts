@@ -44,8 +44,8 @@ export class PeerProcess {
     return answer;
   }
 
-  async usage(collect = false): Promise<Usage> {
-    const answer = await this.ask({ usage: { collect } });
+  async usage({ collect = false, grown = false } = {}): Promise<Usage> {
+    const answer = await this.ask({ usage: { collect, grown } });
     if ("usage" in answer) return answer.usage;
     throw new Error("failed" in answer ? answer.failed : "no answer to usage");
   }

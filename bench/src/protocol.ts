@@ -27,8 +27,11 @@ export type Command =
   | { readonly prepare: Task; readonly connections: number }
   /** Does it `amount` times over all connections together. */
   | { readonly run: Task; readonly amount: number }
-  /** `collect`: after a garbage collection, where there is one. */
-  | { readonly usage: { readonly collect: boolean } };
+  /**
+   * `collect`: after a garbage collection, where there is one; `grown`: and with a young generation of full size, so that
+   * only what lives on makes a difference.
+   */
+  | { readonly usage: { readonly collect: boolean; readonly grown: boolean } };
 
 export type Answer =
   | { readonly ready: number }

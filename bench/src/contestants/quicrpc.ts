@@ -14,13 +14,14 @@ interface Over {
 /** Every message is validated against its schema on both sides, both ways. */
 function quicrpc(options: CallOptions, { scheme = "quic", earlyData = false, engine }: Over = {}): Contestant {
   const over = { earlyData, ...(engine !== undefined && { engine, httpVersion: 2 as const }) };
+  // Those that only rest must not end meanwhile.
+  const transport = { maxSessions: 20_000, idleTimeoutMs: 0 };
   const open = async (host: string, port: number, { hash }: Certificate): Promise<Client> => {
     const url = `${scheme}://${host}:${port}`;
-    return clientOf(await connect(url, { serverCertificateHashes: [hash], ...over }), options);
+    return clientOf(await connect(url, { serverCertificateHashes: [hash], transport, ...over }), options);
   };
   return {
     async serve(host, tls) {
-      const transport = { maxSessions: 20_000 };
       const { address } = await serve({ host, port: 0, tls, transport, ...over, routers: [routerOf()] });
       return address.port;
     },

@@ -54,7 +54,8 @@ ${tables(rows, FLOOR)}
 
 ## Growth, and idle sessions
 
-Ten and a hundred times as many, in fresh processes. Memory is what stayed after a garbage collection; of open streams, the peak.
+Ten and a hundred times as many, in fresh processes. Memory is what stayed after a garbage collection, with V8's young
+generation at its full size before; of open streams, the peak.
 Methods are served and called within one process, so their memory is of both ends, and their time of 20,000 calls that go to all in turn.
 
 ${growthTable(growth)}
