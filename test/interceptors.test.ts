@@ -21,6 +21,7 @@ import {
   type RetryOptions,
   RpcError,
 } from "@quicrpc/core";
+import { pino } from "pino";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { settle } from "./raw-peer.js";
 import { collect, failure } from "./behaviour/tools.js";
@@ -191,9 +192,42 @@ describe("logging", () => {
       "error called test.v1.Tried/get: internal",
       "info called test.v1.Tried/list: ok",
     ]);
-    expect(lines[4]?.fields.error).toMatchObject({ message: "the secret" });
+    expect(lines[4]?.fields.err).toMatchObject({ message: "the secret" });
     expect(lines[6]?.fields).toMatchObject({ side: "caller", method: "test.v1.Tried/list", code: "ok", items: 2 });
     for (const { fields } of lines) expect(fields.durationMs).toBeGreaterThanOrEqual(0);
+  });
+
+  it("takes pino, which writes the error of a call with its stack", async () => {
+    const lines: string[] = [];
+    const logger: Logger = pino({ level: "info", base: null }, { write: (line) => void lines.push(line) });
+    const handle = (input: unknown): unknown => {
+      if (input === "crash") throw new TypeError("the secret");
+      if (input === "fail") throw new RpcError("not_found", "no such thing");
+      return input;
+    };
+    const client = connect(handle, { callees: [logging(logger)] });
+    await client.unary(m.get, "x");
+    await failure(client.unary(m.get, "fail"));
+    await failure(client.unary(m.get, "crash"));
+    const common = { side: "callee", method: "test.v1.Tried/get", durationMs: expect.any(Number) as number };
+    const stack = expect.stringContaining("interceptors.test.ts") as string;
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+      { ...common, time: expect.any(Number) as number, level: 30, code: "ok", msg: "served test.v1.Tried/get: ok" },
+      expect.objectContaining({
+        ...common,
+        level: 40,
+        code: "not_found",
+        err: expect.objectContaining({ message: "no such thing", code: "not_found", stack }) as object,
+        msg: "served test.v1.Tried/get: not_found",
+      }),
+      expect.objectContaining({
+        ...common,
+        level: 50,
+        code: "internal",
+        err: { type: "TypeError", message: "the secret", stack },
+        msg: "served test.v1.Tried/get: internal",
+      }),
+    ]);
   });
 
   it("takes the console", () => {

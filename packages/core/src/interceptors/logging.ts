@@ -21,8 +21,8 @@ export interface CallLog {
   readonly durationMs: number;
   /** Messages that the callee streamed. */
   readonly items?: number | undefined;
-  /** On the callee's side, where it says more than the caller is told. */
-  readonly error?: unknown;
+  /** What the call failed with; on the callee's side it says more than the caller is told. pino writes it with its stack. */
+  readonly err?: unknown;
 }
 
 /** Codes that mean that something is wrong with the callee, rather than with the call. */
@@ -55,7 +55,7 @@ function outcome({ side, method }: InterceptedCall, error: unknown): Omit<CallLo
   const name = fullName(method);
   if (error === undefined) return { side, method: name, code: "ok" };
   const { code, reason } = RpcError.from(error, side === "callee" ? "internal" : "unknown");
-  return { side, method: name, code, ...(reason !== undefined && { reason }), error };
+  return { side, method: name, code, ...(reason !== undefined && { reason }), err: error };
 }
 
 function write(logger: Logger, fields: CallLog): void {
