@@ -1,6 +1,5 @@
-import { devCertificate, type DevCertificate, serve, type Server } from "@quicrpc/node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { behaviourRouter, Witness } from "../behaviour/service.js";
+import { BehaviourServer } from "./behaviour-server.js";
 import { bundle } from "./bundle.js";
 import { Firefox, firefoxPath } from "./firefox.js";
 import { Site } from "./site.js";
@@ -8,14 +7,10 @@ import { Site } from "./site.js";
 describe.skipIf(firefoxPath === undefined)("connect in Firefox", () => {
   let firefox: Firefox;
   let site: Site;
-  let certificate: DevCertificate;
-  let server: Server;
+  let server: BehaviourServer;
 
   beforeAll(async () => {
-    certificate = await devCertificate();
-    const { cert, key } = certificate;
-    const routers = [behaviourRouter(new Witness())];
-    server = await serve({ listen: ["https://127.0.0.1:0/rpc"], webSocket: true, tls: { cert, key }, routers });
+    server = await BehaviourServer.start();
     site = await Site.start();
     site.files.set("/scope.js", { body: await bundle(`import "./browser/page/scope.js";`) });
     site.files.set("/page", { body: "<!doctype html><script src=/scope.js></script>", type: "text/html" });
@@ -33,7 +28,7 @@ describe.skipIf(firefoxPath === undefined)("connect in Firefox", () => {
     ["DedicatedWorkerGlobalScope", "webtransport", `new Worker("/scope.js")`],
   ])("%s, %s", async (scope, kind, target) => {
     await firefox.open(`${site.origin}/page`);
-    const given = JSON.stringify({ url: server.urls[0], hash: [...certificate.hash.value], kind });
+    const given = JSON.stringify({ url: server.url, hash: [...server.certificate.hash.value], kind });
     const seen = await firefox.evaluate(`new Promise((resolve) => {
       const { port1, port2 } = new MessageChannel();
       port1.onmessage = ({ data }) => resolve(data);

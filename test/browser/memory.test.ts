@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import { devCertificate, type DevCertificate, serve, type Server } from "@quicrpc/node";
 import type { CDPSession } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { behaviourRouter, Witness } from "../behaviour/service.js";
+import { BehaviourServer } from "./behaviour-server.js";
 import { bundle } from "./bundle.js";
 import { Chromium, executablePath } from "./chromium.js";
 
@@ -37,14 +36,10 @@ const MOST_GROWTH = 200_000;
 describe.skipIf(executablePath === undefined)("memory of a page", () => {
   let chromium: Chromium;
   let client: string;
-  let certificate: DevCertificate;
-  let server: Server;
+  let server: BehaviourServer;
 
   beforeAll(async () => {
-    certificate = await devCertificate();
-    const { cert, key } = certificate;
-    const routers = [behaviourRouter(new Witness())];
-    server = await serve({ listen: ["https://127.0.0.1:0/rpc"], webSocket: true, tls: { cert, key }, routers });
+    server = await BehaviourServer.start();
     client = await bundle(CLIENT);
     chromium = await Chromium.launch();
   }, 60_000);
@@ -59,7 +54,7 @@ describe.skipIf(executablePath === undefined)("memory of a page", () => {
       const page = await chromium.open();
       if (kind === "websocket") await page.evaluate("globalThis.WebTransport = undefined");
       await page.addScriptTag({ content: client });
-      await page.evaluate(`start("${server.urls[0]}", ${JSON.stringify([...certificate.hash.value])})`);
+      await page.evaluate(`start("${server.url}", ${JSON.stringify([...server.certificate.hash.value])})`);
       expect(await page.evaluate("connection.transport.kind")).toBe(kind);
       const devtools = await page.context().newCDPSession(page);
       // What is made once, and the code as it is compiled when it is used often.

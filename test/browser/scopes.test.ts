@@ -1,6 +1,5 @@
-import { devCertificate, type DevCertificate, serve, type Server } from "@quicrpc/node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { behaviourRouter, Witness } from "../behaviour/service.js";
+import { BehaviourServer } from "./behaviour-server.js";
 import { bundle } from "./bundle.js";
 import { Chromium, executablePath } from "./chromium.js";
 
@@ -17,14 +16,10 @@ const scopes: readonly [string, string][] = [
 
 describe.skipIf(executablePath === undefined)("connect in a scope of the browser", () => {
   let chromium: Chromium;
-  let certificate: DevCertificate;
-  let server: Server;
+  let server: BehaviourServer;
 
   beforeAll(async () => {
-    certificate = await devCertificate();
-    const { cert, key } = certificate;
-    const routers = [behaviourRouter(new Witness())];
-    server = await serve({ listen: ["https://127.0.0.1:0/rpc"], webSocket: true, tls: { cert, key }, routers });
+    server = await BehaviourServer.start();
     // Workers have no page that could trust a WebSocket's certificate for them.
     chromium = await Chromium.launch({ args: ["--no-sandbox", "--ignore-certificate-errors"] });
     chromium.put("/scope.js", { body: await bundle(`import "./browser/page/scope.js";`) });
@@ -37,7 +32,7 @@ describe.skipIf(executablePath === undefined)("connect in a scope of the browser
   describe.each(["webtransport", "websocket"] as const)("%s", (kind) => {
     it.each(scopes)("%s", async (scope, target) => {
       const page = await chromium.open();
-      const given = JSON.stringify({ url: server.urls[0], hash: [...certificate.hash.value], kind });
+      const given = JSON.stringify({ url: server.url, hash: [...server.certificate.hash.value], kind });
       const seen = await page.evaluate(`(async () => {
         const target = ${target};
         const { port1, port2 } = new MessageChannel();

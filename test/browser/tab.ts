@@ -1,52 +1,37 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { WebSocket } from "ws";
-
-interface Answer {
-  readonly id?: number;
-  readonly result?: Record<string, never>;
-  readonly error?: { readonly message: string };
-}
+import { BrowserProcess } from "./browser-process.js";
 
 /**
  * One tab of a Chromium that is driven by the DevTools protocol alone. Playwright keeps every page visible and out of the
  * cache, so that none ever sleeps or comes back.
  */
 export class Tab {
-  private readonly browser: ChildProcess;
-  private readonly profile: string;
-  private readonly socket: WebSocket;
-  private readonly waiting: Map<number, (answer: Answer) => void> = new Map();
-  private count = 0;
-  private targetId = "";
-  private sessionId: string | undefined;
+  private readonly browser: BrowserProcess;
+  private readonly targetId: string;
+  private readonly sessionId: string;
 
-  private constructor(browser: ChildProcess, profile: string, socket: WebSocket) {
+  private constructor(browser: BrowserProcess, targetId: string, sessionId: string) {
     this.browser = browser;
-    this.profile = profile;
-    this.socket = socket;
-    socket.on("message", (data: Buffer) => {
-      const answer = JSON.parse(data.toString()) as Answer;
-      if (answer.id === undefined) return;
-      this.waiting.get(answer.id)?.(answer);
-      this.waiting.delete(answer.id);
-    });
+    this.targetId = targetId;
+    this.sessionId = sessionId;
   }
 
   static async open(executablePath: string, url: string): Promise<Tab> {
-    const profile = await mkdtemp(join(tmpdir(), "quicrpc-tab-"));
-    const options = ["--headless=new", "--no-sandbox", "--remote-debugging-port=0", `--user-data-dir=${profile}`];
-    const browser = spawn(executablePath, [...options, "about:blank"], { stdio: ["ignore", "ignore", "pipe"] });
-    const socket = new WebSocket(await debuggerOf(browser));
-    await new Promise((opened) => socket.once("open", opened));
-    const tab = new Tab(browser, profile, socket);
-    const { targetId } = await tab.send<{ targetId: string }>("Target.createTarget", { url: "about:blank" });
-    const attached = { targetId, flatten: true };
-    const { sessionId } = await tab.send<{ sessionId: string }>("Target.attachToTarget", attached);
-    tab.targetId = targetId;
-    tab.sessionId = sessionId;
+    const browser = await BrowserProcess.start({
+      executablePath,
+      options: (profile) => [
+        "--headless=new",
+        "--no-sandbox",
+        "--remote-debugging-port=0",
+        `--user-data-dir=${profile}`,
+        "about:blank",
+      ],
+      path: "",
+    });
+    const created = await browser.send("Target.createTarget", { url: "about:blank" });
+    const { targetId } = created as { targetId: string };
+    const attached = await browser.send("Target.attachToTarget", { targetId, flatten: true });
+    const { sessionId } = attached as { sessionId: string };
+    const tab = new Tab(browser, targetId, sessionId);
     // Answered once the page has taken the blank one's place: what is evaluated after it runs there.
     await tab.send("Page.navigate", { url });
     return tab;
@@ -79,32 +64,10 @@ export class Tab {
   }
 
   async send<Result>(method: string, params: object): Promise<Result> {
-    const id = ++this.count;
-    const answer = new Promise<Answer>((answered) => this.waiting.set(id, answered));
-    this.socket.send(JSON.stringify({ id, method, params, sessionId: this.sessionId }));
-    const { result, error } = await answer;
-    if (error !== undefined) throw new Error(`${method}: ${error.message}`);
-    return result as Result;
+    return (await this.browser.send(method, params, { sessionId: this.sessionId })) as Result;
   }
 
-  async close(): Promise<void> {
-    this.socket.close();
-    const ended = new Promise((exited) => this.browser.once("exit", exited));
-    this.browser.kill();
-    await ended;
-    await rm(this.profile, { recursive: true, force: true, maxRetries: 5 });
+  close(): Promise<void> {
+    return this.browser.close();
   }
-}
-
-/** Where its browser takes commands; it says so on its error output. */
-function debuggerOf(browser: ChildProcess): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let said = "";
-    browser.stderr?.on("data", (chunk: Buffer) => {
-      said += chunk.toString();
-      const [url] = /ws:\/\/\S+/.exec(said) ?? [];
-      if (url !== undefined) resolve(url);
-    });
-    browser.once("exit", () => reject(new Error(`Chromium has ended: ${said}`)));
-  });
 }

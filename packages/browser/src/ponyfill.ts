@@ -1,5 +1,6 @@
 import { WEBTRANSPORT_STREAM_PROTOCOL, type WebTransportSession, webTransportStreamSession } from "@quicrpc/core";
 import type { Opener } from "./transport.js";
+import { whenReady } from "./when-ready.js";
 
 /** A session of `@fails-components/webtransport` in a browser. */
 interface PonyfillSession extends WebTransportSession {
@@ -28,16 +29,7 @@ export function ponyfillOpener(url: URL): Opener {
       initialSessionFlowControlWindow: WINDOW,
       sessionFlowControlWindowSizeLimit: WINDOW,
     });
-    // Whoever waits for `ready` learns it there.
-    session.closed.catch(() => {});
-    const aborted = new Promise<never>((_, reject) => {
-      signal.addEventListener("abort", () => {
-        session.close();
-        reject(signal.reason);
-      });
-    });
-    aborted.catch(() => {});
-    await Promise.race([session.ready, aborted]);
+    await whenReady(session, signal);
     if (session.protocol === WEBTRANSPORT_STREAM_PROTOCOL) return webTransportStreamSession(session, "client");
     session.close();
     throw new Error(`the server does not speak ${WEBTRANSPORT_STREAM_PROTOCOL}`);

@@ -1,5 +1,6 @@
 import { WEBSOCKET_PROTOCOL } from "@quicrpc/core";
 import type { Opener } from "./transport.js";
+import { whenReady } from "./when-ready.js";
 
 /** The name is the same over WebTransport. */
 const PROTOCOL = WEBSOCKET_PROTOCOL;
@@ -13,16 +14,7 @@ export function webTransportOpener(url: URL, hashes: readonly WebTransportHash[]
       ...(hashes !== undefined && { serverCertificateHashes: [...hashes] }),
     };
     const transport: WebTransport & { readonly protocol?: string } = new WebTransport(url, options);
-    // Whoever waits for `ready` learns it there.
-    transport.closed.catch(() => {});
-    const aborted = new Promise<never>((_, reject) => {
-      signal.addEventListener("abort", () => {
-        transport.close();
-        reject(signal.reason);
-      });
-    });
-    aborted.catch(() => {});
-    await Promise.race([transport.ready, aborted]);
+    await whenReady(transport, signal);
     // Browsers that cannot name protocols have no such member, and for a server that cannot it is empty.
     const { protocol = "" } = transport;
     if (protocol === "" || protocol === PROTOCOL) return transport;
