@@ -12,8 +12,10 @@ import { readLock } from "./lock/read.js";
 import { updateLock, updateSnapshot } from "./lock/update.js";
 import { ModuleLoader } from "./load.js";
 import { buildPackages, sharedFileOf } from "./packages.js";
+import { printCodecs, printSharedCodecs } from "./print/codecs.js";
 import { printFile, printShared } from "./print/file.js";
 import type { ImportExtension } from "./print/imports.js";
+import { codecsFileOf, toolingFileOf } from "./print/paths.js";
 import type { Target } from "./print/service.js";
 import { findStale } from "./prune.js";
 import { printTooling } from "./print/tooling.js";
@@ -112,21 +114,33 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
       models.map(({ schemaFile }) => schemaFile),
       out,
     );
-    sharedPaths.push(sharedFile);
+    sharedPaths.push(sharedFile, codecsFileOf(sharedFile));
     const wanted = models.filter(isWanted);
     const printed = wanted.flatMap((model): GeneratedFile[] => {
       const path = outputOf(model.schemaFile);
       const methods = model.services.reduce((sum, service) => sum + service.methods.length, 0);
       const schema = { file: model.schemaFile, services: model.services.length, methods };
       // Reflection is a server's.
-      const toolingFile = target === "client" || methods === 0 ? undefined : path.replace(/\.ts$/, ".tooling.ts");
-      const print = { extension: extensionOf(path), target, outputOf, toolingFile, sharedFile };
-      const main = { ...outputFile(path, printFile(model, path, print)), schema };
-      return toolingFile === undefined ? [main] : [main, outputFile(toolingFile, printTooling(model))];
+      const toolingFile = target === "client" || methods === 0 ? undefined : toolingFileOf(path);
+      const extension = extensionOf(path);
+      const print = { extension, target, outputOf, toolingFile, sharedFile };
+      return [
+        { ...outputFile(path, printFile(model, path, print)), schema },
+        ...(model.codecs.isEmpty
+          ? []
+          : [outputFile(codecsFileOf(path), printCodecs(model, path, sharedFile, extension))]),
+        ...(toolingFile === undefined ? [] : [outputFile(toolingFile, printTooling(model))]),
+      ];
     });
-    return shared.isEmpty || wanted.every(({ sharedTypes }) => sharedTypes.length === 0)
-      ? printed
-      : [outputFile(sharedFile, printShared(shared, sharedFile, extensionOf(sharedFile))), ...printed];
+    if (wanted.every(({ sharedTypes }) => sharedTypes.length === 0)) return printed;
+    const extension = extensionOf(sharedFile);
+    return [
+      outputFile(sharedFile, printShared(shared, sharedFile, extension)),
+      ...(shared.codecs.isEmpty
+        ? []
+        : [outputFile(codecsFileOf(sharedFile), printSharedCodecs(shared, sharedFile, extension))]),
+      ...printed,
+    ];
   });
   const { info = { title: "Services", version: "0.0.0" } } = options;
   const documents = [
@@ -161,17 +175,21 @@ function outputPaths(
     }
     const directory = out === undefined ? join(dirname(file), "generated") : resolve(cwd, out);
     const path = join(directory, outputName(file));
-    const other = taken.get(path);
+    const written = [path, codecsFileOf(path), toolingFileOf(path)];
+    const other = written.map((each) => taken.get(each)).find((each) => each !== undefined);
     if (other !== undefined || path === file) {
       report({
         code: "output-clash",
         file,
-        message: other === undefined ? "The output would replace the schema." : `${other} is generated to ${path} too.`,
+        message:
+          other === undefined
+            ? "The output would replace the schema."
+            : `${other} is generated to the same files, ${path} and those beside it.`,
         help: "Use another --out, or rename the schema file.",
       });
       continue;
     }
-    taken.set(path, file);
+    for (const each of written) taken.set(each, file);
     paths.set(file, path);
   }
   return paths;

@@ -38,11 +38,6 @@ export class SharedModule {
     this.codecs = new CodecPlan(scope, this.types);
   }
 
-  /** Whether nothing is shared. */
-  get isEmpty(): boolean {
-    return this.#named.size === 0;
-  }
-
   /** The names that a file has to leave to what it shares. */
   namesIn({ graph }: Survey): string[] {
     return [...graph.entries.keys()].flatMap((schema) => {

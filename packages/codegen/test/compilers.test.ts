@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
-import { copyFileSync } from "node:fs";
+import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { generate, writeGenerated } from "../src/index.js";
-import { createWorkspace, fixture } from "./workspace.js";
+import { createWorkspace, fixture, writeChecked } from "./workspace.js";
 
 const workspace = createWorkspace();
 afterAll(() => workspace[Symbol.dispose]());
@@ -38,39 +38,59 @@ beforeAll(async () => {
     return join(workspace.path, name);
   });
   const passedOn = workspace.write("all.service.ts", 'export { Rich, Second as Other } from "./rich.service.js";\n');
+  const inputs = [...schemas.slice(0, 2), passedOn];
   const written: string[] = [];
   for (const target of ["both", "client", "server"] as const) {
     const { files } = await generate({
-      files: [...schemas.slice(0, 2), passedOn],
+      files: inputs,
       importExtension: "js",
       target,
       out: join(workspace.path, target),
     });
-    writeGenerated(files);
+    writeChecked(files);
     written.push(...files.map(({ path }) => path));
   }
-  if (written.length !== 16) throw new Error(`Generated: ${written.join(", ")}.`);
+  if (written.length !== 25) throw new Error(`Generated: ${written.join(", ")}.`);
   for (const [name, options] of Object.entries(RESOLUTIONS)) {
-    const compilerOptions = { ...STRICT, ...options };
-    workspace.write(
-      `${name}.json`,
-      JSON.stringify({
-        compilerOptions,
-        files: written,
-      }),
-    );
+    workspace.write(`${name}.json`, JSON.stringify({ compilerOptions: { ...STRICT, ...options }, files: written }));
   }
+
+  const { files } = await generate({ files: inputs, importExtension: "js", out: join(workspace.path, "unchecked") });
+  writeGenerated(files);
+  const emitting = { ...STRICT, ...RESOLUTIONS.nodenext, noEmit: false, rootDir: "." };
+  workspace.write(
+    "emit.json",
+    JSON.stringify({
+      compilerOptions: emitting,
+      files: files.map(({ path }) => path).filter((path) => path.endsWith(".ts")),
+    }),
+  );
 });
 
 test.each(
   COMPILERS.flatMap((compiler) => Object.keys(RESOLUTIONS).map((resolution) => [compiler, resolution] as const)),
 )("%s compiles generated code under %s", { timeout: 120_000 }, async (compiler, resolution) => {
+  expect(await complaints(compiler, "-p", `${resolution}.json`)).toEqual([]);
+});
+
+test.each(COMPILERS)(
+  "%s writes the declarations of generated code as it is",
+  { timeout: 120_000 },
+  async (compiler) => {
+    expect(await complaints(compiler, "-p", "emit.json", "--outDir", compiler)).toEqual([]);
+    const emitted = (name: string): string => readFileSync(join(workspace.path, compiler, "unchecked", name), "utf8");
+    expect(emitted("rich.codecs.d.ts")).toContain("export declare const userCodec: MessageCodec<User, UserParsed>;");
+    expect(emitted("rich.d.ts")).toContain("export declare function createRichClient(caller: Caller): RichClient;");
+  },
+);
+
+/** What a compiler has to say of generated files. */
+async function complaints(compiler: string, ...options: readonly string[]): Promise<string[]> {
   const tsc = fileURLToPath(new URL(`../../../node_modules/${compiler}/bin/tsc`, import.meta.url));
-  const child = spawn(process.execPath, [tsc, "-p", `${resolution}.json`], { cwd: workspace.path });
+  const child = spawn(process.execPath, [tsc, ...options], { cwd: workspace.path });
   const [said, failed] = await Promise.all([text(child.stdout), text(child.stderr)]);
   // A schema's own types are inferred, which isolatedDeclarations does not allow: those complaints are not ours.
-  const ours = `${said}${failed}`
+  return `${said}${failed}`
     .split("\n")
     .filter((line) => line !== "" && !/^\s|^(rich\.service|wide\.service|shared)\.ts.*error TS90\d\d/.test(line));
-  expect(ours).toEqual([]);
-});
+}

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { generate, type GeneratedFile, type Target, writeGenerated } from "../src/index.js";
-import { createWorkspace, fixture } from "./workspace.js";
+import { generate, type GeneratedFile, type Target } from "../src/index.js";
+import { createWorkspace, fixture, writeChecked } from "./workspace.js";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const tool = (path: string): string => join(root, "node_modules", path);
@@ -24,14 +24,17 @@ describe.each(["both", "client", "server"] satisfies Target[])("generated code f
     });
     workspace.write(`${target}/package.json`, '{ "type": "module" }');
     ({ files } = await generate({ files: schemas.slice(0, 2), importExtension: "js", target }));
-    writeGenerated(files);
+    writeChecked(files);
   });
 
   test("is formatted", () => {
     expect(files.map(({ path }) => basename(path)).filter((name) => !name.includes("tooling"))).toEqual([
       "_shared.ts",
+      "_shared.codecs.ts",
       "rich.ts",
+      "rich.codecs.ts",
       "wide.ts",
+      "wide.codecs.ts",
     ]);
     for (const { path, text } of files) {
       const { stdout, stderr } = spawnSync(
@@ -68,7 +71,7 @@ describe.each(["both", "client", "server"] satisfies Target[])("generated code f
       });
       expect(stderr).toBe("");
       expect(stdout).toContain("Found 0 warnings and 0 errors.");
-      expect(stdout).toMatch(/on [35] files/);
+      expect(stdout).toMatch(/on [68] files/);
     } finally {
       rmSync(directory, { recursive: true, force: true });
     }

@@ -4,7 +4,7 @@ import { copyFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { generate, writeGenerated } from "../src/index.js";
-import { createWorkspace, fixture, TSC } from "./workspace.js";
+import { createWorkspace, fixture, TSC, writeChecked } from "./workspace.js";
 
 const workspace = createWorkspace();
 afterAll(() => workspace[Symbol.dispose]());
@@ -13,10 +13,11 @@ describe("generated code", () => {
   test("is as in the golden file", async () => {
     const { files, diagnostics } = await generate({ files: [fixture("rich.service.ts")], importExtension: "js" });
     expect(diagnostics).toEqual([]);
-    expect(files).toHaveLength(2);
+    expect(files).toHaveLength(3);
     expect(files[0]).toMatchObject({ schema: { services: 2, methods: 20 }, changed: true });
     await expect(files[0]?.text).toMatchFileSnapshot("golden/rich.ts.txt");
-    await expect(files[1]?.text).toMatchFileSnapshot("golden/rich.tooling.ts.txt");
+    await expect(files[1]?.text).toMatchFileSnapshot("golden/rich.codecs.ts.txt");
+    await expect(files[2]?.text).toMatchFileSnapshot("golden/rich.tooling.ts.txt");
   });
 
   test("compiles under strict settings, with the types that zod infers", async () => {
@@ -25,7 +26,7 @@ describe("generated code", () => {
     }
     const schema = join(workspace.path, "rich.service.ts");
     const { files } = await generate({ files: [schema], importExtension: "js" });
-    writeGenerated(files);
+    writeChecked(files);
     workspace.write(
       "tsconfig.json",
       JSON.stringify({
@@ -75,7 +76,7 @@ describe("generated code", () => {
     );
     workspace.write("extension/tsconfig.json", JSON.stringify({ extends: "./base.json" }));
     const text = async (importExtension?: "ts" | "js" | "none"): Promise<string | undefined> =>
-      (await generate({ files: [schema], ...(importExtension && { importExtension }) })).files[0]?.text;
+      (await generate({ files: [schema], ...(importExtension && { importExtension }) })).files[1]?.text;
     expect(await text()).toContain('from "../a.service.ts"');
     expect(await text("js")).toContain('from "../a.service.js"');
     expect(await text("none")).toContain('from "../a.service"');
@@ -229,6 +230,25 @@ describe("generated code", () => {
     const { files } = await generate({ files: [schema] });
     const imports = /import \{([^}]*)\} from "@quicrpc\/core"/.exec(files[0]?.text ?? "")?.[1] ?? "";
     expect(imports.match(/\w*Stream\w*/g)?.join(", ") ?? "").toBe(streamTypes);
+  });
+
+  test("imports nothing that is only spoken of", async () => {
+    const schema = workspace.write(
+      "spoken/one.service.ts",
+      `import { rpc, service } from "@quicrpc/core";
+       import { z } from "zod";
+       /** A Router, an ItemStream, over the wire. */
+       export const One = service("demo.v1.One", { one: rpc({ output: z.object({
+         /** A Caller. */
+         Caller: z.enum(["createRouter", "DuplexStream"]).optional(),
+         "Stream.Source": z.literal("StreamSource"),
+       }) }) });`,
+    );
+    const { files } = await generate({ files: [schema], target: "client" });
+    expect(files[0]?.text).toMatch(
+      /^.*\n\nimport \{ defineMethod, type CallOptions, type Caller, type MethodDescriptor \} from "@quicrpc\/core";/,
+    );
+    expect(files[1]?.text).toContain('\nimport type { MessageCodec } from "@quicrpc/core";\n');
   });
 });
 

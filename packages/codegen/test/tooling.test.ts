@@ -74,6 +74,6 @@ test("what tools are told is loaded when they ask, and is plain JSON", async () 
 test("a client alone has none of it", async () => {
   const schema = workspace.write("client/shop.service.ts", SCHEMA);
   const { files } = await generate({ files: [schema], target: "client" });
-  expect(files.map(({ path }) => path.split("/").at(-1))).toEqual(["shop.ts"]);
+  expect(files.map(({ path }) => path.split("/").at(-1))).toEqual(["shop.ts", "shop.codecs.ts"]);
   expect(files[0]?.text).not.toContain("tooling");
 });

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { GeneratedFile } from "../src/index.js";
 
 /** A directory inside the repository, so that packages are found from it as from a user's project. */
 export interface Workspace extends Disposable {
@@ -23,6 +24,18 @@ export function createWorkspace(): Workspace {
     },
     [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }),
   };
+}
+
+/** Writes generated files without what keeps compilers and linters from checking codecs. */
+export function writeChecked(files: readonly GeneratedFile[]): void {
+  for (const { path, text } of files) {
+    const checked = text.replace(/^\/\/ .*\n\/\* eslint-disable \*\/\n\/\/ @ts-nocheck\n/m, "");
+    if (path.endsWith(".codecs.ts") === (checked === text) || /@ts-|eslint-/.test(checked)) {
+      throw new Error(`${path} is not what these tests take it for.`);
+    }
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, checked);
+  }
 }
 
 export function fixture(name: string): string {

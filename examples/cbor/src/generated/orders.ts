@@ -13,7 +13,7 @@ import {
   type ServiceIdentity,
   type StreamSource,
 } from "@quicrpc/core";
-import * as wire from "@quicrpc/core/codec";
+import { orderCodec } from "./orders.codecs.js";
 
 /** What CBOR has tags for, and JSON has not. */
 export interface Order {
@@ -22,8 +22,6 @@ export interface Order {
   cents: bigint;
   tags: Set<string>;
 }
-
-const orderCodec = wire.codec(() => orderShape, writeOrder, readOrder);
 
 const ordersService: ServiceIdentity = {
   name: "shop.v1.Orders",
@@ -77,116 +75,3 @@ export function createOrdersClient(caller: Caller): OrdersClient {
     all: (options) => caller.serverStream(ordersMethods.all, undefined, options),
   };
 }
-
-function writeOrder(b: Uint8Array, p: number, value: Order): number {
-  wire.requireObject(value);
-  // "id"
-  b[p] = 0x84;
-  b[p + 1] = 0xa2;
-  b[p + 2] = 0x69;
-  b[p + 3] = 0x64;
-  p = wire.writeString(b, p + 4, value.id);
-  // "at"
-  b[p] = 0xa2;
-  b[p + 1] = 0x61;
-  b[p + 2] = 0x74;
-  p = wire.writeDate(b, p + 3, value.at);
-  // "cents"
-  b[p] = 0xa5;
-  b[p + 1] = 0x63;
-  b[p + 2] = 0x65;
-  b[p + 3] = 0x6e;
-  b[p + 4] = 0x74;
-  b[p + 5] = 0x73;
-  p = wire.writeBigInt(b, p + 6, value.cents);
-  // "tags"
-  b[p] = 0xa4;
-  b[p + 1] = 0x74;
-  b[p + 2] = 0x61;
-  b[p + 3] = 0x67;
-  b[p + 4] = 0x73;
-  p = writeOrderTags(b, p + 5, value.tags);
-  return p;
-}
-
-function readOrder(r: wire.Reader, p: number): Order {
-  const { bytes, view } = r;
-  const start = p;
-  // "id"
-  if (view.getInt32(p) !== (0x84a26964 | 0)) return readOrderInAnyOrder(r, start);
-  const id = wire.readString(r, p + 4);
-  p = r.position;
-  // "at"
-  if (view.getUint16(p) !== 0xa261 || bytes[p + 2] !== 0x74) return readOrderInAnyOrder(r, start);
-  const at = wire.readDate(r, p + 3);
-  p = r.position;
-  // "cents"
-  if (view.getInt32(p) !== (0xa563656e | 0) || view.getInt32(p + 2) !== 0x656e7473) {
-    return readOrderInAnyOrder(r, start);
-  }
-  const cents = wire.readBigInt(r, p + 6);
-  p = r.position;
-  // "tags"
-  if (view.getInt32(p) !== (0xa4746167 | 0) || bytes[p + 4] !== 0x73) return readOrderInAnyOrder(r, start);
-  const tags = readOrderTags(r, p + 5);
-  p = r.position;
-  return { id, at, cents, tags };
-}
-
-function readOrderInAnyOrder(r: wire.Reader, p: number): Order {
-  let id: string | undefined;
-  let at: Date | undefined;
-  let cents: bigint | undefined;
-  let tags: Set<string> | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "id": {
-        id = wire.readString(r, r.position);
-        break;
-      }
-      case "at": {
-        at = wire.readDate(r, r.position);
-        break;
-      }
-      case "cents": {
-        cents = wire.readBigInt(r, r.position);
-        break;
-      }
-      case "tags": {
-        tags = readOrderTags(r, r.position);
-        break;
-      }
-      default:
-        r.position = wire.skip(r, r.position);
-    }
-  }
-  if (id === undefined || at === undefined || cents === undefined || tags === undefined) return wire.misfit();
-  return { id, at, cents, tags };
-}
-
-function writeOrderTags(b: Uint8Array, p: number, value: ReadonlySet<string>): number {
-  if (!(value instanceof Set)) return wire.misfit();
-  p = wire.writeArrayHeader(b, p, value.size);
-  for (const item of value) {
-    p = wire.writeString(b, p, item);
-  }
-  return p;
-}
-
-function readOrderTags(r: wire.Reader, p: number): Set<string> {
-  let left = wire.readArrayHeader(r, p);
-  const value: Set<string> = new Set();
-  for (; left > 0; left--) {
-    const item = wire.readString(r, r.position);
-    value.add(item);
-  }
-  return value;
-}
-
-const orderTagsShape: wire.Shape = wire.set(wire.string());
-const orderShape: wire.Shape = wire.object({
-  id: wire.string(),
-  at: wire.date(),
-  cents: wire.bigint(),
-  tags: orderTagsShape,
-});

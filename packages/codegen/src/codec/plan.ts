@@ -45,6 +45,15 @@ export class CodecPlan {
     this.#share = share;
   }
 
+  get isEmpty(): boolean {
+    return this.named.size === 0;
+  }
+
+  /** The names of the codecs of messages. */
+  get messages(): string[] {
+    return [...this.named.values()].filter(({ isPayload }) => isPayload).map(codecName);
+  }
+
   typeOf(node: CodecNode, direction: Direction): TypeNode {
     return this.#types.typeOf(node.schema, direction);
   }

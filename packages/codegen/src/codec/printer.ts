@@ -1,9 +1,9 @@
 import { camelCase } from "../names.js";
 import { type Layout, render } from "../print/layout.js";
-import { arrayOf, assignment, callOf } from "../print/syntax.js";
+import { arrayOf, assignment, bracketed, callOf } from "../print/syntax.js";
 import { annotated, typeLayout, type TypeNames } from "../print/type-text.js";
 import type { SchemaRoot } from "../source/schema-root.js";
-import type { TypeNode } from "../types/node.js";
+import { text, type TypeNode } from "../types/node.js";
 import type { Direction } from "../types/zod.js";
 import { hasOwnCode } from "./compiled.js";
 import { expression } from "./literals.js";
@@ -21,7 +21,7 @@ export interface CodecNames extends TypeNames {
   shared(name: string): string;
 }
 
-/** Prints the codecs of a file. */
+/** Prints the codecs of a service file, or those that several share. */
 export class CodecPrinter {
   /** What stands before the functions: `export` where other files use them. */
   readonly exported: "" | "export ";
@@ -39,8 +39,8 @@ export class CodecPrinter {
     this.exported = isShared ? "export " : "";
   }
 
-  /** The codecs of messages, which descriptors refer to, and the code they are made of, which can stand below. */
-  print(): { readonly messages: string; readonly code: string } {
+  /** The codecs of messages, which descriptors refer to, then the code they are made of. */
+  print(): string[] {
     const codecs = [...this.#plan.named.values()];
     const shapes: string[] = [];
     for (const codec of codecs) this.#declare(codec, shapes, new Set());
@@ -50,8 +50,8 @@ export class CodecPrinter {
     const patterns = [...this.#patterns].map(
       ([regex, name]) => `${render(assignment(`const ${name}`, withoutIdleEscapes(regex)))}\n`,
     );
-    const parts = [...code, patterns.join(""), shapes.join(""), checks.join("")];
-    return { messages: messages.join(""), code: parts.filter((part) => part !== "").join("\n") };
+    const parts = [messages.join(""), ...code, patterns.join(""), shapes.join(""), checks.join("")];
+    return parts.filter((part) => part !== "");
   }
 
   named(node: CodecNode): NamedCodec | undefined {
@@ -188,7 +188,16 @@ export class CodecPrinter {
     const read = codec.uses.has("read") ? [this.reader(codec)] : [];
     const maker = write.length === 0 ? "wire.decoder" : read.length === 0 ? "wire.encoder" : "wire.codec";
     const made = callOf(maker, [`() => ${this.shape(codec)}`, ...write, ...read]);
-    return `${render(assignment(`const ${codecName(codec)}`, made))}\n`;
+    // What a codec is never asked to do has no type.
+    const types = [
+      read.length > 0 && write.length === 0 ? text("unknown") : this.typeOf(codec.node, "input"),
+      read.length === 0 ? text("never") : this.typeOf(codec.node, "output"),
+    ];
+    const layouts = types.map((each) => this.layout(each));
+    const head = [`export const ${codecName(codec)}: `, bracketed("MessageCodec<", layouts, ">", "")];
+    // Formatters keep what follows on the line of an annotation like this.
+    const isNested = types.some(({ kind }) => kind === "generic" || kind === "schema");
+    return `${render(isNested ? [head, " = ", made, ";"] : assignment(head, made))}\n`;
   }
 }
 

@@ -1,9 +1,10 @@
+import { importText } from "./imports.js";
+
 /** What generated files call `@quicrpc/core/codec`. */
 export const WIRE: string = "wire";
 
-/** All that generated files may import from @quicrpc/core: values, then types. */
-export const CORE_VALUES: readonly string[] = ["createRouter", "defineMethod", "rawCodec"];
-export const CORE_TYPES: readonly string[] = [
+const CORE_VALUES: readonly string[] = ["createRouter", "defineMethod", "rawCodec"];
+const CORE_TYPES: readonly string[] = [
   "Awaitable",
   "CallContext",
   "CallOptions",
@@ -11,11 +12,25 @@ export const CORE_TYPES: readonly string[] = [
   "DuplexStream",
   "ErrorDescriptor",
   "ItemStream",
-  "MessageCodec",
   "MethodDescriptor",
   "Router",
   "RpcErrorOf",
   "ServiceIdentity",
   "StreamSource",
 ];
-export const CORE_IMPORTS: readonly string[] = [...CORE_VALUES, ...CORE_TYPES, WIRE];
+/** What generated files have by name of @quicrpc/core. */
+export const CORE_IMPORTS: readonly string[] = [...CORE_VALUES, ...CORE_TYPES, "MessageCodec", WIRE];
+
+/** Comments, texts, and names of members. */
+const NOT_CODE = /\/\*[^]*?\*\/|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\.\w+|(?<=[{;\s])\w+\??(?=:)/g;
+
+/** The import of what the code in `text` uses of @quicrpc/core. */
+export function coreImport(text: string): string {
+  const code = text.replace(NOT_CODE, "");
+  const used = (name: string): boolean => new RegExp(`\\b${name}\\b`).test(code);
+  const values = CORE_VALUES.filter(used);
+  const types = CORE_TYPES.filter(used);
+  return values.length === 0
+    ? importText("import type", types, "@quicrpc/core")
+    : importText("import", [...values, ...types.map((name) => `type ${name}`)], "@quicrpc/core");
+}

@@ -12,14 +12,14 @@ export class Imports {
   readonly #extension: ImportExtension;
   /** By specifier, in the order they were asked for. */
   readonly #modules = new Map<string, Map<string, { readonly as: string; value: boolean }>>();
-  readonly #isTaken: (name: string) => boolean;
+  readonly #taken: ReadonlySet<string>;
   readonly #roots = new Map<string, string>();
 
-  /** `isTaken` tells which names the file declares itself. */
-  constructor(outFile: string, extension: ImportExtension, isTaken: (name: string) => boolean) {
+  /** `taken` are names that the file declares itself. */
+  constructor(outFile: string, extension: ImportExtension, taken: ReadonlySet<string>) {
     this.#outFile = outFile;
     this.#extension = extension;
-    this.#isTaken = isTaken;
+    this.#taken = taken;
   }
 
   /** A module as seen from the generated file. */
@@ -48,7 +48,7 @@ export class Imports {
     if (as === undefined) {
       const used = new Set(this.#roots.values());
       as = root.name === "default" ? "defaultSchema" : root.name;
-      for (let n = 1; this.#isTaken(as) || used.has(as); n++) as = `${root.name}Schema${n === 1 ? "" : n}`;
+      for (let n = 1; this.#taken.has(as) || used.has(as); n++) as = `${root.name}Schema${n === 1 ? "" : n}`;
       this.#roots.set(key, as);
     }
     this.add(this.specifierOf(root.file), root.name, value, as);

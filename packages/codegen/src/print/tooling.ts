@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import type { ServiceTooling } from "@quicrpc/core";
 import type { FileModel } from "../model.js";
 import { camelCase } from "../names.js";
-import { HEADER } from "./header.js";
+import { headerFor } from "./header.js";
 import { group, indent, isBroken, type Layout, line, render } from "./layout.js";
 import { arrayOf, assignment, braced, quoted } from "./syntax.js";
 import { jsDoc, keyText } from "./writer.js";
@@ -25,7 +25,7 @@ export function printTooling({ schemaFile, services }: FileModel): string {
     return `${comment}${render(assignment(`export const ${toolingName(prefix)}: ServiceTooling`, layout))}\n`;
   });
   const imports = 'import type { ServiceTooling } from "@quicrpc/core";\n';
-  return [`${HEADER}${basename(schemaFile)}. Do not edit.\n`, imports, ...constants].join("\n");
+  return [headerFor(basename(schemaFile)), imports, ...constants].join("\n");
 }
 
 /** A JSON value as TypeScript: on one line, and in several where it is not short. */

@@ -25,6 +25,11 @@ function wrapped(text: string, width: number): string[] {
   return [...lines, rest];
 }
 
+/** The parts of a file that are not empty, a line apart. */
+export function joinParts(parts: readonly string[]): string {
+  return parts.filter((part) => part !== "").join("\n");
+}
+
 /** `open`, the items one a line, `close`. */
 export function list(open: string, items: readonly string[], close: string, indent = ""): string {
   return `${open}\n${items.map((item) => `${indent}  ${item},\n`).join("")}${indent}${close}`;

@@ -13,7 +13,7 @@ import {
   type ServiceIdentity,
   type StreamSource,
 } from "@quicrpc/core";
-import * as wire from "@quicrpc/core/codec";
+import { healthRequestCodec, healthStateCodec } from "./health.codecs.js";
 
 export interface HealthRequest {
   /** The service asked about; empty for the server as a whole. */
@@ -25,9 +25,6 @@ export interface HealthState {
 }
 
 export type HealthStatus = "serving" | "not_serving" | "unknown";
-
-const healthRequestCodec = wire.codec(() => healthRequestShape, writeHealthRequest, readHealthRequest);
-const healthStateCodec = wire.codec(() => healthStateShape, writeHealthState, readHealthState);
 
 const healthService: ServiceIdentity = {
   name: "quicrpc.v1.Health",
@@ -92,97 +89,3 @@ export function createHealthClient(caller: Caller): HealthClient {
     watch: (input, options) => caller.serverStream(healthMethods.watch, input, options),
   };
 }
-
-function writeHealthRequest(b: Uint8Array, p: number, value: HealthRequest): number {
-  wire.requireObject(value);
-  // "service"
-  b[p] = 0x81;
-  b[p + 1] = 0xa7;
-  b[p + 2] = 0x73;
-  b[p + 3] = 0x65;
-  b[p + 4] = 0x72;
-  b[p + 5] = 0x76;
-  b[p + 6] = 0x69;
-  b[p + 7] = 0x63;
-  b[p + 8] = 0x65;
-  p = wire.writeString(b, p + 9, value.service);
-  return p;
-}
-
-function readHealthRequest(r: wire.Reader, p: number): HealthRequest {
-  const { bytes, view } = r;
-  const start = p;
-  // "service"
-  if (view.getInt32(p) !== (0x81a77365 | 0) || view.getInt32(p + 4) !== 0x72766963 || bytes[p + 8] !== 0x65) {
-    return readHealthRequestInAnyOrder(r, start);
-  }
-  const service = wire.readString(r, p + 9);
-  p = r.position;
-  return { service };
-}
-
-function readHealthRequestInAnyOrder(r: wire.Reader, p: number): HealthRequest {
-  let service: string | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "service": {
-        service = wire.readString(r, r.position);
-        break;
-      }
-      default:
-        r.position = wire.skip(r, r.position);
-    }
-  }
-  if (service === undefined) return wire.misfit();
-  return { service };
-}
-
-function writeHealthState(b: Uint8Array, p: number, value: HealthState): number {
-  wire.requireObject(value);
-  // "status"
-  b[p] = 0x81;
-  b[p + 1] = 0xa6;
-  b[p + 2] = 0x73;
-  b[p + 3] = 0x74;
-  b[p + 4] = 0x61;
-  b[p + 5] = 0x74;
-  b[p + 6] = 0x75;
-  b[p + 7] = 0x73;
-  if (value.status !== "serving" && value.status !== "not_serving" && value.status !== "unknown") return wire.misfit();
-  p = wire.writeString(b, p + 8, value.status);
-  return p;
-}
-
-function readHealthState(r: wire.Reader, p: number): HealthState {
-  const { view } = r;
-  const start = p;
-  // "status"
-  if (view.getInt32(p) !== (0x81a67374 | 0) || view.getInt32(p + 4) !== 0x61747573) {
-    return readHealthStateInAnyOrder(r, start);
-  }
-  const status = wire.readString(r, p + 8);
-  if (status !== "serving" && status !== "not_serving" && status !== "unknown") return wire.misfit();
-  p = r.position;
-  return { status };
-}
-
-function readHealthStateInAnyOrder(r: wire.Reader, p: number): HealthState {
-  let status: HealthStatus | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "status": {
-        const literal = wire.readString(r, r.position);
-        if (literal !== "serving" && literal !== "not_serving" && literal !== "unknown") return wire.misfit();
-        status = literal;
-        break;
-      }
-      default:
-        r.position = wire.skip(r, r.position);
-    }
-  }
-  if (status === undefined) return wire.misfit();
-  return { status };
-}
-
-const healthRequestShape: wire.Shape = wire.object({ service: wire.string() });
-const healthStateShape: wire.Shape = wire.object({ status: wire.literal("serving", "not_serving", "unknown") });

@@ -1,0 +1,59 @@
+import { basename } from "node:path";
+import type { CodecPlan } from "../codec/plan.js";
+import { CodecPrinter } from "../codec/printer.js";
+import type { FileModel } from "../model.js";
+import type { SharedModule } from "../shared.js";
+import { WIRE } from "./core-imports.js";
+import { FileNames, takenNames } from "./file-names.js";
+import { headerFor, SHARED_SCHEMAS } from "./header.js";
+import { type ImportExtension, Imports } from "./imports.js";
+import { codecsFileOf } from "./paths.js";
+import { joinParts } from "./writer.js";
+
+/** Type-checking and linting codecs would be most of what a program with many methods costs to check. */
+const UNCHECKED = `// Not checked where it is used, which would take long: the generator's tests do that.
+/* eslint-disable */
+// @ts-nocheck
+`;
+
+/** The text of the file with the codecs for what `typesFile` declares. */
+export function printCodecs(
+  model: FileModel,
+  typesFile: string,
+  sharedFile: string,
+  extension: ImportExtension,
+): string {
+  const imports = new Imports(codecsFileOf(typesFile), extension, takenNames(model));
+  const places = { types: typesFile, sharedTypes: sharedFile, sharedCodecs: codecsFileOf(sharedFile) };
+  const names = new FileNames(imports, places);
+  const code = new CodecPrinter(model.codecs, names).print();
+  return join(basename(model.schemaFile), model.codecs, imports, names, code);
+}
+
+/** The text of the file with the codecs that several others share, for what `typesFile` declares. */
+export function printSharedCodecs(
+  { types, codecs }: SharedModule,
+  typesFile: string,
+  extension: ImportExtension,
+): string {
+  const imports = new Imports(codecsFileOf(typesFile), extension, takenNames(types));
+  const names = new FileNames(imports, { sharedTypes: typesFile });
+  const code = new CodecPrinter(codecs, names, true).print();
+  return join(SHARED_SCHEMAS, codecs, imports, names, code);
+}
+
+function join(
+  source: string,
+  { messages }: CodecPlan,
+  imports: Imports,
+  names: FileNames,
+  code: readonly string[],
+): string {
+  const all = [
+    messages.length === 0 ? "" : 'import type { MessageCodec } from "@quicrpc/core";\n',
+    names.zodImport,
+    `import * as ${WIRE} from "@quicrpc/core/codec";\n`,
+    imports.print(),
+  ];
+  return joinParts([headerFor(source) + UNCHECKED, all.join(""), ...code]);
+}

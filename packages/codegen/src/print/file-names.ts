@@ -1,0 +1,65 @@
+import type { CodecNames } from "../codec/printer.js";
+import type { FileModel } from "../model.js";
+import { referenceName } from "../types/node.js";
+import type { Imports } from "./imports.js";
+import { schemaExpression } from "./type-text.js";
+
+/** The generated files that another one imports from; none for what it declares itself. */
+interface Places {
+  /** Types of its own schema module. */
+  readonly types?: string;
+  /** Types and codecs that several files share. */
+  readonly sharedTypes?: string;
+  readonly sharedCodecs?: string;
+}
+
+/** What a generated file calls what it imports, and that it does so. */
+export class FileNames implements CodecNames {
+  readonly #imports: Imports;
+  readonly #places: Places;
+  #usesZod = false;
+
+  constructor(imports: Imports, places: Places) {
+    this.#imports = imports;
+    this.#places = places;
+  }
+
+  /** The import of zod, where it was asked for. */
+  get zodImport(): string {
+    return this.#usesZod ? 'import type { z } from "zod";\n' : "";
+  }
+
+  schema: CodecNames["schema"] = (helper, root, access) => {
+    this.#usesZod = true;
+    return `z.${helper}<${schemaExpression(this.#imports.schema(root, false), access)}>`;
+  };
+
+  named: CodecNames["named"] = (target, direction) => {
+    const name = referenceName(target, direction);
+    this.#import(target.isShared ? this.#places.sharedTypes : this.#places.types, name, false);
+    return name;
+  };
+
+  value: CodecNames["value"] = (root) => this.#imports.schema(root, true);
+
+  shared: CodecNames["shared"] = (name) => {
+    this.#import(this.#places.sharedCodecs, name, true);
+    return name;
+  };
+
+  #import(place: string | undefined, name: string, value: boolean): void {
+    if (place !== undefined) this.#imports.add(this.#imports.specifierOf(place), name, value);
+  }
+}
+
+/** What imports have to leave to the declarations of a service file and of what belongs to it. */
+export function takenNames(model: Pick<FileModel, "declarations"> & Partial<FileModel>): ReadonlySet<string> {
+  const { declarations, sharedTypes = [], services = [] } = model;
+  const taken = new Set([
+    ...sharedTypes,
+    ...declarations.map(({ name }) => name),
+    ...services.map(({ prefix }) => prefix),
+  ]);
+  for (const { exportName } of services) taken.delete(exportName);
+  return taken;
+}
