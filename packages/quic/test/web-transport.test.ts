@@ -75,6 +75,45 @@ describe.each(DRIVERS)("WebTransport over HTTP/3, %s driver", (driver) => {
     return [client, await accepted.promise];
   }
 
+  test("streams opened in one turn end in the order of their priorities, which they get after their header", async () => {
+    const [client, server] = await pair();
+    const order: string[] = [];
+    const all = deferred();
+    server.attach(
+      onSessionEvents({
+        onStream(stream) {
+          let name = "";
+          stream.attach(
+            onStreamEvents({
+              onData: (chunk) => (name ||= String.fromCharCode(chunk[0] as number)),
+              onEnd: () => order.push(name) === 6 && all.resolve(),
+            }),
+          );
+        },
+      }),
+    );
+    const priorities = { low: -1, none: undefined, even: 0, middle: 2, high: 5, first: Number.POSITIVE_INFINITY };
+    for (const [name, priority] of Object.entries(priorities)) {
+      const stream = client.openStream();
+      if (priority !== undefined) stream.setPriority(priority);
+      // Two of this size are more than the server receives in one turn, where it takes streams in the order of their ids.
+      stream.write(new Uint8Array(300_000).fill(name.charCodeAt(0)), true);
+    }
+    await all.promise;
+    // Within one priority they take turns.
+    expect(order.slice(0, 3)).toEqual(["f", "h", "m"]);
+    expect(order.slice(3, 5).sort()).toEqual(["e", "n"]);
+    expect(order[5]).toBe("l");
+  });
+
+  test("a stream reaches the other side before anything is written on it", async () => {
+    const [client, server] = await pair();
+    const streams = deferred<boolean>();
+    server.attach(onSessionEvents({ onStream: () => streams.resolve(true) }));
+    client.openStream();
+    expect(await streams.promise).toBe(true);
+  });
+
   test("streams of both kinds and both directions, through the direct interface", async () => {
     const [client, server] = await pair();
     echo(server);

@@ -25,6 +25,9 @@ pub struct Stream {
     pub paused: bool,
     /// In the endpoint's queue of readable streams.
     pub queued: bool,
+    /// The stream's first bytes, which are not the application's. QUIC gets them with what is written first, or when the
+    /// turn ends: it keeps a stream in the queue of the priority that the stream had when it got something to send.
+    header: Bytes,
     pending: VecDeque<Bytes>,
     pending_bytes: usize,
     want_drain: bool,
@@ -60,6 +63,7 @@ impl Stream {
             receiving: true,
             paused: false,
             queued: false,
+            header: Bytes::new(),
             pending: VecDeque::new(),
             pending_bytes: 0,
             want_drain: false,
@@ -99,18 +103,27 @@ impl Stream {
         self.sending == Sending::Done && !self.receiving
     }
 
-    /// The stream's first bytes, which are not the application's.
-    pub fn begin(&mut self, connection: &mut qp::Connection, mut header: Bytes) {
-        if let Some(id) = self.id {
-            // write_chunks advances the chunk past what it took.
-            let _ = connection
-                .send_stream(id)
-                .write_chunks(std::slice::from_mut(&mut header));
+    /// `announce` is to follow in this turn.
+    pub fn begin(&mut self, header: Bytes) {
+        self.header = header;
+    }
+
+    /// Hands the header to QUIC. False while it does not take it.
+    pub fn announce(&mut self, connection: &mut qp::Connection) -> bool {
+        if self.header.is_empty() {
+            return true;
         }
-        if !header.is_empty() {
-            self.pending_bytes += header.len();
-            self.pending.push_back(header);
+        let Some(id) = self.id else { return false };
+        // write_chunks advances the chunk past what it took.
+        match connection
+            .send_stream(id)
+            .write_chunks(std::slice::from_mut(&mut self.header))
+        {
+            Ok(_) | Err(qp::WriteError::Blocked) => {}
+            // Stopped by the peer: nothing more is sent.
+            Err(_) => self.header.clear(),
         }
+        self.header.is_empty()
     }
 
     /// What QUIC has not taken yet.
@@ -124,7 +137,8 @@ impl Stream {
             return true;
         }
         let mut rest = data;
-        if let Some(id) = self.id
+        if self.announce(connection)
+            && let Some(id) = self.id
             && self.pending.is_empty()
         {
             while !rest.is_empty() {
@@ -154,6 +168,7 @@ impl Stream {
     fn finish_if_flushed(&mut self, connection: &mut qp::Connection) {
         if let Some(id) = self.id
             && self.sending == Sending::Finishing
+            && self.header.is_empty()
             && self.pending.is_empty()
         {
             // Only fails when the peer has stopped the stream, which ends the sending side as well.
@@ -167,7 +182,9 @@ impl Stream {
         let Some(id) = self.id else {
             return Flushed::default();
         };
-        while let Some(chunk) = self.pending.front_mut() {
+        while self.announce(connection)
+            && let Some(chunk) = self.pending.front_mut()
+        {
             let before = chunk.len();
             // write_chunks advances the chunk past what it took, without copying.
             match connection.send_stream(id).write_chunks(std::slice::from_mut(chunk)) {
@@ -249,6 +266,7 @@ impl Stream {
 
     fn drop_pending(&mut self) {
         self.sending = Sending::Done;
+        self.header.clear();
         self.pending.clear();
         self.pending_bytes = 0;
         self.want_drain = false;

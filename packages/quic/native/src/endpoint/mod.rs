@@ -55,6 +55,8 @@ pub struct Endpoint {
     /// Readable streams that go on in the next batch.
     held_over: VecDeque<Handle>,
     dirty: Vec<usize>,
+    /// Streams of WebTransport sessions opened in this turn, whose header may not have gone to QUIC.
+    unannounced: Vec<Handle>,
     /// One entry for each connection with a deadline: `Connection::scheduled`, at or before that deadline.
     timers: BTreeSet<(Instant, usize)>,
     copies: Copies,
@@ -95,6 +97,7 @@ impl Endpoint {
             readable: VecDeque::new(),
             held_over: VecDeque::new(),
             dirty: Vec::new(),
+            unannounced: Vec::new(),
             timers: BTreeSet::new(),
             copies: Copies::default(),
             drained: Vec::new(),

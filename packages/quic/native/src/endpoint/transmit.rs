@@ -16,6 +16,7 @@ impl Endpoint {
         if self.dirty.is_empty() || self.socket.blocked() {
             return;
         }
+        self.announce_streams();
         let now = Instant::now();
         let mut buffer = std::mem::take(&mut self.scratch);
         let mut sent = 0;
@@ -46,6 +47,17 @@ impl Endpoint {
             }
         }
         self.scratch = buffer;
+    }
+
+    fn announce_streams(&mut self) {
+        for handle in self.unannounced.drain(..) {
+            if let Some(stream) = self.streams.get_mut(handle)
+                && let Some(Some(connection)) = self.connections.get_mut(stream.connection.index as usize)
+                && connection.handle == stream.connection
+            {
+                stream.announce(&mut connection.proto);
+            }
+        }
     }
 
     fn schedule(&mut self, index: usize) {

@@ -114,12 +114,10 @@ impl Endpoint {
         let header = state.headers[dir as usize].clone();
         let owner = state.connection;
         let handle = self.open_quic_stream(owner, dir)?;
-        if let (Some(stream), Some(Some(connection))) = (
-            self.streams.get_mut(handle),
-            self.connections.get_mut(owner.index as usize),
-        ) {
+        if let Some(stream) = self.streams.get_mut(handle) {
             stream.session = Some(session);
-            stream.begin(&mut connection.proto, header);
+            stream.begin(header);
+            self.unannounced.push(handle);
         }
         self.mark(owner.index as usize);
         Ok(handle)
