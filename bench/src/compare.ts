@@ -9,14 +9,14 @@ export interface CompareOptions {
   readonly certificate: CertificateFiles;
   /** Rounds that count. */
   readonly rounds: number;
+  /** So long a contestant runs before it counts, in s: until its hot code is compiled, and its heap has grown. */
+  readonly warmUpSeconds: number;
   /** After so long, in ms, no round begins that is not one of the first `MIN_ROUNDS`. */
   readonly budgetMs: number;
 }
 
 /** What a round of a slow contestant may take, in s. */
 const ROUND_SECONDS = 0.4;
-/** So long a contestant runs before it counts, in s: until its hot code is compiled, and its heap has grown. */
-const WARM_UP_SECONDS = 1;
 /** A median of fewer says little. */
 const MIN_ROUNDS = 3;
 
@@ -46,7 +46,7 @@ export async function compare(workload: Workload, peers: readonly Peer[], option
     }
     for (const entry of entries) {
       progress(`${workload.name}: warming up ${entry.peer.name}`);
-      await guarded(entry, () => warmUp(workload, entry));
+      await guarded(entry, () => warmUp(workload, entry, options.warmUpSeconds));
     }
     for (let round = 0; round < options.rounds; round++) {
       if (round >= MIN_ROUNDS && performance.now() - began > options.budgetMs) break;
@@ -69,10 +69,10 @@ export async function compare(workload: Workload, peers: readonly Peer[], option
 }
 
 /** Finds out, too, how much a contestant does in a round's time. */
-async function warmUp({ task, amount, fixed }: Workload, entry: Entry): Promise<void> {
+async function warmUp({ task, amount, fixed }: Workload, entry: Entry, atLeast: number): Promise<void> {
   const sample = Math.ceil(amount / 50);
   if (!fixed) entry.amount = sample;
-  for (let seconds = 0; seconds < WARM_UP_SECONDS; ) {
+  for (let seconds = 0; seconds < atLeast; ) {
     const measurement = await entry.pair.measure(task, entry.amount);
     seconds += measurement.seconds;
     if (fixed) continue;

@@ -30,8 +30,8 @@ if (values.help) {
   console.log(`Compares quicrpc with other RPC libraries over loopback, TLS 1.3 everywhere but over plain TCP.
 
   --quick             the most telling workloads and contestants, 3 rounds: under 3 minutes
-  --full              everything, memory, growth, bad networks and the pieces as well, also on Node 26: under 20 minutes
-  --write-docs        with --full: writes docs/benchmarks.md, its plots, and docs/benchmarks/results.json
+  --full              everything, memory, growth, bad networks and the pieces as well, also on Node 26: under 40 minutes
+  --write-docs        with --full: writes docs/benchmarks.md, its plots and results, and README.md's table
   --from FILE         writes the page again from such results, without a run
   --rounds N          rounds per workload, medians are reported (default 11)
   --only TEXT         workloads whose name has TEXT; may be repeated
@@ -51,6 +51,9 @@ if (values.from !== undefined) {
   writeDocs(readResults(values.from));
   process.exit();
 }
+
+const QUICK = { warmUpSeconds: 0.5, budgetMs: 8_000 };
+const THOROUGH = { warmUpSeconds: 1, budgetMs: 60_000 };
 
 const skipped: string[] = [];
 const peers = present();
@@ -83,10 +86,10 @@ function present(): Peer[] {
 
 async function run(): Promise<void> {
   const rounds = values.quick ? 3 : Number(values.rounds);
-  const budgetMs = values.quick ? 8_000 : 60_000;
+  const options = { certificate, rounds, ...(values.quick ? QUICK : THOROUGH) };
   const chosen = workloads.filter(({ quick, name }) => (!values.quick || quick) && matches(name, values.only));
   const rows: Row[] = [];
-  for (const workload of chosen) rows.push(...(await compare(workload, peers, { certificate, rounds, budgetMs })));
+  for (const workload of chosen) rows.push(...(await compare(workload, peers, options)));
   if (values.json) {
     console.log(JSON.stringify({ ...machine(), pinned, rounds, rows }, null, 2));
     return;

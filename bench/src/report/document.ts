@@ -31,8 +31,7 @@ ${skipped.map((line) => `Left out: ${line}.\n`).join("")}
   over \`node:tls\`, without validation, errors, cancelling, limits or back pressure: what nothing on TCP can be much cheaper than.
 - "quicrpc" chooses for each call between a lane, shared by many calls, and a stream of its own; two more rows force either.
 - CPU is of user and system time. Memory is the most that was resident. Rates are noisy on shared machines, CPU is less so.
-- Everyone is measured young: two short rounds warm each process up, and V8 goes on optimising for some seconds. Where rounds are few, rates
-  of Node's contestants are below what a server does that has run for a minute, ours and the floor's as well.
+- Each process runs a workload for a second before it counts, so that its code is compiled.
   \`npm run bench -- --only "512 in flight" --rounds 11\` shows one workload for longer.
 - Run it yourself: \`npm run bench -- --help\`. Root gets the bad networks as well. [performance.md](performance.md) says where the time goes.
 
