@@ -38,7 +38,10 @@ export interface Limits {
   readonly maxTimeoutMs: number;
 }
 
-/** How deep messages may be nested. Not a setting of a session: codecs are made before there is one. */
+/**
+ * How deep messages may be nested (docs/protocol.md §3). Not a setting of a session: codecs are made before there is one, and
+ * what one side writes the other must be able to read.
+ */
 export const MAX_DEPTH = 100;
 
 /** What holds where nothing else is set. */
