@@ -29,6 +29,19 @@ describe.each(kinds)("limits: $name", (kind) => {
   });
 });
 
+describe.each(kinds)("errors: $name", (kind) => {
+  it("C52 a message beyond maxErrorMessageBytes is cut between characters", async () => {
+    const pair = await kind.connect({}, { server: { limits: { maxErrorMessageBytes: 10 } } });
+    const told = async (message: string): Promise<string> =>
+      (await failure(pair.client.unary(methods.fail, { code: "aborted", message }))).message;
+    expect(await told("0123456789")).toBe("0123456789");
+    expect(await told("0123456789a")).toBe("0123456789");
+    expect(await told("012345678é")).toBe("012345678");
+    expect(await told("012345678🙂")).toBe("012345678");
+    await pair.close();
+  });
+});
+
 describe.each(kinds)("a peer with smaller limits: $name", (kind) => {
   describe.each(["lane", "stream"] as const)("by %s", (via) => {
     const maxFrameBytes = 10_000;
