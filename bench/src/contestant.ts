@@ -26,6 +26,8 @@ export interface Client {
   echo(bytes: Uint8Array): Promise<Uint8Array>;
   /** Answered after so many milliseconds. */
   wait(ms: number): Promise<unknown>;
+  /** Sends a message of this kind, which comes back. */
+  message?(of: "user" | "points", value: unknown): Promise<unknown>;
   /** Sends so many notifications, and resolves when the server has received them all. */
   notify?(count: number): Promise<void>;
   /** Resolves with the number of small items received of a stream of so many. */

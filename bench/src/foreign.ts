@@ -53,6 +53,7 @@ export function foreignPeer(name: string): Peer | Skipped {
   process.stderr.write(`building ${name} …\n`);
   const cwd = fileURLToPath(new URL(`../peers/${folder}`, import.meta.url));
   const { status, stderr } = spawnSync(command, args, { cwd, encoding: "utf8" });
-  if (status === 0) return { name, command: [join(output, binary)] };
+  const joins: Peer["joins"] = (task) => task.do !== "message";
+  if (status === 0) return { name, command: [join(output, binary)], joins };
   return { name, skipped: `it cannot be built (${advice}):\n${stderr.trim().split("\n").slice(-8).join("\n")}` };
 }

@@ -32,7 +32,7 @@ const Text = z.object({ title: z.string(), body: z.string() });
 
 export const Messages = service("bench.v1.Messages", {
   pair: rpc({ input: Pair }),
-  user: rpc({ input: User }),
-  points: rpc({ input: Points }),
+  user: rpc({ input: User, output: User }),
+  points: rpc({ input: Points, output: Points }),
   text: rpc({ input: Text }),
 });

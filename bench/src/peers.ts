@@ -24,12 +24,17 @@ function nodePeer(name: string, node: string = process.execPath): readonly strin
   return [node, "--expose-gc", NODE_PEER, name];
 }
 
+/** What is of interest of contestants that differ from another in little. */
+const JOINS: ReadonlyMap<string, (task: Task) => boolean> = new Map([
+  ["quicrpc, 0-RTT", (task: Task) => task.do === "connect" && task.resume],
+  ["quicrpc, codecs by zod", (task: Task) => task.do === "message"],
+]);
+
 /** Everything that this Node runs. */
-export const nodePeers: readonly Peer[] = contestantNames.map((name) =>
-  name === "quicrpc, 0-RTT"
-    ? { name, command: nodePeer(name), joins: (task) => task.do === "connect" && task.resume }
-    : { name, command: nodePeer(name) },
-);
+export const nodePeers: readonly Peer[] = contestantNames.map((name) => {
+  const joins = JOINS.get(name);
+  return { name, command: nodePeer(name), ...(joins && { joins }) };
+});
 
 const NEAREST = ["quicrpc", "@grpc", "over TLS", "gRPC in Go", "Cap'n Proto"];
 

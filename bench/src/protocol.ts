@@ -11,6 +11,8 @@ export type Task =
   | { readonly do: "multiply" | "empty"; readonly inFlight: number }
   | { readonly do: "wait"; readonly inFlight: number; readonly ms: number }
   | { readonly do: "echo"; readonly inFlight: number; readonly bytes: number }
+  /** Of a message of `messages.service.ts`. */
+  | { readonly do: "message"; readonly inFlight: number; readonly of: "user" | "points" }
   /** Notifications, until the server has received them all. */
   | { readonly do: "notify" }
   /** One server stream of small items. */

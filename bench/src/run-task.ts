@@ -1,3 +1,4 @@
+import { makers } from "./codecs/values.js";
 import type { Client } from "./contestant.js";
 import type { Latency, Task } from "./protocol.js";
 
@@ -10,7 +11,15 @@ export interface Outcome {
 
 /** Whether a client can do it. */
 export function canDo(task: Task, client: Client): boolean {
-  return task.do === "notify" || task.do === "items" || task.do === "upload" ? client[task.do] !== undefined : true;
+  switch (task.do) {
+    case "message":
+    case "notify":
+    case "items":
+    case "upload":
+      return client[task.do] !== undefined;
+    default:
+      return true;
+  }
 }
 
 /** Does `amount` of a task over `clients`. `open` makes a new connection, for the tasks that are about that. */
@@ -36,6 +45,13 @@ export async function runTask(
         const back = await client.echo(bytes);
         if (back.length !== task.bytes || back[task.bytes - 1] !== bytes[task.bytes - 1])
           throw new Error("a wrong echo");
+      });
+    }
+    case "message": {
+      const values = Array.from({ length: 64 }, makers[task.of]);
+      return calls(clients, task.inFlight, amount, async (client, index) => {
+        const back = await client.message?.(task.of, values[index & 63]);
+        if (typeof back !== "object" || back === null) throw new Error("no message came back");
       });
     }
     case "notify":

@@ -52,6 +52,8 @@ export const workloads: readonly Workload[] = [
   workload("echo 1 KiB, 8 in flight", 5_000, echo(1024)),
   workload("echo 64 KiB, 8 in flight", 1_000, echo(64 * 1024), quick),
   workload("echo 1 MiB, 8 in flight", 60, echo(1024 * 1024)),
+  workload("record of 14 values each way, 64 in flight", 10_000, { do: "message", inFlight: 64, of: "user" }),
+  workload("100 small objects each way, 8 in flight", 1_000, { do: "message", inFlight: 8, of: "points" }),
   workload("server stream of small items", 200_000, { do: "items" }, { unit: "items", quick: true }),
   workload("200 MB one way", 200, upload, { unit: "MB", quick: true }),
   workload("connect to first reply", 100, { do: "connect", resume: false }, { unit: "connections" }),

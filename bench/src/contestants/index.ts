@@ -5,6 +5,7 @@ const contestants: Readonly<Record<string, () => Promise<Contestant>>> = {
   quicrpc: async () => (await import("./quicrpc.js")).auto,
   "quicrpc, lane": async () => (await import("./quicrpc.js")).lane,
   "quicrpc, stream per call": async () => (await import("./quicrpc.js")).stream,
+  "quicrpc, codecs by zod": async () => (await import("./zod-codecs.js")).zodCodecs,
   "quicrpc, WebTransport": async () => (await import("./quicrpc.js")).webTransport,
   "quicrpc, 0-RTT": async () => (await import("./quicrpc.js")).early,
   "quicrpc, by @fails-components/webtransport (HTTP/2)": async () => (await import("./quicrpc.js")).fails,

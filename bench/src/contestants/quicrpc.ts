@@ -1,7 +1,11 @@
-import type { CallOptions, Caller, Router } from "@quicrpc/core";
+import { type CallOptions, type Caller, createRouter, type MethodDescriptor, type Router } from "@quicrpc/core";
 import { connect, type Engine, serve } from "@quicrpc/node";
 import { type Certificate, type Client, type Contestant, service, Tally } from "../contestant.js";
 import { createBenchClient, createBenchRouter } from "../generated/bench.js";
+import { messagesMethods } from "../generated/messages.js";
+
+/** The methods whose messages are more than a few numbers. */
+export type MessageMethods = Pick<typeof messagesMethods, "user" | "points">;
 
 /** What carries the calls. */
 interface Over {
@@ -9,20 +13,32 @@ interface Over {
   readonly earlyData?: boolean;
   /** "fails" is over HTTP/2. */
   readonly engine?: Engine;
+  /** Default: as generated. */
+  readonly messages?: MessageMethods;
 }
 
 /** Every message is validated against its schema on both sides, both ways. */
-function quicrpc(options: CallOptions, { scheme = "quic", earlyData = false, engine }: Over = {}): Contestant {
+export function quicrpc(
+  options: CallOptions,
+  { scheme = "quic", earlyData = false, engine, messages = messagesMethods }: Over = {},
+): Contestant {
   const over = { earlyData, ...(engine !== undefined && { engine, httpVersion: 2 as const }) };
   // Those that only rest must not end meanwhile.
   const transport = { maxSessions: 20_000, idleTimeoutMs: 0 };
   const open = async (host: string, port: number, { hash }: Certificate): Promise<Client> => {
     const url = `${scheme}://${host}:${port}`;
-    return clientOf(await connect(url, { serverCertificateHashes: [hash], transport, ...over }), options);
+    return clientOf(await connect(url, { serverCertificateHashes: [hash], transport, ...over }), options, messages);
   };
   return {
     async serve(host, tls) {
-      const { address } = await serve({ host, port: 0, tls, transport, ...over, routers: [routerOf()] });
+      const { address } = await serve({
+        host,
+        port: 0,
+        tls,
+        transport,
+        ...over,
+        routers: [routerOf(), echoes(messages)],
+      });
       return address.port;
     },
     connect: open,
@@ -50,13 +66,22 @@ function routerOf(): Router {
   });
 }
 
-function clientOf(session: Caller & { close(): Promise<unknown> }, options: CallOptions): Client {
+function echoes({ user, points }: MessageMethods): Router {
+  return createRouter({ user, points }, { user: (input) => input, points: (input) => input });
+}
+
+function clientOf(
+  session: Caller & { close(): Promise<unknown> },
+  options: CallOptions,
+  messages: MessageMethods,
+): Client {
   const client = createBenchClient(session);
   return {
     multiply: async (a, b) => (await client.multiply({ a, b }, options)).pro,
     empty: () => client.empty(options),
     echo: (bytes) => client.echo(bytes, options),
     wait: (ms) => client.wait({ ms }, options),
+    message: (of, value) => session.unary(messages[of] as MethodDescriptor<"unary">, value, options),
     async notify(count) {
       // A pause now and then, as any application has: what one turn sends is one write.
       for (let i = 0; i < count; i++) {

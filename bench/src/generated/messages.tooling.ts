@@ -37,9 +37,51 @@ export const messagesTooling: ServiceTooling = {
         },
         required: ["id", "name", "email", "age", "active", "role", "tags", "address", "createdAt"],
       },
+      output: {
+        type: "object",
+        properties: {
+          id: { type: "integer" },
+          name: { type: "string", minLength: 1, maxLength: 64 },
+          email: { type: "string" },
+          age: { type: "integer", minimum: 0, maximum: 150 },
+          active: { type: "boolean" },
+          role: { type: "string", enum: ["admin", "editor", "viewer"] },
+          tags: { maxItems: 8, type: "array", items: { type: "string" } },
+          address: {
+            type: "object",
+            properties: {
+              street: { type: "string" },
+              city: { type: "string" },
+              zip: { type: "string" },
+              country: { type: "string" },
+            },
+            required: ["street", "city", "zip"],
+          },
+          createdAt: { type: "number" },
+        },
+        required: ["id", "name", "email", "age", "active", "role", "tags", "address", "createdAt"],
+      },
     },
     points: {
       input: {
+        type: "object",
+        properties: {
+          points: {
+            type: "array",
+            items: {
+              type: "object",
+              properties: {
+                x: { type: "number" },
+                y: { type: "number" },
+                label: { type: "string" },
+              },
+              required: ["x", "y", "label"],
+            },
+          },
+        },
+        required: ["points"],
+      },
+      output: {
         type: "object",
         properties: {
           points: {
@@ -70,8 +112,18 @@ export const messagesTooling: ServiceTooling = {
     id: 23650,
     methods: {
       pair: { id: 1, kind: "unary", input: { type: "ref", name: "Pair" } },
-      user: { id: 2, kind: "unary", input: { type: "ref", name: "User" } },
-      points: { id: 3, kind: "unary", input: { type: "ref", name: "Points" } },
+      user: {
+        id: 2,
+        kind: "unary",
+        input: { type: "ref", name: "User" },
+        output: { type: "ref", name: "User" },
+      },
+      points: {
+        id: 3,
+        kind: "unary",
+        input: { type: "ref", name: "Points" },
+        output: { type: "ref", name: "Points" },
+      },
       text: { id: 4, kind: "unary", input: { type: "ref", name: "Text" } },
     },
     types: {

@@ -65,8 +65,8 @@ const messagesService: ServiceIdentity = {
 /** Descriptors of the methods of bench.v1.Messages, for tools and for calls made by hand. */
 export const messagesMethods: {
   readonly pair: MethodDescriptor<"unary", Pair, Pair, void, void>;
-  readonly user: MethodDescriptor<"unary", User, User, void, void>;
-  readonly points: MethodDescriptor<"unary", Points, Points, void, void>;
+  readonly user: MethodDescriptor<"unary", User, User, User, User>;
+  readonly points: MethodDescriptor<"unary", Points, Points, Points, Points>;
   readonly text: MethodDescriptor<"unary", Text, Text, void, void>;
 } = {
   pair: defineMethod(messagesService, "unary", "pair", {
@@ -77,12 +77,14 @@ export const messagesMethods: {
   user: defineMethod(messagesService, "unary", "user", {
     id: 2,
     input: userCodec,
-    fingerprint: 0xca17cf7f,
+    output: userCodec,
+    fingerprint: 0x896fbfe6,
   }),
   points: defineMethod(messagesService, "unary", "points", {
     id: 3,
     input: pointsCodec,
-    fingerprint: 0x4f6ed73e,
+    output: pointsCodec,
+    fingerprint: 0xc1246416,
   }),
   text: defineMethod(messagesService, "unary", "text", {
     id: 4,
@@ -94,8 +96,8 @@ export const messagesMethods: {
 /** What a server of bench.v1.Messages implements. `Context` is what the application keeps for a connection. */
 export interface MessagesHandlers<Context = unknown> {
   pair(input: Pair, context: CallContext<Context>): Awaitable<void>;
-  user(input: User, context: CallContext<Context>): Awaitable<void>;
-  points(input: Points, context: CallContext<Context>): Awaitable<void>;
+  user(input: User, context: CallContext<Context>): Awaitable<User>;
+  points(input: Points, context: CallContext<Context>): Awaitable<Points>;
   text(input: Text, context: CallContext<Context>): Awaitable<void>;
 }
 
@@ -107,8 +109,8 @@ export function createMessagesRouter<Context = unknown>(handlers: MessagesHandle
 /** A client of bench.v1.Messages. */
 export interface MessagesClient {
   pair(input: Pair, options?: CallOptions): Promise<void>;
-  user(input: User, options?: CallOptions): Promise<void>;
-  points(input: Points, options?: CallOptions): Promise<void>;
+  user(input: User, options?: CallOptions): Promise<User>;
+  points(input: Points, options?: CallOptions): Promise<Points>;
   text(input: Text, options?: CallOptions): Promise<void>;
 }
 

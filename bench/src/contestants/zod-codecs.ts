@@ -1,0 +1,17 @@
+import { zodCodec } from "@quicrpc/core";
+import { messagesMethods } from "../generated/messages.js";
+import { Messages } from "../messages.service.js";
+import { quicrpc } from "./quicrpc.js";
+
+const { user, points } = Messages.methods;
+
+/** Without what is compiled ahead of time: messages are packed by msgpackr and validated by zod, both ways. */
+export const zodCodecs = quicrpc(
+  {},
+  {
+    messages: {
+      user: { ...messagesMethods.user, input: zodCodec(user.input), output: zodCodec(user.output) },
+      points: { ...messagesMethods.points, input: zodCodec(points.input), output: zodCodec(points.output) },
+    },
+  },
+);
