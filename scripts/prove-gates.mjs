@@ -261,6 +261,15 @@ const seeds = [
     files: { "packages/quic/native/src/lib.rs": (text) => `${text}\npub fn seeded(n: u8) -> bool {\n    n == n\n}\n` },
     expect: /eq_op/,
   },
+  {
+    what: "unsafe Rust outside its module",
+    gate: "check:rust",
+    files: {
+      "packages/quic/native/src/ids.rs": (text) =>
+        `${text}\npub fn seeded(byte: &u8) -> u8 {\n    // SAFETY: a reference.\n    unsafe { *std::ptr::from_ref(byte) }\n}\n`,
+    },
+    expect: /usage of an `unsafe` block/,
+  },
 ];
 
 const copy = mkdtempSync(join(tmpdir(), "quicrpc-gates-"));
