@@ -18,6 +18,7 @@ export default defineConfig({
   test: {
     include: ["{packages,examples}/*/src/**/*.test.ts", "packages/*/test/**/*.test.ts", "test/**/*.test.ts"],
     exclude: ["**/node_modules/**", ...withoutEngine],
+    globalSetup: withoutEngine.length === 0 ? ["test/browser/packaged-chromium.ts"] : [],
     pool: "forks",
     reporters: ["default"],
     testTimeout: 20_000,

@@ -4,11 +4,12 @@ import { bundleBehaviours } from "./bundle.js";
 import { Chromium, executablePath } from "./chromium.js";
 import type { Lane, Outcome } from "./page/remote.js";
 import { RemoteServers } from "./remote-servers.js";
+import "./shown.js";
 
 /**
  * Files of behaviours, and how many of their tests a page must pass at least, over each transport, by the
  * smaller client where that has what they need, and by the ponyfill, whose server cannot be in the page. Some skip: they ask Node.
- * Not here: `identity` (pages have no certificates), `leaks` (`memory.test.ts` looks for them), and `kill`, which takes minutes.
+ * Not here: `identity` (pages have no certificates), `leaks` (`memory.test.ts` looks for them), and raw peers (`page/lanes.ts`).
  */
 const files: readonly ({ readonly file: string } & Readonly<Partial<Record<Lane, number>>>)[] = [
   { file: "admission", webtransport: 5, websocket: 5, connectWebTransport: 5, ponyfill: 4 },
@@ -24,6 +25,7 @@ const files: readonly ({ readonly file: string } & Readonly<Partial<Record<Lane,
   { file: "extremes", webtransport: 4, websocket: 4, connectWebTransport: 4 },
   { file: "foreign-streams", webtransport: 3, websocket: 0, connectWebTransport: 1 },
   { file: "interceptors", webtransport: 16, websocket: 16, connectWebTransport: 16 },
+  { file: "kill", webtransport: 8, websocket: 16 },
   { file: "limits", webtransport: 7, websocket: 7, connectWebTransport: 7, ponyfill: 5 },
   { file: "metadata", webtransport: 49, websocket: 49, connectWebTransport: 49, ponyfill: 49 },
   { file: "schemas", webtransport: 20, websocket: 20, connectWebTransport: 20 },
@@ -70,14 +72,15 @@ describe.skipIf(executablePath === undefined)("behaviours in a page", () => {
   }
 
   describe.each(["webtransport", "websocket", "connectWebTransport", "ponyfill"] as const)("%s", (lane) => {
-    it.each(files.filter(({ [lane]: least }) => least !== undefined))(
+    it.for(files.filter(({ [lane]: least }) => least !== undefined))(
       "$file",
-      async ({ file, [lane]: least = 0 }) => {
-        const { passed, failed } = await run(file, lane);
+      { timeout: 240_000 },
+      async ({ file, [lane]: least = 0 }, { task }) => {
+        const { passed, skipped, failed } = await run(file, lane);
+        task.meta.shownInPage = { lane, passed, skipped, failed: failed.map(([name]) => name) };
         expect(failed).toEqual([]);
         expect(passed.length).toBeGreaterThanOrEqual(least);
       },
-      240_000,
     );
   });
 });

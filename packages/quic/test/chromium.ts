@@ -1,16 +1,9 @@
-import { existsSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Browser, chromium, type LaunchOptions, type Page } from "playwright-core";
+import { findChromium } from "./chromium-path.js";
 
-/** A browser of the system; `QUICRPC_CHROMIUM` names another one. */
-export const chromiumPath: string | undefined = [
-  process.env["QUICRPC_CHROMIUM"] ?? "",
-  "/usr/bin/chromium",
-  "/usr/bin/chromium-browser",
-  "/usr/bin/google-chrome",
-  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-].find((path) => path !== "" && existsSync(path));
+export const chromiumPath: string | undefined = findChromium();
 
 export function launchChromium(executablePath: string, options: LaunchOptions = {}): Promise<Browser> {
   return chromium.launch({ executablePath, args: ["--no-sandbox"], ...options });

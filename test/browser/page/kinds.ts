@@ -13,6 +13,7 @@ import {
 import type { Kind, Pair, PairOptions } from "../../behaviour/kinds.js";
 import { Witness } from "../../behaviour/service.js";
 import { sessionOptions } from "../../behaviour/session-options.js";
+import { pageKinds } from "./lanes.js";
 import type { Lane, Meeting, Remote } from "./remote.js";
 import { notHere, running } from "./vitest.js";
 
@@ -22,18 +23,9 @@ const { remote, lane } = globalThis as unknown as { remote: Remote; lane: Lane }
 
 let meetings = 0;
 
-const ofOneStream: ReadonlyMap<string, string> = new Map([
-  ["C65", "there is no limit of streams: all calls share one"],
-  ["C69", "one byte stream carries one protocol"],
-]);
-
-export const kinds: readonly Kind[] = [
-  {
-    name: `a page, ${lane}`,
-    exceptions: lane === "websocket" || lane === "ponyfill" ? ofOneStream : new Map(),
-    connect: connectPair,
-  },
-];
+export const kinds: readonly Kind[] = pageKinds
+  .filter((kind) => kind.lane === lane)
+  .map(({ name, exceptions }) => ({ name, exceptions, connect: connectPair }));
 
 /** The kinds that can show a behaviour. */
 export function kindsFor(behaviour: string): readonly Kind[] {
@@ -50,16 +42,17 @@ async function connectPair(limits: Partial<Limits> = {}, options: PairOptions = 
 
 /** Where the server is given functions of the test, its session is in the page too, and Node joins the two. */
 async function connectHere(limits: Partial<Limits>, options: PairOptions): Promise<Pair> {
-  const { witness = new Witness(), wrap = (transport) => transport } = options;
+  const { witness = new Witness(), wrap } = options;
   const meeting = await remote.meet();
   const path = `/${++meetings}`;
-  const far = wrap(await dial(meeting, path, "server"), "server");
-  const server = createSession(far, sessionOptions(witness, limits, options.server));
-  if (options.wrap !== undefined) {
-    const near = await dial(meeting, path, "client");
+  if (wrap !== undefined) {
+    // Both ends are there before either begins: what stands between may end them at the first step.
+    const [far, near] = await Promise.all([dial(meeting, path, "server"), dial(meeting, path, "client")]);
+    const server = createSession(wrap(far, "server"), sessionOptions(witness, limits, options.server));
     const client = createSession(wrap(near, "client"), sessionOptions(new Witness(), limits, options.client));
     return { client, server, witness, transport: near, close: async () => void (await client.close()) };
   }
+  const server = createSession(await dial(meeting, path, "server"), sessionOptions(witness, limits, options.server));
   const fallback = meeting.webSocket + path;
   const connection = await connected(meeting.webTransport + path, meeting.hash, limits, options.client, fallback);
   const client = sessionOf(connection);

@@ -41,7 +41,7 @@ export interface Remote {
 export interface Outcome {
   readonly passed: readonly string[];
   /** Name and reason. */
-  readonly skipped: readonly string[];
+  readonly skipped: readonly (readonly [string, string])[];
   /** Name and stack. */
-  readonly failed: readonly string[];
+  readonly failed: readonly (readonly [string, string])[];
 }

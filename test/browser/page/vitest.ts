@@ -39,10 +39,14 @@ const OF_ONE_PROCESS = /C64 calls in progress finish, new ones are refused/;
 /** Titles of tests that the page cannot pass, and why. */
 const EXCEPTIONS: readonly (readonly [RegExp, string])[] = [
   [
-    /a page, (webtransport|connectWebTransport) > C62 by stream/,
+    /a page, (WebTransport|its smaller client) > C62 by stream/,
     "what joins the two ends in the page holds bytes as well",
   ],
-  [/connectWebTransport.*C15 the server calls the client/, "a client session serves nothing"],
+  [/a page, its smaller client.*C15 the server calls the client/, "a client session serves nothing"],
+  [
+    /killed: a page, (WebTransport|its smaller client) > by stream/,
+    "Chromium 156 itself crashes now and then when a session ends while the FIN of a stream is under way",
+  ],
 ];
 
 /** The test that runs, as far as it matters to the sessions that it makes. */
@@ -122,7 +126,7 @@ async function run({ name, suite, body }: Test): Promise<void> {
 
 /** Runs what was defined, one test after the other. */
 export async function runAll(): Promise<Outcome> {
-  const outcome = { passed: [] as string[], skipped: [] as string[], failed: [] as string[] };
+  const outcome = { passed: [] as string[], skipped: [] as [string, string][], failed: [] as [string, string][] };
   for (const test of tests) {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const late = new Promise<never>((_, reject) => {
@@ -132,8 +136,8 @@ export async function runAll(): Promise<Outcome> {
       await Promise.race([run(test), late]);
       outcome.passed.push(test.name);
     } catch (error) {
-      if (error instanceof NotHere) outcome.skipped.push(`${test.name}: ${error.message}`);
-      else outcome.failed.push(`${test.name}: ${error instanceof Error ? error.stack : String(error)}`);
+      if (error instanceof NotHere) outcome.skipped.push([test.name, error.message]);
+      else outcome.failed.push([test.name, (error instanceof Error ? error.stack : undefined) ?? String(error)]);
     }
     clearTimeout(timer);
   }

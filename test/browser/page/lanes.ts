@@ -1,0 +1,44 @@
+import type { Lane } from "./remote.js";
+
+/** What the behaviours call the kinds of session that have an end in a page, and what those cannot show. */
+export interface PageKind {
+  readonly lane: Lane;
+  readonly name: string;
+  /** A behaviour's number, and why. */
+  readonly exceptions: ReadonlyMap<string, string>;
+}
+
+const RAW = "a peer that sends bytes of its own has both ends in Node; what reads them is core, the same in a page";
+const ofPages: readonly (readonly [string, string])[] = [
+  ["C48", RAW],
+  ["C57", RAW],
+  ["C58", RAW],
+  ["C59", RAW],
+  ["C61", RAW],
+  ["C67", "a browser tells a page only that the connection failed"],
+  ["C68", "pages have no certificates"],
+];
+const ofOneStream: readonly (readonly [string, string])[] = [
+  ["C65", "there is no limit of streams: all calls share one"],
+  ["C69", "one byte stream carries one protocol"],
+];
+
+export const pageKinds: readonly PageKind[] = [
+  { lane: "webtransport", name: "a page, WebTransport", exceptions: new Map(ofPages) },
+  {
+    lane: "connectWebTransport",
+    name: "a page, its smaller client",
+    exceptions: new Map([
+      ...ofPages,
+      ["C15", "a client session serves nothing"],
+      ["C63", "the kills are over WebTransport by `connect`, whose streams are the same"],
+      ["C66", "what is left is counted over WebTransport by `connect`, whose streams are the same"],
+    ]),
+  },
+  { lane: "websocket", name: "a page, WebSocket", exceptions: new Map([...ofPages, ...ofOneStream]) },
+  {
+    lane: "ponyfill",
+    name: "a page, ponyfill of fails",
+    exceptions: new Map([...ofPages, ...ofOneStream, ["C66", "what the package keeps of its own is not counted"]]),
+  },
+];

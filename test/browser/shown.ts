@@ -1,0 +1,16 @@
+import type { Lane } from "./page/remote.js";
+
+/** What a test has seen of behaviours in a page, for the table of docs/conformance.md: titles, as those of its own tests. */
+interface ShownInPage {
+  readonly lane: Lane;
+  readonly passed: readonly string[];
+  /** Title and reason. */
+  readonly skipped: readonly (readonly [string, string])[];
+  readonly failed: readonly string[];
+}
+
+declare module "vitest" {
+  interface TaskMeta {
+    shownInPage?: ShownInPage;
+  }
+}
