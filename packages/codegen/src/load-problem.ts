@@ -14,7 +14,8 @@ export function loadProblem(file: string, error: unknown): Diagnostic {
     return {
       code: "load-failed",
       message: `Syntax error: ${what}.`,
-      ...readPlace(where, Number(line), Number(column)),
+      // The parser counts columns from 0.
+      ...readPlace(where, Number(line), Number(column) + 1),
     };
   }
   const specifier = /Cannot find (?:module|package) '([^']+)'/.exec(message)?.[1];
@@ -39,6 +40,17 @@ export function loadProblem(file: string, error: unknown): Diagnostic {
     message: `The module throws while it is loaded: ${firstLine}`,
     ...errorHelp(firstLine),
     ...placeInStack(file, error),
+  };
+}
+
+/** Why the nearest tsconfig.json of `file`, whose paths a loader wants, could not be read. */
+export function configProblem(file: string, error: unknown): Diagnostic {
+  const reason = error instanceof Error ? error.message : String(error);
+  return {
+    code: "load-failed",
+    file: ts.findConfigFile(dirname(file), existsSync) ?? file,
+    message: `This tsconfig.json cannot be read: ${reason}`,
+    help: "Mend it, or what it extends: the paths of imports may be in it.",
   };
 }
 
@@ -79,7 +91,7 @@ function errorHelp(message: string): Pick<Diagnostic, "help"> {
 function nearest(name: string, names: readonly string[]): string | undefined {
   const near = names.map((each) => [each, distance(name.toLowerCase(), each.toLowerCase())] as const);
   const [best] = near.sort(([, a], [, b]) => a - b);
-  return best !== undefined && best[1] <= Math.max(1, name.length / 3) ? best[0] : undefined;
+  return best !== undefined && best[1] <= Math.max(1, name.length / 2) ? best[0] : undefined;
 }
 
 /** How many letters to change, add or leave out (Levenshtein). */

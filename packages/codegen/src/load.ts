@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { createJiti, type JitiOptions } from "jiti";
 import type { Diagnostic } from "./diagnostics.js";
-import { loadProblem } from "./load-problem.js";
+import { configProblem, loadProblem } from "./load-problem.js";
 import { type Parse, transpile } from "./transpile.js";
 
 const OPTIONS: JitiOptions = { fsCache: false, interopDefault: false, sourceMaps: true };
@@ -33,10 +33,7 @@ export class ModuleLoader {
       jiti = createJiti(file, this.#options);
     } catch (error) {
       // It reads the nearest tsconfig.json, for its paths.
-      const reason = error instanceof Error ? error.message : String(error);
-      return {
-        problem: { code: "load-failed", file, message: `The tsconfig.json of this module cannot be read: ${reason}` },
-      };
+      return { problem: configProblem(file, error) };
     }
     try {
       return { exports: await jiti.import<Record<string, unknown>>(file) };

@@ -68,10 +68,11 @@ describe("modules", () => {
       "config/a.service.ts",
       `${IMPORTS}export const Bad = service("a", { ping: rpc() });\n`,
     );
-    workspace.write("config/tsconfig.json", JSON.stringify({ extends: "./nowhere.json" }));
+    const config = workspace.write("config/tsconfig.json", JSON.stringify({ extends: "./nowhere.json" }));
     const { diagnostics } = await generate({ files: [file] });
-    expect(diagnostics).toMatchObject([{ code: "load-failed", file }]);
+    expect(diagnostics).toMatchObject([{ code: "load-failed", file: config }]);
     expect(diagnostics[0]?.message).toContain("nowhere.json");
+    expect(diagnostics[0]?.help).toContain("extends");
   });
   test("no service", async () => {
     expect(await diagnose(`${IMPORTS}export const a = z.string();\n`)).toMatchSnapshot();
