@@ -2,7 +2,11 @@
 
 import {
   createRouter,
-  defineMethod,
+  describeMethod,
+  unaryCalls,
+  notifyCalls,
+  serverStreamCalls,
+  clientStreamCalls,
   type Awaitable,
   type CallContext,
   type CallOptions,
@@ -88,46 +92,46 @@ export const benchMethods: {
   readonly items: MethodDescriptor<"server_stream", BenchItemsInput, BenchItemsInput, BenchItemsItem, BenchItemsItem>;
   readonly upload: MethodDescriptor<"client_stream", Uint8Array, Uint8Array, BenchUploadOutput, BenchUploadOutput>;
 } = {
-  multiply: defineMethod(benchService, "unary", "multiply", {
+  multiply: describeMethod(benchService, unaryCalls, "multiply", {
     id: 1,
     input: benchMultiplyInputCodec,
     output: benchMultiplyOutputCodec,
     fingerprint: 0x5850a769,
   }),
-  empty: defineMethod(benchService, "unary", "empty", {
+  empty: describeMethod(benchService, unaryCalls, "empty", {
     id: 2,
     idempotent: true,
     fingerprint: 0x3bf05b7a,
   }),
-  echo: defineMethod(benchService, "unary", "echo", {
+  echo: describeMethod(benchService, unaryCalls, "echo", {
     id: 3,
     input: benchEchoInputCodec,
     output: benchEchoOutputCodec,
     fingerprint: 0x7d53138a,
   }),
-  wait: defineMethod(benchService, "unary", "wait", {
+  wait: describeMethod(benchService, unaryCalls, "wait", {
     id: 4,
     input: benchWaitInputCodec,
     fingerprint: 0xc370aebb,
   }),
-  tell: defineMethod(benchService, "notify", "tell", {
+  tell: describeMethod(benchService, notifyCalls, "tell", {
     id: 5,
     input: benchTellInputCodec,
     fingerprint: 0xe99c3ee6,
   }),
-  told: defineMethod(benchService, "unary", "told", {
+  told: describeMethod(benchService, unaryCalls, "told", {
     id: 6,
     input: benchToldInputCodec,
     output: benchToldOutputCodec,
     fingerprint: 0x2e61fa51,
   }),
-  items: defineMethod(benchService, "server_stream", "items", {
+  items: describeMethod(benchService, serverStreamCalls, "items", {
     id: 7,
     input: benchItemsInputCodec,
     output: benchItemsItemCodec,
     fingerprint: 0xc307ee59,
   }),
-  upload: defineMethod(benchService, "client_stream", "upload", {
+  upload: describeMethod(benchService, clientStreamCalls, "upload", {
     id: 8,
     input: benchUploadInputItemCodec,
     output: benchUploadOutputCodec,

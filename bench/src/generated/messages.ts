@@ -2,7 +2,8 @@
 
 import {
   createRouter,
-  defineMethod,
+  describeMethod,
+  unaryCalls,
   type Awaitable,
   type CallContext,
   type CallOptions,
@@ -69,24 +70,24 @@ export const messagesMethods: {
   readonly points: MethodDescriptor<"unary", Points, Points, Points, Points>;
   readonly text: MethodDescriptor<"unary", Text, Text, void, void>;
 } = {
-  pair: defineMethod(messagesService, "unary", "pair", {
+  pair: describeMethod(messagesService, unaryCalls, "pair", {
     id: 1,
     input: pairCodec,
     fingerprint: 0x68ceb77b,
   }),
-  user: defineMethod(messagesService, "unary", "user", {
+  user: describeMethod(messagesService, unaryCalls, "user", {
     id: 2,
     input: userCodec,
     output: userCodec,
     fingerprint: 0x896fbfe6,
   }),
-  points: defineMethod(messagesService, "unary", "points", {
+  points: describeMethod(messagesService, unaryCalls, "points", {
     id: 3,
     input: pointsCodec,
     output: pointsCodec,
     fingerprint: 0xc1246416,
   }),
-  text: defineMethod(messagesService, "unary", "text", {
+  text: describeMethod(messagesService, unaryCalls, "text", {
     id: 4,
     input: textCodec,
     fingerprint: 0x0e025ebe,

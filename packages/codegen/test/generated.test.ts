@@ -216,8 +216,8 @@ describe("generated code", () => {
   });
 
   test.each([
-    ["output: stream(z.int())", "ItemStream, StreamSource"],
-    ["input: stream(z.int())", "ItemStream, StreamSource"],
+    ["output: stream(z.int())", "serverStreamCalls, ItemStream, StreamSource"],
+    ["input: stream(z.int())", "clientStreamCalls, ItemStream, StreamSource"],
     ["input: stream(z.int()), output: stream(z.int())", "DuplexStream, ItemStream, StreamSource"],
     ["input: z.int(), output: z.int()", ""],
   ])("imports for { %s } what it uses", async (payloads, streamTypes) => {
@@ -246,7 +246,7 @@ describe("generated code", () => {
     );
     const { files } = await generate({ files: [schema], target: "client" });
     expect(files[0]?.text).toMatch(
-      /^.*\n\nimport \{ defineMethod, type CallOptions, type Caller, type MethodDescriptor \} from "@quicrpc\/core";/,
+      /^.*\n\nimport \{ describeMethod, unaryCalls, type CallOptions, type Caller, type MethodDescriptor \} from "@quicrpc\/core";/,
     );
     expect(files[1]?.text).toContain('\nimport type { MessageCodec } from "@quicrpc/core";\n');
   });

@@ -84,7 +84,8 @@ export type { CloseInfo, TransportSession } from "./transport/session.js";
 export { msgpackCodec, rawCodec, zodCodec } from "./call/codec.js";
 export {
   type AnyMethod,
-  defineMethod,
+  type CallingCode,
+  describeMethod,
   type MessageCodec,
   type PlainCodec,
   type MethodDescriptor,
@@ -96,6 +97,15 @@ export {
   type ServiceIdentity,
   type ServiceTooling,
 } from "./contract/descriptor.js";
+export {
+  clientStreamCalls,
+  datagramCalls,
+  defineMethod,
+  duplexCalls,
+  notifyCalls,
+  serverStreamCalls,
+  unaryCalls,
+} from "./client/call-kinds.js";
 export type { DeclaresErrors, ErrorDescriptor, MethodErrors, NoErrors } from "./contract/method-errors.js";
 export { isBytesSchema, isStreamSchema } from "./contract/schema.js";
 export { isServiceSchema, SERVICE_SCHEMA } from "./contract/service.js";

@@ -2,7 +2,10 @@
 
 import {
   createRouter,
-  defineMethod,
+  describeMethod,
+  unaryCalls,
+  notifyCalls,
+  serverStreamCalls,
   type Awaitable,
   type CallContext,
   type CallOptions,
@@ -83,25 +86,25 @@ export const arithMethods: {
   readonly log: MethodDescriptor<"notify", ArithLogInput, ArithLogInput, void, void>;
   readonly ticks: MethodDescriptor<"server_stream", ArithTicksInput, ArithTicksInputParsed, Tick, Tick>;
 } = {
-  multiply: defineMethod(arithService, "unary", "multiply", {
+  multiply: describeMethod(arithService, unaryCalls, "multiply", {
     id: 1,
     input: arithMultiplyInputCodec,
     output: arithMultiplyOutputCodec,
     fingerprint: 0x5850a769,
   }),
-  divide: defineMethod(arithService, "unary", "divide", {
+  divide: describeMethod(arithService, unaryCalls, "divide", {
     id: 2,
     input: arithDivideInputCodec,
     output: arithDivideOutputCodec,
     idempotent: true,
     fingerprint: 0xbbce2cf4,
   }),
-  log: defineMethod(arithService, "notify", "log", {
+  log: describeMethod(arithService, notifyCalls, "log", {
     id: 3,
     input: arithLogInputCodec,
     fingerprint: 0xcad669a7,
   }),
-  ticks: defineMethod(arithService, "server_stream", "ticks", {
+  ticks: describeMethod(arithService, serverStreamCalls, "ticks", {
     id: 4,
     input: arithTicksInputCodec,
     output: tickCodec,

@@ -2,7 +2,9 @@
 
 import {
   createRouter,
-  defineMethod,
+  describeMethod,
+  unaryCalls,
+  serverStreamCalls,
   type Awaitable,
   type CallContext,
   type CallOptions,
@@ -34,13 +36,13 @@ export const ordersMethods: {
   readonly place: MethodDescriptor<"unary", Order, Order, Order, Order>;
   readonly all: MethodDescriptor<"server_stream", void, undefined, Order, Order>;
 } = {
-  place: defineMethod(ordersService, "unary", "place", {
+  place: describeMethod(ordersService, unaryCalls, "place", {
     id: 1,
     input: orderCodec,
     output: orderCodec,
     fingerprint: 0x28943e2a,
   }),
-  all: defineMethod(ordersService, "server_stream", "all", {
+  all: describeMethod(ordersService, serverStreamCalls, "all", {
     id: 2,
     output: orderCodec,
     fingerprint: 0x6ebe0744,

@@ -2,8 +2,13 @@
 
 import {
   createRouter,
-  defineMethod,
+  describeMethod,
   rawCodec,
+  unaryCalls,
+  datagramCalls,
+  serverStreamCalls,
+  clientStreamCalls,
+  duplexCalls,
   type Awaitable,
   type CallContext,
   type CallOptions,
@@ -223,44 +228,44 @@ export const whiteboardMethods: {
     Uint8Array
   >;
 } = {
-  join: defineMethod(whiteboardService, "server_stream", "join", {
+  join: describeMethod(whiteboardService, serverStreamCalls, "join", {
     id: 1,
     input: whiteboardJoinInputCodec,
     output: whiteboardJoinItemCodec,
     fingerprint: 0x954a0f7f,
   }),
-  draw: defineMethod(whiteboardService, "duplex", "draw", {
+  draw: describeMethod(whiteboardService, duplexCalls, "draw", {
     id: 2,
     input: boardCommandCodec,
     output: boardEventCodec,
     priority: 1,
     fingerprint: 0x1f34a67a,
   }),
-  point: defineMethod(whiteboardService, "notify", "point", {
+  point: describeMethod(whiteboardService, datagramCalls, "point", {
     id: 3,
     input: whiteboardPointInputCodec,
     delivery: "datagram",
     fingerprint: 0xc4249d9e,
   }),
-  messages: defineMethod(whiteboardService, "server_stream", "messages", {
+  messages: describeMethod(whiteboardService, serverStreamCalls, "messages", {
     id: 4,
     input: whiteboardMessagesInputCodec,
     output: chatMessageCodec,
     fingerprint: 0x004ff613,
   }),
-  say: defineMethod(whiteboardService, "unary", "say", {
+  say: describeMethod(whiteboardService, unaryCalls, "say", {
     id: 5,
     input: whiteboardSayInputCodec,
     output: whiteboardSayOutputCodec,
     fingerprint: 0x8e2abfac,
   }),
-  upload: defineMethod(whiteboardService, "client_stream", "upload", {
+  upload: describeMethod(whiteboardService, clientStreamCalls, "upload", {
     id: 6,
     input: whiteboardUploadInputItemCodec,
     output: sharedFileCodec,
     fingerprint: 0x12a4e32f,
   }),
-  download: defineMethod(whiteboardService, "server_stream", "download", {
+  download: describeMethod(whiteboardService, serverStreamCalls, "download", {
     id: 7,
     input: whiteboardDownloadInputCodec,
     output: rawCodec,
@@ -338,7 +343,7 @@ const pageService: ServiceIdentity = {
 export const pageMethods: {
   readonly cursor: MethodDescriptor<"notify", PageCursorInput, PageCursorInput, void, void>;
 } = {
-  cursor: defineMethod(pageService, "notify", "cursor", {
+  cursor: describeMethod(pageService, datagramCalls, "cursor", {
     id: 1,
     input: pageCursorInputCodec,
     delivery: "datagram",

@@ -3,7 +3,17 @@ import { importText } from "./imports.js";
 /** What generated files call `@quicrpc/core/codec`. */
 export const WIRE: string = "wire";
 
-const CORE_VALUES: readonly string[] = ["createRouter", "defineMethod", "rawCodec"];
+const CORE_VALUES: readonly string[] = [
+  "createRouter",
+  "describeMethod",
+  "rawCodec",
+  "unaryCalls",
+  "notifyCalls",
+  "datagramCalls",
+  "serverStreamCalls",
+  "clientStreamCalls",
+  "duplexCalls",
+];
 const CORE_TYPES: readonly string[] = [
   "Awaitable",
   "CallContext",

@@ -77,8 +77,9 @@ function descriptor(method: MethodModel, identity: string): Layout {
     ...(method.errors.length === 0 ? [] : [errorsTable(method)]),
     `fingerprint: 0x${formatFingerprint(method.fingerprint)}`,
   ];
-  const first = [identity, `"${method.kind}"`, `"${method.name}"`];
-  return callOf("defineMethod", [...first, braced(options, ",", options.length > 2)], true);
+  const calling = method.delivery ?? camelCase(method.kind);
+  const first = [identity, `${calling}Calls`, `"${method.name}"`];
+  return callOf("describeMethod", [...first, braced(options, ",", options.length > 2)], true);
 }
 
 /** The errors of a method, as fields of a type. */

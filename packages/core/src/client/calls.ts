@@ -6,7 +6,7 @@ import type { ItemStream } from "../call/item-stream.js";
 import { decodePayload } from "../call/payload.js";
 import type { SchemaHandshake } from "../call/schemas.js";
 import { codecIn } from "../call/session-format.js";
-import { type AnyMethod, fullName, streamsInput } from "../contract/descriptor.js";
+import { type AnyMethod, fullName } from "../contract/descriptor.js";
 import { type Code, ProtocolError, RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import { Cursor } from "../wire/cursor.js";
@@ -15,7 +15,7 @@ import type { Frame } from "../wire/frame.js";
 import type { Head } from "../wire/head.js";
 import { readOptionalHead } from "../wire/request.js";
 import type { AnswerListener } from "./answer-listener.js";
-import { OutgoingItems } from "./outgoing-items.js";
+import type { OutgoingItems } from "./outgoing-items.js";
 
 /** What a call is made with. */
 export interface CallSettings {
@@ -56,10 +56,6 @@ export abstract class Call implements OutgoingCall {
   carriedBy(carrier: Carrier, id: number): void {
     this.carrier = carrier;
     this.id = id;
-    if (!streamsInput(this.method)) return;
-    this.items = new OutgoingItems(carrier, id, this.method, this.limits, (error) => {
-      this.giveUp(RpcError.from(error, "unknown"), "cancelled");
-    });
   }
 
   /** Ends the call from this side, unless it is over: its id may serve another by now. */

@@ -1,9 +1,6 @@
 import { type Carrier, prioritize } from "../call/carrier.js";
-import type { ItemStream } from "../call/item-stream.js";
-import { itemSource } from "../call/item-source.js";
 import { type CallOptions, throwIfAborted, timeoutOf, watch } from "../call/options.js";
 import { encodePayload } from "../call/payload.js";
-import { sendItems } from "../call/send-items.js";
 import { codecIn, type SessionFormat } from "../call/session-format.js";
 import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
@@ -14,21 +11,14 @@ import { encodeMetadata } from "../wire/metadata.js";
 import { writeMethodId } from "../wire/request.js";
 import type { FrameWriter } from "../wire/writer.js";
 import { AnswerListener } from "./answer-listener.js";
-import { AnsweredCall, type Call, type CallSettings, StreamedCall } from "./calls.js";
-import { callWritable } from "./call-writable.js";
+import type { Call, CallSettings } from "./calls.js";
+import type { OutgoingItems } from "./outgoing-items.js";
 
 /** How a call is to be made. */
 export interface Invocation extends CallSettings {
   /** Picks what carries the call; throws `RpcError` when nothing can. */
   readonly pick: () => Carrier;
   readonly options: CallOptions | undefined;
-}
-
-/** One unary call: request out, response or error in. */
-export function invokeUnary(invocation: Invocation, input: unknown): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    startCall(new AnsweredCall(invocation, resolve, reject), invocation, input);
-  });
 }
 
 /** One notification: sent and forgotten. */
@@ -64,46 +54,17 @@ export function writeNotification(
   }
 }
 
-/** One server-streaming call: request out, items in until end or error. */
-export function invokeServerStream(invocation: Invocation, input: unknown): ItemStream<unknown> {
-  const call = new StreamedCall(invocation);
-  startCall(call, invocation, input);
-  return call.stream;
-}
-
-/** One client-streaming call: request and items out, response or error in. */
-export function invokeClientStream(invocation: Invocation, source: unknown): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const call = new AnsweredCall(invocation, resolve, reject);
-    startCall(call, invocation, undefined);
-    if (call.items === undefined) leave(source);
-    else void sendItems(call.items, source);
-  });
-}
-
-/** Tells a source that its call has not begun. */
-function leave(source: unknown): void {
-  try {
-    itemSource(source).stop();
-  } catch {
-    // It is none: the call's error says enough.
-  }
-}
-
-/** One duplex call: request and items out, items in until end or error. */
-export function invokeDuplex(invocation: Invocation): {
-  readonly readable: ItemStream<unknown>;
-  readonly writable: WritableStream<unknown>;
-} {
-  const call = new StreamedCall(invocation);
-  // Before the start, so that it hears of a call that cannot be started.
-  const writable = callWritable(call);
-  startCall(call, invocation, undefined);
-  return { readable: call.stream, writable };
-}
-
-/** Sends the request; whatever fails on the way is the call's error. */
-function startCall(call: Call, invocation: Invocation, input: unknown): void {
+/**
+ * Sends the request; whatever fails on the way is the call's error.
+ *
+ * @param itemsOf what the caller streams after it, rather than one `input`
+ */
+export function startCall(
+  call: Call,
+  invocation: Invocation,
+  input: unknown,
+  itemsOf?: (carrier: Carrier, id: number) => OutgoingItems,
+): void {
   const { pick, options, limits } = invocation;
   let carrier: Carrier;
   let id: number;
@@ -118,7 +79,10 @@ function startCall(call: Call, invocation: Invocation, input: unknown): void {
     id = carrier.open(call);
     call.carriedBy(carrier, id);
     call.listener = AnswerListener.of(options);
-    if (call.items !== undefined) call.items.compress = options?.compress;
+    if (itemsOf !== undefined) {
+      call.items = itemsOf(carrier, id);
+      call.items.compress = options?.compress;
+    }
   } catch (error) {
     call.onError(RpcError.from(error, "internal"));
     return;
@@ -126,7 +90,7 @@ function startCall(call: Call, invocation: Invocation, input: unknown): void {
   // From here on: encoding runs user code, which may fire the signal.
   call.unwatch = watch(options, timeoutMs, (error) => call.giveUp(error));
   try {
-    call.requestBytes = sendRequest(carrier, id, FrameType.Request, invocation, input, head, call.items !== undefined);
+    call.requestBytes = sendRequest(carrier, id, FrameType.Request, invocation, input, head, itemsOf !== undefined);
   } catch (error) {
     call.onError(RpcError.from(error, "internal"));
   }

@@ -1,9 +1,9 @@
 import type { Caller, DuplexStream } from "../call/caller.js";
-import { itemSource, type StreamSource } from "../call/item-source.js";
+import type { StreamSource } from "../call/item-source.js";
 import type { ItemStream } from "../call/item-stream.js";
-import { LateDuplex, LateItems } from "../call/late-stream.js";
 import type { CallOptions } from "../call/options.js";
 import { payloadSize } from "../call/payload.js";
+import { callingOf, type LateCall } from "../client/calling.js";
 import type { AnyMethod, MethodDescriptor } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
@@ -56,8 +56,7 @@ export abstract class SessionCaller<C extends Caller> implements Caller {
     options?: CallOptions,
   ): Promise<void> {
     const send = (session: C, own: CallOptions | undefined): Promise<void> => session.notify(method, input, own);
-    const session = this.pick();
-    return session === undefined ? this.later(method, input, options, send) : send(session, options);
+    return this.nowOrLater(method, input, options, send);
   }
 
   serverStream<Sent, Received, Returned, Result>(
@@ -65,17 +64,7 @@ export abstract class SessionCaller<C extends Caller> implements Caller {
     input: Sent,
     options?: CallOptions,
   ): ItemStream<Result> {
-    const session = this.pick();
-    if (session !== undefined) return session.serverStream(method, input, options);
-    const late = new LateItems<Result>(() => takeBack());
-    const takeBack = this.wait(method, input, options, {
-      start: (ready, own) => {
-        const stream = ready.serverStream(method, input, own);
-        late.follow(stream, stream);
-      },
-      fail: (error) => late.fail(error),
-    });
-    return late.stream;
+    return this.nowOrLater(method, input, options, (session, own) => session.serverStream(method, input, own));
   }
 
   clientStream<Sent, Received, Returned, Result>(
@@ -83,31 +72,14 @@ export abstract class SessionCaller<C extends Caller> implements Caller {
     source: StreamSource<Sent>,
     options?: CallOptions,
   ): Promise<Result> {
-    const session = this.pick();
-    if (session !== undefined) return session.clientStream(method, source, options);
-    return new Promise((resolve, reject) => {
-      this.wait(method, undefined, options, {
-        start: (ready, own) => resolve(ready.clientStream(method, source, own)),
-        fail: (error) => {
-          reject(error);
-          leave(source);
-        },
-      });
-    });
+    return this.nowOrLater(method, source, options, (session, own) => session.clientStream(method, source, own));
   }
 
   duplex<Sent, Received, Returned, Result>(
     method: MethodDescriptor<"duplex", Sent, Received, Returned, Result>,
     options?: CallOptions,
   ): DuplexStream<Sent, Result> {
-    const session = this.pick();
-    if (session !== undefined) return session.duplex(method, options);
-    const late = new LateDuplex<Sent, Result>(() => takeBack());
-    const takeBack = this.wait(method, undefined, options, {
-      start: (ready, own) => late.follow(ready.duplex(method, own)),
-      fail: (error) => late.fail(error),
-    });
-    return { readable: late.readable, writable: late.writable };
+    return this.nowOrLater(method, undefined, options, (session, own) => session.duplex(method, own));
   }
 
   /** Sessions may be there again. */
@@ -115,15 +87,29 @@ export abstract class SessionCaller<C extends Caller> implements Caller {
     if (this.waiting.size > 0) this.waiting.startAll(() => this.pick());
   }
 
+  private nowOrLater<Result>(
+    method: AnyMethod,
+    input: unknown,
+    options: CallOptions | undefined,
+    send: (session: C, options: CallOptions | undefined) => Result,
+  ): Result {
+    const session = this.pick();
+    return session === undefined ? this.later(method, input, options, send) : send(session, options);
+  }
+
+  /** What a call returns that waits. */
   private later<Result>(
     method: AnyMethod,
     input: unknown,
     options: CallOptions | undefined,
-    send: (session: C, options: CallOptions | undefined) => Promise<Result>,
-  ): Promise<Result> {
-    return new Promise((resolve, reject) => {
-      this.wait(method, input, options, { start: (session, own) => resolve(send(session, own)), fail: reject });
-    });
+    send: (session: C, options: CallOptions | undefined) => Result,
+  ): Result {
+    const queue = (call: LateCall): (() => void) =>
+      this.wait(method, input, options, {
+        start: (session, own) => call.start(() => send(session, own)),
+        fail: (error) => call.fail(error),
+      });
+    return callingOf(method).wait(queue, input) as Result;
   }
 
   /** Queues a call; returns what takes it back. Its failure is never thrown. */
@@ -164,13 +150,4 @@ function neverRan(error: unknown): error is RpcError {
 
 function shortened(options: CallOptions, timeoutMs: number, since: number): CallOptions {
   return { ...options, timeoutMs: timeoutMs - (Date.now() - since) };
-}
-
-/** Tells a source that its call has not begun. */
-function leave(source: unknown): void {
-  try {
-    itemSource(source).stop();
-  } catch {
-    // It is none: the call's error says enough.
-  }
 }

@@ -14,6 +14,14 @@ export type Via = "auto" | "lane" | "stream";
 export type MethodKind = "unary" | "notify" | "server_stream" | "client_stream" | "duplex";
 
 /**
+ * The code that makes the calls of one kind; what it does is the caller's side's to know. Each method brings it along, so that
+ * a bundle has the kinds that its services have.
+ */
+export interface CallingCode<Kind extends MethodKind = MethodKind> {
+  readonly kind: Kind;
+}
+
+/**
  * One method as the runtime needs it. The type parameters are what the caller sends and the handler gets, what the
  * handler returns and the caller gets, and the errors it declares.
  */
@@ -26,6 +34,7 @@ export interface MethodDescriptor<
   Errors extends MethodErrors = MethodErrors,
 > {
   readonly kind: Kind;
+  readonly calling: CallingCode;
   readonly name: string;
   /** 1 to 2^14-1, unique in the service. */
   readonly id: number;
@@ -100,8 +109,8 @@ export interface MethodOptions<Sent, Received, Returned, Result, Errors extends 
   readonly errors?: Errors;
 }
 
-/** Makes a method descriptor. Throws `RangeError` for an id that does not fit the wire. */
-export function defineMethod<
+/** Makes the descriptor of a method whose calls `calling` makes. Throws `RangeError` for an id that does not fit the wire. */
+export function describeMethod<
   Kind extends MethodKind,
   Sent = void,
   Received = Sent,
@@ -110,7 +119,7 @@ export function defineMethod<
   const Errors extends MethodErrors = NoErrors,
 >(
   service: ServiceIdentity,
-  kind: Kind,
+  calling: CallingCode<Kind>,
   name: string,
   options: MethodOptions<Sent, Received, Returned, Result, Errors>,
 ): MethodDescriptor<Kind, Sent, Received, Returned, Result, Errors> {
@@ -127,7 +136,8 @@ export function defineMethod<
   } = options;
   requireId(`the id of ${service.name}/${name}`, id, 1, 0x3fff);
   requireId(`the id of service ${service.name}`, service.id, 0, 0xffff);
-  return { kind, name, id, input, output, idempotent, errors, priority, fingerprint, delivery, via, service };
+  const { kind } = calling;
+  return { kind, calling, name, id, input, output, idempotent, errors, priority, fingerprint, delivery, via, service };
 }
 
 function requireId(what: string, id: number, least: number, most: number): void {

@@ -24,7 +24,8 @@ export interface CarrierOptions {
   readonly prefix?: Uint8Array;
 }
 
-const standardFormats = new FormatTable([]);
+// Pure: sessions of plain settings leave the table, and the codecs in it, out of a bundle.
+const standardFormats = /* @__PURE__ */ new FormatTable([]);
 
 /** How calls are carried in standard MessagePack, without compression. */
 export function plainSettings(limits: Limits, prefix: Uint8Array = new Uint8Array(0)): CarrierSettings {

@@ -6,14 +6,8 @@ import type { ItemStream } from "../call/item-stream.js";
 import { Lane, type LaneOwner } from "../call/lane.js";
 import type { CallOptions } from "../call/options.js";
 import { SchemaHandshake } from "../call/schemas.js";
-import {
-  type Invocation,
-  invokeClientStream,
-  invokeDuplex,
-  invokeNotify,
-  invokeServerStream,
-  invokeUnary,
-} from "../client/invoke.js";
+import { callingOf } from "../client/calling.js";
+import type { Invocation } from "../client/invoke.js";
 import type { AnyMethod, MethodDescriptor, Via } from "../contract/descriptor.js";
 import { deferred } from "../deferred.js";
 import { ProtocolError, RpcError } from "../errors.js";
@@ -21,7 +15,6 @@ import type { Limits } from "../limits.js";
 import { lostCall, neverSent, SessionCode } from "../transport/close-codes.js";
 import type { CloseInfo, DirectSession, DirectStream, SoleStream, TransportSession } from "../transport/session.js";
 import { directSession } from "../transport/web-session.js";
-import { notifyByDatagram } from "./datagram-notifier.js";
 import { Drain } from "./drain.js";
 import type { Layouts } from "./layouts.js";
 import type { DrainOptions, SessionEnd } from "./options.js";
@@ -124,7 +117,7 @@ export class RpcSession<Transport extends TransportSession> implements Session<T
     input: Sent,
     options?: CallOptions,
   ): Promise<Result> {
-    return invokeUnary(this.invocation(method, options, "lane"), input) as Promise<Result>;
+    return callingOf(method).start(this.invocation(method, options, "lane"), input) as Promise<Result>;
   }
 
   async notify<Sent, Received>(
@@ -133,13 +126,14 @@ export class RpcSession<Transport extends TransportSession> implements Session<T
     options?: CallOptions,
   ): Promise<void> {
     const invocation = this.invocation(method, options, "lane");
-    if (method.delivery === "datagram" && options?.via === undefined) {
+    const calling = callingOf(method);
+    if (calling.byDatagram !== undefined && options?.via === undefined) {
       this.requireOpen();
       if (this.drainage.objection !== undefined) refuse(this.drainage.objection);
-      if (notifyByDatagram(this.direct.datagrams, this.settings, invocation, input)) return;
+      if (calling.byDatagram(this.direct.datagrams, this.settings, invocation, input)) return;
     }
     const ownStream = invocation.pick === this.pickStream;
-    invokeNotify(ownStream ? { ...invocation, pick: this.pickNotifyStream } : invocation, input);
+    calling.start(ownStream ? { ...invocation, pick: this.pickNotifyStream } : invocation, input);
   }
 
   serverStream<Sent, Received, Returned, Result>(
@@ -147,7 +141,7 @@ export class RpcSession<Transport extends TransportSession> implements Session<T
     input: Sent,
     options?: CallOptions,
   ): ItemStream<Result> {
-    return invokeServerStream(this.invocation(method, options, "stream"), input) as ItemStream<Result>;
+    return callingOf(method).start(this.invocation(method, options, "stream"), input) as ItemStream<Result>;
   }
 
   clientStream<Sent, Received, Returned, Result>(
@@ -155,14 +149,14 @@ export class RpcSession<Transport extends TransportSession> implements Session<T
     source: StreamSource<Sent>,
     options?: CallOptions,
   ): Promise<Result> {
-    return invokeClientStream(this.invocation(method, options, "stream"), source) as Promise<Result>;
+    return callingOf(method).start(this.invocation(method, options, "stream"), source) as Promise<Result>;
   }
 
   duplex<Sent, Received, Returned, Result>(
     method: MethodDescriptor<"duplex", Sent, Received, Returned, Result>,
     options?: CallOptions,
   ): DuplexStream<Sent, Result> {
-    return invokeDuplex(this.invocation(method, options, "stream")) as DuplexStream<Sent, Result>;
+    return callingOf(method).start(this.invocation(method, options, "stream"), undefined) as DuplexStream<Sent, Result>;
   }
 
   async close(info: CloseInfo = {}): Promise<SessionEnd> {

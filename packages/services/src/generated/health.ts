@@ -2,7 +2,9 @@
 
 import {
   createRouter,
-  defineMethod,
+  describeMethod,
+  unaryCalls,
+  serverStreamCalls,
   type Awaitable,
   type CallContext,
   type CallOptions,
@@ -37,14 +39,14 @@ export const healthMethods: {
   readonly check: MethodDescriptor<"unary", HealthRequest, HealthRequest, HealthState, HealthState>;
   readonly watch: MethodDescriptor<"server_stream", HealthRequest, HealthRequest, HealthState, HealthState>;
 } = {
-  check: defineMethod(healthService, "unary", "check", {
+  check: describeMethod(healthService, unaryCalls, "check", {
     id: 1,
     input: healthRequestCodec,
     output: healthStateCodec,
     idempotent: true,
     fingerprint: 0xccbfa919,
   }),
-  watch: defineMethod(healthService, "server_stream", "watch", {
+  watch: describeMethod(healthService, serverStreamCalls, "watch", {
     id: 2,
     input: healthRequestCodec,
     output: healthStateCodec,

@@ -2,7 +2,8 @@
 
 import {
   createRouter,
-  defineMethod,
+  describeMethod,
+  unaryCalls,
   type Awaitable,
   type CallContext,
   type CallOptions,
@@ -81,13 +82,13 @@ export const reflectionMethods: {
     ServiceDetails
   >;
 } = {
-  list: defineMethod(reflectionService, "unary", "list", {
+  list: describeMethod(reflectionService, unaryCalls, "list", {
     id: 1,
     output: reflectionListOutputCodec,
     idempotent: true,
     fingerprint: 0xa5eca146,
   }),
-  describe: defineMethod(reflectionService, "unary", "describe", {
+  describe: describeMethod(reflectionService, unaryCalls, "describe", {
     id: 2,
     input: reflectionDescribeInputCodec,
     output: serviceDetailsCodec,

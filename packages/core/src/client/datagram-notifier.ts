@@ -1,5 +1,5 @@
 import type { CarrierSettings } from "../call/carrier.js";
-import { type Invocation, writeNotification } from "../client/invoke.js";
+import { type Invocation, writeNotification } from "./invoke.js";
 import { fullName } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import type { Datagrams } from "../transport/session.js";
