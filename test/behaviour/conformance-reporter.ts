@@ -2,9 +2,18 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Reporter, TestCase, TestModule } from "vitest/node";
 import { behaviours } from "./behaviours.js";
-import { type Kind, kinds } from "./kinds.js";
+import { pageKinds } from "../browser/page/lanes.js";
+import type { ShownInPage } from "../browser/shown.js";
+import { kinds } from "./kinds.js";
 
 const page = fileURLToPath(new URL("../../docs/conformance.md", import.meta.url));
+
+/** The table's columns. */
+interface Column {
+  readonly name: string;
+  readonly exceptions?: ReadonlyMap<string, string>;
+}
+const columns: readonly Column[] = [...kinds, ...pageKinds];
 
 /** Behaviours of no kind in particular, such as what a hostile peer is answered at the level of frames. */
 const ANY = "";
@@ -12,12 +21,14 @@ const ANY = "";
 /**
  * Writes docs/conformance.md from the titles of the tests that ran and passed; with `QUICRPC_CONFORMANCE=check` it fails
  * the run instead when the page says something else. Titles that hold a behaviour have its number (C27), those of suites
- * that run over a session kind end with its name ("session: QUIC").
+ * that run over a session kind end with its name ("session: QUIC"). What ran in a page tells so by its test's `meta`.
  */
 export default class ConformanceReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const tests = modules.flatMap((module) => [...module.children.allTests()]);
-    const text = render(shownBy(tests));
+    const shown = new Shown();
+    for (const test of tests) shown.add(test);
+    const text = render(shown);
     if (process.env["QUICRPC_CONFORMANCE"] !== "check") {
       writeFileSync(page, text);
       return;
@@ -30,20 +41,47 @@ export default class ConformanceReporter implements Reporter {
   }
 }
 
-/** For each behaviour the names of the kinds that show it. A number is shown where every test that has it passed. */
-function shownBy(tests: readonly TestCase[]): Map<string, Set<string>> {
-  const shown = new Map<string, Set<string>>();
-  const failed: [number: string, kind: string][] = [];
-  for (const test of tests) {
+/** Which kinds have shown which behaviours. One is shown where every test passed that has its number and was not skipped. */
+class Shown {
+  /** For each behaviour the names of kinds. */
+  private readonly passed: Map<string, Set<string>> = new Map();
+  private readonly failed: Map<string, Set<string>> = new Map();
+  /** Why tests were skipped, by behaviour and kind. */
+  private readonly reasons: Map<string, string> = new Map();
+
+  add(test: TestCase): void {
     const { state } = test.result();
     const kind = kindOf(test) ?? ANY;
-    for (const [number] of test.name.matchAll(/\bC[1-9]\d?\b/g)) {
-      if (state === "passed") shown.set(number, (shown.get(number) ?? new Set<string>()).add(kind));
-      if (state === "failed") failed.push([number, kind]);
+    if (state === "passed") note(this.passed, test.name, kind);
+    if (state === "failed") note(this.failed, test.name, kind);
+    const { shownInPage } = test.meta();
+    if (shownInPage !== undefined) this.addPage(shownInPage);
+  }
+
+  private addPage({ lane, passed, skipped, failed }: ShownInPage): void {
+    const kind = pageKinds.find((one) => one.lane === lane)?.name ?? ANY;
+    for (const name of passed) note(this.passed, name, kind);
+    for (const name of failed) note(this.failed, name, kind);
+    for (const [name, reason] of skipped) {
+      for (const number of numbersIn(name)) this.reasons.set(`${number} ${kind}`, reason);
     }
   }
-  for (const [number, kind] of failed) shown.get(number)?.delete(kind);
-  return shown;
+
+  by(number: string, kind: string): boolean {
+    return this.passed.get(number)?.has(kind) === true && this.failed.get(number)?.has(kind) !== true;
+  }
+
+  whySkipped(number: string, kind: string): string | undefined {
+    return this.reasons.get(`${number} ${kind}`);
+  }
+}
+
+function note(where: Map<string, Set<string>>, name: string, kind: string): void {
+  for (const number of numbersIn(name)) where.set(number, (where.get(number) ?? new Set<string>()).add(kind));
+}
+
+function numbersIn(name: string): string[] {
+  return Array.from(name.matchAll(/\bC[1-9]\d?\b/g), ([number]) => number);
 }
 
 /** Titles hold no more than 40 characters of a kind's name: longer ones are not found. */
@@ -55,13 +93,13 @@ function kindOf(test: TestCase): string | undefined {
   return undefined;
 }
 
-function render(shown: ReadonlyMap<string, ReadonlySet<string>>): string {
+function render(shown: Shown): string {
   const notes: string[] = [];
   const sections = Object.entries(behaviours).map(([topic, names]) => {
     const rows = names.map((name) => row(name, shown, notes));
-    return `## ${topic}\n\n| | ${kinds.map((_, i) => `K${i + 1}`).join(" | ")} |\n|---${"|:-:".repeat(kinds.length)}|\n${rows.join("\n")}\n`;
+    return `## ${topic}\n\n| | ${columns.map((_, i) => `K${i + 1}`).join(" | ")} |\n|---${"|:-:".repeat(columns.length)}|\n${rows.join("\n")}\n`;
   });
-  const legend = kinds.map(({ name }, i) => `- K${i + 1}: ${name}`);
+  const legend = columns.map(({ name }, i) => `- K${i + 1}: ${name}`);
   return `# Conformance
 
 Written by \`npm run conformance\` from the tests that ran; do not edit. Behaviours are tested over each kind of session:
@@ -69,7 +107,8 @@ Written by \`npm run conformance\` from the tests that ran; do not edit. Behavio
 ${legend.join("\n")}
 
 ✓ is held by tests over this kind; ● by tests that no kind takes part in, or that run over one of them for all; a number
-is an exception, explained below; – has no test yet.
+is an exception, explained below, and beside ✓ what is left out; – has no test yet. What runs in a page does so in Chromium, against a
+server in Node where the test needs nothing of its server, else against one in the page that Node joins it with.
 
 ${sections.join("\n")}
 ## Exceptions
@@ -78,17 +117,19 @@ ${notes.map((note, i) => `${i + 1}. ${note}`).join("\n")}
 `;
 }
 
-function row(name: string, shown: ReadonlyMap<string, ReadonlySet<string>>, notes: string[]): string {
+function row(name: string, shown: Shown, notes: string[]): string {
   const number = name.slice(0, name.indexOf(" "));
-  const names = shown.get(number);
-  return `| **${number}** ${name.slice(number.length + 1)} | ${kinds.map((kind) => cell(kind, number, names, notes)).join(" | ")} |`;
+  return `| **${number}** ${name.slice(number.length + 1)} | ${columns.map((column) => cell(column, number, shown, notes)).join(" | ")} |`;
 }
 
-function cell(kind: Kind, number: string, names: ReadonlySet<string> | undefined, notes: string[]): string {
-  const reason = kind.exceptions?.get(number);
-  if (reason !== undefined) return noteNumber(notes, `${number}: ${reason}.`);
-  if (names?.has(kind.name) === true) return "✓";
-  return names?.has(ANY) === true ? "●" : "–";
+function cell({ name, exceptions }: Column, number: string, shown: Shown, notes: string[]): string {
+  const except = (reason: string): string => noteNumber(notes, `${number}: ${reason}.`);
+  const exception = exceptions?.get(number);
+  if (exception !== undefined) return except(exception);
+  const skipped = shown.whySkipped(number, name);
+  if (shown.by(number, name)) return skipped === undefined ? "✓" : `✓ ${except(`in part: ${skipped}`)}`;
+  if (skipped !== undefined) return except(skipped);
+  return shown.by(number, ANY) ? "●" : "–";
 }
 
 function noteNumber(notes: string[], note: string): string {

@@ -1,7 +1,7 @@
 import type { Lane } from "./page/remote.js";
 
 /** What a test has seen of behaviours in a page, for the table of docs/conformance.md: titles, as those of its own tests. */
-interface ShownInPage {
+export interface ShownInPage {
   readonly lane: Lane;
   readonly passed: readonly string[];
   /** Title and reason. */

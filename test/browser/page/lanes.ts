@@ -11,6 +11,7 @@ export interface PageKind {
 const RAW = "a peer that sends bytes of its own has both ends in Node; what reads them is core, the same in a page";
 const ofPages: readonly (readonly [string, string])[] = [
   ["C48", RAW],
+  ["C55", RAW],
   ["C57", RAW],
   ["C58", RAW],
   ["C59", RAW],

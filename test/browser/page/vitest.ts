@@ -79,7 +79,7 @@ function eachOf<Name extends (name: string, body: () => unknown) => void>(define
 /** What a test is given after its case. */
 const context = {
   skip(when: boolean): void {
-    if (when) notHere("it says so itself");
+    if (when) notHere("what it needs is not there");
   },
 };
 
@@ -117,10 +117,21 @@ function hooks(of: Suite | undefined, which: "before" | "after"): (() => unknown
 async function run({ name, suite, body }: Test): Promise<void> {
   running.ofOneProcess = OF_ONE_PROCESS.test(name);
   for (const hook of hooks(suite, "before")) await hook();
+  let skipped = false;
   try {
     await body();
+  } catch (error) {
+    skipped = error instanceof NotHere;
+    throw error;
   } finally {
-    for (const hook of hooks(suite, "after").reverse()) await hook();
+    for (const hook of hooks(suite, "after").reverse()) {
+      // One that was skipped may not have made what its hooks clear away.
+      await Promise.resolve()
+        .then(hook)
+        .catch((error: unknown) => {
+          if (!skipped) throw error;
+        });
+    }
   }
 }
 
