@@ -11,6 +11,7 @@ import {
   type SessionHandler,
   type StreamHandler,
   type TransportOptions,
+  type WebTransportSession,
 } from "../dist/index.js";
 import { certificate, type TestCertificate } from "./certificates.js";
 
@@ -88,6 +89,26 @@ export function readAll(stream: QuicStream): Promise<Buffer> {
 
 export function bytes(text: string): Uint8Array {
   return new TextEncoder().encode(text);
+}
+
+/** Takes the peer's streams: the first letters of the next `count` that end, in the order of their ends. */
+export function endings(session: QuicSession | WebTransportSession, count: number): Promise<string[]> {
+  const { promise, resolve } = deferred<string[]>();
+  const order: string[] = [];
+  session.attach(
+    onSessionEvents({
+      onStream(stream) {
+        let name = "";
+        stream.attach(
+          onStreamEvents({
+            onData: (chunk) => (name ||= String.fromCharCode(chunk[0] as number)),
+            onEnd: () => order.push(name) === count && resolve(order),
+          }),
+        );
+      },
+    }),
+  );
+  return promise;
 }
 
 /** The same numbers from 0 to 1 each time (mulberry32). */

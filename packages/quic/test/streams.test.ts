@@ -2,7 +2,7 @@ import { createHash, randomFillSync } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { QuicSession, QuicStream } from "../dist/index.js";
-import { bytes, deferred, DRIVERS, echo, onSessionEvents, onStreamEvents, readAll, World } from "./harness.js";
+import { bytes, deferred, DRIVERS, echo, endings, onSessionEvents, onStreamEvents, readAll, World } from "./harness.js";
 
 /** The next stream the peer opens. */
 function nextStream(session: QuicSession): Promise<QuicStream> {
@@ -471,29 +471,14 @@ describe.each(DRIVERS)("streams, %s driver", (driver) => {
 
   test("of streams that wait to be sent, those of higher priority go first", async () => {
     const [client, server] = await world.pair();
-    const order: string[] = [];
-    const all = deferred();
-    server.attach(
-      onSessionEvents({
-        onStream(stream) {
-          let name = "";
-          stream.attach(
-            onStreamEvents({
-              onData: (chunk) => (name ||= String.fromCharCode(chunk[0] as number)),
-              onEnd: () => order.push(name) === 4 && all.resolve(),
-            }),
-          );
-        },
-      }),
-    );
+    const order = endings(server, 4);
     const body = (name: string): Uint8Array => new Uint8Array(300_000).fill(name.charCodeAt(0));
     const priorities = { low: -1, none: undefined, high: 5, first: Number.POSITIVE_INFINITY };
     for (const [name, priority] of Object.entries(priorities)) {
       const stream = await client.createBidirectionalStream(priority === undefined ? {} : { sendOrder: priority });
       stream.write(body(name), true);
     }
-    await all.promise;
-    expect(order).toEqual(["f", "h", "n", "l"]);
+    expect(await order).toEqual(["f", "h", "n", "l"]);
   });
 
   test("many streams at once, data of each intact", async () => {

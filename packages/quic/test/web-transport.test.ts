@@ -11,7 +11,7 @@ import {
   WebTransportSession,
 } from "../dist/index.js";
 import { certificate, type TestCertificate } from "./certificates.js";
-import { bytes, deferred, DRIVERS, echo, onSessionEvents, onStreamEvents, readAll, World } from "./harness.js";
+import { bytes, deferred, DRIVERS, echo, endings, onSessionEvents, onStreamEvents, readAll, World } from "./harness.js";
 
 let pinned: TestCertificate;
 
@@ -77,21 +77,7 @@ describe.each(DRIVERS)("WebTransport over HTTP/3, %s driver", (driver) => {
 
   test("streams opened in one turn end in the order of their priorities, which they get after their header", async () => {
     const [client, server] = await pair();
-    const order: string[] = [];
-    const all = deferred();
-    server.attach(
-      onSessionEvents({
-        onStream(stream) {
-          let name = "";
-          stream.attach(
-            onStreamEvents({
-              onData: (chunk) => (name ||= String.fromCharCode(chunk[0] as number)),
-              onEnd: () => order.push(name) === 6 && all.resolve(),
-            }),
-          );
-        },
-      }),
-    );
+    const ended = endings(server, 6);
     const priorities = { low: -1, none: undefined, even: 0, middle: 2, high: 5, first: Number.POSITIVE_INFINITY };
     for (const [name, priority] of Object.entries(priorities)) {
       const stream = client.openStream();
@@ -99,7 +85,7 @@ describe.each(DRIVERS)("WebTransport over HTTP/3, %s driver", (driver) => {
       // Two of this size are more than the server receives in one turn, where it takes streams in the order of their ids.
       stream.write(new Uint8Array(300_000).fill(name.charCodeAt(0)), true);
     }
-    await all.promise;
+    const order = await ended;
     // Within one priority they take turns.
     expect(order.slice(0, 3)).toEqual(["f", "h", "m"]);
     expect(order.slice(3, 5).sort()).toEqual(["e", "n"]);
