@@ -120,7 +120,7 @@ function readBenchMultiplyInputInAnyOrder(r: wire.Reader, p: number): BenchMulti
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (a === undefined || b_ === undefined) return wire.misfit();
@@ -160,7 +160,7 @@ function readBenchMultiplyOutputInAnyOrder(r: wire.Reader, p: number): BenchMult
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (pro === undefined) return wire.misfit();
@@ -217,7 +217,7 @@ function readBenchWaitInputInAnyOrder(r: wire.Reader, p: number): BenchWaitInput
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (ms === undefined) return wire.misfit();
@@ -253,7 +253,7 @@ function readBenchTellInputInAnyOrder(r: wire.Reader, p: number): BenchTellInput
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (i === undefined) return wire.misfit();
@@ -302,7 +302,7 @@ function readBenchToldInputInAnyOrder(r: wire.Reader, p: number): BenchToldInput
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (expected === undefined) return wire.misfit();
@@ -344,7 +344,7 @@ function readBenchToldOutputInAnyOrder(r: wire.Reader, p: number): BenchToldOutp
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (count === undefined) return wire.misfit();
@@ -386,7 +386,7 @@ function readBenchItemsInputInAnyOrder(r: wire.Reader, p: number): BenchItemsInp
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (count === undefined) return wire.misfit();
@@ -422,7 +422,7 @@ function readBenchItemsItemInAnyOrder(r: wire.Reader, p: number): BenchItemsItem
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (i === undefined) return wire.misfit();
@@ -474,7 +474,7 @@ function readBenchUploadOutputInAnyOrder(r: wire.Reader, p: number): BenchUpload
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (bytes_ === undefined) return wire.misfit();

@@ -54,7 +54,7 @@ function readPairInAnyOrder(r: wire.Reader, p: number): Pair {
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (a === undefined || b_ === undefined) return wire.misfit();
@@ -245,7 +245,7 @@ function readUserInAnyOrder(r: wire.Reader, p: number): User {
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (
@@ -388,7 +388,7 @@ function readUserAddressInAnyOrder(r: wire.Reader, p: number): UserAddress {
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (street === undefined || city === undefined || zip === undefined) return wire.misfit();
@@ -434,7 +434,7 @@ function readPointsInAnyOrder(r: wire.Reader, p: number): Points {
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (points === undefined) return wire.misfit();
@@ -521,7 +521,7 @@ function readPointsPointInAnyOrder(r: wire.Reader, p: number): PointsPoint {
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (x === undefined || y === undefined || label === undefined) return wire.misfit();
@@ -577,7 +577,7 @@ function readTextInAnyOrder(r: wire.Reader, p: number): Text {
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (title === undefined || body === undefined) return wire.misfit();

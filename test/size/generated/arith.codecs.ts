@@ -76,7 +76,7 @@ function readArithMultiplyOutputInAnyOrder(r: wire.Reader, p: number): ArithMult
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (pro === undefined) return wire.misfit();
@@ -125,7 +125,7 @@ function readArithDivideOutputInAnyOrder(r: wire.Reader, p: number): ArithDivide
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (quo === undefined || rem === undefined) return wire.misfit();
@@ -199,7 +199,7 @@ function readTickInAnyOrder(r: wire.Reader, p: number): Tick {
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (i === undefined || at === undefined) return wire.misfit();

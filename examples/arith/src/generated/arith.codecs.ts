@@ -90,7 +90,7 @@ function readArithMultiplyInputInAnyOrder(r: wire.Reader, p: number): ArithMulti
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (a === undefined || b_ === undefined) return wire.misfit();
@@ -130,7 +130,7 @@ function readArithMultiplyOutputInAnyOrder(r: wire.Reader, p: number): ArithMult
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (pro === undefined) return wire.misfit();
@@ -179,7 +179,7 @@ function readArithDivideInputInAnyOrder(r: wire.Reader, p: number): ArithDivideI
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (a === undefined || b_ === undefined) return wire.misfit();
@@ -232,7 +232,7 @@ function readArithDivideOutputInAnyOrder(r: wire.Reader, p: number): ArithDivide
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (quo === undefined || rem === undefined) return wire.misfit();
@@ -273,7 +273,7 @@ function readArithLogInputInAnyOrder(r: wire.Reader, p: number): ArithLogInput {
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (line === undefined) return wire.misfit();
@@ -346,7 +346,7 @@ function readArithTicksInputInAnyOrder(r: wire.Reader, p: number): ArithTicksInp
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (n === undefined) return wire.misfit();
@@ -396,7 +396,7 @@ function readTickInAnyOrder(r: wire.Reader, p: number): Tick {
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (i === undefined || at === undefined) return wire.misfit();

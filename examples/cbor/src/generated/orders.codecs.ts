@@ -88,7 +88,7 @@ function readOrderInAnyOrder(r: wire.Reader, p: number): Order {
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (id === undefined || at === undefined || cents === undefined || tags === undefined) return wire.misfit();

@@ -156,7 +156,7 @@ function readWhiteboardJoinInputInAnyOrder(r: wire.Reader, p: number): Whiteboar
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (name === undefined || secret === undefined) return wire.misfit();
@@ -234,7 +234,7 @@ function readWhiteboardJoinItemInAnyOrder(r: wire.Reader, p: number): Whiteboard
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (you === undefined || server === undefined || people === undefined) return wire.misfit();
@@ -324,7 +324,7 @@ function readPersonInAnyOrder(r: wire.Reader, p: number): Person {
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (id === undefined || name === undefined || hue === undefined) return wire.misfit();
@@ -414,7 +414,7 @@ function readBoardCommandDrawInAnyOrder(r: wire.Reader, p: number): BoardCommand
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (type === undefined || piece === undefined) return wire.misfit();
@@ -550,7 +550,7 @@ function readPieceInAnyOrder(r: wire.Reader, p: number): Piece {
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (line === undefined || color === undefined || width === undefined || points === undefined) return wire.misfit();
@@ -626,7 +626,7 @@ function readPiecePointInAnyOrder(r: wire.Reader, p: number): PiecePoint {
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (x === undefined || y === undefined) return wire.misfit();
@@ -671,7 +671,7 @@ function readBoardCommandUndoInAnyOrder(r: wire.Reader, p: number): BoardCommand
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (type === undefined) return wire.misfit();
@@ -716,7 +716,7 @@ function readBoardCommandClearInAnyOrder(r: wire.Reader, p: number): BoardComman
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (type === undefined) return wire.misfit();
@@ -820,7 +820,7 @@ function readBoardEventDrawnInAnyOrder(r: wire.Reader, p: number): BoardEventDra
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (type === undefined || by === undefined || piece === undefined) return wire.misfit();
@@ -884,7 +884,7 @@ function readBoardEventErasedInAnyOrder(r: wire.Reader, p: number): BoardEventEr
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (type === undefined || lines === undefined) return wire.misfit();
@@ -958,7 +958,7 @@ function readBoardEventErasedLineInAnyOrder(r: wire.Reader, p: number): BoardEve
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (by === undefined || line === undefined) return wire.misfit();
@@ -1003,7 +1003,7 @@ function readBoardEventShownInAnyOrder(r: wire.Reader, p: number): BoardEventSho
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (type === undefined) return wire.misfit();
@@ -1058,7 +1058,7 @@ function readWhiteboardPointInputInAnyOrder(r: wire.Reader, p: number): Whiteboa
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (x === undefined || y === undefined) return wire.misfit();
@@ -1112,7 +1112,7 @@ function readWhiteboardMessagesInputInAnyOrder(r: wire.Reader, p: number): White
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   return { after: after === undefined ? 0 : after };
@@ -1228,7 +1228,7 @@ function readChatMessageInAnyOrder(r: wire.Reader, p: number): ChatMessage {
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (id === undefined || at === undefined || from === undefined || text === undefined) return wire.misfit();
@@ -1325,7 +1325,7 @@ function readSharedFileInAnyOrder(r: wire.Reader, p: number): SharedFile {
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (id === undefined || name === undefined || type === undefined || size === undefined) return wire.misfit();
@@ -1369,7 +1369,7 @@ function readWhiteboardSayInputInAnyOrder(r: wire.Reader, p: number): Whiteboard
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (text === undefined) return wire.misfit();
@@ -1406,7 +1406,7 @@ function readWhiteboardSayOutputInAnyOrder(r: wire.Reader, p: number): Whiteboar
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (id === undefined) return wire.misfit();
@@ -1491,7 +1491,7 @@ function readWhiteboardUploadInputItemFileInAnyOrder(r: wire.Reader, p: number):
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (type === undefined || file === undefined) return wire.misfit();
@@ -1581,7 +1581,7 @@ function readWhiteboardUploadInputItemFileFileInAnyOrder(r: wire.Reader, p: numb
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (name === undefined || type === undefined || size === undefined) return wire.misfit();
@@ -1645,7 +1645,7 @@ function readWhiteboardUploadInputItemPartInAnyOrder(r: wire.Reader, p: number):
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (type === undefined || bytes_ === undefined) return wire.misfit();
@@ -1682,7 +1682,7 @@ function readWhiteboardDownloadInputInAnyOrder(r: wire.Reader, p: number): White
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (id === undefined) return wire.misfit();
@@ -1770,7 +1770,7 @@ function readPageCursorInputInAnyOrder(r: wire.Reader, p: number): PageCursorInp
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (by === undefined || x === undefined || y === undefined || count === undefined) return wire.misfit();

@@ -162,7 +162,7 @@ function anyOrderBody(fields: readonly FieldNode[], strict: boolean, type: TypeN
           return block(`case ${quoted(field.name)}:`, body);
         }),
         "default:",
-        `  ${strict ? MISFIT : "r.position = wire.skip(r, r.position);"}`,
+        `  ${strict ? MISFIT : "wire.skip(r, r.position);"}`,
       ]),
     ]),
     ...(required.length === 0

@@ -29,7 +29,7 @@ export function entriesOf<T>(value: Readonly<Record<string, T>>): [key: string, 
 export function readTag(r: Reader, p: number, key: string): unknown {
   for (let left = readMapHeader(r, p); left > 0; left--) {
     if (readString(r, r.position) === key) return readString(r, r.position);
-    r.position = skip(r, r.position);
+    skip(r, r.position);
   }
   return misfit();
 }

@@ -221,8 +221,8 @@ function readLongHeader(r: Reader, p: number, form: number): number {
   return count <= r.end - r.position ? count : misfit();
 }
 
-/** The position after the value at `p`, whatever it is. */
-export function skip(r: Reader, p: number): number {
+/** Passes over the value at `p`, whatever it is. */
+export function skip(r: Reader, p: number): void {
   const { bytes, view, end } = r;
   let at = p;
   for (let left = 1; left > 0; left--) {
@@ -245,7 +245,7 @@ export function skip(r: Reader, p: number): number {
     // Every value has a byte at least.
     if (left - 1 > end - at) misfit();
   }
-  return at;
+  r.position = at;
 }
 
 const NUMBER_SIZES: readonly number[] = [5, 9, 2, 3, 5, 9, 2, 3, 5, 9];

@@ -55,7 +55,7 @@ function readHealthRequestInAnyOrder(r: wire.Reader, p: number): HealthRequest {
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (service === undefined) return wire.misfit();
@@ -102,7 +102,7 @@ function readHealthStateInAnyOrder(r: wire.Reader, p: number): HealthState {
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (status === undefined) return wire.misfit();

@@ -75,7 +75,7 @@ function readReflectionListOutputInAnyOrder(r: wire.Reader, p: number): Reflecti
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (services === undefined) return wire.misfit();
@@ -170,7 +170,7 @@ function readServiceDescriptionInAnyOrder(r: wire.Reader, p: number): ServiceDes
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (name === undefined || id === undefined || methods === undefined) return wire.misfit();
@@ -408,7 +408,7 @@ function readMethodDescriptionInAnyOrder(r: wire.Reader, p: number): MethodDescr
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (
@@ -464,7 +464,7 @@ function readReflectionDescribeInputInAnyOrder(r: wire.Reader, p: number): Refle
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (service === undefined) return wire.misfit();
@@ -562,7 +562,7 @@ function readServiceDetailsInAnyOrder(r: wire.Reader, p: number): ServiceDetails
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (methods === undefined || snapshot === undefined) return wire.misfit();
@@ -702,7 +702,7 @@ function readMethodDetailsInAnyOrder(r: wire.Reader, p: number): MethodDetails {
         break;
       }
       default:
-        r.position = wire.skip(r, r.position);
+        wire.skip(r, r.position);
     }
   }
   if (name === undefined) return wire.misfit();
