@@ -13,6 +13,7 @@ import {
   bytes,
   connect,
   deferred,
+  delayedPath,
   DRIVERS,
   echo,
   Endpoint,
@@ -49,6 +50,23 @@ describe.each(DRIVERS)("sessions, %s driver", (driver) => {
       });
       expect(await here).toMatchObject({ info: { closeCode: 0xffff_ffff }, error: { code: "ERR_QUIC_CLOSED" } });
     });
+
+    test.each(["steady", "cubic", "newreno", "bbr"] as const)(
+      "they reach the peer though the window is full of data (%s)",
+      async (congestionControl) => {
+        const accepted = deferred<QuicSession>();
+        const listening = await world.serve(accepted.resolve, { transport: { congestionControl } });
+        const path = await delayedPath(listening.address.port, 10);
+        const client = await world.dial(listening, { port: path.port, transport: { idleTimeoutMs: 3000 } });
+        const there = ending(client);
+        const server = await accepted.promise;
+        server.openStream().write(new Uint8Array(1 << 20));
+        while (server.stats().sentBytes < 10_000) await new Promise(setImmediate);
+        server.close({ closeCode: 7 });
+        expect(await there).toMatchObject({ info: { closeCode: 7 } });
+        path.close();
+      },
+    );
 
     test("code 0 is clean", async () => {
       const [client, server] = await world.pair();

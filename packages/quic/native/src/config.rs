@@ -4,10 +4,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use quinn_proto::congestion::{BbrConfig, CubicConfig, NewRenoConfig};
+use quinn_proto::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewRenoConfig};
 use quinn_proto::{AckFrequencyConfig, IdleTimeout, MtuDiscoveryConfig, TransportConfig, VarInt};
 
-use crate::congestion::SteadyConfig;
+use crate::congestion::{ClosableConfig, SteadyConfig};
 use crate::error::Failure;
 use crate::redundancy::Redundancy;
 
@@ -196,13 +196,17 @@ impl Settings {
             transport.ack_frequency_config(Some(acks));
         }
         match self.congestion_control as u32 {
-            1 => transport.congestion_controller_factory(Arc::new(NewRenoConfig::default())),
-            2 => transport.congestion_controller_factory(Arc::new(BbrConfig::default())),
-            3 => transport.congestion_controller_factory(Arc::new(SteadyConfig)),
-            _ => transport.congestion_controller_factory(Arc::new(CubicConfig::default())),
-        };
+            1 => set_controller(&mut transport, NewRenoConfig::default()),
+            2 => set_controller(&mut transport, BbrConfig::default()),
+            3 => set_controller(&mut transport, SteadyConfig),
+            _ => set_controller(&mut transport, CubicConfig::default()),
+        }
         Ok(Arc::new(transport))
     }
+}
+
+fn set_controller(transport: &mut TransportConfig, factory: impl ControllerFactory + Send + Sync + 'static) {
+    transport.congestion_controller_factory(Arc::new(ClosableConfig(Arc::new(factory))));
 }
 
 /// Panics on numbers that src/limits.ts lets nobody pass; a test proves with one that a panic stays inside.

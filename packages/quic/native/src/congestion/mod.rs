@@ -1,5 +1,6 @@
-//! A congestion controller for networks that lose packets without being full.
+//! A congestion controller for networks that lose packets without being full, and what all controllers need to close.
 
+mod closable;
 mod losses;
 mod queue;
 mod steady;
@@ -8,4 +9,5 @@ mod window;
 #[cfg(test)]
 mod link;
 
+pub use closable::{ClosableConfig, open_window};
 pub use steady::SteadyConfig;

@@ -7,6 +7,7 @@ use quinn_proto as qp;
 use quinn_proto::Dir;
 
 use super::Endpoint;
+use crate::congestion::open_window;
 use crate::connection::Phase;
 use crate::error::{Failure, Source};
 use crate::handle::{Handle, Session};
@@ -27,6 +28,7 @@ impl Endpoint {
             .incoming
             .then_some((connection.source, connection.handshaking()));
         connection.phase = Phase::Over;
+        open_window(&connection.proto);
         connection.early = false;
         let generation = connection.handle.generation;
         let mut live: Vec<Handle> = connection.streams.drain().map(|(_, handle)| handle).collect();
