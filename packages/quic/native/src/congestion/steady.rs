@@ -44,9 +44,10 @@ impl Controller for Steady {
     }
 
     fn on_congestion_event(&mut self, now: Instant, sent: Instant, is_persistent_congestion: bool, lost_bytes: u64) {
-        self.window.lose(now, sent, lost_bytes);
         if is_persistent_congestion {
-            self.window.collapse();
+            self.window.collapse(lost_bytes);
+        } else {
+            self.window.lose(now, sent, lost_bytes);
         }
     }
 

@@ -116,7 +116,7 @@ impl Window {
         if self.answered.is_some_and(|answered| sent <= answered) {
             return;
         }
-        if bytes > 0 && !self.queue.waiting() && !self.losses.excessive() {
+        if bytes > 0 && !self.congested() {
             return;
         }
         self.answered = Some(now);
@@ -136,13 +136,26 @@ impl Window {
         });
     }
 
-    /// Nothing has come through for a long time (RFC 9002 §7.6.2).
-    pub fn collapse(&mut self) {
-        self.threshold = (self.size * BETA).max(self.least());
+    /// Nothing has come through for a long time (RFC 9002 §7.6.2): the window falls to its least, and slow start begins again.
+    pub fn collapse(&mut self, bytes: u64) {
+        self.losses.lost(bytes);
+        if !self.congested() {
+            // The path was away for a while, which says nothing of how much it carries.
+            if self.threshold.is_finite() {
+                self.threshold = self.threshold.max(self.size);
+            }
+        } else if self.size >= self.threshold || self.threshold.is_infinite() {
+            self.threshold = (self.size * BETA).max(self.least());
+        } // Else slow start was on its way back from a collapse, and goes where it went (RFC 5681 §3.1).
         self.size = self.least();
         self.epoch = None;
         self.last_plateau = 0.0;
         self.answered = None;
+    }
+
+    /// Whether losses of now mean that the path is full.
+    fn congested(&self) -> bool {
+        self.queue.waiting() || self.losses.excessive()
     }
 
     fn least(&self) -> f64 {
@@ -177,4 +190,59 @@ impl Window {
 
 fn seconds(duration: Duration) -> f64 {
     duration.as_secs_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PACKET: u64 = 1200;
+    const RTT: Duration = Duration::from_millis(16);
+
+    /// Sends and gets acknowledged whole windows, one per round trip.
+    fn rounds(window: &mut Window, from: Instant, count: u32) -> Instant {
+        for round in 0..count {
+            let bytes = window.size();
+            window.acknowledge(from + RTT * round, bytes);
+            window.settle(from + RTT * (round + 1), 0);
+        }
+        from + RTT * count
+    }
+
+    /// A queue grew, and then nothing came through.
+    fn outage(window: &mut Window, from: Instant) -> Instant {
+        window.acknowledge(from, PACKET);
+        window.settle(from + RTT * 4, 0);
+        window.collapse(PACKET);
+        assert_eq!(window.size(), 2 * PACKET);
+        from + RTT * 10
+    }
+
+    #[test]
+    fn a_window_that_collapsed_twice_comes_back_as_after_once() {
+        let start = Instant::now();
+        let mut window = Window::new(10 * PACKET, 1200);
+        let now = rounds(&mut window, start, 5);
+        let now = outage(&mut window, now);
+        let threshold = window.threshold();
+        assert!(threshold > Some(200 * PACKET));
+
+        let now = rounds(&mut window, now, 2);
+        let now = outage(&mut window, now);
+        assert_eq!(window.threshold(), threshold);
+        rounds(&mut window, now, 16);
+        assert!(window.size() > 200 * PACKET, "{}", window.size());
+    }
+
+    #[test]
+    fn an_outage_without_a_queue_says_nothing_of_where_slow_start_ends() {
+        let start = Instant::now();
+        let mut window = Window::new(10 * PACKET, 1200);
+        let now = rounds(&mut window, start, 5);
+        window.collapse(PACKET);
+        assert_eq!(window.size(), 2 * PACKET);
+        assert_eq!(window.threshold(), None);
+        rounds(&mut window, now, 6);
+        assert_eq!(window.size(), 128 * PACKET);
+    }
 }
