@@ -9,11 +9,8 @@ import {
 import type { QuicSession } from "@quicrpc/quic";
 import type { Dialler, TransportDialOptions } from "./dial/dialler.js";
 import { dialQuic } from "./dial/quic.js";
-import { dialTcp, dialTls, dialUnix } from "./dial/sockets.js";
-import { dialWebSocket } from "./dial/web-socket.js";
 import { dialWebTransport } from "./dial/web-transport.js";
 import { heldWhileEarly } from "./early-data.js";
-import { dialFails } from "./fails/dial.js";
 
 /** How one session is made. Without `ca` and `serverCertificateHashes`, the system's roots are trusted. */
 export interface DialOptions<Context = unknown> extends SessionOptions<Context>, TransportDialOptions {
@@ -21,6 +18,13 @@ export interface DialOptions<Context = unknown> extends SessionOptions<Context>,
   /** Around each call made; the first is the outermost. Those around what is served go into `interceptRouter`. */
   readonly interceptors?: readonly Interceptor[];
 }
+
+// Loaded when they are used: `node:tls`, `node:http2` and `ws` take longer to load, and more memory, than the QUIC engine.
+const dialTcp: Dialler = async (...args) => (await import("./dial/sockets.js")).dialTcp(...args);
+const dialTls: Dialler = async (...args) => (await import("./dial/sockets.js")).dialTls(...args);
+const dialUnix: Dialler = async (...args) => (await import("./dial/sockets.js")).dialUnix(...args);
+const dialWebSocket: Dialler = async (...args) => (await import("./dial/web-socket.js")).dialWebSocket(...args);
+const dialFails: Dialler = async (...args) => (await import("./fails/dial.js")).dialFails(...args);
 
 const DIALLERS: ReadonlyMap<string, Dialler> = new Map<string, Dialler>([
   ["quic:", dialQuic],

@@ -1,11 +1,20 @@
 import { hostOf, type Engine } from "../dial/dialler.js";
-import { listenFailsHttp3 } from "../fails/http3.js";
 import { failsError, http3Problem } from "../fails/package.js";
 import { DEFAULT_PORT } from "../protocol.js";
 import type { Arrival, Listen, Listener, ListenSettings, ListenTarget } from "./listener.js";
 import { listenQuic, listenWebTransport } from "./quic.js";
-import { listenTcp, listenTls, listenUnix } from "./sockets.js";
-import { listenWeb, listenWs } from "./web.js";
+import type { WebOffer } from "./web.js";
+
+// Loaded when they are used, as in dial.ts.
+const listenTcp: Listen = async (...args) => (await import("./sockets.js")).listenTcp(...args);
+const listenTls: Listen = async (...args) => (await import("./sockets.js")).listenTls(...args);
+const listenUnix: Listen = async (...args) => (await import("./sockets.js")).listenUnix(...args);
+const listenWs: Listen = async (...args) => (await import("./web.js")).listenWs(...args);
+const listenFailsHttp3: Listen = async (...args) => (await import("../fails/http3.js")).listenFailsHttp3(...args);
+const listenWeb =
+  (offer: WebOffer): Listen =>
+  async (...args) =>
+    (await import("./web.js")).listenWeb(offer)(...args);
 
 const LISTENERS: ReadonlyMap<string, Listen> = new Map<string, Listen>([
   ["quic:", listenQuic],

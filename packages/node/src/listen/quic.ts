@@ -67,11 +67,16 @@ const listen = async (
 
 function peerOf(session: QuicSession, listener: string): Peer {
   const web = session instanceof WebTransportSession ? session : undefined;
+  let headers: Headers | undefined;
   return {
     transport: web === undefined ? "quic" : "webtransport",
     listener,
     remoteAddress: session.remoteAddress,
-    headers: headersOf(web?.headers ?? []),
+    // Made when they are asked for: Node loads all of `fetch` for the first `Headers`.
+    get headers() {
+      headers ??= headersOf(web?.headers ?? []);
+      return headers;
+    },
     path: web?.path,
     origin: web?.headers.get("origin"),
     // Read when it is asked for.
