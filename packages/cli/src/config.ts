@@ -12,6 +12,8 @@ export interface Config {
   readonly importExtension?: ImportExtension;
   /** Which side the files are for. Default: both. */
   readonly target?: Target;
+  /** Whether codecs say where and why a message does not fit, for which they need its shape at run time. Default true. */
+  readonly explain?: boolean;
   /** A Markdown reference of the services to write. Default: none. */
   readonly docs?: string;
   /** An AsyncAPI 3 document of the services to write. Default: none. */

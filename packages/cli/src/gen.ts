@@ -30,6 +30,7 @@ export function genCommand(): Command {
         "both",
       ]),
     )
+    .option("--no-explain", "codecs refuse what does not fit without saying why: smaller bundles")
     .option("--docs <file>", "write a Markdown reference of the services too")
     .option("--asyncapi <file>", "write an AsyncAPI 3 document of the services too")
     .option("--no-lock", "do not keep ids in quicrpc.lock.json")

@@ -16,6 +16,8 @@ export interface ProjectOptions {
   readonly out?: string;
   readonly importExtension?: ImportExtension;
   readonly target?: Target;
+  /** False: codecs do not say why a message does not fit. */
+  readonly explain?: boolean;
   readonly docs?: string;
   readonly asyncapi?: string;
   /** False: ids are not kept. */
@@ -62,11 +64,13 @@ export async function runProject(given: readonly string[], options: ProjectOptio
   const [out, docs, asyncapi] = [path("out"), path("docs"), path("asyncapi")];
   const lockFile = options.lock === false ? undefined : lockOf(project);
   const target = options.target ?? config.target;
+  const explain = options.explain !== false && config.explain !== false;
   const importExtension = options.importExtension ?? config.importExtension;
   const { files, stale, diagnostics, sources, snapshot } = await generate({
     files: [...new Set([...found.files, ...others])].sort(),
     only: found.files,
     cwd: root,
+    explain,
     complete: given.length === 0 && patterns.cwd === root,
     info: infoOf(project),
     ...(out === undefined ? {} : { out }),

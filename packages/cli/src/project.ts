@@ -89,6 +89,7 @@ const OPTIONS: { readonly [Option in keyof Required<Config>]: true } = {
   out: true,
   importExtension: true,
   target: true,
+  explain: true,
   docs: true,
   asyncapi: true,
   lock: true,

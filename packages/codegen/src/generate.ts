@@ -39,6 +39,11 @@ export interface GenerateOptions {
   readonly importExtension?: ImportExtension;
   /** Which side the files are for. Default: both. */
   readonly target?: Target;
+  /**
+   * Whether codecs say where and why a message does not fit; otherwise they only refuse it, and need no shapes at run time where
+   * all of a message is compiled. Default true.
+   */
+  readonly explain?: boolean;
   /** Default: what the lock says; without one, services by the hash of their name, methods by their order. */
   readonly ids?: IdAssigner;
   /** The lock file, which need not exist yet; `quicrpc.schema.json` stands beside it. Default: none, ids are not kept. */
@@ -81,7 +86,7 @@ export const SNAPSHOT_FILE = "quicrpc.schema.json";
 
 /** Makes the generated files for schema modules. Nothing is written: see `writeGenerated`. */
 export async function generate(options: GenerateOptions): Promise<GenerateResult> {
-  const { cwd = process.cwd(), complete = false, target = "both" } = options;
+  const { cwd = process.cwd(), complete = false, target = "both", explain = true } = options;
   const diagnostics: Diagnostic[] = [];
   const report = (diagnostic: Diagnostic): void => void diagnostics.push(diagnostic);
   const lockFile = options.lock === undefined ? undefined : resolve(cwd, options.lock);
@@ -128,7 +133,7 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
         { ...outputFile(path, printFile(model, path, print)), schema },
         ...(model.codecs.isEmpty
           ? []
-          : [outputFile(codecsFileOf(path), printCodecs(model, path, sharedFile, extension))]),
+          : [outputFile(codecsFileOf(path), printCodecs(model, path, sharedFile, extension, explain))]),
         ...(toolingFile === undefined ? [] : [outputFile(toolingFile, printTooling(model))]),
       ];
     });
@@ -138,7 +143,7 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
       outputFile(sharedFile, printShared(shared, sharedFile, extension)),
       ...(shared.codecs.isEmpty
         ? []
-        : [outputFile(codecsFileOf(sharedFile), printSharedCodecs(shared, sharedFile, extension))]),
+        : [outputFile(codecsFileOf(sharedFile), printSharedCodecs(shared, sharedFile, extension, explain))]),
       ...printed,
     ];
   });

@@ -13,17 +13,26 @@ const tool = (path: string): string => join(root, "node_modules", path);
 const workspace = createWorkspace();
 afterAll(() => workspace[Symbol.dispose]());
 
-describe.each(["both", "client", "server"] satisfies Target[])("generated code for %s", (target) => {
+const targets: readonly { readonly target: Target; readonly explain?: boolean }[] = [
+  { target: "both" },
+  { target: "client" },
+  { target: "server" },
+  { target: "client", explain: false },
+];
+
+describe.each(targets)("generated code for $target, explain: $explain", ({ target, explain = true }) => {
+  const folder = `${target}-${explain}`;
+
   let files: readonly GeneratedFile[];
 
   beforeAll(async () => {
     const schemas = ["rich.service.ts", "wide.service.ts", "shared.ts"].map((name) => {
-      const file = workspace.write(`${target}/${name}`, "");
+      const file = workspace.write(`${folder}/${name}`, "");
       copyFileSync(fixture(name), file);
       return file;
     });
-    workspace.write(`${target}/package.json`, '{ "type": "module" }');
-    ({ files } = await generate({ files: schemas.slice(0, 2), importExtension: "js", target }));
+    workspace.write(`${folder}/package.json`, '{ "type": "module" }');
+    ({ files } = await generate({ files: schemas.slice(0, 2), importExtension: "js", target, explain }));
     writeChecked(files);
   });
 
@@ -56,7 +65,7 @@ describe.each(["both", "client", "server"] satisfies Target[])("generated code f
     // Elsewhere, since the linter passes over what git ignores.
     const directory = mkdtempSync(join(tmpdir(), "quicrpc-lint-"));
     try {
-      cpSync(join(workspace.path, target), directory, { recursive: true });
+      cpSync(join(workspace.path, folder), directory, { recursive: true });
       symlinkSync(join(root, "node_modules"), join(directory, "node_modules"));
       const compilerOptions = { types: [], skipLibCheck: true, noEmit: true, composite: false };
       writeFileSync(

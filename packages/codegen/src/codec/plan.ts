@@ -154,6 +154,11 @@ export function shapeName({ name }: Named): string {
   return `${lowerFirst(name)}Shape`;
 }
 
+/** The function that makes a shape which may not be needed. */
+export function shapeMakerName({ name }: Named): string {
+  return `make${name}Shape`;
+}
+
 export function codecName({ name }: Named): string {
   return `${lowerFirst(name)}Codec`;
 }
@@ -164,7 +169,9 @@ export function checksName({ name }: Named): string {
 }
 
 export function namesOf(codec: Named): string[] {
-  return [writerName, readerName, anyOrderName, shapeName, codecName, checksName].map((of) => of(codec));
+  return [writerName, readerName, anyOrderName, shapeName, shapeMakerName, codecName, checksName].map((of) =>
+    of(codec),
+  );
 }
 
 function lowerFirst(name: string): string {

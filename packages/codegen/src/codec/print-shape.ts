@@ -87,10 +87,14 @@ function shapeReference(node: CodecNode, printer: CodecPrinter): Layout {
   const codec = printer.named(node);
   if (codec === undefined) return shapeExpression(node, printer);
   if (printer.isDeclared(node)) return printer.shape(codec);
-  const { optin, optout } = node.schema._zod;
+  return callOf("wire.lazy", [`() => ${printer.shape(codec)}`, ...absenceOf(node)]);
+}
+
+/** What a shape that is not there yet says of absence, as arguments of `wire.lazy` and `wire.later`. */
+export function absenceOf({ schema }: CodecNode): string[] {
+  const { optin, optout } = schema._zod;
   const absence = optout === undefined ? [optin] : [optin, optout];
-  const rest = absence.some((each) => each !== undefined) ? absence.map(expression) : [];
-  return callOf("wire.lazy", [`() => ${printer.shape(codec)}`, ...rest]);
+  return absence.some((each) => each !== undefined) ? absence.map(expression) : [];
 }
 
 /** A function that makes `value`. */

@@ -1,6 +1,6 @@
 import { camelCase } from "../names.js";
 import { type Layout, render } from "../print/layout.js";
-import { arrayOf, assignment, bracketed, callOf } from "../print/syntax.js";
+import { arrayOf, assignment, block, bracketed, callOf, quoted } from "../print/syntax.js";
 import { annotated, typeLayout, type TypeNames } from "../print/type-text.js";
 import type { SchemaRoot } from "../source/schema-root.js";
 import { text, type TypeNode } from "../types/node.js";
@@ -8,10 +8,20 @@ import type { Direction } from "../types/zod.js";
 import { hasOwnCode } from "./compiled.js";
 import { expression } from "./literals.js";
 import { type CodecNode, partsOf } from "./node.js";
-import { checksName, codecName, type CodecPlan, type NamedCodec, readerName, shapeName, writerName } from "./plan.js";
+import {
+  checksName,
+  codecName,
+  type CodecPlan,
+  type NamedCodec,
+  readerName,
+  shapeMakerName,
+  shapeName,
+  writerName,
+} from "./plan.js";
 import { printReader } from "./print-read.js";
-import { shapeExpression } from "./print-shape.js";
+import { absenceOf, shapeExpression } from "./print-shape.js";
 import { printWriter } from "./print-write.js";
+import { isWhole } from "./whole.js";
 
 /** How a file names what it imports; it notes that it needs it. */
 export interface CodecNames extends TypeNames {
@@ -27,25 +37,31 @@ export class CodecPrinter {
   readonly exported: "" | "export ";
   readonly #plan: CodecPlan;
   readonly #names: CodecNames;
+  readonly #explain: boolean;
   readonly #patterns = new Map<string, string>();
   readonly #declared = new Set<CodecNode>();
   /** The nodes whose checks readers ask zod to run. */
   readonly #checked = new Set<CodecNode>();
+  /** Those whose shapes are referred to. */
+  readonly #shaped = new Set<NamedCodec>();
   #current: CodecNode | undefined;
 
-  constructor(plan: CodecPlan, names: CodecNames, isShared = false) {
+  /** @param explain whether codecs say why a message does not fit */
+  constructor(plan: CodecPlan, names: CodecNames, explain: boolean, isShared = false) {
     this.#plan = plan;
     this.#names = names;
+    this.#explain = explain;
     this.exported = isShared ? "export " : "";
   }
 
   /** The codecs of messages, which descriptors refer to, then the code they are made of. */
   print(): string[] {
     const codecs = [...this.#plan.named.values()];
-    const shapes: string[] = [];
-    for (const codec of codecs) this.#declare(codec, shapes, new Set());
+    // What is not explained needs few shapes; of those that other files use, nobody knows here which.
+    const early = this.#explain || this.exported !== "" ? this.#shapes(codecs) : undefined;
     const code = codecs.filter(({ hasCode, isShared }) => hasCode && !isShared).flatMap((codec) => this.#code(codec));
     const messages = codecs.filter((codec) => codec.isPayload).map((codec) => this.#message(codec));
+    const shapes = early ?? this.#shapes(codecs.filter((codec) => this.#shaped.has(codec)));
     const checks = codecs.filter(({ node }) => this.#checked.has(node)).map((codec) => this.#applyChecks(codec));
     const patterns = [...this.#patterns].map(
       ([regex, name]) => `${render(assignment(`const ${name}`, withoutIdleEscapes(regex)))}\n`,
@@ -129,6 +145,7 @@ export class CodecPrinter {
   }
 
   shape(codec: NamedCodec): string {
+    this.#shaped.add(codec);
     return this.#name(codec, shapeName(codec));
   }
 
@@ -155,10 +172,28 @@ export class CodecPrinter {
     if (!codec.isShared) {
       open.add(node);
       this.#declareParts(node, into, open, new Set());
-      const head = `${this.exported}const ${shapeName(codec)}: wire.Shape`;
-      into.push(`${render(assignment(head, shapeExpression(node, this)))}\n`);
+      into.push(...this.#shape(codec).map((each) => `${render(each)}\n`));
     }
     this.#declared.add(node);
+  }
+
+  /** The shapes of `codecs`, each after those that it is made of. */
+  #shapes(codecs: readonly NamedCodec[]): string[] {
+    const shapes: string[] = [];
+    for (const codec of codecs) this.#declare(codec, shapes, new Set());
+    return shapes;
+  }
+
+  /** The shape of `codec`; where nothing may need it, in a way that lets a bundler leave it out. */
+  #shape(codec: NamedCodec): Layout[] {
+    const shape = shapeExpression(codec.node, this);
+    const head = `${this.exported}const ${shapeName(codec)}: wire.Shape`;
+    if (this.#explain || this.exported === "") return [assignment(head, shape)];
+    const maker = shapeMakerName(codec);
+    return [
+      block(`function ${maker}(): wire.Shape`, [["return ", shape, ";"]]),
+      `${head} = /* @__PURE__ */ wire.later(${[maker, ...absenceOf(codec.node)].join(", ")});`,
+    ];
   }
 
   #declareParts(node: CodecNode, into: string[], open: Set<CodecNode>, seen: Set<CodecNode>): void {
@@ -186,8 +221,10 @@ export class CodecPrinter {
   #message(codec: NamedCodec): string {
     const write = codec.uses.has("write") ? [this.writer(codec)] : [];
     const read = codec.uses.has("read") ? [this.reader(codec)] : [];
-    const maker = write.length === 0 ? "wire.decoder" : read.length === 0 ? "wire.encoder" : "wire.codec";
-    const made = callOf(maker, [`() => ${this.shape(codec)}`, ...write, ...read]);
+    const made =
+      this.#explain || !isWhole(codec.node)
+        ? callOf(makerOf(write, read), [`() => ${this.shape(codec)}`, ...write, ...read])
+        : callOf("wire.bare", [quoted(codec.name), ...(write.length === 0 ? ["undefined"] : write), ...read]);
     // What a codec is never asked to do has no type.
     const types = [
       read.length > 0 && write.length === 0 ? text("unknown") : this.typeOf(codec.node, "input"),
@@ -199,6 +236,10 @@ export class CodecPrinter {
     const isNested = types.some(({ kind }) => kind === "generic" || kind === "schema");
     return `${render(isNested ? [head, " = ", made, ";"] : assignment(head, made))}\n`;
   }
+}
+
+function makerOf(write: readonly string[], read: readonly string[]): string {
+  return write.length === 0 ? "wire.decoder" : read.length === 0 ? "wire.encoder" : "wire.codec";
 }
 
 /** A hyphen at the end of a class needs no escape (with the flag `v` it does). */

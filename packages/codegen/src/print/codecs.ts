@@ -22,11 +22,12 @@ export function printCodecs(
   typesFile: string,
   sharedFile: string,
   extension: ImportExtension,
+  explain: boolean,
 ): string {
   const imports = new Imports(codecsFileOf(typesFile), extension, takenNames(model));
   const places = { types: typesFile, sharedTypes: sharedFile, sharedCodecs: codecsFileOf(sharedFile) };
   const names = new FileNames(imports, places);
-  const code = new CodecPrinter(model.codecs, names).print();
+  const code = new CodecPrinter(model.codecs, names, explain).print();
   return join(basename(model.schemaFile), model.codecs, imports, names, code);
 }
 
@@ -35,10 +36,11 @@ export function printSharedCodecs(
   { types, codecs }: SharedModule,
   typesFile: string,
   extension: ImportExtension,
+  explain: boolean,
 ): string {
   const imports = new Imports(codecsFileOf(typesFile), extension, takenNames(types));
   const names = new FileNames(imports, { sharedTypes: typesFile });
-  const code = new CodecPrinter(codecs, names, true).print();
+  const code = new CodecPrinter(codecs, names, explain, true).print();
   return join(SHARED_SCHEMAS, codecs, imports, names, code);
 }
 

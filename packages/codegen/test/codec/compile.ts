@@ -16,6 +16,7 @@ export async function compileSamples(
   workspace: Workspace,
   name: string,
   samples: readonly SchemaSample[],
+  explain = true,
 ): Promise<CompiledSample[]> {
   const path = workspace.write(
     name,
@@ -27,7 +28,7 @@ export async function compileSamples(
       "});",
     ].join("\n"),
   );
-  const { files, diagnostics } = await generate({ files: [path], importExtension: "ts" });
+  const { files, diagnostics } = await generate({ files: [path], importExtension: "ts", explain });
   expect(diagnostics).toEqual([]);
   writeGenerated(files);
   const { sMethods } = (await import(/* @vite-ignore */ files[0]?.path ?? "")) as {

@@ -1,31 +1,25 @@
 import type { MessageCodec, PayloadWriter, PlainCodec } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import { appendValue, unpackExactly } from "../msgpack/message.js";
-import { Reader } from "../msgpack/reader.js";
+import { decoding, encoding, type Read, type Write } from "./halves.js";
 import { Mode, run, type Shape, type ShapeIssue, type ShapePayload } from "./shape.js";
-
-/** Writes `value` at `p` and returns the position after it, which lies beyond the buffer where there is no room. */
-export type Write<In> = (b: Uint8Array, p: number, value: In) => number;
-/** Reads the value at `p` and leaves the position after it in the reader. */
-export type Read<Out> = (r: Reader, p: number) => Out;
-
-/** Room asked for before a message of unknown size is written. */
-const FIRST_ROOM = 256;
-/** Room that is asked for without having looked: no more than this is remembered of a large message. */
-const MOST_ROOM = 64 * 1024;
 
 /**
  * The codec of one message. `write` and `read` are compiled and do what fits; on a misfit `shape`, which does the same
  * without haste, says what is wrong, or that nothing is.
  */
 export function codec<In, Out>(shape: () => Shape, write: Write<In>, read: Read<Out>): MessageCodec<In, Out> {
-  return { encode: encoding(shape, write), decode: decoding(shape, read), plain: plain(shape) };
+  return {
+    encode: encoding(write, (value, out) => encodeCarefully(shape(), value, out)),
+    decode: decoding(read, (bytes, start, end) => decodeCarefully(shape(), bytes, start, end) as Out),
+    plain: plain(shape),
+  };
 }
 
 /** The codec of a message that this side only sends: should it have to read one, `shape` does that alone. */
 export function encoder<In>(shape: () => Shape, write: Write<In>): MessageCodec<In, never> {
   return {
-    encode: encoding(shape, write),
+    encode: encoding(write, (value, out) => encodeCarefully(shape(), value, out)),
     decode: (bytes, start, end) => decodeCarefully(shape(), bytes, start, end) as never,
     plain: plain(shape),
   };
@@ -35,43 +29,8 @@ export function encoder<In>(shape: () => Shape, write: Write<In>): MessageCodec<
 export function decoder<Out>(shape: () => Shape, read: Read<Out>): MessageCodec<unknown, Out> {
   return {
     encode: (value, out) => encodeCarefully(shape(), value, out),
-    decode: decoding(shape, read),
+    decode: decoding(read, (bytes, start, end) => decodeCarefully(shape(), bytes, start, end) as Out),
     plain: plain(shape),
-  };
-}
-
-function encoding<In>(shape: () => Shape, write: Write<In>): MessageCodec<In>["encode"] {
-  let room = FIRST_ROOM;
-  return (value, out) => {
-    try {
-      out.reserve(room);
-      let end = write(out.buffer, out.position, value);
-      if (end > out.buffer.length) {
-        const needed = end - out.position;
-        room = Math.min(Math.max(room, needed), MOST_ROOM);
-        out.reserve(needed);
-        end = write(out.buffer, out.position, value);
-      }
-      out.position = end;
-    } catch {
-      encodeCarefully(shape(), value, out);
-    }
-  };
-}
-
-function decoding<Out>(shape: () => Shape, read: Read<Out>): MessageCodec<unknown, Out>["decode"] {
-  return (bytes, start, end) => {
-    const r = takeReader();
-    try {
-      r.begin(bytes, start, end);
-      const value = read(r, start);
-      if (r.position === end) return value;
-    } catch {
-      // Not what was expected, or not enough of it.
-    } finally {
-      idle = r;
-    }
-    return decodeCarefully(shape(), bytes, start, end) as Out;
   };
 }
 
@@ -83,15 +42,6 @@ function plain<In, Out>(shape: () => Shape): PlainCodec<In, Out> {
     },
     decode: (value) => parseOrThrow(shape(), value, Mode.Given) as Out,
   };
-}
-
-let idle: Reader | undefined;
-
-/** A reader that is not in use: a refinement that decodes something itself gets another one. */
-function takeReader(): Reader {
-  const r = idle ?? new Reader();
-  idle = undefined;
-  return r;
 }
 
 function encodeCarefully(shape: Shape, value: unknown, out: PayloadWriter): void {

@@ -1,5 +1,6 @@
 // What generated codecs are made of. Not for use by hand: it changes with the generator.
-export { codec, decoder, encoder, type Read, type Write } from "./codec.js";
+export { bare } from "./bare.js";
+export { codec, decoder, encoder } from "./codec.js";
 export { countOf, entriesOf, readAny, readBy, readTag, requireObject, writeAny, writeBy } from "./compiled.js";
 export {
   atLeast,
@@ -20,6 +21,7 @@ export {
   shorterThan,
   startsWith,
 } from "./check.js";
+export type { Read, Write } from "./halves.js";
 export { array, map, record, type RecordKeys, set, tuple } from "./containers.js";
 export { loose, object, type OtherKeys } from "./object.js";
 export {
@@ -43,6 +45,7 @@ export {
   exactOptional,
   freeze,
   frozen,
+  later,
   lazy,
   nonOptional,
   nullable,

@@ -96,6 +96,12 @@ export function lazy(inner: () => Shape, optin?: Shape["optin"], optout?: Shape[
   return { optin, optout, run: (payload, mode) => inner().run(payload, mode) };
 }
 
+/** A shape that is made when it is first run. A bundler leaves it out where nothing runs it. */
+export function later(make: () => Shape, optin?: Shape["optin"], optout?: Shape["optout"]): Shape {
+  let made: Shape | undefined;
+  return { optin, optout, run: (payload, mode) => (made ??= make()).run(payload, mode) };
+}
+
 /** What `from` results in, as `to` has it. */
 export function pipe(from: Shape, to: Shape): Shape {
   return {

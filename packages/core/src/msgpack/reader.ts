@@ -272,6 +272,12 @@ export function readValue(r: Reader, p: number, depth: number = MAX_DEPTH): unkn
   if (byte < 0x80 || byte >= 0xe0) return readAnyNumber(r, p);
   if (byte < 0x90 || byte === 0xde || byte === 0xdf) return readMap(r, p, depth - 1);
   if (byte < 0xa0 || byte === 0xdc || byte === 0xdd) return readArray(r, p, depth - 1);
+  return readScalar(r, p, byte);
+}
+
+/** A value with none inside it, whose first byte is `byte`. */
+function readScalar(r: Reader, p: number, byte: number): unknown {
+  if (byte < 0x80 || byte >= 0xe0) return readAnyNumber(r, p);
   if (byte < 0xc0 || byte >= 0xd9) return readString(r, p);
   switch (byte) {
     case 0xc0:
@@ -309,14 +315,14 @@ export function readPlain(r: Reader, p: number, depth: number = MAX_DEPTH): unkn
     for (let left = readArrayHeader(r, p); left > 0; left--) array.push(readPlain(r, r.position, depth - 1));
     return array;
   }
-  return byte === 0xcf || byte === 0xd3 ? safeNumber(readBigInt(r, p)) : readValue(r, p, depth);
+  return byte === 0xcf || byte === 0xd3 ? safeNumber(readBigInt(r, p)) : readScalar(r, p, byte);
 }
 
 function readPlainMap(r: Reader, p: number, depth: number): Record<string, unknown> {
   if (depth < 0) throw tooDeep();
   const object: Record<string, unknown> = {};
   for (let left = readMapHeader(r, p); left > 0; left--) {
-    const name = keyText(readValue(r, r.position, depth));
+    const name = keyText(readPlain(r, r.position, depth));
     const value = readPlain(r, r.position, depth);
     if (name !== "__proto__") object[name] = value;
   }

@@ -1,0 +1,22 @@
+import type { MessageCodec } from "../contract/codec.js";
+import { RpcError } from "../errors.js";
+import { decoding, encoding, type Read, type Write } from "./halves.js";
+
+/**
+ * The codec of a message without its shape: what `write` and `read` give up on does not fit, and nothing says why. Only for what
+ * they take whole, as the generator knows.
+ *
+ * @param name of the message, for its errors
+ */
+export function bare<In, Out>(name: string, write: Write<In> | undefined, read?: Read<Out>): MessageCodec<In, Out> {
+  const refuse = (cause?: unknown): never => {
+    throw new RpcError("invalid_argument", `the value does not fit ${name}`, { cause });
+  };
+  const lack = (): never => {
+    throw new RpcError("unimplemented", `${name} was generated for one direction only`);
+  };
+  return {
+    encode: write === undefined ? lack : encoding(write, (_value, _out, misfit) => refuse(misfit)),
+    decode: read === undefined ? lack : decoding(read, () => refuse()),
+  };
+}
