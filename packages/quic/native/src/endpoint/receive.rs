@@ -11,13 +11,15 @@ use crate::connection::Phase;
 
 impl Endpoint {
     pub fn receive(&mut self) {
-        let now = Instant::now();
         let mut touched = std::mem::take(&mut self.dirty);
         let mut buffers = Vec::new();
         self.socket.receive(|_, meta, bytes| {
             // One allocation per GRO buffer; its datagrams share it.
             buffers.push((*meta, BytesMut::from(bytes)));
         });
+        // Not before: were this thread held up in between, what arrived meanwhile would seem to have come early, and the
+        // shortest round trip ever seen, which congestion control goes by, would be one that never was.
+        let now = Instant::now();
         for (meta, mut bytes) in buffers {
             while !bytes.is_empty() {
                 let datagram = bytes.split_to(meta.stride.min(bytes.len()));
