@@ -2,7 +2,7 @@ import { createRouter, defineMethod, msgpackCodec } from "@quicrpc/core";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { kinds, type Pair } from "./kinds.js";
 import { methods } from "./service.js";
-import { failure } from "./tools.js";
+import { collect, failure } from "./tools.js";
 
 const service = { name: "test.v1.Slow", id: 4713 };
 const bytes = msgpackCodec<Uint8Array>();
@@ -13,6 +13,8 @@ const slow = {
 };
 
 const ITEM = new Uint8Array(16 * 1024);
+/** Its frame takes a fourth of a lane's window: 4 bytes for the length, type and call id, 3 in MessagePack. */
+const FILLING = new Uint8Array(64 * 1024 - 9);
 /**
  * Bytes that a stream of items may hold while nobody reads it, over both ends: in a lane its window of 256 KiB; on its own
  * stream the window of the transport, 4 MiB for QUIC, and what is buffered on either side of it.
@@ -70,6 +72,16 @@ describe.each(kinds)("slow readers: $name", (kind) => {
     abort.abort();
     expect(await upload).toMatchObject({ code: "cancelled" });
     await download.cancel().catch(() => {});
+  });
+
+  it("C62 by lane, frames that fill the window to the last byte arrive when they are read", async () => {
+    const items = Array.from({ length: 16 }, () => FILLING);
+    served[Symbol.asyncIterator] = async function* () {
+      yield* items;
+    };
+    const download = pair.client.serverStream(slow.download, undefined, { via: "lane" });
+    for (let turns = 0; turns < 20; turns++) await pair.client.unary(methods.echo, { text: "tick" });
+    expect(await collect(download)).toHaveLength(items.length);
   });
 
   it.each(["lane", "stream"] as const)("C62 by %s, a writer's promises wait with it", async (via) => {

@@ -30,8 +30,7 @@ export function encodePayload(
   const start = out.position;
   codec?.encode(value, out);
   compression?.shrink(out, mark, start, compress);
-  // With its length field in four bytes.
-  const size = out.position - mark + 2;
+  const size = out.sizeSince(mark);
   if (size > maxFrameBytes) {
     const text = `the message makes a frame of ${size} bytes, and limits.maxFrameBytes is ${maxFrameBytes}`;
     throw new RpcError("resource_exhausted", text);
@@ -74,9 +73,7 @@ export function sendMessage(
     channel.abandon(mark);
     throw error;
   }
-  const bytes = channel.out.position - mark;
-  channel.commit(mark, end);
-  return bytes;
+  return channel.commit(mark, end);
 }
 
 /** Bytes that the payload of `value` takes, for a message that is not sent yet. Throws as `encodePayload` does. */

@@ -142,7 +142,5 @@ function sendRequest(
     if (type === FrameType.Request || carrier.single) carrier.withdraw(id);
     throw RpcError.from(error, "invalid_argument");
   }
-  const bytes = channel.out.position - mark;
-  channel.commit(mark, carrier.single && !itemsFollow);
-  return bytes;
+  return channel.commit(mark, carrier.single && !itemsFollow);
 }

@@ -138,11 +138,12 @@ export class Channel implements DirectStreamHandler {
     return this.writer.begin(typeAndFlags, callId);
   }
 
-  /** Ends the frame; with `end`, it is this side's last and FIN follows. */
-  commit(mark: number, end = false): void {
-    this.writer.commit(mark);
+  /** Ends the frame; with `end`, it is this side's last and FIN follows. Returns its bytes. */
+  commit(mark: number, end = false): number {
+    const bytes = this.writer.commit(mark);
     if (end || this.writer === shared || this.writer.position >= FLUSH_AT) this.flush(end);
     else this.schedule();
+    return bytes;
   }
 
   /** Takes back a frame that could not be encoded. A channel that sends each frame at once must then be reset. */

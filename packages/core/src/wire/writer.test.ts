@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { readVarint } from "./varint.js";
 import { FrameWriter } from "./writer.js";
 
 function fill(writer: FrameWriter, bytes: number): void {
@@ -55,5 +56,24 @@ describe("a writer without a buffer of its own", () => {
     for (const writer of [borrowing, owning]) for (const size of [0, 3, 500, 70_000]) fill(writer, size);
     expect(borrowing.written()).toEqual(owning.written());
     borrowing.clear();
+  });
+});
+
+describe("the length of a frame", () => {
+  const lengthsAfter = (...sizes: number[]): number[] => {
+    const writer = new FrameWriter(16);
+    return sizes.map((size) => {
+      const mark = writer.begin(1, 0);
+      writer.bytes(new Uint8Array(size));
+      const [open, bytes] = [writer.sizeSince(mark), writer.commit(mark)];
+      expect(bytes).toBe(writer.position - mark);
+      expect(open - bytes).toBe(bytes - size === 4 ? 2 : 0);
+      expect(readVarint(writer.buffer, mark)).toBe(size + 2);
+      return bytes - size - 2;
+    });
+  };
+
+  it("is in four bytes where two do not hold it, and in the frame after that", () => {
+    expect(lengthsAfter(10, 16_381, 16_382, 70_000, 10, 10)).toEqual([2, 2, 4, 4, 4, 2]);
   });
 });

@@ -12,6 +12,8 @@ export class FrameWriter {
   buffer: Uint8Array;
   position = 0;
   private open = false;
+  /** Bytes set aside for the length of a frame. */
+  private lengthSize: 2 | 4 = 2;
   private readonly initialSize: number;
 
   /** @param initialSize bytes of a buffer of its own; without it one is borrowed from the first byte until `clear` */
@@ -33,15 +35,16 @@ export class FrameWriter {
     this.buffer = larger;
   }
 
-  /** Starts a frame and returns its mark, for `commit` or `abandon`. Two bytes are set aside for the length. */
+  /** Starts a frame and returns its mark, for `commit` or `abandon`. */
   begin(typeAndFlags: number, callId: number): number {
     this.requireIdle();
     this.open = true;
-    this.reserve(MAX_HEADER + 2);
+    this.reserve(MAX_HEADER + 4);
     const mark = this.position;
     const { buffer } = this;
-    buffer[mark + 2] = typeAndFlags;
-    this.position = writeVarint(buffer, mark + 3, callId);
+    const at = mark + this.lengthSize;
+    buffer[at] = typeAndFlags;
+    this.position = writeVarint(buffer, at + 1, callId);
     return mark;
   }
 
@@ -55,23 +58,37 @@ export class FrameWriter {
     if (this.open) throw new Error("a message was encoded while another was being encoded");
   }
 
-  /** Ends the frame begun at `mark`: writes its length, in four bytes if two do not hold it. */
-  commit(mark: number): void {
+  /**
+   * Ends the frame begun at `mark`: writes its length, in four bytes if two do not hold it. After one that long, the next is
+   * given four at once, since it would have to be moved. Returns the frame's bytes, its length field included.
+   */
+  commit(mark: number): number {
     this.open = false;
-    const length = this.position - mark - 2;
-    if (length <= VARINT2_MAX) {
+    const length = this.position - mark - this.lengthSize;
+    const fits = length <= VARINT2_MAX;
+    if (this.lengthSize === 4) {
+      writeVarint4(this.buffer, mark, length);
+      if (fits) this.lengthSize = 2;
+    } else if (fits) {
       writeVarint2(this.buffer, mark, length);
-      return;
+    } else {
+      this.reserve(2);
+      this.buffer.copyWithin(mark + 4, mark + 2, this.position);
+      this.position += 2;
+      writeVarint4(this.buffer, mark, length);
+      this.lengthSize = 4;
     }
-    this.reserve(2);
-    this.buffer.copyWithin(mark + 4, mark + 2, this.position);
-    this.position += 2;
-    writeVarint4(this.buffer, mark, length);
+    return this.position - mark;
+  }
+
+  /** Bytes of the frame begun at `mark`, as far as it is written, with a length field of four bytes. */
+  sizeSince(mark: number): number {
+    return this.position - mark + 4 - this.lengthSize;
   }
 
   /** Sets a flag of the frame begun at `mark`. */
   flag(mark: number, flag: number): void {
-    (this.buffer[mark + 2] as number) |= flag;
+    (this.buffer[mark + this.lengthSize] as number) |= flag;
   }
 
   /** Takes back the frame begun at `mark`. */
