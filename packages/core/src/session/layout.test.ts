@@ -5,16 +5,15 @@ const packets = (n: number): number => n * 1200;
 
 describe("layoutFor", () => {
   it.each([
-    ["nothing is lost", 0, 1000, undefined, "lane"],
-    ["little is lost", 0.009, 1000, undefined, "lane"],
-    ["the flight is small, at any loss", 0.2, 4, undefined, "lane"],
-    ["5 packets, 1% lost", 0.01, 5, undefined, "lanes"],
-    ["16 packets, 1% lost", 0.01, 16, undefined, "lanes"],
-    ["50 packets, the window open", 0.01, 50, 51, "stream"],
-    ["50 packets, the window unknown", 0.03, 50, undefined, "stream"],
-    ["50 packets, the window full", 0.03, 50, 50, "lane"],
-  ] as const)("%s", (_, loss, flight, window, layout) => {
-    expect(layoutFor(loss, packets(flight), window === undefined ? undefined : packets(window))).toBe(layout);
+    ["nothing is lost", 0, 1000, "lane"],
+    ["little is lost", 0.009, 1000, "lane"],
+    ["the flight is small, at any loss", 0.2, 4, "lane"],
+    ["5 packets, 1% lost", 0.01, 5, "lanes"],
+    ["11 packets, 3% lost", 0.03, 11, "lanes"],
+    ["12 packets, 1% lost", 0.01, 12, "stream"],
+    ["200 packets, 3% lost", 0.03, 200, "stream"],
+  ] as const)("%s", (_, loss, flight, layout) => {
+    expect(layoutFor(loss, packets(flight))).toBe(layout);
   });
 });
 

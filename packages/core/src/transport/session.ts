@@ -60,8 +60,6 @@ export interface DirectSession {
 export interface SessionStats {
   readonly sentPackets: number;
   readonly lostPackets: number;
-  /** Bytes that may be in flight; undefined where it is not known. */
-  readonly congestionWindow?: number;
 }
 
 /** The sending side of a session's datagrams. */
