@@ -6,35 +6,48 @@ use std::time::{Duration, Instant};
 /// A quarter of a usual path is a few packets' time on a slow link, and above the noise of a quiet one.
 const LEAST_DELAY: Duration = Duration::from_millis(1);
 
+/// Of so many acknowledgements in a row the quickest counts (RFC 9406 §4.2, N_RTT_SAMPLE): a queue delays all of them, a busy
+/// processor or a late acknowledgement some.
+const SAMPLES: usize = 8;
+
 /// Round-trip times of one path.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct QueueSense {
     /// Of the connection's life: after a change to a longer path every loss counts as congestion, which is safe.
     shortest: Option<Duration>,
-    /// Smoothed over a few acknowledgements, so that one late one is not taken for a queue.
-    recent: Duration,
+    /// The last ones, in turn.
+    samples: [Duration; SAMPLES],
+    next: usize,
+}
+
+impl Default for QueueSense {
+    fn default() -> Self {
+        QueueSense {
+            shortest: None,
+            samples: [Duration::MAX; SAMPLES],
+            next: 0,
+        }
+    }
 }
 
 impl QueueSense {
     /// Takes the newest packet that an acknowledgement covers.
     pub fn acknowledged(&mut self, now: Instant, sent: Instant) {
         let sample = now.saturating_duration_since(sent);
-        self.recent = match self.shortest {
-            None => sample,
-            Some(_) => (self.recent * 3 + sample) / 4,
-        };
+        self.samples[self.next] = sample;
+        self.next = (self.next + 1) % SAMPLES;
         self.shortest = Some(self.shortest.map_or(sample, |shortest| shortest.min(sample)));
     }
 
     /// Whether packets wait in a queue now.
     pub fn waiting(&self) -> bool {
         self.shortest
-            .is_some_and(|shortest| self.recent > shortest + (shortest / 4).max(LEAST_DELAY))
+            .is_some_and(|shortest| self.recent() > shortest + (shortest / 4).max(LEAST_DELAY))
     }
 
-    /// The smoothed round-trip time.
+    /// The round-trip time of late; `Duration::MAX` before the first.
     pub fn recent(&self) -> Duration {
-        self.recent
+        self.samples.iter().copied().min().unwrap_or(Duration::MAX)
     }
 }
 
@@ -45,15 +58,14 @@ mod tests {
     const MS: Duration = Duration::from_millis(1);
 
     #[test]
-    fn a_steady_path_has_no_queue_and_one_late_packet_makes_none() {
+    fn a_steady_path_has_no_queue_and_late_packets_among_others_make_none() {
         let start = Instant::now();
         let mut sense = QueueSense::default();
         for i in 0..100 {
-            sense.acknowledged(start + MS * (16 + i), start + MS * i);
+            let late = if i % 4 == 3 { 0 } else { i % 4 * 20 };
+            sense.acknowledged(start + MS * (16 + i + late), start + MS * i);
             assert!(!sense.waiting());
         }
-        sense.acknowledged(start + MS * 140, start + MS * 110);
-        assert!(!sense.waiting());
     }
 
     #[test]

@@ -211,8 +211,10 @@ mod tests {
 
     /// A queue grew, and then nothing came through.
     fn outage(window: &mut Window, from: Instant) -> Instant {
-        window.acknowledge(from, PACKET);
-        window.settle(from + RTT * 4, 0);
+        for _ in 0..8 {
+            window.acknowledge(from, PACKET);
+            window.settle(from + RTT * 4, 0);
+        }
         window.collapse(PACKET);
         assert_eq!(window.size(), 2 * PACKET);
         from + RTT * 10
