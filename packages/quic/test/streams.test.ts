@@ -85,6 +85,42 @@ describe.each(DRIVERS)("streams, %s driver", (driver) => {
     expect(Buffer.concat(kept).toString()).toBe(LETTERS.map((letter) => letter.repeat(500)).join(""));
   });
 
+  test("small and large writes of one turn arrive in their order, also on streams that wait for the peer's limit", async () => {
+    const server = await world.serve(echo, { transport: { maxConcurrentStreams: 2 } });
+    const session = await world.dial(server);
+    const sizes = [
+      1,
+      20,
+      16_383,
+      1,
+      0,
+      16_384,
+      16_385,
+      7,
+      300_000,
+      3,
+      5_000,
+      11_384,
+      1,
+      ...Array<number>(3_000).fill(13),
+    ];
+    const pieces = sizes.map((size) => randomFillSync(new Uint8Array(size)));
+    const sent = createHash("sha256").update(Buffer.concat(pieces)).digest("hex");
+    const echoes = [true, false, true, false].map((endsAlone) => {
+      const stream = session.openStream();
+      const echoed = readAll(stream);
+      pieces.forEach((piece, i) => stream.write(piece, !endsAlone && i === pieces.length - 1));
+      if (endsAlone) stream.write(new Uint8Array(0), true);
+      return echoed;
+    });
+    for (const echoed of echoes)
+      expect(
+        createHash("sha256")
+          .update(await echoed)
+          .digest("hex"),
+      ).toBe(sent);
+  });
+
   test("an empty stream ends both ways", async () => {
     const session = await world.dial(await world.serve(echo));
     const stream = session.openStream();

@@ -25,9 +25,11 @@ pub struct Stream {
     pub paused: bool,
     /// In the endpoint's queue of readable streams.
     pub queued: bool,
-    /// The stream's first bytes, which are not the application's. QUIC gets them with what is written first, or when the
-    /// turn ends: it keeps a stream in the queue of the priority that the stream had when it got something to send.
-    header: Bytes,
+    /// Small writes of this turn. QUIC gets them as one piece when the turn ends: it keeps every piece until it is
+    /// acknowledged, and looks through them from the first for each that goes into a packet. It also keeps a stream in the
+    /// queue of the priority that the stream had when it got something to send.
+    gathered: Vec<u8>,
+    /// What QUIC has not taken.
     pending: VecDeque<Bytes>,
     pending_bytes: usize,
     want_drain: bool,
@@ -48,6 +50,9 @@ pub struct Stream {
     pub unread: Bytes,
 }
 
+/// The most that is gathered; larger writes go to QUIC at once.
+const GATHERED_BYTES: usize = 16 * 1024;
+
 /// What came of handing pending bytes to QUIC.
 #[derive(Default)]
 pub struct Flushed {
@@ -63,7 +68,7 @@ impl Stream {
             receiving: true,
             paused: false,
             queued: false,
-            header: Bytes::new(),
+            gathered: Vec::new(),
             pending: VecDeque::new(),
             pending_bytes: 0,
             want_drain: false,
@@ -103,42 +108,62 @@ impl Stream {
         self.sending == Sending::Done && !self.receiving
     }
 
-    /// `announce` is to follow in this turn.
-    pub fn begin(&mut self, header: Bytes) {
-        self.header = header;
+    /// The stream's first bytes, which are not the application's. `settle` is to follow in this turn.
+    pub fn begin(&mut self, header: &[u8]) {
+        self.gathered.extend_from_slice(header);
     }
 
-    /// Hands the header to QUIC. False while it does not take it.
-    pub fn announce(&mut self, connection: &mut qp::Connection) -> bool {
-        if self.header.is_empty() {
-            return true;
-        }
-        let Some(id) = self.id else { return false };
-        // write_chunks advances the chunk past what it took.
-        match connection
-            .send_stream(id)
-            .write_chunks(std::slice::from_mut(&mut self.header))
-        {
-            Ok(_) | Err(qp::WriteError::Blocked) => {}
-            // Stopped by the peer: nothing more is sent.
-            Err(_) => self.header.clear(),
-        }
-        self.header.is_empty()
+    /// Whether `settle` is to follow in this turn.
+    pub fn gathers(&self) -> bool {
+        !self.gathered.is_empty()
     }
 
-    /// What QUIC has not taken yet.
+    /// Hands what was gathered to QUIC as far as it takes it.
+    pub fn settle(&mut self, connection: &mut qp::Connection) {
+        if self.gathers() {
+            let bytes = Bytes::from(std::mem::take(&mut self.gathered));
+            self.pending_bytes += bytes.len();
+            self.pending.push_back(bytes);
+            self.pass_on(connection);
+        }
+    }
+
+    /// What QUIC has not taken yet. What is gathered waits for nothing, unless something waits before it.
     pub fn pending_bytes(&self) -> usize {
-        self.pending_bytes
+        if self.pending.is_empty() {
+            return 0;
+        }
+        self.pending_bytes + self.gathered.len()
     }
 
-    /// Returns false when more than `high_water_mark` bytes are pending; `flush` then reports `drained` once.
+    /// Returns false when more than `high_water_mark` bytes are pending; `flush` then reports `drained` once. Unless `end`,
+    /// `settle` is to follow in this turn.
     pub fn write(&mut self, connection: &mut qp::Connection, data: &[u8], end: bool, high_water_mark: usize) -> bool {
         if self.sending != Sending::Open {
             return true;
         }
+        let only = end && !self.gathers();
+        if !only && self.gathered.len() + data.len() <= GATHERED_BYTES {
+            self.gathered.extend_from_slice(data);
+        } else {
+            self.settle(connection);
+            self.write_now(connection, data);
+        }
+        if end {
+            self.settle(connection);
+            self.sending = Sending::Finishing;
+            self.finish_if_flushed(connection);
+        }
+        if self.pending_bytes() <= high_water_mark {
+            return true;
+        }
+        self.want_drain = true;
+        false
+    }
+
+    fn write_now(&mut self, connection: &mut qp::Connection, data: &[u8]) {
         let mut rest = data;
-        if self.announce(connection)
-            && let Some(id) = self.id
+        if let Some(id) = self.id
             && self.pending.is_empty()
         {
             while !rest.is_empty() {
@@ -154,21 +179,11 @@ impl Stream {
             self.pending_bytes += rest.len();
             self.pending.push_back(Bytes::copy_from_slice(rest));
         }
-        if end {
-            self.sending = Sending::Finishing;
-            self.finish_if_flushed(connection);
-        }
-        if self.pending_bytes <= high_water_mark {
-            return true;
-        }
-        self.want_drain = true;
-        false
     }
 
     fn finish_if_flushed(&mut self, connection: &mut qp::Connection) {
         if let Some(id) = self.id
             && self.sending == Sending::Finishing
-            && self.header.is_empty()
             && self.pending.is_empty()
         {
             // Only fails when the peer has stopped the stream, which ends the sending side as well.
@@ -177,14 +192,9 @@ impl Stream {
         }
     }
 
-    /// Hands pending bytes to QUIC as far as it takes them.
-    pub fn flush(&mut self, connection: &mut qp::Connection, high_water_mark: usize) -> Flushed {
-        let Some(id) = self.id else {
-            return Flushed::default();
-        };
-        while self.announce(connection)
-            && let Some(chunk) = self.pending.front_mut()
-        {
+    fn pass_on(&mut self, connection: &mut qp::Connection) {
+        let Some(id) = self.id else { return };
+        while let Some(chunk) = self.pending.front_mut() {
             let before = chunk.len();
             // write_chunks advances the chunk past what it took, without copying.
             match connection.send_stream(id).write_chunks(std::slice::from_mut(chunk)) {
@@ -197,6 +207,14 @@ impl Stream {
                 Err(_) => break,
             }
         }
+    }
+
+    /// Hands pending bytes to QUIC as far as it takes them.
+    pub fn flush(&mut self, connection: &mut qp::Connection, high_water_mark: usize) -> Flushed {
+        if self.id.is_none() {
+            return Flushed::default();
+        }
+        self.pass_on(connection);
         self.finish_if_flushed(connection);
         // Half the mark, so that a writer at the mark is not woken for every packet.
         let drained = self.want_drain && self.pending_bytes <= high_water_mark / 2;
@@ -266,7 +284,7 @@ impl Stream {
 
     fn drop_pending(&mut self) {
         self.sending = Sending::Done;
-        self.header.clear();
+        self.gathered.clear();
         self.pending.clear();
         self.pending_bytes = 0;
         self.want_drain = false;

@@ -85,13 +85,17 @@ impl Endpoint {
     }
 
     pub fn write(&mut self, handle: Handle, data: &[u8], end: bool) -> u32 {
-        self.with_stream(handle, |stream, connection, high_water_mark| {
-            if stream.write(connection, data, end, high_water_mark) {
-                0
-            } else {
-                ABOVE_HIGH_WATER
-            }
-        })
+        let mut begun = false;
+        let flags = self.with_stream(handle, |stream, connection, high_water_mark| {
+            let gathered = stream.gathers();
+            let below = stream.write(connection, data, end, high_water_mark);
+            begun = !gathered && stream.gathers();
+            if below { 0 } else { ABOVE_HIGH_WATER }
+        });
+        if begun {
+            self.gathering.push(handle);
+        }
+        flags
     }
 
     pub fn pending_bytes(&self, handle: Handle) -> f64 {

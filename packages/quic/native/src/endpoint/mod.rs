@@ -55,8 +55,8 @@ pub struct Endpoint {
     /// Readable streams that go on in the next batch.
     held_over: VecDeque<Handle>,
     dirty: Vec<usize>,
-    /// Streams of WebTransport sessions opened in this turn, whose header may not have gone to QUIC.
-    unannounced: Vec<Handle>,
+    /// Streams that gather what is written in this turn.
+    gathering: Vec<Handle>,
     /// One entry for each connection with a deadline: `Connection::scheduled`, at or before that deadline.
     timers: BTreeSet<(Instant, usize)>,
     copies: Copies,
@@ -97,7 +97,7 @@ impl Endpoint {
             readable: VecDeque::new(),
             held_over: VecDeque::new(),
             dirty: Vec::new(),
-            unannounced: Vec::new(),
+            gathering: Vec::new(),
             timers: BTreeSet::new(),
             copies: Copies::default(),
             drained: Vec::new(),

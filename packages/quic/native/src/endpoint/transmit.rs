@@ -16,11 +16,12 @@ impl Endpoint {
         if self.dirty.is_empty() || self.socket.blocked() {
             return;
         }
-        self.announce_streams();
         let now = Instant::now();
         let mut buffer = std::mem::take(&mut self.scratch);
         let mut sent = 0;
         while let Some(index) = self.dirty.pop() {
+            // Here, since `drive` may write.
+            self.settle_streams();
             while let Some(Some(connection)) = self.connections.get_mut(index) {
                 connection.dirty = false;
                 buffer.clear();
@@ -49,13 +50,13 @@ impl Endpoint {
         self.scratch = buffer;
     }
 
-    fn announce_streams(&mut self) {
-        for handle in self.unannounced.drain(..) {
+    fn settle_streams(&mut self) {
+        for handle in self.gathering.drain(..) {
             if let Some(stream) = self.streams.get_mut(handle)
                 && let Some(Some(connection)) = self.connections.get_mut(stream.connection.index as usize)
                 && connection.handle == stream.connection
             {
-                stream.announce(&mut connection.proto);
+                stream.settle(&mut connection.proto);
             }
         }
     }

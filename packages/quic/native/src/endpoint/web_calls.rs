@@ -116,8 +116,8 @@ impl Endpoint {
         let handle = self.open_quic_stream(owner, dir)?;
         if let Some(stream) = self.streams.get_mut(handle) {
             stream.session = Some(session);
-            stream.begin(header);
-            self.unannounced.push(handle);
+            stream.begin(&header);
+            self.gathering.push(handle);
         }
         self.mark(owner.index as usize);
         Ok(handle)
