@@ -48,10 +48,11 @@ describe.skipIf(executablePath === undefined)("connect in a page", () => {
     await server?.close();
   });
 
-  async function listen(...urls: string[]): Promise<number> {
+  async function listen(url: string, options: { http2?: boolean } = {}): Promise<number> {
     const { cert, key } = certificate;
     server = await serve({
-      listen: urls,
+      ...options,
+      listen: [url],
       webSocket: true,
       tls: { cert, key },
       routers: [behaviourRouter(new Witness())],
@@ -98,6 +99,15 @@ describe.skipIf(executablePath === undefined)("connect in a page", () => {
     });
     await page.evaluate("connection.close().then(() => { globalThis.WebTransport = undefined; })");
     expect(await attempt(server?.address.port as number)).toMatchObject({ kind: "websocket", text: "through" });
+  });
+
+  it("takes a WebSocket where the page has an HTTP/2 connection to the server, on which browsers open it (RFC 8441)", async () => {
+    const port = await listen("https://127.0.0.1:0/rpc", { http2: true });
+    await page.evaluate(`(async () => {
+      await fetch("https://127.0.0.1:${port}/", { mode: "no-cors", credentials: "include" });
+      globalThis.WebTransport = undefined;
+    })()`);
+    expect(await attempt(port)).toMatchObject({ kind: "websocket", text: "through" });
   });
 
   it("heals when the server is back on its port", async () => {

@@ -1,6 +1,12 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import type { Http2SecureServer, IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
+import {
+  constants,
+  type Http2SecureServer,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
 import type { TLSSocket } from "node:tls";
 import { WEBTRANSPORT_STREAM_PROTOCOL } from "@quicrpc/core";
 import type { Arrival, ListenSettings } from "../listen/listener.js";
@@ -26,6 +32,7 @@ export class FailsAcceptor {
     this.requests = requests;
     this.maxIdleMs = maxIdleMs;
     http2.prependListener("session", (session: ServerHttp2Session) => this.follow(session));
+    sendWebSocketsToHttp1(http2);
   }
 
   /** @param url of the listener, once it has one */
@@ -55,8 +62,7 @@ export class FailsAcceptor {
 
   /** Whether a request to upgrade to WebSocket is the ponyfill's, of a session of this protocol. */
   asks({ headers }: IncomingMessage): boolean {
-    const offered = headers["sec-websocket-protocol"]?.split(",") ?? [];
-    return offered.some((name) => /^webtransport_[^_]+_(.*)$/.exec(name.trim())?.[1] === WEBTRANSPORT_STREAM_PROTOCOL);
+    return isPonyfill(headers["sec-websocket-protocol"]);
   }
 
   /** The HTTP status that refuses such a request; undefined where it may pass. */
@@ -103,7 +109,29 @@ export class FailsAcceptor {
   }
 }
 
-/** Browsers that have an HTTP/2 connection open a WebSocket on it (RFC 8441). */
+function isPonyfill(offered: string | undefined): boolean {
+  const names = offered?.split(",") ?? [];
+  return names.some((name) => /^webtransport_[^_]+_(.*)$/.exec(name.trim())?.[1] === WEBTRANSPORT_STREAM_PROTOCOL);
+}
+
+/**
+ * Browsers that have an HTTP/2 connection open a WebSocket on it (RFC 8441). The ponyfill's is at home there; of others the
+ * browser hears that they need HTTP/1.1, and tries that (RFC 9113 §7).
+ */
+function sendWebSocketsToHttp1(http2: Http2SecureServer): void {
+  const listeners = http2.listeners("stream") as ((stream: ServerHttp2Stream, header: IncomingHttpHeaders) => void)[];
+  http2.removeAllListeners("stream");
+  http2.on("stream", (stream, header) => {
+    if (isWebSocket(header) && !isPonyfill(header["sec-websocket-protocol"])) {
+      stream.on("error", () => {}).close(constants.NGHTTP2_HTTP_1_1_REQUIRED);
+    } else for (const listener of listeners) listener(stream, header);
+  });
+}
+
+function isWebSocket(header: IncomingHttpHeaders): boolean {
+  return header[":protocol"] === "websocket";
+}
+
 function kindOf(header: IncomingHttpHeaders): "webtransport-http2" | "webtransport-websocket" {
-  return header[":protocol"] === "websocket" ? "webtransport-websocket" : "webtransport-http2";
+  return isWebSocket(header) ? "webtransport-websocket" : "webtransport-http2";
 }
