@@ -28,7 +28,10 @@ function goalsOf({ rows, far, growth, types }: Results): Goal[] {
   const batch = "500 empty calls x 128";
   const kibibytes = "256 echoes of 1 KiB at once";
   const connect = "connect to first reply";
-  const cpu = row("64 in flight");
+  const cpu = (contestant?: string): number | undefined => {
+    const one = row("64 in flight", contestant);
+    return one && sum(one.clientCpu, one.serverCpu);
+  };
   const concurrent = row("10000 concurrent calls that wait 100 ms");
 
   const least = (what: string, goal: number, unit: string, measured: number | undefined): Goal => ({
@@ -53,7 +56,9 @@ function goalsOf({ rows, far, growth, types }: Results): Goal[] {
     least("512 in flight, against Cap'n Proto over QUIC", 2, "x", times("512 in flight", CAPNP)),
     least("512 in flight, against gRPC in Go", 6, "x", times("512 in flight", GRPC_GO)),
     least("512 in flight, against grpc-js", 60, "x", times("512 in flight", GRPC_JS)),
-    most("CPU of a call, 64 in flight, both ends", 2.5, "µs", cpu && sum(cpu.clientCpu, cpu.serverCpu)),
+    most("CPU of a call, 64 in flight, both ends", 2.5, "µs", cpu()),
+    // The 2.5 µs were set where the floor took 2.0.
+    most("the same, against the TLS floor's", 1.25, "x", ratio(cpu(), cpu(FLOOR))),
     least("a stream for each call, 64 in flight", 150_000, "calls/s", rate("64 in flight", "quicrpc, stream per call")),
     least("empty call, 5000 x 32, against grpc-js", 25, "x", times("empty call, 5000 x 32", GRPC_JS)),
     most("10,000 calls that wait 100 ms", 0.2, "s", ratio(10_000, concurrent?.perSecond)),
