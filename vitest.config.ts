@@ -11,6 +11,7 @@ const withoutEngine =
         "test/adopted-stream.test.ts",
         "test/example.test.ts",
         "test/pack.test.ts",
+        "test/stream-sessions.test.ts",
         "test/browser/**",
       ];
 

@@ -1,4 +1,4 @@
-// Writes the tables of docs/browsers.md: what the pages of .size-limit.mjs come to, and what the first is made of.
+// Writes the tables of docs/browsers.md: what the pages of .size-limit.mjs come to, and what the first and the last are made of.
 import { readFile, writeFile } from "node:fs/promises";
 import { build } from "esbuild";
 import pages from "../.size-limit.mjs";
@@ -24,23 +24,28 @@ const { code, output } = await run(args, { ...how, capture: true });
 if (code !== 0) throw new Error(output);
 const sizes = JSON.parse(output.slice(output.indexOf("[\n")));
 
-const [page] = pages;
-const { metafile } = await build({
-  ...page.modifyEsbuildConfig({ entryPoints: [page.path] }),
-  bundle: true,
-  minify: true,
-  outdir: "out",
-  write: false,
-  metafile: true,
-});
-const parts = new Map();
-for (const [path, { bytesInOutput }] of Object.values(metafile.outputs).flatMap(({ inputs }) =>
-  Object.entries(inputs),
-)) {
-  const folder = path.match(/core\/dist\/(\w+)\//)?.[1];
-  const part = path.includes("/generated/") ? SERVICE : (PARTS[folder] ?? REST);
-  parts.set(part, (parts.get(part) ?? 0) + bytesInOutput);
+/** Minified bytes of each part of a page. */
+async function partsOf(page) {
+  const { metafile } = await build({
+    ...page.modifyEsbuildConfig({ entryPoints: [page.path] }),
+    bundle: true,
+    minify: true,
+    outdir: "out",
+    write: false,
+    metafile: true,
+  });
+  const parts = new Map();
+  for (const [path, { bytesInOutput }] of Object.values(metafile.outputs).flatMap(({ inputs }) =>
+    Object.entries(inputs),
+  )) {
+    const folder = path.match(/core\/dist\/(\w+)\//)?.[1];
+    const part = path.includes("/generated/") ? SERVICE : (PARTS[folder] ?? REST);
+    parts.set(part, (parts.get(part) ?? 0) + bytesInOutput);
+  }
+  return parts;
 }
+const largest = await partsOf(pages[0]);
+const smallest = await partsOf(pages.at(-1));
 
 const kB = (bytes) => (bytes / 1000).toFixed(1);
 const table = (head, rows) => [...head, ...rows.map((cells) => `| ${cells.join(" | ")} |`)].join("\n");
@@ -50,8 +55,10 @@ const tables = {
     sizes.map(({ name, size }) => [name, kB(size)]),
   ),
   parts: table(
-    ["| minified kB | |", "|---:|---|"],
-    [...parts].toSorted(([, one], [, other]) => other - one).map(([part, bytes]) => [kB(bytes), part]),
+    ["| the first | the last | |", "|---:|---:|---|"],
+    [...largest]
+      .toSorted(([, one], [, other]) => other - one)
+      .map(([part, bytes]) => [kB(bytes), kB(smallest.get(part) ?? 0), part]),
   ),
 };
 let text = await readFile(DOCS, "utf8");

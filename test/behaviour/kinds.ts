@@ -13,6 +13,7 @@ import { devCertificate, dial, type DialOptions, serve } from "@quicrpc/node";
 import type { QuicSession } from "@quicrpc/quic";
 import { Witness } from "./service.js";
 import { sessionOptions } from "./session-options.js";
+import { streamSessions } from "./stream-sessions.js";
 import {
   type Join,
   joinFails,
@@ -217,10 +218,14 @@ const overHttp3: readonly LocalKind[] = [
 ];
 
 /** Every kind there is here: without the native engine (`scripts/test.mjs` says so), only what needs none. */
-export const kinds: readonly LocalKind[] =
+const everyKind: readonly LocalKind[] =
   process.env["QUICRPC_NO_ENGINE"] === undefined
     ? [memory, ...overQuic, ...overHttp3, ...byteStreams]
     : [memory, ...byteStreams];
+
+/** Those that the suite runs over; `test/stream-sessions.test.ts` has it run over sessions that have no lanes for calls. */
+export const kinds: readonly LocalKind[] =
+  process.env["QUICRPC_STREAM_SESSIONS"] === undefined ? everyKind : [streamSessions];
 
 /** The kinds that can show a behaviour. */
 export function kindsFor(behaviour: string): readonly Kind[] {

@@ -110,3 +110,8 @@ Object.defineProperty(RpcError.prototype, RPC_ERROR, { value: true });
 export class ProtocolError extends Error {
   override readonly name = "ProtocolError";
 }
+
+/** Any thrown value as an `Error`. */
+export function asError(value: unknown): Error {
+  return value instanceof Error ? value : new Error(String(value));
+}

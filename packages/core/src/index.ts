@@ -63,7 +63,8 @@ export { retry, type RetryOptions } from "./interceptors/retry.js";
 export type { DrainOptions, SessionEnd, SessionOptions } from "./session/options.js";
 export { type ClientSessionOptions, createClientSession } from "./session/create-client-session.js";
 export { createSession } from "./session/create-session.js";
-export type { Session } from "./session/session.js";
+export { createStreamSession } from "./session/create-stream-session.js";
+export type { ClientSession, Session } from "./session/session.js";
 export type { KeepAliveOptions } from "./session/keep-alive.js";
 export {
   byteStreamSession,

@@ -1,3 +1,4 @@
+import { asError } from "../errors.js";
 import { type Backoff, backoffDelay } from "../connection/backoff.js";
 
 /** A target of a pool and how it stands to the others, as SRV records say (RFC 2782). */
@@ -90,7 +91,7 @@ export class Discovery {
       (thrown: unknown) => {
         if (this.asking !== abort) return;
         this.asking = undefined;
-        this.error = thrown instanceof Error ? thrown : new Error(String(thrown));
+        this.error = asError(thrown);
         this.askIn(Math.max(MIN_INTERVAL_MS, backoffDelay(this.failures++, this.options.backoff)));
         this.options.onFailure(this.error);
       },

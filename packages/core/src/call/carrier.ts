@@ -2,6 +2,7 @@ import type { Code, RpcError } from "../errors.js";
 import type { Channel, ChannelSettings, FrameHandler } from "../transport/channel.js";
 import type { ReceivedFault } from "../wire/fault.js";
 import type { Frame } from "../wire/frame.js";
+import type { ReceiveFlow } from "./flow.js";
 import type { FormatTable, SessionFormat } from "./session-format.js";
 
 /** What the carriers of a session share. */
@@ -23,6 +24,8 @@ export interface CallChannel {
   readonly channel: Channel;
   /** Whether the channel is one call's own, so that the call's last frame ends the stream. */
   readonly single: boolean;
+  /** Holds back what a call receives on it. */
+  receiveFlow(id: number): ReceiveFlow;
 }
 
 /** What carries calls that this side makes: a lane (many), or the stream of a single call. */
@@ -50,7 +53,10 @@ export interface AnswerCarrier extends CallChannel, NotificationCarrier {
 }
 
 /** Gives a call's own stream its priority, where the transport has such. */
-export function prioritize({ single, channel }: CallChannel, priority: number | undefined): void {
+export function prioritize(
+  { single, channel }: Pick<CallChannel, "single" | "channel">,
+  priority: number | undefined,
+): void {
   if (priority !== undefined && single) channel.stream.setPriority?.(priority);
 }
 

@@ -1,12 +1,9 @@
-import { ProtocolError } from "../errors.js";
-import { FrameType, INITIAL_CREDIT } from "../wire/frame.js";
+import { INITIAL_CREDIT } from "../wire/frame.js";
 import type { CallChannel } from "./carrier.js";
 
 /** Received and unread bytes of items at which a call's own stream is paused, and those at which it goes on. */
 const PAUSE_AT = 256 * 1024;
 const RESUME_AT = 128 * 1024;
-/** Read bytes that make a credit frame worth its while. */
-const CREDIT_STEP = INITIAL_CREDIT / 4;
 
 /** Holds the sender of items back while they are not read: by credit on a lane, by QUIC's own on a stream. */
 export interface ReceiveFlow {
@@ -18,44 +15,8 @@ export interface ReceiveFlow {
   end(): void;
 }
 
-export function receiveFlow(carrier: CallChannel, id: number): ReceiveFlow {
-  return carrier.single ? new StreamReceiveFlow(carrier) : new LaneReceiveFlow(carrier, id);
-}
-
-class LaneReceiveFlow implements ReceiveFlow {
-  private window = INITIAL_CREDIT;
-  private unreported = 0;
-  private over = false;
-  private readonly carrier: CallChannel;
-  private readonly id: number;
-
-  constructor(carrier: CallChannel, id: number) {
-    this.carrier = carrier;
-    this.id = id;
-  }
-
-  received(bytes: number): void {
-    if (this.window <= 0) throw new ProtocolError("an item was sent without credit");
-    this.window -= bytes;
-  }
-
-  consumed(bytes: number): void {
-    this.unreported += bytes;
-    if (this.unreported < CREDIT_STEP || this.over) return;
-    const { channel } = this.carrier;
-    const mark = channel.begin(FrameType.Credit, this.id);
-    channel.out.varint(this.unreported);
-    channel.commit(mark);
-    this.window += this.unreported;
-    this.unreported = 0;
-  }
-
-  end(): void {
-    this.over = true;
-  }
-}
-
-class StreamReceiveFlow implements ReceiveFlow {
+/** By pausing the stream. */
+export class StreamReceiveFlow implements ReceiveFlow {
   private unread = 0;
   private paused = false;
   private over = false;

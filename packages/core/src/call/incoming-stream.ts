@@ -2,6 +2,7 @@ import { type Code, codeFromNumber, ProtocolError } from "../errors.js";
 import type { Channel, FrameHandler } from "../transport/channel.js";
 import { type Frame, FrameType } from "../wire/frame.js";
 import type { AnswerCarrier, IncomingCall, RequestHandler } from "./carrier.js";
+import { type ReceiveFlow, StreamReceiveFlow } from "./flow.js";
 import { oversized } from "./oversized.js";
 import type { SessionFormat } from "./session-format.js";
 
@@ -26,6 +27,10 @@ export class IncomingCallStream implements AnswerCarrier, FrameHandler {
     this.channel = channel;
     this.requests = requests;
     this.onOver = onOver;
+  }
+
+  receiveFlow(): ReceiveFlow {
+    return new StreamReceiveFlow(this);
   }
 
   readIn(codec: string): void {

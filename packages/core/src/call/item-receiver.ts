@@ -8,7 +8,7 @@ import type { Frame } from "../wire/frame.js";
 import { decodeMetadata, type RawMetadata } from "../wire/metadata.js";
 import { readOptionalHead } from "../wire/request.js";
 import type { CallChannel } from "./carrier.js";
-import { receiveFlow, type ReceiveFlow } from "./flow.js";
+import type { ReceiveFlow } from "./flow.js";
 import { ItemQueue, ItemStream } from "./item-stream.js";
 import { decodePayload } from "./payload.js";
 
@@ -40,7 +40,7 @@ export class ItemReceiver {
   carriedBy(carrier: CallChannel, id: number, codec: MessageCodec<unknown> | undefined): void {
     this.codec = codec;
     this.compression = carrier.channel.compression;
-    this.flow = receiveFlow(carrier, id);
+    this.flow = carrier.receiveFlow(id);
   }
 
   /** Takes an item frame. Throws `ProtocolError` when it came without credit, `RpcError` when it cannot be read. */

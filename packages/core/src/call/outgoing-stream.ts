@@ -7,6 +7,7 @@ import { type Frame, FrameType, StreamKind } from "../wire/frame.js";
 import { oversized } from "./oversized.js";
 import type { Carrier, CarrierSettings, OutgoingCall } from "./carrier.js";
 import { receiveFault } from "./fault.js";
+import { type ReceiveFlow, StreamReceiveFlow } from "./flow.js";
 import type { SessionFormat } from "./session-format.js";
 
 /** The code of a stream that is stopped although nothing is wrong. */
@@ -33,6 +34,10 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
   open(call: OutgoingCall): number {
     this.call = call;
     return 0;
+  }
+
+  receiveFlow(): ReceiveFlow {
+    return new StreamReceiveFlow(this);
   }
 
   withdraw(): void {

@@ -4,6 +4,8 @@ import type { Channel } from "../transport/channel.js";
 import { Cursor } from "../wire/cursor.js";
 import { type Frame, FrameType } from "../wire/frame.js";
 import type { AnswerCarrier, IncomingCall, LaneCallee, RequestHandler } from "./carrier.js";
+import type { ReceiveFlow } from "./flow.js";
+import { LaneReceiveFlow } from "./lane-flow.js";
 import { oversized } from "./oversized.js";
 import type { SessionFormat } from "./session-format.js";
 
@@ -21,6 +23,10 @@ export class ServedLane implements LaneCallee, AnswerCarrier {
     this.channel = channel;
     this.requests = requests;
     this.limits = channel.limits;
+  }
+
+  receiveFlow(id: number): ReceiveFlow {
+    return new LaneReceiveFlow(this, id);
   }
 
   onHello(codec: string): void {

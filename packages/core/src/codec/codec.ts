@@ -1,5 +1,5 @@
 import type { MessageCodec, PayloadWriter, PlainCodec } from "../contract/descriptor.js";
-import { RpcError } from "../errors.js";
+import { asError, RpcError } from "../errors.js";
 import { appendValue, unpackExactly } from "../msgpack/message.js";
 import { decoding, encoding, type Read, type Write } from "./halves.js";
 import { Mode, run, type Shape, type ShapeIssue, type ShapePayload } from "./shape.js";
@@ -9,27 +9,30 @@ import { Mode, run, type Shape, type ShapeIssue, type ShapePayload } from "./sha
  * without haste, says what is wrong, or that nothing is.
  */
 export function codec<In, Out>(shape: () => Shape, write: Write<In>, read: Read<Out>): MessageCodec<In, Out> {
-  return {
-    encode: encoding(write, (value, out) => encodeCarefully(shape(), value, out)),
-    decode: decoding(read, (bytes, start, end) => decodeCarefully(shape(), bytes, start, end) as Out),
-    plain: plain(shape),
-  };
+  return explained(shape, write, read);
 }
 
 /** The codec of a message that this side only sends: should it have to read one, `shape` does that alone. */
 export function encoder<In>(shape: () => Shape, write: Write<In>): MessageCodec<In, never> {
-  return {
-    encode: encoding(write, (value, out) => encodeCarefully(shape(), value, out)),
-    decode: (bytes, start, end) => decodeCarefully(shape(), bytes, start, end) as never,
-    plain: plain(shape),
-  };
+  return explained<In, never>(shape, write, undefined);
 }
 
 /** The codec of a message that this side only receives: should it have to write one, `shape` does that alone. */
 export function decoder<Out>(shape: () => Shape, read: Read<Out>): MessageCodec<unknown, Out> {
+  return explained(shape, undefined, read);
+}
+
+function explained<In, Out>(
+  shape: () => Shape,
+  write: Write<In> | undefined,
+  read: Read<Out> | undefined,
+): MessageCodec<In, Out> {
+  const encode: MessageCodec<In>["encode"] = (value, out) => encodeCarefully(shape(), value, out);
+  const decode = (bytes: Uint8Array, start: number, end: number): Out =>
+    decodeCarefully(shape(), bytes, start, end) as Out;
   return {
-    encode: (value, out) => encodeCarefully(shape(), value, out),
-    decode: decoding(read, (bytes, start, end) => decodeCarefully(shape(), bytes, start, end) as Out),
+    encode: write === undefined ? encode : encoding(write, encode),
+    decode: read === undefined ? decode : decoding(read, decode),
     plain: plain(shape),
   };
 }
@@ -49,7 +52,7 @@ function encodeCarefully(shape: Shape, value: unknown, out: PayloadWriter): void
   try {
     appendValue(value, out);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = asError(error).message;
     throw new RpcError("invalid_argument", `the value cannot be sent: ${reason}`, { cause: error });
   }
 }
@@ -70,7 +73,7 @@ function parse(shape: Shape, value: unknown, mode: Mode): ShapePayload {
   try {
     return run(shape, value, mode);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = asError(error).message;
     throw new RpcError("invalid_argument", `the schema fails on this value: ${reason}`, { cause: error });
   }
 }

@@ -1,5 +1,5 @@
 import { type Deferred, deferred } from "../deferred.js";
-import { RpcError } from "../errors.js";
+import { asError, RpcError } from "../errors.js";
 import type { DrainOptions, SessionEnd } from "../session/options.js";
 import type { Session } from "../session/session.js";
 import type { CloseInfo } from "../transport/session.js";
@@ -194,8 +194,4 @@ export class Link<S extends Session> {
 
 function describeEnd({ closeCode, reason }: SessionEnd): string {
   return `the peer closed the session with code ${closeCode}${reason === "" ? "" : `: ${reason}`}`;
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }

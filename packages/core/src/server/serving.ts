@@ -14,8 +14,7 @@ import { Dispatcher, type ErrorHook } from "./dispatch.js";
 import { MethodTable, type Router } from "./router.js";
 
 /** The session whose peer's calls are served. */
-export interface ServingHost {
-  readonly session: Caller;
+export interface ServingHost extends Caller {
   readonly limits: Limits;
   readonly schemas: SchemaHandshake;
   /** Whether the session is being drained. */
@@ -45,7 +44,7 @@ export class Serving<Context> implements Callee {
   private readonly admission: Admission;
 
   constructor(host: ServingHost, options: ServingOptions<Context>) {
-    const { session, limits, schemas } = host;
+    const { limits, schemas } = host;
     const { formats, compression, loadShedder, onForeignDatagram } = options;
     this.admission = new Admission({
       limits,
@@ -56,7 +55,7 @@ export class Serving<Context> implements Callee {
     this.dispatcher = new Dispatcher<Context>({
       table: MethodTable.of(options.routers ?? []),
       connection: options.connection as Context,
-      session,
+      session: host,
       limits,
       schemas,
       formats,

@@ -6,9 +6,10 @@ import type { TransportSession } from "../transport/session.js";
 import { carrierSettings } from "./carrier-settings.js";
 import { Layouts } from "./layouts.js";
 import type { SessionOptions } from "./options.js";
+import type { SessionParts } from "./parts.js";
 import { RpcSession } from "./rpc-session.js";
 import type { Session } from "./session.js";
-import { soleLane } from "./sole-lane.js";
+import { SoleSession } from "./sole-session.js";
 
 /** Runs the protocol over a transport session. */
 export function createSession<Context = unknown, Transport extends TransportSession = TransportSession>(
@@ -18,12 +19,16 @@ export function createSession<Context = unknown, Transport extends TransportSess
   const { via, keepAlive = {}, onForeignStream } = options;
   const settings = carrierSettings(options, completeLimits(options.limits));
   const { formats, compression, prefix } = settings;
-  return new RpcSession(transport, {
+  const parts: SessionParts = {
     settings,
     via,
     callee: (host) => new Serving(host, { ...options, formats, compression, prefix }),
     onForeign: onForeignStream && foreignStreams(guarded(onForeignStream)),
-    layouts: (host) => new Layouts(host),
-    sole: (sole, callee, owner, probe) => soleLane(sole, callee, settings, owner, keepAlive, probe),
-  });
+  };
+  const sole = "openStream" in transport ? transport.sole : undefined;
+  const session =
+    sole === undefined
+      ? new RpcSession(transport, { ...parts, layouts: (host) => new Layouts(host) })
+      : new SoleSession(transport, sole, keepAlive, parts);
+  return session.start();
 }

@@ -2,6 +2,15 @@ import { OutgoingCallStream } from "../call/outgoing-stream.js";
 import type { CarrierSettings } from "../call/carrier.js";
 import type { DirectStream } from "../transport/session.js";
 
+/** The session of the streams. */
+export interface StreamsHost {
+  readonly settings: CarrierSettings;
+  /** Throws `RpcError` when there can be none. */
+  openStream(): DirectStream;
+  /** A stream is over. */
+  onIdle(): void;
+}
+
 /** The streams that this side opens for one call each. */
 export class OwnStreams {
   /** Those that are not over. */
@@ -10,17 +19,14 @@ export class OwnStreams {
   onConfirmed: (() => void) | undefined;
   /** Those with notifications that the peer may not have received yet. */
   private unconfirmed = 0;
-  private readonly openStream: () => DirectStream;
-  private readonly settings: CarrierSettings;
-  private readonly onOver: () => void;
+  private readonly host: StreamsHost;
+  private readonly onOver = (): void => {
+    this.made--;
+    this.host.onIdle();
+  };
 
-  constructor(openStream: () => DirectStream, settings: CarrierSettings, onOver: () => void) {
-    this.openStream = openStream;
-    this.settings = settings;
-    this.onOver = () => {
-      this.made--;
-      onOver();
-    };
+  constructor(host: StreamsHost) {
+    this.host = host;
   }
 
   /** Whether the peer has every notification that was sent on a stream of its own. */
@@ -30,20 +36,23 @@ export class OwnStreams {
 
   /** The carrier of one call. Throws `RpcError` when no stream can be had. */
   open(): OutgoingCallStream {
-    const stream = this.openStream();
-    this.made++;
-    return new OutgoingCallStream(stream, this.settings, this.onOver);
+    return this.carry(this.onOver);
   }
 
   /** The carrier of one notification, which nothing answers. */
   openForNotify(): OutgoingCallStream {
-    const stream = this.openStream();
-    this.made++;
-    this.unconfirmed++;
-    return new OutgoingCallStream(stream, this.settings, () => {
+    const carrier = this.carry(() => {
       this.unconfirmed--;
       this.onConfirmed?.();
       this.onOver();
     });
+    this.unconfirmed++;
+    return carrier;
+  }
+
+  private carry(onOver: () => void): OutgoingCallStream {
+    const stream = this.host.openStream();
+    this.made++;
+    return new OutgoingCallStream(stream, this.host.settings, onOver);
   }
 }

@@ -1,11 +1,8 @@
 import type { Callee, CarrierSettings } from "../call/carrier.js";
-import type { Lane, LaneOwner } from "../call/lane.js";
 import type { Via } from "../contract/descriptor.js";
 import type { ServingHost } from "../server/serving.js";
-import type { SoleStream } from "../transport/session.js";
 import type { ForeignStreams } from "../transport/stream-sorter.js";
 import type { Layouts, LayoutsHost } from "./layouts.js";
-import type { SoleLane } from "./sole-lane.js";
 
 /** What a session is made of beside the side that calls. What is not named here stays out of a bundle. */
 export interface SessionParts {
@@ -17,6 +14,4 @@ export interface SessionParts {
   readonly onForeign?: ForeignStreams | undefined;
   /** Makes what spreads calls over carriers, where the transport measures. Without it they share one lane. */
   readonly layouts?: (host: LayoutsHost) => Layouts;
-  /** Begins a session of one byte stream. Without it there can be none. */
-  readonly sole?: (sole: SoleStream, callee: Callee, owner: LaneOwner, probe: (lane: Lane) => void) => SoleLane;
 }

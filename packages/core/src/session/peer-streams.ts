@@ -1,15 +1,16 @@
 import type { Callee, CarrierSettings } from "../call/carrier.js";
-import { Lane, type LaneOwner } from "../call/lane.js";
 import { Channel, type FrameHandler } from "../transport/channel.js";
 import { ResetCode } from "../transport/reset-codes.js";
 import type { DirectStream } from "../transport/session.js";
 import { type ForeignStreams, StreamSorter } from "../transport/stream-sorter.js";
 import { StreamKind } from "../wire/frame.js";
 
-interface PeerStreamsOptions {
+/** The session that the peer opens streams of. */
+export interface PeerStreamsHost {
   readonly callee: Callee;
   readonly settings: CarrierSettings;
-  readonly laneOwner: (onOver: () => void) => LaneOwner;
+  /** Takes a lane. `onOver` is to be called when it is over. */
+  onLane(channel: Channel, onOver: () => void): FrameHandler;
   /** Takes the streams of other protocols. Without it they are refused. */
   readonly onForeign: ForeignStreams | undefined;
 }
@@ -17,14 +18,14 @@ interface PeerStreamsOptions {
 /** The streams that the peer opens: each becomes a lane or a call by its first bytes, or is of another protocol. */
 export class PeerStreams {
   private open = 0;
-  private readonly options: PeerStreamsOptions;
+  private readonly host: PeerStreamsHost;
 
-  constructor(options: PeerStreamsOptions) {
-    this.options = options;
+  constructor(host: PeerStreamsHost) {
+    this.host = host;
   }
 
   accept(stream: DirectStream): void {
-    const { settings, onForeign } = this.options;
+    const { settings, onForeign } = this.host;
     if (this.open >= settings.limits.maxStreams) {
       stream.reset(ResetCode.TooManyStreams);
       stream.stopSending(ResetCode.TooManyStreams);
@@ -39,10 +40,10 @@ export class PeerStreams {
   }
 
   private channelOf(kind: number, stream: DirectStream, onOver: () => void): Channel | undefined {
-    const { callee, settings, laneOwner } = this.options;
+    const { callee, settings } = this.host;
     const accept = (handler: (channel: Channel) => FrameHandler): Channel => Channel.accept(stream, handler, settings);
     const { onStream } = callee;
-    if (kind === StreamKind.Lane) return accept((channel) => Lane.accept(channel, callee, settings, laneOwner(onOver)));
+    if (kind === StreamKind.Lane) return accept((channel) => this.host.onLane(channel, onOver));
     if (kind !== StreamKind.Call || onStream === undefined) return undefined;
     return accept((channel) => onStream(channel, onOver));
   }

@@ -2,8 +2,8 @@ import type { Caller } from "../call/caller.js";
 import type { CloseInfo, TransportSession } from "../transport/session.js";
 import type { DrainOptions, SessionEnd } from "./options.js";
 
-/** Calls over one transport session; both sides may call and serve. */
-export interface Session<Transport extends TransportSession = TransportSession> extends Caller {
+/** Calls over one transport session. */
+export interface ClientSession<Transport extends TransportSession = TransportSession> extends Caller {
   /** What the session runs over. */
   readonly transport: Transport;
   /** Resolves when the session has ended, whichever way. Never rejects. */
@@ -13,17 +13,21 @@ export interface Session<Transport extends TransportSession = TransportSession> 
    * before have reached the peer, unless it is out of reach for `limits.maxCloseMs`; with another, nobody waits.
    */
   close(info?: CloseInfo): Promise<SessionEnd>;
+  /** Fulfils when either side has begun to drain the session: new calls belong on another. */
+  readonly draining: Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** A session that both sides may call and serve on. */
+export interface Session<Transport extends TransportSession = TransportSession> extends ClientSession<Transport> {
   /**
    * Ends the session without failing a call: calls in progress go on, new ones of the peer are refused with `unavailable`, and
    * new ones of this side too, but for those that a handler still makes. Closes with code 0 when all are over, or with
    * `SessionCode.DrainTimeout` when `timeoutMs` (default: `limits.maxDrainMs`) are.
    */
   drain(options?: DrainOptions): Promise<SessionEnd>;
-  /** Fulfils when either side has begun to drain the session: new calls belong on another. */
-  readonly draining: Promise<void>;
   /** Measures the round-trip time, in milliseconds. Rejects with `unavailable` when the session ends before. */
   ping(): Promise<number>;
   /** The round-trip time that the last ping measured, in milliseconds; undefined before the first. */
   readonly rttMs: number | undefined;
-  [Symbol.asyncDispose](): Promise<void>;
 }

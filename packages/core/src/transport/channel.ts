@@ -1,4 +1,4 @@
-import { codeNumber, ProtocolError } from "../errors.js";
+import { asError, codeNumber, ProtocolError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import type { Frame } from "../wire/frame.js";
 import { FrameReader, type ReadBudget } from "../wire/reader.js";
@@ -292,7 +292,7 @@ export class Channel implements DirectStreamHandler {
         this.writable = this.stream.write(bytes, end);
       }
     } catch (error) {
-      this.onClosed(error instanceof Error ? error : new Error(String(error)));
+      this.onClosed(asError(error));
     } finally {
       // Whatever happens: the buffer may be everyone's.
       writer.clear();

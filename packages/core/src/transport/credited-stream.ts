@@ -1,4 +1,4 @@
-import { ProtocolError } from "../errors.js";
+import { asError, ProtocolError } from "../errors.js";
 import { readVarint, varintLength, varintLengthFromFirstByte, writeVarint } from "../wire/varint.js";
 import type { ByteStream, ByteStreamHandler } from "./byte-stream.js";
 import type { WebTransportStream } from "./session.js";
@@ -106,7 +106,7 @@ export class CreditedStream implements ByteStream {
   /** The stream, or what it belongs to, has ended. */
   lost(error: unknown): void {
     if (this.over !== undefined) return;
-    const reason = error instanceof Error ? error : new Error(String(error));
+    const reason = asError(error);
     this.stop(reason);
     this.handler?.onClosed(reason);
   }

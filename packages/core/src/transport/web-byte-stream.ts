@@ -1,3 +1,4 @@
+import { asError } from "../errors.js";
 import {
   byteStreamSession,
   type ByteStream,
@@ -107,6 +108,6 @@ class WebByteStream implements ByteStream {
   private closed(error: unknown): void {
     if (this.over) return;
     this.over = true;
-    this.handler?.onClosed(error instanceof Error ? error : new Error(String(error)));
+    this.handler?.onClosed(asError(error));
   }
 }

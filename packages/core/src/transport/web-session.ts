@@ -1,3 +1,4 @@
+import { asError } from "../errors.js";
 import { closeError } from "./close-codes.js";
 import type {
   CloseInfo,
@@ -312,8 +313,4 @@ function streamError(code: number): Error {
     }
   }
   return Object.assign(new Error(`stream error ${code}`), { source: "stream", streamErrorCode: code });
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }

@@ -1,0 +1,245 @@
+import { BulkMethods } from "../call/bulk.js";
+import type { DuplexStream } from "../call/caller.js";
+import type { Callee, Carrier, CarrierSettings } from "../call/carrier.js";
+import type { StreamSource } from "../call/item-source.js";
+import type { ItemStream } from "../call/item-stream.js";
+import type { CallOptions } from "../call/options.js";
+import { SchemaHandshake } from "../call/schemas.js";
+import type { LaneHost } from "../call/session-lane.js";
+import { callingOf } from "../client/calling.js";
+import type { Invocation } from "../client/invoke.js";
+import type { AnyMethod, MethodDescriptor, Via } from "../contract/descriptor.js";
+import { deferred } from "../deferred.js";
+import { ProtocolError, RpcError } from "../errors.js";
+import type { Limits } from "../limits.js";
+import type { ServingHost } from "../server/serving.js";
+import type { Channel, FrameHandler } from "../transport/channel.js";
+import { lostCall, neverSent } from "../transport/close-codes.js";
+import type { CloseInfo, DirectSession, DirectStream, TransportSession } from "../transport/session.js";
+import { directSession } from "../transport/web-session.js";
+import { Drain, type DrainHost } from "./drain.js";
+import type { SessionEnd } from "./options.js";
+import { OwnStreams, type StreamsHost } from "./own-streams.js";
+import type { SessionParts } from "./parts.js";
+import { PeerStreams, type PeerStreamsHost } from "./peer-streams.js";
+import type { ClientSession } from "./session.js";
+
+/** The side that calls, and what both sides share, but for the lanes that this side opens. */
+export abstract class CallingSession<Transport extends TransportSession>
+  implements ClientSession<Transport>, DrainHost, LaneHost, PeerStreamsHost, ServingHost, StreamsHost
+{
+  readonly closed: Promise<SessionEnd>;
+  readonly transport: Transport;
+  protected readonly direct: DirectSession;
+  readonly limits: Limits;
+  readonly settings: CarrierSettings;
+  readonly callee: Callee;
+  protected readonly drainage: Drain = new Drain(this);
+  protected readonly bulk: BulkMethods = new BulkMethods();
+  protected readonly ownStreams: OwnStreams = new OwnStreams(this);
+  protected readonly pickStream = (): Carrier => this.ownStreams.open();
+  protected ended = false;
+  private readonly pickNotifyStream = (): Carrier => this.ownStreams.openForNotify();
+  readonly schemas: SchemaHandshake = new SchemaHandshake();
+  private readonly via: Via;
+  readonly onForeign: SessionParts["onForeign"];
+  private readonly onEnd: (end: SessionEnd) => void;
+  /** What calls fail with after the session was lost. */
+  private lost: RpcError | undefined;
+
+  constructor(transport: Transport, { settings, via = "auto", callee, onForeign }: SessionParts) {
+    this.transport = transport;
+    this.direct = directSession(transport);
+    this.limits = settings.limits;
+    this.settings = settings;
+    this.via = via;
+    this.onForeign = onForeign;
+    this.callee = callee(this);
+    const { promise, resolve } = deferred<SessionEnd>();
+    this.closed = promise;
+    this.onEnd = resolve;
+  }
+
+  unary<Sent, Received, Returned, Result>(
+    method: MethodDescriptor<"unary", Sent, Received, Returned, Result>,
+    input: Sent,
+    options?: CallOptions,
+  ): Promise<Result> {
+    return callingOf(method).start(this.invocation(method, options, "lane"), input) as Promise<Result>;
+  }
+
+  async notify<Sent, Received>(
+    method: MethodDescriptor<"notify", Sent, Received, void, void>,
+    input: Sent,
+    options?: CallOptions,
+  ): Promise<void> {
+    const invocation = this.invocation(method, options, "lane");
+    const calling = callingOf(method);
+    if (calling.byDatagram !== undefined && options?.via === undefined) {
+      this.requireOpen();
+      if (this.drainage.objection !== undefined) refuse(this.drainage.objection);
+      if (calling.byDatagram(this.direct.datagrams, this.settings, invocation, input)) return;
+    }
+    const ownStream = invocation.pick === this.pickStream;
+    calling.start(ownStream ? { ...invocation, pick: this.pickNotifyStream } : invocation, input);
+  }
+
+  serverStream<Sent, Received, Returned, Result>(
+    method: MethodDescriptor<"server_stream", Sent, Received, Returned, Result>,
+    input: Sent,
+    options?: CallOptions,
+  ): ItemStream<Result> {
+    return callingOf(method).start(this.invocation(method, options, "stream"), input) as ItemStream<Result>;
+  }
+
+  clientStream<Sent, Received, Returned, Result>(
+    method: MethodDescriptor<"client_stream", Sent, Received, Returned, Result>,
+    source: StreamSource<Sent>,
+    options?: CallOptions,
+  ): Promise<Result> {
+    return callingOf(method).start(this.invocation(method, options, "stream"), source) as Promise<Result>;
+  }
+
+  duplex<Sent, Received, Returned, Result>(
+    method: MethodDescriptor<"duplex", Sent, Received, Returned, Result>,
+    options?: CallOptions,
+  ): DuplexStream<Sent, Result> {
+    return callingOf(method).start(this.invocation(method, options, "stream"), undefined) as DuplexStream<Sent, Result>;
+  }
+
+  async close(info: CloseInfo = {}): Promise<SessionEnd> {
+    if ((info.closeCode ?? 0) === 0) await this.delivered();
+    this.ended = true;
+    this.direct.close(info);
+    return this.closed;
+  }
+
+  get draining(): Promise<void> {
+    return this.drainage.begun;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  /** What carries a call, by how it is to travel. */
+  protected abstract pickOf(via: Via, usual: "lane" | "stream", method: AnyMethod): () => Carrier;
+
+  /** Tells the peer that this side goes away, as far as the session lasts. */
+  abstract goaway(stage: number): void;
+
+  /** Takes a lane that the peer opened. */
+  abstract onLane(channel: Channel, onOver: () => void): FrameHandler;
+
+  callsServed(): number {
+    return this.callee.calls;
+  }
+
+  isRefusing(): boolean {
+    return this.drainage.refusing;
+  }
+
+  onDrained(): void {
+    void this.close();
+  }
+
+  onIdle(): void {
+    this.drainage.check();
+  }
+
+  onHello(): void {}
+
+  onGoaway(stage: number): void {
+    this.drainage.onGoaway(stage);
+  }
+
+  onPong(_token: number): void {}
+
+  onClose(_info: CloseInfo): void {
+    throw new ProtocolError("a close frame on one of several streams");
+  }
+
+  /** Calls that are not over. */
+  callsMade(): number {
+    return this.ownStreams.made;
+  }
+
+  /** Ends the lanes that this side sends notifications on; `onFinished` is called when the peer has what was sent. */
+  protected finishLanes(onFinished: () => void): void {
+    onFinished();
+  }
+
+  /** Begins. To be called once, when the session is made: what the peer opens may be there already. */
+  start(): this {
+    if (this.direct.sole !== undefined) throw new TypeError("a session of one byte stream is made by createSession");
+    this.attach();
+    return this;
+  }
+
+  protected attach(): void {
+    const peerStreams = new PeerStreams(this);
+    const { onDatagram } = this.callee;
+    this.direct.attach({
+      onStream: (stream) => peerStreams.accept(stream),
+      ...(onDatagram !== undefined && { onDatagram }),
+      onClosed: ({ closeCode = 0, reason = "" }, error) => {
+        this.ended = true;
+        if (error !== undefined) this.lost = lostCall(error);
+        this.onEnd({ closeCode, reason, error });
+      },
+    });
+  }
+
+  protected requireOpen(): void {
+    if (this.ended) throw neverSent(this.lost);
+  }
+
+  openStream(): DirectStream {
+    this.requireOpen();
+    try {
+      return this.direct.openStream();
+    } catch (error) {
+      throw RpcError.from(error, "unavailable");
+    }
+  }
+
+  private invocation(method: AnyMethod, options: CallOptions | undefined, usual: "lane" | "stream"): Invocation {
+    const { objection } = this.drainage;
+    const prioritized = (options?.priority ?? method.priority) !== undefined;
+    const via = options?.via ?? method.via ?? (prioritized ? "stream" : this.via);
+    const pick = this.pickOf(via, usual, method);
+    return {
+      pick: objection === undefined ? pick : () => refuse(objection),
+      method,
+      options,
+      limits: this.limits,
+      schemas: this.schemas,
+      bulk: this.bulk,
+    };
+  }
+
+  /** Takes no more calls, and resolves when the peer has received what was sent. */
+  private delivered(): Promise<void> {
+    const open = !this.ended;
+    this.ended = true;
+    if (!open) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, this.limits.maxCloseMs);
+      let lanesDone = false;
+      const check = (): void => {
+        if (!lanesDone || !this.ownStreams.confirmed) return;
+        clearTimeout(timer);
+        resolve();
+      };
+      this.ownStreams.onConfirmed = check;
+      this.finishLanes(() => {
+        lanesDone = true;
+        check();
+      });
+    });
+  }
+}
+
+function refuse(why: string): never {
+  throw new RpcError("unavailable", why, { refused: true });
+}

@@ -1,0 +1,21 @@
+import { unserved } from "../call/unserved.js";
+import { completeLimits } from "../limits.js";
+import type { TransportSession } from "../transport/session.js";
+import { plainSettings } from "./carrier-settings.js";
+import type { ClientSessionOptions } from "./create-client-session.js";
+import type { ClientSession } from "./session.js";
+import { StreamSession } from "./stream-session.js";
+
+/**
+ * As `createClientSession`, with a stream for every call, whatever its `via`: cancelling is a reset, and flow control QUIC's own. It
+ * neither drains nor pings; where the peer drains the session, it makes no more calls and says when it is done.
+ */
+export function createStreamSession<Transport extends TransportSession>(
+  transport: Transport,
+  { limits, prefix }: Omit<ClientSessionOptions, "via"> = {},
+): ClientSession<Transport> {
+  return new StreamSession(transport, {
+    settings: plainSettings(completeLimits(limits), prefix),
+    callee: () => unserved,
+  }).start();
+}

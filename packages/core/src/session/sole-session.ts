@@ -1,0 +1,70 @@
+import type { Carrier } from "../call/carrier.js";
+import type { Lane } from "../call/lane.js";
+import type { CloseInfo, SoleStream, TransportSession } from "../transport/session.js";
+import { KeepAlive, type KeepAliveOptions } from "./keep-alive.js";
+import type { SessionEnd } from "./options.js";
+import type { SessionParts } from "./parts.js";
+import { RpcSession } from "./rpc-session.js";
+import { soleLane } from "./sole-lane.js";
+
+/** A session of one byte stream, which is one lane. */
+export class SoleSession<Transport extends TransportSession> extends RpcSession<Transport> {
+  private readonly stream: SoleStream;
+  private readonly keepAlive: KeepAliveOptions | false;
+  /** Until the peer has greeted. */
+  private handshake: ReturnType<typeof setTimeout> | undefined;
+  private beat: KeepAlive | undefined;
+
+  constructor(transport: Transport, stream: SoleStream, keepAlive: KeepAliveOptions | false, parts: SessionParts) {
+    super(transport, parts);
+    this.stream = stream;
+    this.keepAlive = keepAlive;
+  }
+
+  override start(): this {
+    this.attach();
+    if (this.ended) return this;
+    const { stream, keepAlive } = this;
+    const { maxHandshakeMs } = this.limits;
+    this.handshake = setTimeout(
+      () => stream.lose(new Error(`no hello within ${maxHandshakeMs} ms (limits.maxHandshakeMs)`)),
+      maxHandshakeMs,
+    );
+    // It stays the session's when it has ended: there is no other.
+    const lane = soleLane(stream, this, () => this.pings.fail("the lane has ended"));
+    this.ourLane = lane;
+    if (keepAlive !== false) {
+      const ping = (): void => this.pings.probe((token) => lane.ping(token));
+      this.beat = new KeepAlive(lane.channel, keepAlive, ping, (error) => stream.lose(error));
+    }
+    void this.closed.then(() => {
+      clearTimeout(this.handshake);
+      this.beat?.stop();
+    });
+    return this;
+  }
+
+  override async close(info: CloseInfo = {}): Promise<SessionEnd> {
+    this.ourLane?.channel.flushNow();
+    this.ended = true;
+    this.direct.close(info);
+    return this.closed;
+  }
+
+  protected override pickOf(): () => Carrier {
+    return this.pickLane;
+  }
+
+  protected override lane(): Lane {
+    this.requireOpen();
+    return this.ourLane as Lane;
+  }
+
+  override onHello(): void {
+    clearTimeout(this.handshake);
+  }
+
+  override onClose(info: CloseInfo): void {
+    this.stream.closedByPeer(info);
+  }
+}

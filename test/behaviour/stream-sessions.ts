@@ -1,0 +1,78 @@
+import {
+  type ClientSession,
+  createSession,
+  createStreamSession,
+  type Session,
+  type TransportSession,
+} from "@quicrpc/core";
+import type { QuicSession } from "@quicrpc/quic";
+import type { LocalKind } from "./kinds.js";
+import { Witness } from "./service.js";
+import { sessionOptions } from "./session-options.js";
+import { joinQuic } from "./transports.js";
+
+/** Titles of tests that a stream session cannot pass, and why. */
+const EXCEPTIONS: readonly (readonly [RegExp, string])[] = [
+  [/^C15 |: a call that calls back$/, "a stream session serves nothing"],
+  [/^C62 by lane|^C65 /, "the test is of lanes"],
+];
+
+/** Skips the test that is running. */
+async function notHere(reason: string): Promise<never> {
+  // Not before there is a test: the kinds are listed outside of the runner as well.
+  const { TestRunner } = await import("vitest");
+  const test = TestRunner.getCurrentTest();
+  if (test === undefined) throw new Error(reason);
+  return test.context.skip(reason);
+}
+
+async function skipExceptions(): Promise<void> {
+  const { TestRunner } = await import("vitest");
+  const title = TestRunner.getCurrentTest()?.name ?? "";
+  for (const [titles, reason] of EXCEPTIONS) if (titles.test(title)) await notHere(reason);
+}
+
+/** `session`, but for the methods that it lacks: a test that calls them is skipped. */
+function asSession(session: ClientSession): Session {
+  const lacking = (): Promise<never> => notHere("a stream session neither drains nor pings");
+  return Object.assign(session, { drain: lacking, ping: lacking, rttMs: undefined });
+}
+
+/** Only what browsers have. */
+function webTransport(session: QuicSession): TransportSession {
+  return {
+    ready: session.ready,
+    closed: session.closed,
+    close: (info) => session.close(info),
+    createBidirectionalStream: () => session.createBidirectionalStream(),
+    incomingBidirectionalStreams: session.incomingBidirectionalStreams,
+    datagrams: session.datagrams,
+  };
+}
+
+/** A client by `createStreamSession`, over what browsers have, and a server by `createSession`. */
+export const streamSessions: LocalKind = {
+  name: "a stream for each call",
+  join: joinQuic("webTransport", "loop"),
+  face: (transport) => webTransport(transport as QuicSession),
+  async connect(limits = {}, { client: own = {}, server: theirs, witness = new Witness(), wrap, maxStreams } = {}) {
+    await skipExceptions();
+    const { limits: ownLimits = limits, prefix, via: _via, ...others } = own;
+    if (Object.keys(others).length > 0) await notHere("a stream session only calls, in MessagePack");
+    const joined = await joinQuic("webTransport", "loop")(maxStreams === undefined ? {} : { maxStreams });
+    const [far, near] = [joined.server, webTransport(joined.client)];
+    const server = createSession(wrap?.(far, "server") ?? far, sessionOptions(witness, limits, theirs));
+    const transport = wrap?.(near, "client") ?? near;
+    const client = createStreamSession(transport, { limits: ownLimits, ...(prefix !== undefined && { prefix }) });
+    return {
+      client: asSession(client),
+      server,
+      witness,
+      transport,
+      async close() {
+        await client.close();
+        await joined.release();
+      },
+    };
+  },
+};
