@@ -13,6 +13,9 @@ const FLUSH_AT = 64 * 1024;
 /** Microtasks that a flush waits for a further frame: a step of an asynchronous source takes about three. */
 const LINGER = 4;
 
+/** A reaction to it costs half of what `queueMicrotask` does in Node. */
+const settled: Promise<void> = Promise.resolve();
+
 /** One buffer serves every channel that sends each frame at once: `write` has taken the bytes when it returns. */
 const shared: FrameWriter = new FrameWriter(16 * 1024);
 
@@ -79,7 +82,7 @@ export class Channel implements DirectStreamHandler {
   private readonly onFrame = (frame: Frame): void => this.handler?.onFrame(frame);
   private readonly flushLater = (): void => {
     if (this.isFilling()) {
-      queueMicrotask(this.flushLater);
+      void settled.then(this.flushLater);
       return;
     }
     this.flushScheduled = false;
@@ -277,7 +280,7 @@ export class Channel implements DirectStreamHandler {
     if (this.flushScheduled) return;
     this.flushScheduled = true;
     this.heldBytes = 0;
-    queueMicrotask(this.flushLater);
+    void settled.then(this.flushLater);
   }
 
   private flush(end: boolean): void {
