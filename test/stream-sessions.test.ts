@@ -12,7 +12,7 @@ const vitest = join(root, "node_modules/vitest/vitest.mjs");
 
 const files = (
   "admission basic bytes cancellation datagrams deadlines drain errors extremes foreign-streams interceptors kill leaks limits " +
-  "metadata schemas sessions slow-reader typed-errors unserved"
+  "metadata schemas sessions slow-reader stream-limit typed-errors unserved"
 ).split(" ");
 /** Tests of these that must pass, at least. */
 const LEAST = 295;

@@ -30,4 +30,16 @@ describe.each(kindsFor("C65"))("the peer's stream limit: $name", (kind) => {
     // Each once; streams that are open at the same time have no order.
     expect(begun().toSorted()).toEqual(names.map((name) => `wait ${name}`).toSorted());
   });
+
+  it("C65 where nothing shares a lane, calls beyond the limit go on as others end", async () => {
+    pair = await kind.connect(undefined, { maxStreams: STREAMS });
+    const { client, witness } = pair;
+    const names = Array.from({ length: CALLS }, (_, i) => String(i));
+    const calls = names.map((text) => client.unary(methods.wait, { text }, { via: "stream" }));
+    for (const name of names) {
+      await witness.until(`wait ${name}`);
+      witness.release.get(name)?.();
+    }
+    expect(await Promise.all(calls)).toEqual(names.map((text) => ({ text })));
+  });
 });
