@@ -1,5 +1,6 @@
 //! Small flights sent twice: where packets get lost, a copy a moment later costs less than waiting for a repair, which
-//! takes a round trip and more (RFC 9002 §6). The receiver drops whichever comes second (RFC 9000 §12.3).
+//! takes a round trip and more (RFC 9002 §6). So are repairs of larger flights: a lost one costs as much again. The
+//! receiver drops whichever comes second (RFC 9000 §12.3).
 
 use std::time::{Duration, Instant};
 
@@ -12,6 +13,10 @@ const LEAST_RTT: Duration = Duration::from_millis(4);
 /// What a round trip may send and still count as small: far below the smallest useful window, and never bulk.
 const MOST_DATAGRAMS: usize = 8;
 const MOST_BYTES: usize = 8 * 1452;
+/// Datagrams sent twice for each one found lost: its repair may be cut in two, and what waited for it comes with it.
+const COPIES_PER_LOSS: usize = 3;
+/// Beyond, repairs are bulk themselves.
+const MOST_COPIES_OWED: usize = 64;
 /// How long one loss makes copies worth their while.
 const MEMORY: Duration = Duration::from_secs(30);
 
@@ -23,6 +28,16 @@ pub enum Redundancy {
     Always,
 }
 
+/// What is known of a connection's path.
+#[derive(Clone, Copy)]
+struct Path {
+    rtt: Duration,
+    /// Packets lost so far.
+    lost: u64,
+    /// Of congestion, in bytes.
+    window: u64,
+}
+
 /// What one connection sends in a round trip, and whether packets got lost.
 #[derive(Debug)]
 pub struct Flights {
@@ -31,9 +46,13 @@ pub struct Flights {
     until: Option<Instant>,
     datagrams: usize,
     bytes: usize,
+    /// What was sent in the one before.
+    bytes_before: usize,
     long_enough: bool,
     lost: u64,
     lossy_until: Option<Instant>,
+    /// Datagrams that are repairs, or follow one.
+    owed: usize,
     pub copies: u64,
 }
 
@@ -44,47 +63,71 @@ impl Flights {
             until: None,
             datagrams: 0,
             bytes: 0,
+            bytes_before: 0,
             long_enough: false,
             lost: 0,
             lossy_until: None,
+            owed: 0,
             copies: 0,
         }
     }
 
     /// Counts a transmit of a live connection. Returns whether a copy of it should follow.
     pub fn wants_copy(&mut self, now: Instant, transmit: &qp::Transmit, connection: &qp::Connection) -> bool {
+        self.count(now, transmit.size, transmit.segment_size, || {
+            let path = connection.stats().path;
+            Path {
+                rtt: path.rtt,
+                lost: path.lost_packets,
+                window: path.cwnd,
+            }
+        })
+    }
+
+    /// `path` is asked once a round trip where nothing gets lost.
+    fn count(&mut self, now: Instant, bytes: usize, segment: Option<usize>, path: impl Fn() -> Path) -> bool {
         if self.mode == Redundancy::Off {
             return false;
         }
         if self.until.is_none_or(|until| until <= now) {
-            let path = connection.stats().path;
-            self.begin_round(now, path.rtt, path.lost_packets);
+            self.begin_round(now, path());
         }
-        self.count(now, transmit.size, transmit.segment_size)
-    }
-
-    fn begin_round(&mut self, now: Instant, rtt: Duration, lost: u64) {
-        self.until = Some(now + rtt);
-        self.long_enough = rtt >= LEAST_RTT;
-        self.datagrams = 0;
-        self.bytes = 0;
-        if lost > self.lost {
-            self.lost = lost;
-            self.lossy_until = Some(now + MEMORY);
-        }
-    }
-
-    fn count(&mut self, now: Instant, bytes: usize, segment: Option<usize>) -> bool {
         let datagrams = segment.map_or(1, |segment| bytes.div_ceil(segment));
         self.datagrams += datagrams;
         self.bytes += bytes;
         let lossy = self.mode == Redundancy::Always || self.lossy_until.is_some_and(|until| now < until);
+        if !lossy || !self.long_enough {
+            return false;
+        }
+        let path = path();
+        self.note_losses(now, path.lost);
+        let repair = datagrams <= self.owed;
+        self.owed = self.owed.saturating_sub(datagrams);
+        // Where the window is the limit, it is bulk, and copies might be what fills a queue.
+        let room = self.bytes.max(self.bytes_before) as u64 * 2 <= path.window;
         let small = self.datagrams <= MOST_DATAGRAMS && self.bytes <= MOST_BYTES;
-        let copy = lossy && small && self.long_enough;
+        let copy = small || (repair && room);
         if copy {
             self.copies += datagrams as u64;
         }
         copy
+    }
+
+    fn begin_round(&mut self, now: Instant, path: Path) {
+        self.until = Some(now + path.rtt);
+        self.long_enough = path.rtt >= LEAST_RTT;
+        self.datagrams = 0;
+        self.bytes_before = std::mem::take(&mut self.bytes);
+        self.note_losses(now, path.lost);
+    }
+
+    fn note_losses(&mut self, now: Instant, lost: u64) {
+        if lost > self.lost {
+            let copies = (lost - self.lost) as usize * COPIES_PER_LOSS;
+            self.owed = (self.owed + copies).min(MOST_COPIES_OWED);
+            self.lost = lost;
+            self.lossy_until = Some(now + MEMORY);
+        }
     }
 }
 
@@ -94,16 +137,17 @@ mod tests {
 
     const RTT: Duration = Duration::from_millis(16);
 
+    fn path(lost: u64, window: u64) -> impl Fn() -> Path {
+        move || Path { rtt: RTT, lost, window }
+    }
+
     #[test]
     fn nothing_is_copied_until_a_packet_was_lost_and_again_nothing_long_after() {
         let start = Instant::now();
         let mut flights = Flights::new(Redundancy::AfterLoss);
-        flights.begin_round(start, RTT, 0);
-        assert!(!flights.count(start, 100, None));
-        flights.begin_round(start + RTT, RTT, 1);
-        assert!(flights.count(start + RTT, 100, None));
-        flights.begin_round(start + RTT + MEMORY, RTT, 1);
-        assert!(!flights.count(start + RTT + MEMORY, 100, None));
+        assert!(!flights.count(start, 100, None, path(0, 0)));
+        assert!(flights.count(start + RTT, 100, None, path(1, 0)));
+        assert!(!flights.count(start + RTT + MEMORY, 100, None, path(1, 0)));
         assert_eq!(flights.copies, 1);
     }
 
@@ -111,20 +155,45 @@ mod tests {
     fn bulk_is_never_copied() {
         let start = Instant::now();
         let mut flights = Flights::new(Redundancy::Always);
-        flights.begin_round(start, RTT, 0);
-        assert!(flights.count(start, 3 * 1200, Some(1200)));
-        assert!(!flights.count(start, 10 * 1200, Some(1200)));
-        assert!(!flights.count(start, 100, None));
-        flights.begin_round(start + RTT, RTT, 0);
-        assert!(flights.count(start + RTT, 100, None));
+        assert!(flights.count(start, 3 * 1200, Some(1200), path(0, 0)));
+        assert!(!flights.count(start, 10 * 1200, Some(1200), path(0, 0)));
+        assert!(!flights.count(start, 100, None, path(0, 0)));
+        assert!(flights.count(start + RTT, 100, None, path(0, 0)));
         assert_eq!(flights.copies, 4);
+    }
+
+    #[test]
+    fn repairs_of_a_large_flight_are_copied_while_the_window_is_wide() {
+        let start = Instant::now();
+        let later = start + RTT / 2;
+        let send = |window: u64| {
+            let mut flights = Flights::new(Redundancy::AfterLoss);
+            assert!(!flights.count(start, 100 * 1200, Some(1200), path(1, window)));
+            let repair = flights.count(later, 3 * 1200, Some(1200), path(2, window));
+            assert!(!flights.count(later, 1200, None, path(2, window)));
+            repair
+        };
+        assert!(send(250 * 1200));
+        assert!(!send(150 * 1200));
+    }
+
+    #[test]
+    fn a_repair_in_the_round_trip_after_a_window_full_is_bulk_too() {
+        let start = Instant::now();
+        let mut flights = Flights::new(Redundancy::AfterLoss);
+        flights.count(start, 100 * 1200, Some(1200), path(1, 150 * 1200));
+        assert!(!flights.count(start + RTT, 9 * 1200, Some(1200), path(4, 150 * 1200)));
     }
 
     #[test]
     fn a_path_on_which_repair_is_fast_has_no_copies() {
         let start = Instant::now();
         let mut flights = Flights::new(Redundancy::Always);
-        flights.begin_round(start, Duration::from_millis(1), 5);
-        assert!(!flights.count(start, 100, None));
+        let short = || Path {
+            rtt: Duration::from_millis(1),
+            lost: 5,
+            window: 1_000_000,
+        };
+        assert!(!flights.count(start, 100, None, short));
     }
 }
