@@ -1,6 +1,6 @@
 // Codecs that do not explain: with a shape left out they must still take all that fits, and nothing else.
 import { dirname } from "node:path";
-import { RpcError } from "@quicrpc/core";
+import { type MessageCodec, RpcError } from "@quicrpc/core";
 import { build } from "esbuild";
 import fc from "fast-check";
 import { Packr } from "msgpackr";
@@ -119,3 +119,43 @@ export const ${name} = service("test.v1.${name}", { move: rpc({ input: Point, ou
     [],
   );
 });
+
+test("a message that is not compiled as a whole keeps its shape, where files share it too", async () => {
+  workspace.write(
+    "shared/tags.ts",
+    `import { z } from "zod";
+export const Tags = z.object({ of: z.record(z.string(), z.number()), get inner() { return Tags.optional(); } });
+`,
+  );
+  const services = ["Three", "Four"].map((name) =>
+    workspace.write(
+      `shared/${name}.service.ts`,
+      `import { rpc, service } from "@quicrpc/core";
+import { Tags } from "./tags.ts";
+export const ${name} = service("test.v1.${name}", { set: rpc({ input: Tags }), wrap: rpc({ input: Tags.nullable() }) });
+`,
+    ),
+  );
+  const { files, diagnostics } = await generate({ files: services, importExtension: "ts", explain: false });
+  expect(diagnostics).toEqual([]);
+  writeGenerated(files);
+  const path = files.find((file) => file.path.endsWith("Three.ts"))?.path ?? "";
+  const { threeMethods } = (await import(/* @vite-ignore */ path)) as {
+    threeMethods: Record<"set" | "wrap", { input: MessageCodec<unknown> }>;
+  };
+  for (const { input } of Object.values(threeMethods)) {
+    const value = { of: { a: 1 }, inner: { of: {} } };
+    const bytes = encode(input, value);
+    expect(input.decode(bytes, 0, bytes.length)).toEqual(value);
+    const wrong = outcomeOf(() => encode(input, { of: { a: 1 }, inner: { of: { b: "c" } } }));
+    expect(wrong).toMatchObject({ code: "invalid_argument", details: [{ path: ["inner", "of", "b"] }] });
+  }
+});
+
+function outcomeOf(run: () => unknown): unknown {
+  try {
+    return run();
+  } catch (error) {
+    return error;
+  }
+}
