@@ -53,6 +53,8 @@ function links(rtt: number): FarLink[] {
 }
 
 const MIN_ROUNDS = 3;
+/** Of each workload over each link, before what is measured. */
+const WARM_UP_MS = 1000;
 const CLEAR: LinkSettings = { loss: 0, burst: 1, rate: 0, queue: 1000 };
 
 /** Every contestant over every link, which loses the same packets for each. */
@@ -96,7 +98,12 @@ async function overLink(
       } else if (!(await pair.prepare(workload))) continue;
       if (pair === undefined) continue;
       await pair.measure(task, amount);
-      over.set({ ...CLEAR, ...link.settings, seed: 7 });
+      const settings = { ...CLEAR, ...link.settings, seed: 7 };
+      over.set(settings);
+      const warm = performance.now() + WARM_UP_MS;
+      while (performance.now() < warm) await pair.measure(task, amount);
+      // The same losses for all, however much they did until here.
+      over.set(settings);
       over.traffic();
       const began = performance.now();
       const times: number[] = [];
