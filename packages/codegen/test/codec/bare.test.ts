@@ -74,7 +74,8 @@ test("codecs without explanations take and give what those with them do", { time
     }
     for (const value of hostile) check(value, false);
   }
-  expect(without).toBeGreaterThan(SCHEMAS / 5);
+  // Else nothing was compared.
+  expect(without).toBeGreaterThan(SCHEMAS / 10);
 });
 
 test("a bundle has no shapes, of messages that files share neither", async () => {
