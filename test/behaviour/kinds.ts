@@ -10,7 +10,6 @@ import {
   type TransportSession,
 } from "@quicrpc/core";
 import { devCertificate, dial, type DialOptions, serve } from "@quicrpc/node";
-import type { QuicSession } from "@quicrpc/quic";
 import { Witness } from "./service.js";
 import { sessionOptions } from "./session-options.js";
 import { streamSessions } from "./stream-sessions.js";
@@ -25,6 +24,7 @@ import {
   joinUnix,
   joinWebSocket,
   joinWebStreams,
+  webFace,
 } from "./transports.js";
 
 /** Two sessions joined by one kind of transport, both serving the test service. */
@@ -128,18 +128,6 @@ const elsewhere: ReadonlyMap<string, string> = new Map([
   ["C67", ENDPOINT],
   ["C68", ENDPOINT],
 ]);
-
-/** Only what the W3C interface has, so that core drives the session through WHATWG streams. */
-function webFace(transport: DirectSession): TransportSession {
-  const session = transport as QuicSession;
-  return {
-    ready: session.ready,
-    closed: session.closed,
-    close: (info) => session.close(info),
-    createBidirectionalStream: () => session.createBidirectionalStream(),
-    incomingBidirectionalStreams: session.incomingBidirectionalStreams,
-  };
-}
 
 const overQuic: readonly LocalKind[] = [
   joined("QUIC", joinQuic("raw", "loop")),

@@ -9,7 +9,7 @@ import type { QuicSession } from "@quicrpc/quic";
 import type { LocalKind } from "./kinds.js";
 import { Witness } from "./service.js";
 import { sessionOptions } from "./session-options.js";
-import { joinQuic } from "./transports.js";
+import { joinQuic, webFace } from "./transports.js";
 
 /** Titles of tests that a stream session cannot pass, and why. */
 const EXCEPTIONS: readonly (readonly [RegExp, string])[] = [
@@ -40,14 +40,7 @@ function asSession(session: ClientSession): Session {
 
 /** Only what browsers have. */
 function webTransport(session: QuicSession): TransportSession {
-  return {
-    ready: session.ready,
-    closed: session.closed,
-    close: (info) => session.close(info),
-    createBidirectionalStream: () => session.createBidirectionalStream(),
-    incomingBidirectionalStreams: session.incomingBidirectionalStreams,
-    datagrams: session.datagrams,
-  };
+  return { ...webFace(session), datagrams: session.datagrams };
 }
 
 /** A client by `createStreamSession`, over what browsers have, and a server by `createSession`. */

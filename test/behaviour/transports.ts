@@ -12,6 +12,7 @@ import {
   DEFAULT_LIMITS,
   type DirectSession,
   messagePortSession,
+  type WebTransportSession,
   webSocketSession,
   webStreamSession,
 } from "@quicrpc/core";
@@ -149,3 +150,15 @@ export const joinFails: Join = async () => {
   const client = await dialFails(new URL(listener.url), { httpVersion: 2, serverCertificateHashes: [hash] });
   return { client, server: await server, release: () => listener.close() };
 };
+
+/** Only what the W3C interface has, so that core drives the session through WHATWG streams. */
+export function webFace(transport: DirectSession): WebTransportSession {
+  const session = transport as QuicSession;
+  return {
+    ready: session.ready,
+    closed: session.closed,
+    close: (info) => session.close(info),
+    createBidirectionalStream: () => session.createBidirectionalStream(),
+    incomingBidirectionalStreams: session.incomingBidirectionalStreams,
+  };
+}

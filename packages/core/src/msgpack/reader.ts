@@ -269,10 +269,17 @@ function lengthAt(view: DataView, at: number, form: number): number {
 /** Any value, losing nothing: maps as `WireMap`, integers of 64 bits as bigints. */
 export function readValue(r: Reader, p: number, depth: number = MAX_DEPTH): unknown {
   const byte = p < r.end ? (r.bytes[p] as number) : misfit();
-  if (byte < 0x80 || byte >= 0xe0) return readAnyNumber(r, p);
-  if (byte < 0x90 || byte === 0xde || byte === 0xdf) return readMap(r, p, depth - 1);
-  if (byte < 0xa0 || byte === 0xdc || byte === 0xdd) return readArray(r, p, depth - 1);
-  return readScalar(r, p, byte);
+  if (isMap(byte)) return readMap(r, p, depth - 1);
+  return isArray(byte) ? readArray(r, p, depth - 1) : readScalar(r, p, byte);
+}
+
+/** Whether a map begins with this byte. */
+function isMap(byte: number): boolean {
+  return (byte & 0xf0) === 0x80 || byte === 0xde || byte === 0xdf;
+}
+
+function isArray(byte: number): boolean {
+  return (byte & 0xf0) === 0x90 || byte === 0xdc || byte === 0xdd;
 }
 
 /** A value with none inside it, whose first byte is `byte`. */
@@ -308,8 +315,8 @@ function readScalar(r: Reader, p: number, byte: number): unknown {
 /** Any value, as plain JavaScript: see `plain`. */
 export function readPlain(r: Reader, p: number, depth: number = MAX_DEPTH): unknown {
   const byte = p < r.end ? (r.bytes[p] as number) : misfit();
-  if ((byte >= 0x80 && byte < 0x90) || byte === 0xde || byte === 0xdf) return readPlainMap(r, p, depth - 1);
-  if ((byte >= 0x90 && byte < 0xa0) || byte === 0xdc || byte === 0xdd) {
+  if (isMap(byte)) return readPlainMap(r, p, depth - 1);
+  if (isArray(byte)) {
     if (depth <= 0) throw tooDeep();
     const array: unknown[] = [];
     for (let left = readArrayHeader(r, p); left > 0; left--) array.push(readPlain(r, r.position, depth - 1));

@@ -9,6 +9,7 @@ import {
 } from "node:http2";
 import type { TLSSocket } from "node:tls";
 import { WEBTRANSPORT_STREAM_PROTOCOL } from "@quicrpc/core";
+import { divert } from "../listen/divert.js";
 import type { Arrival, ListenSettings } from "../listen/listener.js";
 import { firstCertificate } from "../listen/tls-settings.js";
 import { containReads, pingWhileAlive } from "./containment.js";
@@ -119,12 +120,10 @@ function isPonyfill(offered: string | undefined): boolean {
  * browser hears that they need HTTP/1.1, and tries that (RFC 9113 §7).
  */
 function sendWebSocketsToHttp1(http2: Http2SecureServer): void {
-  const listeners = http2.listeners("stream") as ((stream: ServerHttp2Stream, header: IncomingHttpHeaders) => void)[];
-  http2.removeAllListeners("stream");
-  http2.on("stream", (stream, header) => {
-    if (isWebSocket(header) && !isPonyfill(header["sec-websocket-protocol"])) {
-      stream.on("error", () => {}).close(constants.NGHTTP2_HTTP_1_1_REQUIRED);
-    } else for (const listener of listeners) listener(stream, header);
+  divert(http2, "stream", (stream: ServerHttp2Stream, header: IncomingHttpHeaders) => {
+    if (!isWebSocket(header) || isPonyfill(header["sec-websocket-protocol"])) return false;
+    stream.on("error", () => {}).close(constants.NGHTTP2_HTTP_1_1_REQUIRED);
+    return true;
   });
 }
 

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, STATUS_CODES } from "node:http";
-import { createServer as createHttpsServer, type Server as HttpsServer } from "node:https";
-import type { Socket } from "node:net";
+import { createServer as createHttpsServer } from "node:https";
 import type { TLSSocket } from "node:tls";
 import { FailsAcceptor } from "../fails/acceptor.js";
+import { divert } from "./divert.js";
 import { type Listen, type Listener, MAX_SESSIONS } from "./listener.js";
 import { socketListener, startServer, trackSockets } from "./socket-server.js";
 import { serverTls } from "./tls-settings.js";
@@ -43,7 +43,14 @@ const listen = async (
         ALPNProtocols: fails === undefined ? ["http/1.1"] : ["h2", "http/1.1"],
       })
     : createServer(timeouts);
-  if (fails !== undefined) dispatchByProtocol(server as HttpsServer, (socket) => fails.takeConnection(socket));
+  if (fails !== undefined) {
+    // Before the server reads HTTP/1.1 from it.
+    divert(server, "secureConnection", (socket: TLSSocket) => {
+      const isHttp2 = socket.alpnProtocol === "h2";
+      if (isHttp2) fails.takeConnection(socket);
+      return isHttp2;
+    });
+  }
   server.maxConnections = transport?.maxSessions ?? MAX_SESSIONS;
   server.on("request", (_, response) => response.writeHead(426, { upgrade: "websocket" }).end());
   const sockets = trackSockets(server);
@@ -69,16 +76,6 @@ const listen = async (
     },
   };
 };
-
-/** Takes the connections that have chosen HTTP/2 before the server reads HTTP/1.1 from them. */
-function dispatchByProtocol(server: HttpsServer, onHttp2: (socket: TLSSocket) => void): void {
-  const http1 = server.listeners("secureConnection") as ((socket: Socket) => void)[];
-  server.removeAllListeners("secureConnection");
-  server.on("secureConnection", (socket: TLSSocket) => {
-    if (socket.alpnProtocol === "h2") onHttp2(socket);
-    else for (const listener of http1) listener.call(server, socket);
-  });
-}
 
 function refuse({ socket }: IncomingMessage, status: number): void {
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);

@@ -66,6 +66,8 @@ mod tests {
             sense.acknowledged(start + MS * (16 + i + late), start + MS * i);
             assert!(!sense.waiting());
         }
+        sense.acknowledged(start + MS * 140, start + MS * 110);
+        assert!(!sense.waiting());
     }
 
     #[test]
