@@ -13,7 +13,7 @@ use crate::error::Failure;
 /// 208 KiB a bulk transfer loses over a thousand datagrams per MiB whenever its reader is busy for a moment.
 const BUFFER_BYTES: usize = 4 << 20;
 /// Buffers per receive call; with GRO each may hold up to 64 KiB of datagrams.
-const RECEIVE_SLOTS: usize = 8;
+pub const RECEIVE_SLOTS: usize = 8;
 const RECEIVE_SLOT_BYTES: usize = 65_536;
 /// Bytes of one GSO send: an IP packet holds 64 KiB with its headers.
 const MAX_GSO_BYTES: usize = 65_000;

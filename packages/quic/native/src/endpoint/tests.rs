@@ -8,17 +8,30 @@ use crate::secret::Secret;
 use crate::socket::{Sharing, Socket};
 use crate::tls::client;
 
+fn endpoint() -> Endpoint {
+    let socket = Socket::bind(Some(Ipv4Addr::LOCALHOST.into()), 0, Sharing::None);
+    Endpoint::new(socket.ok().unwrap(), &Secret::new(&[]).ok().unwrap())
+}
+
+#[test]
+fn what_waits_in_the_socket_is_read_in_one_go_up_to_a_bound() {
+    let peer = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let mut endpoint = endpoint();
+    // Of different sizes: the kernel does not put them together.
+    for index in 0..300 {
+        peer.send_to(&[0; 2][..1 + index % 2], endpoint.socket.address()).unwrap();
+    }
+    let counts = [endpoint.receive(), endpoint.receive(), endpoint.receive()];
+    assert_eq!(counts, [256, 44, 0]);
+}
+
 /// The kernel rarely refuses a datagram on loopback, so the refusal itself is made up.
 #[test]
 fn a_blocked_socket_sends_nothing_until_it_is_writable_and_then_everything_in_order() {
-    let localhost = Ipv4Addr::LOCALHOST.into();
     let peer = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     peer.set_nonblocking(true).unwrap();
     let destination = peer.local_addr().unwrap();
-    let mut endpoint = Endpoint::new(
-        Socket::bind(Some(localhost), 0, Sharing::None).ok().unwrap(),
-        &Secret::new(&[]).ok().unwrap(),
-    );
+    let mut endpoint = endpoint();
     let transmit = qp::Transmit {
         destination,
         ecn: None,
