@@ -6,7 +6,7 @@ import {
   type Session,
   type SessionOptions,
 } from "@quicrpc/core";
-import type { QuicSession } from "@quicrpc/quic";
+import { DEFAULT_TRANSPORT, type QuicSession, type TransportOptions } from "@quicrpc/quic";
 import type { Dialler, TransportDialOptions } from "./dial/dialler.js";
 import { dialQuic } from "./dial/quic.js";
 import { dialWebTransport } from "./dial/web-transport.js";
@@ -36,6 +36,9 @@ const DIALLERS: ReadonlyMap<string, Dialler> = new Map<string, Dialler>([
   ["wss:", dialWebSocket],
 ]);
 
+/** Streams that a server may open, at first, to a client that serves nothing. */
+const FEW_STREAMS = 8;
+
 /**
  * Makes one session with `quic://host[:port]`, `https://host[:port]/path` (WebTransport), `tls://host[:port]`, `wss://host[:port]/path`, or without encryption
  * `tcp://`, `ws://` and `unix:/path`. Rejects with an error whose `code` says why: no answer, a certificate that is not
@@ -54,10 +57,18 @@ export async function dial<Context = unknown>(url: string | URL, options: DialOp
     throw new TypeError(`${target.protocol}// is no transport: a URL begins with one of ${known}`);
   }
   const combined = [combineRouters(options.routers ?? [])];
-  const session = createSession(await dialler(target, options), { ...options, routers: combined });
+  const transportSession = await dialler(target, { ...options, transport: transportFor(options) });
+  const session = createSession(transportSession, { ...options, routers: combined });
   const held =
     options.earlyData === true && target.protocol === "quic:"
       ? heldWhileEarly(session as Session<QuicSession>)
       : session;
   return interceptCaller(held, options.interceptors ?? []);
+}
+
+/** QUIC keeps places in its tables for each stream that the peer may open: those for the usual 100 were a tenth of an idle session's memory. */
+function transportFor<Context>({ routers = [], transport = {} }: DialOptions<Context>): TransportOptions {
+  if (routers.length > 0 || transport.maxConcurrentStreams !== undefined) return transport;
+  const { maxConcurrentStreamsCeiling } = DEFAULT_TRANSPORT;
+  return { maxConcurrentStreamsCeiling, ...transport, maxConcurrentStreams: FEW_STREAMS };
 }

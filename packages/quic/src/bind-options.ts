@@ -10,6 +10,12 @@ export interface BindOptions {
   /** How the engine is woken; see docs/engine.md. Default "auto", or what QUICRPC_DRIVER says. */
   driver?: "auto" | "loop" | "thread";
   /**
+   * Whether the event loop stays awake for up to 50 µs after it has sent, where answers have been coming sooner than that: to
+   * sleep and be woken takes longer, and costs more. Meanwhile it looks after timers and other sockets as ever. Only the loop driver
+   * does so. Default true, or what QUICRPC_BUSY_POLL says (1 or 0).
+   */
+  busyPoll?: boolean;
+  /**
    * Lets other endpoints of this and other processes bind the same port with `reusePort` (SO_REUSEPORT; not on Windows).
    * On Linux and FreeBSD the system spreads new peers over them. See docs/engine.md for clients that move.
    */
@@ -28,15 +34,23 @@ export interface EngineOptions {
   readonly host: string;
   readonly port: number;
   readonly driver: string;
+  readonly busyPoll: boolean;
   readonly reusePort: boolean;
   /** Empty for a random one. */
   readonly secret: Uint8Array;
 }
 
 export function engineOptions(options: BindOptions = {}): EngineOptions {
-  const { host, port, driver, reusePort = false, secret = new Uint8Array(0) } = options;
+  const { host, port, driver, busyPoll, reusePort = false, secret = new Uint8Array(0) } = options;
   if (!(secret instanceof Uint8Array)) throw invalidOption("secret must be a Uint8Array of at least 32 bytes");
-  return { host: addressOf(host), port: portOf(port), driver: chooseDriver(driver), reusePort, secret };
+  return {
+    host: addressOf(host),
+    port: portOf(port),
+    driver: chooseDriver(driver),
+    busyPoll: chooseBusyPoll(busyPoll),
+    reusePort,
+    secret,
+  };
 }
 
 /** Default 0: any free one. */
@@ -62,4 +76,10 @@ function chooseDriver(option: BindOptions["driver"]): string {
   if (driver === "loop")
     throw invalidOption('the loop driver needs libuv, which Bun does not offer; use "thread" or "auto"');
   return "thread";
+}
+
+function chooseBusyPoll(option: BindOptions["busyPoll"] = true): boolean {
+  const said = process.env["QUICRPC_BUSY_POLL"] || (option ? "1" : "0");
+  if (said === "1" || said === "0") return said === "1";
+  throw invalidOption(`QUICRPC_BUSY_POLL must be 1 or 0, not ${JSON.stringify(said)}`);
 }

@@ -51,10 +51,11 @@ export class Engine {
     this.native.flush();
   };
 
-  constructor({ host, port, driver, reusePort, secret }: EngineOptions) {
+  constructor({ host, port, driver, busyPoll, reusePort, secret }: EngineOptions) {
     const dispatch = (count: number, slab: Uint8Array): boolean => this.#dispatch(count, slab);
     const text = new TextEncoder();
-    const options = packFields([text.encode(host), text.encode(driver), Uint8Array.of(reusePort ? 1 : 0), secret]);
+    const flag = (set: boolean): Uint8Array => Uint8Array.of(set ? 1 : 0);
+    const options = packFields([text.encode(host), text.encode(driver), flag(busyPoll), flag(reusePort), secret]);
     this.native = unwrap(loadNative().bind(options, port, dispatch, this.#records));
     this.threaded = this.native.driver() === "thread";
     this.address = this.#boundAddress();

@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
 use std::rc::Rc;
 
-use crate::driver::{Choice, Driver, start};
+use crate::driver::{Driver, Options, start};
 use crate::endpoint::Endpoint;
 use crate::error::Failure;
 use crate::ffi::env::Env;
@@ -30,7 +30,7 @@ pub struct Host {
 
 impl Host {
     /// In a call from JavaScript; `page` was made for the same environment.
-    pub fn start(env: Env, endpoint: Endpoint, page: Page, choice: Choice) -> Result<Rc<Self>, Failure> {
+    pub fn start(env: Env, endpoint: Endpoint, page: Page, driver: Options) -> Result<Rc<Self>, Failure> {
         let host = Rc::new(Host {
             env,
             endpoint: RefCell::new(Some(endpoint)),
@@ -42,7 +42,7 @@ impl Host {
             driver_gone: Cell::new(false),
             tearing_down: Cell::new(false),
         });
-        match start(choice, env, &host) {
+        match start(driver, env, &host) {
             Ok(driver) => {
                 host.driver_name.set(driver.name());
                 let closes_at_once = driver.closes_at_once();
@@ -97,6 +97,7 @@ impl Host {
     }
 
     pub fn on_ready(self: &Rc<Self>, writable: bool, outermost: bool) {
+        self.with_driver(|driver| driver.received());
         self.with(|endpoint| {
             if writable {
                 endpoint.socket.writable();
@@ -122,6 +123,9 @@ impl Host {
         self.flush();
         if self.has_records() {
             self.pump(true);
+        }
+        if let Some(sent) = self.with(|endpoint| endpoint.socket.take_sent()) {
+            self.with_driver(|driver| driver.before_wait(sent));
         }
     }
 

@@ -29,7 +29,6 @@ mod tls;
 mod web;
 mod web_methods;
 
-use crate::driver::Choice;
 use crate::endpoint::Endpoint;
 use crate::error::Failure;
 use crate::ffi::bound::Methods;
@@ -40,12 +39,15 @@ use crate::socket::{Sharing, Socket};
 /// The functions JavaScript sees, besides `bind`.
 const METHODS: &[Methods] = &[methods::METHODS, web_methods::METHODS];
 
-/// What `bind` is to bind. `options` are fields: an IP address or nothing, the driver, whether to share the port (one byte),
-/// and a secret of at least 32 bytes or nothing.
-fn endpoint_for(options: &[u8], port: u16) -> Result<(Endpoint, Choice), Failure> {
+/// What `bind` is to bind. `options` are fields: an IP address or nothing, the driver, whether it polls
+/// busily and whether to share the port (one byte each), and a secret of at least 32 bytes or nothing.
+fn endpoint_for(options: &[u8], port: u16) -> Result<(Endpoint, driver::Options), Failure> {
     let mut fields = Fields::new(options);
     let host = String::from_utf8_lossy(fields.take());
-    let driver = Choice::parse(fields.take());
+    let driver = driver::Options {
+        choice: driver::Choice::parse(fields.take()),
+        busy_poll: fields.take() == [1],
+    };
     let sharing = if fields.take() == [1] {
         Sharing::Port
     } else {

@@ -36,6 +36,8 @@ pub struct Socket {
     /// A transmit the kernel had no room for. While it waits, nothing else is sent.
     unsent: Option<(qp::Transmit, Vec<u8>)>,
     sharing: Sharing,
+    /// Whether something was sent since `take_sent`.
+    sent: bool,
 }
 
 /// Whether other sockets may be bound to the same port (SO_REUSEPORT); the kernel then spreads peers over them.
@@ -71,6 +73,7 @@ impl Socket {
             buffer: vec![0; RECEIVE_SLOTS * RECEIVE_SLOT_BYTES],
             unsent: None,
             sharing,
+            sent: false,
         })
     }
 
@@ -140,6 +143,7 @@ impl Socket {
         if self.unsent.is_some() {
             return;
         }
+        self.sent = true;
         let contents = &contents[..transmit.size];
         let sent = self.state.try_send(
             (&self.io).into(),
@@ -156,6 +160,11 @@ impl Socket {
         if sent.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
             self.unsent = Some((transmit, contents.to_vec()));
         }
+    }
+
+    /// Whether something was sent since this was last asked.
+    pub fn take_sent(&mut self) -> bool {
+        std::mem::take(&mut self.sent)
     }
 
     #[cfg(test)]

@@ -10,6 +10,8 @@ use crate::socket::Socket;
 
 #[cfg(unix)]
 mod alarm;
+#[cfg(unix)]
+mod busy_poll;
 mod thread;
 #[cfg(unix)]
 mod uv;
@@ -31,6 +33,14 @@ impl Choice {
     }
 }
 
+/// What `start` starts.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    pub choice: Choice,
+    /// Whether a driver that can do so stays awake for answers that come at once.
+    pub busy_poll: bool,
+}
+
 /// A driver calls `Host::on_ready`, `Host::on_timer` and, once its handles are closed, `Host::on_closed`.
 pub trait Readiness {
     fn name(&self) -> &'static str;
@@ -42,6 +52,10 @@ pub trait Readiness {
     fn disarmed(&mut self);
     /// Whether to report writability as well.
     fn want_writable(&mut self, wanted: bool);
+    /// Datagrams have come.
+    fn received(&mut self) {}
+    /// The thread is about to wait; whether something was sent since it last was.
+    fn before_wait(&mut self, _sent: bool) {}
     /// Reading was reported and done.
     fn rearm(&mut self);
     /// Polling was stopped by an error condition of the socket, which is over.
@@ -56,10 +70,10 @@ pub trait Readiness {
 
 pub type Driver = Box<dyn Readiness>;
 
-pub fn start(choice: Choice, env: Env, host: &Rc<Host>) -> Result<Driver, Failure> {
+pub fn start(Options { choice, busy_poll }: Options, env: Env, host: &Rc<Host>) -> Result<Driver, Failure> {
     #[cfg(unix)]
     if choice != Choice::Thread {
-        match uv::UvDriver::start(env, host) {
+        match uv::UvDriver::start(busy_poll, env, host) {
             Some(driver) => return Ok(Box::new(driver)),
             None if choice == Choice::Loop => {
                 return Err(Failure::option(
@@ -69,6 +83,8 @@ pub fn start(choice: Choice, env: Env, host: &Rc<Host>) -> Result<Driver, Failur
             None => {}
         }
     }
+    #[cfg(not(unix))]
+    let _ = busy_poll;
     #[cfg(not(unix))]
     if choice == Choice::Loop {
         return Err(Failure::option(

@@ -5,9 +5,10 @@ use std::time::Instant;
 
 use super::Readiness;
 use super::alarm::Alarm;
+use super::busy_poll::BusyPoll;
 use crate::error::Failure;
 use crate::ffi::env::Env;
-use crate::ffi::uv::{Handle, Loop, Poll, UV_READABLE, UV_WRITABLE};
+use crate::ffi::uv::{Handle, Idle, Loop, Poll, UV_READABLE, UV_WRITABLE};
 use crate::host::Host;
 use crate::socket::Socket;
 
@@ -17,19 +18,26 @@ pub struct UvDriver {
     alarm: Alarm,
     /// Runs until it is dropped.
     _prepare: Handle,
+    busy_poll: BusyPoll,
+    /// Started while the loop stays awake.
+    idle: Idle,
+    awake: bool,
     armed: Option<Instant>,
     writable: bool,
     referenced: bool,
 }
 
 impl UvDriver {
-    pub fn start(env: Env, host: &Rc<Host>) -> Option<Self> {
+    pub fn start(busy_poll: bool, env: Env, host: &Rc<Host>) -> Option<Self> {
         let uv_loop = Loop::of(env, host)?;
         let poll = host.with_socket(|socket| uv_loop.poll_socket(socket.io()))??;
         Some(UvDriver {
             poll,
             alarm: Alarm::open(&uv_loop)?,
             _prepare: uv_loop.prepare()?,
+            busy_poll: BusyPoll::new(busy_poll),
+            idle: uv_loop.idle()?,
+            awake: false,
             uv_loop,
             armed: None,
             writable: false,
@@ -64,6 +72,23 @@ impl Readiness for UvDriver {
         if self.writable != wanted {
             self.writable = wanted;
             self.repair();
+        }
+    }
+
+    fn received(&mut self) {
+        self.busy_poll.received();
+    }
+
+    fn before_wait(&mut self, sent: bool) {
+        let awake = self.busy_poll.before_wait(sent);
+        if awake == self.awake {
+            return;
+        }
+        self.awake = awake;
+        if awake {
+            self.idle.start();
+        } else {
+            self.idle.stop();
         }
     }
 

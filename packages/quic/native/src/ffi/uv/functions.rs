@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 pub struct Opaque([u8; 0]);
 pub type Raw = *mut Opaque;
 
+pub const UV_IDLE: c_int = 6;
 pub const UV_POLL: c_int = 8;
 pub const UV_PREPARE: c_int = 9;
 #[cfg(not(target_os = "linux"))]
@@ -50,6 +51,9 @@ uv_functions! {
     timer_start c"uv_timer_start": fn(Raw, extern "C" fn(Raw), u64, u64) -> c_int;
     prepare_init c"uv_prepare_init": fn(*mut c_void, Raw) -> c_int;
     prepare_start c"uv_prepare_start": fn(Raw, extern "C" fn(Raw)) -> c_int;
+    idle_init c"uv_idle_init": fn(*mut c_void, Raw) -> c_int;
+    idle_start c"uv_idle_start": fn(Raw, extern "C" fn(Raw)) -> c_int;
+    idle_stop c"uv_idle_stop": fn(Raw) -> c_int;
     close c"uv_close": fn(Raw, extern "C" fn(Raw)) -> ();
     version c"uv_version": fn() -> u32;
     reference c"uv_ref": fn(Raw) -> ();

@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use napi::sys;
 
-use self::functions::{Raw, UV_POLL, UV_PREPARE, Uv, allocate, uv};
+use self::functions::{Raw, UV_IDLE, UV_POLL, UV_PREPARE, Uv, allocate, uv};
 pub use self::functions::{UV_READABLE, UV_WRITABLE};
 use super::env::Env;
 use crate::host::Host;
@@ -36,6 +36,9 @@ pub struct Handle {
     uv: &'static Uv,
     raw: Raw,
 }
+
+/// While it is started, the loop looks for events without waiting for them.
+pub struct Idle(Handle);
 
 /// Watches a descriptor.
 pub struct Poll {
@@ -114,6 +117,12 @@ impl Loop {
         })
     }
 
+    pub fn idle(&self) -> Option<Idle> {
+        // SAFETY: a new handle of its type's size.
+        let handle = self.open(UV_IDLE, |raw| unsafe { (self.uv.idle_init)(self.raw, raw) })?;
+        Some(Idle(handle))
+    }
+
     /// The handles are about to be dropped: `Host::on_closed` follows when the last one has closed.
     pub fn closing(&self) {
         self.context.closing.set(true);
@@ -145,6 +154,18 @@ impl Drop for Handle {
     fn drop(&mut self) {
         // SAFETY: an open handle, closed once.
         unsafe { (self.uv.close)(self.raw, on_close) };
+    }
+}
+
+impl Idle {
+    pub fn start(&self) {
+        // SAFETY: an open idle handle.
+        unsafe { (self.0.uv.idle_start)(self.0.raw, on_idle) };
+    }
+
+    pub fn stop(&self) {
+        // SAFETY: an open idle handle.
+        unsafe { (self.0.uv.idle_stop)(self.0.raw) };
     }
 }
 
@@ -205,6 +226,8 @@ extern "C" fn on_timer(handle: Raw) {
 extern "C" fn on_prepare(handle: Raw) {
     enter(handle, |host| host.on_prepare());
 }
+
+extern "C" fn on_idle(_handle: Raw) {}
 
 extern "C" fn on_close(handle: Raw) {
     let Some(uv) = uv() else { return };

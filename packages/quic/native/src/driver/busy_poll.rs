@@ -1,0 +1,262 @@
+//! When to ask for datagrams again and again instead of sleeping until there are some.
+//!
+//! Going to sleep and being woken takes some microseconds, and on a virtual machine tens of them: more than the peer takes
+//! for its answer. So while answers come sooner to a loop that stays awake, it does.
+
+use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// So long the loop stays awake for an answer. What is slower is not worth it.
+const WINDOW: Duration = Duration::from_micros(50);
+/// What took at most this long with a sleep may take less than `WINDOW` without.
+const SHORT_SLEEP: Duration = Duration::from_micros(200);
+/// Short sleeps before a try, which tell what there is to gain.
+const FEWEST_SLEEPS: u32 = 8;
+/// Short sleeps between two tries, where they fail: a failure in so many waits costs nothing that is felt.
+const MOST_SLEEPS: u32 = 1024;
+/// Waits awake until the next `FEWEST_SLEEPS`, since what there is to gain may have changed.
+const LONGEST_STRETCH: u32 = 4096;
+/// Time gained, in nanoseconds: what a try begins with, less than what the first failure costs, and what is kept at most.
+const FIRST_CREDIT: i64 = WINDOW.as_nanos() as i64;
+const MOST_CREDIT: i64 = 16 * FIRST_CREDIT;
+/// One wait awake of so many tells whether others want the core.
+const PROBE_EVERY: u32 = 8;
+/// The part of the median of short sleeps that one of them moves it by.
+const STEPS: u32 = 8;
+
+/// Of one endpoint.
+#[derive(Debug)]
+pub struct BusyPoll {
+    enabled: bool,
+    /// Something was sent then, and nothing has come since.
+    waiting_since: Option<Instant>,
+    awake: bool,
+    /// Time gained by staying awake, less what was lost, in nanoseconds. It ends when that is used up.
+    credit: i64,
+    /// What a wait takes with a short sleep, the median of late.
+    asleep: Option<Duration>,
+    /// Short sleeps until the next try.
+    sleeps_left: u32,
+    /// Doubled whenever the credit is used up.
+    sleeps_next: u32,
+    /// Waits until the end of this stretch.
+    stretch_left: u32,
+    /// The thread's processor time when this wait began, where it is told.
+    probe: Option<Duration>,
+}
+
+impl BusyPoll {
+    pub fn new(enabled: bool) -> Self {
+        BusyPoll {
+            enabled,
+            waiting_since: None,
+            awake: false,
+            credit: FIRST_CREDIT,
+            asleep: None,
+            sleeps_left: FEWEST_SLEEPS,
+            sleeps_next: FEWEST_SLEEPS,
+            stretch_left: LONGEST_STRETCH,
+            probe: None,
+        }
+    }
+
+    /// The loop is about to wait; whether something was sent since it last was. Returns whether it is to stay awake.
+    pub fn before_wait(&mut self, sent: bool) -> bool {
+        // The clock is read only where it matters.
+        if self.enabled && (sent || self.awake) {
+            self.before_wait_at(sent, Instant::now(), processor_time);
+        }
+        self.awake
+    }
+
+    /// Datagrams have come.
+    pub fn received(&mut self) {
+        if self.waiting_since.is_some() {
+            self.received_at(Instant::now(), processor_time);
+        }
+    }
+
+    fn before_wait_at(&mut self, sent: bool, now: Instant, processor_time: impl FnOnce() -> Duration) {
+        if sent {
+            self.waiting_since = Some(now);
+            self.awake = self.sleeps_left == 0;
+            let probed = self.awake && self.stretch_left % PROBE_EVERY == 0;
+            self.probe = probed.then(processor_time);
+            return;
+        }
+        match self.waiting_since {
+            Some(since) if now.saturating_duration_since(since) <= WINDOW => {}
+            Some(_) => {
+                self.waiting_since = None;
+                self.awake = false;
+                self.settle(-nanos(WINDOW));
+            }
+            None => self.awake = false,
+        }
+    }
+
+    fn received_at(&mut self, now: Instant, processor_time: impl FnOnce() -> Duration) {
+        let Some(since) = self.waiting_since.take() else { return };
+        let waited = now.saturating_duration_since(since);
+        if self.awake {
+            // Others ran meanwhile: on one core with the peer, every answer comes from it being let in.
+            let let_in = |began| (processor_time().saturating_sub(began)) * 4 < waited * 3;
+            if self.probe.take().is_some_and(let_in) {
+                self.settle(-self.credit);
+                return;
+            }
+            self.settle(nanos(self.asleep.unwrap_or(waited)) - nanos(waited));
+        } else if waited <= SHORT_SLEEP {
+            self.sleeps_left = self.sleeps_left.saturating_sub(1);
+            let before = self.asleep.unwrap_or(waited);
+            let step = before / STEPS;
+            self.asleep = Some(if waited > before { before + step } else { before - step });
+        }
+    }
+
+    /// The end of a wait awake, with what it gained.
+    fn settle(&mut self, gain: i64) {
+        self.credit = (self.credit + gain).min(MOST_CREDIT);
+        self.stretch_left -= 1;
+        if self.credit <= 0 {
+            self.sleep(self.sleeps_next);
+            self.sleeps_next = (self.sleeps_next * 2).min(MOST_SLEEPS);
+            self.credit = FIRST_CREDIT;
+        } else if self.stretch_left == 0 {
+            self.sleep(FEWEST_SLEEPS);
+        }
+        if self.credit == MOST_CREDIT {
+            self.sleeps_next = FEWEST_SLEEPS;
+        }
+    }
+
+    fn sleep(&mut self, times: u32) {
+        self.sleeps_left = times;
+        self.stretch_left = LONGEST_STRETCH;
+    }
+}
+
+/// Of this thread.
+fn processor_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+fn nanos(duration: Duration) -> i64 {
+    duration.as_nanos().try_into().unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const US: Duration = Duration::from_micros(1);
+    const IDLE: u32 = 1000;
+
+    /// A peer that answers after so many microseconds, and whom a sleep delays by so many, one way or the other.
+    struct Peer {
+        poll: BusyPoll,
+        now: Instant,
+        delay: i32,
+        /// The part of the wait that is not the peer's.
+        processor: f64,
+    }
+
+    impl Peer {
+        fn new(delay: i32) -> Self {
+            Peer {
+                poll: BusyPoll::new(true),
+                now: Instant::now(),
+                delay,
+                processor: 1.0,
+            }
+        }
+
+        /// Returns whether the loop was awake at first.
+        fn answers(&mut self, micros: u32) -> bool {
+            let sent = self.now;
+            self.poll.before_wait_at(true, sent, || Duration::ZERO);
+            let awake = self.poll.awake;
+            let end = sent
+                + US * if awake {
+                    micros
+                } else {
+                    micros.saturating_add_signed(self.delay)
+                };
+            while self.poll.awake && self.now + US < end {
+                self.now += US;
+                self.poll.before_wait_at(false, self.now, || unreachable!());
+            }
+            self.now = end;
+            self.poll.received_at(end, || (end - sent).mul_f64(self.processor));
+            // As after a turn in which nothing is sent.
+            if self.poll.awake {
+                self.poll.before_wait_at(false, self.now, || unreachable!());
+                assert!(!self.poll.awake);
+            }
+            awake
+        }
+
+        /// In how many of so many waits the loop was awake.
+        fn awake(&mut self, waits: u32, micros: impl Fn(u32) -> u32) -> u32 {
+            (0..waits).map(|i| u32::from(self.answers(micros(i)))).sum()
+        }
+    }
+
+    #[test]
+    fn for_quick_answers_the_loop_stays_awake_after_the_first_few() {
+        let mut peer = Peer::new(40);
+        assert_eq!(peer.awake(FEWEST_SLEEPS, |_| 15), 0);
+        assert_eq!(peer.awake(LONGEST_STRETCH, |_| 15), LONGEST_STRETCH);
+        assert_eq!(peer.awake(FEWEST_SLEEPS, |_| 15), 0);
+        assert_eq!(peer.awake(LONGEST_STRETCH, |_| 15), LONGEST_STRETCH);
+    }
+
+    #[test]
+    fn for_slow_answers_it_sleeps() {
+        assert_eq!(Peer::new(40).awake(10_000, |_| IDLE), 0);
+    }
+
+    #[test]
+    fn for_answers_beyond_the_window_it_tries_ever_more_rarely() {
+        assert!(Peer::new(40).awake(100_000, |_| 100) < 120);
+    }
+
+    #[test]
+    fn where_a_sleep_is_quicker_it_sleeps() {
+        assert!(Peer::new(-10).awake(100_000, |_| 25) < 600);
+    }
+
+    #[test]
+    fn where_the_core_is_shared_with_the_peer_it_sleeps() {
+        let mut peer = Peer::new(5);
+        peer.processor = 0.5;
+        assert!(peer.awake(100_000, |_| 15) < 120);
+    }
+
+    #[test]
+    fn slow_answers_are_borne_with_while_the_others_gain_more() {
+        let awake = |delay, every| Peer::new(delay).awake(100_000, |i| if i % every == 0 { IDLE } else { 15 });
+        assert!(awake(40, 4) > 90_000, "{}", awake(40, 4));
+        assert!(awake(10, 10) > 90_000, "{}", awake(10, 10));
+        assert!(awake(10, 4) < 1000, "{}", awake(10, 4));
+    }
+
+    #[test]
+    fn it_begins_again_when_answers_are_quick_again() {
+        let mut peer = Peer::new(40);
+        peer.awake(1000, |_| 15);
+        peer.awake(100, |_| IDLE);
+        assert!(peer.awake(1000, |_| 15) > 900);
+    }
+
+    #[test]
+    fn where_it_is_turned_off_the_loop_always_sleeps() {
+        let mut poll = BusyPoll::new(false);
+        for _ in 0..100 {
+            assert!(!poll.before_wait(true));
+            poll.received();
+        }
+    }
+}
