@@ -81,7 +81,7 @@ impl BusyPoll {
         if sent {
             self.waiting_since = Some(now);
             self.awake = self.sleeps_left == 0;
-            let probed = self.awake && self.stretch_left % PROBE_EVERY == 0;
+            let probed = self.awake && self.stretch_left.is_multiple_of(PROBE_EVERY);
             self.probe = probed.then(processor_time);
             return;
         }
