@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use rustix::time::{ClockId, clock_gettime};
+use crate::ffi::preemptions::preemptions;
 
 /// So long the loop stays awake for an answer. What is slower is not worth it.
 const WINDOW: Duration = Duration::from_micros(50);
@@ -20,7 +20,7 @@ const LONGEST_STRETCH: u32 = 4096;
 /// Time gained, in nanoseconds: what a try begins with, less than what the first failure costs, and what is kept at most.
 const FIRST_CREDIT: i64 = WINDOW.as_nanos() as i64;
 const MOST_CREDIT: i64 = 16 * FIRST_CREDIT;
-/// One wait awake of so many tells whether others want the core.
+/// After so many waits awake it is seen whether others want the core: whether this thread had to leave it in half of them.
 const PROBE_EVERY: u32 = 8;
 /// The part of the median of short sleeps that one of them moves it by.
 const STEPS: u32 = 8;
@@ -42,8 +42,8 @@ pub struct BusyPoll {
     sleeps_next: u32,
     /// Waits until the end of this stretch.
     stretch_left: u32,
-    /// The thread's processor time when this wait began, where it is told.
-    probe: Option<Duration>,
+    /// How often the thread had to leave its core, as of the last look in this stretch.
+    preempted: Option<u64>,
 }
 
 impl BusyPoll {
@@ -57,7 +57,7 @@ impl BusyPoll {
             sleeps_left: FEWEST_SLEEPS,
             sleeps_next: FEWEST_SLEEPS,
             stretch_left: LONGEST_STRETCH,
-            probe: None,
+            preempted: None,
         }
     }
 
@@ -65,7 +65,7 @@ impl BusyPoll {
     pub fn before_wait(&mut self, sent: bool) -> bool {
         // The clock is read only where it matters.
         if self.enabled && (sent || self.awake) {
-            self.before_wait_at(sent, Instant::now(), processor_time);
+            self.before_wait_at(sent, Instant::now(), preemptions);
         }
         self.awake
     }
@@ -73,16 +73,17 @@ impl BusyPoll {
     /// Datagrams have come.
     pub fn received(&mut self) {
         if self.waiting_since.is_some() {
-            self.received_at(Instant::now(), processor_time);
+            self.received_at(Instant::now());
         }
     }
 
-    fn before_wait_at(&mut self, sent: bool, now: Instant, processor_time: impl FnOnce() -> Duration) {
+    fn before_wait_at(&mut self, sent: bool, now: Instant, preemptions: impl FnOnce() -> u64) {
         if sent {
             self.waiting_since = Some(now);
+            if self.sleeps_left == 0 && self.stretch_left.is_multiple_of(PROBE_EVERY) {
+                self.probe(preemptions());
+            }
             self.awake = self.sleeps_left == 0;
-            let probed = self.awake && self.stretch_left.is_multiple_of(PROBE_EVERY);
-            self.probe = probed.then(processor_time);
             return;
         }
         match self.waiting_since {
@@ -96,16 +97,10 @@ impl BusyPoll {
         }
     }
 
-    fn received_at(&mut self, now: Instant, processor_time: impl FnOnce() -> Duration) {
+    fn received_at(&mut self, now: Instant) {
         let Some(since) = self.waiting_since.take() else { return };
         let waited = now.saturating_duration_since(since);
         if self.awake {
-            // Others ran meanwhile: on one core with the peer, every answer comes from it being let in.
-            let let_in = |began| (processor_time().saturating_sub(began)) * 4 < waited * 3;
-            if self.probe.take().is_some_and(let_in) {
-                self.settle(-self.credit);
-                return;
-            }
             self.settle(nanos(self.asleep.unwrap_or(waited)) - nanos(waited));
         } else if waited <= SHORT_SLEEP {
             self.sleeps_left = self.sleeps_left.saturating_sub(1);
@@ -115,14 +110,20 @@ impl BusyPoll {
         }
     }
 
+    /// Where the peer runs on the same core, each of its answers is one for which this thread had to leave.
+    fn probe(&mut self, preempted: u64) {
+        let before = self.preempted.replace(preempted).unwrap_or(preempted);
+        if preempted - before >= u64::from(PROBE_EVERY) / 2 {
+            self.give_up();
+        }
+    }
+
     /// The end of a wait awake, with what it gained.
     fn settle(&mut self, gain: i64) {
         self.credit = (self.credit + gain).min(MOST_CREDIT);
         self.stretch_left -= 1;
         if self.credit <= 0 {
-            self.sleep(self.sleeps_next);
-            self.sleeps_next = (self.sleeps_next * 2).min(MOST_SLEEPS);
-            self.credit = FIRST_CREDIT;
+            self.give_up();
         } else if self.stretch_left == 0 {
             self.sleep(FEWEST_SLEEPS);
         }
@@ -131,16 +132,17 @@ impl BusyPoll {
         }
     }
 
+    fn give_up(&mut self) {
+        self.sleep(self.sleeps_next);
+        self.sleeps_next = (self.sleeps_next * 2).min(MOST_SLEEPS);
+        self.credit = FIRST_CREDIT;
+    }
+
     fn sleep(&mut self, times: u32) {
         self.sleeps_left = times;
         self.stretch_left = LONGEST_STRETCH;
+        self.preempted = None;
     }
-}
-
-/// Of this thread.
-fn processor_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 fn nanos(duration: Duration) -> i64 {
@@ -159,8 +161,9 @@ mod tests {
         poll: BusyPoll,
         now: Instant,
         delay: i32,
-        /// The part of the wait that is not the peer's.
-        processor: f64,
+        /// Whether it runs on the same core.
+        near: bool,
+        preempted: u64,
     }
 
     impl Peer {
@@ -169,14 +172,15 @@ mod tests {
                 poll: BusyPoll::new(true),
                 now: Instant::now(),
                 delay,
-                processor: 1.0,
+                near: false,
+                preempted: 0,
             }
         }
 
         /// Returns whether the loop was awake at first.
         fn answers(&mut self, micros: u32) -> bool {
             let sent = self.now;
-            self.poll.before_wait_at(true, sent, || Duration::ZERO);
+            self.poll.before_wait_at(true, sent, || self.preempted);
             let awake = self.poll.awake;
             let end = sent
                 + US * if awake {
@@ -189,7 +193,8 @@ mod tests {
                 self.poll.before_wait_at(false, self.now, || unreachable!());
             }
             self.now = end;
-            self.poll.received_at(end, || (end - sent).mul_f64(self.processor));
+            self.poll.received_at(end);
+            self.preempted += u64::from(self.near);
             // As after a turn in which nothing is sent.
             if self.poll.awake {
                 self.poll.before_wait_at(false, self.now, || unreachable!());
@@ -231,8 +236,8 @@ mod tests {
     #[test]
     fn where_the_core_is_shared_with_the_peer_it_sleeps() {
         let mut peer = Peer::new(5);
-        peer.processor = 0.5;
-        assert!(peer.awake(100_000, |_| 15) < 120);
+        peer.near = true;
+        assert!(peer.awake(100_000, |_| 15) < 1000);
     }
 
     #[test]

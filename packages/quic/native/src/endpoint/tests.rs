@@ -19,7 +19,8 @@ fn what_waits_in_the_socket_is_read_in_one_go_up_to_a_bound() {
     let mut endpoint = endpoint();
     // Of different sizes: the kernel does not put them together.
     for index in 0..300 {
-        peer.send_to(&[0; 2][..1 + index % 2], endpoint.socket.address()).unwrap();
+        peer.send_to(&[0; 2][..1 + index % 2], endpoint.socket.address())
+            .unwrap();
     }
     let counts = [endpoint.receive(), endpoint.receive(), endpoint.receive()];
     assert_eq!(counts, [256, 44, 0]);

@@ -9,6 +9,8 @@ pub mod env;
 pub mod hook;
 pub mod page;
 #[cfg(unix)]
+pub mod preemptions;
+#[cfg(unix)]
 pub mod uv;
 pub mod wake;
 pub mod watched;
