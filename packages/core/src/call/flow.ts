@@ -1,5 +1,6 @@
 import { INITIAL_CREDIT } from "../wire/frame.js";
 import type { CallChannel } from "./carrier.js";
+import type { ItemFlow } from "./send-items.js";
 
 /** Received and unread bytes of items at which a call's own stream is paused, and those at which it goes on. */
 const PAUSE_AT = 256 * 1024;
@@ -51,8 +52,8 @@ export class StreamReceiveFlow implements ReceiveFlow {
   }
 }
 
-/** Says when the sender of items may go on. */
-export class SendFlow {
+/** By credit, and by what the transport has room for. */
+export class SendFlow implements ItemFlow {
   private credit: number;
   private readonly carrier: CallChannel;
   private resume: (() => void) | undefined;
@@ -77,7 +78,6 @@ export class SendFlow {
     this.wake();
   }
 
-  /** Calls `resume` once when `ready`; at the call's end as well, so that the sender can stop. */
   wait(resume: () => void): void {
     this.resume = resume;
     if (this.ended) this.end();

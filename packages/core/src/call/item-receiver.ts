@@ -9,12 +9,11 @@ import { decodeMetadata, type RawMetadata } from "../wire/metadata.js";
 import { readOptionalHead } from "../wire/request.js";
 import type { CallChannel } from "./carrier.js";
 import type { ReceiveFlow } from "./flow.js";
-import { ItemQueue, ItemStream } from "./item-stream.js";
+import type { ItemQueue, ItemStream } from "./item-stream.js";
 import { decodePayload } from "./payload.js";
 
 /** The messages that one side of a call receives: item frames in, an `ItemStream` out, with the flow control between. */
 export class ItemReceiver {
-  readonly stream: ItemStream<unknown>;
   private codec: MessageCodec<unknown> | undefined;
   private compression: SessionCompression | undefined;
   private readonly limits: Limits;
@@ -24,16 +23,19 @@ export class ItemReceiver {
   private ended = false;
 
   /** @param onAbandoned the application wants no more items */
-  constructor(limits: Limits, onAbandoned: () => void) {
+  constructor(Queue: typeof ItemQueue, limits: Limits, onAbandoned: () => void) {
     this.limits = limits;
-    this.queue = new ItemQueue({
+    this.queue = new Queue({
       onTaken: (size) => this.flow?.consumed(size),
       onAbandoned: () => {
         this.abandoned = true;
         onAbandoned();
       },
     });
-    this.stream = new ItemStream(this.queue);
+  }
+
+  get stream(): ItemStream<unknown> {
+    return this.queue.stream;
   }
 
   /** @param codec of the items, as they are on the carrier */

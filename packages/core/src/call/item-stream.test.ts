@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ItemQueue, ItemStream } from "./item-stream.js";
+import { ItemQueue, type ItemStream } from "./item-stream.js";
 
 function fixture(): { queue: ItemQueue<number>; stream: ItemStream<number>; taken: number[]; abandoned: () => number } {
   const taken: number[] = [];
@@ -8,7 +8,7 @@ function fixture(): { queue: ItemQueue<number>; stream: ItemStream<number>; take
     onTaken: (size) => void taken.push(size),
     onAbandoned: () => void abandoned++,
   });
-  return { queue, stream: new ItemStream(queue), taken, abandoned: () => abandoned };
+  return { queue, stream: queue.stream, taken, abandoned: () => abandoned };
 }
 
 const collect = async (stream: AsyncIterable<number>): Promise<number[]> => {

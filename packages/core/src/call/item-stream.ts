@@ -63,6 +63,7 @@ type Ending = { readonly error: Error | undefined };
 
 /** Items that have arrived and were not read yet, with one consumer: an iterator or the stream's reader. */
 export class ItemQueue<Item> {
+  readonly stream: ItemStream<Item>;
   answer: AnswerMetadata | undefined;
   private items: Item[] = [];
   private sizes: number[] = [];
@@ -77,6 +78,7 @@ export class ItemQueue<Item> {
 
   constructor(owner: ItemStreamOwner) {
     this.owner = owner;
+    this.stream = new ItemStream(this);
   }
 
   push(item: Item, size: number): void {

@@ -1,11 +1,10 @@
 import { type Deferred, deferred } from "../deferred.js";
 import { RpcError } from "../errors.js";
 import type { DuplexStream } from "./caller.js";
-import { type AnswerMetadata, ItemQueue, ItemStream } from "./item-stream.js";
+import { type AnswerMetadata, ItemQueue, type ItemStream } from "./item-stream.js";
 
 /** An `ItemStream` that can be had before the one it delivers. Takes one item at a time, as its reader does. */
 export class LateItems<Item> {
-  readonly stream: ItemStream<Item>;
   private readonly queue: ItemQueue<Item>;
   private readonly onAbandoned: () => void;
   private source: AsyncIterator<Item> | undefined;
@@ -25,7 +24,10 @@ export class LateItems<Item> {
         this.onTaken?.();
       },
     });
-    this.stream = new ItemStream(this.queue);
+  }
+
+  get stream(): ItemStream<Item> {
+    return this.queue.stream;
   }
 
   /** @param answer what was said beside `items` */

@@ -2,8 +2,6 @@ import type { Via } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import type { Metadata, MetadataInit } from "../metadata.js";
-import { onAbort } from "./abort.js";
-import { expiries } from "./expiries.js";
 
 /** A call that another is made for, as its handler's context. */
 export interface ParentCall {
@@ -83,40 +81,13 @@ export function throwIfAborted(options: CallOptions | undefined): void {
   if (parent?.signal.aborted) throw parentEnded(parent.signal);
 }
 
-/**
- * Calls `giveUp` when one of the call's signals fires or the time is over, whichever comes first, and at most once. Returns
- * what undoes the watch, or undefined when there is nothing to watch.
- */
-export function watch(
-  options: CallOptions | undefined,
-  timeoutMs: number | undefined,
-  giveUp: (error: RpcError) => void,
-): (() => void) | undefined {
-  const signal = options?.signal;
-  const parent = options?.parent?.signal;
-  if (signal === undefined && parent === undefined && timeoutMs === undefined) return undefined;
-  const end = (error: RpcError): void => {
-    unwatch();
-    giveUp(error);
-  };
-  const onTime = (): void => end(new RpcError("deadline_exceeded", `no answer within ${timeoutMs} ms`));
-  const expiry = timeoutMs === undefined ? undefined : expiries.add(timeoutMs, onTime);
-  const forget = signal && onAbort(signal, () => end(cancelled(signal)));
-  const forgetParent = parent && onAbort(parent, () => end(parentEnded(parent)));
-  const unwatch = (): void => {
-    if (expiry !== undefined) expiries.remove(expiry);
-    forget?.();
-    forgetParent?.();
-  };
-  return unwatch;
-}
-
-function cancelled(signal: AbortSignal): RpcError {
+/** The error of a call whose signal has fired. */
+export function cancelled(signal: AbortSignal): RpcError {
   return new RpcError("cancelled", "the call was cancelled", { cause: signal.reason });
 }
 
 /** A call made for another ends as that one does: by its deadline, say. */
-function parentEnded(signal: AbortSignal): RpcError {
+export function parentEnded(signal: AbortSignal): RpcError {
   const { code } = RpcError.from(signal.reason, "cancelled");
   return new RpcError(code, "the call that this one was made for has ended", { cause: signal.reason });
 }

@@ -33,4 +33,14 @@ export class SchemaHandshake {
     const text = `the peers were generated from different schemas of ${fullName(method)}: ${error.message}`;
     return new RpcError("failed_precondition", text, { details: error.details, cause: error });
   }
+
+  /** An answer could not be read: the peer sent what its own schema forbids, which is not the caller's fault, whatever the codec calls it. */
+  unreadable(method: AnyMethod, error: unknown): RpcError {
+    const explained = this.explain(method, RpcError.from(error));
+    const { code, message, details } = explained;
+    if (code === "failed_precondition") return explained;
+    if (code === "unimplemented" || code === "resource_exhausted") return new RpcError(code, message);
+    const text = `the answer of ${fullName(method)} does not fit its schema: ${message}`;
+    return new RpcError("internal", text, { details, cause: error });
+  }
 }

@@ -1,12 +1,18 @@
-import type { SendFlow } from "./flow.js";
 import { itemSource, type ItemSource } from "./item-source.js";
 import { rawPieces } from "./raw-pieces.js";
+
+/** Says when the sender of items may go on. */
+export interface ItemFlow {
+  readonly ready: boolean;
+  /** Calls `resume` once when `ready`; at the call's end as well, so that the sender can stop. */
+  wait(resume: () => void): void;
+}
 
 /** Where the items of one side of a call go. */
 export interface ItemTarget {
   /** Nothing more can be sent. */
   readonly over: boolean;
-  readonly flow: SendFlow;
+  readonly flow: ItemFlow;
   /** The most bytes of an item, where items are raw bytes. */
   readonly rawPiece: number | undefined;
   /** To be called once when the call ends before the items do. */

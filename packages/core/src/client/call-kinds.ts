@@ -1,8 +1,7 @@
-import type { Carrier } from "../call/carrier.js";
 import { itemSource } from "../call/item-source.js";
 import { LateDuplex, LateItems } from "../call/late-stream.js";
 import type { DuplexStream } from "../call/caller.js";
-import type { ItemStream } from "../call/item-stream.js";
+import { ItemQueue, type ItemStream } from "../call/item-stream.js";
 import { sendItems } from "../call/send-items.js";
 import {
   describeMethod,
@@ -12,43 +11,35 @@ import {
   type ServiceIdentity,
 } from "../contract/descriptor.js";
 import type { MethodErrors, NoErrors } from "../contract/method-errors.js";
-import { RpcError } from "../errors.js";
 import type { Calling } from "./calling.js";
 import { callWritable } from "./call-writable.js";
-import { AnsweredCall, type Call, StreamedCall } from "./calls.js";
 import { notifyByDatagram } from "./datagram-notifier.js";
-import { type Invocation, invokeNotify, startCall } from "./invoke.js";
 import { OutgoingItems } from "./outgoing-items.js";
 
 /** Request out, response or error in. */
 export const unaryCalls: Calling<"unary"> = {
   kind: "unary",
-  start: (invocation, input) =>
-    new Promise((resolve, reject) => {
-      startCall(new AnsweredCall(invocation, resolve, reject), invocation, input);
-    }),
+  start: (call, input) => new Promise((resolve, reject) => void call.answered(input, resolve, reject)),
   wait: promised,
 };
 
 /** Sent and forgotten. `start` throws what is wrong. */
-export const notifyCalls: Calling<"notify"> = { kind: "notify", start: invokeNotify, wait: promised };
+export const notifyCalls: Calling<"notify"> = {
+  kind: "notify",
+  start: (call, input) => call.notify(input),
+  wait: promised,
+};
 
 /** The same by datagram, where there are such and it fits one. */
 export const datagramCalls: Calling<"notify"> = {
-  kind: "notify",
-  start: invokeNotify,
-  wait: promised,
+  ...notifyCalls,
   byDatagram: notifyByDatagram,
 };
 
 /** Request out, items in until end or error. */
 export const serverStreamCalls: Calling<"server_stream"> = {
   kind: "server_stream",
-  start(invocation, input) {
-    const call = new StreamedCall(invocation);
-    startCall(call, invocation, input);
-    return call.stream;
-  },
+  start: (call, input) => call.streamed(input, ItemQueue),
   wait(queue) {
     const late = new LateItems(() => takeBack());
     const takeBack = queue({
@@ -65,12 +56,11 @@ export const serverStreamCalls: Calling<"server_stream"> = {
 /** Request and items out, response or error in. */
 export const clientStreamCalls: Calling<"client_stream"> = {
   kind: "client_stream",
-  start: (invocation, source) =>
+  start: (call, source) =>
     new Promise((resolve, reject) => {
-      const call = new AnsweredCall(invocation, resolve, reject);
-      startCall(call, invocation, undefined, itemsOf(call, invocation));
-      if (call.items === undefined) leave(source);
-      else void sendItems(call.items, source);
+      const items = call.answered(undefined, resolve, reject, OutgoingItems);
+      if (items === undefined) leave(source);
+      else void sendItems(items, source);
     }),
   wait: (queue, source) =>
     new Promise((resolve, reject) => {
@@ -87,13 +77,7 @@ export const clientStreamCalls: Calling<"client_stream"> = {
 /** Request and items out, items in until end or error. */
 export const duplexCalls: Calling<"duplex"> = {
   kind: "duplex",
-  start(invocation) {
-    const call = new StreamedCall(invocation);
-    // Before the start, so that it hears of a call that cannot be started.
-    const writable = callWritable(call);
-    startCall(call, invocation, undefined, itemsOf(call, invocation));
-    return { readable: call.stream, writable };
-  },
+  start: (call) => call.duplex(ItemQueue, OutgoingItems, callWritable),
   wait(queue) {
     const late = new LateDuplex(() => takeBack());
     const takeBack = queue({
@@ -134,14 +118,6 @@ function promised(...[queue]: Parameters<Calling["wait"]>): Promise<unknown> {
   return new Promise((resolve, reject) => {
     queue({ start: (make) => resolve(make()), fail: reject });
   });
-}
-
-/** What the caller streams. */
-function itemsOf(call: Call, { method, limits }: Invocation): (carrier: Carrier, id: number) => OutgoingItems {
-  return (carrier, id) =>
-    new OutgoingItems(carrier, id, method, limits, (error) => {
-      call.giveUp(RpcError.from(error, "unknown"), "cancelled");
-    });
 }
 
 /** Tells a source that its call has not begun. */

@@ -1,13 +1,13 @@
 import { cut } from "../call/raw-pieces.js";
+import type { ItemTarget } from "../call/send-items.js";
 import { RpcError } from "../errors.js";
-import type { StreamedCall } from "./calls.js";
-import type { OutgoingItems } from "./outgoing-items.js";
+import type { SendingCall } from "./calling.js";
 
 /**
  * The sending side of a duplex call. A write waits while the callee does not keep up; closing ends the items, aborting
  * cancels the call. When the call is over, writes fail with its error.
  */
-export function callWritable(call: StreamedCall): WritableStream<unknown> {
+export function callWritable(call: SendingCall): WritableStream<unknown> {
   return new WritableStream<unknown>({
     start(controller) {
       call.onOver = (error) => controller.error(error ?? new RpcError("cancelled", "the call is over"));
@@ -29,7 +29,7 @@ export function callWritable(call: StreamedCall): WritableStream<unknown> {
 }
 
 /** Sends one item; the promise, if any, resolves when the next may follow. */
-function write(items: OutgoingItems, item: unknown): Promise<void> | undefined {
+function write(items: ItemTarget, item: unknown): Promise<void> | undefined {
   try {
     items.item(item);
   } catch (error) {
@@ -40,6 +40,6 @@ function write(items: OutgoingItems, item: unknown): Promise<void> | undefined {
   return new Promise<void>((resolve) => items.flow.wait(resolve));
 }
 
-async function writeRaw(items: OutgoingItems, chunk: unknown, size: number): Promise<void> {
+async function writeRaw(items: ItemTarget, chunk: unknown, size: number): Promise<void> {
   for (const piece of cut(chunk, size)) await write(items, piece);
 }

@@ -2,11 +2,11 @@ import type { BulkMethods } from "../call/bulk.js";
 import type { Carrier, OutgoingCall } from "../call/carrier.js";
 import { errorOf } from "../call/fault.js";
 import { ItemReceiver } from "../call/item-receiver.js";
-import type { ItemStream } from "../call/item-stream.js";
+import type { ItemQueue, ItemStream } from "../call/item-stream.js";
 import { decodePayload } from "../call/payload.js";
 import type { SchemaHandshake } from "../call/schemas.js";
 import { codecIn } from "../call/session-format.js";
-import { type AnyMethod, fullName } from "../contract/descriptor.js";
+import type { AnyMethod } from "../contract/descriptor.js";
 import { type Code, ProtocolError, RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import { Cursor } from "../wire/cursor.js";
@@ -81,7 +81,7 @@ export abstract class Call implements OutgoingCall {
       this.onMetadata(head);
     } catch (error) {
       if (error instanceof ProtocolError) throw error;
-      this.giveUp(this.unreadable(error));
+      this.giveUp(this.schemas.unreadable(this.method, error));
     }
   }
 
@@ -119,16 +119,6 @@ export abstract class Call implements OutgoingCall {
     this.unwatch = undefined;
     this.items?.stop();
   }
-
-  /** The peer sent what its own schema forbids: not the caller's fault, whatever the codec calls it. */
-  protected unreadable(error: unknown): RpcError {
-    const explained = this.schemas.explain(this.method, RpcError.from(error));
-    const { code, message, details } = explained;
-    if (code === "failed_precondition") return explained;
-    if (code === "unimplemented" || code === "resource_exhausted") return new RpcError(code, message);
-    const text = `the answer of ${fullName(this.method)} does not fit its schema: ${message}`;
-    return new RpcError("internal", text, { details, cause: error });
-  }
 }
 
 /** A call with one answer: unary, or client streaming. */
@@ -154,7 +144,7 @@ export class AnsweredCall extends Call {
       const codec = codecIn(this.carrier?.format, this.method.output);
       result = decodePayload(codec, frame, cursor, this.carrier?.channel.compression);
     } catch (error) {
-      this.reject(this.unreadable(error));
+      this.reject(this.schemas.unreadable(this.method, error));
       return;
     }
     this.resolve(result);
@@ -184,9 +174,9 @@ export class StreamedCall extends Call {
   onOver: ((error: RpcError | undefined) => void) | undefined;
   private readonly receiver: ItemReceiver;
 
-  constructor(settings: CallSettings) {
+  constructor(settings: CallSettings, Queue: typeof ItemQueue) {
     super(settings);
-    this.receiver = new ItemReceiver(settings.limits, () => {
+    this.receiver = new ItemReceiver(Queue, settings.limits, () => {
       this.giveUp(new RpcError("cancelled", "the caller wants no more items"));
     });
   }
@@ -206,7 +196,7 @@ export class StreamedCall extends Call {
       this.receiver.receive(frame);
     } catch (error) {
       if (error instanceof ProtocolError) throw error;
-      this.giveUp(this.unreadable(error));
+      this.giveUp(this.schemas.unreadable(this.method, error));
     }
   }
 
@@ -224,7 +214,7 @@ export class StreamedCall extends Call {
       if (!this.answered) this.onMetadata(head);
       this.onTrailers(head);
     } catch (error) {
-      this.end(this.unreadable(error));
+      this.end(this.schemas.unreadable(this.method, error));
       return;
     }
     this.end(undefined);

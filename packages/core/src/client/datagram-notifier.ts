@@ -6,14 +6,16 @@ import type { Datagrams } from "../transport/session.js";
 import { DatagramKind } from "../wire/frame.js";
 import { FrameWriter } from "../wire/writer.js";
 
+type Datagram = Pick<Invocation, "method" | "options" | "limits">;
+
 /**
  * Sends a notification as a datagram (prefix | kind (varint) | one notify frame), unless none can carry it: then it returns
  * false, or throws `RpcError` where the caller wants no other way.
  */
 export function notifyByDatagram(
   datagrams: Datagrams | undefined,
-  settings: CarrierSettings,
-  invocation: Invocation,
+  settings: Pick<CarrierSettings, "prefix" | "format">,
+  invocation: Datagram,
   input: unknown,
 ): boolean {
   const problem = send(datagrams, settings, invocation, input);
@@ -24,8 +26,8 @@ export function notifyByDatagram(
 
 function send(
   datagrams: Datagrams | undefined,
-  { prefix, format }: CarrierSettings,
-  invocation: Invocation,
+  { prefix, format }: Pick<CarrierSettings, "prefix" | "format">,
+  invocation: Datagram,
   input: unknown,
 ): RpcError | undefined {
   const name = fullName(invocation.method);

@@ -1,7 +1,8 @@
 import { type Carrier, prioritize } from "../call/carrier.js";
-import { type CallOptions, throwIfAborted, timeoutOf, watch } from "../call/options.js";
+import { type CallOptions, throwIfAborted, timeoutOf } from "../call/options.js";
 import { encodePayload } from "../call/payload.js";
 import { codecIn, type SessionFormat } from "../call/session-format.js";
+import { watch } from "../call/watch.js";
 import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import { Metadata } from "../metadata.js";
@@ -35,7 +36,7 @@ export function invokeNotify(invocation: Invocation, input: unknown): void {
 /** One notification as a whole frame, for a datagram. */
 export function writeNotification(
   out: FrameWriter,
-  { method, options, limits }: Invocation,
+  { method, options, limits }: Pick<Invocation, "method" | "options" | "limits">,
   format: SessionFormat | undefined,
   input: unknown,
 ): void {
@@ -97,7 +98,7 @@ export function startCall(
 }
 
 /** What goes with the request beside its message; undefined when nothing does. */
-function requestHead(
+export function requestHead(
   timeoutMs: number | undefined,
   options: CallOptions | undefined,
   limits: Limits,

@@ -1,6 +1,7 @@
 import type { Caller } from "../call/caller.js";
 import type { CallOptions } from "../call/options.js";
-import { throwIfAborted, timeoutOf, watch } from "../call/options.js";
+import { throwIfAborted, timeoutOf } from "../call/options.js";
+import { watch } from "../call/watch.js";
 import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 

@@ -7,7 +7,7 @@ import type { CallOptions } from "../call/options.js";
 import { SchemaHandshake } from "../call/schemas.js";
 import type { LaneHost } from "../call/session-lane.js";
 import { callingOf } from "../client/calling.js";
-import type { Invocation } from "../client/invoke.js";
+import { StartingCall } from "../client/starting-call.js";
 import type { AnyMethod, MethodDescriptor, Via } from "../contract/descriptor.js";
 import { deferred } from "../deferred.js";
 import { ProtocolError, RpcError } from "../errors.js";
@@ -80,8 +80,7 @@ export abstract class CallingSession<Transport extends TransportSession>
       if (this.drainage.objection !== undefined) refuse(this.drainage.objection);
       if (calling.byDatagram(this.direct.datagrams, this.settings, invocation, input)) return;
     }
-    const ownStream = invocation.pick === this.pickStream;
-    calling.start(ownStream ? { ...invocation, pick: this.pickNotifyStream } : invocation, input);
+    calling.start(invocation, input);
   }
 
   serverStream<Sent, Received, Returned, Result>(
@@ -203,19 +202,14 @@ export abstract class CallingSession<Transport extends TransportSession>
     }
   }
 
-  private invocation(method: AnyMethod, options: CallOptions | undefined, usual: "lane" | "stream"): Invocation {
+  private invocation(method: AnyMethod, options: CallOptions | undefined, usual: "lane" | "stream"): StartingCall {
     const { objection } = this.drainage;
     const prioritized = (options?.priority ?? method.priority) !== undefined;
     const via = options?.via ?? method.via ?? (prioritized ? "stream" : this.via);
-    const pick = this.pickOf(via, usual, method);
-    return {
-      pick: objection === undefined ? pick : () => refuse(objection),
-      method,
-      options,
-      limits: this.limits,
-      schemas: this.schemas,
-      bulk: this.bulk,
-    };
+    let pick = this.pickOf(via, usual, method);
+    if (objection !== undefined) pick = () => refuse(objection);
+    else if (method.kind === "notify" && pick === this.pickStream) pick = this.pickNotifyStream;
+    return new StartingCall(pick, method, options, this.limits, this.schemas, this.bulk);
   }
 
   /** Takes no more calls, and resolves when the peer has received what was sent. */

@@ -1,9 +1,10 @@
 import { RpcError } from "../errors.js";
+import type { ByteWriter } from "./byte-writer.js";
 import { Cursor } from "./cursor.js";
 import { checkMetadata, type RawMetadata } from "./metadata.js";
 import { decodeText, encodeText } from "./text.js";
 import { varintLength } from "./varint.js";
-import type { FrameWriter } from "./writer.js";
+
 
 /**
  * What goes with a message beside its payload (docs/protocol.md §4):
@@ -56,7 +57,7 @@ const MAX_CODEC_BYTES = 64;
 const NOTHING = new Uint8Array(0);
 
 /** Writes a head with the fields that are set. */
-export function writeHead(out: FrameWriter, head: HeadFields): void {
+export function writeHead(out: ByteWriter, head: HeadFields): void {
   const { timeoutMs, metadata, trailers } = head;
   const codec = head.codec === undefined ? undefined : encodeText(head.codec, MAX_CODEC_BYTES);
   const fingerprint = head.fingerprint === undefined ? undefined : uint32(head.fingerprint);
@@ -89,7 +90,7 @@ function fieldLength(value: Uint8Array | undefined): number {
   return value === undefined ? 0 : 1 + varintLength(value.length) + value.length;
 }
 
-function writeField(out: FrameWriter, key: number, value: Uint8Array | undefined): void {
+function writeField(out: ByteWriter, key: number, value: Uint8Array | undefined): void {
   if (value === undefined) return;
   out.byte(key);
   out.varint(value.length);

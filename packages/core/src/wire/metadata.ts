@@ -1,13 +1,11 @@
 import { RpcError } from "../errors.js";
 import { isBinaryKey, MAX_KEY_BYTES, Metadata, type MetadataValue, RESERVED_PREFIX } from "../metadata.js";
+import { ByteWriter } from "./byte-writer.js";
 import { Cursor } from "./cursor.js";
 import { decodeText, encodeText } from "./text.js";
-import { FrameWriter } from "./writer.js";
 
 /** Checked entries as they arrived: reading them waits until somebody looks. */
 export type RawMetadata = Uint8Array;
-
-const scratch = new FrameWriter(1024);
 
 /**
  * Metadata as it is sent (docs/protocol.md §4):
@@ -18,13 +16,13 @@ const scratch = new FrameWriter(1024);
  */
 export function encodeMetadata(metadata: Metadata | undefined, maxBytes: number): RawMetadata | undefined {
   if (metadata === undefined || metadata.size === 0) return undefined;
-  scratch.clear();
+  const out = new ByteWriter();
   for (const [key, value] of metadata) {
-    append(encodeText(key, MAX_KEY_BYTES));
-    append(typeof value === "string" ? encodeText(value, Number.POSITIVE_INFINITY) : value);
-    requireSize(scratch.position, maxBytes);
+    append(out, encodeText(key, MAX_KEY_BYTES));
+    append(out, typeof value === "string" ? encodeText(value, Number.POSITIVE_INFINITY) : value);
+    requireSize(out.position, maxBytes);
   }
-  return scratch.written().slice();
+  return out.written();
 }
 
 /**
@@ -61,9 +59,9 @@ export function decodeMetadata(raw: RawMetadata | undefined): Metadata {
   return metadata;
 }
 
-function append(bytes: Uint8Array): void {
-  scratch.varint(bytes.length);
-  scratch.bytes(bytes);
+function append(out: ByteWriter, bytes: Uint8Array): void {
+  out.varint(bytes.length);
+  out.bytes(bytes);
 }
 
 function requireSize(size: number, maxBytes: number): void {

@@ -1,3 +1,4 @@
+import { ByteWriter } from "./byte-writer.js";
 import { giveBuffer, takeBuffer } from "./spare-buffers.js";
 import { borrowBuffer, returnBuffer } from "./turn-buffers.js";
 import { VARINT2_MAX, writeVarint, writeVarint2, writeVarint4 } from "./varint.js";
@@ -8,9 +9,7 @@ const MAX_HEADER = 24;
 const NOTHING = new Uint8Array(0);
 
 /** Appends frames to one growing buffer. At most one frame is open at a time. */
-export class FrameWriter {
-  buffer: Uint8Array;
-  position = 0;
+export class FrameWriter extends ByteWriter {
   private open = false;
   /** Bytes set aside for the length of a frame. */
   private lengthSize: 2 | 4 = 2;
@@ -18,11 +17,11 @@ export class FrameWriter {
 
   /** @param initialSize bytes of a buffer of its own; without it one is borrowed from the first byte until `clear` */
   constructor(initialSize: number = 0) {
+    super(initialSize === 0 ? NOTHING : new Uint8Array(initialSize));
     this.initialSize = initialSize;
-    this.buffer = initialSize === 0 ? NOTHING : new Uint8Array(initialSize);
   }
 
-  reserve(length: number): void {
+  override reserve(length: number): void {
     const needed = this.position + length;
     if (needed <= this.buffer.length) return;
     if (this.buffer === NOTHING) {
@@ -96,27 +95,6 @@ export class FrameWriter {
     this.open = false;
     this.position = mark;
     if (mark === 0) this.clear();
-  }
-
-  byte(value: number): void {
-    this.reserve(1);
-    this.buffer[this.position++] = value;
-  }
-
-  varint(value: number): void {
-    this.reserve(8);
-    this.position = writeVarint(this.buffer, this.position, value);
-  }
-
-  bytes(source: Uint8Array): void {
-    this.reserve(source.length);
-    this.buffer.set(source, this.position);
-    this.position += source.length;
-  }
-
-  /** What has been written, valid until the next write. */
-  written(): Uint8Array {
-    return this.buffer.subarray(0, this.position);
   }
 
   /** Forgets what was written; lets go of a borrowed buffer, and of the memory of an unusually large burst. */

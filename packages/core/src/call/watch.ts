@@ -1,0 +1,32 @@
+import { RpcError } from "../errors.js";
+import { onAbort } from "./abort.js";
+import { expiries } from "./expiries.js";
+import { type CallOptions, cancelled, parentEnded } from "./options.js";
+
+/**
+ * Calls `giveUp` when one of the call's signals fires or the time is over, whichever comes first, and at most once. Returns
+ * what undoes the watch, or undefined when there is nothing to watch.
+ */
+export function watch(
+  options: CallOptions | undefined,
+  timeoutMs: number | undefined,
+  giveUp: (error: RpcError) => void,
+): (() => void) | undefined {
+  const signal = options?.signal;
+  const parent = options?.parent?.signal;
+  if (signal === undefined && parent === undefined && timeoutMs === undefined) return undefined;
+  const end = (error: RpcError): void => {
+    unwatch();
+    giveUp(error);
+  };
+  const onTime = (): void => end(new RpcError("deadline_exceeded", `no answer within ${timeoutMs} ms`));
+  const expiry = timeoutMs === undefined ? undefined : expiries.add(timeoutMs, onTime);
+  const forget = signal && onAbort(signal, () => end(cancelled(signal)));
+  const forgetParent = parent && onAbort(parent, () => end(parentEnded(parent)));
+  const unwatch = (): void => {
+    if (expiry !== undefined) expiries.remove(expiry);
+    forget?.();
+    forgetParent?.();
+  };
+  return unwatch;
+}

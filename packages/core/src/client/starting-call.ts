@@ -1,0 +1,81 @@
+import type { BulkMethods } from "../call/bulk.js";
+import type { DuplexStream } from "../call/caller.js";
+import type { Carrier } from "../call/carrier.js";
+import type { ItemQueue, ItemStream } from "../call/item-stream.js";
+import type { CallOptions } from "../call/options.js";
+import type { SchemaHandshake } from "../call/schemas.js";
+import type { ItemTarget } from "../call/send-items.js";
+import type { AnyMethod } from "../contract/descriptor.js";
+import { RpcError } from "../errors.js";
+import type { Limits } from "../limits.js";
+import type { NewCall, SendingCall } from "./calling.js";
+import { AnsweredCall, type Call, StreamedCall } from "./calls.js";
+import { type Invocation, invokeNotify, startCall } from "./invoke.js";
+import type { OutgoingItems } from "./outgoing-items.js";
+
+/** A call of a session with carriers: lanes, or streams of single calls. */
+export class StartingCall implements Invocation, NewCall {
+  readonly pick: () => Carrier;
+  readonly method: AnyMethod;
+  readonly options: CallOptions | undefined;
+  readonly limits: Limits;
+  readonly schemas: SchemaHandshake;
+  readonly bulk: BulkMethods;
+
+  constructor(
+    pick: () => Carrier,
+    method: AnyMethod,
+    options: CallOptions | undefined,
+    limits: Limits,
+    schemas: SchemaHandshake,
+    bulk: BulkMethods,
+  ) {
+    this.pick = pick;
+    this.method = method;
+    this.options = options;
+    this.limits = limits;
+    this.schemas = schemas;
+    this.bulk = bulk;
+  }
+
+  notify(input: unknown): void {
+    invokeNotify(this, input);
+  }
+
+  answered(
+    input: unknown,
+    resolve: (value: unknown) => void,
+    reject: (error: RpcError) => void,
+    Items?: typeof OutgoingItems,
+  ): ItemTarget | undefined {
+    const call = new AnsweredCall(this, resolve, reject);
+    startCall(call, this, input, Items && this.itemsOf(call, Items));
+    return call.items;
+  }
+
+  streamed(input: unknown, Queue: typeof ItemQueue): ItemStream<unknown> {
+    const call = new StreamedCall(this, Queue);
+    startCall(call, this, input);
+    return call.stream;
+  }
+
+  duplex(
+    Queue: typeof ItemQueue,
+    Items: typeof OutgoingItems,
+    writableOf: (call: SendingCall) => WritableStream<unknown>,
+  ): DuplexStream<unknown, unknown> {
+    const call = new StreamedCall(this, Queue);
+    // Before the start, so that it hears of a call that cannot be started.
+    const writable = writableOf(call);
+    startCall(call, this, undefined, this.itemsOf(call, Items));
+    return { readable: call.stream, writable };
+  }
+
+  /** What the caller streams. */
+  private itemsOf(call: Call, Items: typeof OutgoingItems): (carrier: Carrier, id: number) => OutgoingItems {
+    return (carrier, id) =>
+      new Items(carrier, id, this.method, this.limits, (error) => {
+        call.giveUp(RpcError.from(error, "unknown"), "cancelled");
+      });
+  }
+}
