@@ -11,7 +11,7 @@ import {
   type ServiceIdentity,
 } from "../contract/descriptor.js";
 import type { MethodErrors, NoErrors } from "../contract/method-errors.js";
-import type { Calling } from "./calling.js";
+import type { Calling, NewCall } from "./calling.js";
 import { callWritable } from "./call-writable.js";
 import { notifyByDatagram } from "./datagram-notifier.js";
 import { OutgoingItems } from "./outgoing-items.js";
@@ -26,13 +26,15 @@ export const unaryCalls: Calling<"unary"> = {
 /** Sent and forgotten. `start` throws what is wrong. */
 export const notifyCalls: Calling<"notify"> = {
   kind: "notify",
-  start: (call, input) => call.notify(input),
+  start: startNotify,
   wait: promised,
 };
 
 /** The same by datagram, where there are such and it fits one. */
 export const datagramCalls: Calling<"notify"> = {
-  ...notifyCalls,
+  kind: "notify",
+  start: startNotify,
+  wait: promised,
   byDatagram: notifyByDatagram,
 };
 
@@ -112,6 +114,10 @@ export function defineMethod<
 ): MethodDescriptor<Kind, Sent, Received, Returned, Result, Errors> {
   const calling = options.delivery === "datagram" ? datagramCalls : KINDS[kind];
   return describeMethod(service, calling as Calling<Kind>, name, options);
+}
+
+function startNotify(call: NewCall, input: unknown): void {
+  call.notify(input);
 }
 
 function promised(...[queue]: Parameters<Calling["wait"]>): Promise<unknown> {

@@ -1,10 +1,10 @@
 import { type Code, codeFromNumber, codeNumber, RpcError } from "../errors.js";
+import type { ByteWriter } from "./byte-writer.js";
 import { Cursor } from "./cursor.js";
 import { FLAG_COMPRESSED, FLAG_HEAD, type Frame } from "./frame.js";
 import { type Head, type HeadFields, readHead, writeHead } from "./head.js";
 import { pack } from "../msgpack/message.js";
 import { decodeText, encodeText } from "./text.js";
-import type { FrameWriter } from "./writer.js";
 
 /** The fields of a frame and of an error beside the head's metadata, the message and the details. */
 const MAX_FRAMING = 512;
@@ -36,7 +36,7 @@ export interface ReceivedFault {
  * Appends the body of an error frame, its head included: [head] | code (1 byte) | message length (varint) | message
  * (UTF-8) | details (msgpack, may be absent). Details too large for the frame are left out. Returns where the code is.
  */
-export function writeFault(out: FrameWriter, { code, message, head, details }: Fault, limits: FaultLimits): number {
+export function writeFault(out: ByteWriter, { code, message, head, details }: Fault, limits: FaultLimits): number {
   if (head !== undefined) writeHead(out, head);
   const start = out.position;
   out.byte(codeNumber(code));
