@@ -14,10 +14,7 @@ export type MetadataInit =
   | Readonly<Record<string, MetadataValue | readonly MetadataValue[]>>;
 
 /** Keys are compared in lower case; these characters and no others travel. */
-const KEY = /^[a-z0-9_.-]+$/;
-/** Keys of the protocol's own: nobody can set them, and no peer can send them. */
-export const RESERVED_PREFIX = "quicrpc-";
-export const MAX_KEY_BYTES = 256;
+const KEY = /^[a-z0-9_.-]{1,256}$/;
 
 /**
  * What goes with a call beside its messages: keys with text or bytes, in the order they were added. A key may repeat. Keys
@@ -26,18 +23,16 @@ export const MAX_KEY_BYTES = 256;
  */
 export class Metadata implements Iterable<[key: string, value: MetadataValue]> {
   // Not an object, nor a map: keys come from the wire, order counts, and there are few.
-  readonly #entries: [string, MetadataValue][] = [];
+  #entries: [string, MetadataValue][] = [];
 
   /** Throws `TypeError` as `append` does. */
   constructor(init?: MetadataInit) {
     if (init === undefined) return;
-    if (Symbol.iterator in init) {
-      for (const [key, value] of init) this.append(key, value);
-      return;
-    }
-    for (const [key, value] of Object.entries(init)) {
-      if (Array.isArray(value)) for (const one of value as readonly MetadataValue[]) this.append(key, one);
-      else this.append(key, value as MetadataValue);
+    const given = Symbol.iterator in init ? init : Object.entries(init);
+    for (const [key, values] of given) {
+      for (const value of Array.isArray(values) ? (values as MetadataValue[]) : [values as MetadataValue]) {
+        this.append(key, value);
+      }
     }
   }
 
@@ -53,19 +48,16 @@ export class Metadata implements Iterable<[key: string, value: MetadataValue]> {
 
   /** The first value of `key`. */
   get<Key extends string>(key: Key): ValueOf<Key> | undefined {
-    const wanted = key.toLowerCase();
-    return this.#entries.find(([present]) => present === wanted)?.[1] as ValueOf<Key> | undefined;
+    return this.#entries.find(entryOf(key))?.[1] as ValueOf<Key> | undefined;
   }
 
   /** All values of `key`, in order. */
   getAll<Key extends string>(key: Key): ValueOf<Key>[] {
-    const wanted = key.toLowerCase();
-    return this.#entries.filter(([present]) => present === wanted).map(([, value]) => value as ValueOf<Key>);
+    return this.#entries.filter(entryOf(key)).map(([, value]) => value as ValueOf<Key>);
   }
 
   has(key: string): boolean {
-    const wanted = key.toLowerCase();
-    return this.#entries.some(([present]) => present === wanted);
+    return this.#entries.some(entryOf(key));
   }
 
   /** Replaces all values of `key` by one. Throws as `append` does. */
@@ -84,9 +76,8 @@ export class Metadata implements Iterable<[key: string, value: MetadataValue]> {
 
   /** Removes all values of `key`. */
   delete(key: string): this {
-    const unwanted = key.toLowerCase();
-    const kept = this.#entries.filter(([present]) => present !== unwanted);
-    this.#entries.splice(0, Infinity, ...kept);
+    const unwanted = entryOf(key);
+    this.#entries = this.#entries.filter((entry) => !unwanted(entry));
     return this;
   }
 
@@ -105,18 +96,22 @@ export function isBinaryKey(key: string): boolean {
   return key.endsWith("-bin");
 }
 
+/** What is wrong with a key in lower case; undefined: nothing. */
+export function keyProblem(key: string): string | undefined {
+  if (!KEY.test(key)) return `metadata key ${JSON.stringify(key)} is not 1 to 256 of a-z, 0-9, "_", "." and "-"`;
+  return key.startsWith("quicrpc-") ? `metadata key ${key} is reserved: it begins with quicrpc-` : undefined;
+}
+
+function entryOf(key: string): (entry: [string, MetadataValue]) => boolean {
+  const wanted = key.toLowerCase();
+  return ([present]) => present === wanted;
+}
+
 function checked(key: string, value: MetadataValue): [string, MetadataValue] {
   const name = key.toLowerCase();
-  if (!KEY.test(name) || name.length > MAX_KEY_BYTES) {
-    throw new TypeError(
-      `metadata key ${JSON.stringify(key)} is not 1 to ${MAX_KEY_BYTES} of a-z, 0-9, "_", "." and "-"`,
-    );
-  }
-  if (name.startsWith(RESERVED_PREFIX))
-    throw new TypeError(`metadata keys that begin with "${RESERVED_PREFIX}" are reserved`);
-  if (isBinaryKey(name) ? !(value instanceof Uint8Array) : typeof value !== "string") {
-    const wanted = isBinaryKey(name) ? "bytes, since it ends in -bin" : "text; bytes need a key that ends in -bin";
-    throw new TypeError(`the value of metadata key ${name} must be ${wanted}`);
-  }
+  let problem = keyProblem(name);
+  if (isBinaryKey(name) ? !(value instanceof Uint8Array) : typeof value !== "string")
+    problem ??= `metadata key ${name} takes ${isBinaryKey(name) ? "bytes" : "text; for bytes it must end in -bin"}`;
+  if (problem !== undefined) throw new TypeError(problem);
   return [name, value];
 }

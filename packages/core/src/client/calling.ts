@@ -1,6 +1,7 @@
 import type { DuplexStream } from "../call/caller.js";
 import type { CarrierSettings } from "../call/carrier.js";
 import type { ItemQueue, ItemStream } from "../call/item-stream.js";
+import type { LateDuplex } from "../call/late-stream.js";
 import type { ItemTarget } from "../call/send-items.js";
 import type { AnyMethod, CallingCode, MethodKind } from "../contract/descriptor.js";
 import type { RpcError } from "../errors.js";
@@ -13,11 +14,11 @@ import type { OutgoingItems } from "./outgoing-items.js";
  * a bundle has it where a service needs it.
  */
 export interface NewCall {
-  /** Sent and forgotten. Throws what is wrong. */
-  notify(input: unknown): void;
+  /** Sent and forgotten. Throws what is wrong, or returns a promise where that is not known yet. */
+  notify(input: unknown): void | Promise<void>;
   /**
    * With one answer, for `resolve` or `reject`. With `Items` the caller streams its input into what is returned; undefined when the
-   * call could not be made.
+   * call is not made, or not yet.
    */
   answered(
     input: unknown,
@@ -27,11 +28,15 @@ export interface NewCall {
   ): ItemTarget | undefined;
   /** With a stream of answers, kept in a `Queue`. */
   streamed(input: unknown, Queue: typeof ItemQueue): ItemStream<unknown>;
-  /** With streams both ways; `writableOf` makes the caller's end of one, before the call is made. */
+  /**
+   * With streams both ways; `writableOf` makes the caller's end of one, before the call is made. `Late` is for a call that waits for
+   * its session.
+   */
   duplex(
     Queue: typeof ItemQueue,
     Items: typeof OutgoingItems,
     writableOf: (call: SendingCall) => WritableStream<unknown>,
+    Late: typeof LateDuplex,
   ): DuplexStream<unknown, unknown>;
 }
 
@@ -45,23 +50,10 @@ export interface SendingCall {
   giveUp(error: RpcError): void;
 }
 
-/** A call that waits for a session: exactly one of `start` and `fail` is called, once, unless it is taken back. */
-export interface LateCall {
-  /** @param make makes the call, and gives what `Calling.start` gives */
-  start(make: () => unknown): void;
-  fail(error: RpcError): void;
-}
-
 /** Makes the calls of one kind. */
 export interface Calling<Kind extends MethodKind = MethodKind> extends CallingCode<Kind> {
-  /** Makes one at once. Its failure is not thrown, but told by what is returned, which is what `Caller` returns. */
+  /** Makes one. Its failure is not thrown, but told by what is returned, which is what `Caller` returns. */
   start(call: NewCall, input: unknown): unknown;
-  /**
-   * Makes one later, and returns the same as `start`.
-   *
-   * @param queue returns what takes the call back
-   */
-  wait(queue: (call: LateCall) => () => void, input: unknown): unknown;
   /**
    * Sends a notification as one datagram; absent where datagrams are not asked for. Returns whether it was, or is to go by
    * `start`; throws `RpcError` where it may not.

@@ -3,11 +3,12 @@ import type { StreamSource } from "../call/item-source.js";
 import type { ItemStream } from "../call/item-stream.js";
 import type { CallOptions } from "../call/options.js";
 import { payloadSize } from "../call/payload.js";
-import { callingOf, type LateCall } from "../client/calling.js";
+import { callingOf } from "../client/calling.js";
 import type { AnyMethod, MethodDescriptor } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import { isRejectedEarly } from "../transport/close-codes.js";
+import { type LateCall, lateCall } from "./late-call.js";
 import { WaitingCalls } from "./waiting-calls.js";
 
 /**
@@ -109,7 +110,7 @@ export abstract class SessionCaller<C extends Caller> implements Caller {
         start: (session, own) => call.start(() => send(session, own)),
         fail: (error) => call.fail(error),
       });
-    return callingOf(method).wait(queue, input) as Result;
+    return callingOf(method).start(lateCall(queue), input) as Result;
   }
 
   /** Queues a call; returns what takes it back. Its failure is never thrown. */

@@ -4,6 +4,8 @@ import { readUtf8 } from "./text.js";
 import { keyText, safeNumber, tooDeep, WireMap } from "./value.js";
 
 const NOTHING = new Uint8Array(0);
+/** Bytes of a number, by its first byte, from 0xca on. */
+const NUMBER_SIZES: readonly number[] = [5, 9, 2, 3, 5, 9, 2, 3, 5, 9];
 
 /**
  * Reads one payload. Readers take the reader and a position, return the value, and leave the position after it in
@@ -73,46 +75,34 @@ function readAnyNumber(r: Reader, p: number): number {
     r.position = p + 1;
     return byte - 0x100;
   }
+  const q = p + 1;
+  r.position = p + (NUMBER_SIZES[byte - 0xca] ?? 0);
   switch (byte) {
-    case 0xcc:
-      r.position = p + 2;
-      return view.getUint8(p + 1);
-    case 0xcd:
-      r.position = p + 3;
-      return view.getUint16(p + 1);
-    case 0xce:
-      r.position = p + 5;
-      return view.getUint32(p + 1);
-    case 0xcf:
-    case 0xd3:
-      return toSafe(
-        view.getUint32(p + 5) + 0x100000000 * (byte === 0xcf ? view.getUint32(p + 1) : view.getInt32(p + 1)),
-        r,
-        p,
-      );
-    case 0xd0:
-      r.position = p + 2;
-      return view.getInt8(p + 1);
-    case 0xd1:
-      r.position = p + 3;
-      return view.getInt16(p + 1);
-    case 0xd2:
-      r.position = p + 5;
-      return view.getInt32(p + 1);
     case 0xca:
-      r.position = p + 5;
-      return view.getFloat32(p + 1);
+      return view.getFloat32(q);
     case 0xcb:
-      r.position = p + 9;
-      return view.getFloat64(p + 1);
+      return view.getFloat64(q);
+    case 0xcc:
+      return view.getUint8(q);
+    case 0xcd:
+      return view.getUint16(q);
+    case 0xce:
+      return view.getUint32(q);
+    case 0xd0:
+      return view.getInt8(q);
+    case 0xd1:
+      return view.getInt16(q);
+    case 0xd2:
+      return view.getInt32(q);
+    case 0xcf:
+    case 0xd3: {
+      const high = byte === 0xcf ? view.getUint32(q) : view.getInt32(q);
+      const value = high * 0x100000000 + view.getUint32(q + 4);
+      return Number.isSafeInteger(value) ? value : misfit();
+    }
     default:
       return misfit();
   }
-}
-
-function toSafe(value: number, r: Reader, p: number): number {
-  r.position = p + 9;
-  return Number.isSafeInteger(value) ? value : misfit();
 }
 
 /** An integer of 64 bits, as senders write a bigint. */
@@ -127,16 +117,19 @@ export function readString(r: Reader, p: number): string {
   const { bytes } = r;
   const byte = bytes[p] as number;
   if (byte >> 5 === 5) return readText(r, p + 1, byte & 31);
-  switch (byte) {
-    case 0xd9:
-      return readText(r, p + 2, r.view.getUint8(p + 1));
-    case 0xda:
-      return readText(r, p + 3, r.view.getUint16(p + 1));
-    case 0xdb:
-      return readText(r, p + 5, r.view.getUint32(p + 1));
-    default:
-      return misfit();
-  }
+  const length = readLength(r, p, byte - 0xd9);
+  return readText(r, r.position, length);
+}
+
+/**
+ * How many bytes or elements follow, as it stands in 1, 2 or 4 bytes after the first, by `form` 0, 1 or 2. Another form is a misfit.
+ */
+function readLength(r: Reader, p: number, form: number): number {
+  const { view } = r;
+  const q = p + 1;
+  r.position = q + (1 << form);
+  if (form === 0) return view.getUint8(q);
+  return form === 1 ? view.getUint16(q) : form === 2 ? view.getUint32(q) : misfit();
 }
 
 function readText(r: Reader, start: number, length: number): string {
@@ -148,19 +141,8 @@ function readText(r: Reader, start: number, length: number): string {
 
 /** A copy. */
 export function readBytes(r: Reader, p: number): Uint8Array {
-  switch (r.bytes[p]) {
-    case 0xc4:
-      return copyBytes(r, p + 2, r.view.getUint8(p + 1));
-    case 0xc5:
-      return copyBytes(r, p + 3, r.view.getUint16(p + 1));
-    case 0xc6:
-      return copyBytes(r, p + 5, r.view.getUint32(p + 1));
-    default:
-      return misfit();
-  }
-}
-
-function copyBytes(r: Reader, start: number, length: number): Uint8Array {
+  const length = readLength(r, p, (r.bytes[p] as number) - 0xc4);
+  const start = r.position;
   const stop = start + length;
   if (stop > r.end) misfit();
   r.position = stop;
@@ -172,22 +154,21 @@ function copyBytes(r: Reader, start: number, length: number): Uint8Array {
 export function readDate(r: Reader, p: number): Date {
   const { bytes, view } = r;
   const form = bytes[p];
-  let seconds: number;
+  const long = form === 0xc7;
+  // Of twelve bytes after 0xc7 and their number, of eight after 0xd7, of four after 0xd6.
+  const start = p + (long ? 3 : 2);
+  const end = start + (long ? 12 : form === 0xd7 ? 8 : 4);
+  if ((long ? bytes[p + 1] !== 12 : form !== 0xd7 && form !== 0xd6) || bytes[start - 1] !== 0xff) misfit();
+  r.position = end;
+  let seconds = view.getUint32(end - 4);
   let nanoseconds = 0;
-  if (form === 0xd6 && bytes[p + 1] === 0xff) {
-    seconds = view.getUint32(p + 2);
-    r.position = p + 6;
-  } else if (form === 0xd7 && bytes[p + 1] === 0xff) {
-    const high = view.getUint32(p + 2);
+  if (long) {
+    nanoseconds = view.getUint32(start);
+    seconds += view.getInt32(start + 4) * 0x100000000;
+  } else if (form === 0xd7) {
+    const high = view.getUint32(start);
     nanoseconds = high >>> 2;
-    seconds = (high & 3) * 0x100000000 + view.getUint32(p + 6);
-    r.position = p + 10;
-  } else if (form === 0xc7 && bytes[p + 1] === 12 && bytes[p + 2] === 0xff) {
-    nanoseconds = view.getUint32(p + 3);
-    seconds = view.getInt32(p + 7) * 0x100000000 + view.getUint32(p + 11);
-    r.position = p + 15;
-  } else {
-    return misfit();
+    seconds += (high & 3) * 0x100000000;
   }
   if (nanoseconds > 999_999_999) misfit();
   const date = new Date(seconds * 1000 + nanoseconds / 1_000_000);
@@ -215,15 +196,13 @@ export function readMapHeader(r: Reader, p: number): number {
 }
 
 function readLongHeader(r: Reader, p: number, form: number): number {
-  if (form !== 0 && form !== 1) misfit();
-  const count = form === 0 ? r.view.getUint16(p + 1) : r.view.getUint32(p + 1);
-  r.position = form === 0 ? p + 3 : p + 5;
+  const count = readLength(r, p, form < 0 ? form : form + 1);
   return count <= r.end - r.position ? count : misfit();
 }
 
 /** Passes over the value at `p`, whatever it is. */
 export function skip(r: Reader, p: number): void {
-  const { bytes, view, end } = r;
+  const { bytes, end } = r;
   let at = p;
   for (let left = 1; left > 0; left--) {
     const byte = at < end ? (bytes[at] as number) : misfit();
@@ -234,36 +213,23 @@ export function skip(r: Reader, p: number): void {
       left += byte < 0x90 ? (byte & 15) * 2 : byte & 15;
     } else if (byte < 0xc0) {
       at += 1 + (byte & 31);
+    } else if (byte < 0xc4) {
+      at += 1;
     } else if (byte >= 0xdc) {
-      const wide = (byte & 1) === 1;
-      const count = wide ? view.getUint32(at + 1) : view.getUint16(at + 1);
-      at += wide ? 5 : 3;
+      const count = readLength(r, at, 1 + (byte & 1));
+      at = r.position;
       left += byte < 0xde ? count : count * 2;
+    } else if (byte < 0xca || byte >= 0xd9) {
+      // Bytes (0xc4), extensions (0xc7, with a byte for their type) and text (0xd9).
+      const length = readLength(r, at, (byte - (byte < 0xd9 ? 0xc4 : 0xd9)) % 3);
+      at = r.position + length + (byte >= 0xc7 && byte < 0xca ? 1 : 0);
     } else {
-      at += sizeOf(view, at, byte);
+      at += NUMBER_SIZES[byte - 0xca] ?? 2 + (1 << (byte - 0xd4));
     }
     // Every value has a byte at least.
     if (left - 1 > end - at) misfit();
   }
   r.position = at;
-}
-
-const NUMBER_SIZES: readonly number[] = [5, 9, 2, 3, 5, 9, 2, 3, 5, 9];
-
-/** Bytes of a value that has none inside it. */
-function sizeOf(view: DataView, at: number, byte: number): number {
-  if (byte <= 0xc3) return 1;
-  if (byte <= 0xc6) return lengthAt(view, at + 1, byte - 0xc4);
-  if (byte <= 0xc9) return 1 + lengthAt(view, at + 1, byte - 0xc7);
-  if (byte <= 0xd3) return NUMBER_SIZES[byte - 0xca] as number;
-  if (byte <= 0xd8) return 2 + (1 << (byte - 0xd4));
-  return lengthAt(view, at + 1, byte - 0xd9);
-}
-
-/** Bytes of a value of variable length, its first byte included; `form` 0, 1, 2 for a length of 1, 2, 4 bytes. */
-function lengthAt(view: DataView, at: number, form: number): number {
-  if (form === 0) return 2 + view.getUint8(at);
-  return form === 1 ? 3 + view.getUint16(at) : 5 + view.getUint32(at);
 }
 
 /** Any value, losing nothing: maps as `WireMap`, integers of 64 bits as bigints. */
@@ -286,16 +252,12 @@ function isArray(byte: number): boolean {
 function readScalar(r: Reader, p: number, byte: number): unknown {
   if (byte < 0x80 || byte >= 0xe0) return readAnyNumber(r, p);
   if (byte < 0xc0 || byte >= 0xd9) return readString(r, p);
+  if (byte < 0xc4) {
+    r.position = p + 1;
+    return byte === 0xc0 ? null : byte === 0xc1 ? misfit() : byte === 0xc3;
+  }
+  if (byte < 0xc7) return readBytes(r, p);
   switch (byte) {
-    case 0xc0:
-      return readNil(r, p);
-    case 0xc2:
-    case 0xc3:
-      return readBoolean(r, p);
-    case 0xc4:
-    case 0xc5:
-    case 0xc6:
-      return readBytes(r, p);
     case 0xcf:
     case 0xd3:
       return readBigInt(r, p);

@@ -7,7 +7,7 @@ import { asError, RpcError } from "../errors.js";
 import { completeLimits } from "../limits.js";
 import { closeError, lostCall, neverSent } from "../transport/close-codes.js";
 import type { CloseInfo, WebTransportSession } from "../transport/session.js";
-import { StreamMaker } from "../transport/stream-maker.js";
+import { streamMaker } from "../transport/stream-maker.js";
 import { webDatagrams } from "../transport/web-datagrams.js";
 import { GoawayStage, StreamKind } from "../wire/frame.js";
 import type { ClientSessionOptions } from "./create-client-session.js";
@@ -31,7 +31,7 @@ export function createStreamSession<Transport extends WebTransportSession>(
   const lanes = new Set<Pipe>();
   const { promise: closed, resolve: onClosed } = deferred<SessionEnd>();
   const { promise: draining, resolve: onDraining } = deferred<void>();
-  const maker = new StreamMaker(() => transport.createBidirectionalStream());
+  const maker = streamMaker(() => transport.createBidirectionalStream());
   let ended = false;
   let lost: RpcError | undefined;
   /** Notifications that the peer may not have yet. */

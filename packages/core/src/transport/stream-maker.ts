@@ -14,77 +14,75 @@ export interface WantedStream extends Deferred<WebTransportStream> {
   dropped: boolean;
 }
 
-/**
- * Makes the streams of a W3C session in the order in which they are asked for. Those that the peer's limit does not allow
- * wait; then one is tried at a time.
- */
-export class StreamMaker {
-  private readonly create: () => Promise<WebTransportStream>;
-  private wanted: WantedStream[] = [];
-  private count = 0;
-  private creating = 0;
-  private mayCreate = MAX_CREATING;
-  private delay = RETRY_MS;
-  private timer: ReturnType<typeof setTimeout> | undefined;
-  private ended = false;
-
-  constructor(create: () => Promise<WebTransportStream>) {
-    this.create = create;
-  }
-
-  make(): WantedStream {
-    const wanted = { ...deferred<WebTransportStream>(), order: this.count++, dropped: false };
-    this.wanted.push(wanted);
-    this.start();
-    return wanted;
-  }
-
+/** Makes the streams of a W3C session. */
+export interface StreamMaker {
+  make(): WantedStream;
   /** The session has ended: what waits is not made. */
-  end(): void {
-    this.ended = true;
-    clearTimeout(this.timer);
-    for (const { reject } of this.wanted.splice(0)) reject(new Error("the session has ended"));
-  }
+  end(): void;
+}
 
-  private start(): void {
-    while (this.creating < this.mayCreate) {
-      const next = this.wanted.shift();
+/**
+ * Makes streams in the order in which they are asked for. Those that the peer's limit does not allow wait; then one is tried at a
+ * time.
+ */
+export function streamMaker(create: () => Promise<WebTransportStream>): StreamMaker {
+  let wanted: WantedStream[] = [];
+  let count = 0;
+  let creating = 0;
+  let mayCreate = MAX_CREATING;
+  let delay = RETRY_MS;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let ended = false;
+
+  const start = (): void => {
+    while (creating < mayCreate) {
+      const next = wanted.shift();
       if (next === undefined) return;
       if (next.dropped) continue;
-      this.creating++;
-      void this.attempt(next);
+      creating++;
+      void attempt(next);
     }
-  }
-
-  private async attempt(wanted: WantedStream): Promise<void> {
+  };
+  const attempt = async (next: WantedStream): Promise<void> => {
     try {
-      wanted.resolve(await this.create());
-      if (this.timer === undefined) this.mayCreate = MAX_CREATING;
-      this.delay = RETRY_MS;
+      next.resolve(await create());
+      if (timer === undefined) mayCreate = MAX_CREATING;
+      delay = RETRY_MS;
     } catch (error) {
-      if (this.ended || !isExhausted(error)) wanted.reject(error);
-      else this.putBack(wanted);
+      if (ended || !isExhausted(error)) next.reject(error);
+      else putBack(next);
     }
-    this.creating--;
-    this.start();
-  }
-
-  private putBack(wanted: WantedStream): void {
-    const later = this.wanted.findIndex(({ order }) => order > wanted.order);
-    this.wanted.splice(later < 0 ? this.wanted.length : later, 0, wanted);
-    this.mayCreate = 0;
-    if (this.timer !== undefined) return;
-    this.timer = setTimeout(() => {
-      this.timer = undefined;
-      this.mayCreate = 1;
-      this.start();
-    }, this.delay);
-    this.delay = Math.min(2 * this.delay, MAX_RETRY_MS);
-  }
+    creating--;
+    start();
+  };
+  const putBack = (next: WantedStream): void => {
+    const later = wanted.findIndex(({ order }) => order > next.order);
+    wanted.splice(later < 0 ? wanted.length : later, 0, next);
+    mayCreate = 0;
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      mayCreate = 1;
+      start();
+    }, delay);
+    delay = Math.min(2 * delay, MAX_RETRY_MS);
+  };
+  return {
+    make() {
+      const next = { ...deferred<WebTransportStream>(), order: count++, dropped: false };
+      wanted.push(next);
+      start();
+      return next;
+    },
+    end() {
+      ended = true;
+      clearTimeout(timer);
+      for (const { reject } of wanted) reject(new Error("the session has ended"));
+      wanted = [];
+    },
+  };
 }
 
 /** Whether a stream was not made since the peer's limit is reached: such fail at once (W3C WebTransport §6.4), and not by one name. */
 function isExhausted(error: unknown): boolean {
-  const name = error instanceof Error ? error.name : "";
-  return name === "QuotaExceededError" || name === "NetworkError" || name === "OperationError";
+  return error instanceof Error && /^(QuotaExceeded|Network|Operation)Error$/.test(error.name);
 }

@@ -12,7 +12,7 @@ import type {
   WebTransportStream,
 } from "./session.js";
 import { streamError, withCode } from "./stream-errors.js";
-import { StreamMaker, type WantedStream } from "./stream-maker.js";
+import { type StreamMaker, streamMaker, type WantedStream } from "./stream-maker.js";
 import { readDatagrams, webDatagrams } from "./web-datagrams.js";
 
 /** The direct interface of any session: its own, or one laid over its WHATWG streams. */
@@ -33,7 +33,7 @@ class WebSession implements DirectSession {
 
   constructor(session: WebTransportSession) {
     this.session = session;
-    this.maker = new StreamMaker(() => session.createBidirectionalStream());
+    this.maker = streamMaker(() => session.createBidirectionalStream());
     this.datagrams = webDatagrams(session.datagrams);
   }
 

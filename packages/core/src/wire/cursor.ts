@@ -1,4 +1,5 @@
 import { ProtocolError } from "../errors.js";
+import { readUtf8 } from "../msgpack/text.js";
 import { readVarint, varintLengthFromFirstByte } from "./varint.js";
 
 /** Reads the fields of a frame's body in order; throws `ProtocolError` where the frame ends too soon. */
@@ -28,6 +29,23 @@ export class Cursor {
     if (length > this.end - start) throw tooShort();
     this.position = start + length;
     return start;
+  }
+
+  /** Over the next value, which has its length (varint) before it. */
+  nested(): Cursor {
+    const length = this.varint();
+    const start = this.take(length);
+    return new Cursor(this.bytes, start, start + length);
+  }
+
+  /** What is left, as text. */
+  text(): string {
+    return readUtf8(this.bytes, this.position, this.end);
+  }
+
+  /** What is left, copied. */
+  rest(): Uint8Array {
+    return this.bytes.slice(this.position, this.end);
   }
 }
 

@@ -4,7 +4,7 @@ import { Cursor } from "./cursor.js";
 import { FLAG_COMPRESSED, FLAG_HEAD, type Frame } from "./frame.js";
 import { type Head, type HeadFields, readHead, writeHead } from "./head.js";
 import { pack } from "../msgpack/message.js";
-import { decodeText, encodeText } from "./text.js";
+import { encodeText } from "./text.js";
 
 /** The fields of a frame and of an error beside the head's metadata, the message and the details. */
 const MAX_FRAMING = 512;
@@ -83,11 +83,8 @@ export function readFault(
 
 function readBody(cursor: Cursor, head: Head | undefined): ReceivedFault {
   const code = codeFromNumber(cursor.byte());
-  const length = cursor.varint();
-  const start = cursor.take(length);
-  const { bytes, position, end } = cursor;
-  const message = decodeText(bytes, start, start + length);
-  return { code, message, head, details: position === end ? undefined : bytes.slice(position, end) };
+  const message = cursor.nested().text();
+  return { code, message, head, details: cursor.position === cursor.end ? undefined : cursor.rest() };
 }
 
 function readHeadOfFault(cursor: Cursor, maxMetadataBytes: number): Head | undefined {

@@ -2,8 +2,8 @@ import { RpcError } from "../errors.js";
 import type { ByteWriter } from "./byte-writer.js";
 import { Cursor } from "./cursor.js";
 import { checkMetadata, type RawMetadata } from "./metadata.js";
-import { decodeText, encodeText } from "./text.js";
-import { varintLength } from "./varint.js";
+import { encodeText } from "./text.js";
+import { varintLength, writeVarint } from "./varint.js";
 
 
 /**
@@ -58,40 +58,28 @@ const NOTHING = new Uint8Array(0);
 
 /** Writes a head with the fields that are set. */
 export function writeHead(out: ByteWriter, head: HeadFields): void {
-  const { timeoutMs, metadata, trailers } = head;
-  const codec = head.codec === undefined ? undefined : encodeText(head.codec, MAX_CODEC_BYTES);
-  const fingerprint = head.fingerprint === undefined ? undefined : uint32(head.fingerprint);
-  const refused = head.refused === true ? NOTHING : undefined;
-  const reason = head.reason === undefined ? undefined : encodeText(head.reason, MAX_REASON_BYTES);
-  const timeoutLength = timeoutMs === undefined ? 0 : varintLength(timeoutMs);
-  out.varint(
-    (timeoutMs === undefined ? 0 : 2 + timeoutLength) +
-      fieldLength(codec) +
-      fieldLength(metadata) +
-      fieldLength(fingerprint) +
-      fieldLength(trailers) +
-      fieldLength(refused) +
-      fieldLength(reason),
-  );
+  const { timeoutMs, codec, metadata, fingerprint, trailers, refused, reason } = head;
+  const start = out.position;
   if (timeoutMs !== undefined) {
     out.byte(Field.Timeout);
-    out.byte(timeoutLength);
+    out.byte(varintLength(timeoutMs));
     out.varint(timeoutMs);
   }
-  writeField(out, Field.Codec, codec);
-  writeField(out, Field.Metadata, metadata);
-  writeField(out, Field.Fingerprint, fingerprint);
-  writeField(out, Field.Trailers, trailers);
-  writeField(out, Field.Refused, refused);
-  writeField(out, Field.Reason, reason);
+  if (codec !== undefined) writeField(out, Field.Codec, encodeText(codec, MAX_CODEC_BYTES));
+  if (metadata !== undefined) writeField(out, Field.Metadata, metadata);
+  if (fingerprint !== undefined) writeField(out, Field.Fingerprint, uint32(fingerprint));
+  if (trailers !== undefined) writeField(out, Field.Trailers, trailers);
+  if (refused === true) writeField(out, Field.Refused, NOTHING);
+  if (reason !== undefined) writeField(out, Field.Reason, encodeText(reason, MAX_REASON_BYTES));
+  // The length goes before what it counts.
+  const { position } = out;
+  out.varint(position - start);
+  const moved = out.position - position + start;
+  out.buffer.copyWithin(moved, start, position);
+  writeVarint(out.buffer, start, position - start);
 }
 
-function fieldLength(value: Uint8Array | undefined): number {
-  return value === undefined ? 0 : 1 + varintLength(value.length) + value.length;
-}
-
-function writeField(out: ByteWriter, key: number, value: Uint8Array | undefined): void {
-  if (value === undefined) return;
+function writeField(out: ByteWriter, key: number, value: Uint8Array): void {
   out.byte(key);
   out.varint(value.length);
   out.bytes(value);
@@ -111,18 +99,18 @@ export function readHead(cursor: Cursor, maxMetadataBytes: number): Head {
     refused: false,
     reason: undefined,
   };
-  const fields = nested(cursor, cursor.varint());
+  const fields = cursor.nested();
   while (fields.position < fields.end) {
     const key = fields.varint();
-    const value = nested(fields, fields.varint());
+    const value = fields.nested();
     const { bytes, position, end } = value;
     if (key === Field.Timeout) head.timeoutMs = value.varint();
     else if (key === Field.Metadata) head.metadata = checkMetadata(bytes, position, end, maxMetadataBytes);
     else if (key === Field.Trailers) head.trailers = checkMetadata(bytes, position, end, maxMetadataBytes);
-    else if (key === Field.Codec) head.codec = decodeText(bytes, position, end);
+    else if (key === Field.Codec) head.codec = value.text();
     else if (key === Field.Fingerprint) head.fingerprint = readUint32(value);
     else if (key === Field.Refused) head.refused = true;
-    else if (key === Field.Reason) head.reason = decodeText(bytes, position, end);
+    else if (key === Field.Reason) head.reason = value.text();
     else if (key % 2 === 0) throw new RpcError("unimplemented", `head field ${key} is not understood here`);
   }
   return head;
@@ -136,10 +124,4 @@ function readUint32(cursor: Cursor): number {
   const at = cursor.take(4);
   const { bytes } = cursor;
   return new DataView(bytes.buffer, bytes.byteOffset + at, 4).getUint32(0);
-}
-
-/** A cursor over the next `length` bytes, which `cursor` passes over. */
-function nested(cursor: Cursor, length: number): Cursor {
-  const start = cursor.take(length);
-  return new Cursor(cursor.bytes, start, start + length);
 }

@@ -1,7 +1,7 @@
 import { ProtocolError } from "../errors.js";
 import { Cursor } from "./cursor.js";
 import { type Frame, FrameType, PROTOCOL_VERSION } from "./frame.js";
-import { decodeText, encodeText } from "./text.js";
+import { encodeText } from "./text.js";
 import type { FrameWriter } from "./writer.js";
 
 /** What a side says of itself, first on each lane: version (varint), then fields as in a head. */
@@ -41,13 +41,12 @@ export function readHello(frame: Frame): Hello {
     throw new ProtocolError(`the peer speaks version ${version} of the protocol, this side ${PROTOCOL_VERSION}`);
   }
   let codec: string | undefined;
-  let compressions = new Uint8Array(0);
+  let compressions: Uint8Array = new Uint8Array(0);
   while (cursor.position < frame.end) {
     const key = cursor.varint();
-    const length = cursor.varint();
-    const start = cursor.take(length);
-    if (key === Field.Compressions) compressions = frame.bytes.slice(start, start + length);
-    else if (key === Field.Codec) codec = decodeText(frame.bytes, start, start + length);
+    const value = cursor.nested();
+    if (key === Field.Compressions) compressions = value.rest();
+    else if (key === Field.Codec) codec = value.text();
     else if (key % 2 === 0) throw new ProtocolError(`the setting ${key} of a hello is not understood here`);
   }
   return { codec, compressions };

@@ -1,7 +1,8 @@
 import { ProtocolError } from "../errors.js";
 import { Cursor } from "./cursor.js";
 import { type Frame, FrameType } from "./frame.js";
-import { decodeText, encodeText } from "./text.js";
+import { readUtf8 } from "../msgpack/text.js";
+import { encodeText } from "./text.js";
 import { FrameWriter } from "./writer.js";
 
 /** Bytes of UTF-8 of a close's reason; more is cut (W3C WebTransport §6.9). */
@@ -22,7 +23,7 @@ export function closeFrame(code: number, reason: string): Uint8Array {
 export function readClose({ bytes, start, end }: Frame): { closeCode: number; reason: string } {
   const cursor = new Cursor(bytes, start, end);
   const closeCode = cursor.varint();
-  return { closeCode, reason: decodeText(bytes, cursor.position, Math.min(end, cursor.position + MAX_REASON_BYTES)) };
+  return { closeCode, reason: readUtf8(bytes, cursor.position, Math.min(end, cursor.position + MAX_REASON_BYTES)) };
 }
 
 /** The stage of a goaway frame: stage (varint). */

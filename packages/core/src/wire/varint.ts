@@ -25,15 +25,12 @@ export function writeVarint(bytes: Uint8Array, position: number, value: number):
   }
   if (value <= VARINT2_MAX) return writeVarint2(bytes, position, value);
   if (value <= VARINT4_MAX) return writeVarint4(bytes, position, value);
-  const high = Math.floor(value / 0x1_0000_0000);
-  bytes[position] = 0xc0 | (high >>> 24);
-  bytes[position + 1] = high >>> 16;
-  bytes[position + 2] = high >>> 8;
-  bytes[position + 3] = high;
-  bytes[position + 4] = value >>> 24;
-  bytes[position + 5] = value >>> 16;
-  bytes[position + 6] = value >>> 8;
-  bytes[position + 7] = value;
+  let rest = value;
+  for (let at = position + 7; at >= position; at--) {
+    bytes[at] = rest;
+    rest = Math.floor(rest / 256);
+  }
+  (bytes[position] as number) |= 0xc0;
   return position + 8;
 }
 
@@ -62,21 +59,9 @@ export function varintLengthFromFirstByte(first: number): number {
 export function readVarint(bytes: Uint8Array, position: number): number {
   const first = bytes[position] as number;
   if (first < 0x40) return first;
-  const second = bytes[position + 1] as number;
-  if (first < 0x80) return ((first & 0x3f) << 8) | second;
-  const high =
-    (((first & 0x3f) << 24) | (second << 16) | (at(bytes, position + 2) << 8) | at(bytes, position + 3)) >>> 0;
-  if (first < 0xc0) return high;
-  const low =
-    ((at(bytes, position + 4) << 24) |
-      (at(bytes, position + 5) << 16) |
-      (at(bytes, position + 6) << 8) |
-      at(bytes, position + 7)) >>>
-    0;
-  if (high > 0x1f_ffff) throw new ProtocolError("an integer is beyond 2^53-1");
-  return high * 0x1_0000_0000 + low;
-}
-
-function at(bytes: Uint8Array, index: number): number {
-  return bytes[index] as number;
+  let value = ((first & 0x3f) << 8) | (bytes[position + 1] as number);
+  const end = position + varintLengthFromFirstByte(first);
+  for (let at = position + 2; at < end; at++) value = value * 256 + (bytes[at] as number);
+  if (value > Number.MAX_SAFE_INTEGER) throw new ProtocolError("an integer is beyond 2^53-1");
+  return value;
 }

@@ -3,19 +3,15 @@ import { ResetCode } from "../../transport/reset-codes.js";
 import type { WebTransportStream } from "../../transport/session.js";
 import type { ByteWriter } from "../../wire/byte-writer.js";
 import { Cursor } from "../../wire/cursor.js";
-import { type Fault, writeFault } from "../../wire/fault.js";
 import { FLAG_HEAD, type Frame, FrameType, PROTOCOL_VERSION, StreamKind } from "../../wire/frame.js";
+import { encodeText } from "../../wire/text.js";
 import { readVarint, varintLengthFromFirstByte } from "../../wire/varint.js";
 import { frameOf } from "./frames.js";
 import { CANCELLED, openPipe, type Pipe, type PipeSettings } from "./pipe.js";
 
 const NOTHING = new Uint8Array(0);
-const REFUSAL: Fault = {
-  code: "unimplemented",
-  message: "nothing is served here",
-  head: { refused: true },
-  details: undefined,
-};
+/** What calls are refused with: head length, refused; code, message length, message. */
+const REFUSAL = "nothing is served here";
 
 /** What a session is told of what its peer says on lanes. */
 export interface LaneHost extends PipeSettings {
@@ -76,7 +72,8 @@ export function takePeerStream(host: LaneHost, stream: WebTransportStream): void
         return;
       case FrameType.Request:
         if ((callId & 1) === 0) {
-          send(FrameType.Error | FLAG_HEAD, (out) => void writeFault(out, REFUSAL, limits), callId);
+          const refusal = (out: ByteWriter): void => out.bytes(Uint8Array.of(2, 9, 0, 12, 22, ...encodeText(REFUSAL)));
+          send(FrameType.Error | FLAG_HEAD, refusal, callId);
           return;
         }
         break;
