@@ -11,10 +11,13 @@ import {
 } from "../contract/descriptor.js";
 import type { MethodErrors, NoErrors } from "../contract/method-errors.js";
 import type { RpcError } from "../errors.js";
-import type { Calling, NewCall } from "./calling.js";
+import type { Calling, InputCode, NewCall } from "./calling.js";
 import { callWritable } from "./call-writable.js";
 import { notifyByDatagram } from "./datagram-notifier.js";
 import { OutgoingItems } from "./outgoing-items.js";
+import { streamItems } from "./stream-items.js";
+
+const inputCode: InputCode = { Items: OutgoingItems, streamItems };
 
 /** Request out, response or error in. */
 export const unaryCalls: Calling<"unary"> = {
@@ -51,7 +54,7 @@ export const clientStreamCalls: Calling<"client_stream"> = {
         reject(error);
         if (items === undefined) leave(source);
       };
-      items = call.answered(undefined, resolve, fail, OutgoingItems);
+      items = call.answered(undefined, resolve, fail, inputCode);
       if (items !== undefined) void sendItems(items, source);
     }),
 };
@@ -59,7 +62,7 @@ export const clientStreamCalls: Calling<"client_stream"> = {
 /** Request and items out, items in until end or error. */
 export const duplexCalls: Calling<"duplex"> = {
   kind: "duplex",
-  start: (call) => call.duplex(ItemQueue, OutgoingItems, callWritable, LateDuplex),
+  start: (call) => call.duplex(ItemQueue, inputCode, callWritable, LateDuplex),
 };
 
 const KINDS: { readonly [Kind in MethodKind]: Calling<Kind> } = {

@@ -5,9 +5,10 @@ import type { LateDuplex } from "../call/late-stream.js";
 import type { ItemTarget } from "../call/send-items.js";
 import type { AnyMethod, CallingCode, MethodKind } from "../contract/descriptor.js";
 import type { RpcError } from "../errors.js";
-import type { Datagrams } from "../transport/session.js";
+import type { Datagrams, WebTransportDatagrams } from "../transport/session.js";
 import type { Invocation } from "./invoke.js";
 import type { OutgoingItems } from "./outgoing-items.js";
+import type { streamItems } from "./stream-items.js";
 
 /**
  * A call that a session is about to make. Its kind makes it by one of these; what only some kinds need they bring along, so that
@@ -17,14 +18,14 @@ export interface NewCall {
   /** Sent and forgotten. Throws what is wrong, or returns a promise where that is not known yet. */
   notify(input: unknown): void | Promise<void>;
   /**
-   * With one answer, for `resolve` or `reject`. With `Items` the caller streams its input into what is returned; undefined when the
+   * With one answer, for `resolve` or `reject`. With `code` the caller streams its input into what is returned; undefined when the
    * call is not made, or not yet.
    */
   answered(
     input: unknown,
     resolve: (value: unknown) => void,
     reject: (error: RpcError) => void,
-    Items?: typeof OutgoingItems,
+    code?: InputCode,
   ): ItemTarget | undefined;
   /** With a stream of answers, kept in a `Queue`. */
   streamed(input: unknown, Queue: typeof ItemQueue): ItemStream<unknown>;
@@ -34,10 +35,16 @@ export interface NewCall {
    */
   duplex(
     Queue: typeof ItemQueue,
-    Items: typeof OutgoingItems,
+    code: InputCode,
     writableOf: (call: SendingCall) => WritableStream<unknown>,
     Late: typeof LateDuplex,
   ): DuplexStream<unknown, unknown>;
+}
+
+/** What sends the caller's items: over a carrier of frames, or a stream of bytes. */
+export interface InputCode {
+  readonly Items: typeof OutgoingItems;
+  readonly streamItems: typeof streamItems;
 }
 
 /** A call whose caller streams, as the writable end sees it. */
@@ -59,7 +66,7 @@ export interface Calling<Kind extends MethodKind = MethodKind> extends CallingCo
    * `start`; throws `RpcError` where it may not.
    */
   byDatagram?(
-    datagrams: Datagrams | undefined,
+    datagrams: Datagrams | WebTransportDatagrams | undefined,
     settings: Pick<CarrierSettings, "prefix" | "format">,
     invocation: Pick<Invocation, "method" | "options" | "limits">,
     input: unknown,

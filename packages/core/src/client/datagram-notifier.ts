@@ -2,7 +2,8 @@ import type { CarrierSettings } from "../call/carrier.js";
 import { type Invocation, writeNotification } from "./invoke.js";
 import { fullName } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
-import type { Datagrams } from "../transport/session.js";
+import type { Datagrams, WebTransportDatagrams } from "../transport/session.js";
+import { directDatagrams } from "../transport/web-datagrams.js";
 import { DatagramKind } from "../wire/frame.js";
 import { FrameWriter } from "../wire/writer.js";
 
@@ -13,12 +14,12 @@ type Datagram = Pick<Invocation, "method" | "options" | "limits">;
  * false, or throws `RpcError` where the caller wants no other way.
  */
 export function notifyByDatagram(
-  datagrams: Datagrams | undefined,
+  datagrams: Datagrams | WebTransportDatagrams | undefined,
   settings: Pick<CarrierSettings, "prefix" | "format">,
   invocation: Datagram,
   input: unknown,
 ): boolean {
-  const problem = send(datagrams, settings, invocation, input);
+  const problem = send(directDatagrams(datagrams), settings, invocation, input);
   if (problem === undefined) return true;
   if (invocation.options?.fallback === "none") throw problem;
   return false;

@@ -8,7 +8,7 @@ import type { ItemTarget } from "../call/send-items.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
-import type { NewCall, SendingCall } from "./calling.js";
+import type { InputCode, NewCall, SendingCall } from "./calling.js";
 import { AnsweredCall, type Call, StreamedCall } from "./calls.js";
 import { type Invocation, invokeNotify, startCall } from "./invoke.js";
 import type { OutgoingItems } from "./outgoing-items.js";
@@ -46,10 +46,10 @@ export class StartingCall implements Invocation, NewCall {
     input: unknown,
     resolve: (value: unknown) => void,
     reject: (error: RpcError) => void,
-    Items?: typeof OutgoingItems,
+    code?: InputCode,
   ): ItemTarget | undefined {
     const call = new AnsweredCall(this, resolve, reject);
-    startCall(call, this, input, Items && this.itemsOf(call, Items));
+    startCall(call, this, input, code && this.itemsOf(call, code));
     return call.items;
   }
 
@@ -61,18 +61,18 @@ export class StartingCall implements Invocation, NewCall {
 
   duplex(
     Queue: typeof ItemQueue,
-    Items: typeof OutgoingItems,
+    code: InputCode,
     writableOf: (call: SendingCall) => WritableStream<unknown>,
   ): DuplexStream<unknown, unknown> {
     const call = new StreamedCall(this, Queue);
     // Before the start, so that it hears of a call that cannot be started.
     const writable = writableOf(call);
-    startCall(call, this, undefined, this.itemsOf(call, Items));
+    startCall(call, this, undefined, this.itemsOf(call, code));
     return { readable: call.stream, writable };
   }
 
   /** What the caller streams. */
-  private itemsOf(call: Call, Items: typeof OutgoingItems): (carrier: Carrier, id: number) => OutgoingItems {
+  private itemsOf(call: Call, { Items }: InputCode): (carrier: Carrier, id: number) => OutgoingItems {
     return (carrier, id) =>
       new Items(carrier, id, this.method, this.limits, (error) => {
         call.giveUp(RpcError.from(error, "unknown"), "cancelled");

@@ -8,14 +8,14 @@ import { completeLimits } from "../limits.js";
 import { closeError, lostCall, neverSent } from "../transport/close-codes.js";
 import type { CloseInfo, WebTransportSession } from "../transport/session.js";
 import { streamMaker } from "../transport/stream-maker.js";
-import { webDatagrams } from "../transport/web-datagrams.js";
 import { GoawayStage, StreamKind } from "../wire/frame.js";
 import type { ClientSessionOptions } from "./create-client-session.js";
 import type { SessionEnd } from "./options.js";
 import type { ClientSession } from "./session.js";
-import { type LaneHost, takePeerStream } from "./streams/peer-streams.js";
+import type { StreamHost } from "./streams/host.js";
+import { takePeerStream } from "./streams/peer-stream.js";
 import { openPipe, type Pipe } from "./streams/pipe.js";
-import { streamCall, type StreamCallHost } from "./streams/stream-call.js";
+import { streamCall } from "./streams/stream-call.js";
 
 /**
  * As `createClientSession`, with a stream for every call, whatever its `via`: cancelling is a reset, and flow control QUIC's own. It
@@ -23,65 +23,54 @@ import { streamCall, type StreamCallHost } from "./streams/stream-call.js";
  */
 export function createStreamSession<Transport extends WebTransportSession>(
   transport: Transport,
-  { limits: givenLimits, prefix: givenPrefix = new Uint8Array(0) }: Omit<ClientSessionOptions, "via"> = {},
+  { limits: givenLimits, prefix = new Uint8Array(0) }: Omit<ClientSessionOptions, "via"> = {},
 ): ClientSession<Transport> {
   const limits = completeLimits(givenLimits);
-  const prefix = givenPrefix.slice();
   const calls = new Set<Pipe>();
-  const lanes = new Set<Pipe>();
   const { promise: closed, resolve: onClosed } = deferred<SessionEnd>();
   const { promise: draining, resolve: onDraining } = deferred<void>();
   const maker = streamMaker(() => transport.createBidirectionalStream());
+  // Taken at once: where the application reads the streams already, this throws.
+  const incoming = transport.incomingBidirectionalStreams.getReader();
   let ended = false;
   let lost: RpcError | undefined;
   /** Notifications that the peer may not have yet. */
   let unconfirmed = 0;
   let onConfirmed: (() => void) | undefined;
-  /** Says that this side has the answers of all it made; set once the peer goes away. */
-  let sayFinished: (() => void) | undefined;
   let refused = false;
-  let datagrams: ReturnType<typeof webDatagrams>;
+  /** Says that this side has the answers of all it made. */
+  let sayFinished: (() => void) | undefined;
 
-  const check = (): void => {
-    if (ended) throw neverSent(lost);
-    if (refused) throw new RpcError("unavailable", "the peer takes no more calls: it goes away", { refused: true });
-  };
   const checkIdle = (): void => {
     if (calls.size > 0) return;
     sayFinished?.();
     sayFinished = undefined;
   };
-  const shared = { limits, prefix, budget: { usedBytes: 0, maxBytes: limits.maxUnfinishedBytes } };
-  const callHost: StreamCallHost = {
-    ...shared,
+  const host: StreamHost = {
+    limits,
+    budget: { usedBytes: 0, maxBytes: limits.maxUnfinishedBytes },
+    prefix: prefix.slice(),
     before: Uint8Array.of(...prefix, StreamKind.Call),
     schemas: new SchemaHandshake(),
-    check,
-    open(handler, isNotification) {
+    peers: new Set(),
+    check() {
+      if (ended) throw neverSent(lost);
+      if (refused) throw new RpcError("unavailable", "the peer takes no more calls: it goes away", { refused });
+    },
+    open(handler, isNotification, priority) {
       const wanted = maker.make();
       if (isNotification) unconfirmed++;
-      const pipe = openPipe(wanted.promise, shared, {
-        ...handler,
-        get paused() {
-          return handler.paused;
-        },
-        onDone() {
-          wanted.dropped = true;
-          calls.delete(pipe);
-          if (isNotification) {
-            unconfirmed--;
-            onConfirmed?.();
-          }
-          checkIdle();
-        },
+      if (priority !== undefined) wanted.promise.then(({ writable }) => prioritize(writable, priority), nothing);
+      const pipe = openPipe(wanted.promise, host, handler, () => {
+        // Where it is not made yet, it need not be. Chromium ends a connection that has a thousand resets under way.
+        wanted.dropped = true;
+        calls.delete(pipe);
+        if (isNotification && --unconfirmed === 0) onConfirmed?.();
+        checkIdle();
       });
       calls.add(pipe);
       return pipe;
     },
-  };
-  const laneHost: LaneHost = {
-    ...shared,
-    lanes,
     onGoaway(stage, say) {
       if (stage !== GoawayStage.Refusing || refused) return;
       refused = true;
@@ -90,33 +79,32 @@ export function createStreamSession<Transport extends WebTransportSession>(
       checkIdle();
     },
   };
-  const end = ({ closeCode = 0, reason = "" }: CloseInfo, error: Error | undefined): void => {
-    ended = true;
-    if (error !== undefined) lost = lostCall(error);
-    for (const pipe of [...calls, ...lanes]) pipe.close(lostCall(error));
-    maker.end();
-    onClosed({ closeCode, reason, error });
-  };
-  // Taken at once: where the application reads the streams already, this throws.
-  const reader = transport.incomingBidirectionalStreams.getReader();
   const accept = async (): Promise<void> => {
     for (;;) {
       // A rejection means that the session has ended: `closed` says how.
-      const next = await reader.read().catch(() => undefined);
-      if (next?.value === undefined) return;
-      takePeerStream(laneHost, next.value);
+      const { value } = await incoming.read();
+      if (value === undefined) return;
+      takePeerStream(host, value);
     }
   };
-  void accept();
+  accept().catch(nothing);
+  const end = ({ closeCode = 0, reason = "" }: CloseInfo, error: Error | undefined): void => {
+    ended = true;
+    const ending = lostCall(error);
+    if (error !== undefined) lost = ending;
+    for (const pipe of [...calls, ...host.peers]) pipe.close(ending);
+    maker.end();
+    onClosed({ closeCode, reason, error });
+  };
   transport.closed.then(
     (info) => end(info ?? {}, closeError(info ?? {})),
     (error: unknown) => end({}, asError(error)),
   );
   // A failed `ready` fails `closed` as well; it must not surface as an unhandled rejection.
-  transport.ready.catch(() => {});
+  transport.ready.catch(nothing);
 
   const start = (method: AnyMethod, input: unknown, options: CallOptions | undefined): never =>
-    callingOf(method).start(streamCall(callHost, method, options), input) as never;
+    callingOf(method).start(streamCall(host, method, options), input) as never;
   const session: ClientSession<Transport> = {
     transport,
     closed,
@@ -125,9 +113,8 @@ export function createStreamSession<Transport extends WebTransportSession>(
     async notify(method, input, options) {
       const { byDatagram } = callingOf(method);
       if (byDatagram !== undefined && options?.via === undefined) {
-        check();
-        datagrams ??= webDatagrams(transport.datagrams);
-        if (byDatagram(datagrams, { prefix, format: undefined }, { method, options, limits }, input)) return;
+        host.check();
+        if (byDatagram(transport.datagrams, { prefix, format: undefined }, { method, options, limits }, input)) return;
       }
       start(method, input, options);
     },
@@ -135,16 +122,13 @@ export function createStreamSession<Transport extends WebTransportSession>(
     clientStream: start,
     duplex: (method, options) => start(method, undefined, options),
     async close(info = {}) {
-      const wait = !ended && (info.closeCode ?? 0) === 0 && unconfirmed > 0;
+      const open = !ended;
       ended = true;
-      if (wait) {
+      if (open && unconfirmed > 0 && !info.closeCode) {
         await new Promise<void>((resolve) => {
+          onConfirmed = resolve;
           const timer = setTimeout(resolve, limits.maxCloseMs);
-          onConfirmed = () => {
-            if (unconfirmed > 0) return;
-            clearTimeout(timer);
-            resolve();
-          };
+          void closed.then(() => clearTimeout(timer));
         });
       }
       transport.close(info);
@@ -154,3 +138,10 @@ export function createStreamSession<Transport extends WebTransportSession>(
   };
   return session;
 }
+
+/** A `WebTransportSendStream` (W3C WebTransport §8), where the platform's streams are such. */
+function prioritize(writable: WritableStream & { sendOrder?: number }, priority: number): void {
+  if ("sendOrder" in writable) writable.sendOrder = priority;
+}
+
+function nothing(): void {}

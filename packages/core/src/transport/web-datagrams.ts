@@ -19,6 +19,15 @@ export function webDatagrams(given: WebTransportDatagrams | undefined): Datagram
   };
 }
 
+const made = new WeakMap<WebTransportDatagrams, Datagrams | undefined>();
+
+/** The direct interface of either kind of datagrams; of W3C ones there is one writer. */
+export function directDatagrams(given: Datagrams | WebTransportDatagrams | undefined): Datagrams | undefined {
+  if (given === undefined || "send" in given) return given;
+  if (!made.has(given)) made.set(given, webDatagrams(given));
+  return made.get(given);
+}
+
 /** Passes on what arrives, until the session ends. */
 export async function readDatagrams(
   { readable }: WebTransportDatagrams,

@@ -1,45 +1,11 @@
-import { ProtocolError, RpcError } from "../../errors.js";
+import { ProtocolError } from "../../errors.js";
 import type { Limits } from "../../limits.js";
-import { ByteWriter } from "../../wire/byte-writer.js";
 import { type Frame, flagsAllowed, TYPE_MASK } from "../../wire/frame.js";
 import type { ReadBudget } from "../../wire/reader.js";
-import { readVarint, VARINT2_MAX, varintLengthFromFirstByte, writeVarint2, writeVarint4 } from "../../wire/varint.js";
+import { readVarint, varintLengthFromFirstByte } from "../../wire/varint.js";
 
 /** No frame is so long: a larger length is not waited for. */
 const MAX_LENGTH = 2 ** 31 - 1;
-/** Bytes set aside for the length of a frame. */
-const LENGTH_SIZE = 4;
-
-/**
- * One frame, with call id `id`, after `before`. Throws `RpcError` `resource_exhausted` where it is larger than `maxFrameBytes`. It has a
- * buffer of its own: `write` may run user code, which may write another.
- */
-export function frameOf(
-  type: number,
-  id: number,
-  write: (out: ByteWriter) => void,
-  { maxFrameBytes }: Limits,
-  before: Uint8Array,
-): Uint8Array {
-  const out = new ByteWriter();
-  const begin = before.length + LENGTH_SIZE;
-  out.reserve(begin);
-  out.position = begin;
-  out.byte(type);
-  out.varint(id);
-  write(out);
-  const length = out.position - begin;
-  if (length + LENGTH_SIZE > maxFrameBytes) {
-    const text = `the message makes a frame of ${length + LENGTH_SIZE} bytes, and limits.maxFrameBytes is ${maxFrameBytes}`;
-    throw new RpcError("resource_exhausted", text);
-  }
-  const short = length <= VARINT2_MAX;
-  const start = short ? 2 : 0;
-  out.buffer.set(before, start);
-  (short ? writeVarint2 : writeVarint4)(out.buffer, start + before.length, length);
-  return out.buffer.subarray(start, out.position);
-}
-
 /** Splits bytes into frames: returns what takes them, and throws `ProtocolError` on what cannot be a frame. */
 export function frameReader(
   { maxFrameBytes }: Limits,

@@ -2,56 +2,55 @@ import { errorOf } from "../../call/fault.js";
 import type { ItemQueue } from "../../call/item-stream.js";
 import { type CallOptions, cancelled, parentEnded, throwIfAborted, timeoutOf } from "../../call/options.js";
 import { oversized } from "../../call/oversized.js";
-import { rawPieceOf } from "../../call/raw-pieces.js";
-import type { SchemaHandshake } from "../../call/schemas.js";
-import type { ItemTarget } from "../../call/send-items.js";
-import type { NewCall, SendingCall } from "../../client/calling.js";
+import type { InputCode, NewCall, SendingCall } from "../../client/calling.js";
 import { requestHead } from "../../client/invoke.js";
+import type { StreamItems } from "../../client/stream-items.js";
 import type { AnyMethod } from "../../contract/descriptor.js";
 import { type Code, codeNumber, ProtocolError, RpcError } from "../../errors.js";
 import { guarded } from "../../guarded.js";
-import type { ByteWriter } from "../../wire/byte-writer.js";
+import { Metadata } from "../../metadata.js";
 import { Cursor } from "../../wire/cursor.js";
 import { readFault } from "../../wire/fault.js";
-import { FLAG_COMPRESSED, FLAG_HEAD, type Frame, FrameType } from "../../wire/frame.js";
+import { FLAG_COMPRESSED, FLAG_HEAD, FrameType } from "../../wire/frame.js";
 import { type Head, writeHead } from "../../wire/head.js";
 import { decodeMetadata } from "../../wire/metadata.js";
+import { frameOf } from "../../wire/one-frame.js";
 import { readOptionalHead, writeMethodId } from "../../wire/request.js";
-import { frameOf } from "./frames.js";
-import { NO_ERROR, type Pipe, type PipeHandler, type PipeSettings } from "./pipe.js";
+import type { StreamHost } from "./host.js";
+import type { Pipe, PipeHandler } from "./pipe.js";
 
 /** Received and unread bytes of items at which the stream is not read on. */
 const PAUSE_AT = 256 * 1024;
-const NOTHING = new Uint8Array(0);
+/** The types of frames that a callee may send, one bit each: response, item, end, headers and half end. */
+const CALLEE_TYPES = 0x4268;
 
-/** What a call needs of its session. */
-export interface StreamCallHost extends PipeSettings {
-  readonly schemas: SchemaHandshake;
-  /** Throws `RpcError` where no call may be made. */
-  check(): void;
-  /** Opens a stream. */
-  open(handler: PipeHandler, isNotification: boolean): Pipe;
-  /** What each call's stream begins with. */
-  readonly before: Uint8Array;
+function compressed(): never {
+  throw new RpcError("unimplemented", "the peer compresses, which was not offered");
 }
 
 /** One call on a stream of its own. */
-export function streamCall(host: StreamCallHost, method: AnyMethod, options: CallOptions | undefined): NewCall {
-  const { limits, schemas } = host;
+export function streamCall(
+  { limits, schemas, before, check, open }: StreamHost,
+  method: AnyMethod,
+  options: CallOptions | undefined,
+): NewCall {
   let pipe: Pipe | undefined;
   let over = false;
   let answered = false;
+  let itemsOver = false;
   let unread = 0;
-  let undo: (() => void)[] = [];
+  let metadata = new Metadata();
   let queue: ItemQueue<unknown> | undefined;
-  let items: (ItemTarget & { stop(): void }) | undefined;
   let onAnswer: (value: unknown) => void;
   let onEnd: (error: RpcError | undefined) => void;
+  let items: StreamItems | undefined;
+  /** What ends the watch over signals and time. */
+  const unwatch: (() => void)[] = [];
 
-  const settle = (error: RpcError | undefined): void => {
+  const settle = (error?: RpcError): void => {
     if (over) return;
     over = true;
-    for (const each of undo) each();
+    for (const each of unwatch) each();
     items?.stop();
     onEnd(error);
   };
@@ -60,31 +59,24 @@ export function streamCall(host: StreamCallHost, method: AnyMethod, options: Cal
     settle(error);
     pipe?.cancel(codeNumber(code));
   };
-
-  const tell = (hook: "onHeader" | "onTrailer", raw: Uint8Array | undefined): void => {
-    const told = options?.[hook];
-    if (told !== undefined) guarded(told)(decodeMetadata(raw));
+  /** The callee's last frame has come: it wants nothing more. */
+  const last = (error?: RpcError): void => {
+    settle(error);
+    pipe?.abandon();
   };
-  const hear = (head: Head | undefined, last: boolean): void => {
-    if (queue !== undefined && head !== undefined) {
-      const metadata = queue.answer?.metadata ?? decodeMetadata(head.metadata);
-      queue.answer = { metadata, trailers: decodeMetadata(head.trailers) };
-    }
+  const tell = (hook: ((told: Metadata) => void) | undefined, told: Metadata): void => {
+    if (hook !== undefined) guarded(hook)(told);
+  };
+  const hear = (head: Head | undefined, isLast?: boolean): void => {
     if (!answered) {
       answered = true;
+      metadata = decodeMetadata(head?.metadata);
       if (head?.fingerprint !== undefined) schemas.learn(method, head.fingerprint);
-      tell("onHeader", head?.metadata);
+      tell(options?.onHeader, metadata);
     }
-    if (last) tell("onTrailer", head?.trailers);
-  };
-  const decode = ({ flags }: Frame, { bytes, position, end }: Cursor): unknown => {
-    if ((flags & FLAG_COMPRESSED) !== 0) throw new RpcError("unimplemented", "compression is not known here");
-    return method.output?.decode(bytes, position, end);
-  };
-  /** The callee's last frame has come: it wants nothing more. */
-  const last = (error: RpcError | undefined): void => {
-    settle(error);
-    pipe?.abandon(NO_ERROR);
+    const trailers = decodeMetadata(head?.trailers);
+    if (isLast) tell(options?.onTrailer, trailers);
+    if (queue !== undefined) queue.answer = { metadata, trailers };
   };
 
   const handler: PipeHandler = {
@@ -92,158 +84,103 @@ export function streamCall(host: StreamCallHost, method: AnyMethod, options: Cal
       return unread >= PAUSE_AT && !over;
     },
     onFrame(frame) {
-      const { type, size } = frame;
-      if (over || frame.callId !== 0) throw new ProtocolError("a frame that belongs to no call");
+      const { type, flags, size, bytes, start, end } = frame;
+      if (over || frame.callId !== 0) throw new ProtocolError("a frame of no call");
       if (frame.oversized) {
         giveUp(oversized(frame, limits));
         return;
       }
       if (type === FrameType.Error) {
-        const fault = readFault(frame, limits.maxMetadataBytes, () => {
-          throw new RpcError("unimplemented", "compression is not known here");
-        });
+        const fault = readFault(frame, limits.maxMetadataBytes, compressed);
         hear(fault.head, true);
         last(errorOf(fault, method));
         return;
       }
-      const cursor = new Cursor(frame.bytes, frame.start, frame.end);
+      if (((CALLEE_TYPES >> type) & 1) === 0) throw new ProtocolError(`frame type ${type} is not for the caller`);
       try {
+        const cursor = new Cursor(bytes, start, end);
         const head = readOptionalHead(frame, cursor, limits.maxMetadataBytes);
+        const decode = (): unknown => {
+          if ((flags & FLAG_COMPRESSED) !== 0) compressed();
+          return method.output?.decode(bytes, cursor.position, end);
+        };
         if (type === FrameType.Headers) {
           if (answered) throw new ProtocolError("headers after the callee began to answer");
-          hear(head, false);
-        } else if (type === (queue === undefined ? FrameType.Response : FrameType.End)) {
+          hear(head);
+        } else if (queue === undefined && type === FrameType.Response) {
           hear(head, true);
-          if (queue === undefined) onAnswer(decode(frame, cursor));
-          last(undefined);
-        } else if (queue !== undefined && type === FrameType.Item) {
-          if (!answered) hear(undefined, false);
-          const item = decode(frame, cursor);
+          onAnswer(decode());
+          last();
+        } else if (queue !== undefined && type === FrameType.End) {
+          hear(head, true);
+          last();
+        } else if (queue !== undefined && type === FrameType.HalfEnd) {
+          itemsOver = true;
+          queue.end(undefined);
+        } else if (queue !== undefined && type === FrameType.Item && !itemsOver) {
+          if (!answered) hear(undefined);
+          const item = decode();
           unread += size;
           queue.push(item, size);
-        } else if (queue !== undefined && type === FrameType.HalfEnd) {
-          queue.end(undefined);
-        } else if (type === FrameType.Response || type === FrameType.End || type === FrameType.Item || type === FrameType.HalfEnd) {
-          giveUp(new RpcError("internal", `a frame of type ${type} is no answer to ${method.name}`));
         } else {
-          throw new ProtocolError(`frame type ${type} is not for the caller`);
+          giveUp(new RpcError("internal", `frame type ${type} does not answer ${method.name}`));
         }
       } catch (error) {
         if (error instanceof ProtocolError) throw error;
         giveUp(schemas.unreadable(method, error));
       }
     },
-    onOver: (error) => settle(error ?? new RpcError("internal", "the stream ended before the call did")),
+    onOver: (error = new RpcError("internal", "the stream ended before the call did")) => settle(error),
     onStopped: () => items?.stop(),
-    onRoom: () => items?.flow.wait(() => {}),
-    onDone() {},
+    onRoom: () => items?.onRoom(),
   };
 
-  const frame = (type: number, write: (out: ByteWriter) => void, before: Uint8Array): Uint8Array => {
-    try {
-      return frameOf(type, 0, write, limits, before);
-    } catch (error) {
-      throw RpcError.from(error, "invalid_argument");
-    }
-  };
-  /** Sends the request. Throws `RpcError`. */
-  const request = (type: number, input: unknown, timeoutMs: number | undefined): void => {
-    const given = requestHead(timeoutMs, options, limits);
-    host.check();
-    const fingerprint = schemas.greet(method);
-    const head = fingerprint === undefined ? given : { ...given, fingerprint };
-    const bytes = frame(
-      head === undefined ? type : type | FLAG_HEAD,
-      (out) => {
-        out.reserve(16);
-        writeMethodId(out, method.service.id, method.id);
-        if (head !== undefined) writeHead(out, head);
-        if (items === undefined) method.input?.encode(input, out);
-      },
-      host.before,
-    );
-    if (over) return;
-    pipe = host.open(handler, type === FrameType.Notify);
-    const priority = options?.priority ?? method.priority;
-    if (priority !== undefined) pipe.setPriority(priority);
-    pipe.write(bytes, items === undefined);
-  };
   const watch = (timeoutMs: number | undefined): void => {
     if (timeoutMs !== undefined) {
-      const timer = setTimeout(
-        () => giveUp(new RpcError("deadline_exceeded", `no answer within ${timeoutMs} ms`)),
-        timeoutMs,
-      );
-      undo.push(() => clearTimeout(timer));
+      const expire = (): void => giveUp(new RpcError("deadline_exceeded", `no answer within ${timeoutMs} ms`));
+      const timer = setTimeout(expire, timeoutMs);
+      unwatch.push(() => clearTimeout(timer));
     }
     const follow = (signal: AbortSignal | undefined, errorOf: (signal: AbortSignal) => RpcError): void => {
-      if (signal === undefined) return;
-      const listener = (): void => giveUp(errorOf(signal));
-      signal.addEventListener("abort", listener);
-      undo.push(() => signal.removeEventListener("abort", listener));
+      const onAbort = (): void => giveUp(errorOf(signal as AbortSignal));
+      signal?.addEventListener("abort", onAbort);
+      unwatch.push(() => signal?.removeEventListener("abort", onAbort));
     };
     follow(options?.signal, cancelled);
     follow(options?.parent?.signal, parentEnded);
   };
-  const start = (input: unknown): void => {
+  /** Sends the request; whatever fails on the way ends the call. */
+  const start = (type: number, input: unknown, code?: InputCode): void => {
     try {
       const timeoutMs = timeoutOf(options, limits);
       throwIfAborted(options);
-      // Before the request is encoded, which runs user code: it may fire the signal.
-      watch(timeoutMs);
-      request(FrameType.Request, input, timeoutMs);
+      const isCall = type === FrameType.Request;
+      const given = requestHead(isCall ? timeoutMs : undefined, options, limits);
+      check();
+      const fingerprint = schemas.greet(method);
+      const head = fingerprint === undefined ? given : { ...given, fingerprint };
+      // Before the request is encoded: that runs user code, which may fire the signal.
+      if (isCall) watch(timeoutMs);
+      const bytes = frameOf(
+        head === undefined ? type : type | FLAG_HEAD,
+        0,
+        (out) => {
+          writeMethodId(out, method.service.id, method.id);
+          if (head !== undefined) writeHead(out, head);
+          if (code === undefined) method.input?.encode(input, out);
+        },
+        limits,
+        before,
+      );
+      if (over) return;
+      pipe = open(handler, !isCall, options?.priority ?? method.priority);
+      pipe.write(bytes, code === undefined);
+      items = code?.streamItems(pipe, method, limits, (error) => giveUp(RpcError.from(error), "cancelled"));
     } catch (error) {
-      items = undefined;
-      settle(RpcError.from(error, "internal"));
+      settle(RpcError.from(error, "invalid_argument"));
     }
   };
-  const streamInput = (): void => {
-    let resume: (() => void) | undefined;
-    const flow = {
-      get ready() {
-        return own.over || (pipe?.room ?? true);
-      },
-      wait(next: () => void) {
-        resume = next;
-        if (flow.ready) wakeUp();
-      },
-    };
-    const wakeUp = (): void => {
-      const next = resume;
-      resume = undefined;
-      next?.();
-    };
-    const own: ItemTarget & { stop(): void; over: boolean } = {
-      over: false,
-      flow,
-      rawPiece: rawPieceOf(method.input, limits),
-      onGivenUp: undefined,
-      item(item) {
-        if (!own.over) pipe?.write(frame(FrameType.Item, (out) => method.input?.encode(item, out), NOTHING));
-      },
-      end() {
-        if (own.over) return;
-        pipe?.write(frame(FrameType.End, () => {}, NOTHING), true);
-        own.onGivenUp = undefined;
-        own.stop();
-      },
-      fail(error) {
-        if (own.over) return;
-        own.onGivenUp = undefined;
-        own.stop();
-        giveUp(RpcError.from(error, "unknown"), "cancelled");
-      },
-      stop() {
-        if (own.over) return;
-        own.over = true;
-        wakeUp();
-        own.onGivenUp?.();
-      },
-    };
-    handler.onRoom = wakeUp;
-    items = own;
-  };
-  const streamOutput = (Queue: typeof ItemQueue): ItemQueue<unknown> => {
+  const streamed = (input: unknown, Queue: typeof ItemQueue, code?: InputCode): ItemQueue<unknown>["stream"] => {
     const own: ItemQueue<unknown> = new Queue({
       onTaken(size) {
         unread -= size;
@@ -252,50 +189,41 @@ export function streamCall(host: StreamCallHost, method: AnyMethod, options: Cal
       onAbandoned: () => giveUp(new RpcError("cancelled", "the caller wants no more items")),
     });
     queue = own;
-    onEnd = (error) => own.end(error);
-    return own;
+    onEnd = (error) => {
+      own.end(error);
+      call.onOver?.(error);
+    };
+    start(FrameType.Request, input, code);
+    return own.stream;
   };
 
-  return {
-    notify(input) {
-      onEnd = () => {};
-      timeoutOf(options, limits);
-      throwIfAborted(options);
-      request(FrameType.Notify, input, undefined);
+  const call: NewCall & SendingCall = {
+    get items() {
+      return items;
     },
-    answered(input, resolve, reject, Items) {
+    onOver: undefined,
+    giveUp,
+    notify(input) {
+      onEnd = (error) => {
+        if (error !== undefined) throw error;
+      };
+      start(FrameType.Notify, input);
+      over = true;
+    },
+    answered(input, resolve, reject, code) {
       onAnswer = resolve;
       onEnd = (error) => {
         if (error !== undefined) reject(error);
       };
-      if (Items !== undefined) streamInput();
-      start(input);
+      start(FrameType.Request, input, code);
       return items;
     },
-    streamed(input, Queue) {
-      const { stream } = streamOutput(Queue);
-      start(input);
-      return stream;
-    },
-    duplex(Queue, _Items, writableOf) {
-      const { stream, end } = streamOutput(Queue);
-      void end;
-      const sending: SendingCall = {
-        get items() {
-          return items;
-        },
-        onOver: undefined,
-        giveUp,
-      };
-      const endItems = onEnd;
-      onEnd = (error) => {
-        endItems(error);
-        sending.onOver?.(error);
-      };
-      const writable = writableOf(sending);
-      streamInput();
-      start(undefined);
-      return { readable: stream, writable };
+    streamed,
+    duplex(Queue, code, writableOf) {
+      // Before the start, so that it hears of a call that cannot be started.
+      const writable = writableOf(call);
+      return { readable: streamed(undefined, Queue, code), writable };
     },
   };
+  return call;
 }
