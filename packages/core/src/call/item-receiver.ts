@@ -9,7 +9,7 @@ import { decodeMetadata, type RawMetadata } from "../wire/metadata.js";
 import { readOptionalHead } from "../wire/request.js";
 import type { CallChannel } from "./carrier.js";
 import type { ReceiveFlow } from "./flow.js";
-import type { ItemQueue, ItemStream } from "./item-stream.js";
+import type { ItemQueue, ItemStream, NewItemQueue } from "./item-stream.js";
 import { decodePayload } from "./payload.js";
 
 /** The messages that one side of a call receives: item frames in, an `ItemStream` out, with the flow control between. */
@@ -23,9 +23,9 @@ export class ItemReceiver {
   private ended = false;
 
   /** @param onAbandoned the application wants no more items */
-  constructor(Queue: typeof ItemQueue, limits: Limits, onAbandoned: () => void) {
+  constructor(newQueue: NewItemQueue, limits: Limits, onAbandoned: () => void) {
     this.limits = limits;
-    this.queue = new Queue({
+    this.queue = newQueue({
       onTaken: (size) => this.flow?.consumed(size),
       onAbandoned: () => {
         this.abandoned = true;

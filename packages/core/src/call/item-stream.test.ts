@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { ItemQueue, type ItemStream } from "./item-stream.js";
+import { type ItemQueue, itemQueue, type ItemStream } from "./item-stream.js";
 
 function fixture(): { queue: ItemQueue<number>; stream: ItemStream<number>; taken: number[]; abandoned: () => number } {
   const taken: number[] = [];
   let abandoned = 0;
-  const queue = new ItemQueue<number>({
+  const queue = itemQueue<number>({
     onTaken: (size) => void taken.push(size),
     onAbandoned: () => void abandoned++,
   });

@@ -23,13 +23,7 @@ export class ItemStream<Item> extends ReadableStream<Item> implements AnswerMeta
 
   /** @internal */
   constructor(queue: ItemQueue<Item>) {
-    super(
-      {
-        pull: (controller) => queue.pull(controller),
-        cancel: () => queue.abandon(),
-      },
-      { highWaterMark: 0 },
-    );
+    super(queue, { highWaterMark: 0 });
     this.#queue = queue;
   }
 
@@ -50,7 +44,7 @@ export class ItemStream<Item> extends ReadableStream<Item> implements AnswerMeta
 
   /** Iterates over the items; leaving the loop cancels the call unless `preventCancel`. Locks the stream meanwhile. */
   override values(options?: ReadableStreamIteratorOptions): ReadableStreamAsyncIterator<Item> {
-    return new ItemIterator(this.#queue, this.getReader(), options?.preventCancel ?? false);
+    return this.#queue.iterate(this.getReader(), options?.preventCancel);
   }
 
   override [Symbol.asyncIterator](options?: ReadableStreamIteratorOptions): ReadableStreamAsyncIterator<Item> {
@@ -59,163 +53,144 @@ export class ItemStream<Item> extends ReadableStream<Item> implements AnswerMeta
 }
 
 type Waiter<Item> = { resolve(result: IteratorResult<Item, undefined>): void; reject(error: unknown): void };
-type Ending = { readonly error: Error | undefined };
 
 /** Items that have arrived and were not read yet, with one consumer: an iterator or the stream's reader. */
-export class ItemQueue<Item> {
+export interface ItemQueue<Item> {
   readonly stream: ItemStream<Item>;
   answer: AnswerMetadata | undefined;
-  private items: Item[] = [];
-  private sizes: number[] = [];
-  private head = 0;
-  private ending: Ending | undefined;
-  private onOver: ((error: Error | undefined) => void) | undefined;
-  private waiters: Waiter<Item>[] = [];
-  private wakePull: (() => void) | undefined;
-  /** An iterator takes the items itself. A read that was left pending before must not take them from it. */
-  private iterator: { onTold(): void } | undefined;
-  private readonly owner: ItemStreamOwner;
-
-  constructor(owner: ItemStreamOwner) {
-    this.owner = owner;
-    this.stream = new ItemStream(this);
-  }
-
-  push(item: Item, size: number): void {
-    const waiter = this.waiters.shift();
-    if (waiter !== undefined) {
-      this.owner.onTaken(size);
-      waiter.resolve({ value: item, done: false });
-      return;
-    }
-    this.items.push(item);
-    this.sizes.push(size);
-    this.wake();
-  }
-
+  push(item: Item, size: number): void;
   /** Nothing more comes; the error, if any, is thrown once what has arrived is read. */
-  end(error: Error | undefined): void {
-    if (this.ending !== undefined) return;
-    this.ending = { error };
-    const { waiters } = this;
-    this.waiters = [];
-    for (const waiter of waiters) this.settle(waiter);
-    this.wake();
-    this.onOver?.(error);
-  }
-
-  whenOver(listener: (error: Error | undefined) => void): void {
-    if (this.ending === undefined) this.onOver = listener;
-    else listener(this.ending.error);
-  }
-
-  /** Gives the items to an iterator; undefined gives them back to the stream's readers. */
-  giveTo(iterator: { onTold(): void } | undefined): void {
-    this.iterator = iterator;
-    if (this.head < this.items.length || this.ending !== undefined) this.wake();
-  }
-
-  next(): Promise<IteratorResult<Item, undefined>> {
-    if (this.head < this.items.length) return Promise.resolve({ value: this.take(), done: false });
-    return new Promise((resolve, reject) => {
-      const waiter = { resolve, reject };
-      if (this.ending === undefined) this.waiters.push(waiter);
-      else this.settle(waiter);
-    });
-  }
-
-  /** One item for each read: what is in the controller's own queue would be lost to an iterator. */
-  pull(controller: ReadableStreamDefaultController<Item>): Promise<void> | void {
-    if (this.head < this.items.length) {
-      controller.enqueue(this.take());
-    } else if (this.ending === undefined) {
-      return new Promise<void>((resolve) => {
-        this.wakePull = resolve;
-      }).then(() => this.pull(controller));
-    } else if (this.ending.error !== undefined) {
-      controller.error(this.ending.error);
-    } else {
-      controller.close();
-    }
-  }
-
-  abandon(): void {
-    // Unread items hold nobody back any more.
-    while (this.head < this.items.length) this.take();
-    if (this.ending?.error !== undefined) this.ending = { error: undefined };
-    if (this.ending !== undefined) return;
-    this.end(undefined);
-    this.owner.onAbandoned();
-  }
-
-  private take(): Item {
-    const at = this.head++;
-    const item = this.items[at] as Item;
-    this.owner.onTaken(this.sizes[at] as number);
-    if (this.head === this.items.length) {
-      this.items = [];
-      this.sizes = [];
-      this.head = 0;
-    }
-    return item;
-  }
-
-  /** An error is thrown once; after it the sequence is over, as a generator's. */
-  private settle(waiter: Waiter<Item>): void {
-    const error = this.ending?.error;
-    this.iterator?.onTold();
-    if (error === undefined) {
-      waiter.resolve({ value: undefined, done: true });
-      return;
-    }
-    this.ending = { error: undefined };
-    waiter.reject(error);
-  }
-
-  private wake(): void {
-    if (this.iterator !== undefined) return;
-    const { wakePull } = this;
-    this.wakePull = undefined;
-    wakePull?.();
-  }
+  end(error: Error | undefined): void;
+  whenOver(listener: (error: Error | undefined) => void): void;
+  /** As of a stream's source: one item for each read, since what is in the controller's own queue would be lost to an iterator. */
+  pull(controller: ReadableStreamDefaultController<Item>): Promise<void> | undefined;
+  /** As of a stream's source: nobody wants the items. */
+  cancel(): void;
+  /** Gives the items to an iterator, until it has been told of the end or is left; `lock` keeps readers out meanwhile. */
+  iterate(lock: ReadableStreamDefaultReader<Item>, preventCancel?: boolean): ReadableStreamAsyncIterator<Item>;
 }
 
-class ItemIterator<Item> implements ReadableStreamAsyncIterator<Item> {
-  private readonly queue: ItemQueue<Item>;
-  private readonly lock: ReadableStreamDefaultReader<Item>;
-  private readonly preventCancel: boolean;
-  private over = false;
+/** What makes an `ItemQueue`. */
+export type NewItemQueue = <Item>(owner: ItemStreamOwner) => ItemQueue<Item>;
 
-  constructor(queue: ItemQueue<Item>, lock: ReadableStreamDefaultReader<Item>, preventCancel: boolean) {
-    this.queue = queue;
-    this.lock = lock;
-    this.preventCancel = preventCancel;
-    queue.giveTo(this);
-  }
+function over(): { value: undefined; done: true } {
+  return { value: undefined, done: true };
+}
 
-  next(): Promise<IteratorResult<Item, undefined>> {
-    return this.over ? Promise.resolve({ value: undefined, done: true }) : this.queue.next();
-  }
+// Of closures, not a class: pages have it, and names of members are not shortened.
+export function itemQueue<Item>(owner: ItemStreamOwner): ItemQueue<Item> {
+  /** Items and their sizes, in turn. */
+  let held: unknown[] = [];
+  let head = 0;
+  let ending: { readonly error: Error | undefined } | undefined;
+  let waiters: Waiter<Item>[] = [];
+  let onOver: ((error: Error | undefined) => void) | undefined;
+  let wakePull: (() => void) | undefined;
+  /** An iterator takes the items itself. A read that was left pending before must not take them from it. */
+  let onTold: (() => void) | undefined;
 
-  return(): Promise<IteratorResult<Item, undefined>> {
-    if (!this.over && !this.preventCancel) this.queue.abandon();
-    this.onTold();
-    return Promise.resolve({ value: undefined, done: true });
-  }
+  const wake = (): void => {
+    if (onTold !== undefined) return;
+    const pull = wakePull;
+    wakePull = undefined;
+    pull?.();
+  };
+  const take = (): Item => {
+    const item = held[head] as Item;
+    const size = held[head + 1] as number;
+    head += 2;
+    if (head === held.length) {
+      held = [];
+      head = 0;
+    }
+    owner.onTaken(size);
+    return item;
+  };
+  /** An error is thrown once; after it the sequence is over, as a generator's. */
+  const settle = ({ resolve, reject }: Waiter<Item>): void => {
+    const error = ending?.error;
+    onTold?.();
+    ending = { error: undefined };
+    if (error === undefined) resolve(over());
+    else reject(error);
+  };
 
-  /** The end has been delivered, or is not wanted: readers may have the stream. */
-  onTold(): void {
-    if (this.over) return;
-    this.over = true;
-    this.queue.giveTo(undefined);
-    this.lock.releaseLock();
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.return();
-  }
+  const queue: Omit<ItemQueue<Item>, "stream"> = {
+    answer: undefined,
+    push(item, size) {
+      const waiter = waiters.shift();
+      if (waiter === undefined) {
+        held.push(item, size);
+        wake();
+      } else {
+        owner.onTaken(size);
+        waiter.resolve({ value: item, done: false });
+      }
+    },
+    end(error) {
+      if (ending !== undefined) return;
+      ending = { error };
+      const waiting = waiters;
+      waiters = [];
+      for (const waiter of waiting) settle(waiter);
+      wake();
+      onOver?.(error);
+    },
+    whenOver(listener) {
+      if (ending === undefined) onOver = listener;
+      else listener(ending.error);
+    },
+    pull(controller) {
+      if (head < held.length) {
+        controller.enqueue(take());
+      } else if (ending === undefined) {
+        return new Promise<void>((resolve) => (wakePull = resolve)).then(() => queue.pull(controller));
+      } else if (ending.error !== undefined) {
+        controller.error(ending.error);
+      } else {
+        controller.close();
+      }
+      return undefined;
+    },
+    cancel() {
+      // Unread items hold nobody back any more.
+      while (head < held.length) take();
+      if (ending === undefined) {
+        queue.end(undefined);
+        owner.onAbandoned();
+      }
+      ending = { error: undefined };
+    },
+    iterate(lock, preventCancel) {
+      let left = false;
+      const leave = (): void => {
+        if (left) return;
+        left = true;
+        onTold = undefined;
+        if (head < held.length || ending !== undefined) wake();
+        lock.releaseLock();
+      };
+      const iterator: ReadableStreamAsyncIterator<Item> = {
+        next() {
+          if (left) return Promise.resolve(over());
+          if (head < held.length) return Promise.resolve({ value: take(), done: false });
+          return new Promise((resolve, reject) => {
+            const waiter = { resolve, reject };
+            if (ending === undefined) waiters.push(waiter);
+            else settle(waiter);
+          });
+        },
+        async return() {
+          if (!left && !preventCancel) queue.cancel();
+          leave();
+          return over();
+        },
+        [Symbol.asyncIterator]: () => iterator,
+        [Symbol.asyncDispose]: async () => void (await iterator.return?.()),
+      };
+      onTold = leave;
+      return iterator;
+    },
+  };
+  return Object.assign(queue, { stream: new ItemStream(queue as ItemQueue<Item>) });
 }

@@ -1,7 +1,7 @@
 import { type Deferred, deferred } from "../deferred.js";
 import { RpcError } from "../errors.js";
 import type { DuplexStream } from "./caller.js";
-import type { AnswerMetadata, ItemQueue, ItemStream } from "./item-stream.js";
+import type { AnswerMetadata, ItemQueue, ItemStream, NewItemQueue } from "./item-stream.js";
 
 /** An `ItemStream` that can be had before the one it delivers. Takes one item at a time, as its reader does. */
 export class LateItems<Item> {
@@ -11,9 +11,9 @@ export class LateItems<Item> {
   private onTaken: (() => void) | undefined;
 
   /** @param onAbandoned the reader left before there was anything to follow */
-  constructor(Queue: typeof ItemQueue, onAbandoned: () => void) {
+  constructor(newQueue: NewItemQueue, onAbandoned: () => void) {
     this.onAbandoned = onAbandoned;
-    this.queue = new Queue<Item>({
+    this.queue = newQueue<Item>({
       onTaken: () => {
         this.onTaken?.();
         this.onTaken = undefined;
@@ -69,12 +69,12 @@ export class LateDuplex<Sent, Result> implements DuplexStream<Sent, Result> {
   private following: WritableStreamDefaultWriter<Sent> | undefined;
 
   /** @param onAbandoned the caller gave up before there was a call to follow */
-  constructor(Queue: typeof ItemQueue, onAbandoned: () => void) {
+  constructor(newQueue: NewItemQueue, onAbandoned: () => void) {
     const giveUp = (error: RpcError): void => {
       onAbandoned();
       this.fail(error);
     };
-    this.items = new LateItems(Queue, () => giveUp(new RpcError("cancelled", "the caller wants no more items")));
+    this.items = new LateItems(newQueue, () => giveUp(new RpcError("cancelled", "the caller wants no more items")));
     this.writable = new WritableStream<Sent>({
       start: (controller) => {
         this.controller = controller;

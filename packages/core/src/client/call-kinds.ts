@@ -1,6 +1,6 @@
 import { itemSource } from "../call/item-source.js";
 import { LateDuplex } from "../call/late-stream.js";
-import { ItemQueue } from "../call/item-stream.js";
+import { itemQueue } from "../call/item-stream.js";
 import { type ItemTarget, sendItems } from "../call/send-items.js";
 import {
   describeMethod,
@@ -41,7 +41,7 @@ export const datagramCalls: Calling<"notify"> = {
 /** Request out, items in until end or error. */
 export const serverStreamCalls: Calling<"server_stream"> = {
   kind: "server_stream",
-  start: (call, input) => call.streamed(input, ItemQueue),
+  start: (call, input) => call.streamed(input, itemQueue),
 };
 
 /** Request and items out, response or error in. */
@@ -62,7 +62,7 @@ export const clientStreamCalls: Calling<"client_stream"> = {
 /** Request and items out, items in until end or error. */
 export const duplexCalls: Calling<"duplex"> = {
   kind: "duplex",
-  start: (call) => call.duplex(ItemQueue, inputCode, callWritable, LateDuplex),
+  start: (call) => call.duplex(itemQueue, inputCode, callWritable, LateDuplex),
 };
 
 const KINDS: { readonly [Kind in MethodKind]: Calling<Kind> } = {

@@ -1,6 +1,6 @@
 import type { DuplexStream } from "../call/caller.js";
 import type { CarrierSettings } from "../call/carrier.js";
-import type { ItemQueue, ItemStream } from "../call/item-stream.js";
+import type { ItemStream, NewItemQueue } from "../call/item-stream.js";
 import type { LateDuplex } from "../call/late-stream.js";
 import type { ItemTarget } from "../call/send-items.js";
 import type { AnyMethod, CallingCode, MethodKind } from "../contract/descriptor.js";
@@ -27,14 +27,14 @@ export interface NewCall {
     reject: (error: RpcError) => void,
     code?: InputCode,
   ): ItemTarget | undefined;
-  /** With a stream of answers, kept in a `Queue`. */
-  streamed(input: unknown, Queue: typeof ItemQueue): ItemStream<unknown>;
+  /** With a stream of answers, kept in a queue. */
+  streamed(input: unknown, newQueue: NewItemQueue): ItemStream<unknown>;
   /**
    * With streams both ways; `writableOf` makes the caller's end of one, before the call is made. `Late` is for a call that waits for
    * its session.
    */
   duplex(
-    Queue: typeof ItemQueue,
+    newQueue: NewItemQueue,
     code: InputCode,
     writableOf: (call: SendingCall) => WritableStream<unknown>,
     Late: typeof LateDuplex,

@@ -2,7 +2,7 @@ import type { BulkMethods } from "../call/bulk.js";
 import type { Carrier, OutgoingCall } from "../call/carrier.js";
 import { errorOf } from "../call/fault.js";
 import { ItemReceiver } from "../call/item-receiver.js";
-import type { ItemQueue, ItemStream } from "../call/item-stream.js";
+import type { ItemStream, NewItemQueue } from "../call/item-stream.js";
 import { decodePayload } from "../call/payload.js";
 import type { SchemaHandshake } from "../call/schemas.js";
 import { codecIn } from "../call/session-format.js";
@@ -174,9 +174,9 @@ export class StreamedCall extends Call {
   onOver: ((error: RpcError | undefined) => void) | undefined;
   private readonly receiver: ItemReceiver;
 
-  constructor(settings: CallSettings, Queue: typeof ItemQueue) {
+  constructor(settings: CallSettings, newQueue: NewItemQueue) {
     super(settings);
-    this.receiver = new ItemReceiver(Queue, settings.limits, () => {
+    this.receiver = new ItemReceiver(newQueue, settings.limits, () => {
       this.giveUp(new RpcError("cancelled", "the caller wants no more items"));
     });
   }

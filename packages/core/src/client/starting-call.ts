@@ -1,7 +1,7 @@
 import type { BulkMethods } from "../call/bulk.js";
 import type { DuplexStream } from "../call/caller.js";
 import type { Carrier } from "../call/carrier.js";
-import type { ItemQueue, ItemStream } from "../call/item-stream.js";
+import type { ItemStream, NewItemQueue } from "../call/item-stream.js";
 import type { CallOptions } from "../call/options.js";
 import type { SchemaHandshake } from "../call/schemas.js";
 import type { ItemTarget } from "../call/send-items.js";
@@ -53,18 +53,18 @@ export class StartingCall implements Invocation, NewCall {
     return call.items;
   }
 
-  streamed(input: unknown, Queue: typeof ItemQueue): ItemStream<unknown> {
-    const call = new StreamedCall(this, Queue);
+  streamed(input: unknown, newQueue: NewItemQueue): ItemStream<unknown> {
+    const call = new StreamedCall(this, newQueue);
     startCall(call, this, input);
     return call.stream;
   }
 
   duplex(
-    Queue: typeof ItemQueue,
+    newQueue: NewItemQueue,
     code: InputCode,
     writableOf: (call: SendingCall) => WritableStream<unknown>,
   ): DuplexStream<unknown, unknown> {
-    const call = new StreamedCall(this, Queue);
+    const call = new StreamedCall(this, newQueue);
     // Before the start, so that it hears of a call that cannot be started.
     const writable = writableOf(call);
     startCall(call, this, undefined, this.itemsOf(call, code));

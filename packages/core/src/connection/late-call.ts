@@ -22,8 +22,8 @@ export function lateCall(queue: (call: LateCall) => () => void): NewCall {
   return {
     notify: () => new Promise(promised),
     answered: (_input, resolve, reject) => void promised(resolve, reject),
-    streamed(_input, Queue) {
-      const late = new LateItems<unknown>(Queue, () => takeBack());
+    streamed(_input, newQueue) {
+      const late = new LateItems<unknown>(newQueue, () => takeBack());
       const takeBack = queue({
         start(make) {
           const stream = make() as ItemStream<unknown>;
@@ -33,8 +33,8 @@ export function lateCall(queue: (call: LateCall) => () => void): NewCall {
       });
       return late.stream;
     },
-    duplex(Queue, _Items, _writableOf, Late) {
-      const late = new Late<unknown, unknown>(Queue, () => takeBack());
+    duplex(newQueue, _Items, _writableOf, Late) {
+      const late = new Late<unknown, unknown>(newQueue, () => takeBack());
       const takeBack = queue({
         start: (make) => late.follow(make() as DuplexStream<unknown, unknown>),
         fail: (error) => late.fail(error),

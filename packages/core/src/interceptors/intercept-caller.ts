@@ -1,7 +1,7 @@
 import { onAbort } from "../call/abort.js";
 import type { Caller, DuplexStream } from "../call/caller.js";
 import type { StreamSource } from "../call/item-source.js";
-import { ItemQueue, type ItemStream } from "../call/item-stream.js";
+import { itemQueue, type ItemStream } from "../call/item-stream.js";
 import { LateItems } from "../call/late-stream.js";
 import type { CallOptions } from "../call/options.js";
 import type { AnyMethod, MethodDescriptor } from "../contract/descriptor.js";
@@ -112,7 +112,7 @@ class InterceptedCaller implements Caller {
       if (error !== undefined) abort.fire(error);
       onOver(error);
     };
-    const late = new LateItems<unknown>(ItemQueue, () => abort.fire(new RpcError("cancelled", "the caller wants no more items")));
+    const late = new LateItems<unknown>(itemQueue, () => abort.fire(new RpcError("cancelled", "the caller wants no more items")));
     this.run(call).then(
       (given) => {
         const answer = observed(given, { onOver: end });

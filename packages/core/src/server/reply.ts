@@ -3,7 +3,7 @@ import { expiries, type Expiry } from "../call/expiries.js";
 import { faultOf } from "../call/fault.js";
 import { SendFlow } from "../call/flow.js";
 import { ItemReceiver } from "../call/item-receiver.js";
-import { ItemQueue } from "../call/item-stream.js";
+import { itemQueue } from "../call/item-stream.js";
 import type { ItemStream } from "../call/item-stream.js";
 import { sendHead, sendMessage } from "../call/payload.js";
 import { rawPieceOf } from "../call/raw-pieces.js";
@@ -172,7 +172,7 @@ export class Reply implements IncomingCall, ItemTarget {
 
   /** The items that the caller streams, for the handler. */
   receiveItems(): ItemStream<unknown> {
-    this.input = new ItemReceiver(ItemQueue, this.settings.limits, () => {
+    this.input = new ItemReceiver(itemQueue, this.settings.limits, () => {
       if (this.halfEnded) this.endCall();
       else this.carrier.stopItems();
     });

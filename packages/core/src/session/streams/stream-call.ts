@@ -1,5 +1,5 @@
 import { errorOf } from "../../call/fault.js";
-import type { ItemQueue } from "../../call/item-stream.js";
+import type { ItemQueue, NewItemQueue } from "../../call/item-stream.js";
 import { type CallOptions, cancelled, parentEnded, throwIfAborted, timeoutOf } from "../../call/options.js";
 import { oversized } from "../../call/oversized.js";
 import type { InputCode, NewCall, SendingCall } from "../../client/calling.js";
@@ -180,8 +180,8 @@ export function streamCall(
       settle(RpcError.from(error, "invalid_argument"));
     }
   };
-  const streamed = (input: unknown, Queue: typeof ItemQueue, code?: InputCode): ItemQueue<unknown>["stream"] => {
-    const own: ItemQueue<unknown> = new Queue({
+  const streamed = (input: unknown, newQueue: NewItemQueue, code?: InputCode): ItemQueue<unknown>["stream"] => {
+    const own: ItemQueue<unknown> = newQueue({
       onTaken(size) {
         unread -= size;
         pipe?.poke();
@@ -219,10 +219,10 @@ export function streamCall(
       return items;
     },
     streamed,
-    duplex(Queue, code, writableOf) {
+    duplex(newQueue, code, writableOf) {
       // Before the start, so that it hears of a call that cannot be started.
       const writable = writableOf(call);
-      return { readable: streamed(undefined, Queue, code), writable };
+      return { readable: streamed(undefined, newQueue, code), writable };
     },
   };
   return call;
