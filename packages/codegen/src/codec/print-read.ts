@@ -21,7 +21,7 @@ import { anyOrderName, readerName } from "./plan.js";
 import { comparisons } from "./print-keys.js";
 import type { CodecPrinter } from "./printer.js";
 
-/** The reader of a node that has one, and the one it leaves objects to whose keys do not come in order. */
+/** The reader of a node that has one, and, unless code is to be short, the one it leaves objects to whose keys do not come in order. */
 export function printReader(node: CodecNode, printer: CodecPrinter): Layout[] {
   const codec = printer.codecOf(node);
   const type = printer.typeOf(node, "output");
@@ -29,10 +29,12 @@ export function printReader(node: CodecNode, printer: CodecPrinter): Layout[] {
     block(signature(head, ["r: wire.Reader", "p: number"], printer.layout(type)), body);
   const head = `${printer.exported}function ${readerName(codec)}`;
   if (node.kind !== "object" || !hasOwnCode(node)) return [functionOf(head, bodyOf(node, type, printer))];
+  const inAnyOrder = anyOrderBody(node.fields, node.others === "strict", type, printer);
+  if (printer.short) return [functionOf(head, inAnyOrder)];
   const anyOrder = anyOrderName(codec);
   return [
     functionOf(head, orderedBody(node.fields, anyOrder, type, printer)),
-    functionOf(`function ${anyOrder}`, anyOrderBody(node.fields, node.others === "strict", type, printer)),
+    functionOf(`function ${anyOrder}`, inAnyOrder),
   ];
 }
 

@@ -87,7 +87,8 @@ function objectBody(fields: readonly FieldNode[], strict: boolean, printer: Code
   const required = fields.length - absentable.length;
   let pending: number[] = [];
   if (absentable.length === 0) {
-    pending = mapHeader(required);
+    if (printer.short) lines.push(`p = wire.writeMapHeader(b, p, ${required});`);
+    else pending = mapHeader(required);
   } else {
     lines.push(`let count = ${required};`);
     for (const field of absentable) lines.push(`if (${isThere(field)}) count++;`);
@@ -101,11 +102,11 @@ function objectBody(fields: readonly FieldNode[], strict: boolean, printer: Code
   for (const field of fields) {
     const value = property("value", field.name);
     const bytes = [...pending, ...keyBytes(field.name)];
-    const body = [
-      `// ${JSON.stringify(field.name)}`,
-      ...stores(bytes),
-      ...write(present(field.node), value, offset("p", bytes.length), printer),
-    ];
+    const key = printer.short
+      ? [`p = wire.writeString(b, p, ${quoted(field.name)});`]
+      : [`// ${JSON.stringify(field.name)}`, ...stores(bytes)];
+    const at = printer.short ? "p" : offset("p", bytes.length);
+    const body = [...key, ...write(present(field.node), value, at, printer)];
     if (presenceOf(field.node) === "required") lines.push(...body);
     else lines.push(block(`if (${isThere(field)})`, body));
     pending = [];

@@ -37,6 +37,8 @@ export class CodecPrinter {
   readonly exported: "" | "export ";
   readonly #plan: CodecPlan;
   readonly #names: CodecNames;
+  /** Whether code is to be short rather than fast: where a bundle is to be small, explanations are left out as well. */
+  readonly short: boolean;
   readonly #explain: boolean;
   readonly #patterns = new Map<string, string>();
   readonly #declared = new Set<CodecNode>();
@@ -51,6 +53,7 @@ export class CodecPrinter {
     this.#plan = plan;
     this.#names = names;
     this.#explain = explain;
+    this.short = !explain;
     this.exported = isShared ? "export " : "";
   }
 

@@ -42,31 +42,15 @@ export const tickCodec: MessageCodec<unknown, Tick> = wire.bare("Tick", undefine
 
 function writeArithMultiplyInput(b: Uint8Array, p: number, value: ArithMultiplyInput): number {
   wire.requireObject(value);
-  // "a"
-  b[p] = 0x82;
-  b[p + 1] = 0xa1;
-  b[p + 2] = 0x61;
-  p = wire.writeInt(b, p + 3, value.a);
-  // "b"
-  b[p] = 0xa1;
-  b[p + 1] = 0x62;
-  p = wire.writeInt(b, p + 2, value.b);
+  p = wire.writeMapHeader(b, p, 2);
+  p = wire.writeString(b, p, "a");
+  p = wire.writeInt(b, p, value.a);
+  p = wire.writeString(b, p, "b");
+  p = wire.writeInt(b, p, value.b);
   return p;
 }
 
 function readArithMultiplyOutput(r: wire.Reader, p: number): ArithMultiplyOutput {
-  const { bytes, view } = r;
-  const start = p;
-  // "pro"
-  if (view.getInt32(p) !== (0x81a37072 | 0) || bytes[p + 4] !== 0x6f) {
-    return readArithMultiplyOutputInAnyOrder(r, start);
-  }
-  const pro = wire.readInt(r, p + 5);
-  p = r.position;
-  return { pro };
-}
-
-function readArithMultiplyOutputInAnyOrder(r: wire.Reader, p: number): ArithMultiplyOutput {
   let pro: number | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {
@@ -84,33 +68,15 @@ function readArithMultiplyOutputInAnyOrder(r: wire.Reader, p: number): ArithMult
 
 function writeArithDivideInput(b: Uint8Array, p: number, value: ArithDivideInput): number {
   wire.requireObject(value);
-  // "a"
-  b[p] = 0x82;
-  b[p + 1] = 0xa1;
-  b[p + 2] = 0x61;
-  p = wire.writeInt(b, p + 3, value.a);
-  // "b"
-  b[p] = 0xa1;
-  b[p + 1] = 0x62;
-  p = wire.writeInt(b, p + 2, value.b);
+  p = wire.writeMapHeader(b, p, 2);
+  p = wire.writeString(b, p, "a");
+  p = wire.writeInt(b, p, value.a);
+  p = wire.writeString(b, p, "b");
+  p = wire.writeInt(b, p, value.b);
   return p;
 }
 
 function readArithDivideOutput(r: wire.Reader, p: number): ArithDivideOutput {
-  const { bytes, view } = r;
-  const start = p;
-  // "quo"
-  if (view.getInt32(p) !== (0x82a37175 | 0) || bytes[p + 4] !== 0x6f) return readArithDivideOutputInAnyOrder(r, start);
-  const quo = wire.readInt(r, p + 5);
-  p = r.position;
-  // "rem"
-  if (view.getInt32(p) !== (0xa372656d | 0)) return readArithDivideOutputInAnyOrder(r, start);
-  const rem = wire.readInt(r, p + 4);
-  p = r.position;
-  return { quo, rem };
-}
-
-function readArithDivideOutputInAnyOrder(r: wire.Reader, p: number): ArithDivideOutput {
   let quo: number | undefined;
   let rem: number | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
@@ -133,14 +99,9 @@ function readArithDivideOutputInAnyOrder(r: wire.Reader, p: number): ArithDivide
 
 function writeArithLogInput(b: Uint8Array, p: number, value: ArithLogInput): number {
   wire.requireObject(value);
-  // "line"
-  b[p] = 0x81;
-  b[p + 1] = 0xa4;
-  b[p + 2] = 0x6c;
-  b[p + 3] = 0x69;
-  b[p + 4] = 0x6e;
-  b[p + 5] = 0x65;
-  p = wire.writeString(b, p + 6, value.line);
+  p = wire.writeMapHeader(b, p, 1);
+  p = wire.writeString(b, p, "line");
+  p = wire.writeString(b, p, value.line);
   return p;
 }
 
@@ -149,42 +110,18 @@ function writeArithTicksInput(b: Uint8Array, p: number, value: ArithTicksInput):
   let count = 1;
   if (value.everyMs !== undefined) count++;
   p = wire.writeMapHeader(b, p, count);
-  // "n"
-  b[p] = 0xa1;
-  b[p + 1] = 0x6e;
+  p = wire.writeString(b, p, "n");
   if (value.n < 0) return wire.misfit();
-  p = wire.writeInt(b, p + 2, value.n);
+  p = wire.writeInt(b, p, value.n);
   if (value.everyMs !== undefined) {
-    // "everyMs"
-    b[p] = 0xa7;
-    b[p + 1] = 0x65;
-    b[p + 2] = 0x76;
-    b[p + 3] = 0x65;
-    b[p + 4] = 0x72;
-    b[p + 5] = 0x79;
-    b[p + 6] = 0x4d;
-    b[p + 7] = 0x73;
+    p = wire.writeString(b, p, "everyMs");
     if (value.everyMs < 0) return wire.misfit();
-    p = wire.writeInt(b, p + 8, value.everyMs);
+    p = wire.writeInt(b, p, value.everyMs);
   }
   return p;
 }
 
 function readTick(r: wire.Reader, p: number): Tick {
-  const { bytes, view } = r;
-  const start = p;
-  // "i"
-  if (view.getUint16(p) !== 0x82a1 || bytes[p + 2] !== 0x69) return readTickInAnyOrder(r, start);
-  const i = wire.readInt(r, p + 3);
-  p = r.position;
-  // "at"
-  if (view.getUint16(p) !== 0xa261 || bytes[p + 2] !== 0x74) return readTickInAnyOrder(r, start);
-  const at = wire.readNumber(r, p + 3);
-  p = r.position;
-  return { i, at };
-}
-
-function readTickInAnyOrder(r: wire.Reader, p: number): Tick {
   let i: number | undefined;
   let at: number | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
