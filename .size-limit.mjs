@@ -64,6 +64,6 @@ export default [
     path: "test/size/streams-bare.ts",
     modifyEsbuildConfig: barePage,
     gzip: true,
-    limit: "21 kB",
+    limit: "12 kB",
   },
 ];

@@ -7,7 +7,7 @@ import { Bench } from "tinybench";
 import * as ws from "ws";
 import { z } from "zod";
 import { CallTable } from "../../packages/core/dist/call/call-table.js";
-import { FrameType } from "../../packages/core/dist/wire/frame.js";
+import * as FrameType from "../../packages/core/dist/wire/frame-type.js";
 import { FrameReader } from "../../packages/core/dist/wire/reader.js";
 import { FrameWriter } from "../../packages/core/dist/wire/writer.js";
 import { measureBatching } from "./batching.js";

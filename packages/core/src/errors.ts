@@ -95,12 +95,9 @@ export class RpcError extends Error {
    */
   static from(value: unknown, code: Code = "unknown"): RpcError {
     if (value instanceof RpcError) return value;
-    if (value instanceof Error) {
-      if (value.name === "AbortError") return new RpcError("cancelled", "the call was cancelled", { cause: value });
-      if (value.name === "TimeoutError") return new RpcError("deadline_exceeded", value.message, { cause: value });
-      return new RpcError(code, value.message, { cause: value });
-    }
-    return new RpcError(code, String(value), { cause: value });
+    const { name, message } = value instanceof Error ? value : { name: "", message: String(value) };
+    if (name === "AbortError") return new RpcError("cancelled", "the call was cancelled", { cause: value });
+    return new RpcError(name === "TimeoutError" ? "deadline_exceeded" : code, message, { cause: value });
   }
 }
 

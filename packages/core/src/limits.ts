@@ -44,27 +44,40 @@ export interface Limits {
  */
 export const MAX_DEPTH = 100;
 
-/** What holds where nothing else is set. */
-export const DEFAULT_LIMITS: Limits = {
-  maxFrameBytes: 4 * 1024 * 1024,
-  maxDecompressedBytes: 4 * 1024 * 1024,
-  maxUnfinishedBytes: 64 * 1024 * 1024,
-  maxUnsentBytes: 64 * 1024 * 1024,
-  maxCalls: 65_536,
-  maxWaitingCalls: 0,
-  maxBytesInProgress: 256 * 1024 * 1024,
-  maxCallsPerLane: 65_536,
+/** What a session of streams of single calls is limited by, which serves nothing. */
+export type StreamLimits = Pick<
+  Limits,
+  "maxFrameBytes" | "maxUnfinishedBytes" | "maxStreams" | "maxMetadataBytes" | "maxCloseMs" | "maxTimeoutMs"
+>;
+
+const STREAM_LIMITS: StreamLimits = {
+  maxFrameBytes: 4_194_304,
+  maxUnfinishedBytes: 67_108_864,
   maxStreams: 65_536,
-  maxErrorMessageBytes: 64 * 1024,
-  maxMetadataBytes: 16 * 1024,
+  maxMetadataBytes: 16_384,
   maxCloseMs: 1000,
-  maxQueuedCalls: 10_000,
-  maxQueuedBytes: 64 * 1024 * 1024,
-  maxQueuedMs: 10_000,
-  maxDrainMs: 30_000,
-  maxHandshakeMs: 10_000,
-  maxTimeoutMs: 2 ** 31 - 1,
+  maxTimeoutMs: 2_147_483_647,
 };
+
+/** What holds where nothing else is set. */
+// Pure, and of literals (bundlers do not calculate): sessions of streams leave the others out.
+export const DEFAULT_LIMITS: Limits = /* @__PURE__ */ Object.assign(
+  {
+    maxDecompressedBytes: 4_194_304,
+    maxUnsentBytes: 67_108_864,
+    maxCalls: 65_536,
+    maxWaitingCalls: 0,
+    maxBytesInProgress: 268_435_456,
+    maxCallsPerLane: 65_536,
+    maxErrorMessageBytes: 65_536,
+    maxQueuedCalls: 10_000,
+    maxQueuedBytes: 67_108_864,
+    maxQueuedMs: 10_000,
+    maxDrainMs: 30_000,
+    maxHandshakeMs: 10_000,
+  },
+  STREAM_LIMITS,
+);
 
 /**
  * All limits. An error's message, the metadata and the trailers may share one frame with what frames them: none may be
@@ -80,4 +93,10 @@ export function completeLimits(given?: Partial<Limits>): Limits {
     maxErrorMessageBytes: Math.min(limits.maxErrorMessageBytes, quarter),
     maxMetadataBytes: Math.min(limits.maxMetadataBytes, quarter),
   };
+}
+
+/** The same of the limits of a session of streams. */
+export function streamLimits(given?: Partial<Limits>): StreamLimits {
+  const limits = { ...STREAM_LIMITS, ...given };
+  return { ...limits, maxMetadataBytes: Math.min(limits.maxMetadataBytes, limits.maxFrameBytes / 4) };
 }

@@ -14,7 +14,7 @@ export type MetadataInit =
   | Readonly<Record<string, MetadataValue | readonly MetadataValue[]>>;
 
 /** Keys are compared in lower case; these characters and no others travel. */
-const KEY = /^[a-z0-9_.-]{1,256}$/;
+const KEY = /^(?!quicrpc-)[a-z0-9_.-]{1,256}$/;
 
 /**
  * What goes with a call beside its messages: keys with text or bytes, in the order they were added. A key may repeat. Keys
@@ -98,8 +98,8 @@ export function isBinaryKey(key: string): boolean {
 
 /** What is wrong with a key in lower case; undefined: nothing. */
 export function keyProblem(key: string): string | undefined {
-  if (!KEY.test(key)) return `metadata key ${JSON.stringify(key)} is not 1 to 256 of a-z, 0-9, "_", "." and "-"`;
-  return key.startsWith("quicrpc-") ? `metadata key ${key} is reserved: it begins with quicrpc-` : undefined;
+  if (KEY.test(key)) return undefined;
+  return `metadata key ${JSON.stringify(key)} is reserved (quicrpc-*), or not 1 to 256 of a-z, 0-9, "_", "." and "-"`;
 }
 
 function entryOf(key: string): (entry: [string, MetadataValue]) => boolean {

@@ -29,12 +29,12 @@ export function printReader(node: CodecNode, printer: CodecPrinter): Layout[] {
     block(signature(head, ["r: wire.Reader", "p: number"], printer.layout(type)), body);
   const head = `${printer.exported}function ${readerName(codec)}`;
   if (node.kind !== "object" || !hasOwnCode(node)) return [functionOf(head, bodyOf(node, type, printer))];
-  const inAnyOrder = anyOrderBody(node.fields, node.others === "strict", type, printer);
-  if (printer.short) return [functionOf(head, inAnyOrder)];
+  const inAnyOrder = (): Layout[] => anyOrderBody(node.fields, node.others === "strict", type, printer);
+  if (printer.short) return [functionOf(head, inAnyOrder())];
   const anyOrder = anyOrderName(codec);
   return [
     functionOf(head, orderedBody(node.fields, anyOrder, type, printer)),
-    functionOf(`function ${anyOrder}`, inAnyOrder),
+    functionOf(`function ${anyOrder}`, inAnyOrder()),
   ];
 }
 

@@ -40,24 +40,27 @@ export function receiveFault({ compression }: Channel, frame: Frame, maxMetadata
 
 /** The error that a caller gets. Details that do not fit what the method declares are kept, without the name. */
 export function errorOf({ code, message, head, details }: ReceivedFault, method: AnyMethod): RpcError {
-  const metadata = decodeMetadata(head?.trailers);
-  const reason = head?.reason;
-  const refused = head?.refused ?? false;
+  let reason = head?.reason;
+  let read: unknown;
   const codec = reason === undefined ? undefined : declaredError(method, reason)?.details;
-  if (codec === undefined) {
-    return new RpcError(code, message, { reason, details: unpackDetails(details), metadata, refused });
-  }
+  const bytes = details ?? new Uint8Array(0);
   try {
-    const bytes = details ?? new Uint8Array(0);
-    return new RpcError(code, message, { reason, details: codec.decode(bytes, 0, bytes.length), metadata, refused });
+    read = codec === undefined ? unpackDetails(bytes) : codec.decode(bytes, 0, bytes.length);
   } catch {
-    return new RpcError(code, message, { details: unpackDetails(details), metadata, refused });
+    reason = undefined;
+    read = unpackDetails(bytes);
   }
+  return new RpcError(code, message, {
+    reason,
+    details: read,
+    metadata: decodeMetadata(head?.trailers),
+    refused: head?.refused,
+  });
 }
 
 /** Details that cannot be read are left out. */
-function unpackDetails(details: Uint8Array | undefined): unknown {
-  if (details === undefined) return undefined;
+function unpackDetails(details: Uint8Array): unknown {
+  if (details.length === 0) return undefined;
   try {
     return unpack(details, 0, details.length);
   } catch {

@@ -1,7 +1,7 @@
 import { type Code, codeNumber, ProtocolError, RpcError } from "../errors.js";
 import type { Channel, FrameHandler } from "../transport/channel.js";
 import { Cursor } from "../wire/cursor.js";
-import { type Frame, FrameType } from "../wire/frame.js";
+import type { Frame } from "../wire/frame.js";
 import { CallTable } from "./call-table.js";
 import type { Carrier, OutgoingCall } from "./carrier.js";
 import { receiveFault } from "./fault.js";
@@ -9,6 +9,7 @@ import type { ReceiveFlow } from "./flow.js";
 import { LaneReceiveFlow } from "./lane-flow.js";
 import { oversized } from "./oversized.js";
 import { type LaneHost, notInProgress, SessionLane } from "./session-lane.js";
+import * as FrameType from "../wire/frame-type.js";
 
 /** Takes the rest of a call that was given up: its last frame frees the id. */
 const GIVEN_UP: OutgoingCall = {

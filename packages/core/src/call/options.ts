@@ -1,6 +1,6 @@
 import type { Via } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
-import type { Limits } from "../limits.js";
+import type { StreamLimits } from "../limits.js";
 import type { Metadata, MetadataInit } from "../metadata.js";
 
 /** A call that another is made for, as its handler's context. */
@@ -60,16 +60,15 @@ export interface CallOptions {
  * The time that is left as it is sent: whole milliseconds, at least 1. Throws `RpcError`: `deadline_exceeded` when none is,
  * `invalid_argument` for NaN and invalid dates. Infinity is no timeout.
  */
-export function timeoutOf(options: CallOptions | undefined, limits: Limits): number | undefined {
+export function timeoutOf(options: CallOptions | undefined, limits: StreamLimits): number | undefined {
   if (options === undefined) return undefined;
-  const { timeoutMs = Number.POSITIVE_INFINITY, deadline, parent } = options;
-  let left = timeoutMs;
-  if (deadline !== undefined) left = Math.min(left, Number(deadline) - Date.now());
-  if (parent?.deadline !== undefined) left = Math.min(left, parent.deadline - Date.now());
-  if (left === Number.POSITIVE_INFINITY) return undefined;
+  const { timeoutMs = Infinity, deadline = Infinity, parent } = options;
+  const end = Math.min(Number(deadline), parent?.deadline ?? Infinity);
+  const left = end === Infinity ? timeoutMs : Math.min(timeoutMs, end - Date.now());
+  if (left === Infinity) return undefined;
   if (Number.isNaN(left)) throw new RpcError("invalid_argument", "timeoutMs or deadline is not a number");
   if (left <= 0)
-    throw new RpcError("deadline_exceeded", `the deadline has passed: ${left} ms are left`, { refused: true });
+    throw new RpcError("deadline_exceeded", "the deadline has passed", { refused: true });
   return Math.min(Math.ceil(left), limits.maxTimeoutMs);
 }
 
@@ -89,5 +88,5 @@ export function cancelled(signal: AbortSignal): RpcError {
 /** A call made for another ends as that one does: by its deadline, say. */
 export function parentEnded(signal: AbortSignal): RpcError {
   const { code } = RpcError.from(signal.reason, "cancelled");
-  return new RpcError(code, "the call that this one was made for has ended", { cause: signal.reason });
+  return new RpcError(code, "the parent call has ended", { cause: signal.reason });
 }

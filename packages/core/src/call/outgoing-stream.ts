@@ -3,12 +3,14 @@ import { Channel, type FrameHandler } from "../transport/channel.js";
 import { lostCall } from "../transport/close-codes.js";
 import { describeReset } from "../transport/reset-codes.js";
 import type { DirectStream } from "../transport/session.js";
-import { type Frame, FrameType, StreamKind } from "../wire/frame.js";
+import type { Frame } from "../wire/frame.js";
 import { oversized } from "./oversized.js";
 import type { Carrier, CarrierSettings, OutgoingCall } from "./carrier.js";
 import { receiveFault } from "./fault.js";
 import { type ReceiveFlow, StreamReceiveFlow } from "./flow.js";
 import type { SessionFormat } from "./session-format.js";
+import * as FrameType from "../wire/frame-type.js";
+import * as StreamKind from "../wire/stream-kind.js";
 
 /** The code of a stream that is stopped although nothing is wrong. */
 const NO_ERROR = 0;

@@ -1,10 +1,10 @@
 import type { MessageCodec } from "../contract/descriptor.js";
-import { RpcError } from "../errors.js";
 import type { Channel } from "../transport/channel.js";
 import { expand, type SessionCompression } from "../transport/compression.js";
 import type { Cursor } from "../wire/cursor.js";
 import { FLAG_COMPRESSED, FLAG_HEAD, type Frame } from "../wire/frame.js";
 import { type HeadFields, writeHead } from "../wire/head.js";
+import { tooLarge } from "../wire/one-frame.js";
 import { FrameWriter } from "../wire/writer.js";
 
 /** Where payloads are written: a channel, as a rule. */
@@ -31,10 +31,7 @@ export function encodePayload(
   codec?.encode(value, out);
   compression?.shrink(out, mark, start, compress);
   const size = out.sizeSince(mark);
-  if (size > maxFrameBytes) {
-    const text = `the message makes a frame of ${size} bytes, and limits.maxFrameBytes is ${maxFrameBytes}`;
-    throw new RpcError("resource_exhausted", text);
-  }
+  if (size > maxFrameBytes) throw tooLarge(size, maxFrameBytes);
 }
 
 /** The value of the payload at the cursor; undefined where the method has no message there, whatever was sent. */

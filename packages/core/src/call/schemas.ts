@@ -7,29 +7,29 @@ import { RpcError } from "../errors.js";
  * explains a message that does not fit.
  */
 export class SchemaHandshake {
-  private readonly told: Set<AnyMethod> = new Set();
-  private different: Set<AnyMethod> | undefined;
-  private last: AnyMethod | undefined;
+  readonly #told: Set<AnyMethod> = new Set();
+  #different: Set<AnyMethod> | undefined;
+  #last: AnyMethod | undefined;
 
   /** What the request of a call is to say; undefined as a rule. */
   greet(method: AnyMethod): number | undefined {
-    if (method === this.last || method.fingerprint === undefined) return undefined;
-    this.last = method;
-    if (this.told.has(method)) return undefined;
-    this.told.add(method);
+    if (method === this.#last || method.fingerprint === undefined) return undefined;
+    this.#last = method;
+    if (this.#told.has(method)) return undefined;
+    this.#told.add(method);
     return method.fingerprint;
   }
 
   /** The peer's fingerprint has come. Returns whether it is another than ours. */
   learn(method: AnyMethod, fingerprint: number): boolean {
     const differs = method.fingerprint !== undefined && method.fingerprint !== fingerprint;
-    if (differs) (this.different ??= new Set()).add(method);
+    if (differs) (this.#different ??= new Set()).add(method);
     return differs;
   }
 
   /** `error`, or what it comes from where a message does not fit and the peers' schemas differ. */
   explain(method: AnyMethod, error: RpcError): RpcError {
-    if (error.code !== "invalid_argument" || this.different?.has(method) !== true) return error;
+    if (error.code !== "invalid_argument" || this.#different?.has(method) !== true) return error;
     const text = `the peers were generated from different schemas of ${fullName(method)}: ${error.message}`;
     return new RpcError("failed_precondition", text, { details: error.details, cause: error });
   }
@@ -38,8 +38,7 @@ export class SchemaHandshake {
   unreadable(method: AnyMethod, error: unknown): RpcError {
     const explained = this.explain(method, RpcError.from(error));
     const { code, message, details } = explained;
-    if (code === "failed_precondition") return explained;
-    if (code === "unimplemented" || code === "resource_exhausted") return new RpcError(code, message);
+    if (["failed_precondition", "unimplemented", "resource_exhausted"].includes(code)) return explained;
     const text = `the answer of ${fullName(method)} does not fit its schema: ${message}`;
     return new RpcError("internal", text, { details, cause: error });
   }

@@ -4,12 +4,14 @@ import { lostCall } from "../transport/close-codes.js";
 import { describeReset } from "../transport/reset-codes.js";
 import type { CloseInfo, DirectStream } from "../transport/session.js";
 import { Cursor } from "../wire/cursor.js";
-import { type Frame, FrameType, StreamKind } from "../wire/frame.js";
+import type { Frame } from "../wire/frame.js";
 import { readHello, writeHello } from "../wire/hello.js";
 import { readClose, readGoaway, readPing } from "../wire/session-frames.js";
 import type { FrameWriter } from "../wire/writer.js";
 import type { Callee, CarrierSettings, LaneCallee } from "./carrier.js";
 import type { SessionFormat } from "./session-format.js";
+import * as FrameType from "../wire/frame-type.js";
+import * as StreamKind from "../wire/stream-kind.js";
 
 /** Above it an index would not fit a small integer. */
 const MAX_CALL_ID = 0x7fff_ffff;

@@ -6,7 +6,7 @@ import type { ItemTarget } from "../call/send-items.js";
 import type { AnyMethod, CallingCode, MethodKind } from "../contract/descriptor.js";
 import type { RpcError } from "../errors.js";
 import type { Datagrams, WebTransportDatagrams } from "../transport/session.js";
-import type { Invocation } from "./invoke.js";
+import type { NotificationCall } from "./invoke.js";
 import type { OutgoingItems } from "./outgoing-items.js";
 import type { streamItems } from "./stream-items.js";
 
@@ -68,7 +68,7 @@ export interface Calling<Kind extends MethodKind = MethodKind> extends CallingCo
   byDatagram?(
     datagrams: Datagrams | WebTransportDatagrams | undefined,
     settings: Pick<CarrierSettings, "prefix" | "format">,
-    invocation: Pick<Invocation, "method" | "options" | "limits">,
+    invocation: NotificationCall,
     input: unknown,
   ): boolean;
 }

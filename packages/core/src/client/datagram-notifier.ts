@@ -1,13 +1,11 @@
 import type { CarrierSettings } from "../call/carrier.js";
-import { type Invocation, writeNotification } from "./invoke.js";
+import { type NotificationCall, writeNotification } from "./invoke.js";
 import { fullName } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import type { Datagrams, WebTransportDatagrams } from "../transport/session.js";
 import { directDatagrams } from "../transport/web-datagrams.js";
 import { DatagramKind } from "../wire/frame.js";
 import { FrameWriter } from "../wire/writer.js";
-
-type Datagram = Pick<Invocation, "method" | "options" | "limits">;
 
 /**
  * Sends a notification as a datagram (prefix | kind (varint) | one notify frame), unless none can carry it: then it returns
@@ -16,7 +14,7 @@ type Datagram = Pick<Invocation, "method" | "options" | "limits">;
 export function notifyByDatagram(
   datagrams: Datagrams | WebTransportDatagrams | undefined,
   settings: Pick<CarrierSettings, "prefix" | "format">,
-  invocation: Datagram,
+  invocation: NotificationCall,
   input: unknown,
 ): boolean {
   const problem = send(directDatagrams(datagrams), settings, invocation, input);
@@ -28,7 +26,7 @@ export function notifyByDatagram(
 function send(
   datagrams: Datagrams | undefined,
   { prefix, format }: Pick<CarrierSettings, "prefix" | "format">,
-  invocation: Datagram,
+  invocation: NotificationCall,
   input: unknown,
 ): RpcError | undefined {
   const name = fullName(invocation.method);

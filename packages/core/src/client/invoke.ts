@@ -4,9 +4,9 @@ import { encodePayload } from "../call/payload.js";
 import { codecIn, type SessionFormat } from "../call/session-format.js";
 import { watch } from "../call/watch.js";
 import { RpcError } from "../errors.js";
-import type { Limits } from "../limits.js";
+import type { StreamLimits } from "../limits.js";
 import { Metadata } from "../metadata.js";
-import { FLAG_HEAD, FrameType } from "../wire/frame.js";
+import { FLAG_HEAD } from "../wire/frame.js";
 import { type HeadFields, writeHead } from "../wire/head.js";
 import { encodeMetadata } from "../wire/metadata.js";
 import { writeMethodId } from "../wire/request.js";
@@ -14,12 +14,18 @@ import type { FrameWriter } from "../wire/writer.js";
 import { AnswerListener } from "./answer-listener.js";
 import type { Call, CallSettings } from "./calls.js";
 import type { OutgoingItems } from "./outgoing-items.js";
+import * as FrameType from "../wire/frame-type.js";
 
 /** How a call is to be made. */
 export interface Invocation extends CallSettings {
   /** Picks what carries the call; throws `RpcError` when nothing can. */
   readonly pick: () => Carrier;
   readonly options: CallOptions | undefined;
+}
+
+/** A notification that is to go by datagram. */
+export interface NotificationCall extends Pick<Invocation, "method" | "options"> {
+  readonly limits: StreamLimits;
 }
 
 /** One notification: sent and forgotten. */
@@ -36,7 +42,7 @@ export function invokeNotify(invocation: Invocation, input: unknown): void {
 /** One notification as a whole frame, for a datagram. */
 export function writeNotification(
   out: FrameWriter,
-  { method, options, limits }: Pick<Invocation, "method" | "options" | "limits">,
+  { method, options, limits }: NotificationCall,
   format: SessionFormat | undefined,
   input: unknown,
 ): void {
@@ -101,7 +107,7 @@ export function startCall(
 export function requestHead(
   timeoutMs: number | undefined,
   options: CallOptions | undefined,
-  limits: Limits,
+  limits: StreamLimits,
 ): HeadFields | undefined {
   if (options?.metadata === undefined) return timeoutMs === undefined ? undefined : { timeoutMs };
   try {

@@ -7,7 +7,7 @@ import { codecIn } from "../call/session-format.js";
 import type { MessageCodec } from "../contract/codec.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import type { Limits } from "../limits.js";
-import { FrameType } from "../wire/frame.js";
+import * as FrameType from "../wire/frame-type.js";
 
 /** The items that a caller streams, after its request. */
 export class OutgoingItems implements ItemTarget {

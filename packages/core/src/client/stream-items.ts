@@ -1,9 +1,9 @@
 import { rawPieceOf } from "../call/raw-pieces.js";
 import type { ItemTarget } from "../call/send-items.js";
 import type { AnyMethod } from "../contract/descriptor.js";
-import type { Limits } from "../limits.js";
-import { FrameType } from "../wire/frame.js";
+import type { StreamLimits } from "../limits.js";
 import { frameOf } from "../wire/one-frame.js";
+import * as FrameType from "../wire/frame-type.js";
 
 /** What takes the bytes of a call's own stream. */
 export interface ByteSink {
@@ -28,7 +28,7 @@ export interface StreamItems extends ItemTarget {
 export function streamItems(
   sink: ByteSink,
   { input }: AnyMethod,
-  limits: Limits,
+  limits: StreamLimits,
   onFailed: (error: unknown) => void,
 ): StreamItems {
   let over = false;

@@ -1,5 +1,6 @@
 import type { MessageCodec } from "../contract/codec.js";
-import { Reader } from "../msgpack/reader.js";
+import { readWhole } from "../msgpack/message.js";
+import type { Reader } from "../msgpack/reader.js";
 
 /** Writes `value` at `p` and returns the position after it, which lies beyond the buffer where there is no room. */
 export type Write<In> = (b: Uint8Array, p: number, value: In) => number;
@@ -40,25 +41,11 @@ export function decoding<Out>(
   otherwise: MessageCodec<unknown, Out>["decode"],
 ): MessageCodec<unknown, Out>["decode"] {
   return (bytes, start, end) => {
-    const r = takeReader();
     try {
-      r.begin(bytes, start, end);
-      const value = read(r, start);
-      if (r.position === end) return value;
+      return readWhole(bytes, start, end, read);
     } catch {
       // Not what was expected, or not enough of it.
-    } finally {
-      idle = r;
     }
     return otherwise(bytes, start, end);
   };
-}
-
-let idle: Reader | undefined;
-
-/** A reader that is not in use: a refinement that decodes something itself gets another one. */
-function takeReader(): Reader {
-  const r = idle ?? new Reader();
-  idle = undefined;
-  return r;
 }

@@ -134,15 +134,15 @@ export function describeMethod<
     delivery,
     via,
   } = options;
-  requireId(`the id of ${service.name}/${name}`, id, 1, 0x3fff);
-  requireId(`the id of service ${service.name}`, service.id, 0, 0xffff);
+  if (!isId(id, 1, 0x3fff) || !isId(service.id, 0, 0xffff)) {
+    throw new RangeError(`${service.name}/${name} has an id out of range: ${service.id} or ${id}`);
+  }
   const { kind } = calling;
   return { kind, calling, name, id, input, output, idempotent, errors, priority, fingerprint, delivery, via, service };
 }
 
-function requireId(what: string, id: number, least: number, most: number): void {
-  if (Number.isInteger(id) && id >= least && id <= most) return;
-  throw new RangeError(`${what} is ${id}; it must be a whole number from ${least} to ${most}`);
+function isId(id: number, least: number, most: number): boolean {
+  return Number.isInteger(id) && id >= least && id <= most;
 }
 
 /** "service/method", as messages name it. */

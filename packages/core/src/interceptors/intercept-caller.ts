@@ -112,7 +112,9 @@ class InterceptedCaller implements Caller {
       if (error !== undefined) abort.fire(error);
       onOver(error);
     };
-    const late = new LateItems<unknown>(itemQueue, () => abort.fire(new RpcError("cancelled", "the caller wants no more items")));
+    const late = new LateItems<unknown>(itemQueue, () =>
+      abort.fire(new RpcError("cancelled", "the caller wants no more items")),
+    );
     this.run(call).then(
       (given) => {
         const answer = observed(given, { onOver: end });

@@ -46,10 +46,18 @@ export function unpackExactly(bytes: Uint8Array, start: number, end: number): un
   return readWhole(bytes, start, end, readValue);
 }
 
-const reader = new Reader();
-
-function readWhole(bytes: Uint8Array, start: number, end: number, read: (r: Reader, p: number) => unknown): unknown {
-  reader.begin(bytes, start, end);
-  const value = read(reader, start);
-  return reader.position === end ? value : misfit();
+/** The one value that `read` finds in all of `bytes[start, end)`; a misfit where it ends elsewhere. */
+export function readWhole<T>(bytes: Uint8Array, start: number, end: number, read: (r: Reader, p: number) => T): T {
+  const r = idle ?? new Reader();
+  // What is read may run code of its own, which reads something else.
+  idle = undefined;
+  try {
+    r.begin(bytes, start, end);
+    const value = read(r, start);
+    return r.position === end ? value : misfit();
+  } finally {
+    idle = r;
+  }
 }
+
+let idle: Reader | undefined;

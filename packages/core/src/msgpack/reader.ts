@@ -236,7 +236,7 @@ export function skip(r: Reader, p: number): void {
 export function readValue(r: Reader, p: number, depth: number = MAX_DEPTH): unknown {
   const byte = p < r.end ? (r.bytes[p] as number) : misfit();
   if (isMap(byte)) return readMap(r, p, depth - 1);
-  return isArray(byte) ? readArray(r, p, depth - 1) : readScalar(r, p, byte);
+  return isArray(byte) ? readArray(r, p, depth - 1, readValue) : readScalar(r, p, byte);
 }
 
 /** Whether a map begins with this byte. */
@@ -278,12 +278,7 @@ function readScalar(r: Reader, p: number, byte: number): unknown {
 export function readPlain(r: Reader, p: number, depth: number = MAX_DEPTH): unknown {
   const byte = p < r.end ? (r.bytes[p] as number) : misfit();
   if (isMap(byte)) return readPlainMap(r, p, depth - 1);
-  if (isArray(byte)) {
-    if (depth <= 0) throw tooDeep();
-    const array: unknown[] = [];
-    for (let left = readArrayHeader(r, p); left > 0; left--) array.push(readPlain(r, r.position, depth - 1));
-    return array;
-  }
+  if (isArray(byte)) return readArray(r, p, depth - 1, readPlain);
   return byte === 0xcf || byte === 0xd3 ? safeNumber(readBigInt(r, p)) : readScalar(r, p, byte);
 }
 
@@ -298,10 +293,10 @@ function readPlainMap(r: Reader, p: number, depth: number): Record<string, unkno
   return object;
 }
 
-function readArray(r: Reader, p: number, depth: number): unknown[] {
+function readArray(r: Reader, p: number, depth: number, read: typeof readValue): unknown[] {
   if (depth < 0) throw tooDeep();
   const array: unknown[] = [];
-  for (let left = readArrayHeader(r, p); left > 0; left--) array.push(readValue(r, r.position, depth));
+  for (let left = readArrayHeader(r, p); left > 0; left--) array.push(read(r, r.position, depth));
   return array;
 }
 

@@ -61,14 +61,7 @@ export function writeAnyNumber(b: Uint8Array, p: number, value: number): number 
       b[p + 1] = value;
       return p + 2;
     }
-    if (value < 0x10000) {
-      b[p] = 0xcd;
-      b[p + 1] = value >> 8;
-      b[p + 2] = value;
-      return p + 3;
-    }
-    b[p] = 0xce;
-    return writeUint32(b, p + 1, value);
+    return writeCount(b, p, value, 0xcd);
   }
   if (value >> 0 === value) {
     if (value >= -0x20) {
@@ -92,6 +85,18 @@ export function writeAnyNumber(b: Uint8Array, p: number, value: number): number 
   b[p] = 0xcb;
   if (p + 9 <= b.length) viewOf(b).setFloat64(p + 1, value);
   return p + 9;
+}
+
+/** A number in 2 bytes after `first`, or in 4 after the next one. */
+function writeCount(b: Uint8Array, p: number, count: number, first: number): number {
+  if (count < 0x10000) {
+    b[p] = first;
+    b[p + 1] = count >> 8;
+    b[p + 2] = count;
+    return p + 3;
+  }
+  b[p] = first + 1;
+  return writeUint32(b, p + 1, count);
 }
 
 function writeUint32(b: Uint8Array, p: number, value: number): number {
@@ -138,13 +143,8 @@ function writeLongString(b: Uint8Array, p: number, value: string): number {
   } else if (size === 2) {
     b[p] = 0xd9;
     b[p + 1] = length;
-  } else if (size === 3) {
-    b[p] = 0xda;
-    b[p + 1] = length >> 8;
-    b[p + 2] = length;
   } else {
-    b[p] = 0xdb;
-    writeUint32(b, p + 1, length);
+    writeCount(b, p, length, 0xda);
   }
   return p + size + length;
 }
@@ -163,14 +163,8 @@ export function writeBytes(b: Uint8Array, p: number, value: unknown): number {
     b[p] = 0xc4;
     b[p + 1] = length;
     q += 2;
-  } else if (length < 0x10000) {
-    b[p] = 0xc5;
-    b[p + 1] = length >> 8;
-    b[p + 2] = length;
-    q += 3;
   } else {
-    b[p] = 0xc6;
-    q = writeUint32(b, p + 1, length);
+    q = writeCount(b, p, length, 0xc5);
   }
   b.set(value, q);
   return q + length;
@@ -213,12 +207,5 @@ function writeHeader(b: Uint8Array, p: number, count: number, short: number, lon
     b[p] = short | count;
     return p + 1;
   }
-  if (count < 0x10000) {
-    b[p] = long;
-    b[p + 1] = count >> 8;
-    b[p + 2] = count;
-    return p + 3;
-  }
-  b[p] = long + 1;
-  return writeUint32(b, p + 1, count);
+  return writeCount(b, p, count, long);
 }

@@ -2,9 +2,10 @@ import type { NotificationCarrier, RequestHandler } from "../call/carrier.js";
 import type { SessionFormat } from "../call/session-format.js";
 import { ProtocolError } from "../errors.js";
 import type { Limits } from "../limits.js";
-import { DatagramKind, type Frame, FrameType } from "../wire/frame.js";
+import { DatagramKind, type Frame } from "../wire/frame.js";
 import { FrameReader } from "../wire/reader.js";
 import { readVarint, varintLengthFromFirstByte } from "../wire/varint.js";
+import * as FrameType from "../wire/frame-type.js";
 
 /** Reads notifications that travel as datagrams: prefix | kind (varint) | one notify frame. */
 export class DatagramReceiver {

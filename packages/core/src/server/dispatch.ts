@@ -3,13 +3,14 @@ import { decodePayload } from "../call/payload.js";
 import { codecIn, type FormatTable } from "../call/session-format.js";
 import { type AnyMethod, fullName, streamsInput, streamsOutput } from "../contract/descriptor.js";
 import { ProtocolError, RpcError } from "../errors.js";
-import { type Frame, FrameType } from "../wire/frame.js";
+import type { Frame } from "../wire/frame.js";
 import type { SessionCompression } from "../transport/compression.js";
 import { type IncomingRequest, readOptionalHead, readRequest } from "../wire/request.js";
 import { type ContextSettings, IncomingContext } from "./context.js";
 import type { Admission } from "./admission.js";
 import { Reply } from "./reply.js";
 import type { BoundMethod, MethodTable } from "./router.js";
+import * as FrameType from "../wire/frame-type.js";
 
 /** Where a failed call happened. */
 export interface FailureSite {

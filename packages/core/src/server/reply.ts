@@ -14,11 +14,12 @@ import { fullName, isTunnel } from "../contract/descriptor.js";
 import { type Code, ProtocolError, RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import { writeFault } from "../wire/fault.js";
-import { FLAG_HEAD, type Frame, FrameType } from "../wire/frame.js";
+import { FLAG_HEAD, type Frame } from "../wire/frame.js";
 import type { HeadFields } from "../wire/head.js";
 import type { Admission } from "./admission.js";
 import { AnswerHeads } from "./answer-heads.js";
 import type { IncomingContext } from "./context.js";
+import * as FrameType from "../wire/frame-type.js";
 
 /** What a reply needs beside its call. */
 export interface ReplySettings {

@@ -6,7 +6,13 @@ import type { RpcError } from "../errors.js";
 import { createRouter } from "../server/router.js";
 import { byteStreamSession } from "../transport/byte-stream.js";
 import { createMemoryPair } from "../transport/memory.js";
-import type { CloseInfo, DirectSession, DirectStream, WebTransportSession, WebTransportStream } from "../transport/session.js";
+import type {
+  CloseInfo,
+  DirectSession,
+  DirectStream,
+  WebTransportSession,
+  WebTransportStream,
+} from "../transport/session.js";
 import { createSession } from "./create-session.js";
 import { createStreamSession } from "./create-stream-session.js";
 import type { ClientSession, Session } from "./session.js";

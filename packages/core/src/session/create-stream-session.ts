@@ -3,12 +3,11 @@ import { SchemaHandshake } from "../call/schemas.js";
 import { callingOf } from "../client/calling.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import { deferred } from "../deferred.js";
-import { asError, RpcError } from "../errors.js";
-import { completeLimits } from "../limits.js";
+import { asError, ProtocolError, RpcError } from "../errors.js";
+import { streamLimits } from "../limits.js";
 import { closeError, lostCall, neverSent } from "../transport/close-codes.js";
 import type { CloseInfo, WebTransportSession } from "../transport/session.js";
 import { streamMaker } from "../transport/stream-maker.js";
-import { GoawayStage, StreamKind } from "../wire/frame.js";
 import type { ClientSessionOptions } from "./create-client-session.js";
 import type { SessionEnd } from "./options.js";
 import type { ClientSession } from "./session.js";
@@ -16,6 +15,8 @@ import type { StreamHost } from "./streams/host.js";
 import { takePeerStream } from "./streams/peer-stream.js";
 import { openPipe, type Pipe } from "./streams/pipe.js";
 import { streamCall } from "./streams/stream-call.js";
+import * as StreamKind from "../wire/stream-kind.js";
+import * as GoawayStage from "../wire/goaway-stage.js";
 
 /**
  * As `createClientSession`, with a stream for every call, whatever its `via`: cancelling is a reset, and flow control QUIC's own. It
@@ -25,7 +26,7 @@ export function createStreamSession<Transport extends WebTransportSession>(
   transport: Transport,
   { limits: givenLimits, prefix = new Uint8Array(0) }: Omit<ClientSessionOptions, "via"> = {},
 ): ClientSession<Transport> {
-  const limits = completeLimits(givenLimits);
+  const limits = streamLimits(givenLimits);
   const calls = new Set<Pipe>();
   const { promise: closed, resolve: onClosed } = deferred<SessionEnd>();
   const { promise: draining, resolve: onDraining } = deferred<void>();
@@ -33,6 +34,8 @@ export function createStreamSession<Transport extends WebTransportSession>(
   // Taken at once: where the application reads the streams already, this throws.
   const incoming = transport.incomingBidirectionalStreams.getReader();
   let ended = false;
+  /** Bytes of unfinished frames. */
+  let held = 0;
   let lost: RpcError | undefined;
   /** Notifications that the peer may not have yet. */
   let unconfirmed = 0;
@@ -48,7 +51,12 @@ export function createStreamSession<Transport extends WebTransportSession>(
   };
   const host: StreamHost = {
     limits,
-    budget: { usedBytes: 0, maxBytes: limits.maxUnfinishedBytes },
+    spend(bytes) {
+      held += bytes;
+      const { maxUnfinishedBytes } = limits;
+      if (held > maxUnfinishedBytes)
+        throw new ProtocolError(`unfinished frames exceed limits.maxUnfinishedBytes (${maxUnfinishedBytes})`);
+    },
     prefix: prefix.slice(),
     before: Uint8Array.of(...prefix, StreamKind.Call),
     schemas: new SchemaHandshake(),
@@ -60,7 +68,10 @@ export function createStreamSession<Transport extends WebTransportSession>(
     open(handler, isNotification, priority) {
       const wanted = maker.make();
       if (isNotification) unconfirmed++;
-      if (priority !== undefined) wanted.promise.then(({ writable }) => prioritize(writable, priority), nothing);
+      wanted.promise.then(({ writable }) => {
+        // A `WebTransportSendStream` (W3C WebTransport §8), where the platform's streams are such.
+        if (priority !== undefined && "sendOrder" in writable) writable.sendOrder = priority;
+      }, nothing);
       const pipe = openPipe(wanted.promise, host, handler, () => {
         // Where it is not made yet, it need not be. Chromium ends a connection that has a thousand resets under way.
         wanted.dropped = true;
@@ -137,11 +148,6 @@ export function createStreamSession<Transport extends WebTransportSession>(
     [Symbol.asyncDispose]: async () => void (await session.close()),
   };
   return session;
-}
-
-/** A `WebTransportSendStream` (W3C WebTransport §8), where the platform's streams are such. */
-function prioritize(writable: WritableStream & { sendOrder?: number }, priority: number): void {
-  if ("sendOrder" in writable) writable.sendOrder = priority;
 }
 
 function nothing(): void {}

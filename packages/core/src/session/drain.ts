@@ -1,5 +1,5 @@
 import { deferred } from "../deferred.js";
-import { GoawayStage } from "../wire/frame.js";
+import * as GoawayStage from "../wire/goaway-stage.js";
 
 /** What a drain needs of its session. */
 export interface DrainHost {

@@ -1,9 +1,9 @@
 import type { Callee, CarrierSettings } from "../call/carrier.js";
 import { Channel, type FrameHandler } from "../transport/channel.js";
-import { ResetCode } from "../transport/reset-codes.js";
 import type { DirectStream } from "../transport/session.js";
 import { type ForeignStreams, StreamSorter } from "../transport/stream-sorter.js";
-import { StreamKind } from "../wire/frame.js";
+import * as StreamKind from "../wire/stream-kind.js";
+import * as ResetCode from "../transport/reset-code.js";
 
 /** The session that the peer opens streams of. */
 export interface PeerStreamsHost {

@@ -3,7 +3,7 @@ import { type LaneHost, SessionLane } from "../call/session-lane.js";
 import { Channel, type FrameHandler } from "../transport/channel.js";
 import type { SoleStream } from "../transport/session.js";
 import { StreamSorter } from "../transport/stream-sorter.js";
-import { StreamKind } from "../wire/frame.js";
+import * as StreamKind from "../wire/stream-kind.js";
 
 const NO_PREFIX = new Uint8Array(0);
 

@@ -4,8 +4,8 @@ import type { Frame } from "../wire/frame.js";
 import { FrameReader, type ReadBudget } from "../wire/reader.js";
 import { FrameWriter } from "../wire/writer.js";
 import type { SessionCompression } from "./compression.js";
-import { ResetCode } from "./reset-codes.js";
 import type { DirectStream, DirectStreamHandler } from "./session.js";
+import * as ResetCode from "./reset-code.js";
 
 /** Written bytes that are sent at once, without waiting for the end of the turn. */
 const FLUSH_AT = 64 * 1024;

@@ -30,7 +30,7 @@ export function isLostCall(error: RpcError): boolean {
 
 /** The error of a call that is made on a session which has ended. */
 export function neverSent(lost: RpcError | undefined): RpcError {
-  const { code, message } = lost ?? new RpcError("unavailable", "the session has closed");
+  const { code, message } = lost ?? describeLoss(undefined);
   const error = new RpcError(code, message, { refused: true, cause: lost });
   lostCalls.add(error);
   return error;
@@ -53,14 +53,11 @@ export function isRejectedEarly({ cause }: RpcError): boolean {
 
 function describeLoss(error: Error | undefined): RpcError {
   if (error === undefined) return new RpcError("unavailable", "the session was closed");
-  const { closeCode, reason } = error as { closeCode?: unknown; reason?: unknown };
+  const { closeCode, reason, code } = error as { closeCode?: unknown; reason?: unknown; code?: unknown };
   const status = typeof closeCode === "number" ? closeCode - SessionCode.Refused : 0;
-  if (status >= 1 && status <= 16) {
-    return new RpcError(codeFromNumber(status), String(reason), { refused: true, cause: error });
-  }
-  if ((error as { code?: unknown }).code === EARLY_DATA_REJECTED) {
-    // Nothing of it was processed (RFC 9001 §4.6.2).
-    return new RpcError("unavailable", error.message, { refused: true, cause: error });
-  }
+  const refusal = { refused: true, cause: error };
+  if (status >= 1 && status <= 16) return new RpcError(codeFromNumber(status), String(reason), refusal);
+  // Nothing of it was processed (RFC 9001 §4.6.2).
+  if (code === EARLY_DATA_REJECTED) return new RpcError("unavailable", error.message, refusal);
   return new RpcError("unavailable", `the session was lost: ${error.message}`, { cause: error });
 }

@@ -1,23 +1,11 @@
 import { type Code, codeFromNumber, codeNumber } from "../errors.js";
-
-/**
- * Application error codes of RESET_STREAM and STOP_SENDING (docs/protocol.md §6): a status code's number (1 to 16), or
- * one of these.
- */
-export const ResetCode = {
-  /** The peer broke the protocol on this stream. */
-  ProtocolError: 0x20,
-  /** The stream's kind is unknown here. */
-  UnknownKind: 0x21,
-  /** More streams of calls than this side allows. */
-  TooManyStreams: 0x22,
-} as const;
+import * as ResetCode from "./reset-code.js";
 
 /** What a reset by the peer means to the calls on the stream; `refused` when it never looked at them. */
 export function describeReset(code: number): { code: Code; message: string; refused?: boolean } {
   switch (code) {
     case ResetCode.ProtocolError:
-      return { code: "internal", message: "the peer gave the stream up: it found a protocol error" };
+      return { code: "internal", message: "the peer found a protocol error" };
     case ResetCode.UnknownKind:
       return { code: "unimplemented", message: "the peer does not know this kind of stream", refused: true };
     case ResetCode.TooManyStreams:

@@ -13,18 +13,16 @@ type StreamError = Error & { readonly streamErrorCode?: number | null };
 
 /** What `abort` and `cancel` take to send a code: a `WebTransportError` where the platform has it. */
 export function streamError(code: number): Error {
-  const platform = globalThis as { WebTransportError?: new (...args: unknown[]) => StreamError };
-  const { WebTransportError } = platform;
-  if (WebTransportError !== undefined) {
-    // The specification's constructor takes a message and an init; browsers still have one that takes the init alone.
-    for (const args of [["", { streamErrorCode: code }], [{ message: "", streamErrorCode: code }]]) {
-      try {
-        const error = new WebTransportError(...args);
-        if (error.streamErrorCode === code) return error;
-      } catch {
-        // The other form, then.
-      }
+  const init = { message: `stream error ${code}`, source: "stream", streamErrorCode: code };
+  const { WebTransportError } = globalThis as { WebTransportError?: new (...args: unknown[]) => StreamError };
+  // The specification's constructor takes a message and an init; browsers still have one that takes the init alone.
+  for (const args of [[init.message, init], [init]]) {
+    try {
+      const error = new (WebTransportError as new (...args: unknown[]) => StreamError)(...args);
+      if (error.streamErrorCode === code) return error;
+    } catch {
+      // The other form, then, or no such class.
     }
   }
-  return Object.assign(new Error(`stream error ${code}`), { source: "stream", streamErrorCode: code });
+  return Object.assign(new Error(), init);
 }

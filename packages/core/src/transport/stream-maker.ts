@@ -9,7 +9,6 @@ const MAX_RETRY_MS = 100;
 
 /** A stream that was asked for. */
 export interface WantedStream extends Deferred<WebTransportStream> {
-  readonly order: number;
   /** It need not be made any more, and then its promise stays as it is. */
   dropped: boolean;
 }
@@ -17,7 +16,7 @@ export interface WantedStream extends Deferred<WebTransportStream> {
 /** Makes the streams of a W3C session. */
 export interface StreamMaker {
   make(): WantedStream;
-  /** The session has ended: what waits is not made. */
+  /** The session has ended: what waits is not made, and its promises stay as they are. */
   end(): void;
 }
 
@@ -26,8 +25,8 @@ export interface StreamMaker {
  * time.
  */
 export function streamMaker(create: () => Promise<WebTransportStream>): StreamMaker {
-  let wanted: WantedStream[] = [];
-  let count = 0;
+  /** Those that are not made, in order; true: is being made. */
+  const wanted = new Map<WantedStream, boolean>();
   let creating = 0;
   let mayCreate = MAX_CREATING;
   let delay = RETRY_MS;
@@ -35,29 +34,37 @@ export function streamMaker(create: () => Promise<WebTransportStream>): StreamMa
   let ended = false;
 
   const start = (): void => {
-    while (creating < mayCreate) {
-      const next = wanted.shift();
-      if (next === undefined) return;
-      if (next.dropped) continue;
-      creating++;
-      void attempt(next);
+    for (const [next, isBeingMade] of wanted) {
+      if (creating >= mayCreate) return;
+      if (isBeingMade) continue;
+      if (next.dropped) {
+        wanted.delete(next);
+      } else {
+        wanted.set(next, true);
+        creating++;
+        void attempt(next);
+      }
     }
   };
   const attempt = async (next: WantedStream): Promise<void> => {
     try {
       next.resolve(await create());
+      wanted.delete(next);
       if (timer === undefined) mayCreate = MAX_CREATING;
       delay = RETRY_MS;
     } catch (error) {
-      if (ended || !isExhausted(error)) next.reject(error);
-      else putBack(next);
+      if (ended || !isExhausted(error)) {
+        next.reject(error);
+        wanted.delete(next);
+      } else {
+        wanted.set(next, false);
+        retry();
+      }
     }
     creating--;
     start();
   };
-  const putBack = (next: WantedStream): void => {
-    const later = wanted.findIndex(({ order }) => order > next.order);
-    wanted.splice(later < 0 ? wanted.length : later, 0, next);
+  const retry = (): void => {
     mayCreate = 0;
     timer ??= setTimeout(() => {
       timer = undefined;
@@ -68,16 +75,15 @@ export function streamMaker(create: () => Promise<WebTransportStream>): StreamMa
   };
   return {
     make() {
-      const next = { ...deferred<WebTransportStream>(), order: count++, dropped: false };
-      wanted.push(next);
+      const next = { ...deferred<WebTransportStream>(), dropped: false };
+      wanted.set(next, false);
       start();
       return next;
     },
     end() {
       ended = true;
       clearTimeout(timer);
-      for (const { reject } of wanted) reject(new Error("the session has ended"));
-      wanted = [];
+      wanted.clear();
     },
   };
 }

@@ -1,8 +1,8 @@
 import { ProtocolError } from "../errors.js";
 import { readVarint, varintLengthFromFirstByte } from "../wire/varint.js";
 import type { Channel } from "./channel.js";
-import { ResetCode } from "./reset-codes.js";
 import type { DirectStream, DirectStreamHandler } from "./session.js";
+import * as ResetCode from "./reset-code.js";
 
 /** Takes a stream of another protocol, whose `first` bytes were read already; what follows goes to what it returns. */
 export type ForeignStreams = (stream: DirectStream, first: Uint8Array) => DirectStreamHandler;

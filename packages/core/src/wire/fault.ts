@@ -1,9 +1,10 @@
 import { type Code, codeFromNumber, codeNumber, RpcError } from "../errors.js";
 import type { ByteWriter } from "./byte-writer.js";
 import { Cursor } from "./cursor.js";
-import { FLAG_COMPRESSED, FLAG_HEAD, type Frame } from "./frame.js";
-import { type Head, type HeadFields, readHead, writeHead } from "./head.js";
+import { FLAG_COMPRESSED, type Frame } from "./frame.js";
+import { type Head, type HeadFields, writeHead } from "./head.js";
 import { pack } from "../msgpack/message.js";
+import { readOptionalHead } from "./request.js";
 import { encodeText } from "./text.js";
 
 /** The fields of a frame and of an error beside the head's metadata, the message and the details. */
@@ -70,28 +71,30 @@ export function readFault(
   expand: (bytes: Uint8Array, start: number, end: number) => Uint8Array,
 ): ReceivedFault {
   const cursor = new Cursor(frame.bytes, frame.start, frame.end);
-  const head = (frame.flags & FLAG_HEAD) === 0 ? undefined : readHeadOfFault(cursor, maxMetadataBytes);
-  if ((frame.flags & FLAG_COMPRESSED) === 0) return readBody(cursor, head);
+  const head = readFaultHead(frame, cursor, maxMetadataBytes);
+  if ((frame.flags & FLAG_COMPRESSED) === 0) return readFaultBody(cursor, head);
   try {
     const body = expand(cursor.bytes, cursor.position, cursor.end);
-    return readBody(new Cursor(body, 0, body.length), head);
+    return readFaultBody(new Cursor(body, 0, body.length), head);
   } catch (error) {
     if (!(error instanceof RpcError)) throw error;
     return { code: error.code, message: `the error cannot be read: ${error.message}`, head, details: undefined };
   }
 }
 
-function readBody(cursor: Cursor, head: Head | undefined): ReceivedFault {
-  const code = codeFromNumber(cursor.byte());
-  const message = cursor.nested().text();
-  return { code, message, head, details: cursor.position === cursor.end ? undefined : cursor.rest() };
-}
-
-function readHeadOfFault(cursor: Cursor, maxMetadataBytes: number): Head | undefined {
+/** The head of an error frame, as far as it can be understood. */
+export function readFaultHead(frame: Frame, cursor: Cursor, maxMetadataBytes: number): Head | undefined {
   try {
-    return readHead(cursor, maxMetadataBytes);
+    return readOptionalHead(frame, cursor, maxMetadataBytes);
   } catch (error) {
     if (error instanceof RpcError) return undefined;
     throw error;
   }
+}
+
+/** What follows it. */
+export function readFaultBody(cursor: Cursor, head: Head | undefined): ReceivedFault {
+  const code = codeFromNumber(cursor.byte());
+  const message = cursor.nested().text();
+  return { code, message, head, details: cursor.position === cursor.end ? undefined : cursor.rest() };
 }

@@ -3,8 +3,7 @@ import type { ByteWriter } from "./byte-writer.js";
 import { Cursor } from "./cursor.js";
 import { checkMetadata, type RawMetadata } from "./metadata.js";
 import { encodeText } from "./text.js";
-import { varintLength, writeVarint } from "./varint.js";
-
+import { writeVarint } from "./varint.js";
 
 /**
  * What goes with a message beside its payload (docs/protocol.md §4):
@@ -33,22 +32,20 @@ export interface Head {
 /** The fields of a head that are to be written. */
 export type HeadFields = Partial<Head>;
 
-const Field = {
-  /** milliseconds (varint) */
-  Timeout: 0x1,
-  /** UTF-8 */
-  Codec: 0x2,
-  /** entries */
-  Metadata: 0x3,
-  /** 4 bytes, big-endian */
-  Fingerprint: 0x5,
-  /** entries */
-  Trailers: 0x7,
-  /** nothing */
-  Refused: 0x9,
-  /** UTF-8 */
-  Reason: 0xb,
-} as const;
+/** milliseconds (varint) */
+const TIMEOUT = 0x1;
+/** UTF-8 */
+const CODEC = 0x2;
+/** entries */
+const METADATA = 0x3;
+/** 4 bytes, big-endian */
+const FINGERPRINT = 0x5;
+/** entries */
+const TRAILERS = 0x7;
+/** nothing */
+const REFUSED = 0x9;
+/** UTF-8 */
+const REASON = 0xb;
 
 /** Bytes of the name of a declared error, as sent. */
 const MAX_REASON_BYTES = 256;
@@ -58,25 +55,42 @@ const NOTHING = new Uint8Array(0);
 
 /** Writes a head with the fields that are set. */
 export function writeHead(out: ByteWriter, head: HeadFields): void {
-  const { timeoutMs, codec, metadata, fingerprint, trailers, refused, reason } = head;
+  const { codec, trailers, refused, reason } = head;
   const start = out.position;
+  writeFields(out, head);
+  if (codec !== undefined) writeField(out, CODEC, encodeText(codec, MAX_CODEC_BYTES));
+  if (trailers !== undefined) writeField(out, TRAILERS, trailers);
+  if (refused === true) writeField(out, REFUSED, NOTHING);
+  if (reason !== undefined) writeField(out, REASON, encodeText(reason, MAX_REASON_BYTES));
+  endHead(out, start);
+}
+
+/** The same of the fields that a caller in standard MessagePack sends. */
+export function writeCallerHead(out: ByteWriter, head: HeadFields): void {
+  const start = out.position;
+  writeFields(out, head);
+  endHead(out, start);
+}
+
+function writeFields(out: ByteWriter, { timeoutMs, metadata, fingerprint }: HeadFields): void {
   if (timeoutMs !== undefined) {
-    out.byte(Field.Timeout);
-    out.byte(varintLength(timeoutMs));
+    out.byte(TIMEOUT);
+    const at = out.position;
+    out.byte(0);
     out.varint(timeoutMs);
+    out.buffer[at] = out.position - at - 1;
   }
-  if (codec !== undefined) writeField(out, Field.Codec, encodeText(codec, MAX_CODEC_BYTES));
-  if (metadata !== undefined) writeField(out, Field.Metadata, metadata);
-  if (fingerprint !== undefined) writeField(out, Field.Fingerprint, uint32(fingerprint));
-  if (trailers !== undefined) writeField(out, Field.Trailers, trailers);
-  if (refused === true) writeField(out, Field.Refused, NOTHING);
-  if (reason !== undefined) writeField(out, Field.Reason, encodeText(reason, MAX_REASON_BYTES));
-  // The length goes before what it counts.
+  if (metadata !== undefined) writeField(out, METADATA, metadata);
+  if (fingerprint !== undefined) writeField(out, FINGERPRINT, uint32(fingerprint));
+}
+
+/** Puts the length of the fields from `start` on before them. */
+function endHead(out: ByteWriter, start: number): void {
   const { position } = out;
-  out.varint(position - start);
-  const moved = out.position - position + start;
-  out.buffer.copyWithin(moved, start, position);
-  writeVarint(out.buffer, start, position - start);
+  const length = position - start;
+  out.varint(length);
+  out.buffer.copyWithin(start + out.position - position, start, position);
+  writeVarint(out.buffer, start, length);
 }
 
 function writeField(out: ByteWriter, key: number, value: Uint8Array): void {
@@ -103,14 +117,13 @@ export function readHead(cursor: Cursor, maxMetadataBytes: number): Head {
   while (fields.position < fields.end) {
     const key = fields.varint();
     const value = fields.nested();
-    const { bytes, position, end } = value;
-    if (key === Field.Timeout) head.timeoutMs = value.varint();
-    else if (key === Field.Metadata) head.metadata = checkMetadata(bytes, position, end, maxMetadataBytes);
-    else if (key === Field.Trailers) head.trailers = checkMetadata(bytes, position, end, maxMetadataBytes);
-    else if (key === Field.Codec) head.codec = value.text();
-    else if (key === Field.Fingerprint) head.fingerprint = readUint32(value);
-    else if (key === Field.Refused) head.refused = true;
-    else if (key === Field.Reason) head.reason = value.text();
+    if (key === TIMEOUT) head.timeoutMs = value.varint();
+    else if (key === METADATA) head.metadata = checkMetadata(value, maxMetadataBytes);
+    else if (key === TRAILERS) head.trailers = checkMetadata(value, maxMetadataBytes);
+    else if (key === CODEC) head.codec = value.text();
+    else if (key === FINGERPRINT) head.fingerprint = readUint32(value);
+    else if (key === REFUSED) head.refused = true;
+    else if (key === REASON) head.reason = value.text();
     else if (key % 2 === 0) throw new RpcError("unimplemented", `head field ${key} is not understood here`);
   }
   return head;
@@ -121,7 +134,5 @@ function uint32(value: number): Uint8Array {
 }
 
 function readUint32(cursor: Cursor): number {
-  const at = cursor.take(4);
-  const { bytes } = cursor;
-  return new DataView(bytes.buffer, bytes.byteOffset + at, 4).getUint32(0);
+  return ((cursor.byte() * 256 + cursor.byte()) * 256 + cursor.byte()) * 256 + cursor.byte();
 }

@@ -1,8 +1,9 @@
 import { ProtocolError } from "../errors.js";
 import { Cursor } from "./cursor.js";
-import { type Frame, FrameType, PROTOCOL_VERSION } from "./frame.js";
+import { type Frame, PROTOCOL_VERSION } from "./frame.js";
 import { encodeText } from "./text.js";
 import type { FrameWriter } from "./writer.js";
+import * as FrameType from "./frame-type.js";
 
 /** What a side says of itself, first on each lane: version (varint), then fields as in a head. */
 export interface Hello {

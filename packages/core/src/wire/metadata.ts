@@ -26,18 +26,18 @@ export function encodeMetadata(metadata: Metadata | undefined, maxBytes: number)
 }
 
 /**
- * Checks the entries in `bytes[start, end)` and copies them. Throws `ProtocolError` where they end too soon, `RpcError`
- * for what they may not be.
+ * Checks the entries of `fields` and copies them. Throws `ProtocolError` where they end too soon, `RpcError` for what they may not
+ * be.
  */
-export function checkMetadata(bytes: Uint8Array, start: number, end: number, maxBytes: number): RawMetadata {
-  requireSize(end - start, maxBytes);
-  const cursor = new Cursor(bytes, start, end);
-  while (cursor.position < end) {
-    const problem = keyProblem(cursor.nested().text());
+export function checkMetadata(fields: Cursor, maxBytes: number): RawMetadata {
+  requireSize(fields.end - fields.position, maxBytes);
+  const entries = fields.rest();
+  while (fields.position < fields.end) {
+    const problem = keyProblem(fields.nested().text());
     if (problem !== undefined) throw new RpcError("invalid_argument", problem);
-    cursor.nested();
+    fields.nested();
   }
-  return bytes.slice(start, end);
+  return entries;
 }
 
 /** Reads checked entries. */

@@ -1,5 +1,5 @@
 import { RpcError } from "../errors.js";
-import type { Limits } from "../limits.js";
+import type { StreamLimits } from "../limits.js";
 import { ByteWriter } from "./byte-writer.js";
 import { VARINT2_MAX, writeVarint2, writeVarint4 } from "./varint.js";
 
@@ -16,7 +16,7 @@ export function frameOf(
   type: number,
   id: number,
   write: (out: ByteWriter) => void,
-  { maxFrameBytes }: Limits,
+  { maxFrameBytes }: StreamLimits,
   before: Uint8Array = NOTHING,
 ): Uint8Array {
   const out = new ByteWriter();
@@ -27,13 +27,16 @@ export function frameOf(
   out.varint(id);
   write(out);
   const length = out.position - begin;
-  if (length + LENGTH_SIZE > maxFrameBytes) {
-    const text = `the message makes a frame of ${length + LENGTH_SIZE} bytes, and limits.maxFrameBytes is ${maxFrameBytes}`;
-    throw new RpcError("resource_exhausted", text);
-  }
+  if (length + LENGTH_SIZE > maxFrameBytes) throw tooLarge(length + LENGTH_SIZE, maxFrameBytes);
   const short = length <= VARINT2_MAX;
   const start = short ? 2 : 0;
   out.buffer.set(before, start);
   (short ? writeVarint2 : writeVarint4)(out.buffer, start + before.length, length);
   return out.buffer.subarray(start, out.position);
+}
+
+/** What a message fails with whose frame is larger than its sender allows, or, `of its receiver`, that. */
+export function tooLarge(size: number, maxFrameBytes: number, whose: "" | " of its receiver" = ""): RpcError {
+  const text = `a message makes a frame of ${size} bytes, and limits.maxFrameBytes${whose} is ${maxFrameBytes}`;
+  return new RpcError("resource_exhausted", text);
 }

@@ -25,13 +25,18 @@ export function writeVarint(bytes: Uint8Array, position: number, value: number):
   }
   if (value <= VARINT2_MAX) return writeVarint2(bytes, position, value);
   if (value <= VARINT4_MAX) return writeVarint4(bytes, position, value);
+  return fill(bytes, position, value, 8, 0xc0);
+}
+
+/** Writes `value` in `size` bytes, big-endian, and `mark` into the first. */
+function fill(bytes: Uint8Array, position: number, value: number, size: number, mark: number): number {
   let rest = value;
-  for (let at = position + 7; at >= position; at--) {
+  for (let at = position + size - 1; at >= position; at--) {
     bytes[at] = rest;
     rest = Math.floor(rest / 256);
   }
-  (bytes[position] as number) |= 0xc0;
-  return position + 8;
+  (bytes[position] as number) |= mark;
+  return position + size;
 }
 
 /** Writes `value`, at most 2^14-1, in two bytes. */
@@ -43,11 +48,7 @@ export function writeVarint2(bytes: Uint8Array, position: number, value: number)
 
 /** Writes `value`, at most 2^30-1, in four bytes. */
 export function writeVarint4(bytes: Uint8Array, position: number, value: number): number {
-  bytes[position] = 0x80 | (value >>> 24);
-  bytes[position + 1] = value >>> 16;
-  bytes[position + 2] = value >>> 8;
-  bytes[position + 3] = value;
-  return position + 4;
+  return fill(bytes, position, value, 4, 0x80);
 }
 
 /** The whole length of the integer whose first byte this is. */

@@ -1,12 +1,12 @@
 import { asError, ProtocolError, RpcError } from "../../errors.js";
-import type { Limits } from "../../limits.js";
+import type { StreamLimits } from "../../limits.js";
 import { lostCall } from "../../transport/close-codes.js";
-import { describeReset, ResetCode } from "../../transport/reset-codes.js";
+import { describeReset } from "../../transport/reset-codes.js";
 import type { WebTransportStream } from "../../transport/session.js";
 import { streamError, withCode } from "../../transport/stream-errors.js";
 import type { Frame } from "../../wire/frame.js";
-import type { ReadBudget } from "../../wire/reader.js";
 import { frameReader } from "./frames.js";
+import * as ResetCode from "../../transport/reset-code.js";
 
 /** Written bytes that the platform has not taken above which a writer is to wait. */
 const HIGH_WATER = 64 * 1024;
@@ -15,8 +15,9 @@ const NO_ERROR = 0;
 
 /** What the streams of a session share. */
 export interface PipeSettings {
-  readonly limits: Limits;
-  readonly budget: ReadBudget;
+  readonly limits: StreamLimits;
+  /** Told of the bytes that unfinished frames hold, more or fewer. Throws `ProtocolError` where that is too much for a session. */
+  spend(bytes: number): void;
 }
 
 /** What a stream tells its owner. */
@@ -48,6 +49,11 @@ export interface Pipe {
   poke(): void;
 }
 
+interface Both {
+  readonly reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly writer: WritableStreamDefaultWriter<Uint8Array>;
+}
+
 function nothing(): void {}
 
 /**
@@ -58,13 +64,18 @@ function nothing(): void {}
  */
 export function openPipe(
   opening: Promise<WebTransportStream>,
-  { limits, budget }: PipeSettings,
+  { limits, spend }: PipeSettings,
   handler: PipeHandler,
   onDone: () => void,
   sort?: (bytes: Uint8Array) => Uint8Array | undefined,
 ): Pipe {
-  const made = opening.then(({ readable, writable }) => ({ reader: readable.getReader(), writer: writable.getWriter() }));
-  const frames = frameReader(limits, budget, (frame) => handler.onFrame(frame));
+  const made: Promise<Both> = opening.then(({ readable, writable }) => ({
+    reader: readable.getReader(),
+    writer: writable.getWriter(),
+  }));
+  const frames = frameReader(limits, spend, (frame) => handler.onFrame(frame));
+  /** Once it is made; what fails then, ends the stream, which says so itself. */
+  const once = (act: (made: Both) => Promise<void>): void => void made.then(act).catch(nothing);
   let sending = true;
   let over = false;
   let pending = 0;
@@ -94,7 +105,7 @@ export function openPipe(
     abandon(code = NO_ERROR) {
       if (!sending) return;
       sending = false;
-      made.then(({ writer }) => writer.abort(streamError(code))).catch(nothing);
+      once(({ writer }) => writer.abort(streamError(code)));
     },
     cancel(code = NO_ERROR) {
       pipe.abandon(code);
@@ -103,18 +114,18 @@ export function openPipe(
       frames.stop();
       wake();
       onDone();
-      made.then(({ reader }) => reader.cancel(streamError(code))).catch(nothing);
+      once(({ reader }) => reader.cancel(streamError(code)));
     },
-    close: (error) => end(error),
+    close: end,
     poke: () => wake(),
   };
   /** The receiving side has ended, not by this side's doing. */
-  const end = (error?: RpcError, code?: number): void => {
+  function end(error?: RpcError, code?: number): void {
     if (over) return;
     pipe.abandon(code);
     handler.onOver?.(error);
     pipe.cancel(code);
-  };
+  }
   const take = (bytes: Uint8Array): void => {
     const rest = sort === undefined ? bytes : sort(bytes);
     if (rest === undefined) return;

@@ -1,6 +1,6 @@
 import { errorOf } from "../../call/fault.js";
 import type { ItemQueue, NewItemQueue } from "../../call/item-stream.js";
-import { type CallOptions, cancelled, parentEnded, throwIfAborted, timeoutOf } from "../../call/options.js";
+import { type CallOptions, cancelled, parentEnded, timeoutOf } from "../../call/options.js";
 import { oversized } from "../../call/oversized.js";
 import type { InputCode, NewCall, SendingCall } from "../../client/calling.js";
 import { requestHead } from "../../client/invoke.js";
@@ -8,25 +8,23 @@ import type { StreamItems } from "../../client/stream-items.js";
 import type { AnyMethod } from "../../contract/descriptor.js";
 import { type Code, codeNumber, ProtocolError, RpcError } from "../../errors.js";
 import { guarded } from "../../guarded.js";
-import { Metadata } from "../../metadata.js";
+import type { Metadata } from "../../metadata.js";
 import { Cursor } from "../../wire/cursor.js";
-import { readFault } from "../../wire/fault.js";
-import { FLAG_COMPRESSED, FLAG_HEAD, FrameType } from "../../wire/frame.js";
-import { type Head, writeHead } from "../../wire/head.js";
+import { readFaultBody, readFaultHead } from "../../wire/fault.js";
+import { FLAG_COMPRESSED, FLAG_HEAD, type Frame } from "../../wire/frame.js";
+import { type Head, writeCallerHead } from "../../wire/head.js";
 import { decodeMetadata } from "../../wire/metadata.js";
 import { frameOf } from "../../wire/one-frame.js";
 import { readOptionalHead, writeMethodId } from "../../wire/request.js";
 import type { StreamHost } from "./host.js";
 import type { Pipe, PipeHandler } from "./pipe.js";
+import { unexpected } from "./frames.js";
+import * as FrameType from "../../wire/frame-type.js";
 
 /** Received and unread bytes of items at which the stream is not read on. */
 const PAUSE_AT = 256 * 1024;
-/** The types of frames that a callee may send, one bit each: response, item, end, headers and half end. */
-const CALLEE_TYPES = 0x4268;
-
-function compressed(): never {
-  throw new RpcError("unimplemented", "the peer compresses, which was not offered");
-}
+/** The types of frames that a callee may send, one bit each: response to end, headers and half end. */
+const CALLEE_TYPES = 0x4278;
 
 /** One call on a stream of its own. */
 export function streamCall(
@@ -39,20 +37,19 @@ export function streamCall(
   let answered = false;
   let itemsOver = false;
   let unread = 0;
-  let metadata = new Metadata();
+  let metadata: Metadata;
   let queue: ItemQueue<unknown> | undefined;
-  let onAnswer: (value: unknown) => void;
-  let onEnd: (error: RpcError | undefined) => void;
+  let onEnd: (error: RpcError | undefined, answer: unknown) => void;
   let items: StreamItems | undefined;
   /** What ends the watch over signals and time. */
   const unwatch: (() => void)[] = [];
 
-  const settle = (error?: RpcError): void => {
+  const settle = (error?: RpcError, answer?: unknown): void => {
     if (over) return;
     over = true;
     for (const each of unwatch) each();
     items?.stop();
-    onEnd(error);
+    onEnd(error, answer);
   };
   const giveUp = (error: RpcError, code: Code = error.code): void => {
     if (over) return;
@@ -60,8 +57,8 @@ export function streamCall(
     pipe?.cancel(codeNumber(code));
   };
   /** The callee's last frame has come: it wants nothing more. */
-  const last = (error?: RpcError): void => {
-    settle(error);
+  const last = (error?: RpcError, answer?: unknown): void => {
+    settle(error, answer);
     pipe?.abandon();
   };
   const tell = (hook: ((told: Metadata) => void) | undefined, told: Metadata): void => {
@@ -84,55 +81,52 @@ export function streamCall(
       return unread >= PAUSE_AT && !over;
     },
     onFrame(frame) {
-      const { type, flags, size, bytes, start, end } = frame;
-      if (over || frame.callId !== 0) throw new ProtocolError("a frame of no call");
+      const { type, flags, bytes, start, end } = frame;
+      const isAllowed = ((CALLEE_TYPES >> type) & 1) === 1 && !(answered && type === FrameType.Headers);
+      if (over || !isAllowed || frame.callId !== 0) throw unexpected(frame);
+      const cursor = new Cursor(bytes, start, end);
       if (frame.oversized) {
         giveUp(oversized(frame, limits));
-        return;
-      }
-      if (type === FrameType.Error) {
-        const fault = readFault(frame, limits.maxMetadataBytes, compressed);
-        hear(fault.head, true);
-        last(errorOf(fault, method));
-        return;
-      }
-      if (((CALLEE_TYPES >> type) & 1) === 0) throw new ProtocolError(`frame type ${type} is not for the caller`);
-      try {
-        const cursor = new Cursor(bytes, start, end);
-        const head = readOptionalHead(frame, cursor, limits.maxMetadataBytes);
-        const decode = (): unknown => {
-          if ((flags & FLAG_COMPRESSED) !== 0) compressed();
-          return method.output?.decode(bytes, cursor.position, end);
-        };
-        if (type === FrameType.Headers) {
-          if (answered) throw new ProtocolError("headers after the callee began to answer");
-          hear(head);
-        } else if (queue === undefined && type === FrameType.Response) {
-          hear(head, true);
-          onAnswer(decode());
-          last();
-        } else if (queue !== undefined && type === FrameType.End) {
-          hear(head, true);
-          last();
-        } else if (queue !== undefined && type === FrameType.HalfEnd) {
-          itemsOver = true;
-          queue.end(undefined);
-        } else if (queue !== undefined && type === FrameType.Item && !itemsOver) {
-          if (!answered) hear(undefined);
-          const item = decode();
-          unread += size;
-          queue.push(item, size);
-        } else {
-          giveUp(new RpcError("internal", `frame type ${type} does not answer ${method.name}`));
-        }
-      } catch (error) {
-        if (error instanceof ProtocolError) throw error;
-        giveUp(schemas.unreadable(method, error));
+      } else if ((flags & FLAG_COMPRESSED) !== 0) {
+        giveUp(new RpcError("unimplemented", "the peer compresses, which was not offered"));
+      } else if (type === FrameType.Error) {
+        const head = readFaultHead(frame, cursor, limits.maxMetadataBytes);
+        const error = errorOf(readFaultBody(cursor, head), method);
+        hear(head, true);
+        last(error);
+      } else {
+        onAnswer(frame, cursor);
       }
     },
     onOver: (error = new RpcError("internal", "the stream ended before the call did")) => settle(error),
     onStopped: () => items?.stop(),
     onRoom: () => items?.onRoom(),
+  };
+  const onAnswer = (frame: Frame, cursor: Cursor): void => {
+    const { type, size } = frame;
+    try {
+      const head = readOptionalHead(frame, cursor, limits.maxMetadataBytes);
+      const decode = (): unknown => method.output?.decode(frame.bytes, cursor.position, frame.end);
+      if (type === FrameType.Headers) {
+        hear(head);
+      } else if (type === (queue === undefined ? FrameType.Response : FrameType.End)) {
+        hear(head, true);
+        last(undefined, queue ?? decode());
+      } else if (queue !== undefined && type === FrameType.HalfEnd) {
+        itemsOver = true;
+        queue.end(undefined);
+      } else if (queue !== undefined && type === FrameType.Item && !itemsOver) {
+        if (!answered) hear(undefined);
+        const item = decode();
+        unread += size;
+        queue.push(item, size);
+      } else {
+        giveUp(new RpcError("internal", `frame type ${type} does not answer ${method.name}`));
+      }
+    } catch (error) {
+      if (error instanceof ProtocolError) throw error;
+      giveUp(schemas.unreadable(method, error));
+    }
   };
 
   const watch = (timeoutMs: number | undefined): void => {
@@ -142,9 +136,11 @@ export function streamCall(
       unwatch.push(() => clearTimeout(timer));
     }
     const follow = (signal: AbortSignal | undefined, errorOf: (signal: AbortSignal) => RpcError): void => {
-      const onAbort = (): void => giveUp(errorOf(signal as AbortSignal));
-      signal?.addEventListener("abort", onAbort);
-      unwatch.push(() => signal?.removeEventListener("abort", onAbort));
+      if (signal === undefined) return;
+      if (signal.aborted) throw errorOf(signal);
+      const onAbort = (): void => giveUp(errorOf(signal));
+      signal.addEventListener("abort", onAbort);
+      unwatch.push(() => signal.removeEventListener("abort", onAbort));
     };
     follow(options?.signal, cancelled);
     follow(options?.parent?.signal, parentEnded);
@@ -153,20 +149,19 @@ export function streamCall(
   const start = (type: number, input: unknown, code?: InputCode): void => {
     try {
       const timeoutMs = timeoutOf(options, limits);
-      throwIfAborted(options);
       const isCall = type === FrameType.Request;
+      // Before the request is encoded: that runs user code, which may fire the signal.
+      watch(isCall ? timeoutMs : undefined);
       const given = requestHead(isCall ? timeoutMs : undefined, options, limits);
       check();
       const fingerprint = schemas.greet(method);
       const head = fingerprint === undefined ? given : { ...given, fingerprint };
-      // Before the request is encoded: that runs user code, which may fire the signal.
-      if (isCall) watch(timeoutMs);
       const bytes = frameOf(
         head === undefined ? type : type | FLAG_HEAD,
         0,
         (out) => {
           writeMethodId(out, method.service.id, method.id);
-          if (head !== undefined) writeHead(out, head);
+          if (head !== undefined) writeCallerHead(out, head);
           if (code === undefined) method.input?.encode(input, out);
         },
         limits,
@@ -204,17 +199,14 @@ export function streamCall(
     onOver: undefined,
     giveUp,
     notify(input) {
-      onEnd = (error) => {
-        if (error !== undefined) throw error;
-      };
+      let failure: RpcError | undefined;
+      onEnd = (error) => void (failure = error);
       start(FrameType.Notify, input);
-      over = true;
+      settle();
+      if (failure !== undefined) throw failure;
     },
     answered(input, resolve, reject, code) {
-      onAnswer = resolve;
-      onEnd = (error) => {
-        if (error !== undefined) reject(error);
-      };
+      onEnd = (error, answer) => (error === undefined ? resolve(answer) : reject(error));
       start(FrameType.Request, input, code);
       return items;
     },
