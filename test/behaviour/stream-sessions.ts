@@ -4,6 +4,7 @@ import {
   createStreamSession,
   type Session,
   type TransportSession,
+  type WebTransportSession,
 } from "@quicrpc/core";
 import type { QuicSession } from "@quicrpc/quic";
 import type { LocalKind } from "./kinds.js";
@@ -56,7 +57,10 @@ export const streamSessions: LocalKind = {
     const [far, near] = [joined.server, webTransport(joined.client)];
     const server = createSession(wrap?.(far, "server") ?? far, sessionOptions(witness, limits, theirs));
     const transport = wrap?.(near, "client") ?? near;
-    const client = createStreamSession(transport, { limits: ownLimits, ...(prefix !== undefined && { prefix }) });
+    const client = createStreamSession(transport as WebTransportSession, {
+      limits: ownLimits,
+      ...(prefix !== undefined && { prefix }),
+    });
     return {
       client: asSession(client),
       server,

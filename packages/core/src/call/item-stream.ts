@@ -52,7 +52,7 @@ export class ItemStream<Item> extends ReadableStream<Item> implements AnswerMeta
   }
 }
 
-type Waiter<Item> = { resolve(result: IteratorResult<Item, undefined>): void; reject(error: unknown): void };
+type Waiter<Item> = { resolve: (result: IteratorResult<Item, undefined>) => void; reject: (error: unknown) => void };
 
 /** Items that have arrived and were not read yet, with one consumer: an iterator or the stream's reader. */
 export interface ItemQueue<Item> {

@@ -67,8 +67,7 @@ export function timeoutOf(options: CallOptions | undefined, limits: StreamLimits
   const left = end === Infinity ? timeoutMs : Math.min(timeoutMs, end - Date.now());
   if (left === Infinity) return undefined;
   if (Number.isNaN(left)) throw new RpcError("invalid_argument", "timeoutMs or deadline is not a number");
-  if (left <= 0)
-    throw new RpcError("deadline_exceeded", "the deadline has passed", { refused: true });
+  if (left <= 0) throw new RpcError("deadline_exceeded", "the deadline has passed", { refused: true });
   return Math.min(Math.ceil(left), limits.maxTimeoutMs);
 }
 

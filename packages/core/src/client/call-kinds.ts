@@ -1,7 +1,7 @@
 import { itemSource } from "../call/item-source.js";
 import { LateDuplex } from "../call/late-stream.js";
 import { itemQueue } from "../call/item-stream.js";
-import { type ItemTarget, sendItems } from "../call/send-items.js";
+import { sendItems } from "../call/send-items.js";
 import {
   describeMethod,
   type MethodDescriptor,
@@ -49,12 +49,13 @@ export const clientStreamCalls: Calling<"client_stream"> = {
   kind: "client_stream",
   start: (call, source) =>
     new Promise((resolve, reject) => {
-      let items: ItemTarget | undefined;
+      let sending = false;
       const fail = (error: RpcError): void => {
         reject(error);
-        if (items === undefined) leave(source);
+        if (!sending) leave(source);
       };
-      items = call.answered(undefined, resolve, fail, inputCode);
+      const items = call.answered(undefined, resolve, fail, inputCode);
+      sending = items !== undefined;
       if (items !== undefined) void sendItems(items, source);
     }),
 };

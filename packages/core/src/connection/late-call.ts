@@ -21,7 +21,10 @@ export function lateCall(queue: (call: LateCall) => () => void): NewCall {
     void queue({ start: (make) => resolve(make() as never), fail: reject });
   return {
     notify: () => new Promise(promised),
-    answered: (_input, resolve, reject) => void promised(resolve, reject),
+    answered(_input, resolve, reject) {
+      promised(resolve, reject);
+      return undefined;
+    },
     streamed(_input, newQueue) {
       const late = new LateItems<unknown>(newQueue, () => takeBack());
       const takeBack = queue({

@@ -122,10 +122,11 @@ export function createStreamSession<Transport extends WebTransportSession>(
     draining,
     unary: start,
     async notify(method, input, options) {
-      const { byDatagram } = callingOf(method);
-      if (byDatagram !== undefined && options?.via === undefined) {
+      const calling = callingOf(method);
+      if (calling.byDatagram !== undefined && options?.via === undefined) {
         host.check();
-        if (byDatagram(transport.datagrams, { prefix, format: undefined }, { method, options, limits }, input)) return;
+        if (calling.byDatagram(transport.datagrams, { prefix, format: undefined }, { method, options, limits }, input))
+          return;
       }
       start(method, input, options);
     },

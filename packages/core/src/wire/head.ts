@@ -1,6 +1,6 @@
 import { RpcError } from "../errors.js";
 import type { ByteWriter } from "./byte-writer.js";
-import { Cursor } from "./cursor.js";
+import type { Cursor } from "./cursor.js";
 import { checkMetadata, type RawMetadata } from "./metadata.js";
 import { encodeText } from "./text.js";
 import { writeVarint } from "./varint.js";

@@ -18,6 +18,8 @@ import { readVarint, varintLength, varintLengthFromFirstByte, writeVarint } from
 import { closeFrame, readClose, readGoaway, readPing } from "./session-frames.js";
 import { FrameWriter } from "./writer.js";
 
+const types: Readonly<Record<keyof typeof FrameType, number>> = { ...FrameType };
+
 /** Bytes are written in hex. */
 type Entry = [key: string, value: string];
 interface Fields {
@@ -101,7 +103,7 @@ function write(fields: Fields): Uint8Array {
   const out = new FrameWriter(64);
   const head = headOf(fields);
   const flags = (head === undefined ? 0 : FLAG_HEAD) | (fields.compressed === undefined ? 0 : FLAG_COMPRESSED);
-  const mark = out.begin(FrameType[fields.type] | flags, fields.callId);
+  const mark = out.begin(types[fields.type] | flags, fields.callId);
   if (fields.type === "Hello") {
     writeHello(out, { codec: fields.codec, compressions: bytesOf(fields.compressions ?? "") });
   }
@@ -169,8 +171,8 @@ function read(bytes: Uint8Array): Fields[] {
 }
 
 function fieldsOf(frame: Frame): Fields {
-  const names = Object.keys(FrameType) as (keyof typeof FrameType)[];
-  const type = names.find((name) => FrameType[name] === frame.type) as keyof typeof FrameType;
+  const names = Object.keys(types) as (keyof typeof FrameType)[];
+  const type = names.find((name) => types[name] === frame.type) as keyof typeof FrameType;
   const fields: Fields = { type, callId: frame.callId };
   const cursor = new Cursor(frame.bytes, frame.start, frame.end);
   switch (type) {

@@ -51,7 +51,8 @@ export function frameReader(
       }
       const end = bytes.length;
       let at = 0;
-      while (!stopped) {
+      for (;;) {
+        if (stopped) return;
         const skipped = Math.min(toSkip, end - at);
         toSkip -= skipped;
         at += skipped;
@@ -73,7 +74,6 @@ export function frameReader(
         at = Math.min(next, end);
         toSkip = next - at;
       }
-      if (stopped) return;
       if (isHeld) held.position = 0;
       if (at < end) held.bytes(bytes.subarray(at));
       count();

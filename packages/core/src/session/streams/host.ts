@@ -11,9 +11,9 @@ export interface StreamHost extends PipeSettings {
   /** Streams of the peer's that are not over. */
   readonly peers: Set<Pipe>;
   /** Throws `RpcError` where no call may be made. */
-  check(): void;
+  readonly check: () => void;
   /** Opens a stream for a call. */
-  open(handler: PipeHandler, isNotification: boolean, priority: number | undefined): Pipe;
+  readonly open: (handler: PipeHandler, isNotification: boolean, priority: number | undefined) => Pipe;
   /** The peer goes away; `say` sends a goaway on the lane it said so. */
   onGoaway(stage: number, say: (stage: number) => void): void;
 }

@@ -17,7 +17,7 @@ const NO_ERROR = 0;
 export interface PipeSettings {
   readonly limits: StreamLimits;
   /** Told of the bytes that unfinished frames hold, more or fewer. Throws `ProtocolError` where that is too much for a session. */
-  spend(bytes: number): void;
+  readonly spend: (bytes: number) => void;
 }
 
 /** What a stream tells its owner. */
@@ -80,6 +80,7 @@ export function openPipe(
   let over = false;
   let pending = 0;
   let wake: () => void = nothing;
+  const isPaused = (): boolean => handler.paused && !over;
 
   const pipe: Pipe = {
     get room() {
@@ -143,7 +144,7 @@ export function openPipe(
     );
     for (;;) {
       const next = await reader.read().catch((error: unknown) => ({ error }));
-      while (handler.paused && !over) await new Promise<void>((resolve) => (wake = resolve));
+      while (isPaused()) await new Promise<void>((resolve) => (wake = resolve));
       if (over) return;
       if ("error" in next) {
         withCode(next.error, (number) => {
