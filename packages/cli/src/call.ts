@@ -1,16 +1,7 @@
 import { createInterface } from "node:readline";
-import {
-  type AnyMethod,
-  type CallOptions,
-  defineMethod,
-  type MessageCodec,
-  msgpackCodec,
-  rawCodec,
-  RpcError,
-  type Session,
-} from "@quicrpc/core";
-import { createReflectionClient, type MethodDescription, type ServiceDescription } from "@quicrpc/services";
-import { Command, InvalidArgumentError } from "commander";
+import { type AnyMethod, type CallOptions, rawCodec, RpcError, type Session } from "@quicrpc/core";
+import { Command } from "commander";
+import { describedMethod, parseJson, parseMethod } from "./described-method.js";
 import { EXIT, printJson, TARGET_HELP, type TargetOptions, withSession, withTarget } from "./target.js";
 
 /** The `call` command. */
@@ -39,9 +30,9 @@ ${TARGET_HELP}`,
     .action(async (url: string, [service, method]: [string, string], input: unknown, options: TargetOptions) => {
       process.exitCode = await withSession(url, options, async (session) => {
         const callOptions = { timeoutMs: options.timeout };
-        const { services } = await createReflectionClient(session).list(callOptions);
+        const described = await describedMethod(session, service, method, callOptions);
         try {
-          await call(session, find(services, service, method), input, callOptions);
+          await call(session, described, input, callOptions);
         } finally {
           // What nobody reads any more must not keep the process.
           process.stdin.destroy();
@@ -107,43 +98,5 @@ async function* stdin({ input }: AnyMethod): AsyncGenerator {
     } catch (error) {
       throw new RpcError("invalid_argument", `line ${number} of stdin is no JSON: ${(error as Error).message}`);
     }
-  }
-}
-
-/** The method, without its schema: values travel as they are, and the server validates. */
-function find(services: readonly ServiceDescription[], serviceName: string, name: string): AnyMethod {
-  const service = services.find((one) => one.name === serviceName);
-  if (service === undefined) {
-    const served = services.map((one) => one.name).join(", ");
-    throw new RpcError("unimplemented", `the server has no service ${serviceName}; it serves ${served}`);
-  }
-  const method = service.methods.find((one) => one.name === name);
-  if (method === undefined) {
-    const served = service.methods.map((one) => one.name).join(", ");
-    throw new RpcError("unimplemented", `${serviceName} has no method ${name}; it has ${served}`);
-  }
-  const input = codecOf(method.takes);
-  const output = codecOf(method.gives);
-  const messages = { ...(input !== undefined && { input }), ...(output !== undefined && { output }) };
-  const { id, kind, idempotent } = method;
-  return defineMethod({ name: service.name, id: service.id }, kind, name, { id, idempotent, ...messages });
-}
-
-function codecOf(form: MethodDescription["takes"]): MessageCodec<unknown> | undefined {
-  if (form === "nothing") return undefined;
-  return form === "bytes" ? rawCodec : msgpackCodec();
-}
-
-function parseMethod(text: string): [string, string] {
-  const [service, method, ...more] = text.split("/");
-  if (!service || !method || more.length > 0) throw new InvalidArgumentError("It takes service/method.");
-  return [service, method];
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new InvalidArgumentError(`It takes JSON: ${(error as Error).message}.`);
   }
 }

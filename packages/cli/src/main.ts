@@ -6,6 +6,7 @@ import { breakingCommand } from "./breaking.js";
 import { callCommand } from "./call.js";
 import { genCommand } from "./gen.js";
 import { healthCommand } from "./health.js";
+import { loadCommand } from "./load.js";
 import { lsCommand } from "./ls.js";
 import { pingCommand } from "./ping.js";
 import { renameCommand } from "./rename.js";
@@ -39,6 +40,7 @@ const commands = [
   callCommand(),
   healthCommand(),
   pingCommand(),
+  loadCommand(),
 ];
 for (const command of commands) {
   program.addCommand(command.copyInheritedSettings(program).exitOverride());

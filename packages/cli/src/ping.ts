@@ -1,5 +1,5 @@
-import { Command, InvalidArgumentError } from "commander";
-import { EXIT, printJson, TARGET_HELP, type TargetOptions, withSession, withTarget } from "./target.js";
+import { Command } from "commander";
+import { EXIT, parseCount, printJson, TARGET_HELP, type TargetOptions, withSession, withTarget } from "./target.js";
 
 interface PingOptions extends TargetOptions {
   readonly count: number;
@@ -38,10 +38,4 @@ export function pingCommand(): Command {
 function median(times: readonly number[]): number {
   const sorted = times.toSorted((a, b) => a - b);
   return sorted[sorted.length >> 1] ?? Number.NaN;
-}
-
-function parseCount(text: string): number {
-  const count = Number(text);
-  if (!Number.isInteger(count) || count < 1) throw new InvalidArgumentError("It takes a whole number, 1 or more.");
-  return count;
 }

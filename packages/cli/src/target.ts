@@ -113,6 +113,13 @@ function parseHash(text: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Buffer.from(hex, "hex"));
 }
 
+/** A whole number, 1 or more. */
+export function parseCount(text: string): number {
+  const count = Number(text);
+  if (!Number.isInteger(count) || count < 1) throw new InvalidArgumentError("It takes a whole number, 1 or more.");
+  return count;
+}
+
 function parseMs(text: string): number {
   const ms = Number(text);
   if (!(ms > 0)) throw new InvalidArgumentError("It takes milliseconds, more than 0.");

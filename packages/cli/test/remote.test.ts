@@ -108,6 +108,63 @@ describe("commands that call a server", () => {
     expect((await call("double", undefined, "1\nx\n")).stderr).toContain("line 2 of stdin is no JSON");
   });
 
+  it("load calls as often as it is told, and measures", async () => {
+    const load = (method: string, ...more: string[]): Promise<Outcome> =>
+      quicrpc(["load", url, `demo.v1.Shop/${method}`, "--warm-up", "0", "--calls", "300", ...more]);
+    const { code, stdout } = await load("echo", '{"a":1}', "--json");
+    expect(code).toBe(0);
+    const { calls, failed, latencyMs } = JSON.parse(stdout) as Record<string, Record<string, number>>;
+    expect({ calls, failed }).toEqual({ calls: 300, failed: {} });
+    expect(latencyMs?.["p50"]).toBeGreaterThan(0);
+    expect(latencyMs?.["max"]).toBeGreaterThanOrEqual(latencyMs?.["p99"] ?? Number.NaN);
+
+    const items = await load("count", "3", "--json", "--connections", "3", "--in-flight", "2");
+    expect(JSON.parse(items.stdout)).toMatchObject({ calls: 300, items: 900 });
+    const notified = await load("log", "1", "--json");
+    expect(JSON.parse(notified.stdout)).toMatchObject({ calls: 300, latencyMs: null });
+    expect((await load("echo", "1")).stdout).toMatch(
+      /demo.v1.Shop\/echo: 1 session, 64 in flight on each.*\n {2}calls {4}300 /,
+    );
+  });
+
+  it("load says what cannot be called like that, and what fails while it calls", async () => {
+    const failing = await quicrpc(["load", url, "demo.v1.Shop/fail", "1"]);
+    expect(failing).toMatchObject({ code: 1, stdout: "" });
+    expect(failing.stderr).toContain("out_of_range too far");
+    const streaming = await quicrpc(["load", url, "demo.v1.Shop/sum"]);
+    expect(streaming).toMatchObject({ code: 1, stdout: "" });
+    expect(streaming.stderr).toContain("sum takes a stream; load calls methods that take one message");
+    const endless = await quicrpc(["load", url, "demo.v1.Shop/echo", "1", "--duration", "for ever"]);
+    expect(endless).toMatchObject({ code: 2 });
+  });
+
+  it("load ends when the server does", async () => {
+    let calls = 0;
+    let onBusy = (): void => {};
+    const busy = new Promise<void>((resolve) => (onBusy = resolve));
+    const echo = (input: unknown): unknown => {
+      if (++calls === 100) onBusy();
+      return input;
+    };
+    const router = createRouter({ echo: methods.echo }, { echo });
+    const other = await serve({ listen: ["tcp://127.0.0.1:0"], routers: [router, createReflection([router])] });
+    const loading = quicrpc([
+      "load",
+      other.urls[0] ?? "",
+      "demo.v1.Shop/echo",
+      "1",
+      "--warm-up",
+      "0",
+      "--duration",
+      "600",
+    ]);
+    await busy;
+    await other.close();
+    const { code, stdout } = await loading;
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/failed .* unavailable: /);
+  });
+
   it("health exits with 1 unless serving", async () => {
     expect(await quicrpc(["health", url])).toEqual({ code: 0, stdout: "serving\n", stderr: "" });
     expect(await quicrpc(["health", url, "demo.v1.Shop", "--json"])).toEqual({

@@ -1,0 +1,95 @@
+import { createHistogram, type RecordableHistogram } from "node:perf_hooks";
+import { setImmediate } from "node:timers/promises";
+import { RpcError, type Session } from "@quicrpc/core";
+
+/** One call. Resolves with the items of its answer, 0 where that is no stream; with nothing where nothing answers. */
+export type OneCall = (session: Session) => Promise<number | undefined>;
+
+/** How much is called, and how much of it at once. */
+export interface Load {
+  /** Calls in flight on each session. */
+  readonly inFlight: number;
+  /** It ends after so many calls, and so many seconds. */
+  readonly calls: number;
+  readonly seconds: number;
+  /** Ends it early; what is in flight is waited for. */
+  readonly signal: AbortSignal;
+}
+
+/** What came of a load. Latencies are in nanoseconds, of calls that succeeded. */
+export interface Outcome {
+  readonly seconds: number;
+  readonly calls: number;
+  readonly items: number;
+  readonly latency: RecordableHistogram;
+  /** By status code: how many, and what the first one said. */
+  readonly failed: ReadonlyMap<string, { count: number; readonly message: string }>;
+  /** Of this process, user and system, in microseconds. */
+  readonly cpuMicros: number;
+}
+
+/** A load under way. */
+export class LoadRun {
+  calls = 0;
+  items = 0;
+  readonly latency: RecordableHistogram = createHistogram();
+  readonly failed: Map<string, { count: number; readonly message: string }> = new Map();
+  private readonly load: Load;
+  private left: number;
+  private over: boolean;
+  private readonly lost = new Set<Session>();
+
+  constructor(load: Load) {
+    this.load = load;
+    this.left = load.calls;
+    this.over = load.signal.aborted;
+  }
+
+  /** Calls failed so far. */
+  get failures(): number {
+    let failures = 0;
+    for (const { count } of this.failed.values()) failures += count;
+    return failures;
+  }
+
+  /** Resolves when all calls are over. A session that is lost makes no more of them. */
+  async run(sessions: readonly Session[], call: OneCall): Promise<Outcome> {
+    const { inFlight, seconds, signal } = this.load;
+    const end = (): void => void (this.over = true);
+    const timer = setTimeout(end, seconds * 1000);
+    signal.addEventListener("abort", end);
+    const cpu = process.cpuUsage();
+    for (const session of sessions) void session.closed.then(() => this.lost.add(session));
+    const began = performance.now();
+    await Promise.all(sessions.flatMap((session) => Array.from({ length: inFlight }, () => this.work(session, call))));
+    const took = (performance.now() - began) / 1000;
+    clearTimeout(timer);
+    signal.removeEventListener("abort", end);
+    const { user, system } = process.cpuUsage(cpu);
+    const { calls, items, latency, failed } = this;
+    return { seconds: took, calls, items, latency, failed, cpuMicros: user + system };
+  }
+
+  private async work(session: Session, call: OneCall): Promise<void> {
+    while (!this.over && !this.lost.has(session) && this.left-- > 0) {
+      const began = performance.now();
+      this.calls++;
+      try {
+        const items = await call(session);
+        if (items === undefined) continue;
+        this.items += items;
+        this.latency.record(Math.max(1, Math.round((performance.now() - began) * 1e6)));
+      } catch (error) {
+        this.note(RpcError.from(error));
+        // What fails at once would otherwise fail for ever, and the timer never fire.
+        await setImmediate();
+      }
+    }
+  }
+
+  private note({ code, message }: RpcError): void {
+    const known = this.failed.get(code);
+    if (known === undefined) this.failed.set(code, { count: 1, message });
+    else known.count++;
+  }
+}

@@ -1,0 +1,185 @@
+import { setImmediate } from "node:timers/promises";
+import { type AnyMethod, type CallOptions, RpcError, type Session, type Via } from "@quicrpc/core";
+import { Command, InvalidArgumentError, Option } from "commander";
+import { describedMethod, parseJson, parseMethod } from "./described-method.js";
+import { LoadRun, type OneCall, type Outcome } from "./load-run.js";
+import { colorsFor } from "./report.js";
+import {
+  dialTarget,
+  EXIT,
+  parseCount,
+  printJson,
+  TARGET_HELP,
+  type TargetOptions,
+  withSession,
+  withTarget,
+} from "./target.js";
+
+interface LoadOptions extends TargetOptions {
+  readonly connections: number;
+  readonly inFlight: number;
+  readonly duration: number;
+  readonly warmUp: number;
+  readonly calls?: number;
+  readonly via: Via;
+}
+
+/** Quantiles that are shown, in percent. */
+const QUANTILES = [50, 90, 95, 99, 99.9] as const;
+
+/** The `load` command. */
+export function loadCommand(): Command {
+  return withTarget(
+    new Command("load")
+      .description("Call a method as often as a server takes it, and measure rate and latency.")
+      .argument("<url>", "the server")
+      .argument("<method>", "service/method: unary, a notification, or a server stream", parseMethod)
+      .argument("[input]", "JSON, the same for every call", parseJson)
+      .option("-c, --connections <n>", "sessions", parseCount, 1)
+      .option("-p, --in-flight <n>", "calls at once on each session", parseCount, 64)
+      .option("-d, --duration <s>", "seconds", parseSeconds, 10)
+      .option("-n, --calls <n>", "end after so many calls", parseCount)
+      .option("--warm-up <s>", "seconds that do not count, before", parseSeconds, 1)
+      .addOption(new Option("--via <way>", "how calls travel").choices(["auto", "lane", "stream"]).default("auto")),
+  )
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ quicrpc load quic://localhost:4433 demo.v1.Arith/multiply '{"a":9,"b":2}' --dev
+  $ quicrpc load quic://localhost:4433 demo.v1.Arith/multiply '{"a":9,"b":2}' --dev -c 8 -p 1 -d 30 --json
+
+Each of the calls in flight is followed by the next when it is over. It calls for real: choose a method that may be called
+so often. This command is one thread; where its CPU is near 100%, start several. Ctrl-C ends it early.
+${TARGET_HELP}`,
+    )
+    .action(async (url: string, [service, name]: [string, string], input: unknown, options: LoadOptions) => {
+      process.exitCode = await withSession(url, options, async (first) => {
+        const method = await describedMethod(first, service, name, { timeoutMs: options.timeout });
+        const call = callOf(method, input, { timeoutMs: options.timeout, via: options.via });
+        // What cannot be called like this is found out here, once.
+        await call(first);
+        const others: Session[] = [];
+        try {
+          while (others.length < options.connections - 1) others.push(await dialTarget(url, options));
+          const outcome = await load([first, ...others], call, options);
+          if (options.json === true) printJson(summary(outcome));
+          else process.stdout.write(table(outcome, `${service}/${name}`, options));
+          return outcome.failed.size === 0 && outcome.calls > 0 ? EXIT.ok : EXIT.failed;
+        } finally {
+          await Promise.all(others.map((session) => session.close()));
+        }
+      });
+    });
+}
+
+async function load(sessions: readonly Session[], call: OneCall, options: LoadOptions): Promise<Outcome> {
+  const { inFlight, duration, warmUp, calls = Number.POSITIVE_INFINITY } = options;
+  const interrupted = new AbortController();
+  const interrupt = (): void => interrupted.abort();
+  process.once("SIGINT", interrupt);
+  try {
+    const common = { inFlight, signal: interrupted.signal };
+    await new LoadRun({ ...common, calls: Number.POSITIVE_INFINITY, seconds: warmUp }).run(sessions, call);
+    const run = new LoadRun({ ...common, calls, seconds: duration });
+    const stop = showProgress(run);
+    try {
+      return await run.run(sessions, call);
+    } finally {
+      stop();
+    }
+  } finally {
+    process.off("SIGINT", interrupt);
+  }
+}
+
+/** One call of a method whose kind was given by the peer: the descriptor was made for it. */
+function callOf(method: AnyMethod, input: unknown, options: CallOptions): OneCall {
+  switch (method.kind) {
+    case "unary":
+      return async (session) => {
+        await session.unary(method as AnyMethod<"unary">, input, options);
+        return 0;
+      };
+    case "notify":
+      return async (session) => {
+        await session.notify(method as AnyMethod<"notify">, input, options);
+        // Nothing answers: a turn of the event loop for each in flight.
+        await setImmediate();
+        return undefined;
+      };
+    case "server_stream":
+      return async (session) => {
+        let items = 0;
+        for await (const _ of session.serverStream(method as AnyMethod<"server_stream">, input, options)) items++;
+        return items;
+      };
+    default:
+      throw new RpcError("invalid_argument", `${method.name} takes a stream; load calls methods that take one message`);
+  }
+}
+
+/** On a terminal, a line a second. Returns what ends it. */
+function showProgress(run: LoadRun): () => void {
+  if (!process.stderr.isTTY) return () => {};
+  let before = 0;
+  const timer = setInterval(() => {
+    process.stderr.write(
+      `\r${count(run.calls)} calls, ${count(run.calls - before)}/s, ${count(run.failures)} failed\u001b[K`,
+    );
+    before = run.calls;
+  }, 1000);
+  return () => {
+    clearInterval(timer);
+    process.stderr.write("\r\u001b[K");
+  };
+}
+
+function summary({ seconds, calls, items, latency, failed, cpuMicros }: Outcome): Record<string, unknown> {
+  const ms = (nanos: number): number => Math.round(nanos / 1000) / 1000;
+  const succeeded = latency.count > 0;
+  return {
+    seconds: Math.round(seconds * 1000) / 1000,
+    calls,
+    callsPerSecond: Math.round(calls / seconds),
+    ...(items > 0 && { items, itemsPerSecond: Math.round(items / seconds) }),
+    failed: Object.fromEntries(Array.from(failed, ([code, { count: failures }]) => [code, failures])),
+    latencyMs: succeeded
+      ? {
+          min: ms(latency.min),
+          mean: ms(latency.mean),
+          ...Object.fromEntries(QUANTILES.map((percent) => [`p${percent}`, ms(latency.percentile(percent))])),
+          max: ms(latency.max),
+        }
+      : null,
+    clientCpu: Math.round(cpuMicros / seconds / 1e4) / 100,
+  };
+}
+
+function table(outcome: Outcome, method: string, { connections, inFlight }: LoadOptions): string {
+  const { seconds, calls, items, latency, failed, cpuMicros } = outcome;
+  const colors = colorsFor(process.stdout, process.env);
+  const ms = (nanos: number): string => `${(nanos / 1e6).toFixed(3)} ms`;
+  const sessions = connections === 1 ? "1 session" : `${connections} sessions`;
+  const rate = (what: number): string => `${count(what)}   ${colors.bold(`${count(what / seconds)}/s`)}`;
+  const quantiles = QUANTILES.map((percent) => `p${percent} ${ms(latency.percentile(percent))}`);
+  const lines = [
+    `${colors.bold(method)}: ${sessions}, ${inFlight} in flight on each, ${seconds.toFixed(1)} s`,
+    `  calls    ${rate(calls)}`,
+    ...(items > 0 ? [`  items    ${rate(items)}`] : []),
+    ...Array.from(failed, ([code, one]) => `  ${colors.red("failed")}   ${count(one.count)}   ${code}: ${one.message}`),
+    ...(latency.count > 0 ? [`  latency  ${quantiles.join("   ")}   max ${ms(latency.max)}`] : []),
+    `  client   ${Math.round(cpuMicros / seconds / 1e4)}% CPU`,
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function count(value: number): string {
+  return Math.round(value).toLocaleString("en");
+}
+
+function parseSeconds(text: string): number {
+  const seconds = Number(text);
+  if (!(seconds >= 0 && seconds <= 86_400)) throw new InvalidArgumentError("It takes seconds, up to 86400.");
+  return seconds;
+}
