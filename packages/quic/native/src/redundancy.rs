@@ -1,6 +1,7 @@
-//! Small flights sent twice: where packets get lost, a copy a moment later costs less than waiting for a repair, which
-//! takes a round trip and more (RFC 9002 §6). So are repairs of larger flights: a lost one costs as much again. The
-//! receiver drops whichever comes second (RFC 9000 §12.3).
+//! Flights sent twice: where packets get lost, a copy a moment later costs less than waiting for a repair, which takes a
+//! round trip and more (RFC 9002 §6). Small flights are, and where much is lost so are larger ones, if they follow a
+//! pause and the window has room for both. So are repairs: a lost one costs as much again. The receiver drops whichever
+//! comes second (RFC 9000 §12.3).
 
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,12 @@ const LEAST_RTT: Duration = Duration::from_millis(4);
 /// What a round trip may send and still count as small: far below the smallest useful window, and never bulk.
 const MOST_DATAGRAMS: usize = 8;
 const MOST_BYTES: usize = 8 * 1452;
+/// Where this share of all packets is lost, one of a larger flight nearly always is.
+const MUCH_LOSS: f64 = 0.01;
+/// Beyond, a flight is bulk.
+const MOST_FLIGHT_BYTES: usize = 256 * 1452;
+/// Packets that a share is measured over.
+const SAMPLE_PACKETS: u64 = 256;
 /// Datagrams sent twice for each one found lost: its repair may be cut in two, and what waited for it comes with it.
 const COPIES_PER_LOSS: usize = 3;
 /// Beyond, repairs are bulk themselves.
@@ -32,10 +39,63 @@ pub enum Redundancy {
 #[derive(Clone, Copy)]
 struct Path {
     rtt: Duration,
-    /// Packets lost so far.
+    /// Packets so far.
+    sent: u64,
     lost: u64,
+    /// Frames with data of streams, or datagrams of the application.
+    data: u64,
     /// Of congestion, in bytes.
     window: u64,
+}
+
+/// The share of packets that was lost in the last sample.
+#[derive(Debug, Default)]
+struct LossShare {
+    sent: u64,
+    lost: u64,
+    share: f64,
+}
+
+impl LossShare {
+    fn measure(&mut self, path: &Path) {
+        let sent = path.sent.saturating_sub(self.sent);
+        if sent >= SAMPLE_PACKETS {
+            self.share = path.lost.saturating_sub(self.lost) as f64 / sent as f64;
+            (self.sent, self.lost) = (path.sent, path.lost);
+        }
+    }
+}
+
+/// Data between two pauses of half a round trip.
+#[derive(Debug, Default)]
+struct Flight {
+    began: Option<Instant>,
+    last: Option<Instant>,
+    bytes: usize,
+    /// Of the one before: how large this one becomes is known too late.
+    bytes_before: usize,
+    /// `Path::data` after it.
+    data: u64,
+}
+
+impl Flight {
+    /// Counts a transmit. Returns whether it is of a flight that is sent within a round trip and leaves half of the window:
+    /// not acknowledgements alone, not of a steady stream, not of bulk.
+    fn takes(&mut self, now: Instant, bytes: usize, path: &Path) -> bool {
+        if path.data == std::mem::replace(&mut self.data, path.data) {
+            return false;
+        }
+        if self.last.is_none_or(|last| now >= last + path.rtt / 2) {
+            self.began = Some(now);
+            self.bytes_before = std::mem::take(&mut self.bytes);
+        }
+        self.last = Some(now);
+        self.bytes += bytes;
+        let bytes = self.bytes.max(self.bytes_before);
+        self.began.is_some_and(|began| now < began + path.rtt)
+            && bytes <= MOST_FLIGHT_BYTES
+            && bytes as u64 * 2 <= path.window
+    }
 }
 
 /// What one connection sends in a round trip, and whether packets got lost.
@@ -51,6 +111,8 @@ pub struct Flights {
     long_enough: bool,
     lost: u64,
     lossy_until: Option<Instant>,
+    loss_share: LossShare,
+    flight: Flight,
     /// Datagrams that are repairs, or follow one.
     owed: usize,
     pub copies: u64,
@@ -67,6 +129,8 @@ impl Flights {
             long_enough: false,
             lost: 0,
             lossy_until: None,
+            loss_share: LossShare::default(),
+            flight: Flight::default(),
             owed: 0,
             copies: 0,
         }
@@ -75,10 +139,12 @@ impl Flights {
     /// Counts a transmit of a live connection. Returns whether a copy of it should follow.
     pub fn wants_copy(&mut self, now: Instant, transmit: &qp::Transmit, connection: &qp::Connection) -> bool {
         self.count(now, transmit.size, transmit.segment_size, || {
-            let path = connection.stats().path;
+            let qp::ConnectionStats { path, frame_tx, .. } = connection.stats();
             Path {
                 rtt: path.rtt,
+                sent: path.sent_packets,
                 lost: path.lost_packets,
+                data: frame_tx.stream + frame_tx.datagram,
                 window: path.cwnd,
             }
         })
@@ -100,13 +166,14 @@ impl Flights {
             return false;
         }
         let path = path();
-        self.note_losses(now, path.lost);
+        self.note_losses(now, &path);
         let repair = datagrams <= self.owed;
         self.owed = self.owed.saturating_sub(datagrams);
+        let of_flight = self.flight.takes(now, bytes, &path) && self.loss_share.share >= MUCH_LOSS;
         // Where the window is the limit, it is bulk, and copies might be what fills a queue.
         let room = self.bytes.max(self.bytes_before) as u64 * 2 <= path.window;
         let small = self.datagrams <= MOST_DATAGRAMS && self.bytes <= MOST_BYTES;
-        let copy = small || (repair && room);
+        let copy = small || (repair && room) || of_flight;
         if copy {
             self.copies += datagrams as u64;
         }
@@ -118,14 +185,15 @@ impl Flights {
         self.long_enough = path.rtt >= LEAST_RTT;
         self.datagrams = 0;
         self.bytes_before = std::mem::take(&mut self.bytes);
-        self.note_losses(now, path.lost);
+        self.note_losses(now, &path);
     }
 
-    fn note_losses(&mut self, now: Instant, lost: u64) {
-        if lost > self.lost {
-            let copies = (lost - self.lost) as usize * COPIES_PER_LOSS;
+    fn note_losses(&mut self, now: Instant, path: &Path) {
+        self.loss_share.measure(path);
+        if path.lost > self.lost {
+            let copies = (path.lost - self.lost) as usize * COPIES_PER_LOSS;
             self.owed = (self.owed + copies).min(MOST_COPIES_OWED);
-            self.lost = lost;
+            self.lost = path.lost;
             self.lossy_until = Some(now + MEMORY);
         }
     }
@@ -138,7 +206,13 @@ mod tests {
     const RTT: Duration = Duration::from_millis(16);
 
     fn path(lost: u64, window: u64) -> impl Fn() -> Path {
-        move || Path { rtt: RTT, lost, window }
+        move || Path {
+            rtt: RTT,
+            sent: 0,
+            lost,
+            data: 0,
+            window,
+        }
     }
 
     #[test]
@@ -185,14 +259,92 @@ mod tests {
         assert!(!flights.count(start + RTT, 9 * 1200, Some(1200), path(4, 150 * 1200)));
     }
 
+    /// A path that lost a twentieth of a thousand packets, with a wide window.
+    fn lossy(data: u64) -> Path {
+        Path {
+            sent: 1000,
+            data,
+            ..path(50, 1000 * 1200)()
+        }
+    }
+
+    /// Which of some transmits of ten datagrams, sent so many milliseconds after the first, are sent twice.
+    fn copied(at: impl IntoIterator<Item = u32>, path: impl Fn(u64) -> Path) -> Vec<bool> {
+        let mut flights = Flights::new(Redundancy::AfterLoss);
+        let long_ago = Instant::now();
+        // More than is owed for the losses of before.
+        flights.count(long_ago, 100 * 1200, Some(1200), || path(0));
+        let start = long_ago + 10 * RTT;
+        at.into_iter()
+            .zip(1..)
+            .map(|(ms, data)| {
+                let now = start + Duration::from_millis(ms.into());
+                flights.count(now, 10 * 1200, Some(1200), || path(data))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_flight_after_a_pause_is_copied_where_much_is_lost() {
+        assert_eq!(copied([0, 3, 6, 9], lossy), [true; 4]);
+        let little = |data| Path {
+            sent: 10_000,
+            ..lossy(data)
+        };
+        assert_eq!(copied([0, 3, 6, 9], little), [false; 4]);
+    }
+
+    #[test]
+    fn of_a_steady_stream_only_the_first_round_trip_is_copied() {
+        let copies = copied((0..60).step_by(4), lossy);
+        let (first, rest) = copies.split_at(4);
+        assert_eq!(first, [true; 4]);
+        assert!(rest.iter().all(|copied| !copied));
+        // Pauses of half a round trip, and of less.
+        assert_eq!(
+            copied([0, 8, 16, 24, 31, 38, 45], lossy),
+            [true, true, true, true, true, true, false]
+        );
+    }
+
+    #[test]
+    fn acknowledgements_are_no_flight_and_do_not_fill_a_pause() {
+        assert_eq!(copied([0, 1], |_| lossy(0)), [false; 2]);
+        let data = |transmit| lossy(if transmit == 2 { 1 } else { transmit });
+        assert_eq!(copied([0, 7, 14, 21, 28], data), [true, false, true, true, true]);
+    }
+
+    #[test]
+    fn a_flight_is_copied_up_to_a_bound_and_to_half_of_the_window() {
+        let copies = |path: fn(u64) -> Path| copied([0; 40], path).iter().filter(|copied| **copied).count();
+        assert_eq!(copies(lossy), MOST_FLIGHT_BYTES / (10 * 1200));
+        let narrow = |data| Path {
+            window: 100 * 1200,
+            ..lossy(data)
+        };
+        assert_eq!(copies(narrow), 5);
+    }
+
+    #[test]
+    fn after_a_flight_that_needed_more_of_the_window_the_next_is_not_copied() {
+        let narrow = |data| Path {
+            window: 100 * 1200,
+            ..lossy(data)
+        };
+        let [large, small] = [[0; 6], [20; 6]];
+        let copies = copied([large, small].concat(), narrow);
+        assert_eq!(copies, [[true, true, true, true, true, false], [false; 6]].concat());
+        let third = copied([0, 0, 0, 0, 0, 0, 20, 40, 40], narrow);
+        assert_eq!(third[6..], [false, true, true]);
+    }
+
     #[test]
     fn a_path_on_which_repair_is_fast_has_no_copies() {
         let start = Instant::now();
         let mut flights = Flights::new(Redundancy::Always);
         let short = || Path {
             rtt: Duration::from_millis(1),
-            lost: 5,
-            window: 1_000_000,
+            ..path(5, 1_000_000)()
         };
         assert!(!flights.count(start, 100, None, short));
     }

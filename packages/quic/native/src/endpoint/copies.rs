@@ -8,8 +8,8 @@ use quinn_proto as qp;
 use crate::redundancy::COPY_DELAY;
 use crate::socket::Socket;
 
-/// Beyond it, nothing is copied: about 5 MB.
-const MOST: usize = 4096;
+/// Beyond it, nothing is copied.
+const MOST_BYTES: usize = 8 << 20;
 
 struct Datagrams {
     due: Instant,
@@ -19,12 +19,16 @@ struct Datagrams {
 
 /// In the order they are due, since the delay is always the same.
 #[derive(Default)]
-pub struct Copies(VecDeque<Datagrams>);
+pub struct Copies {
+    queue: VecDeque<Datagrams>,
+    bytes: usize,
+}
 
 impl Copies {
     pub fn add(&mut self, now: Instant, transmit: &qp::Transmit, contents: &[u8]) {
-        if self.0.len() < MOST {
-            self.0.push_back(Datagrams {
+        if self.bytes + transmit.size <= MOST_BYTES {
+            self.bytes += transmit.size;
+            self.queue.push_back(Datagrams {
                 due: now + COPY_DELAY,
                 transmit: qp::Transmit {
                     destination: transmit.destination,
@@ -39,15 +43,17 @@ impl Copies {
     }
 
     pub fn due(&self) -> Option<Instant> {
-        self.0.front().map(|first| first.due)
+        self.queue.front().map(|first| first.due)
     }
 
     /// Sends what is due; a socket without room drops it.
     pub fn send(&mut self, now: Instant, socket: &mut Socket) {
         while self.due().is_some_and(|due| due <= now) {
-            if let Some(first) = self.0.pop_front()
-                && !socket.blocked()
-            {
+            let Some(first) = self.queue.pop_front() else {
+                return;
+            };
+            self.bytes -= first.contents.len();
+            if !socket.blocked() {
                 socket.send(first.transmit, &first.contents);
             }
         }
