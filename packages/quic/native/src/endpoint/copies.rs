@@ -59,3 +59,34 @@ impl Copies {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+    use crate::socket::Sharing;
+
+    #[test]
+    fn what_waits_is_bounded_and_leaves_when_it_is_due() {
+        let localhost = Ipv4Addr::LOCALHOST;
+        let mut socket = Socket::bind(Some(localhost.into()), 0, Sharing::None).ok().unwrap();
+        let transmit = qp::Transmit {
+            destination: (localhost, 9).into(),
+            ecn: None,
+            size: 60_000,
+            segment_size: Some(1200),
+            src_ip: None,
+        };
+        let mut copies = Copies::default();
+        let now = Instant::now();
+        for _ in 0..200 {
+            copies.add(now, &transmit, &[0; 65_000]);
+        }
+        assert_eq!(copies.queue.len(), MOST_BYTES / 60_000);
+        copies.send(now, &mut socket);
+        assert_eq!(copies.due(), Some(now + COPY_DELAY));
+        copies.send(now + COPY_DELAY, &mut socket);
+        assert_eq!((copies.due(), copies.bytes), (None, 0));
+    }
+}

@@ -3,9 +3,15 @@
 //! pause and the window has room for both. So are repairs: a lost one costs as much again. The receiver drops whichever
 //! comes second (RFC 9000 §12.3).
 
+mod flight;
+mod loss_share;
+
 use std::time::{Duration, Instant};
 
 use quinn_proto as qp;
+
+use flight::Flight;
+use loss_share::LossShare;
 
 /// Losses come in bursts: a copy right behind its original would share its fate.
 pub const COPY_DELAY: Duration = Duration::from_millis(2);
@@ -16,10 +22,6 @@ const MOST_DATAGRAMS: usize = 8;
 const MOST_BYTES: usize = 8 * 1452;
 /// Where this share of all packets is lost, one of a larger flight nearly always is.
 const MUCH_LOSS: f64 = 0.01;
-/// Beyond, a flight is bulk.
-const MOST_FLIGHT_BYTES: usize = 256 * 1452;
-/// Packets that a share is measured over.
-const SAMPLE_PACKETS: u64 = 256;
 /// Datagrams sent twice for each one found lost: its repair may be cut in two, and what waited for it comes with it.
 const COPIES_PER_LOSS: usize = 3;
 /// Beyond, repairs are bulk themselves.
@@ -46,56 +48,6 @@ struct Path {
     data: u64,
     /// Of congestion, in bytes.
     window: u64,
-}
-
-/// The share of packets that was lost in the last sample.
-#[derive(Debug, Default)]
-struct LossShare {
-    sent: u64,
-    lost: u64,
-    share: f64,
-}
-
-impl LossShare {
-    fn measure(&mut self, path: &Path) {
-        let sent = path.sent.saturating_sub(self.sent);
-        if sent >= SAMPLE_PACKETS {
-            self.share = path.lost.saturating_sub(self.lost) as f64 / sent as f64;
-            (self.sent, self.lost) = (path.sent, path.lost);
-        }
-    }
-}
-
-/// Data between two pauses of half a round trip.
-#[derive(Debug, Default)]
-struct Flight {
-    began: Option<Instant>,
-    last: Option<Instant>,
-    bytes: usize,
-    /// Of the one before: how large this one becomes is known too late.
-    bytes_before: usize,
-    /// `Path::data` after it.
-    data: u64,
-}
-
-impl Flight {
-    /// Counts a transmit. Returns whether it is of a flight that is sent within a round trip and leaves half of the window:
-    /// not acknowledgements alone, not of a steady stream, not of bulk.
-    fn takes(&mut self, now: Instant, bytes: usize, path: &Path) -> bool {
-        if path.data == std::mem::replace(&mut self.data, path.data) {
-            return false;
-        }
-        if self.last.is_none_or(|last| now >= last + path.rtt / 2) {
-            self.began = Some(now);
-            self.bytes_before = std::mem::take(&mut self.bytes);
-        }
-        self.last = Some(now);
-        self.bytes += bytes;
-        let bytes = self.bytes.max(self.bytes_before);
-        self.began.is_some_and(|began| now < began + path.rtt)
-            && bytes <= MOST_FLIGHT_BYTES
-            && bytes as u64 * 2 <= path.window
-    }
 }
 
 /// What one connection sends in a round trip, and whether packets got lost.
@@ -169,7 +121,7 @@ impl Flights {
         self.note_losses(now, &path);
         let repair = datagrams <= self.owed;
         self.owed = self.owed.saturating_sub(datagrams);
-        let of_flight = self.flight.takes(now, bytes, &path) && self.loss_share.share >= MUCH_LOSS;
+        let of_flight = self.flight.takes(now, bytes, &path) && self.loss_share.get() >= MUCH_LOSS;
         // Where the window is the limit, it is bulk, and copies might be what fills a queue.
         let room = self.bytes.max(self.bytes_before) as u64 * 2 <= path.window;
         let small = self.datagrams <= MOST_DATAGRAMS && self.bytes <= MOST_BYTES;
@@ -317,7 +269,7 @@ mod tests {
     #[test]
     fn a_flight_is_copied_up_to_a_bound_and_to_half_of_the_window() {
         let copies = |path: fn(u64) -> Path| copied([0; 40], path).iter().filter(|copied| **copied).count();
-        assert_eq!(copies(lossy), MOST_FLIGHT_BYTES / (10 * 1200));
+        assert_eq!(copies(lossy), flight::MOST_BYTES / (10 * 1200));
         let narrow = |data| Path {
             window: 100 * 1200,
             ..lossy(data)
