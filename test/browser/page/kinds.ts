@@ -3,6 +3,7 @@ import { connect as connectPonyfill } from "@quicrpc/browser/fails";
 import {
   type CallOptions,
   createSession,
+  createStreamSession,
   type Limits,
   type Session,
   type SessionOptions,
@@ -13,7 +14,7 @@ import {
 import type { Kind, Pair, PairOptions } from "../../behaviour/kinds.js";
 import { Witness } from "../../behaviour/service.js";
 import { sessionOptions } from "../../behaviour/session-options.js";
-import { pageKinds } from "./lanes.js";
+import { type PageKind, pageKinds } from "./lanes.js";
 import type { Lane, Meeting, Remote } from "./remote.js";
 import { notHere, running } from "./vitest.js";
 
@@ -23,7 +24,14 @@ const { remote, lane } = globalThis as unknown as { remote: Remote; lane: Lane }
 
 let meetings = 0;
 
-export const kinds: readonly Kind[] = pageKinds
+/** Not in the table of docs/conformance.md, as the same in Node: `test/stream-sessions.test.ts`. */
+const streamSessions: PageKind = {
+  lane: "createStreamSession",
+  name: "a page, a stream for each call",
+  exceptions: new Map(),
+};
+
+export const kinds: readonly Kind[] = [...pageKinds, streamSessions]
   .filter((kind) => kind.lane === lane)
   .map(({ name, exceptions }) => ({ name, exceptions, connect: connectPair }));
 
@@ -54,9 +62,14 @@ async function connectHere(limits: Partial<Limits>, options: PairOptions): Promi
   }
   const server = createSession(await dial(meeting, path, "server"), sessionOptions(witness, limits, options.server));
   const fallback = meeting.webSocket + path;
-  const connection = await connected(meeting.webTransport + path, meeting.hash, limits, options.client, fallback);
-  const client = sessionOf(connection);
-  return { client, server, witness, transport: client.transport, close: async () => void (await connection.close()) };
+  const { client, close } = await connected(
+    meeting.webTransport + path,
+    meeting.hash,
+    limits,
+    options.client,
+    fallback,
+  );
+  return { client, server, witness, transport: client.transport, close };
 }
 
 async function dial(meeting: Meeting, path: string, role: "client" | "server"): Promise<TransportSession> {
@@ -78,10 +91,9 @@ async function connectToNode(
 ): Promise<Pair> {
   const { id, url, hash } = await remote.start(serverLimits, maxStreams);
   const witness = new MirroredWitness(id);
-  const connection = await connected(url, hash, limits, own);
-  const client = sessionOf(connection);
+  const { client, close: closeClient } = await connected(url, hash, limits, own);
   const close = async (): Promise<void> => {
-    await connection.close();
+    await closeClient();
     await remote.stop(id);
   };
   return { client, server: remoteSession(id), witness, transport: client.transport, close };
@@ -94,6 +106,36 @@ async function connected(
   limits: Partial<Limits>,
   own: SessionOptions = {},
   fallback?: string,
+): Promise<{ client: Session; close: () => Promise<void> }> {
+  if (lane === "createStreamSession") {
+    const client = await streamSession(url, hash, limits, own);
+    return { client, close: async () => void (await client.close()) };
+  }
+  const connection = await connectedBy(url, hash, limits, own, fallback);
+  return { client: sessionOf(connection), close: async () => void (await connection.close()) };
+}
+
+/** A session with a stream for each call, and what it lacks, which skips the test that asks for it. */
+async function streamSession(
+  url: string,
+  hash: readonly number[],
+  limits: Partial<Limits>,
+  { limits: ownLimits = limits, via: _via, prefix, ...others }: SessionOptions,
+): Promise<Session> {
+  if (Object.keys(others).length > 0) notHere("a stream session only calls, in MessagePack");
+  const transport = new WebTransport(url, { serverCertificateHashes: hashes(hash) });
+  await transport.ready;
+  const client = createStreamSession(transport, { limits: ownLimits, ...(prefix !== undefined && { prefix }) });
+  const lacking = (): never => notHere("a stream session neither drains nor pings");
+  return Object.assign(client, { drain: lacking, ping: lacking, rttMs: undefined });
+}
+
+async function connectedBy(
+  url: string,
+  hash: readonly number[],
+  limits: Partial<Limits>,
+  own: SessionOptions,
+  fallback: string | undefined,
 ): Promise<BrowserConnection> {
   const options = { reconnect: false, serverCertificateHashes: hashes(hash) };
   if (lane === "ponyfill") {

@@ -1,7 +1,7 @@
 import type { Limits } from "@quicrpc/core";
 
-/** How the page connects: by `connect`, over either transport, by `connectWebTransport`, or by the ponyfill. */
-export type Lane = "webtransport" | "websocket" | "connectWebTransport" | "ponyfill";
+/** How the page connects: by `connect`, over either transport, by `connectWebTransport`, by the ponyfill, or without connection. */
+export type Lane = "webtransport" | "websocket" | "connectWebTransport" | "ponyfill" | "createStreamSession";
 
 /** A server that one pair of sessions has for itself. */
 interface RemoteServer {
