@@ -19,8 +19,9 @@ import * as StreamKind from "../wire/stream-kind.js";
 import * as GoawayStage from "../wire/goaway-stage.js";
 
 /**
- * As `createClientSession`, with a stream for every call, whatever its `via`: cancelling is a reset, and flow control QUIC's own. It
- * neither drains nor pings; where the peer drains the session, it makes no more calls and says when it is done.
+ * As `createClientSession`, over a W3C session and with a stream for every call, whatever its `via`: cancelling is a reset, and flow
+ * control QUIC's own. It neither drains nor pings; where the peer drains the session, it makes no more calls and says when it is
+ * done. Written apart from the other sessions, for the smallest bundles: closures, whose names bundlers shorten.
  */
 export function createStreamSession<Transport extends WebTransportSession>(
   transport: Transport,
@@ -53,9 +54,7 @@ export function createStreamSession<Transport extends WebTransportSession>(
     limits,
     spend(bytes) {
       held += bytes;
-      const { maxUnfinishedBytes } = limits;
-      if (held > maxUnfinishedBytes)
-        throw new ProtocolError(`unfinished frames exceed limits.maxUnfinishedBytes (${maxUnfinishedBytes})`);
+      if (held > limits.maxUnfinishedBytes) throw new ProtocolError("unfinished frames exceed maxUnfinishedBytes");
     },
     prefix: prefix.slice(),
     before: Uint8Array.of(...prefix, StreamKind.Call),
@@ -125,8 +124,8 @@ export function createStreamSession<Transport extends WebTransportSession>(
       const calling = callingOf(method);
       if (calling.byDatagram !== undefined && options?.via === undefined) {
         host.check();
-        if (calling.byDatagram(transport.datagrams, { prefix, format: undefined }, { method, options, limits }, input))
-          return;
+        const settings = { prefix: host.prefix, format: undefined };
+        if (calling.byDatagram(transport.datagrams, settings, { method, options, limits }, input)) return;
       }
       start(method, input, options);
     },

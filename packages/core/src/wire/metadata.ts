@@ -7,6 +7,8 @@ import { encodeText } from "./text.js";
 /** Checked entries as they arrived: reading them waits until somebody looks. */
 export type RawMetadata = Uint8Array;
 
+const scratch = new ByteWriter();
+
 /**
  * Metadata as it is sent (docs/protocol.md §4):
  *
@@ -16,13 +18,12 @@ export type RawMetadata = Uint8Array;
  */
 export function encodeMetadata(metadata: Metadata | undefined, maxBytes: number): RawMetadata | undefined {
   if (metadata === undefined || metadata.size === 0) return undefined;
-  const out = new ByteWriter();
+  scratch.position = 0;
   for (const [key, value] of metadata) {
-    append(out, encodeText(key));
-    append(out, typeof value === "string" ? encodeText(value) : value);
-    requireSize(out.position, maxBytes);
+    append(encodeText(key), maxBytes);
+    append(typeof value === "string" ? encodeText(value) : value, maxBytes);
   }
-  return out.written();
+  return scratch.written().slice();
 }
 
 /**
@@ -53,9 +54,10 @@ export function decodeMetadata(raw: RawMetadata | undefined): Metadata {
   return metadata;
 }
 
-function append(out: ByteWriter, bytes: Uint8Array): void {
-  out.varint(bytes.length);
-  out.bytes(bytes);
+function append(bytes: Uint8Array, maxBytes: number): void {
+  scratch.varint(bytes.length);
+  requireSize(scratch.position + bytes.length, maxBytes);
+  scratch.bytes(bytes);
 }
 
 function requireSize(size: number, maxBytes: number): void {

@@ -83,7 +83,7 @@ export function frameReader(
 
 /** Of a length that none has, with flags without a meaning, or ending within its call id. */
 function unreadable(length: number): ProtocolError {
-  return new ProtocolError(`a frame of length ${length} that cannot be one`);
+  return new ProtocolError(`a frame of length ${length} is none`);
 }
 
 /** The error of a frame that may not come where it came. */

@@ -88,7 +88,7 @@ export function streamCall(
       if (frame.oversized) {
         giveUp(oversized(frame, limits));
       } else if ((flags & FLAG_COMPRESSED) !== 0) {
-        giveUp(new RpcError("unimplemented", "the peer compresses, which was not offered"));
+        giveUp(new RpcError("unimplemented", "the peer compresses unasked"));
       } else if (type === FrameType.Error) {
         const head = readFaultHead(frame, cursor, limits.maxMetadataBytes);
         const error = errorOf(readFaultBody(cursor, head), method);
