@@ -135,7 +135,7 @@ export function describeMethod<
     via,
   } = options;
   if (!isId(id, 1, 0x3fff) || !isId(service.id, 0, 0xffff)) {
-    throw new RangeError(`${service.name}/${name} has an id out of range: ${service.id} or ${id}`);
+    throw new RangeError(`an id is out of range: ${name} is ${id}, service ${service.name} is ${service.id}`);
   }
   const { kind } = calling;
   return { kind, calling, name, id, input, output, idempotent, errors, priority, fingerprint, delivery, via, service };
