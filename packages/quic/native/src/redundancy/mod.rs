@@ -278,16 +278,27 @@ mod tests {
     }
 
     #[test]
-    fn after_a_flight_that_needed_more_of_the_window_the_next_is_not_copied() {
+    fn a_flight_that_needed_more_of_the_window_is_remembered_beyond_the_repairs_after_it() {
         let narrow = |data| Path {
             window: 100 * 1200,
             ..lossy(data)
         };
-        let [large, small] = [[0; 6], [20; 6]];
-        let copies = copied([large, small].concat(), narrow);
+        let copies = copied([[0; 6], [20; 6]].concat(), narrow);
         assert_eq!(copies, [[true, true, true, true, true, false], [false; 6]].concat());
-        let third = copied([0, 0, 0, 0, 0, 0, 20, 40, 40], narrow);
-        assert_eq!(third[6..], [false, true, true]);
+        // Small ones follow it.
+        let copies = copied([0, 0, 0, 0, 0, 0, 20, 40, 60], narrow);
+        assert_eq!(copies[6..], [false, false, true]);
+    }
+
+    #[test]
+    fn a_window_that_shrank_forbids_copies_of_large_flights_for_a_while() {
+        let shrinking = |transmit| Path {
+            window: if transmit < 3 { 1000 } else { 700 } * 1200,
+            lost: 50 + transmit,
+            ..lossy(transmit)
+        };
+        let copies = copied([0, 20, 40, 60, 29_000, 31_000, 31_001], shrinking);
+        assert_eq!(copies, [true, true, false, false, false, true, true]);
     }
 
     #[test]
