@@ -8,7 +8,7 @@ import { receiveFault } from "./fault.js";
 import type { ReceiveFlow } from "./flow.js";
 import { LaneReceiveFlow } from "./lane-flow.js";
 import { oversized } from "./oversized.js";
-import { type LaneHost, notInProgress, SessionLane } from "./session-lane.js";
+import { type LaneHost, SessionLane } from "./session-lane.js";
 import * as FrameType from "../wire/frame-type.js";
 
 /** Takes the rest of a call that was given up: its last frame frees the id. */
@@ -152,4 +152,8 @@ export class Lane extends SessionLane implements Carrier {
     if (call === GIVEN_UP) this.givenUp--;
     if (this.outgoing.size === 0) this.host.onIdle();
   }
+}
+
+function notInProgress(callId: number): ProtocolError {
+  return new ProtocolError(`a frame for call ${callId}, which is not in progress`);
 }

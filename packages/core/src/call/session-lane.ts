@@ -30,8 +30,8 @@ export interface LaneHost {
   onClose(info: CloseInfo): void;
 }
 
-/** A lane for what concerns the session, and for the peer's calls. This side makes none on it. */
-export class SessionLane implements FrameHandler {
+/** A lane as far as it concerns the session, and the peer's calls; `Lane` adds those of this side. */
+export abstract class SessionLane implements FrameHandler {
   readonly channel: Channel;
   readonly format: SessionFormat | undefined;
   protected readonly ourBit: 0 | 1;
@@ -175,12 +175,10 @@ export class SessionLane implements FrameHandler {
   }
 
   /** A frame of a call that this side has made. */
-  protected onFrameOfOurs({ callId }: Frame): void {
-    throw notInProgress(callId);
-  }
+  protected abstract onFrameOfOurs(frame: Frame): void;
 
   /** The lane has ended: so have the calls that were made on it. */
-  protected failCalls(_error: RpcError): void {}
+  protected abstract failCalls(error: RpcError): void;
 
   private end(error: RpcError): void {
     if (this.over) return;
@@ -189,8 +187,4 @@ export class SessionLane implements FrameHandler {
     this.failCalls(error);
     this.callee.end();
   }
-}
-
-export function notInProgress(callId: number): ProtocolError {
-  return new ProtocolError(`a frame for call ${callId}, which is not in progress`);
 }

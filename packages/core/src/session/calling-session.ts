@@ -152,21 +152,17 @@ export abstract class CallingSession<Transport extends TransportSession>
     this.drainage.onGoaway(stage);
   }
 
-  onPong(_token: number): void {}
+  abstract onPong(token: number): void;
 
   onClose(_info: CloseInfo): void {
     throw new ProtocolError("a close frame on one of several streams");
   }
 
   /** Calls that are not over. */
-  callsMade(): number {
-    return this.ownStreams.made;
-  }
+  abstract callsMade(): number;
 
   /** Ends the lanes that this side sends notifications on; `onFinished` is called when the peer has what was sent. */
-  protected finishLanes(onFinished: () => void): void {
-    onFinished();
-  }
+  protected abstract finishLanes(onFinished: () => void): void;
 
   /** Begins. To be called once, when the session is made: what the peer opens may be there already. */
   start(): this {

@@ -77,16 +77,16 @@ export class RpcSession<Transport extends TransportSession>
     return new Lane(1, () => channel, this, onOver);
   }
 
-  override callsMade(): number {
-    return super.callsMade() + (this.ourLane?.callsMade ?? 0) + (this.layouts?.callsMade ?? 0);
+  callsMade(): number {
+    return this.ownStreams.made + (this.ourLane?.callsMade ?? 0) + (this.layouts?.callsMade ?? 0);
   }
 
-  protected override finishLanes(onFinished: () => void): void {
+  protected finishLanes(onFinished: () => void): void {
     if (this.ourLane === undefined) onFinished();
     else this.ourLane.finish(onFinished);
   }
 
-  override onPong(token: number): void {
+  onPong(token: number): void {
     this.pings.onPong(token);
   }
 
