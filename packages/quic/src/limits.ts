@@ -39,7 +39,7 @@ export interface TransportOptions {
   congestionControl?: "steady" | "cubic" | "newreno" | "bbr";
   /**
    * Whether small flights (a few packets in a round trip) are sent a second time, 2 ms later, so that a lost packet
-   * costs no repair: "afterLoss" while packets were lost in the last 30 s. Where 1% of packets is lost, flights of up to
+   * costs no repair: "afterLoss" while packets were lost in the last 30 s. Where 0.5% of packets are lost, flights of up to
    * 256 packets that leave half of the congestion window free are, too. Never bulk, nor steady streams, nor on paths under
    * 4 ms.
    */

@@ -3,7 +3,7 @@
 use super::Path;
 
 /// Packets that a share is measured over.
-const SAMPLE_PACKETS: u64 = 256;
+const SAMPLE_PACKETS: u64 = 512;
 
 /// The share of packets that was lost in the last sample.
 #[derive(Debug, Default)]

@@ -20,8 +20,8 @@ const LEAST_RTT: Duration = Duration::from_millis(4);
 /// What a round trip may send and still count as small: far below the smallest useful window, and never bulk.
 const MOST_DATAGRAMS: usize = 8;
 const MOST_BYTES: usize = 8 * 1452;
-/// Where this share of all packets is lost, one of a larger flight nearly always is.
-const MUCH_LOSS: f64 = 0.01;
+/// Where this share of all packets is lost, one of two hundred mostly is.
+const MUCH_LOSS: f64 = 0.005;
 /// Datagrams sent twice for each one found lost: its repair may be cut in two, and what waited for it comes with it.
 const COPIES_PER_LOSS: usize = 3;
 /// Beyond, repairs are bulk themselves.
@@ -240,7 +240,7 @@ mod tests {
     fn a_flight_after_a_pause_is_copied_where_much_is_lost() {
         assert_eq!(copied([0, 3, 6, 9], lossy), [true; 4]);
         let little = |data| Path {
-            sent: 10_000,
+            sent: 20_000,
             ..lossy(data)
         };
         assert_eq!(copied([0, 3, 6, 9], little), [false; 4]);
