@@ -59,10 +59,11 @@ export class LoadRun {
     const timer = setTimeout(end, seconds * 1000);
     signal.addEventListener("abort", end);
     const cpu = process.cpuUsage();
-    for (const session of sessions) void session.closed.then(() => this.lost.add(session));
+    for (const session of sessions) void session.closed.then(() => this.lose(session));
     const began = performance.now();
     await Promise.all(sessions.flatMap((session) => Array.from({ length: inFlight }, () => this.work(session, call))));
     const took = (performance.now() - began) / 1000;
+    end();
     clearTimeout(timer);
     signal.removeEventListener("abort", end);
     const { user, system } = process.cpuUsage(cpu);
@@ -85,6 +86,12 @@ export class LoadRun {
         await setImmediate();
       }
     }
+  }
+
+  /** That a session ends while there is more to call is a failure, though none of its calls be one. */
+  private lose(session: Session): void {
+    this.lost.add(session);
+    if (!this.over) this.note(new RpcError("unavailable", "the session has ended"));
   }
 
   private note({ code, message }: RpcError): void {

@@ -4,16 +4,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { describedMethod, parseJson, parseMethod } from "./described-method.js";
 import { LoadRun, type OneCall, type Outcome } from "./load-run.js";
 import { colorsFor } from "./report.js";
-import {
-  dialTarget,
-  EXIT,
-  parseCount,
-  printJson,
-  TARGET_HELP,
-  type TargetOptions,
-  withSession,
-  withTarget,
-} from "./target.js";
+import { EXIT, parseCount, printJson, TARGET_HELP, type TargetOptions, withSessions, withTarget } from "./target.js";
 
 interface LoadOptions extends TargetOptions {
   readonly connections: number;
@@ -54,21 +45,16 @@ so often. This command is one thread; where its CPU is near 100%, start several.
 ${TARGET_HELP}`,
     )
     .action(async (url: string, [service, name]: [string, string], input: unknown, options: LoadOptions) => {
-      process.exitCode = await withSession(url, options, async (first) => {
+      process.exitCode = await withSessions(url, options, options.connections, async (sessions) => {
+        const [first] = sessions;
         const method = await describedMethod(first, service, name, { timeoutMs: options.timeout });
         const call = callOf(method, input, { timeoutMs: options.timeout, via: options.via });
         // What cannot be called like this is found out here, once.
         await call(first);
-        const others: Session[] = [];
-        try {
-          while (others.length < options.connections - 1) others.push(await dialTarget(url, options));
-          const outcome = await load([first, ...others], call, options);
-          if (options.json === true) printJson(summary(outcome));
-          else process.stdout.write(table(outcome, `${service}/${name}`, options));
-          return outcome.failed.size === 0 && outcome.calls > 0 ? EXIT.ok : EXIT.failed;
-        } finally {
-          await Promise.all(others.map((session) => session.close()));
-        }
+        const outcome = await load(sessions, call, options);
+        if (options.json === true) printJson(summary(outcome));
+        else process.stdout.write(table(outcome, `${service}/${name}`, options));
+        return outcome.failed.size === 0 && outcome.calls > 0 ? EXIT.ok : EXIT.failed;
       });
     });
 }

@@ -37,26 +37,32 @@ export function withTrust(command: Command): Command {
  * Runs `work` over a session with the server; the result is the exit code. Errors are printed, as what they are: no
  * session, or a failed call.
  */
-export async function withSession(
+export function withSession(
   url: string,
   options: TargetOptions,
   work: (session: Session) => Promise<number>,
 ): Promise<number> {
-  let session: Session;
+  return withSessions(url, options, 1, ([session]) => work(session));
+}
+
+/** As `withSession`, over so many sessions. */
+export async function withSessions(
+  url: string,
+  options: TargetOptions,
+  count: number,
+  work: (sessions: readonly [Session, ...Session[]]) => Promise<number>,
+): Promise<number> {
+  const sessions: Session[] = [];
   try {
-    session = await dialTarget(url, options);
+    while (sessions.length < count) sessions.push(await dialTarget(url, options));
+    return await work(sessions as [Session, ...Session[]]);
   } catch (error) {
+    const dialled = sessions.length === count;
+    if (dialled && !(error instanceof RpcError)) throw error;
     report(error instanceof Error ? error : new Error(String(error)), options);
-    return EXIT.noSession;
-  }
-  try {
-    return await work(session);
-  } catch (error) {
-    if (!(error instanceof RpcError)) throw error;
-    report(error, options);
-    return EXIT.failed;
+    return dialled ? EXIT.failed : EXIT.noSession;
   } finally {
-    await session.close();
+    await Promise.all(sessions.map((session) => session.close()));
   }
 }
 
