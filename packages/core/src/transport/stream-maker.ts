@@ -66,7 +66,8 @@ export function streamMaker(create: () => Promise<WebTransportStream>): StreamMa
   };
   const retry = (): void => {
     mayCreate = 0;
-    timer ??= setTimeout(() => {
+    if (timer !== undefined) return;
+    timer = setTimeout(() => {
       timer = undefined;
       mayCreate = 1;
       start();

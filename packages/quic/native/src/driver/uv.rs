@@ -21,7 +21,6 @@ pub struct UvDriver {
     busy_poll: BusyPoll,
     /// Started while the loop stays awake.
     idle: Idle,
-    awake: bool,
     armed: Option<Instant>,
     writable: bool,
     referenced: bool,
@@ -37,7 +36,6 @@ impl UvDriver {
             _prepare: uv_loop.prepare()?,
             busy_poll: BusyPoll::new(busy_poll),
             idle: uv_loop.idle()?,
-            awake: false,
             uv_loop,
             armed: None,
             writable: false,
@@ -80,12 +78,8 @@ impl Readiness for UvDriver {
     }
 
     fn before_wait(&mut self, sent: bool) {
-        let awake = self.busy_poll.before_wait(sent);
-        if awake == self.awake {
-            return;
-        }
-        self.awake = awake;
-        if awake {
+        // Either does nothing where it is so already.
+        if self.busy_poll.before_wait(sent) {
             self.idle.start();
         } else {
             self.idle.stop();
