@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const vitest = join(root, "node_modules/vitest/vitest.mjs");
 
 const files = (
-  "admission basic bytes cancellation datagrams deadlines drain errors extremes foreign-streams interceptors kill leaks limits " +
+  "admission basic bytes cancellation datagrams deadlines drain errors extremes foreign-streams interceptors kill leaks limits long-streams " +
   "metadata schemas sessions slow-reader stream-limit typed-errors unserved"
 ).split(" ");
 /** Tests of these that must pass, at least. */

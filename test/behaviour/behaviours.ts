@@ -87,5 +87,6 @@ export const behaviours: Readonly<Record<string, readonly string[]>> = {
     "C68 mutual TLS identity is visible to the handler",
     "C69 one session is shared with another protocol: foreign streams reach the application untouched",
     "C70 schema mismatch between the peers is named (service, method, field) at the first call",
+    "C71 what was read of a stream is released while more of it waits: memory is bounded by the window, whatever its length",
   ],
 };

@@ -1,8 +1,7 @@
 import { getEventListeners } from "node:events";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import type { CallOptions, Session, TransportSession } from "@quicrpc/core";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { heap } from "./heap.js";
 import { type Kind, kinds, type Pair } from "./kinds.js";
 import { methods, Witness } from "./service.js";
 import { LiveStreams } from "./stepped.js";
@@ -14,9 +13,6 @@ const ROUNDS = 4;
 const AT_ONCE = 250;
 /** Bytes: a leak of 16 a call makes more in a round of 5,000. */
 const HEAP_SLACK = 64 * 1024;
-
-setFlagsFromString("--expose-gc");
-const gc = runInNewContext("gc") as () => void;
 
 /** Forgets what it sees. */
 class Oblivious extends Witness {
@@ -83,12 +79,4 @@ describe.each(kinds)("leaks: $name", (kind) => {
 /** All calls, and the heap, for each way that a call travels, once; elsewhere enough calls to see what one leaves behind. */
 function isThorough({ name }: Kind, via: "lane" | "stream"): boolean {
   return (name === "in-process" && via === "lane") || (name === "QUIC" && via === "stream");
-}
-
-/** Bytes that are reachable. */
-function heap(): number {
-  gc();
-  gc();
-  const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
 }

@@ -18,6 +18,7 @@ const ofPages: readonly (readonly [string, string])[] = [
   ["C61", RAW],
   ["C67", "a browser tells a page only that the connection failed"],
   ["C68", "pages have no certificates"],
+  ["C71", "what is reachable only Node says; the queue of items is core, the same in a page"],
 ];
 const ofOneStream: readonly (readonly [string, string])[] = [
   ["C65", "there is no limit of streams: all calls share one"],

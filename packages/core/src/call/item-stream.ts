@@ -1,3 +1,4 @@
+import { Fifo } from "../fifo.js";
 import { Metadata } from "../metadata.js";
 
 /** What feeds an `ItemStream`. */
@@ -80,10 +81,9 @@ function over(): { value: undefined; done: true } {
 // Of closures, not a class: pages have it, and names of members are not shortened.
 export function itemQueue<Item>(owner: ItemStreamOwner): ItemQueue<Item> {
   /** Items and their sizes, in turn. */
-  let held: unknown[] = [];
-  let head = 0;
+  const held = new Fifo<unknown>();
   let ending: { readonly error: Error | undefined } | undefined;
-  let waiters: Waiter<Item>[] = [];
+  const waiters = new Fifo<Waiter<Item>>();
   let onOver: ((error: Error | undefined) => void) | undefined;
   let wakePull: (() => void) | undefined;
   /** An iterator takes the items itself. A read that was left pending before must not take them from it. */
@@ -96,14 +96,8 @@ export function itemQueue<Item>(owner: ItemStreamOwner): ItemQueue<Item> {
     pull?.();
   };
   const take = (): Item => {
-    const item = held[head] as Item;
-    const size = held[head + 1] as number;
-    head += 2;
-    if (head === held.length) {
-      held = [];
-      head = 0;
-    }
-    owner.onTaken(size);
+    const item = held.shift() as Item;
+    owner.onTaken(held.shift() as number);
     return item;
   };
   /** An error is thrown once; after it the sequence is over, as a generator's. */
@@ -120,7 +114,8 @@ export function itemQueue<Item>(owner: ItemStreamOwner): ItemQueue<Item> {
     push(item, size) {
       const waiter = waiters.shift();
       if (waiter === undefined) {
-        held.push(item, size);
+        held.push(item);
+        held.push(size);
         wake();
       } else {
         owner.onTaken(size);
@@ -130,9 +125,8 @@ export function itemQueue<Item>(owner: ItemStreamOwner): ItemQueue<Item> {
     end(error) {
       if (ending !== undefined) return;
       ending = { error };
-      const waiting = waiters;
-      waiters = [];
-      for (const waiter of waiting) settle(waiter);
+      // Who begins to wait meanwhile is settled at once.
+      for (let waiter = waiters.shift(); waiter !== undefined; waiter = waiters.shift()) settle(waiter);
       wake();
       onOver?.(error);
     },
@@ -141,7 +135,7 @@ export function itemQueue<Item>(owner: ItemStreamOwner): ItemQueue<Item> {
       else listener(ending.error);
     },
     pull(controller) {
-      if (head < held.length) {
+      if (held.length > 0) {
         controller.enqueue(take());
       } else if (ending === undefined) {
         return new Promise<void>((resolve) => (wakePull = resolve)).then(() => queue.pull(controller));
@@ -154,7 +148,7 @@ export function itemQueue<Item>(owner: ItemStreamOwner): ItemQueue<Item> {
     },
     cancel() {
       // Unread items hold nobody back any more.
-      while (head < held.length) take();
+      while (held.length > 0) take();
       if (ending === undefined) {
         queue.end(undefined);
         owner.onAbandoned();
@@ -167,13 +161,13 @@ export function itemQueue<Item>(owner: ItemStreamOwner): ItemQueue<Item> {
         if (left) return;
         left = true;
         onTold = undefined;
-        if (head < held.length || ending !== undefined) wake();
+        if (held.length > 0 || ending !== undefined) wake();
         lock.releaseLock();
       };
       const iterator: ReadableStreamAsyncIterator<Item> = {
         next() {
           if (left) return Promise.resolve(over());
-          if (head < held.length) return Promise.resolve({ value: take(), done: false });
+          if (held.length > 0) return Promise.resolve({ value: take(), done: false });
           return new Promise((resolve, reject) => {
             const waiter = { resolve, reject };
             if (ending === undefined) waiters.push(waiter);

@@ -1,4 +1,5 @@
 import { asError, ProtocolError } from "../errors.js";
+import { Fifo } from "../fifo.js";
 import { readVarint, varintLength, varintLengthFromFirstByte, writeVarint } from "../wire/varint.js";
 import type { ByteStream, ByteStreamHandler } from "./byte-stream.js";
 import type { WebTransportStream } from "./session.js";
@@ -25,7 +26,7 @@ export class CreditedStream implements ByteStream {
   private handler: ByteStreamHandler | undefined;
   private writer: WritableStreamDefaultWriter<Uint8Array> | undefined;
   /** Chunks, with their length fields, that wait for the window. */
-  private readonly queue: { readonly message: Uint8Array; readonly size: number }[] = [];
+  private readonly queue: Fifo<{ readonly message: Uint8Array; readonly size: number }> = new Fifo();
   private queued = 0;
   private untaken = 0;
   private drainWanted = false;
@@ -33,7 +34,7 @@ export class CreditedStream implements ByteStream {
   private finished = false;
   private peerEnded = false;
   /** Arrived while nobody takes it; null is the peer's end. */
-  private held: (Uint8Array | null)[] = [];
+  private readonly held: Fifo<Uint8Array | null> = new Fifo();
   private paused = false;
   /** Bytes taken since the last acknowledgement. */
   private taken = 0;
@@ -122,15 +123,15 @@ export class CreditedStream implements ByteStream {
 
   private stop(error: Error | undefined): void {
     this.over = { error };
-    this.queue.length = 0;
-    this.held = [];
+    this.queue.clear();
+    this.held.clear();
     this.release();
   }
 
   private sendQueued(): void {
     const { writer, queue } = this;
     if (writer === undefined || this.over !== undefined) return;
-    for (let next = queue[0]; next !== undefined && this.untaken + next.size <= WINDOW; next = queue[0]) {
+    for (let next = queue.first; next !== undefined && this.untaken + next.size <= WINDOW; next = queue.first) {
       queue.shift();
       this.queued -= next.size;
       this.untaken += next.size;
@@ -203,7 +204,7 @@ export class CreditedStream implements ByteStream {
     if (this.remaining > 0 || this.varintBytes > 0) throw new ProtocolError("the stream ends within a chunk");
     // A peer that has ended takes no more: what waits for it would wait for ever.
     this.peerEnded = true;
-    this.queue.length = 0;
+    this.queue.clear();
     this.queued = 0;
     this.sendQueued();
     this.hold(null);

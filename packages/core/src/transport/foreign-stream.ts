@@ -1,3 +1,4 @@
+import { Fifo } from "../fifo.js";
 import type { DirectStream, DirectStreamHandler } from "./session.js";
 import type { ForeignStreams } from "./stream-sorter.js";
 
@@ -16,14 +17,14 @@ type Held = (handler: DirectStreamHandler) => void;
 /** A stream of another protocol, whose first bytes were looked at: it gives them, and all that follows, to the application. */
 class ForeignStream implements DirectStream, DirectStreamHandler {
   private readonly stream: DirectStream;
-  private held: Held[] | undefined;
+  private held: Fifo<Held> | undefined = new Fifo();
   private handler: DirectStreamHandler | undefined;
   private paused = false;
 
   /** @param first the bytes that were read already */
   constructor(stream: DirectStream, first: Uint8Array) {
     this.stream = stream;
-    this.held = first.length === 0 ? [] : [(handler) => handler.onData(first)];
+    if (first.length > 0) this.held?.push((handler) => handler.onData(first));
     stream.pause();
   }
 

@@ -1,3 +1,4 @@
+import { Fifo } from "../fifo.js";
 import { closeError } from "./close-codes.js";
 import type {
   CloseInfo,
@@ -109,7 +110,7 @@ class MemoryStream implements DirectStream {
   peer!: MemoryStream;
   private readonly session: MemorySession;
   private handler: DirectStreamHandler | undefined;
-  private readonly arrived: Event[] = [];
+  private readonly arrived: Fifo<Event> = new Fifo();
   private arrivedBytes = 0;
   private paused = false;
   private scheduled = false;
@@ -190,7 +191,7 @@ class MemoryStream implements DirectStream {
   }
 
   private dropArrived(): void {
-    this.arrived.length = 0;
+    this.arrived.clear();
     this.arrivedBytes = 0;
   }
 

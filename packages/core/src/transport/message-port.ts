@@ -1,3 +1,4 @@
+import { Fifo } from "../fifo.js";
 import {
   byteStreamSession,
   type ByteStream,
@@ -38,7 +39,7 @@ class PortByteStream implements ByteStream {
   private drainWanted = false;
   private taken = 0;
   private paused = false;
-  private held: (Uint8Array | null)[] = [];
+  private readonly held: Fifo<Uint8Array | null> = new Fifo();
   private sending = true;
   private over = false;
 
@@ -77,7 +78,7 @@ class PortByteStream implements ByteStream {
     if (this.over) return;
     this.end();
     this.over = true;
-    this.held = [];
+    this.held.clear();
     this.port.close?.();
   }
 

@@ -1,3 +1,4 @@
+import { Fifo } from "../fifo.js";
 import {
   byteStreamSession,
   type ByteStream,
@@ -54,7 +55,7 @@ class SocketByteStream implements ByteStream {
   /** Written before the socket was open. */
   private early: Uint8Array<ArrayBuffer>[] | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
-  private held: Uint8Array[] = [];
+  private readonly held: Fifo<Uint8Array> = new Fifo();
   private paused = false;
   private full = false;
   private ending = false;
@@ -107,7 +108,7 @@ class SocketByteStream implements ByteStream {
 
   destroy(): void {
     clearTimeout(this.timer);
-    this.held = [];
+    this.held.clear();
     this.socket.close(NORMAL_CLOSURE);
   }
 

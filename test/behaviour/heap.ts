@@ -1,0 +1,20 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+
+setFlagsFromString("--expose-gc");
+const gc = runInNewContext("gc") as () => void;
+
+/** Bytes that are reachable. */
+export function heap(): number {
+  gc();
+  gc();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+/** How many of these objects are reachable. Those that were touched in this turn count as such: call it in another. */
+export function reachable(refs: readonly WeakRef<object>[]): number {
+  gc();
+  gc();
+  return refs.filter((ref) => ref.deref() !== undefined).length;
+}
