@@ -1,0 +1,120 @@
+// What an attacker writes, byte by byte (docs/protocol.md §3), and how it writes much of it.
+import type { DirectSession, DirectStream } from "@quicrpc/core";
+
+const LANE = 0x02;
+const HELLO = [0x40, 0x03, 0x00, 0x00, 0x01];
+/** Service 4700. */
+const SERVICE = [0x12, 0x5c];
+
+export const FrameKind = { request: 1, notify: 2, item: 5, cancel: 7 } as const;
+
+/** A varint of four bytes. */
+function four(n: number): number[] {
+  return [0x80 | (n >>> 24), (n >>> 16) & 0xff, (n >>> 8) & 0xff, n & 0xff];
+}
+
+/** A frame; `length` says how long it claims to be, where that is not the truth. */
+export function frame(type: number, id: number, body: Uint8Array | readonly number[], length?: number): Uint8Array {
+  const header = [type, ...four(id)];
+  return Uint8Array.from([...four(length ?? header.length + body.length), ...header, ...body]);
+}
+
+/** The body of a request or notification. */
+export function call(method: { readonly id: number }, payload: Uint8Array | readonly number[] = []): Uint8Array {
+  const body = new Uint8Array(3 + payload.length);
+  body.set([...SERVICE, method.id]);
+  body.set(payload, 3);
+  return body;
+}
+
+/** MessagePack of an unsigned integer below 2^32. */
+export function uint(n: number): number[] {
+  return [0xce, n >>> 24, (n >>> 16) & 0xff, (n >>> 8) & 0xff, n & 0xff];
+}
+
+/** An attacker's session: it reads nothing unless it says so, and counts. */
+export class Attacker {
+  closed = false;
+  /** What `write` of a stream answered last. */
+  private readonly session: DirectSession;
+  private onClosed: (() => void)[] = [];
+
+  constructor(session: DirectSession) {
+    this.session = session;
+    session.attach({
+      onStream: () => {},
+      onClosed: () => {
+        this.closed = true;
+        for (const resolve of this.onClosed) resolve();
+      },
+    });
+  }
+
+  /** Lanes it can open: one, where the session is a byte stream. */
+  lanes(count: number): AttackerStream[] {
+    if (this.session.sole !== undefined) return [new AttackerStream(this.session.sole, [LANE, ...HELLO])];
+    return Array.from({ length: count }, () => this.stream([LANE, ...HELLO]));
+  }
+
+  /** A stream that begins with these bytes. */
+  stream(start: readonly number[]): AttackerStream {
+    return new AttackerStream(this.session.openStream(), start);
+  }
+
+  close(): void {
+    this.session.close();
+  }
+}
+
+export class AttackerStream {
+  /** The other side wants no more, or is gone. */
+  over = false;
+  received = 0;
+  private readonly stream: DirectStream;
+  private onRoom: (() => void) | undefined;
+
+  constructor(stream: DirectStream, start: readonly number[]) {
+    this.stream = stream;
+    const end = (): void => {
+      this.over = true;
+      this.onRoom?.();
+    };
+    stream.attach({
+      borrows: true,
+      onData: (chunk) => {
+        this.received += chunk.length;
+      },
+      onEnd: end,
+      onReset: end,
+      onStopSending: end,
+      onDrain: () => this.onRoom?.(),
+      onClosed: end,
+    });
+    stream.write(Uint8Array.from(start));
+  }
+
+  /** Reads nothing from now on. */
+  deafen(): this {
+    this.stream.pause();
+    return this;
+  }
+
+  /** Writes as the transport takes it. False: the stream is over, or nothing was taken for so long. */
+  async write(bytes: Uint8Array, patienceMs: number = 500): Promise<boolean> {
+    if (this.over) return false;
+    if (this.stream.write(bytes)) return true;
+    const room = new Promise<boolean>((resolve) => {
+      const timer = setTimeout(() => resolve(false), patienceMs);
+      this.onRoom = () => {
+        clearTimeout(timer);
+        resolve(!this.over);
+      };
+    });
+    return room;
+  }
+}
+
+/** Lets the other process have its turn. */
+export async function pause(ms: number): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, ms));
+}

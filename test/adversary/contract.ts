@@ -1,0 +1,52 @@
+import { defineMethod, type Limits, msgpackCodec, rawCodec, zodCodec } from "@quicrpc/core";
+import { z } from "zod";
+
+const service = { name: "test.v1.Victim", id: 4700 };
+const any = msgpackCodec<unknown>();
+const count = msgpackCodec<number>();
+
+/** What the victim serves. */
+export const methods = {
+  echo: defineMethod(service, "unary", "echo", { id: 1, input: any, output: any }),
+  /** Counts tags that a schema has looked at. */
+  strict: defineMethod(service, "unary", "strict", {
+    id: 2,
+    input: zodCodec(z.object({ tags: z.array(z.string()) })),
+    output: zodCodec(z.int()),
+  }),
+  /** So many zeros. */
+  bytes: defineMethod(service, "unary", "bytes", { id: 3, input: count, output: rawCodec }),
+  /** Runs until the caller is gone. */
+  hang: defineMethod(service, "unary", "hang", { id: 4 }),
+  /** Runs for ever, whatever its signal says. */
+  deaf: defineMethod(service, "unary", "deaf", { id: 5 }),
+  /** Fails, so that the error hook is notified. */
+  note: defineMethod(service, "notify", "note", { id: 6, input: any }),
+  /** So many items of 1 KiB. */
+  items: defineMethod(service, "server_stream", "items", { id: 7, input: count, output: rawCodec }),
+  /** Takes a stream and never reads it. */
+  unread: defineMethod(service, "client_stream", "unread", { id: 8, input: rawCodec, output: any }),
+};
+
+/** How the victim is started. */
+export interface VictimSettings {
+  readonly listen: readonly string[];
+  readonly webSocket: boolean;
+  readonly http2: boolean;
+  readonly limits?: Partial<Limits>;
+  /** "never": `authenticate` never decides. */
+  readonly authenticate?: "never";
+}
+
+/** What the victim holds. */
+export interface Held {
+  /** Bytes in JavaScript's heap, and outside it on its account, after a collection. */
+  readonly live: number;
+  /** Bytes of the process. */
+  readonly resident: number;
+  /** The most of them since the last measurement with `reset`. */
+  readonly peak: number;
+  readonly sessions: number;
+  /** Handlers that run. */
+  readonly handlers: number;
+}

@@ -1,0 +1,223 @@
+// A server in a process of its own with a small heap, attacked from here. What an attack may cost is stated by each test.
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { DirectSession, Session } from "@quicrpc/core";
+import { devCertificate, dial, type DialOptions } from "@quicrpc/node";
+import { build } from "esbuild";
+import { expect } from "vitest";
+import { dialQuic } from "../../packages/node/dist/dial/quic.js";
+import { dialTcp, dialTls, dialUnix } from "../../packages/node/dist/dial/sockets.js";
+import { dialWebSocket } from "../../packages/node/dist/dial/web-socket.js";
+import { dialWebTransport } from "../../packages/node/dist/dial/web-transport.js";
+import type { TransportDialOptions } from "../../packages/node/dist/dial/dialler.js";
+import { RawPeer } from "../raw-peer.js";
+import { type Held, methods, type VictimSettings } from "./contract.js";
+
+/** Bytes of JavaScript's heap that the victim may have. */
+const HEAP_MIB = 256;
+export const MIB = 1_048_576;
+
+const engine = process.env["QUICRPC_NO_ENGINE"] === undefined;
+/** Every scheme that a default server can listen on here. */
+export const schemes: readonly string[] = [
+  ...(engine ? ["quic:", "https:"] : []),
+  "tls:",
+  "wss:",
+  "tcp:",
+  "ws:",
+  "unix:",
+];
+
+function listenUrl(scheme: string): string {
+  if (scheme === "unix:") return `unix:${join(mkdtempSync(join(tmpdir(), "quicrpc-")), "socket")}`;
+  const path = ["https:", "wss:", "ws:"].includes(scheme) ? "/rpc" : "";
+  return `${scheme}//127.0.0.1:0${path}`;
+}
+
+/** Where the bundle is written: below the root, so that it finds the packages. */
+const bundles = fileURLToPath(new URL("../../node_modules/.cache/quicrpc-adversary/", import.meta.url));
+let bundled: Promise<string> | undefined;
+
+/** Node runs no TypeScript by itself in every supported version. */
+async function bundle(): Promise<string> {
+  const outfile = join(bundles, `victim-${process.pid}.mjs`);
+  mkdirSync(bundles, { recursive: true });
+  const entry = fileURLToPath(new URL("victim.ts", import.meta.url));
+  await build({ entryPoints: [entry], outfile, bundle: true, packages: "external", format: "esm", platform: "node" });
+  return outfile;
+}
+
+const diallers = new Map<string, (url: URL, options: TransportDialOptions) => Promise<unknown>>([
+  ["quic:", dialQuic],
+  ["https:", dialWebTransport],
+  ["tls:", dialTls],
+  ["tcp:", dialTcp],
+  ["unix:", dialUnix],
+  ["ws:", dialWebSocket],
+  ["wss:", dialWebSocket],
+]);
+
+/** A running server to attack. */
+export class Victim {
+  readonly urls: readonly string[];
+  /** All that it wrote to stdout and stderr. */
+  written = 0;
+  private readonly child: ChildProcess;
+  private measurements = 0;
+
+  private constructor(child: ChildProcess, urls: readonly string[]) {
+    this.child = child;
+    this.urls = urls;
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.on("data", (bytes: Uint8Array) => {
+        this.written += bytes.length;
+      });
+    }
+  }
+
+  /** Starts one that listens on all schemes, or on those given. */
+  static async start(
+    options: Partial<VictimSettings> & { readonly schemes?: readonly string[] } = {},
+  ): Promise<Victim> {
+    bundled ??= bundle();
+    const { schemes: wanted = schemes, ...given } = options;
+    const settings: VictimSettings = { listen: wanted.map(listenUrl), webSocket: false, http2: false, ...given };
+    const child = fork(await bundled, [JSON.stringify(settings)], {
+      execArgv: [`--max-old-space-size=${HEAP_MIB}`, "--expose-gc"],
+      stdio: ["ignore", "pipe", "pipe", "ipc"],
+    });
+    let errors = "";
+    child.stderr?.on("data", (text) => (errors = `${errors}${text}`.slice(-4000)));
+    const [message] = (await Promise.race([
+      once(child, "message"),
+      once(child, "exit").then(() => Promise.reject(new Error(`the victim did not start: ${errors}`))),
+    ])) as [{ urls: string[] }];
+    return new Victim(child, message.urls);
+  }
+
+  get alive(): boolean {
+    return this.child.exitCode === null && this.child.signalCode === null;
+  }
+
+  url(scheme: string): string {
+    return this.urls.find((url) => url.startsWith(scheme)) as string;
+  }
+
+  /** Memory, sessions and handlers; with `reset` the peak starts anew. Rejects when the victim is dead. */
+  async measure(reset: boolean = false): Promise<Held> {
+    const id = ++this.measurements;
+    const answer = new Promise<Held>((resolve, reject) => {
+      const onExit = (): void =>
+        reject(new Error(`the victim died: exit ${this.child.exitCode} ${this.child.signalCode}`));
+      const onMessage = (message: { id: number; held: Held }): void => {
+        if (message.id !== id) return;
+        this.child.off("message", onMessage);
+        this.child.off("exit", onExit);
+        resolve(message.held);
+      };
+      this.child.on("message", onMessage);
+      this.child.once("exit", onExit);
+      if (!this.alive) onExit();
+    });
+    if (this.alive) this.child.send({ id, reset });
+    return answer;
+  }
+
+  /** A session of our own client. */
+  async dial(scheme: string, options: DialOptions = {}): Promise<Session> {
+    const { hash } = await devCertificate();
+    return dial(this.url(scheme), { serverCertificateHashes: [hash], ...options });
+  }
+
+  /** A transport session on which nothing has been said, for a peer that says what it wants. */
+  async transport(scheme: string, options: TransportDialOptions = {}): Promise<DirectSession> {
+    const { hash } = await devCertificate();
+    const dialler = diallers.get(scheme);
+    return (await dialler?.(new URL(this.url(scheme)), {
+      serverCertificateHashes: [hash],
+      ...options,
+    })) as DirectSession;
+  }
+
+  /** A peer that writes any bytes. */
+  async peer(scheme: string): Promise<RawPeer> {
+    return new RawPeer(await this.transport(scheme));
+  }
+
+  async stop(): Promise<void> {
+    if (!this.alive) return;
+    const ended = once(this.child, "exit");
+    this.child.kill("SIGKILL");
+    await ended;
+  }
+}
+
+/** What an attack may cost, beyond what the victim held before it. */
+export interface Bounds {
+  /** Bytes resident at the peak. */
+  readonly peak: number;
+  /** Bytes alive after it is over. Default: 16 MiB: buffers that are kept for the next session. */
+  readonly after?: number;
+  /** Of the client that is served meanwhile. Default: that of the first URL. */
+  readonly witness?: string;
+}
+
+/** What it did cost. */
+export interface Cost {
+  readonly peak: number;
+  readonly after: number;
+  /** Calls that the other client made meanwhile. */
+  readonly calls: number;
+}
+
+/**
+ * Runs an attack, which ends its own sessions before it returns, while another client makes calls one after the other.
+ * Fails when the victim dies, when one of those calls fails, when the peak is above the bound, or when memory, sessions or
+ * handlers are not given back.
+ */
+export async function withstand(victim: Victim, attack: () => Promise<unknown>, bounds: Bounds): Promise<Cost> {
+  const scheme = bounds.witness ?? new URL(victim.urls[0] as string).protocol;
+  const witness = await victim.dial(scheme);
+  await witness.unary(methods.echo, "before");
+  const before = await victim.measure(true);
+  const stop = new AbortController();
+  let calls = 0;
+  const served = (async () => {
+    for (; !stop.signal.aborted; calls++) {
+      expect(await witness.unary(methods.echo, calls, { timeoutMs: 15_000 })).toBe(calls);
+    }
+  })();
+  served.catch(() => {});
+  try {
+    await attack();
+  } finally {
+    stop.abort();
+  }
+  await served;
+  expect(calls, "calls of another client during the attack").toBeGreaterThan(0);
+  const { peak } = await victim.measure();
+  expect((peak - before.resident) / MIB, "MiB at the peak").toBeLessThan(bounds.peak / MIB);
+  const after = await givenBack(victim, before, bounds.after ?? 16 * MIB);
+  await witness.close();
+  return { peak: peak - before.resident, after: after.live - before.live, calls };
+}
+
+/** Measures until sessions and handlers are those of before and no more than the allowance is held, for at most 10 s. */
+async function givenBack(victim: Victim, before: Held, allowance: number): Promise<Held> {
+  const until = Date.now() + 10_000;
+  for (;;) {
+    const now = await victim.measure();
+    const { sessions, handlers, live } = now;
+    const good = sessions <= before.sessions && handlers <= before.handlers && live <= before.live + allowance;
+    if (good) return now;
+    if (Date.now() > until) {
+      expect({ sessions, handlers }).toEqual({ sessions: before.sessions, handlers: before.handlers });
+      expect((live - before.live) / MIB, "MiB alive afterwards").toBeLessThan(allowance / MIB);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

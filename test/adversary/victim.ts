@@ -1,0 +1,89 @@
+// The server under attack, in a process of its own: `harness.ts` bundles and starts it.
+import { readFileSync, writeFileSync } from "node:fs";
+import { createRouter, RpcError } from "@quicrpc/core";
+import { devCertificate, serve } from "@quicrpc/node";
+import { type Held, methods, type VictimSettings } from "./contract.js";
+
+const { listen, webSocket, http2, limits, authenticate } = JSON.parse(process.argv[2] ?? "{}") as VictimSettings;
+const never = (): Promise<never> => new Promise(() => {});
+let handlers = 0;
+
+const router = createRouter(methods, {
+  echo: (input) => input,
+  strict: ({ tags }) => tags.length,
+  bytes: (n) => new Uint8Array(n),
+  hang: async (_, { signal }) => {
+    handlers++;
+    try {
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    } finally {
+      handlers--;
+    }
+  },
+  deaf: async () => {
+    handlers++;
+    await never();
+  },
+  note: () => {
+    throw new RpcError("failed_precondition", "the note was refused");
+  },
+  async *items(n) {
+    for (let i = 0; i < n; i++) yield new Uint8Array(1024);
+  },
+  unread: async () => {
+    handlers++;
+    await never();
+  },
+});
+
+const { cert, key } = await devCertificate();
+const server = await serve({
+  listen,
+  webSocket,
+  http2,
+  tls: { cert, key },
+  routers: [router],
+  ...(limits !== undefined && { limits }),
+  ...(authenticate === "never" && { authenticate: never }),
+});
+
+/** Live memory after a collection, and the peak of what was resident since `reset`. */
+async function measure(reset: boolean): Promise<Held> {
+  for (let i = 0; i < 3; i++) {
+    globalThis.gc?.();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const { heapUsed, external } = process.memoryUsage();
+  const peak = peakResident();
+  if (reset) resetPeak();
+  return {
+    live: heapUsed + external,
+    resident: process.memoryUsage.rss(),
+    peak,
+    sessions: server.sessions.size,
+    handlers,
+  };
+}
+
+/** Bytes; `/proc` forgets what the parent had, as `getrusage` does not. */
+function peakResident(): number {
+  try {
+    return Number(/VmHWM:\s+(\d+)/.exec(readFileSync("/proc/self/status", "utf8"))?.[1]) * 1024;
+  } catch {
+    return process.resourceUsage().maxRSS * 1024;
+  }
+}
+
+function resetPeak(): void {
+  try {
+    writeFileSync("/proc/self/clear_refs", "5");
+  } catch {
+    // Not Linux: the peak is that of the whole life.
+  }
+}
+
+process.on("message", ({ id, reset }: { id: number; reset: boolean }) => {
+  void measure(reset).then((held) => process.send?.({ id, held }));
+});
+process.on("disconnect", () => process.exit());
+process.send?.({ urls: server.urls });
