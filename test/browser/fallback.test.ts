@@ -1,21 +1,35 @@
 import { createSocket } from "node:dgram";
+import type { FallbackOptions, TransportInUse } from "@quicrpc/browser";
 import { devCertificate, type DevCertificate, serve, type Server } from "@quicrpc/node";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { behaviourRouter, Witness } from "../behaviour/service.js";
 import { bundle } from "./bundle.js";
 import { Chromium, executablePath } from "./chromium.js";
+import { UdpRelay } from "./udp-relay.js";
 
 const CLIENT = `
   import { connect } from "@quicrpc/browser";
   import { methods } from "./behaviour/service.js";
-  globalThis.attempt = async (url, hash) => {
+  globalThis.attempt = async (url, hash, fallback = {}) => {
     const serverCertificateHashes = [{ algorithm: "sha-256", value: new Uint8Array(hash) }];
     const since = performance.now();
-    const connection = await connect(url, { serverCertificateHashes });
+    const connection = await connect(url, { serverCertificateHashes, fallback });
     const ms = performance.now() - since;
-    globalThis.connection = connection;
+    Object.assign(globalThis, { connection, methods });
     return { ms, ...connection.transport, ...(await connection.unary(methods.echo, { text: "through" })) };
+  };
+  globalThis.failed = async (times) => {
+    for await (const { failures = 0 } of connection.states()) if (failures >= times) return;
+  };
+  /** All transports until the wanted one. */
+  globalThis.until = async (wanted) => {
+    const seen = [];
+    for await (const { status } of connection.states()) {
+      if (status !== "ready") continue;
+      seen.push({ ...connection.transport });
+      if (connection.transport.kind === wanted) return seen;
+    }
   };
 `;
 
@@ -60,9 +74,10 @@ describe.skipIf(executablePath === undefined)("connect in a page", () => {
     return server.address.port;
   }
 
-  function attempt(port: number): Promise<Attempt> {
+  function attempt(port: number, fallback: FallbackOptions = {}): Promise<Attempt> {
+    const hash = JSON.stringify([...certificate.hash.value]);
     return page.evaluate(
-      `attempt("https://127.0.0.1:${port}/rpc", ${JSON.stringify([...certificate.hash.value])})`,
+      `attempt("https://127.0.0.1:${port}/rpc", ${hash}, ${JSON.stringify(fallback)})`,
     ) as Promise<Attempt>;
   }
 
@@ -83,6 +98,7 @@ describe.skipIf(executablePath === undefined)("connect in a page", () => {
     expect(seen).toEqual({
       kind: "websocket",
       reason: "WebTransport did not answer within 1500 ms: UDP may be blocked",
+      retryAt: expect.any(Number),
       text: "through",
     });
     expect(ms).toBeLessThan(2000);
@@ -117,5 +133,41 @@ describe.skipIf(executablePath === undefined)("connect in a page", () => {
     await listen(`https://127.0.0.1:${port}/rpc`);
     const again = await page.evaluate(`connection.ready().then(() => connection.transport.kind)`);
     expect(again).toBe("webtransport");
+  });
+
+  it("moves over to WebTransport when UDP passes again, and finishes the calls in progress where they are", async () => {
+    const port = await listen("https://127.0.0.1:0/rpc");
+    const relay = await UdpRelay.start(port);
+    relay.cut = true;
+    const fallback = { url: `wss://127.0.0.1:${port}/rpc`, retry: { initialMs: 100, maxMs: 1000 } };
+    expect(await attempt(relay.port, fallback)).toMatchObject({ kind: "websocket", text: "through" });
+    await page.evaluate(`{
+      const { readable, writable } = connection.duplex(methods.chat);
+      globalThis.chat = { reader: readable.getReader(), writer: writable.getWriter() };
+      globalThis.hear = async (text) => (await chat.writer.write(text), (await chat.reader.read()).value);
+    }`);
+    expect(await page.evaluate(`chat.reader.read()`)).toMatchObject({ value: "HELLO" });
+    expect(await page.evaluate(`hear("one")`)).toBe("ONE");
+    relay.cut = false;
+    const seen = (await page.evaluate(`until("webtransport")`)) as TransportInUse[];
+    expect(seen.at(-1)).toEqual({ kind: "webtransport" });
+    expect(await page.evaluate(`connection.unary(methods.echo, { text: "moved" })`)).toEqual({ text: "moved" });
+    expect(server?.sessions.size).toBe(2);
+    expect(await page.evaluate(`hear("two")`)).toBe("TWO");
+    await page.evaluate(`chat.writer.close()`);
+    expect(await page.evaluate(`chat.reader.read()`)).toMatchObject({ value: "BYE" });
+    await expect.poll(() => server?.sessions.size).toBe(1);
+    relay.close();
+  });
+
+  it("is back on WebTransport after an outage, over a WebSocket meanwhile or not", { timeout: 60_000 }, async () => {
+    const port = await listen("https://127.0.0.1:0/rpc");
+    await attempt(port);
+    await server?.close();
+    await page.evaluate(`failed(6)`);
+    await listen(`https://127.0.0.1:${port}/rpc`);
+    const seen = (await page.evaluate(`until("webtransport")`)) as TransportInUse[];
+    expect(seen.filter(({ reason }) => reason?.includes("UDP may be blocked"))).toEqual([]);
+    expect(await page.evaluate(`connection.unary(methods.echo, { text: "again" })`)).toEqual({ text: "again" });
   });
 });

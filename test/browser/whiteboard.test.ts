@@ -136,6 +136,14 @@ describe.skipIf(executablePath === undefined)("examples/whiteboard", () => {
       await inked(late, 800, 300);
       await inked(late, 800, 700);
       await inked(ada, 800, 700);
+      await inked(grace, 800, 300);
+      // Who drew it still sees it.
+      for (const [page, y] of [
+        [ada, 300],
+        [grace, 700],
+      ] as const) {
+        await inked(page, 800, y);
+      }
       await say(grace, "still here");
       await ada.waitForSelector('.text >> text="still here"');
     },
@@ -155,6 +163,27 @@ describe.skipIf(executablePath === undefined)("examples/whiteboard", () => {
     while (!(await grace.locator(".cursor").isVisible())) await move(ada);
     expect(await grace.innerText("#datagrams")).toBe("a WebSocket has no datagrams");
     await grace.screenshot({ path: `${screenshots}websocket.png` });
+  });
+
+  it("moves to WebTransport with its seat when that works again", async () => {
+    // The first attempt is refused, as by a network that blocks UDP.
+    const refusedOnce = `{
+      const Native = WebTransport;
+      globalThis.WebTransport = class {
+        ready = Promise.reject(new Error("no UDP here"));
+        closed = new Promise(() => {});
+        close() {}
+        constructor() { globalThis.WebTransport = Native; }
+      };
+    }`;
+    const [ada, grace] = [await join("Ada", {}, refusedOnce), await join("Grace")];
+    expect(await ada.innerText("#why")).toContain("no UDP here");
+    await until(ada, `document.getElementById("transport").textContent === "WebTransport"`);
+    await drawLine(ada, [100, 500], [1500, 500]);
+    await inked(grace, 800, 500);
+    await say(ada, "moved");
+    await grace.waitForSelector('.text >> text="moved"');
+    while (!(await grace.locator(".cursor", { hasText: "Ada" }).isVisible())) await move(ada);
   });
 
   it("ends at once on Ctrl-C, with pages open", async () => {

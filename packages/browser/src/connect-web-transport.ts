@@ -1,6 +1,7 @@
-import { type ClientSessionOptions, createClientSession, RpcError, type Session } from "@quicrpc/core";
-import { type BrowserConnection, heal, type HealingOptions, httpsUrl } from "./heal.js";
-import type { BrowserTransport, OpenTransport } from "./transport.js";
+import { type ClientSessionOptions, createClientSession, type Session } from "@quicrpc/core";
+import { type BrowserConnection, heal, type HealingOptions, httpsUrl, type Way } from "./heal.js";
+import { inTime } from "./in-time.js";
+import type { BrowserTransport, TransportInUse } from "./transport.js";
 import { webTransportOpener } from "./web-transport.js";
 
 /** Options of `connectWebTransport`. */
@@ -24,31 +25,16 @@ export async function connectWebTransport(
 ): Promise<BrowserConnection> {
   const open = webTransportOpener(httpsUrl(url), options.serverCertificateHashes);
   const run = options.session ?? ((transport) => createClientSession(transport, options));
-  return heal((signal, timeoutMs) => openInTime(open, signal, timeoutMs), run, options);
-}
-
-async function openInTime(
-  open: (signal: AbortSignal) => Promise<BrowserTransport>,
-  signal: AbortSignal,
-  timeoutMs: number,
-): Promise<OpenTransport> {
-  const attempt = new AbortController();
-  const giveUp = (): void => attempt.abort(signal.reason);
-  const timer = setTimeout(
-    () => attempt.abort(new RpcError("unavailable", `no session within ${timeoutMs} ms`)),
-    timeoutMs,
-  );
-  signal.addEventListener("abort", giveUp);
-  try {
-    signal.throwIfAborted();
-    return { kind: "webtransport", transport: await open(attempt.signal), reason: undefined };
-  } catch (error) {
-    const { message } = RpcError.from(error);
-    throw signal.aborted || attempt.signal.aborted
-      ? error
-      : new RpcError("unavailable", `WebTransport failed: ${message}`);
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", giveUp);
-  }
+  let inUse: TransportInUse | undefined;
+  const way: Way = {
+    get inUse() {
+      return inUse;
+    },
+    async open(signal, timeoutMs) {
+      const transport = await inTime(open, signal, timeoutMs);
+      inUse = { kind: "webtransport", reason: undefined };
+      return transport;
+    },
+  };
+  return heal(way, run, options);
 }

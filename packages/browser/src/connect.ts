@@ -1,7 +1,7 @@
 import { createSession } from "@quicrpc/core";
 import { type DialOptions, openers } from "./dial.js";
 import { type BrowserConnection, heal, type HealingOptions } from "./heal.js";
-import { openTransport } from "./open.js";
+import { Ladder } from "./ladder.js";
 
 /** Options of `connect`. */
 export interface ConnectOptions<Context = unknown>
@@ -19,9 +19,9 @@ export async function connect<Context = unknown>(
   options: ConnectOptions<Context> = {},
 ): Promise<BrowserConnection> {
   const { fallback, serverCertificateHashes, reconnect, backoff, timeoutMs, signal, ...session } = options;
-  const opening = openers(url, { serverCertificateHashes, fallback });
+  const retry = fallback === false ? undefined : fallback?.retry;
   return heal(
-    (signal, timeoutMs) => openTransport({ ...opening, timeoutMs, signal }),
+    new Ladder({ ...openers(url, { serverCertificateHashes, fallback }), retry }),
     (transport) => createSession(transport, session),
     {
       ...(reconnect !== undefined && { reconnect }),

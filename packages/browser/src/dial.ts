@@ -1,4 +1,4 @@
-import { createSession, type Session, type SessionOptions } from "@quicrpc/core";
+import { type Backoff, createSession, type Session, type SessionOptions } from "@quicrpc/core";
 import { DEFAULT_TIMEOUT_MS, httpsUrl } from "./heal.js";
 import { type OpenOptions, openTransport } from "./open.js";
 import type { BrowserTransport } from "./transport.js";
@@ -14,6 +14,12 @@ export interface FallbackOptions {
   readonly url?: string | URL;
   /** Milliseconds without an answer by WebTransport after which the WebSocket is tried as well. Default 1500. */
   readonly afterMs?: number;
+  /**
+   * When `connect` tries WebTransport again while a WebSocket is in use: first after some 5 s, then after twice as long each
+   * time, up to 5 minutes, and when the network is back. New calls go to it once it has answered; those in progress finish
+   * on the WebSocket. `false`: not before the WebSocket is lost.
+   */
+  readonly retry?: Partial<Backoff> | false;
 }
 
 /** How a page finds its server. */

@@ -1,7 +1,7 @@
 import { createSession, type SessionOptions } from "@quicrpc/core";
-import { DEFAULT_FALLBACK_MS } from "./dial.js";
+import { DEFAULT_FALLBACK_MS, type FallbackOptions } from "./dial.js";
 import { type BrowserConnection, heal, type HealingOptions, httpsUrl } from "./heal.js";
-import { openTransport } from "./open.js";
+import { Ladder } from "./ladder.js";
 import { ponyfillOpener } from "./ponyfill.js";
 import { webTransportOpener } from "./web-transport.js";
 
@@ -16,6 +16,8 @@ export interface FailsConnectOptions<Context = unknown>
   readonly native?: boolean;
   /** Milliseconds without an answer by that after which the ponyfill is tried as well. Default 1500. */
   readonly afterMs?: number;
+  /** When the browser's own is tried again while the ponyfill is in use, as `FallbackOptions.retry` says. */
+  readonly retry?: FallbackOptions["retry"];
   /** Hashes of the certificates to trust (W3C WebTransport §9.4), but for the ponyfill: its WebSocket knows none. */
   readonly serverCertificateHashes?: readonly WebTransportHash[];
 }
@@ -36,7 +38,7 @@ export async function connect<Context = unknown>(
     : ponyfill;
   const fallback = native ? ponyfill : undefined;
   return heal(
-    (signal, timeoutMs) => openTransport({ first, fallback, timeoutMs, signal }),
+    new Ladder({ first, fallback, retry: options.retry }),
     (transport) => createSession(transport, options),
     options,
   );

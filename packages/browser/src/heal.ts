@@ -1,6 +1,6 @@
 import { type Connection, type ConnectionOptions, createConnection, type Session } from "@quicrpc/core";
 import { PageLife } from "./page.js";
-import type { BrowserTransport, OpenTransport, TransportInUse } from "./transport.js";
+import type { BrowserTransport, TransportInUse } from "./transport.js";
 
 /** For an attempt, and for all of them until the first session is ready. */
 export const DEFAULT_TIMEOUT_MS = 10_000;
@@ -19,31 +19,41 @@ export interface BrowserConnection extends Connection<Session<BrowserTransport>>
   readonly transport: TransportInUse | undefined;
 }
 
-/**
- * A connection over the transports that `open` opens, within so many milliseconds, and the sessions that `run` makes of them.
- * Resolves when the first is ready.
- */
+/** How one connection reaches its server. */
+export interface Way {
+  /** What the latest session was opened over. */
+  readonly inUse: TransportInUse | undefined;
+  open(signal: AbortSignal, timeoutMs: number): Promise<BrowserTransport>;
+  /** Makes a session over a better transport than the one in use, once that works again. */
+  improve?(run: RunTransport, timeoutMs: number, signal: AbortSignal): Promise<Session<BrowserTransport>>;
+  /** The network has changed: what failed may work now. */
+  hurry?(): void;
+}
+
+/** Runs the protocol over a transport. */
+export type RunTransport = (transport: BrowserTransport) => Session<BrowserTransport>;
+
+/** A connection by `way`, of the sessions that `run` makes. Resolves when the first is ready. */
 export async function heal(
-  open: (signal: AbortSignal, timeoutMs: number) => Promise<OpenTransport>,
-  run: (transport: BrowserTransport) => Session<BrowserTransport>,
+  way: Way,
+  run: RunTransport,
   { timeoutMs = DEFAULT_TIMEOUT_MS, signal, ...options }: HealingOptions,
 ): Promise<BrowserConnection> {
-  let inUse: TransportInUse | undefined;
   const page = new PageLife();
-  const connection = createConnection(async (signal) => {
+  const dial = async (signal: AbortSignal): Promise<Session<BrowserTransport>> => {
     await page.present();
-    const { transport, kind, reason } = await open(signal, timeoutMs);
-    inUse = { kind, reason };
-    return run(transport);
-  }, options);
-  page.follow(connection);
+    return run(await way.open(signal, timeoutMs));
+  };
+  const improve = way.improve?.bind(way, run, timeoutMs);
+  const connection = createConnection(dial, { ...options, ...(improve !== undefined && { improve }) });
+  page.follow(connection, () => way.hurry?.());
   try {
     await connection.ready({ signal, timeoutMs });
   } catch (error) {
     await connection.close();
     throw error;
   }
-  return Object.defineProperty(connection, "transport", { get: () => inUse }) as BrowserConnection;
+  return Object.defineProperty(connection, "transport", { get: () => way.inUse }) as BrowserConnection;
 }
 
 /** `url`, which may be relative to the page's. Throws `TypeError` for one of another scheme. */

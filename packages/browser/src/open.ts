@@ -2,13 +2,13 @@ import { RpcError } from "@quicrpc/core";
 import type { Opener, OpenTransport, TransportInUse } from "./transport.js";
 
 /** A transport that may be tried. */
-interface Candidate {
+export interface Candidate {
   readonly kind: TransportInUse["kind"];
   readonly open: Opener;
 }
 
 /** What comes after the first. */
-interface Fallback extends Candidate {
+export interface Fallback extends Candidate {
   /** Milliseconds for which the first is tried alone. */
   readonly afterMs: number;
 }
@@ -17,6 +17,8 @@ interface Fallback extends Candidate {
 export interface OpenOptions {
   readonly first: Candidate;
   readonly fallback: Fallback | undefined;
+  /** Whether the first has worked before: its silence then says little about the network. Default false. */
+  readonly worked?: boolean;
   /** Milliseconds for all of it. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
@@ -61,7 +63,7 @@ class Race {
   }
 
   start(): void {
-    const { first, fallback, signal, timeoutMs } = this.options;
+    const { first, fallback, worked = false, signal, timeoutMs } = this.options;
     signal.addEventListener("abort", this.onAbort);
     if (signal.aborted) {
       this.onAbort();
@@ -69,7 +71,8 @@ class Race {
     }
     this.timeout = setTimeout(() => this.expire(), timeoutMs);
     if (fallback !== undefined) {
-      const because = `${NAMES[first.kind]} did not answer within ${fallback.afterMs} ms: UDP may be blocked`;
+      const known = worked ? ", though it did before" : ": UDP may be blocked";
+      const because = `${NAMES[first.kind]} did not answer within ${fallback.afterMs} ms${known}`;
       this.headStart = setTimeout(() => this.fallBack(because), fallback.afterMs);
     }
     this.attempt(first);

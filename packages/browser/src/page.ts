@@ -32,14 +32,15 @@ export class PageLife {
     await this.back;
   }
 
-  /** Until the connection is closed. */
-  follow(connection: Followed): void {
+  /** Until the connection is closed. `onNetwork` is called when there is a network again. */
+  follow(connection: Followed, onNetwork: () => void): void {
     const check = (): void => void this.check(connection);
     const listeners: Record<string, () => void> = {
       offline: check,
       online: () => {
         check();
         connection.connect();
+        onNetwork();
       },
       pagehide: () => this.leave(connection),
       pageshow: () => {

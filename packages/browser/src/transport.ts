@@ -6,8 +6,10 @@ export type BrowserTransport = WebTransport | DirectSession;
 /** Which transport a session runs over, and why not over WebTransport. */
 export interface TransportInUse {
   readonly kind: "webtransport" | "websocket" | "ponyfill";
-  /** Why WebTransport could not be used; undefined where it is. */
+  /** What became of WebTransport when it was last tried; undefined where it is in use. */
   readonly reason: string | undefined;
+  /** When WebTransport is tried again, in milliseconds since the epoch; undefined during an attempt, and where none follows. */
+  readonly retryAt?: number;
 }
 
 /** A transport that is ready for a session. */

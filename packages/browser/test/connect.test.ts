@@ -70,7 +70,8 @@ describe("connect", () => {
     const connection = await connecting;
     open.push(connection);
     expect(Date.now() - since).toBe(0);
-    expect(connection.transport).toEqual({ kind: "websocket", reason });
+    const retryAt = answer === "missing" ? {} : { retryAt: expect.any(Number) };
+    expect(connection.transport).toEqual({ kind: "websocket", reason, ...retryAt });
     expect(await connection.unary(methods.echo, "there")).toBe("there");
     expect(network.log.at(-1)).toBe("websocket wss://rpc.test:4433/api");
     expect(network.offeredProtocols).toEqual(["quicrpc.v1"]);
@@ -87,6 +88,7 @@ describe("connect", () => {
     expect(connection.transport).toEqual({
       kind: "websocket",
       reason: "WebTransport did not answer within 1500 ms: UDP may be blocked",
+      retryAt: expect.any(Number),
     });
     expect(network.log.slice(1)).toEqual(["websocket wss://rpc.test:4433/api", "webtransport given up"]);
   });

@@ -15,10 +15,12 @@ const text = msgpackCodec<string>();
 const service = { name: "test.v1.Browser", id: 78 };
 export const methods = {
   echo: defineMethod(service, "unary", "echo", { id: 1, input: text, output: text }),
+  /** Answered when the test says so, by `Network.answer`. */
+  wait: defineMethod(service, "unary", "wait", { id: 2, input: text, output: text }),
 };
 
-/** What a transport does with an attempt to connect. */
-export type Answer = "accept" | "refuse" | "silence" | "missing";
+/** What a transport does with an attempt to connect; "mute" accepts, and carries nothing. */
+export type Answer = "accept" | "refuse" | "silence" | "missing" | "mute";
 
 /** The server, the way to it, and the globals of a page that leads there. */
 export class Network {
@@ -31,6 +33,8 @@ export class Network {
   /** Where the page's events come from. */
   readonly page: EventTarget = new EventTarget();
   offeredProtocols: unknown;
+  /** Answers the latest call of `wait`. */
+  answer: (text: string) => void = () => {};
 
   /** Puts the page's globals in place; `vi.unstubAllGlobals` takes them away. */
   install(): void {
@@ -42,7 +46,13 @@ export class Network {
   }
 
   serve(transport: DirectSession): void {
-    const router = createRouter(methods, { echo: (input) => input });
+    const router = createRouter(methods, {
+      echo: (input) => input,
+      wait: () =>
+        new Promise((resolve) => {
+          this.answer = resolve;
+        }),
+    });
     this.sessions.push(createSession(transport, { routers: [router] }));
   }
 }
@@ -65,9 +75,9 @@ function fakeWebTransport(network: Network): Constructor {
       this.ready = new Promise((resolve, reject) => {
         this.fail = reject;
         if (network.webTransport === "refuse") reject(new Error("Opening handshake failed."));
-        if (network.webTransport !== "accept") return;
+        if (network.webTransport !== "accept" && network.webTransport !== "mute") return;
         this.open = true;
-        network.serve(far);
+        if (network.webTransport === "accept") network.serve(far);
         resolve();
       });
     }

@@ -42,8 +42,13 @@ export type { HealthCheck } from "./balance/health-watch.js";
 export type { OutlierOptions } from "./balance/outliers.js";
 export { createPool, type Pool, type PoolOptions } from "./balance/pool.js";
 export type { PoolTarget } from "./balance/target.js";
-export type { Backoff } from "./connection/backoff.js";
-export { type Connection, type ConnectionOptions, createConnection } from "./connection/connection.js";
+export { type Backoff, backoffDelay } from "./connection/backoff.js";
+export {
+  type Connection,
+  type ConnectionOptions,
+  createConnection,
+  type ImprovingOptions,
+} from "./connection/connection.js";
 export type { ReadyOptions } from "./connection/ready.js";
 export type { ConnectionState } from "./connection/state.js";
 export {

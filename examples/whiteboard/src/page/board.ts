@@ -46,16 +46,19 @@ export class Board {
     this.identity = identity;
     const over = new AbortController();
     const { readable, writable } = client.draw({ signal: AbortSignal.any([signal, over.signal]) });
-    // The other direction says why.
-    this.outbox.sendTo(writable.getWriter(), over.signal).catch(() => {});
+    const send = (): void => {
+      // The other direction says why.
+      this.outbox.sendTo(writable.getWriter(), over.signal).catch(() => {});
+    };
     try {
-      await this.showAll(readable);
+      await this.showAll(readable, send);
     } finally {
       over.abort();
     }
   }
 
-  private async showAll(events: AsyncIterable<BoardEvent>): Promise<void> {
+  /** `onShown` is called when all that was there is shown. What is sent before would be neither there nor in the outbox. */
+  private async showAll(events: AsyncIterable<BoardEvent>, onShown: () => void): Promise<void> {
     let arriving: Lines | undefined = new Lines();
     for await (const event of events) {
       if (event.type === "shown") {
@@ -63,6 +66,7 @@ export class Board {
         arriving = undefined;
         for (const piece of this.outbox.pieces()) this.lines.add(this.identity.you, piece);
         this.repaint();
+        onShown();
       } else if (event.type === "erased") {
         for (const { by, line } of event.lines) (arriving ?? this.lines).erase(by, line);
         if (arriving === undefined) this.repaint();

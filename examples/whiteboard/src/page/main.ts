@@ -32,14 +32,17 @@ takePen(board, (point) => {
 });
 acceptFiles(client);
 
-/** Fires when the seat has to be taken anew, with another name. */
+/** Fires when the seat has to be taken anew: with another name, or on another session. */
 let visit = new AbortController();
+/** The session with the seat. */
+let seatedOn: typeof connection.session;
 const field = byId<HTMLInputElement>("name");
 field.value = myName();
 field.addEventListener("change", () => {
   field.value = myName(field.value);
   visit.abort();
 });
+void takeSeatAlong();
 for (;;) {
   visit = new AbortController();
   await keepUp(visit.signal, () => join(visit.signal));
@@ -71,11 +74,20 @@ async function join(signal: AbortSignal): Promise<void> {
       people.show(present);
       if (begun) continue;
       begun = true;
+      seatedOn = connection.session;
       panel.visitBegan();
       void keepUp(seated, () => board.follow(client, identity, seated));
       void keepUp(seated, () => chat.follow(identity, seated));
     }
   } finally {
+    seatedOn = undefined;
     seat.abort();
+  }
+}
+
+/** The connection may move to a better session while the seat is on the former, as from a WebSocket to WebTransport. */
+async function takeSeatAlong(): Promise<void> {
+  for await (const { status } of connection.states()) {
+    if (status === "ready" && seatedOn !== undefined && seatedOn !== connection.session) visit.abort();
   }
 }

@@ -392,6 +392,86 @@ describe("calls without a session", () => {
   });
 });
 
+describe("a connection that improves", () => {
+  /** Searches that are under way, as `improve` began them. */
+  let searches: { readonly found: Deferred<Session>; readonly signal: AbortSignal }[];
+
+  function improving(options: ConnectionOptions = {}): Connection {
+    searches = [];
+    const improve = (signal: AbortSignal): Promise<Session> => {
+      const found = deferred<Session>();
+      searches.push({ found, signal });
+      return found.promise;
+    };
+    connection = createConnection(peer.dial, { ...options, improve });
+    return connection;
+  }
+
+  it("makes new calls on the better session, and finishes those in progress on the former", async () => {
+    const first = await improving().ready();
+    const never = failure(connection.unary(methods.never, "a", { timeoutMs: 3_600_000 }));
+    const { readable, writable } = connection.duplex(methods.chat);
+    const writer = writable.getWriter();
+    await writer.write("before");
+    const better = peer.session();
+    searches[0]?.found.resolve(better);
+    await pass(0);
+    expect(connection.session).toBe(better);
+    await writer.write("after");
+    await writer.close();
+    expect(await collect(readable)).toEqual(["BEFORE", "AFTER"]);
+    expect(await connection.unary(methods.echo, "b")).toBe("b");
+    await pass(3_600_000);
+    expect(await never).toMatchObject({ code: "deadline_exceeded" });
+    expect(await first.closed).toMatchObject({ closeCode: 0 });
+    expect(peer.sessions).toHaveLength(2);
+    // The better one may be improved as well.
+    expect(searches).toHaveLength(2);
+  });
+
+  it("serves on both meanwhile", async () => {
+    await improving().ready();
+    searches[0]?.found.resolve(peer.session());
+    await pass(0);
+    expect(await peer.latest.unary(methods.echo, "new")).toBe("client new");
+  });
+
+  it.each([
+    ["is lost", () => peer.latest.close({ closeCode: 9, reason: "lost" })],
+    ["drains", () => peer.latest.drain()],
+    ["is closed", () => connection.close()],
+  ] as const)("gives the search up when the session %s, and closes what it finds later", async (_, end) => {
+    await improving().ready();
+    void end();
+    await pass(0);
+    expect(searches[0]?.signal.aborted).toBe(true);
+    const late = peer.session();
+    searches[0]?.found.resolve(late);
+    await pass(0);
+    expect(await late.closed).toMatchObject({ closeCode: 0 });
+    expect(connection.session).not.toBe(late);
+  });
+
+  it("stays where it is when nothing is found", async () => {
+    const first = await improving().ready();
+    searches[0]?.found.reject(new Error("nothing better"));
+    await pass(0);
+    expect(connection.session).toBe(first);
+    expect(await connection.unary(methods.echo, "a")).toBe("a");
+  });
+
+  it("closes both sessions when it is closed", async () => {
+    const first = await improving().ready();
+    const never = failure(connection.unary(methods.never, "a"));
+    const better = peer.session();
+    searches[0]?.found.resolve(better);
+    await pass(0);
+    await connection.close({ closeCode: 7 });
+    expect(await never).toMatchObject({ code: "unavailable" });
+    expect([await first.closed, await better.closed]).toMatchObject([{ closeCode: 7 }, { closeCode: 7 }]);
+  });
+});
+
 describe("ready()", () => {
   beforeEach(() => {
     peer.answers = false;

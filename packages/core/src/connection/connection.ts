@@ -23,6 +23,16 @@ export interface ConnectionOptions {
   readonly isPermanent?: (error: Error) => boolean;
 }
 
+/** How a connection replaces a session that works by one that works better. */
+export interface ImprovingOptions<S extends Session> {
+  /**
+   * Looks for a better session than the one that has just become ready, such as one over another transport. New calls go to
+   * the session that it fulfils with; those in progress finish on the former, however long they take. A rejection leaves
+   * everything as it is. The signal fires when the search is pointless: the session was lost or drains. Default: none is looked for.
+   */
+  readonly improve?: (signal: AbortSignal) => Promise<S>;
+}
+
 /** A caller whose sessions come and go. */
 export interface Connection<S extends Session = Session> extends Caller {
   readonly state: ConnectionState;
@@ -52,7 +62,7 @@ export interface Connection<S extends Session = Session> extends Caller {
  */
 export function createConnection<S extends Session>(
   dial: (signal: AbortSignal) => Promise<S>,
-  options: ConnectionOptions = {},
+  options: ConnectionOptions & ImprovingOptions<S> = {},
 ): Connection<S> {
   return new HealingConnection(dial, options);
 }
@@ -60,13 +70,14 @@ export function createConnection<S extends Session>(
 class HealingConnection<S extends Session> extends SessionCaller<S> implements Connection<S> {
   private readonly link: Link<S>;
 
-  constructor(dial: (signal: AbortSignal) => Promise<S>, options: ConnectionOptions) {
+  constructor(dial: (signal: AbortSignal) => Promise<S>, options: ConnectionOptions & ImprovingOptions<S>) {
     super(completeLimits(options.limits));
     this.link = new Link({
       dial,
       backoff: { ...DEFAULT_BACKOFF, ...options.backoff },
       reconnect: options.reconnect ?? true,
       isPermanent: options.isPermanent ?? (() => false),
+      improve: options.improve,
       onChange: () => this.onChange(),
     });
   }

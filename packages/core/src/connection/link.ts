@@ -15,6 +15,8 @@ export interface LinkOptions<S extends Session> {
   readonly dial: (signal: AbortSignal) => Promise<S>;
   readonly backoff: Backoff;
   readonly reconnect: boolean;
+  /** Looks for a session to take the place of one that is ready, as `ConnectionOptions.improve` says. */
+  readonly improve?: ((signal: AbortSignal) => Promise<S>) | undefined;
   /** Whether trying again is pointless for calls that wait, such as after a wrong certificate. */
   readonly isPermanent: (error: Error) => boolean;
   /** After each change of state. */
@@ -38,6 +40,8 @@ export class Link<S extends Session> {
   private stopped = false;
   private readyAt = 0;
   private dialling: AbortController | undefined;
+  /** The search for a better session than `session`. */
+  private improving: AbortController | undefined;
   private retry: ReturnType<typeof setTimeout> | undefined;
 
   constructor(options: LinkOptions<S>) {
@@ -119,7 +123,34 @@ export class Link<S extends Session> {
     this.sessions.add(session);
     void session.closed.then((end) => this.ended(session, end));
     void session.draining.then(() => this.leaves(session));
+    this.improve(session);
     this.set({ status: "ready" });
+  }
+
+  /** Calls in progress finish on the session that a better one replaces, however long they take. */
+  private improve(session: S): void {
+    const { improve } = this.options;
+    if (improve === undefined) return;
+    const search = new AbortController();
+    this.improving = search;
+    improve(search.signal).then(
+      (better) => {
+        if (search.signal.aborted) {
+          void better.close();
+          return;
+        }
+        this.adopt(better);
+        void session.drain({ timeoutMs: Number.POSITIVE_INFINITY });
+      },
+      () => {},
+    );
+  }
+
+  /** There is no session for new calls. */
+  private withdraw(): void {
+    this.session = undefined;
+    this.improving?.abort(new RpcError("cancelled", "the session is no longer in use"));
+    this.improving = undefined;
   }
 
   private failed(error: Error): void {
@@ -133,7 +164,7 @@ export class Link<S extends Session> {
     if (this.current !== session) return;
     this.current = undefined;
     if (this.stopped) return;
-    this.session = undefined;
+    this.withdraw();
     const error = end.error ?? new RpcError("unavailable", describeEnd(end));
     if (!this.options.reconnect) {
       this.giveUp(error);
@@ -147,7 +178,7 @@ export class Link<S extends Session> {
   /** The session ends when its calls are over; the next is made at once, since the peer is well. */
   private leaves(session: S): void {
     if (this.session !== session) return;
-    this.session = undefined;
+    this.withdraw();
     if (!this.options.reconnect) {
       this.set({ status: "draining" });
       return;
@@ -177,7 +208,7 @@ export class Link<S extends Session> {
     this.stopWaiting();
     const { dialling } = this;
     this.dialling = undefined;
-    this.session = undefined;
+    this.withdraw();
     dialling?.abort(new RpcError("cancelled", "the connection was closed"));
   }
 

@@ -1,0 +1,106 @@
+import { type Backoff, backoffDelay, type Session } from "@quicrpc/core";
+import type { RunTransport, Way } from "./heal.js";
+import { inTime } from "./in-time.js";
+import { type OpenOptions, openTransport } from "./open.js";
+import type { BrowserTransport, TransportInUse } from "./transport.js";
+
+/** When the first transport is tried again while its fallback is in use. */
+export const DEFAULT_RETRY: Backoff = { initialMs: 5000, maxMs: 300_000, factor: 2 };
+
+/** The first transport has worked for so long: when it is lost, waits begin with the shortest again. */
+const STABLE_MS = 60_000;
+
+/** What a ladder is made of. */
+export interface LadderOptions extends Pick<OpenOptions, "first" | "fallback"> {
+  /** Default: `DEFAULT_RETRY`; `false`: the fallback stays in use for as long as its session lasts. */
+  readonly retry?: Partial<Backoff> | false | undefined;
+}
+
+/**
+ * The transports of one connection, the best first. Each session takes the best that works at the time; while that is the
+ * fallback, the first is tried again beside it, ever less often, and takes its place once a session over it has answered.
+ */
+export class Ladder implements Way {
+  inUse: TransportInUse | undefined;
+  private readonly options: LadderOptions;
+  private readonly backoff: Backoff | undefined;
+  /** Attempts to get back to the first transport. */
+  private attempts = 0;
+  /** Since when the first transport is in use, or was when it was last. */
+  private firstSince: number | undefined;
+  private wake: () => void = () => {};
+
+  constructor(options: LadderOptions) {
+    const { retry } = options;
+    this.options = options;
+    this.backoff = retry === false ? undefined : { ...DEFAULT_RETRY, ...retry };
+  }
+
+  async open(signal: AbortSignal, timeoutMs: number): Promise<BrowserTransport> {
+    const { first, fallback } = this.options;
+    const lasted = this.inUse?.kind === first.kind && Date.now() - (this.firstSince ?? 0) >= STABLE_MS;
+    if (lasted) this.attempts = 0;
+    const worked = this.firstSince !== undefined;
+    const { kind, reason, transport } = await openTransport({ first, fallback, worked, timeoutMs, signal });
+    this.use({ kind, reason });
+    return transport;
+  }
+
+  async improve(run: RunTransport, timeoutMs: number, signal: AbortSignal): Promise<Session<BrowserTransport>> {
+    const { first } = this.options;
+    const backoff = globalThis.WebTransport === undefined ? undefined : this.backoff;
+    if (this.inUse?.kind === first.kind || backoff === undefined) throw new Error("there is no better transport");
+    for (;;) {
+      await this.wait(Math.round(backoffDelay(this.attempts++, backoff)), signal);
+      try {
+        const session = await inTime((signal) => answering(first.open, run, signal), signal, timeoutMs);
+        this.use({ kind: first.kind, reason: undefined });
+        return session;
+      } catch (error) {
+        signal.throwIfAborted();
+        this.tell(`tried again: ${(error as Error).message}`);
+      }
+    }
+  }
+
+  hurry(): void {
+    this.attempts = 0;
+    this.wake();
+  }
+
+  private use(inUse: TransportInUse): void {
+    this.inUse = inUse;
+    if (inUse.kind === this.options.first.kind) this.firstSince = Date.now();
+  }
+
+  private tell(reason: string | undefined, retryAt?: number): void {
+    if (this.inUse === undefined) return;
+    const { kind, reason: before } = this.inUse;
+    this.inUse = { kind, reason: reason ?? before, ...(retryAt !== undefined && { retryAt }) };
+  }
+
+  /** Until so many milliseconds are over, or `hurry` is called. Rejects when the signal fires. */
+  private async wait(ms: number, signal: AbortSignal): Promise<void> {
+    this.tell(undefined, Date.now() + ms);
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    await new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, ms);
+      this.wake = resolve;
+      signal.addEventListener("abort", () => resolve());
+    });
+    clearTimeout(timer);
+    this.tell(undefined);
+    signal.throwIfAborted();
+  }
+}
+
+/** A session that has carried bytes both ways: some networks let a handshake through and nothing else. */
+async function answering(
+  open: (signal: AbortSignal) => Promise<BrowserTransport>,
+  run: RunTransport,
+  signal: AbortSignal,
+): Promise<Session<BrowserTransport>> {
+  const session = run(await open(signal));
+  await session.ping();
+  return session;
+}

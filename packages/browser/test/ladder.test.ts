@@ -1,0 +1,187 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { type BrowserConnection, connect, type ConnectOptions } from "../dist/index.js";
+import { type Answer, methods, Network } from "./network.js";
+
+const URL_OF_SERVER = "https://rpc.test:4433/api";
+const ATTEMPT = `webtransport ${URL_OF_SERVER}`;
+let network: Network;
+let connection: BrowserConnection;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] });
+  // Each wait is as long as its backoff may make it.
+  vi.spyOn(Math, "random").mockReturnValue(1);
+  network = new Network();
+});
+afterEach(async () => {
+  await Promise.all([connection.close(), pass(5000)]);
+  if (vi.getTimerCount() > 0) throw new Error(`${vi.getTimerCount()} timers are left`);
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+/** Time passes, and all that follows from it happens. */
+async function pass(ms: number): Promise<void> {
+  await vi.advanceTimersByTimeAsync(ms);
+}
+
+function given(webTransport: Answer, webSocket: Answer = "accept"): void {
+  network.webTransport = webTransport;
+  network.webSocket = webSocket;
+  network.install();
+}
+
+/** Connects in no time where nothing is silent, and else in 1.5 s. */
+async function connected(options: ConnectOptions = {}): Promise<void> {
+  const connecting = connect(URL_OF_SERVER, options);
+  await pass(network.webTransport === "silence" ? 1500 : 0);
+  connection = await connecting;
+}
+
+/** How often WebTransport was tried. */
+function attempts(): number {
+  return network.log.filter((line) => line === ATTEMPT).length;
+}
+
+describe("a connection that fell back to a WebSocket", () => {
+  it("tries WebTransport again, ever less often, and says what became of it", async () => {
+    given("refuse");
+    await connected({ fallback: { retry: { maxMs: 15_000 } } });
+    const { session } = connection;
+    let made = 1;
+    for (const ms of [5000, 10_000, 15_000, 15_000]) {
+      expect(connection.transport?.retryAt).toBe(Date.now() + ms);
+      await pass(ms - 1);
+      expect(attempts()).toBe(made);
+      await pass(1);
+      expect(attempts()).toBe(++made);
+      expect(connection.transport).toEqual({
+        kind: "websocket",
+        reason: "tried again: WebTransport failed: Opening handshake failed.",
+        retryAt: expect.any(Number),
+      });
+    }
+    expect(connection.session).toBe(session);
+    expect(connection.state.status).toBe("ready");
+  });
+
+  it("moves over between calls: those in progress finish where they are", async () => {
+    given("silence");
+    await connected();
+    const states: string[] = [];
+    void (async () => {
+      for await (const { status } of connection.states()) states.push(status);
+    })();
+    const fallback = connection.session;
+    const inProgress = connection.unary(methods.wait, "");
+    given("accept");
+    await pass(5000);
+    expect(connection.session).not.toBe(fallback);
+    expect(connection.transport).toEqual({ kind: "webtransport", reason: undefined });
+    expect(network.sessions).toHaveLength(2);
+    expect(await connection.unary(methods.echo, "moved")).toBe("moved");
+    // However long they take.
+    await pass(3_600_000);
+    network.answer("finished");
+    expect(await inProgress).toBe("finished");
+    expect(await fallback?.closed).toEqual({ closeCode: 0, reason: "", error: undefined });
+    expect(states).toEqual(["ready", "ready"]);
+    expect(attempts()).toBe(2);
+  });
+
+  it("stays where it is when a session over WebTransport carries nothing", async () => {
+    given("refuse");
+    await connected();
+    const { session } = connection;
+    given("mute");
+    await pass(5000);
+    expect(attempts()).toBe(2);
+    expect(await connection.unary(methods.echo, "meanwhile")).toBe("meanwhile");
+    expect(connection.transport?.retryAt).toBeUndefined();
+    await pass(10_000);
+    expect(connection.session).toBe(session);
+    expect(connection.transport).toMatchObject({
+      kind: "websocket",
+      reason: "tried again: no session within 10000 ms",
+    });
+  });
+
+  it("tries at once when the network is back", async () => {
+    given("refuse");
+    await connected();
+    await pass(20_000);
+    given("accept");
+    network.page.dispatchEvent(new Event("online"));
+    await pass(0);
+    expect(connection.transport).toEqual({ kind: "webtransport", reason: undefined });
+  });
+
+  it("does not blame UDP for an outage, and is back on WebTransport after it", async () => {
+    given("accept");
+    await connected();
+    given("silence", "refuse");
+    void network.sessions[0]?.close({ closeCode: 9, reason: "the server went away" });
+    await pass(12_000);
+    expect(connection.state.status).toBe("connecting");
+    // Back, but for the attempt of WebTransport that is under way.
+    network.webSocket = "accept";
+    network.install();
+    await pass(20_000);
+    expect(connection.transport).toMatchObject({
+      kind: "websocket",
+      reason: expect.stringContaining("did not answer within 1500 ms, though it did before"),
+    });
+    given("accept");
+    await pass(60_000);
+    expect(connection.transport).toEqual({ kind: "webtransport", reason: undefined });
+    expect(await connection.unary(methods.echo, "as before")).toBe("as before");
+  });
+
+  it("starts with the shortest wait again after WebTransport has worked for a minute", async () => {
+    given("refuse");
+    await connected({ backoff: { initialMs: 100, factor: 1 } });
+    await pass(40_000);
+    given("accept");
+    await pass(60_000);
+    expect(connection.transport?.kind).toBe("webtransport");
+    const lose = async (): Promise<void> => {
+      given("refuse");
+      void network.sessions.at(-1)?.close({ closeCode: 9, reason: "lost" });
+      await pass(100);
+      expect(connection.transport?.kind).toBe("websocket");
+    };
+    await pass(60_000);
+    await lose();
+    expect(connection.transport?.retryAt).toBe(Date.now() + 5000);
+    given("accept");
+    await pass(5000);
+    await lose();
+    expect(connection.transport?.retryAt).toBe(Date.now() + 10_000);
+  });
+
+  it("gives an attempt up when the WebSocket is lost meanwhile, and when it is closed", async () => {
+    given("refuse");
+    await connected();
+    given("silence", "refuse");
+    await pass(5000);
+    void network.sessions[0]?.close({ closeCode: 9, reason: "lost" });
+    await pass(0);
+    expect(network.log.at(-1)).toBe("webtransport given up");
+    given("accept");
+    await pass(1000);
+    expect(connection.transport?.kind).toBe("webtransport");
+  });
+
+  it.each([
+    ["browsers without WebTransport", "missing", {}],
+    ["`retry: false`", "refuse", { fallback: { retry: false } }],
+  ] as const)("stays for as long as the session does: %s", async (_, answer, options) => {
+    given(answer);
+    await connected(options);
+    expect(connection.transport).not.toHaveProperty("retryAt");
+    const { length } = network.log;
+    await pass(3_600_000);
+    expect(network.log).toHaveLength(length);
+  });
+});
