@@ -119,6 +119,36 @@ describe.each(DRIVERS)("early data, %s driver", (driver) => {
     expect(log).toEqual(["safe one", "safe again"]);
   });
 
+  test("a stream that is given up in the turn it was made in is known to be", async () => {
+    const stopped: number[] = [];
+    const told = deferred();
+    const server = await world.serve((session) => {
+      session.attach(
+        onSessionEvents({
+          onStream(stream) {
+            stream.attach(
+              onStreamEvents({
+                onStopSending: (code) => stopped.push(code) === 2 && told.resolve(),
+                onData: (chunk) => stream.write(chunk, true),
+              }),
+            );
+          },
+        }),
+      );
+    }, early);
+    const client = world.bind();
+    await echoed(await world.dial(server, early, client), "one");
+    const session = await world.dial(server, early, client);
+    expect(session.early).toBe(true);
+    for (const code of [1, 2]) {
+      const stream = session.openStream();
+      stream.write(bytes("x"), true);
+      stream.stopSending(code);
+    }
+    await told.promise;
+    expect(stopped).toEqual([1, 2]);
+  });
+
   test("neither side does it unasked", async () => {
     const log: string[] = [];
     const willing = await world.serve(logging(log), early);

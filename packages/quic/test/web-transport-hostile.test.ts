@@ -1,37 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Endpoint, QuicSession, WebTransportListenOptions, WebTransportSession } from "../dist/index.js";
 import { certificate } from "./certificates.js";
+import { CONNECT, CONTROL, frame, headers, SETTINGS, varint } from "./http3-bytes.js";
 import { bytes, deferred, DRIVERS, echo, onStreamEvents, random, readAll, World } from "./harness.js";
-
-/** A variable-length integer of two bytes, or of one (RFC 9000 §16). */
-function varint(value: number): number[] {
-  return value < 64 ? [value] : [0x40 | (value >> 8), value & 0xff];
-}
-
-function frame(kind: number, payload: readonly number[]): number[] {
-  return [...varint(kind), ...varint(payload.length), ...payload];
-}
-
-/** HEADERS with literal fields (RFC 9204 §4.5.6). */
-function headers(fields: Record<string, string>): number[] {
-  const section = Object.entries(fields).flatMap(([name, value]) => [
-    ...(name.length < 7 ? [0x20 | name.length] : [0x27, name.length - 7]),
-    ...bytes(name),
-    ...(value.length < 127 ? [value.length] : [0x7f, ((value.length - 127) & 0x7f) | 0x80, (value.length - 127) >> 7]),
-    ...bytes(value),
-  ]);
-  return frame(1, [0, 0, ...section]);
-}
-
-const CONNECT = {
-  ":method": "CONNECT",
-  ":protocol": "webtransport",
-  ":scheme": "https",
-  ":authority": "a",
-  ":path": "/",
-};
-const SETTINGS = frame(4, [8, 1, 0x33, 1]);
-const CONTROL = [0, ...SETTINGS];
 
 describe.each(DRIVERS)("a hostile HTTP/3 client, %s driver", (driver) => {
   let world: World;

@@ -22,6 +22,8 @@ pub struct Stream {
     pub id: Option<qp::StreamId>,
     pub sending: Sending,
     pub receiving: bool,
+    /// The code of the peer's STOP_SENDING. It may arrive before the session that the stream belongs to is known.
+    pub stop: Option<qp::VarInt>,
     pub paused: bool,
     /// In the endpoint's queue of readable streams.
     pub queued: bool,
@@ -66,6 +68,7 @@ impl Stream {
             id,
             sending: Sending::Open,
             receiving: true,
+            stop: None,
             paused: false,
             queued: false,
             gathered: Vec::new(),
@@ -270,9 +273,17 @@ impl Stream {
         }
     }
 
-    /// The peer asked to stop: nothing more is sent.
-    pub fn stopped(&mut self) {
-        self.drop_pending();
+    /// The peer asked to stop: nothing more is sent. False when that was known.
+    pub fn stopped(&mut self, connection: &mut qp::Connection, code: qp::VarInt) -> bool {
+        let first = self.stop.replace(code).is_none();
+        if first {
+            self.drop_pending();
+            if let Some(id) = self.id {
+                // STOP_SENDING is answered with RESET_STREAM (RFC 9000 §3.5).
+                let _ = connection.send_stream(id).reset(code);
+            }
+        }
+        first
     }
 
     /// QUIC knows nothing of this stream any more.

@@ -92,7 +92,6 @@ impl Endpoint {
                 }
             }
             qp::Event::Stream(StreamEvent::Stopped { id, error_code }) => {
-                self.accept(index, id.dir());
                 self.stopped(index, id, error_code);
             }
             qp::Event::Stream(StreamEvent::Available { dir }) => self.open_waiting(index, dir),
@@ -136,10 +135,17 @@ impl Endpoint {
                 continue;
             };
             connection.streams.insert(id, handle);
+            let stop = match dir {
+                Dir::Bi => connection.proto.send_stream(id).stopped().ok().flatten(),
+                Dir::Uni => None,
+            };
             if let Some(web) = &mut connection.web {
                 web.http3.opened(id.into());
             } else {
                 self.announce(index as u32, handle, dir);
+            }
+            if let Some(code) = stop {
+                self.stop_stream(index, handle, code);
             }
             self.readable(index, handle);
         }
@@ -206,29 +212,48 @@ impl Endpoint {
         }
     }
 
+    /// The peer's STOP_SENDING, which may be the first that is heard of a stream of its own.
     fn stopped(&mut self, index: usize, id: qp::StreamId, code: qp::VarInt) {
-        let handle = self.by_id(index, id);
-        if let Some(Some(connection)) = self.connections.get_mut(index) {
-            // STOP_SENDING is answered with RESET_STREAM (RFC 9000 §3.5), also when the stream has been forgotten here
-            // and QUIC is still sending the rest of it.
+        self.accept(index, id.dir());
+        if let Some(handle) = self.by_id(index, id) {
+            self.stop_stream(index, handle, code);
+        } else if let Some(Some(connection)) = self.connections.get_mut(index)
+            && connection.phase == Phase::Live
+        {
+            // It has been forgotten here, and QUIC is still sending the rest of it. Before the connection is live,
+            // `accept` is to find that the stream was stopped.
             let _ = connection.proto.send_stream(id).reset(code);
+            self.mark(index);
         }
-        self.mark(index);
-        let Some(handle) = handle else { return };
-        let Some(stream) = self.streams.get_mut(handle) else {
+    }
+
+    fn stop_stream(&mut self, index: usize, handle: Handle, code: qp::VarInt) {
+        let (Some(stream), Some(Some(connection))) = (self.streams.get_mut(handle), self.connections.get_mut(index))
+        else {
             return;
         };
-        stream.stopped();
-        if stream.internal {
+        if !stream.stopped(&mut connection.proto, code) {
+            return;
+        }
+        let internal = stream.internal;
+        self.mark(index);
+        if internal {
             self.internal_stopped(index, handle);
-            return;
+        } else {
+            self.tell_stopped(handle);
         }
-        if session_is_gone(stream, code) {
-            return;
+    }
+
+    /// Tells JavaScript that the peer has stopped a stream, if it has.
+    pub(super) fn tell_stopped(&mut self, handle: Handle) {
+        if let Some(stream) = self.streams.get_mut(handle)
+            && let Some(code) = stream.stop
+            && !session_is_gone(stream, code)
+        {
+            stream.farewell = true;
+            let code = application_code(stream, code);
+            self.notify_stream(Kind::Stopped, handle, [0, code]);
         }
-        stream.farewell = true;
-        let code = application_code(stream, code);
-        self.notify_stream(Kind::Stopped, handle, [0, code]);
     }
 
     fn open_waiting(&mut self, index: usize, dir: Dir) {

@@ -113,13 +113,16 @@ impl Endpoint {
         }
     }
 
-    /// The peer's STOP_SENDING on one of HTTP/3's own streams.
+    /// The peer's STOP_SENDING on one of HTTP/3's own streams, or one that is not yet known to be a session's.
     pub(super) fn internal_stopped(&mut self, index: usize, handle: Handle) {
         if let Some(Some(connection)) = self.connections.get_mut(index)
             && let Some(web) = &mut connection.web
-            && web.control == Some(handle)
         {
-            web.http3.lost_critical();
+            if web.control == Some(handle) {
+                web.http3.lost_critical();
+            } else if let Some(id) = self.streams.get(handle).and_then(|stream| stream.id) {
+                web.http3.unwanted(id.into());
+            }
             self.act_http3(index);
         }
         self.release_internal(handle);
@@ -173,6 +176,12 @@ impl Endpoint {
                     }
                 }
                 Action::Asked { session, request } => {
+                    let stream = connection.streams.get(&stream_id(session));
+                    let stream = stream.and_then(|&handle| self.streams.get(handle));
+                    if stream.is_some_and(|stream| stream.stop.is_some()) {
+                        web.http3.unwanted(session);
+                        continue;
+                    }
                     let state = WebSession::new(owner, Some(session), request);
                     if let Some(handle) = self.sessions.insert(state) {
                         web.sessions.insert(session, handle);
@@ -249,6 +258,7 @@ impl Endpoint {
             stream.session = Some(session);
             let key = Session::WebTransport(session).handle();
             self.announce(key.index, handle, id.dir());
+            self.tell_stopped(handle);
             self.queue_readable(handle);
         }
     }

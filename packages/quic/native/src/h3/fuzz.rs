@@ -70,6 +70,7 @@ fn run(input: &[u8]) {
                 live.insert(stream);
                 machine.request(stream, &Request::default());
             }
+            _ if argument >= 128 => machine.unwanted(stream),
             _ => machine.go_away(),
         }
         while let Some(action) = machine.poll() {

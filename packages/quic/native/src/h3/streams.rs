@@ -293,6 +293,23 @@ impl Http3 {
         }
     }
 
+    /// The peer's STOP_SENDING: of a request that is not answered yet it cancels the request (RFC 9114 §4.1.1). A session
+    /// that is open ends with the peer's own side of the stream, which has the reason.
+    pub fn unwanted(&mut self, id: u64) {
+        let code = codes::REQUEST_CANCELLED;
+        match self.streams.get(&id) {
+            _ if self.failed || self.role == Role::Client => {}
+            Some(Stream::Request(_)) => {
+                self.abandon(id, code);
+                self.refuse_held(id, codes::WT_SESSION_GONE);
+            }
+            Some(Stream::Session(_)) if self.sessions.get(&id).is_some_and(|session| !session.is_open()) => {
+                self.abandon_session(id, code, End::Gone { code });
+            }
+            _ => {}
+        }
+    }
+
     /// The peer's STOP_SENDING on this side's control stream.
     pub fn lost_critical(&mut self) {
         self.fail(codes::CLOSED_CRITICAL_STREAM, "a control or QPACK stream was closed");

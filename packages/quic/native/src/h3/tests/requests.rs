@@ -162,3 +162,29 @@ fn unfinished_requests_are_bounded() {
     let (stream, code) = (4 * OPENING_REQUESTS as u64, codes::REQUEST_REJECTED);
     assert_eq!(said(&mut server, stream, &[1]), [Action::Abandon { stream, code }]);
 }
+
+#[test]
+fn a_request_that_was_stopped_is_cancelled_until_it_is_answered() {
+    let code = codes::REQUEST_CANCELLED;
+    let mut unfinished = server();
+    assert_eq!(said(&mut unfinished, SESSION, &request().encode()[..9]), []);
+    unfinished.unwanted(SESSION);
+    assert_eq!(actions(&mut unfinished), [Action::Abandon { stream: SESSION, code }]);
+
+    let mut asked = server();
+    said(&mut asked, SESSION, &request().encode());
+    asked.unwanted(SESSION);
+    let session = SESSION;
+    let end = End::Gone { code };
+    assert_eq!(
+        actions(&mut asked),
+        [Action::Ended { session, end }, Action::Abandon { stream: SESSION, code }]
+    );
+    asked.accept(SESSION, None, &Fields::new());
+    assert_eq!(actions(&mut asked), []);
+
+    // Peers stop the stream of a session that they close; the reason is on its way.
+    let (_, mut open) = pair();
+    open.unwanted(SESSION);
+    assert_eq!(actions(&mut open), []);
+}
