@@ -80,6 +80,43 @@ describe.each(kindsFor("C69"))("a session shared with another protocol: $name", 
     });
   });
 
+  it("C69 a stream that is stopped before its first byte reaches the application, which is told", async () => {
+    let told!: (outcome: [hex: string, code: number]) => void;
+    const heard = new Promise<[hex: string, code: number]>((resolve) => (told = resolve));
+    const onForeignStream = (stream: DirectStream): void => {
+      let hex = "";
+      let stopped = -1;
+      const nothing = (): void => {};
+      stream.attach({
+        onData: (chunk) => void (hex += Buffer.from(chunk).toString("hex")),
+        onEnd: () => told([hex, stopped]),
+        onReset: nothing,
+        onStopSending: (code) => void (stopped = code),
+        onDrain: nothing,
+        onClosed: nothing,
+      });
+    };
+    const pair = await kind.connect({}, { server: { onForeignStream } });
+    const { transport } = pair.client;
+    const bytes = Uint8Array.of(0x3f, 1);
+    if ("openStream" in transport) {
+      const stream = transport.openStream();
+      received(stream).catch(() => {});
+      stream.stopSending(7);
+      await calls(pair.client, "stream");
+      stream.write(bytes, true);
+    } else {
+      const { readable, writable } = await transport.createBidirectionalStream();
+      await readable.cancel(Object.assign(new Error("enough"), { source: "stream", streamErrorCode: 7 }));
+      await calls(pair.client, "stream");
+      const writer = writable.getWriter();
+      await writer.write(bytes);
+      await writer.close();
+    }
+    expect(await heard).toEqual(["3f01", 7]);
+    await pair.close();
+  });
+
   it("C69 streams of other kinds are refused where nobody wants them", async () => {
     const pair = await kind.connect();
     const outcome = await exchange(pair.client.transport, "3f01").catch(() => "refused");

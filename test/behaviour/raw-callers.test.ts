@@ -1,4 +1,5 @@
 // Callers that do not keep to the protocol, over every kind of transport.
+import type { DirectStream } from "@quicrpc/core";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { HELLO, PROTOCOL_ERROR } from "../raw-peer.js";
@@ -184,6 +185,40 @@ describe.each(kinds)("callers of bytes: $name", (kind) => {
   );
 
   describe.runIf(shared)("on a call's own stream", () => {
+    const cancels: Record<string, (stream: DirectStream) => void> = {
+      stop: (stream) => stream.stopSending(1),
+      reset: (stream) => stream.reset(1),
+      "stop and reset": (stream) => {
+        stream.stopSending(1);
+        stream.reset(1);
+      },
+    };
+    const request = `01 ${WAIT}`.replaceAll(" ", "");
+    const places = {
+      "before its first byte": 0,
+      "after its kind": 1,
+      "within its request": 5,
+      "after its request": 99,
+    };
+    const cases = Object.keys(cancels).flatMap((cancel) =>
+      Object.entries(places).map(([place, sent]) => [cancel, place, sent] as const),
+    );
+
+    it.each(cases)("C24 %s %s: no handler runs on", (cancel, _, sent) =>
+      run(async (exposed) => {
+        const { peer, witness } = exposed;
+        const stream = peer.open();
+        if (sent > 0) stream.write(request.slice(0, 2 * sent));
+        await alive(exposed, kind);
+        cancels[cancel]?.(stream.stream);
+        await alive(exposed, kind);
+        // Nothing is sent behind a reset.
+        stream.write(request.slice(2 * sent), true);
+        await alive(exposed, kind);
+        if (witness.events.includes("wait a")) await witness.until("aborted a cancelled");
+      }),
+    );
+
     it("C57 two requests: the first is answered, the second stopped", () =>
       run(async (exposed) => {
         const stream = exposed.peer.open().write(`01 ${echo("00")} ${echo("00")}`);

@@ -28,6 +28,8 @@ export class StreamSorter implements DirectStreamHandler {
   private channel: Channel | undefined;
   private foreign: DirectStreamHandler | undefined;
   private first: Uint8Array | undefined;
+  /** The code of a STOP_SENDING that came before it was known whose the stream is. */
+  private stopped: number | undefined;
   private over = false;
 
   private constructor(stream: DirectStream, owner: StreamOwner) {
@@ -61,8 +63,10 @@ export class StreamSorter implements DirectStreamHandler {
   }
 
   onStopSending(code: number): void {
-    if (this.unsorted) this.refuse(code);
-    else this.target?.onStopSending(code);
+    if (!this.unsorted) this.target?.onStopSending(code);
+    // Of a call or a lane nothing is left to do; another protocol may still send on it.
+    else if (this.owner.onForeign === undefined) this.refuse(code);
+    else this.stopped = code;
   }
 
   onDrain(): void {
@@ -112,7 +116,8 @@ export class StreamSorter implements DirectStreamHandler {
       return;
     }
     this.first = undefined;
-    this.channel.onData(bytes, start);
+    if (this.stopped === undefined) this.channel.onData(bytes, start);
+    else this.channel.onStopSending(this.stopped);
   }
 
   private giveAway(bytes: Uint8Array): void {
@@ -124,6 +129,7 @@ export class StreamSorter implements DirectStreamHandler {
     this.first = undefined;
     this.owner.onUnclaimed();
     this.foreign = onForeign(this.stream, bytes);
+    if (this.stopped !== undefined) this.foreign.onStopSending(this.stopped);
   }
 
   private refuse(code: number): void {

@@ -178,7 +178,10 @@ fn a_request_that_was_stopped_is_cancelled_until_it_is_answered() {
     let end = End::Gone { code };
     assert_eq!(
         actions(&mut asked),
-        [Action::Ended { session, end }, Action::Abandon { stream: SESSION, code }]
+        [
+            Action::Ended { session, end },
+            Action::Abandon { stream: SESSION, code }
+        ]
     );
     asked.accept(SESSION, None, &Fields::new());
     assert_eq!(actions(&mut asked), []);
