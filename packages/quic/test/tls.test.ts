@@ -1,8 +1,8 @@
-import { X509Certificate } from "node:crypto";
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { QuicError, QuicSession, ServerTlsOptions } from "../dist/index.js";
+import { randomBytes, X509Certificate } from "node:crypto";
+import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import type { ConnectOptions, QuicError, QuicSession, ServerTlsOptions } from "../dist/index.js";
 import { certificate, type TestCertificate } from "./certificates.js";
-import { ALPN, bytes, deferred, DRIVERS, echo, readAll, World } from "./harness.js";
+import { ALPN, bytes, deferred, DRIVERS, echo, Endpoint, readAll, World } from "./harness.js";
 
 let authority: TestCertificate;
 let other: TestCertificate;
@@ -103,6 +103,110 @@ describe.each(DRIVERS)("TLS, %s driver", (driver) => {
       const listening = (tls: Omit<ServerTlsOptions, "tls">) =>
         world.bind().listen({ alpn: ALPN, tls: world.certificate, ...tls }, () => {});
       expect(() => listening({ clientCertificates: { ca: "" } })).toThrow("clientCertificates.ca");
+    });
+  });
+
+  describe("client certificates of sessions that are resumed", () => {
+    const early = { earlyData: true };
+    const ticketKeys = [randomBytes(32)];
+    const pinned = () => ({
+      serverCertificateHashes: [{ algorithm: "sha-256" as const, value: world.certificate.hash }],
+    });
+    const identity = ({ cert, key }: TestCertificate) => ({ ...pinned(), cert, key });
+
+    /** A server on a port, as if restarted with other options; what the same client gets there. */
+    function visits(): (
+      options: Partial<ServerTlsOptions>,
+      tls?: ConnectOptions["tls"],
+    ) => Promise<{ resumed: boolean; subject: string | undefined }> {
+      const client = world.bind();
+      let port = 0;
+      return async (options, tls) => {
+        const accepted = deferred<QuicSession>();
+        const server = Endpoint.bind({ host: "127.0.0.1", port, driver });
+        port = server.address.port;
+        server.listen({ alpn: ALPN, tls: world.certificate, ticketKeys, ...options }, (session) => {
+          echo(session);
+          accepted.resolve(session);
+        });
+        try {
+          const session = await world.dial(server, { ...early, tls: tls ?? pinned() }, client);
+          expect(await echoed(session)).toBe("hello");
+          return { resumed: session.resumed, subject: (await accepted.promise).peerCertificate?.subject };
+        } finally {
+          await server.close();
+        }
+      };
+    }
+
+    async function echoed(session: QuicSession): Promise<string> {
+      const stream = session.openStream();
+      stream.write(bytes("hello"), true);
+      return String(await readAll(stream));
+    }
+
+    beforeEach(async () => {
+      world.certificate = await certificate();
+    });
+
+    test("where certificates are required since, or their absence was allowed before, none is resumed", async () => {
+      const required = { clientCertificates: { ca: authority.cert } };
+      const optional = { clientCertificates: { ca: authority.cert, required: false } };
+      const refused = { code: "ERR_QUIC_CERTIFICATE_REQUIRED" };
+      const visit = visits();
+      expect(await visit({})).toMatchObject({ resumed: false });
+      expect(await visit({})).toMatchObject({ resumed: true });
+      await expect(visit(required)).rejects.toMatchObject(refused);
+      expect(await visit(optional)).toMatchObject({ resumed: false });
+      expect(await visit(optional)).toMatchObject({ resumed: true, subject: undefined });
+      await expect(visit(required)).rejects.toMatchObject(refused);
+    });
+
+    test("where the authorities are others since, the certificate is judged by them", async () => {
+      const visit = visits();
+      const before = { clientCertificates: { ca: authority.cert } };
+      const tls = identity(alice);
+      expect(await visit(before, tls)).toEqual({ resumed: false, subject: "CN=alice.example" });
+      expect(await visit(before, tls)).toEqual({ resumed: true, subject: "CN=alice.example" });
+      const changed = visit({ clientCertificates: { ca: other.cert } }, tls);
+      await expect(changed).rejects.toMatchObject({ code: "ERR_QUIC_CERTIFICATE_REJECTED" });
+    });
+
+    test.each([
+      ["tickets that servers share", { ticketKeys }],
+      ["early data", early],
+    ])("one that has expired since is refused: %s", async (_, options) => {
+      const failed = deferred<QuicError>();
+      const accepted: QuicSession[] = [];
+      const server = world.bind();
+      const listening = { tls: world.certificate, clientCertificates: { ca: authority.cert } };
+      server.listen({ alpn: ALPN, ...listening, ...options, onHandshakeError: failed.resolve }, (session) => {
+        accepted.push(session);
+        echo(session);
+      });
+      const client = world.bind();
+      // Validity is told in whole seconds.
+      const until = Math.ceil(Date.now() / 1000) * 1000 + 1000;
+      const shortLived = await certificate({ issuer: authority, from: until - 24 * 3_600_000, days: 1 });
+      const dialling = { ...early, tls: identity(shortLived) };
+      const first = await world.dial(server, dialling, client);
+      expect(await echoed(first)).toBe("hello");
+      const second = await world.dial(server, dialling, client);
+      expect(await echoed(second)).toBe("hello");
+      expect(second.resumed).toBe(true);
+      await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(until + 1000), { timeout: 5000, interval: 100 });
+
+      const third = world.dial(server, dialling, client);
+      // It may begin before the server has judged.
+      await third.then(echoed).then(
+        () => expect.unreachable(),
+        () => {},
+      );
+      expect(await failed.promise).toMatchObject({ code: "ERR_QUIC_CERTIFICATE_EXPIRED", source: "tls" });
+      expect(accepted).toHaveLength(2);
+      const fourth = world.dial(server, dialling, client);
+      await expect(fourth).rejects.toMatchObject({ code: "ERR_QUIC_CERTIFICATE_REJECTED" });
+      expect(accepted).toHaveLength(2);
     });
   });
 

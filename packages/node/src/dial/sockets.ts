@@ -1,61 +1,48 @@
 import { connect as connectTcp, type Socket } from "node:net";
-import { connect as connectTls, type TLSSocket } from "node:tls";
+import type { TLSSocket } from "node:tls";
 import type { DirectSession } from "@quicrpc/core";
 import { ALPN, DEFAULT_PORT } from "../protocol.js";
 import { nodeStreamSession } from "../stream/node-stream.js";
 import { attempt, hostOf, type TransportDialOptions } from "./dialler.js";
-import { clientTls, requirePinned } from "./tls.js";
+import { connectTrusted } from "./tls.js";
 
 /** Dials `tcp://host[:port]`: without encryption. */
 export function dialTcp(url: URL, options: TransportDialOptions): Promise<DirectSession> {
-  return open(url, options, "connect", () => connectTcp({ ...target(url), noDelay: true }));
+  return open(url, options, () => connectTcp({ ...target(url), noDelay: true }));
 }
 
 /** Dials `tls://host[:port]`. */
 export function dialTls(url: URL, options: TransportDialOptions): Promise<DirectSession> {
-  const check = (socket: TLSSocket): void => {
-    requirePinned(socket, options);
-    if (socket.alpnProtocol !== ALPN) {
-      throw Object.assign(new Error(`the server does not speak ${ALPN}`), { code: "ERR_TLS_ALPN" });
-    }
-  };
-  const connect = (): TLSSocket => {
-    const socket = connectTls({ ...target(url), ...clientTls(url, options), ALPNProtocols: [ALPN] });
-    socket.setNoDelay(true);
-    return socket;
-  };
-  return open(url, options, "secureConnect", connect, check);
+  return attempt(url, options, (resolve, reject) => {
+    const onTrusted = (socket: TLSSocket): void => {
+      if (socket.alpnProtocol === ALPN) resolve(sessionOn(socket, options));
+      else reject(Object.assign(new Error(`the server does not speak ${ALPN}`), { code: "ERR_TLS_ALPN" }));
+    };
+    const socket = connectTrusted(url, { ...target(url), alpn: ALPN }, options, onTrusted, reject);
+    return () => socket.destroy();
+  });
 }
 
 /** Dials `unix:/path`. */
 export function dialUnix(url: URL, options: TransportDialOptions): Promise<DirectSession> {
-  return open(url, options, "connect", () => connectTcp(decodeURIComponent(url.pathname)));
+  return open(url, options, () => connectTcp(decodeURIComponent(url.pathname)));
 }
 
-function open<S extends Socket>(
-  url: URL,
-  options: TransportDialOptions,
-  event: "connect" | "secureConnect",
-  connect: () => S,
-  check: (socket: S) => void = () => {},
-): Promise<DirectSession> {
+function open(url: URL, options: TransportDialOptions, connect: () => Socket): Promise<DirectSession> {
   return attempt(url, options, (resolve, reject) => {
     const socket = connect();
     socket.once("error", reject);
-    socket.once(event, () => {
-      try {
-        check(socket);
-      } catch (error) {
-        reject(error);
-        return;
-      }
+    socket.once("connect", () => {
       socket.off("error", reject);
-      const { maxCloseMs } = options.limits ?? {};
-      const timeout = maxCloseMs === undefined ? {} : { closeTimeoutMs: maxCloseMs };
-      resolve(nodeStreamSession({ readable: socket, writable: socket }, "client", timeout));
+      resolve(sessionOn(socket, options));
     });
     return () => socket.destroy();
   });
+}
+
+function sessionOn(socket: Socket, { limits }: TransportDialOptions): DirectSession {
+  const timeout = limits?.maxCloseMs === undefined ? {} : { closeTimeoutMs: limits.maxCloseMs };
+  return nodeStreamSession({ readable: socket, writable: socket }, "client", timeout);
 }
 
 function target(url: URL): { host: string; port: number } {

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { isIP } from "node:net";
-import type { ConnectionOptions, TLSSocket } from "node:tls";
+import { connect, type ConnectionOptions, type TLSSocket } from "node:tls";
 import { hostOf, type TransportDialOptions } from "./dialler.js";
 
 /** What Node's `tls` takes of the options. */
-export function clientTls(url: URL, options: TransportDialOptions): ConnectionOptions {
+function clientTls(url: URL, options: TransportDialOptions): ConnectionOptions {
   const { ca, cert, key, serverCertificateHashes, serverName = hostOf(url) } = options;
   return {
     minVersion: "TLSv1.3",
@@ -15,6 +15,40 @@ export function clientTls(url: URL, options: TransportDialOptions): ConnectionOp
     // `requirePinned` looks at it instead.
     ...(serverCertificateHashes !== undefined && { rejectUnauthorized: false }),
   };
+}
+
+/** A server to connect to by TLS, and the protocol to speak with it (RFC 7301). */
+export interface TlsTarget {
+  readonly host: string;
+  readonly port: number;
+  readonly alpn: string;
+}
+
+/**
+ * Connects by TLS, and hands the socket over once the server is trusted. Nothing is written before: Node would send it to
+ * whoever completes the handshake, which says nothing yet where certificates are trusted by hash.
+ */
+export function connectTrusted(
+  url: URL,
+  { host, port, alpn }: TlsTarget,
+  options: TransportDialOptions,
+  onTrusted: (socket: TLSSocket) => void,
+  reject: (error: unknown) => void,
+): TLSSocket {
+  const socket = connect({ host, port, ...clientTls(url, options), ALPNProtocols: [alpn] });
+  socket.setNoDelay(true);
+  socket.once("error", reject);
+  socket.once("secureConnect", () => {
+    try {
+      requirePinned(socket, options);
+    } catch (error) {
+      reject(error);
+      return;
+    }
+    socket.off("error", reject);
+    onTrusted(socket);
+  });
+  return socket;
 }
 
 /** Where certificates are trusted by hash: throws unless the server's is one of them, and valid now. */

@@ -1,35 +1,51 @@
-import { TLSSocket } from "node:tls";
+import type { Socket } from "node:net";
 import { type DirectSession, WEBSOCKET_PROTOCOL, webSocketSession } from "@quicrpc/core";
 import { WebSocket } from "ws";
 import { MAX_WEBSOCKET_MESSAGE } from "../protocol.js";
-import { attempt, type TransportDialOptions } from "./dialler.js";
-import { clientTls, requirePinned } from "./tls.js";
+import { attempt, hostOf, type TransportDialOptions } from "./dialler.js";
+import { connectTrusted } from "./tls.js";
 
 /** Dials `ws://` and `wss://`. */
 export function dialWebSocket(url: URL, options: TransportDialOptions): Promise<DirectSession> {
-  const { headers, limits } = options;
   return attempt(url, options, (resolve, reject) => {
-    const socket = new WebSocket(url, [WEBSOCKET_PROTOCOL], {
-      perMessageDeflate: false,
-      maxPayload: MAX_WEBSOCKET_MESSAGE,
-      ...(headers !== undefined && { headers }),
-      ...(url.protocol === "wss:" && clientTls(url, options)),
-    });
-    // Before it opens: messages may come at once.
-    const session = webSocketSession(
-      socket,
-      "client",
-      limits?.maxCloseMs === undefined ? {} : { closeTimeoutMs: limits.maxCloseMs },
-    );
-    socket.once("error", reject);
-    socket.once("upgrade", (response) => {
-      try {
-        if (response.socket instanceof TLSSocket) requirePinned(response.socket, options);
-      } catch (error) {
-        reject(error);
-      }
-    });
-    socket.once("open", () => resolve(session));
-    return () => socket.terminate();
+    let socket: WebSocket | undefined;
+    const request = (connection?: Socket): void => {
+      socket = openWebSocket(url, connection, options, resolve, reject);
+    };
+    if (url.protocol === "ws:") {
+      request();
+      return () => socket?.terminate();
+    }
+    const target = { host: hostOf(url), port: url.port === "" ? 443 : Number(url.port), alpn: "http/1.1" };
+    const connection = connectTrusted(url, target, options, request, reject);
+    return () => {
+      socket?.terminate();
+      connection.destroy();
+    };
   });
+}
+
+/** @param connection to the server, where it had to be made beforehand */
+function openWebSocket(
+  url: URL,
+  connection: Socket | undefined,
+  { headers, limits }: TransportDialOptions,
+  resolve: (session: DirectSession) => void,
+  reject: (error: unknown) => void,
+): WebSocket {
+  const socket = new WebSocket(url, [WEBSOCKET_PROTOCOL], {
+    perMessageDeflate: false,
+    maxPayload: MAX_WEBSOCKET_MESSAGE,
+    ...(headers !== undefined && { headers }),
+    ...(connection !== undefined && { createConnection: () => connection }),
+  });
+  // Before it opens: messages may come at once.
+  const session = webSocketSession(
+    socket,
+    "client",
+    limits?.maxCloseMs === undefined ? {} : { closeTimeoutMs: limits.maxCloseMs },
+  );
+  socket.once("error", reject);
+  socket.once("open", () => resolve(session));
+  return socket;
 }

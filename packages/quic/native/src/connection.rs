@@ -2,18 +2,21 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Instant;
 
 use quinn_proto as qp;
+use rustls::pki_types::{CertificateDer, UnixTime};
 
 use crate::config::PerConnection;
 use crate::endpoint::LastProtocol;
+use crate::error::Failure;
 use crate::h3;
 use crate::handle::{Handle, Session};
 use crate::ids::IdMap;
 use crate::receive_window::ReceiveWindow;
 use crate::redundancy::Flights;
-use crate::tls::{Findings, Verdict};
+use crate::tls::{ClientVerifier, Findings, Verdict};
 use crate::web::Web;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +58,8 @@ pub struct Connection {
     pub give_up: Option<Instant>,
     /// The peer's certificate verifier explains itself here, to every connection of its configuration.
     pub verdict: Option<Verdict>,
+    /// Of an accepted connection whose client was asked for a certificate.
+    pub clients: Option<Arc<ClientVerifier>>,
     pub flights: Flights,
     /// What it had to say about this one.
     pub findings: Findings,
@@ -86,6 +91,7 @@ impl Connection {
             source: None,
             give_up: None,
             verdict: None,
+            clients: None,
             flights: Flights::new(settings.redundancy),
             findings: Findings::default(),
         }
@@ -179,13 +185,22 @@ impl Connection {
         true
     }
 
+    /// The peer's certificate, then intermediates.
+    fn peer_chain(&self) -> Option<Vec<CertificateDer<'static>>> {
+        let chain = self.proto.crypto_session().peer_identity()?.downcast().ok()?;
+        Some(*chain)
+    }
+
     /// The DER of the peer's certificate.
     pub fn peer_certificate(&self) -> Option<Vec<u8>> {
-        let chain = self.proto.crypto_session().peer_identity()?;
-        let chain = chain
-            .downcast::<Vec<rustls::pki_types::CertificateDer<'static>>>()
-            .ok()?;
-        Some(chain.first()?.to_vec())
+        Some(self.peer_chain()?.first()?.to_vec())
+    }
+
+    /// Why the client may not go on with a session that it resumed: the certificate of its first handshake no longer holds.
+    pub fn resumed_in_vain(&self) -> Option<Failure> {
+        let clients = self.clients.as_ref().filter(|_| !self.findings.verified)?;
+        let chain = self.peer_chain().unwrap_or_default();
+        clients.judge_again(&chain, UnixTime::now()).err()
     }
 
     /// The negotiated ALPN protocol.

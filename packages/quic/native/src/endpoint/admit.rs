@@ -9,14 +9,14 @@ use quinn_proto as qp;
 use super::Endpoint;
 use crate::config::{PerConnection, Remote, Settings};
 use crate::error::Failure;
-use crate::tls::{Server, Verdict};
+use crate::tls::{ClientVerifier, Server};
 
 /// A peer that does not complete its handshake within this time is given up: an idle timeout may be long, or off.
 pub(super) const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What a listening endpoint allows.
 pub(super) struct Admission {
-    verdict: Option<Verdict>,
+    clients: Option<Arc<ClientVerifier>>,
     early_data: bool,
     config: Arc<qp::ServerConfig>,
     limits: Limits,
@@ -63,7 +63,7 @@ impl Endpoint {
         let (config, nearby) = (Arc::new(config), Arc::new(nearby));
         self.proto.set_server_config(Some(config.clone()));
         self.admission = Some(Admission {
-            verdict: tls.verdict,
+            clients: tls.clients,
             early_data: tls.early_data,
             config,
             nearby,
@@ -83,7 +83,7 @@ impl Endpoint {
         let admission = self.admission.as_mut().ok_or_else(Failure::endpoint_closed)?;
         Arc::make_mut(&mut admission.config).crypto = tls.crypto.clone();
         Arc::make_mut(&mut admission.nearby).crypto = tls.crypto;
-        admission.verdict = tls.verdict;
+        admission.clients = tls.clients;
         admission.early_data = tls.early_data;
         self.proto.set_server_config(Some(admission.config.clone()));
         Ok(())
@@ -96,7 +96,7 @@ impl Endpoint {
         };
         let limits = admission.limits;
         let settings = admission.settings;
-        let verdict = admission.verdict.clone();
+        let clients = admission.clients.clone();
         let early_data = admission.early_data;
         let nearby = Remote::of(incoming.remote_address()) == Remote::ThisMachine;
         let config = nearby.then(|| admission.nearby.clone());
@@ -123,7 +123,8 @@ impl Endpoint {
                     }
                     let connection = self.adopt(ch, proto, settings);
                     connection.give_up = Some(now + HANDSHAKE_TIMEOUT);
-                    connection.verdict = verdict;
+                    connection.verdict = clients.as_ref().map(|clients| clients.verdict.clone());
+                    connection.clients = clients;
                     connection.takes_early_data = early_data;
                     connection.source = source;
                 }

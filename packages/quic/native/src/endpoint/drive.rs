@@ -10,6 +10,9 @@ use crate::handle::Handle;
 use crate::sink::{ACCEPTED, EARLY, EARLY_STREAM, HTTP3, Kind, Notice};
 use crate::stream::Stream;
 
+/// Tickets are for one use: the next dial makes a whole handshake, and is told what is wrong with its certificate.
+const RESUMED_IN_VAIN: &[u8] = b"the client certificate of the resumed session no longer holds; dial again";
+
 impl Endpoint {
     /// Takes what a connection has to say: endpoint events first, then application events.
     pub(super) fn drive(&mut self, index: usize) {
@@ -54,6 +57,11 @@ impl Endpoint {
             if connection.greets() {
                 self.begin_http3(index);
             }
+            return;
+        }
+        if let Some(failure) = connection.resumed_in_vain() {
+            let handle = connection.handle;
+            self.close_with(handle, 0, RESUMED_IN_VAIN, failure);
             return;
         }
         connection.phase = Phase::Live;

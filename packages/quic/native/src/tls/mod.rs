@@ -17,7 +17,7 @@ use rustls::{KeyLog, KeyLogFile, RootCertStore};
 
 pub use client::{Client, client};
 pub use server::{Server, server};
-pub use verify::{Findings, Verdict};
+pub use verify::{ClientVerifier, Findings, Verdict};
 
 use crate::error::{Failure, Source};
 

@@ -25,8 +25,8 @@ const EARLY_DATA: u8 = 4;
 
 pub struct Server {
     pub crypto: Arc<dyn qp::crypto::ServerConfig>,
-    /// Where the verifier of client certificates explains itself.
-    pub verdict: Option<Verdict>,
+    /// Judges client certificates, where they are asked for.
+    pub clients: Option<Arc<ClientVerifier>>,
     pub early_data: bool,
 }
 
@@ -44,14 +44,17 @@ pub fn server(wire: &[u8]) -> Result<Server, Failure> {
     let builder = rustls::ServerConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&rustls::version::TLS13])
         .map_err(|error| Failure::option(error.to_string()))?;
-    let verdict = (flags & REQUEST_CLIENT_CERTIFICATE != 0).then(Verdict::default);
-    let mut config = match &verdict {
+    let clients = if flags & REQUEST_CLIENT_CERTIFICATE == 0 {
+        None
+    } else {
+        let required = flags & REQUIRE_CLIENT_CERTIFICATE != 0;
+        let roots = roots(authorities, "clientCertificates.ca")?;
+        let verifier = ClientVerifier::new(roots, required, Verdict::default())?;
+        Some(Arc::new(verifier))
+    };
+    let mut config = match &clients {
         None => builder.with_no_client_auth(),
-        Some(verdict) => {
-            let required = flags & REQUIRE_CLIENT_CERTIFICATE != 0;
-            let roots = roots(authorities, "clientCertificates.ca")?;
-            builder.with_client_cert_verifier(Arc::new(ClientVerifier::new(roots, required, verdict.clone())?))
-        }
+        Some(verifier) => builder.with_client_cert_verifier(verifier.clone()),
     }
     .with_cert_resolver(certificates);
     config.alpn_protocols = alpn;
@@ -60,7 +63,9 @@ pub fn server(wire: &[u8]) -> Result<Server, Failure> {
     // Tickets cost both sides; only clients that ask for resumption use them.
     config.send_tls13_tickets = 0;
     if !ticket_keys.is_empty() {
-        config.ticketer = Arc::new(SharedTickets::new(ticket_keys)?);
+        let client_auth = flags & (REQUEST_CLIENT_CERTIFICATE | REQUIRE_CLIENT_CERTIFICATE);
+        let made_under = [&[client_auth], authorities].concat();
+        config.ticketer = Arc::new(SharedTickets::new(ticket_keys, made_under)?);
         config.send_tls13_tickets = 1;
     } else if early_data {
         // A remembered session is taken out when it is resumed, so early data cannot be replayed to this process.
@@ -71,7 +76,7 @@ pub fn server(wire: &[u8]) -> Result<Server, Failure> {
     let crypto = QuicServerConfig::try_from(config).map_err(|error| Failure::option(error.to_string()))?;
     Ok(Server {
         crypto: Arc::new(crypto),
-        verdict,
+        clients,
         early_data,
     })
 }

@@ -1,6 +1,6 @@
 //! Session tickets under keys that several processes share, so that each can resume what another began (RFC 5077 §4).
 
-use ring::aead::{self, Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::rand::{SecureRandom, SystemRandom};
 use rustls::server::ProducesTickets;
 
@@ -14,10 +14,15 @@ const MAX_TICKET_BYTES: usize = 64 * 1024;
 
 /// nonce | sealed session. The first key seals, all of them open.
 #[derive(Debug)]
-pub struct SharedTickets(Vec<LessSafeKey>);
+pub struct SharedTickets {
+    keys: Vec<LessSafeKey>,
+    made_under: Vec<u8>,
+}
 
 impl SharedTickets {
-    pub fn new(keys: &[u8]) -> Result<Self, Failure> {
+    /// `made_under` are the settings of client authentication: what was sealed under others opens to nothing, and its client
+    /// is asked as one that comes for the first time.
+    pub fn new(keys: &[u8], made_under: Vec<u8>) -> Result<Self, Failure> {
         let (keys, []) = keys.as_chunks::<KEY_BYTES>() else {
             return Err(Failure::option(format!(
                 "each of ticketKeys must have {KEY_BYTES} bytes"
@@ -27,7 +32,7 @@ impl SharedTickets {
             .iter()
             .map(|key| UnboundKey::new(&CHACHA20_POLY1305, key).map(LessSafeKey::new))
             .collect();
-        keys.map(SharedTickets)
+        keys.map(|keys| SharedTickets { keys, made_under })
             .map_err(|_| Failure::option("ticketKeys cannot be used"))
     }
 }
@@ -45,9 +50,10 @@ impl ProducesTickets for SharedTickets {
         let mut nonce = [0; NONCE_LEN];
         SystemRandom::new().fill(&mut nonce).ok()?;
         let mut sealed = plain.to_vec();
-        self.0
+        let made_under = Aad::from(&self.made_under);
+        self.keys
             .first()?
-            .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::empty(), &mut sealed)
+            .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), made_under, &mut sealed)
             .ok()?;
         Some([&nonce[..], &sealed].concat())
     }
@@ -57,10 +63,12 @@ impl ProducesTickets for SharedTickets {
         if sealed.len() > MAX_TICKET_BYTES {
             return None;
         }
-        self.0.iter().find_map(|key: &LessSafeKey| {
+        self.keys.iter().find_map(|key| {
             let mut buffer = sealed.to_vec();
             let nonce = Nonce::assume_unique_for_key(*nonce);
-            let opened: &[u8] = key.open_in_place(nonce, aead::Aad::empty(), &mut buffer).ok()?;
+            let opened: &[u8] = key
+                .open_in_place(nonce, Aad::from(&self.made_under), &mut buffer)
+                .ok()?;
             Some(opened.to_vec())
         })
     }
@@ -73,9 +81,9 @@ mod tests {
     #[test]
     fn the_first_key_seals_and_every_key_opens() {
         let (old, new) = ([1; KEY_BYTES], [2; KEY_BYTES]);
-        let before = SharedTickets::new(&old).ok().unwrap();
-        let rotated = SharedTickets::new(&[new, old].concat()).ok().unwrap();
-        let after = SharedTickets::new(&new).ok().unwrap();
+        let before = SharedTickets::new(&old, vec![]).ok().unwrap();
+        let rotated = SharedTickets::new(&[new, old].concat(), vec![]).ok().unwrap();
+        let after = SharedTickets::new(&new, vec![]).ok().unwrap();
         let ticket = before.encrypt(b"session").unwrap();
         assert_eq!(rotated.decrypt(&ticket).unwrap(), b"session");
         assert_eq!(after.decrypt(&ticket), None);
@@ -87,14 +95,23 @@ mod tests {
     }
 
     #[test]
+    fn what_was_sealed_under_other_client_authentication_opens_to_nothing() {
+        let key = [1; KEY_BYTES];
+        let tickets = |made_under: &[u8]| SharedTickets::new(&key, made_under.to_vec()).ok().unwrap();
+        let ticket = tickets(b"none").encrypt(b"session").unwrap();
+        assert_eq!(tickets(b"none").decrypt(&ticket).unwrap(), b"session");
+        assert_eq!(tickets(b"required").decrypt(&ticket), None);
+    }
+
+    #[test]
     fn keys_of_another_length_are_refused() {
-        assert!(SharedTickets::new(&[0; KEY_BYTES + 1]).is_err());
+        assert!(SharedTickets::new(&[0; KEY_BYTES + 1], vec![]).is_err());
     }
 
     proptest::proptest! {
         #[test]
         fn what_no_key_sealed_opens_to_nothing(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..200), bit in 0..64_usize) {
-            let tickets = SharedTickets::new(&[7; KEY_BYTES]).ok().unwrap();
+            let tickets = SharedTickets::new(&[7; KEY_BYTES], vec![]).ok().unwrap();
             proptest::prop_assert_eq!(tickets.decrypt(&bytes), None);
             let mut changed = tickets.encrypt(&bytes).unwrap();
             changed[bit / 8] ^= 1 << (bit % 8);

@@ -100,7 +100,7 @@ impl ServerCertVerifier for ServerVerifier {
 #[derive(Debug)]
 pub struct ClientVerifier {
     webpki: Arc<dyn ClientCertVerifier>,
-    verdict: Verdict,
+    pub verdict: Verdict,
 }
 
 impl ClientVerifier {
@@ -115,6 +115,24 @@ impl ClientVerifier {
             .build()
             .map_err(|error| Failure::option(format!("clientCertificates.ca cannot be used: {error}")))?;
         Ok(ClientVerifier { webpki, verdict })
+    }
+
+    /// Why the client of a resumed session is refused: rustls takes over the `chain` of an earlier handshake unseen.
+    pub fn judge_again(&self, chain: &[CertificateDer<'_>], now: UnixTime) -> Result<(), Failure> {
+        let Some((leaf, intermediates)) = chain.split_first() else {
+            return if self.client_auth_mandatory() {
+                Err(tls_failure(
+                    "ERR_QUIC_CERTIFICATE_REQUIRED",
+                    "the resumed session has no client certificate, and this endpoint requires one",
+                ))
+            } else {
+                Ok(())
+            };
+        };
+        match self.webpki.verify_client_cert(leaf, intermediates, now) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(explain(&error, "the client's certificate", "clientCertificates.ca")),
+        }
     }
 }
 
@@ -133,6 +151,7 @@ impl ClientCertVerifier for ClientVerifier {
         intermediates: &[CertificateDer<'_>],
         now: UnixTime,
     ) -> Result<ClientCertVerified, rustls::Error> {
+        record(&self.verdict, |findings| findings.verified = true);
         self.webpki
             .verify_client_cert(leaf, intermediates, now)
             .inspect_err(|error| {
