@@ -1,7 +1,7 @@
 // Writes the tables of docs/browsers.md: what the pages of .size-limit.mjs come to, and what the first and the last are made of.
-import { readFile, writeFile } from "node:fs/promises";
 import { build } from "esbuild";
 import pages from "../.size-limit.mjs";
+import { table, writePlaces } from "./docs.mjs";
 import { npm, run } from "./setup.mjs";
 
 const DOCS = "docs/browsers.md";
@@ -48,7 +48,6 @@ const largest = await partsOf(pages[0]);
 const smallest = await partsOf(pages.at(-1));
 
 const kB = (bytes) => (bytes / 1000).toFixed(1);
-const table = (head, rows) => [...head, ...rows.map((cells) => `| ${cells.join(" | ")} |`)].join("\n");
 const tables = {
   sizes: table(
     ["| | kB |", "|---|---:|"],
@@ -61,12 +60,4 @@ const tables = {
       .map(([part, bytes]) => [kB(bytes), kB(smallest.get(part) ?? 0), part]),
   ),
 };
-let text = await readFile(DOCS, "utf8");
-for (const [name, rows] of Object.entries(tables)) {
-  const [begin, end] = [`<!-- ${name}: npm run size:docs -->\n`, `<!-- end of ${name} -->`];
-  const from = text.indexOf(begin);
-  const to = text.indexOf(end);
-  if (from < 0 || to < from) throw new Error(`${DOCS} has no place for ${name}`);
-  text = `${text.slice(0, from)}${begin}${rows}\n${text.slice(to)}`;
-}
-await writeFile(DOCS, text);
+await writePlaces(DOCS, "npm run size:docs", tables);

@@ -1,19 +1,18 @@
 // A server in a process of its own with a small heap, attacked from here. What an attack may cost is stated by each test.
-import { type ChildProcess, fork } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { DirectSession, Session } from "@quicrpc/core";
 import { devCertificate, dial, type DialOptions } from "@quicrpc/node";
-import { build } from "esbuild";
 import { expect } from "vitest";
 import { dialQuic } from "../../packages/node/dist/dial/quic.js";
 import { dialTcp, dialTls, dialUnix } from "../../packages/node/dist/dial/sockets.js";
 import { dialWebSocket } from "../../packages/node/dist/dial/web-socket.js";
 import { dialWebTransport } from "../../packages/node/dist/dial/web-transport.js";
 import type { TransportDialOptions } from "../../packages/node/dist/dial/dialler.js";
+import { startProgram } from "../child-program.js";
 import { RawPeer } from "../raw-peer.js";
 import { type Held, methods, type VictimSettings } from "./contract.js";
 
@@ -36,19 +35,6 @@ function listenUrl(scheme: string): string {
   if (scheme === "unix:") return `unix:${join(mkdtempSync(join(tmpdir(), "quicrpc-")), "socket")}`;
   const path = ["https:", "wss:", "ws:"].includes(scheme) ? "/rpc" : "";
   return `${scheme}//127.0.0.1:0${path}`;
-}
-
-/** Where the bundle is written: below the root, so that it finds the packages. */
-const bundles = fileURLToPath(new URL("../../node_modules/.cache/quicrpc-adversary/", import.meta.url));
-let bundled: Promise<string> | undefined;
-
-/** Node runs no TypeScript by itself in every supported version. */
-async function bundle(): Promise<string> {
-  const outfile = join(bundles, `victim-${process.pid}.mjs`);
-  mkdirSync(bundles, { recursive: true });
-  const entry = fileURLToPath(new URL("victim.ts", import.meta.url));
-  await build({ entryPoints: [entry], outfile, bundle: true, packages: "external", format: "esm", platform: "node" });
-  return outfile;
 }
 
 const diallers = new Map<string, (url: URL, options: TransportDialOptions) => Promise<unknown>>([
@@ -83,19 +69,12 @@ export class Victim {
   static async start(
     options: Partial<VictimSettings> & { readonly schemes?: readonly string[] } = {},
   ): Promise<Victim> {
-    bundled ??= bundle();
     const { schemes: wanted = schemes, ...given } = options;
     const settings: VictimSettings = { listen: wanted.map(listenUrl), webSocket: false, http2: false, ...given };
-    const child = fork(await bundled, [JSON.stringify(settings)], {
-      execArgv: [`--max-old-space-size=${HEAP_MIB}`, "--expose-gc"],
-      stdio: ["ignore", "pipe", "pipe", "ipc"],
-    });
-    let errors = "";
-    child.stderr?.on("data", (text) => (errors = `${errors}${text}`.slice(-4000)));
-    const [message] = (await Promise.race([
-      once(child, "message"),
-      once(child, "exit").then(() => Promise.reject(new Error(`the victim did not start: ${errors}`))),
-    ])) as [{ urls: string[] }];
+    const { child, message } = await startProgram<{ urls: string[] }>(new URL("victim.ts", import.meta.url), settings, [
+      `--max-old-space-size=${HEAP_MIB}`,
+      "--expose-gc",
+    ]);
     return new Victim(child, message.urls);
   }
 

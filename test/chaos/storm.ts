@@ -1,0 +1,276 @@
+// Calls of every kind over a network that fails and to a server that is killed, and an account of what became of them.
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Connection, RpcError } from "@quicrpc/core";
+import { connect, devCertificate } from "@quicrpc/node";
+import { startProgram } from "../child-program.js";
+import { type Held, methods, type ServerSettings } from "./contract.js";
+import { FAIR, type Link, randomNumbers, TcpLink, UdpLink, type Weather } from "./link.js";
+
+/** Milliseconds after which a call that is neither answered nor failed counts as hanging; its timeout is a quarter of it. */
+const HANGS_AFTER_MS = 20_000;
+/** Milliseconds that handlers have to notice that nobody waits for them any more. */
+const TOLD_WITHIN_MS = 45_000;
+
+/** What became of the calls of one storm. */
+export interface Account {
+  readonly calls: number;
+  /** Answered, and with what they should be. */
+  answered: number;
+  /** Failed with an `RpcError`, cancelled ones included. */
+  failed: number;
+  /** Neither, for 20 s. */
+  hung: number;
+  /** Answered with something else, or failed with something else than an `RpcError`. */
+  wrong: number;
+  /** Calls whose handler was entered more than once. */
+  twice: number;
+  /** Answered without a handler, or entered though the error says `refused`. */
+  untrue: number;
+  /** Handlers that ran on after their caller was gone. */
+  forgotten: number;
+  /** MiB that the server holds more than before. */
+  kept: number;
+  /** Times the server was killed and started again. */
+  kills: number;
+  /** Seconds from the end of it all until a call was answered. */
+  recovered: number;
+}
+
+export interface StormSettings {
+  /** `quic:`, `https:`, `tls:`, `wss:`, `tcp:`, `ws:`. */
+  readonly scheme: string;
+  readonly seed: number;
+  /** How long the weather is bad. */
+  readonly ms: number;
+  /** Calls at once. */
+  readonly workers: number;
+  /** Whether the server is killed now and then. */
+  readonly kills: boolean;
+}
+
+type Outcome = "answered" | "failed" | "refused";
+
+const BAD: readonly Partial<Weather>[] = [
+  {},
+  { lose: 0.03 },
+  { lose: 0.2 },
+  { duplicate: 0.2 },
+  { reorder: 0.3 },
+  { corrupt: 0.02 },
+  { lose: 0.05, duplicate: 0.05, reorder: 0.1, corrupt: 0.01 },
+  { blackout: true },
+];
+
+class Server {
+  private child: ChildProcess | undefined;
+  readonly journal: string = join(mkdtempSync(join(tmpdir(), "quicrpc-chaos-")), "journal");
+  url: string;
+
+  constructor(scheme: string) {
+    this.url = `${scheme}//127.0.0.1:0${scheme === "quic:" || scheme === "tls:" || scheme === "tcp:" ? "" : "/rpc"}`;
+  }
+
+  async start(): Promise<void> {
+    const settings: ServerSettings = { listen: this.url, journal: this.journal };
+    const { child, message } = await startProgram<string>(new URL("server.ts", import.meta.url), settings, [
+      "--expose-gc",
+    ]);
+    this.child = child;
+    this.url = message;
+  }
+
+  async kill(): Promise<void> {
+    const child = this.child as ChildProcess;
+    const ended = once(child, "exit");
+    child.kill("SIGKILL");
+    await ended;
+  }
+
+  async held(): Promise<Held> {
+    const child = this.child as ChildProcess;
+    const answer = once(child, "message");
+    child.send("measure");
+    const [held] = (await answer) as [Held];
+    return held;
+  }
+}
+
+/** Runs calls through bad weather, then lets it clear up, and gives the account. */
+export async function storm({ scheme, seed, ms, workers, kills }: StormSettings): Promise<Account> {
+  const random = randomNumbers(seed);
+  const server = new Server(scheme);
+  await server.start();
+  const { port } = new URL(server.url.replace(scheme, "http:"));
+  const udp = scheme === "quic:" || scheme === "https:";
+  const link: Link = await (udp ? UdpLink : TcpLink).open(Number(port), seed);
+  const { hash } = await devCertificate();
+  const connection = await connect(server.url.replace(`:${port}`, `:${link.port}`), {
+    serverCertificateHashes: [hash],
+  });
+  const outcomes = new Map<number, Outcome>();
+  const account: Account = {
+    calls: 0,
+    answered: 0,
+    failed: 0,
+    hung: 0,
+    wrong: 0,
+    twice: 0,
+    untrue: 0,
+    forgotten: 0,
+    kept: 0,
+    kills: 0,
+    recovered: Number.POSITIVE_INFINITY,
+  };
+  try {
+    await connection.unary(methods.echo, 0);
+    const before = await server.held();
+    const over = new AbortController();
+    const makers = Array.from({ length: workers }, () => makeCalls(connection, random, outcomes, account, over.signal));
+    await weather(link, random, ms, async () => {
+      if (!kills) return;
+      account.kills++;
+      await server.kill();
+      await server.start();
+    });
+    over.abort();
+    await Promise.all(makers);
+    // The sky is clear: the connection has to work again, whatever state it is in.
+    account.recovered = await recovery(connection);
+    await connection.close();
+    const after = await quiet(server);
+    account.forgotten = after.running;
+    account.kept = Math.max(0, (after.live - before.live) / 1_048_576);
+    compare(outcomes, readFileSync(server.journal, "utf8"), account);
+    return { ...account, calls: outcomes.size };
+  } finally {
+    await connection.close();
+    link.close();
+    await server.kill();
+    rmSync(join(server.journal, ".."), { recursive: true });
+  }
+}
+
+/** Changes the weather a few times in a second; between two spells something else may happen. */
+async function weather(link: Link, random: () => number, ms: number, kill: () => Promise<void>): Promise<void> {
+  const until = Date.now() + ms;
+  while (Date.now() < until) {
+    link.weather = { ...FAIR, ...BAD[Math.floor(random() * BAD.length)] };
+    await pause(link.weather.blackout ? 300 : 100 + random() * 300);
+    const chance = random();
+    if (chance < 0.1) link.move();
+    else if (chance < 0.2) await kill();
+  }
+  link.weather = FAIR;
+}
+
+/** One call after the other until it is over. */
+async function makeCalls(
+  connection: Connection,
+  random: () => number,
+  outcomes: Map<number, Outcome>,
+  account: Account,
+  over: AbortSignal,
+): Promise<void> {
+  while (!over.aborted) {
+    const call = outcomes.size + 1;
+    outcomes.set(call, "failed");
+    const timer = new AbortController();
+    const settled = outcomeOf(oneCall(connection, call, random()));
+    const hangs = pause(HANGS_AFTER_MS, timer.signal).then(() => "hung" as const);
+    const outcome = await Promise.race([settled, hangs]);
+    timer.abort();
+    if (outcome === "answered" || outcome === "failed" || outcome === "refused") outcomes.set(call, outcome);
+    if (outcome === "answered") account.answered++;
+    else if (outcome === "hung") account.hung++;
+    else if (outcome === "wrong") account.wrong++;
+    else account.failed++;
+    // Calls that fail at once, without a session, must not take the whole processor.
+    if (outcome !== "answered") await pause(5);
+  }
+}
+
+async function outcomeOf(call: Promise<boolean | number>): Promise<Outcome | "wrong"> {
+  try {
+    return (await call) === false ? "wrong" : "answered";
+  } catch (error) {
+    if (!(error instanceof RpcError)) return "wrong";
+    return error.refused ? "refused" : "failed";
+  }
+}
+
+/** Makes a call of a kind that `lot` decides; false: the answer is not what it should be. */
+async function oneCall(connection: Connection, call: number, lot: number): Promise<boolean> {
+  const options = { timeoutMs: HANGS_AFTER_MS / 4 };
+  if (lot < 0.6) return (await connection.unary(methods.echo, call, options)) === call;
+  if (lot < 0.7) {
+    let last = 0;
+    for await (const item of connection.serverStream(methods.items, call, options)) {
+      if (item !== ++last) return false;
+    }
+    return last === 20;
+  }
+  if (lot < 0.8) return (await connection.clientStream(methods.count, [call, 1, 2, 3], options)) === 3;
+  if (lot < 0.9) {
+    const { readable, writable } = connection.duplex(methods.chat, options);
+    const writer = writable.getWriter();
+    const written = Promise.all([call, 1, 2, 3].map((item) => writer.write(item))).then(() => writer.close());
+    written.catch(() => {});
+    let last = 0;
+    for await (const item of readable) if (item !== ++last) return false;
+    await written;
+    return last === 3;
+  }
+  const signal = AbortSignal.timeout(Math.floor((lot - 0.9) * 1000));
+  await connection.unary(methods.hold, call, { ...options, signal });
+  return false;
+}
+
+/** Calls until it is answered, for at most a minute. */
+async function recovery(connection: Connection): Promise<number> {
+  const started = performance.now();
+  while (performance.now() - started < 60_000) {
+    if ((await outcomeOf(connection.unary(methods.echo, 0, { timeoutMs: 1000 }))) === "answered") {
+      return (performance.now() - started) / 1000;
+    }
+    await pause(10);
+  }
+  return Number.POSITIVE_INFINITY;
+}
+
+/** Waits until no handler runs any more, for as long as the transport needs to notice that nobody is there. */
+async function quiet(server: Server): Promise<Held> {
+  const until = Date.now() + TOLD_WITHIN_MS;
+  for (;;) {
+    const held = await server.held();
+    if (held.running === 0 || Date.now() > until) return held;
+    await pause(100);
+  }
+}
+
+/** Holds what the callers were told against what the handlers wrote down. */
+function compare(outcomes: ReadonlyMap<number, Outcome>, journal: string, account: Account): void {
+  const entered = new Map<number, number>();
+  for (const [, call] of journal.matchAll(/^\+ (\d+)$/gm)) {
+    entered.set(Number(call), (entered.get(Number(call)) ?? 0) + 1);
+  }
+  for (const [call, outcome] of outcomes) {
+    const times = entered.get(call) ?? 0;
+    if (times > 1) account.twice++;
+    if (outcome === "answered" && times === 0) account.untrue++;
+    if (outcome === "refused" && times > 0) account.untrue++;
+  }
+}
+
+async function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal?.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
