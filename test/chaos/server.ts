@@ -60,7 +60,6 @@ const router = createRouter(methods, {
   },
   hold: (call, { signal }) =>
     told(call, async () => {
-      // oxlint-disable-next-line promise/avoid-new -- an event as a promise
       await new Promise((resolve) => signal.addEventListener("abort", resolve));
       return call;
     }),
