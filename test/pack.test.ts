@@ -1,14 +1,16 @@
-// What npm would publish, installed in an empty project: generate, compile strictly, serve and call over QUIC.
+// What npm would publish, installed in an empty project: generate, compile strictly and under the settings of all sorts of
+// projects, serve and call over QUIC.
 import { execFile, spawn } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { compilers, projects } from "./types/projects.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folders = ["core", "quic", "services", "node", "otel", "browser", "react-query", "codegen", "cli"];
@@ -78,14 +80,18 @@ beforeAll(async () => {
   for (const [name, text] of Object.entries({ ...files, ...(await readmeFiles()) })) {
     await writeFile(join(project, name), text);
   }
-});
+  await cp(join(root, "test/types"), join(project, "types"), { recursive: true });
+  await install();
+}, 300_000);
 
 afterAll(() => rm(scratch, { recursive: true, force: true, maxRetries: 3 }));
 
-it("packs, installs, generates, compiles and talks", { timeout: 300_000 }, async () => {
+/** Packs every package, and installs the tarballs with what projects have beside them. */
+async function install(): Promise<void> {
   const { devDependencies } = await json<{ devDependencies: Record<string, string> }>(join(root, "package.json"));
   const dependencies: Record<string, string | undefined> = {};
-  for (const name of ["typescript", "zod", "@types/node"]) dependencies[name] = devDependencies[name];
+  for (const name of ["typescript", "zod"]) dependencies[name] = devDependencies[name];
+  Object.assign(dependencies, compilers);
   for (const folder of ["otel", "react-query"]) {
     const { peerDependencies } = await json<{ peerDependencies: Record<string, string> }>(
       join(root, "packages", folder, "package.json"),
@@ -103,9 +109,11 @@ it("packs, installs, generates, compiles and talks", { timeout: 300_000 }, async
   }
   await writeFile(join(project, "package.json"), JSON.stringify({ private: true, type: "module", dependencies }));
   await npm(["install", "--prefer-offline", "--no-audit", "--no-fund"], project);
+}
 
+it("generates, compiles and talks", { timeout: 300_000 }, async () => {
   await npm(["exec", "--offline", "--", "quicrpc", "gen", "--out", "generated"], project);
-  await npm(["exec", "--offline", "--", "tsc", "-p", "."], project);
+  await tsc("typescript", ".");
 
   const arith = spawn(process.execPath, ["out/arith-server.js"], { cwd: project, stdio: ["pipe", "pipe", "inherit"] });
   const greeter = spawn(process.execPath, ["out/server.js"], { cwd: project, stdio: ["ignore", "inherit", "inherit"] });
@@ -121,6 +129,31 @@ it("packs, installs, generates, compiles and talks", { timeout: 300_000 }, async
     greeter.kill("SIGKILL");
   }
 });
+
+// One after the other: each takes a core and some hundred megabytes.
+describe("published types", () => {
+  beforeAll(
+    () => npm(["exec", "--offline", "--", "quicrpc", "gen", "--config", "types/quicrpc.config.ts"], project),
+    60_000,
+  );
+
+  it.each(projects)("$compiler, $name", { timeout: 120_000 }, async ({ compiler, name, settings, files }) => {
+    const { extends: base, ...options } = settings;
+    const compilerOptions = { ...options, skipLibCheck: false, noEmit: true };
+    const path = join(project, "types", `${compiler}, ${name}.json`);
+    await writeFile(path, JSON.stringify({ extends: base, compilerOptions, files }));
+    await tsc(compiler, path);
+  });
+
+  it("are found by CommonJS at run time", async () => {
+    await command(process.execPath, [join(project, "types", "required.cjs")], project);
+  });
+});
+
+/** Compiles by the compiler of that name; what it complains of is the error. */
+function tsc(compiler: string, path: string): Promise<string> {
+  return command(process.execPath, [join(project, "node_modules", compiler, "bin/tsc"), "-p", path], project);
+}
 
 /** The files of the README's first service, on a port that is free here. */
 async function readmeFiles(): Promise<Record<string, string>> {

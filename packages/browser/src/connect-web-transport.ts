@@ -1,13 +1,13 @@
 import { type ClientSessionOptions, createClientSession, type Session } from "@quicrpc/core";
 import { type BrowserConnection, heal, type HealingOptions, httpsUrl, type Way } from "./heal.js";
 import { inTime } from "./in-time.js";
-import type { BrowserTransport, TransportInUse } from "./transport.js";
+import type { BrowserTransport, CertificateHash, TransportInUse } from "./transport.js";
 import { webTransportOpener } from "./web-transport.js";
 
 /** Options of `connectWebTransport`. */
 export interface WebTransportConnectOptions extends ClientSessionOptions, Omit<HealingOptions, "limits"> {
   /** Hashes of the certificates to trust (W3C WebTransport §9.4): ECDSA P-256, valid now, for at most 14 days. */
-  readonly serverCertificateHashes?: readonly WebTransportHash[];
+  readonly serverCertificateHashes?: readonly CertificateHash[];
   /**
    * Runs the protocol over each transport. Default: `createClientSession`. A page that serves calls too, or compresses, has
    * `(transport) => createSession(transport, { … })`.

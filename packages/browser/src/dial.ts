@@ -1,7 +1,7 @@
 import { type Backoff, createSession, type Session, type SessionOptions } from "@quicrpc/core";
 import { DEFAULT_TIMEOUT_MS, httpsUrl } from "./heal.js";
 import { type OpenOptions, openTransport } from "./open.js";
-import type { BrowserTransport } from "./transport.js";
+import type { BrowserTransport, CertificateHash } from "./transport.js";
 import { webSocketOpener } from "./web-socket.js";
 import { webTransportOpener } from "./web-transport.js";
 
@@ -25,7 +25,7 @@ export interface FallbackOptions {
 /** How a page finds its server. */
 export interface ReachOptions {
   /** Hashes of the certificates to trust (W3C WebTransport §9.4): ECDSA P-256, valid now, for at most 14 days. */
-  readonly serverCertificateHashes?: readonly WebTransportHash[] | undefined;
+  readonly serverCertificateHashes?: readonly CertificateHash[] | undefined;
   /**
    * The WebSocket that is used where WebTransport is missing, refused or does not answer; `false` for none. Browsers trust
    * no hash of a certificate there: theirs must be one that the browser trusts by itself.

@@ -3,6 +3,7 @@ import { DEFAULT_FALLBACK_MS, type FallbackOptions } from "./dial.js";
 import { type BrowserConnection, heal, type HealingOptions, httpsUrl } from "./heal.js";
 import { Ladder } from "./ladder.js";
 import { ponyfillOpener } from "./ponyfill.js";
+import type { CertificateHash } from "./transport.js";
 import { webTransportOpener } from "./web-transport.js";
 
 /** Options of this `connect`. */
@@ -19,7 +20,7 @@ export interface FailsConnectOptions<Context = unknown>
   /** When the browser's own is tried again while the ponyfill is in use, as `FallbackOptions.retry` says. */
   readonly retry?: FallbackOptions["retry"];
   /** Hashes of the certificates to trust (W3C WebTransport §9.4), but for the ponyfill: its WebSocket knows none. */
-  readonly serverCertificateHashes?: readonly WebTransportHash[];
+  readonly serverCertificateHashes?: readonly CertificateHash[];
 }
 
 /**

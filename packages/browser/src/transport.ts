@@ -1,7 +1,19 @@
-import type { DirectSession } from "@quicrpc/core";
+import type { DirectSession, WebTransportSession } from "@quicrpc/core";
+
+/** The platform's `WebTransport`; to a program whose `lib` has none, the part of it that a session uses. */
+export type PlatformWebTransport = typeof globalThis extends { WebTransport: { readonly prototype: infer Found } }
+  ? Found
+  : WebTransportSession;
 
 /** What the sessions of a page run over. */
-export type BrowserTransport = WebTransport | DirectSession;
+export type BrowserTransport = PlatformWebTransport | DirectSession;
+
+/** A certificate to trust (W3C WebTransport §9.4), as `WebTransportHash` of lib `dom`. */
+export interface CertificateHash {
+  readonly algorithm: string;
+  /** Of memory that is not shared. */
+  readonly value: ArrayBuffer | ArrayBufferView;
+}
 
 /** Which transport a session runs over, and why not over WebTransport. */
 export interface TransportInUse {

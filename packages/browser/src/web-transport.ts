@@ -1,17 +1,17 @@
 import { WEBSOCKET_PROTOCOL } from "@quicrpc/core";
-import type { Opener } from "./transport.js";
+import type { CertificateHash, Opener } from "./transport.js";
 import { whenReady } from "./when-ready.js";
 
 /** The name is the same over WebTransport. */
 const PROTOCOL = WEBSOCKET_PROTOCOL;
 
 /** Opens a session of the platform's own WebTransport. */
-export function webTransportOpener(url: URL, hashes: readonly WebTransportHash[] | undefined): Opener {
+export function webTransportOpener(url: URL, hashes: readonly CertificateHash[] | undefined): Opener {
   return async (signal) => {
     if (typeof WebTransport === "undefined") throw new Error("it is missing here, or the page is no secure context");
     const options: WebTransportOptions & { protocols: string[] } = {
       protocols: [PROTOCOL],
-      ...(hashes !== undefined && { serverCertificateHashes: [...hashes] }),
+      ...(hashes !== undefined && { serverCertificateHashes: [...hashes] as WebTransportHash[] }),
     };
     const transport: WebTransport & { readonly protocol?: string } = new WebTransport(url, options);
     await whenReady(transport, signal);

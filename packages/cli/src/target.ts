@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { RpcError, type Session } from "@quicrpc/core";
+import { RpcError, type Session, type UnsharedBytes } from "@quicrpc/core";
 import { type Command, InvalidArgumentError } from "commander";
 import { colorsFor } from "./report.js";
 
@@ -9,7 +9,7 @@ export const EXIT = { ok: 0, failed: 1, noSession: 3 } as const;
 /** How a server is reached and trusted. */
 export interface TargetOptions {
   readonly ca?: string;
-  readonly hash?: Uint8Array<ArrayBuffer>;
+  readonly hash?: UnsharedBytes;
   readonly dev?: boolean;
   readonly timeout: number;
   readonly json?: boolean;
@@ -113,7 +113,7 @@ export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value, toJson) ?? "null"}\n`);
 }
 
-function parseHash(text: string): Uint8Array<ArrayBuffer> {
+function parseHash(text: string): UnsharedBytes {
   const hex = text.replaceAll(":", "");
   if (!/^[0-9a-f]{64}$/i.test(hex)) throw new InvalidArgumentError("It takes 64 hex digits.");
   return new Uint8Array(Buffer.from(hex, "hex"));

@@ -66,6 +66,8 @@ export interface RpcErrorOptions {
  */
 export class RpcError extends Error {
   override readonly name = "RpcError";
+  /** What led to this error, on this side. Programs whose `lib` is older than ES2022 see it too. */
+  declare cause?: unknown;
   readonly code: Code;
   readonly details: unknown;
   /** The error's name in the method's schema, where it has one and the details fit it; see `isRpcErrorOf`. */

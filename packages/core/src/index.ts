@@ -25,6 +25,7 @@ export type { Via } from "./contract/descriptor.js";
 export { isRpcErrorOf, rpcError, type RpcErrorOf, type TypedErrorOptions } from "./contract/method-errors.js";
 export { type Code, isCode, RpcError, type RpcErrorOptions } from "./errors.js";
 export { DEFAULT_LIMITS, type Limits } from "./limits.js";
+export type { ItemIterator, UnsharedBytes } from "./platform-types.js";
 export { Metadata, type MetadataInit, type MetadataValue } from "./metadata.js";
 export type { CallContext } from "./server/context.js";
 export type { LoadShedder } from "./server/admission.js";

@@ -2,6 +2,7 @@ import { createHash, randomUUID, X509Certificate } from "node:crypto";
 import { link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import type { UnsharedBytes } from "@quicrpc/core";
 
 /** A certificate that a client trusts by its hash (W3C WebTransport §9.4, `serverCertificateHashes`). */
 export interface DevCertificate {
@@ -10,7 +11,7 @@ export interface DevCertificate {
   /** PEM, PKCS #8. */
   readonly key: string;
   /** What a client passes as one of its `serverCertificateHashes`. */
-  readonly hash: { readonly algorithm: "sha-256"; readonly value: Uint8Array<ArrayBuffer> };
+  readonly hash: { readonly algorithm: "sha-256"; readonly value: UnsharedBytes };
   readonly validTo: Date;
 }
 

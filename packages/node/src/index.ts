@@ -1,3 +1,4 @@
+/// <reference types="node" preserve="true" />
 export { nodeCompressions } from "./compression.js";
 export { connect, type ConnectOptions } from "./connect.js";
 export { connectPool, type ConnectPoolOptions } from "./connect-pool.js";

@@ -1,3 +1,4 @@
+/// <reference types="node" preserve="true" />
 export type { BindOptions } from "./bind-options.js";
 export { connect, connectWebTransport } from "./connect.js";
 export { Datagrams, type DatagramStats } from "./datagrams.js";

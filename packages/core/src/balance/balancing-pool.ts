@@ -4,6 +4,7 @@ import { closedError, notReady, SessionCaller } from "../connection/session-call
 import { type ConnectionState, Watched } from "../connection/state.js";
 import { type Deferred, deferred } from "../deferred.js";
 import { DEFAULT_LIMITS } from "../limits.js";
+import type { ItemIterator } from "../platform-types.js";
 import type { DrainOptions } from "../session/options.js";
 import type { Session } from "../session/session.js";
 import type { CloseInfo } from "../transport/session.js";
@@ -77,7 +78,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     return this.end.promise;
   }
 
-  states(): AsyncIterableIterator<ConnectionState, undefined> {
+  states(): ItemIterator<ConnectionState> {
     return this.watched.watch();
   }
 

@@ -3,6 +3,7 @@ import type { Backoff } from "../connection/backoff.js";
 import type { ReadyOptions } from "../connection/ready.js";
 import type { ConnectionState } from "../connection/state.js";
 import type { Limits } from "../limits.js";
+import type { ItemIterator } from "../platform-types.js";
 import type { DrainOptions } from "../session/options.js";
 import type { Session } from "../session/session.js";
 import type { CloseInfo } from "../transport/session.js";
@@ -38,7 +39,7 @@ export interface Pool<S extends Session = Session> extends Caller {
   /** `ready` while any target takes calls. */
   readonly state: ConnectionState;
   /** The present state, then each change, until `closed`; a slow reader skips to the latest. */
-  states(): AsyncIterableIterator<ConnectionState, undefined>;
+  states(): ItemIterator<ConnectionState>;
   /** Each target as it is now. */
   readonly targets: readonly PoolTarget<S>[];
   /** Dials, if the state is `idle`; attempts that wait for their time are made now. */

@@ -4,6 +4,7 @@ import type { Schema } from "../contract/schema.js";
 import { appendBytes } from "../contract/session-codec.js";
 import { RpcError } from "../errors.js";
 import { appendValue, unpack } from "../msgpack/message.js";
+import type { UnsharedBytes } from "../platform-types.js";
 
 /** One reason why a value does not fit its schema; the `details` of an `invalid_argument` are a list of them. */
 export interface Issue {
@@ -46,7 +47,7 @@ export function msgpackCodec<T>(): MessageCodec<T> {
 }
 
 /** Raw bytes, copied as they are: the codec of a side that is `bytes()`. */
-export const rawCodec: MessageCodec<Uint8Array, Uint8Array<ArrayBuffer>> = {
+export const rawCodec: MessageCodec<Uint8Array, UnsharedBytes> = {
   raw: true,
   encode(value: Uint8Array, out: PayloadWriter): void {
     if (!(value instanceof Uint8Array)) throw new RpcError("invalid_argument", "raw bytes are given as Uint8Array");

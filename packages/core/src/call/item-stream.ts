@@ -1,5 +1,6 @@
 import { Fifo } from "../fifo.js";
 import { Metadata } from "../metadata.js";
+import type { ItemIterator } from "../platform-types.js";
 
 /** What feeds an `ItemStream`. */
 export interface ItemStreamOwner {
@@ -44,11 +45,11 @@ export class ItemStream<Item> extends ReadableStream<Item> implements AnswerMeta
   }
 
   /** Iterates over the items; leaving the loop cancels the call unless `preventCancel`. Locks the stream meanwhile. */
-  override values(options?: ReadableStreamIteratorOptions): ReadableStreamAsyncIterator<Item> {
+  override values(options?: { preventCancel?: boolean }): ItemIterator<Item> {
     return this.#queue.iterate(this.getReader(), options?.preventCancel);
   }
 
-  override [Symbol.asyncIterator](options?: ReadableStreamIteratorOptions): ReadableStreamAsyncIterator<Item> {
+  override [Symbol.asyncIterator](options?: { preventCancel?: boolean }): ItemIterator<Item> {
     return this.values(options);
   }
 }
@@ -68,7 +69,7 @@ export interface ItemQueue<Item> {
   /** As of a stream's source: nobody wants the items. */
   cancel(): void;
   /** Gives the items to an iterator, until it has been told of the end or is left; `lock` keeps readers out meanwhile. */
-  iterate(lock: ReadableStreamDefaultReader<Item>, preventCancel?: boolean): ReadableStreamAsyncIterator<Item>;
+  iterate(lock: ReadableStreamDefaultReader<Item>, preventCancel?: boolean): ItemIterator<Item>;
 }
 
 /** What makes an `ItemQueue`. */
@@ -164,7 +165,7 @@ export function itemQueue<Item>(owner: ItemStreamOwner): ItemQueue<Item> {
         if (held.length > 0 || ending !== undefined) wake();
         lock.releaseLock();
       };
-      const iterator: ReadableStreamAsyncIterator<Item> = {
+      const iterator: ItemIterator<Item> = {
         next() {
           if (left) return Promise.resolve(over());
           if (held.length > 0) return Promise.resolve({ value: take(), done: false });
@@ -180,7 +181,7 @@ export function itemQueue<Item>(owner: ItemStreamOwner): ItemQueue<Item> {
           return over();
         },
         [Symbol.asyncIterator]: () => iterator,
-        [Symbol.asyncDispose]: async () => void (await iterator.return?.()),
+        [Symbol.asyncDispose]: async () => void (await iterator.return()),
       };
       onTold = leave;
       return iterator;

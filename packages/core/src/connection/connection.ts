@@ -1,5 +1,6 @@
 import type { Caller } from "../call/caller.js";
 import { completeLimits, type Limits } from "../limits.js";
+import type { ItemIterator } from "../platform-types.js";
 import type { DrainOptions, SessionEnd } from "../session/options.js";
 import type { Session } from "../session/session.js";
 import type { CloseInfo } from "../transport/session.js";
@@ -37,7 +38,7 @@ export interface ImprovingOptions<S extends Session> {
 export interface Connection<S extends Session = Session> extends Caller {
   readonly state: ConnectionState;
   /** The present state, then each change, until `closed`; a slow reader skips to the latest. */
-  states(): AsyncIterableIterator<ConnectionState, undefined>;
+  states(): ItemIterator<ConnectionState>;
   /** The session that new calls go to; undefined unless the state is `ready`. */
   readonly session: S | undefined;
   /** Dials now, where that has not begun or the next attempt is waited for. */
@@ -94,7 +95,7 @@ class HealingConnection<S extends Session> extends SessionCaller<S> implements C
     return this.link.closed;
   }
 
-  states(): AsyncIterableIterator<ConnectionState, undefined> {
+  states(): ItemIterator<ConnectionState> {
     return this.link.states();
   }
 

@@ -1,5 +1,6 @@
 import { type Deferred, deferred } from "../deferred.js";
 import { asError, RpcError } from "../errors.js";
+import type { ItemIterator } from "../platform-types.js";
 import type { DrainOptions, SessionEnd } from "../session/options.js";
 import type { Session } from "../session/session.js";
 import type { CloseInfo } from "../transport/session.js";
@@ -52,7 +53,7 @@ export class Link<S extends Session> {
     return this.watched.value;
   }
 
-  states(): AsyncIterableIterator<ConnectionState, undefined> {
+  states(): ItemIterator<ConnectionState> {
     return this.watched.watch();
   }
 

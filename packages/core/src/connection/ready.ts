@@ -1,3 +1,4 @@
+import type { ItemIterator } from "../platform-types.js";
 import { closedError } from "./session-caller.js";
 import type { ConnectionState } from "./state.js";
 
@@ -21,17 +22,17 @@ interface Awaited<T> {
 
 /** Dials, and waits as `Connection.ready` says. */
 export async function whenReady<T>(
-  states: AsyncIterableIterator<ConnectionState, undefined>,
+  states: ItemIterator<ConnectionState>,
   { connect, ready, refusal, why }: Awaited<T>,
   { signal, timeoutMs = Number.POSITIVE_INFINITY }: ReadyOptions = {},
 ): Promise<T> {
   const since = Date.now();
   if (signal?.aborted) {
-    await states.return?.();
+    await states.return();
     throw signal.reason;
   }
   connect();
-  const onAbort = (): void => void states.return?.();
+  const onAbort = (): void => void states.return();
   signal?.addEventListener("abort", onAbort, { once: true });
   try {
     for await (const state of states) {

@@ -1,3 +1,5 @@
+import type { ItemIterator } from "../platform-types.js";
+
 /** What a connection is doing. `error` says why it is not ready: the last attempt's failure, or how the session was lost. */
 export type ConnectionState =
   /** Not dialling; the first call dials. */
@@ -40,7 +42,7 @@ export class Watched<T> {
   }
 
   /** The present value, then each change; a reader that is slow skips to the latest. */
-  watch(): AsyncIterableIterator<T, undefined> {
+  watch(): ItemIterator<T> {
     const watcher = new Watcher<T>((gone) => {
       this.watchers = this.watchers.filter((one) => one !== gone);
     });
@@ -51,7 +53,7 @@ export class Watched<T> {
 }
 
 /** Written by hand rather than as a generator: leaving must not wait for the next change. */
-class Watcher<T> implements AsyncIterableIterator<T, undefined> {
+class Watcher<T> implements ItemIterator<T> {
   private unseen: { readonly value: T } | undefined;
   private over = false;
   private waiting: ((result: IteratorResult<T, undefined>) => void)[] = [];
@@ -84,6 +86,10 @@ class Watcher<T> implements AsyncIterableIterator<T, undefined> {
 
   [Symbol.asyncIterator](): this {
     return this;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.return();
   }
 
   private end(): void {

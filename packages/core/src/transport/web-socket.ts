@@ -1,4 +1,5 @@
 import { Fifo } from "../fifo.js";
+import type { UnsharedBytes } from "../platform-types.js";
 import {
   byteStreamSession,
   type ByteStream,
@@ -19,7 +20,7 @@ export interface WebSocketLike {
   /** Bytes given to `send` that have not left yet. */
   readonly bufferedAmount: number;
   /** `onSent` is what the ws package offers beyond the standard: called when the data has left. */
-  send(data: Uint8Array<ArrayBuffer>, onSent?: () => void): void;
+  send(data: UnsharedBytes, onSent?: () => void): void;
   /** Of the ws package: stop and resume reading. */
   pause?(): void;
   resume?(): void;
@@ -53,7 +54,7 @@ class SocketByteStream implements ByteStream {
   private readonly socket: WebSocketLike;
   private handler: ByteStreamHandler | undefined;
   /** Written before the socket was open. */
-  private early: Uint8Array<ArrayBuffer>[] | undefined;
+  private early: UnsharedBytes[] | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private readonly held: Fifo<Uint8Array> = new Fifo();
   private paused = false;

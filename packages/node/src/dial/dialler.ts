@@ -1,5 +1,5 @@
 import type { CertificateOptions, TransportOptions } from "@quicrpc/quic";
-import type { Limits, TransportSession } from "@quicrpc/core";
+import type { Limits, TransportSession, UnsharedBytes } from "@quicrpc/core";
 
 /** What carries WebTransport. */
 export type Engine = "quic" | "fails";
@@ -11,7 +11,7 @@ export interface TransportDialOptions extends Partial<CertificateOptions> {
   /** Hashes of the certificates to trust (W3C WebTransport §9.4): ECDSA P-256, valid now, for at most 14 days. */
   readonly serverCertificateHashes?: readonly {
     readonly algorithm: "sha-256";
-    readonly value: Uint8Array<ArrayBuffer>;
+    readonly value: UnsharedBytes;
   }[];
   /** The name to find in the certificate, where it is not the URL's host. */
   readonly serverName?: string;

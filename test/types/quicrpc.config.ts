@@ -1,0 +1,3 @@
+import { defineConfig } from "quicrpc";
+
+export default defineConfig({ include: "feed.service.ts", out: "generated" });
