@@ -397,3 +397,54 @@ describe("server.drain", () => {
     expect(process.listenerCount("SIGUSR2")).toBe(0);
   });
 });
+
+describe("handlers that outlive their calls", () => {
+  it.each(schemes)(
+    "%s: count for all sessions, in stats and load shedding, and a drain waits for them",
+    async (url) => {
+      const hang = { wait: methods.wait };
+      let running = 0;
+      const release: (() => void)[] = [];
+      const router = createRouter(hang, {
+        wait: async ({ text }) => {
+          running++;
+          await new Promise<void>((resolve) => release.push(resolve));
+          return { text };
+        },
+      });
+      const server = await served({ listen: [url], routers: [router, service], loadShedding: { maxCalls: 2 } });
+      for (let i = 0; i < 2; i++) {
+        const session = await dialled(server.urls[0]);
+        const call = session.unary(methods.wait, { text: "" });
+        call.catch(() => {});
+        while (running <= i) await new Promise(setImmediate);
+        await session.close();
+      }
+      while (server.sessions.size > 0) await new Promise(setImmediate);
+      expect(server.stats()).toMatchObject({ sessions: 0, handlers: 2, outlivingHandlers: 2 });
+      const session = await dialled(server.urls[0]);
+      const refused = await failure(session.unary(methods.wait, { text: "" }));
+      expect(refused).toMatchObject({ code: "unavailable", refused: true });
+      await session.close();
+      let drained = false;
+      const drain = server.drain().then(() => (drained = true));
+      for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate);
+      expect(drained).toBe(false);
+      for (const resolve of release) resolve();
+      await drain;
+      expect(server.stats()).toMatchObject({ handlers: 0, outlivingHandlers: 0 });
+    },
+  );
+
+  it("hung ones hold a drain up to its deadline", async () => {
+    const router = createRouter({ wait: methods.wait }, { wait: () => new Promise<never>(() => {}) });
+    const server = await served({ listen: ["tcp://127.0.0.1:0"], routers: [router] });
+    const session = await dialled(server.urls[0]);
+    const call = failure(session.unary(methods.wait, { text: "" }));
+    while (server.stats().handlers === 0) await new Promise(setImmediate);
+    await session.close();
+    await call;
+    await server.drain({ timeoutMs: 20 });
+    expect(server.stats().outlivingHandlers).toBe(1);
+  });
+});

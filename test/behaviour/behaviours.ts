@@ -88,5 +88,7 @@ export const behaviours: Readonly<Record<string, readonly string[]>> = {
     "C69 one session is shared with another protocol: foreign streams reach the application untouched",
     "C70 schema mismatch between the peers is named (service, method, field) at the first call",
     "C71 what was read of a stream is released while more of it waits: memory is bounded by the window, whatever its length",
+    "C72 a call counts as in progress until its handler has settled, however it ended; a drain waits for handlers",
+    "C73 what a handler's own call failed with does not reach its caller, unless it is forwarded",
   ],
 };

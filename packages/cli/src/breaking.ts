@@ -1,4 +1,5 @@
 import type { Change, ChangeClass, Diagnostic } from "@quicrpc/codegen";
+import { printable } from "@quicrpc/core";
 import { Command, Option } from "commander";
 import type { SchemaRun } from "./generate-project.js";
 import { colorsFor, formatDiagnostics, type Colors } from "./report.js";
@@ -95,7 +96,8 @@ function formatChanges(shown: readonly Change[], all: readonly Change[], against
   const rows = shown.map((each) => {
     const { service, method, path } = each;
     const subject = method === undefined ? service : `${service}/${method}`;
-    return { class: each.class, where: path === undefined ? subject : `${subject} ${path}`, message: each.message };
+    const where = printable(path === undefined ? subject : `${subject} ${path}`);
+    return { class: each.class, where, message: printable(each.message) };
   });
   const width = Math.max(0, ...rows.map(({ where }) => where.length));
   const lines = rows.map(

@@ -1,5 +1,5 @@
 import { parseSnapshot, type SchemaSnapshot } from "@quicrpc/codegen";
-import type { Session } from "@quicrpc/core";
+import { printable, type Session } from "@quicrpc/core";
 import { createReflectionClient } from "@quicrpc/services";
 import { AgainstError } from "./against.js";
 import { dialTarget, type TargetOptions } from "./target.js";
@@ -27,7 +27,7 @@ export async function fetchSchema(url: string, options: TargetOptions): Promise<
     return parseSnapshot(JSON.stringify({ version: 1, services: Object.fromEntries(described) }));
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
-    throw new AgainstError(`${url} does not tell its schema: ${text}.`);
+    throw new AgainstError(`${url} does not tell its schema: ${printable(text)}.`);
   } finally {
     await session?.close();
   }

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { type AnyMethod, type CallOptions, RpcError, type Session, type Via } from "@quicrpc/core";
+import { type AnyMethod, type CallOptions, printable, RpcError, type Session, type Via } from "@quicrpc/core";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { describedMethod, parseJson, parseMethod } from "./described-method.js";
 import { LoadRun, type OneCall, type Outcome } from "./load-run.js";
@@ -153,7 +153,10 @@ function table(outcome: Outcome, method: string, { connections, inFlight }: Load
     `${colors.bold(method)}: ${sessions}, ${inFlight} in flight on each, ${seconds.toFixed(1)} s`,
     `  calls    ${rate(calls)}`,
     ...(items > 0 ? [`  items    ${rate(items)}`] : []),
-    ...Array.from(failed, ([code, one]) => `  ${colors.red("failed")}   ${count(one.count)}   ${code}: ${one.message}`),
+    ...Array.from(
+      failed,
+      ([code, one]) => `  ${colors.red("failed")}   ${count(one.count)}   ${code}: ${printable(one.message)}`,
+    ),
     ...(latency.count > 0 ? [`  latency  ${quantiles.join("   ")}   max ${ms(latency.max)}`] : []),
     `  client   ${Math.round(cpuMicros / seconds / 1e4)}% CPU`,
   ];

@@ -1,3 +1,4 @@
+import { printable } from "@quicrpc/core";
 import { createReflectionClient, type MethodDescription, type ServiceDescription } from "@quicrpc/services";
 import { Command } from "commander";
 import { colorsFor } from "./report.js";
@@ -25,9 +26,10 @@ export function lsCommand(): Command {
 
 function format({ name, methods }: ServiceDescription): string {
   const colors = colorsFor(process.stdout, process.env);
-  const width = Math.max(...methods.map((method) => method.name.length));
-  const lines = methods.map((method) => `  ${method.name.padEnd(width)}  ${colors.dim(describe(method))}\n`);
-  return `${colors.bold(name)}\n${lines.join("")}`;
+  const rows = methods.map((method) => ({ shown: printable(method.name), method }));
+  const width = rows.reduce((most, { shown }) => Math.max(most, shown.length), 0);
+  const lines = rows.map(({ shown, method }) => `  ${shown.padEnd(width)}  ${colors.dim(describe(method))}\n`);
+  return `${colors.bold(printable(name))}\n${lines.join("")}`;
 }
 
 function describe({ kind, takes, gives, idempotent, fingerprint }: MethodDescription): string {

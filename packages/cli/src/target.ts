@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { RpcError, type Session, type UnsharedBytes } from "@quicrpc/core";
+import { printable, RpcError, type Session, type UnsharedBytes } from "@quicrpc/core";
 import { type Command, InvalidArgumentError } from "commander";
 import { colorsFor } from "./report.js";
 
@@ -83,12 +83,12 @@ function report(error: Error, { json = false }: TargetOptions): void {
   const { code } = error as { code?: unknown };
   const details = error instanceof RpcError ? error.details : undefined;
   if (json) {
-    process.stderr.write(`${JSON.stringify({ error: { code, message: error.message, details } }, toJson)}\n`);
+    process.stderr.write(`${jsonText({ error: { code, message: error.message, details } })}\n`);
     return;
   }
   const colors = colorsFor(process.stderr, process.env);
-  const lines = [`${colors.red(typeof code === "string" ? code : error.name)} ${error.message}`];
-  if (details !== undefined) lines.push(JSON.stringify(details, toJson, 2));
+  const lines = [`${colors.red(typeof code === "string" ? code : error.name)} ${printable(error.message)}`];
+  if (details !== undefined) lines.push(jsonText(details, 2));
   process.stderr.write(`${lines.join("\n")}\n`);
 }
 
@@ -110,7 +110,13 @@ function isBufferJson(value: unknown): value is { readonly data: number[] } {
 
 /** Prints one value as a line of JSON. */
 export function printJson(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value, toJson) ?? "null"}\n`);
+  process.stdout.write(`${jsonText(value)}\n`);
+}
+
+/** `value` as JSON, in which what a terminal acts on is escaped: JSON itself lets some of it pass. */
+function jsonText(value: unknown, indent?: number): string {
+  const lines = (JSON.stringify(value, toJson, indent) ?? "null").split("\n");
+  return lines.map((line) => printable(line, (hex) => `\\u${hex.padStart(4, "0")}`)).join("\n");
 }
 
 function parseHash(text: string): UnsharedBytes {

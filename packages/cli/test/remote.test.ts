@@ -85,6 +85,44 @@ describe("commands that call a server", () => {
     expect((await quicrpc(["ls", url, "demo.v1.None"])).code).toBe(1);
   });
 
+  it("what a server names, and says, reaches the terminal escaped", async () => {
+    const nasty = "\u001b]0;owned\u0007\u202e\u009b\nforged";
+    const hostile = defineMethod({ name: `a.v1.${nasty}`, id: 9 }, "unary", nasty, { id: 1, input: any, output: any });
+    const router = createRouter(
+      { hostile },
+      {
+        hostile: () => {
+          throw new RpcError("aborted", nasty, { details: nasty });
+        },
+      },
+    );
+    const { fail } = methods;
+    const renamed = createRouter(
+      { fail },
+      {
+        fail: () => {
+          throw new RpcError("aborted", nasty, { details: nasty });
+        },
+      },
+    );
+    const other = await serve({
+      listen: ["tcp://127.0.0.1:0"],
+      routers: [router, renamed, createReflection([router, renamed])],
+    });
+    try {
+      const shown = "\\u{1b}]0;owned\\u{7}\\u{202e}\\u{9b}\\u{a}forged";
+      const { stdout } = await quicrpc(["ls", other.urls[0] as string]);
+      expect(stdout).toContain(`a.v1.${shown}\n  ${shown}  unary`);
+      const failed = await quicrpc(["call", other.urls[0] as string, "demo.v1.Shop/fail", "1"]);
+      expect(failed.stderr).toBe(`aborted ${shown}\n"\\u001b]0;owned\\u0007\\u202e\\u009b\\nforged"\n`);
+      const json = await quicrpc(["call", other.urls[0] as string, "demo.v1.Shop/fail", "1", "--json"]);
+      expect(JSON.parse(json.stderr)).toEqual({ error: { code: "aborted", message: nasty, details: nasty } });
+      expect(json.stderr).not.toMatch(/[\u009b\u202e]/);
+    } finally {
+      await other.close();
+    }
+  });
+
   it("call makes calls of every kind", async () => {
     expect(await call("echo", '{"a":[1,"ü",null]}')).toEqual({ code: 0, stdout: '{"a":[1,"ü",null]}\n', stderr: "" });
     expect(await call("log", '"line"')).toEqual({ code: 0, stdout: "", stderr: "" });

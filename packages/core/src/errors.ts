@@ -76,6 +76,11 @@ export class RpcError extends Error {
   readonly metadata: Metadata;
   /** The call never reached a handler: to make it again is safe, whatever it does. */
   readonly refused: boolean;
+  /**
+   * A call that this side made failed with it. A handler that lets it escape does not pass it on: its own caller gets
+   * `unavailable` or `internal`, and `onError` the error; see `forward`.
+   */
+  readonly fromCall: boolean = false;
 
   constructor(code: Code, message: string, options: RpcErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -92,6 +97,15 @@ export class RpcError extends Error {
   }
 
   /**
+   * What a call of a handler's own failed with, for the handler's caller: `throw RpcError.forward(error)` passes on its
+   * code, message, reason, details and metadata. `refused` is not passed on, since this handler did run.
+   */
+  static forward(error: RpcError): RpcError {
+    const { code, message, reason, details, metadata } = error;
+    return new RpcError(code, message, { reason, details, metadata, cause: error });
+  }
+
+  /**
    * Any thrown value as an `RpcError`: itself if it is one, an abort as `cancelled`, a timeout's abort as
    * `deadline_exceeded`, anything else as `code` with the value as the cause.
    */
@@ -104,6 +118,12 @@ export class RpcError extends Error {
 }
 
 Object.defineProperty(RpcError.prototype, RPC_ERROR, { value: true });
+
+/** Notes that a call of this side failed with the error. */
+export function callFailure(error: RpcError): RpcError {
+  (error as { fromCall: boolean }).fromCall = true;
+  return error;
+}
 
 /** A peer broke the protocol: the stream it happened on is given up. */
 export class ProtocolError extends Error {

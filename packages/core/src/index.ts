@@ -29,6 +29,7 @@ export type { ItemIterator, UnsharedBytes } from "./platform-types.js";
 export { Metadata, type MetadataInit, type MetadataValue } from "./metadata.js";
 export type { CallContext } from "./server/context.js";
 export type { LoadShedder } from "./server/admission.js";
+export { ServerLoad } from "./server/server-load.js";
 export type { ErrorHook, FailureSite } from "./server/dispatch.js";
 export {
   type Awaitable,
@@ -116,6 +117,7 @@ export {
 export type { DeclaresErrors, ErrorDescriptor, MethodErrors, NoErrors } from "./contract/method-errors.js";
 export { isBytesSchema, isStreamSchema } from "./contract/schema.js";
 export { isServiceSchema, SERVICE_SCHEMA } from "./contract/service.js";
+export { printable } from "./server/log-error.js";
 export { defaultServiceId, fnv1a } from "./contract/service-id.js";
 export type {
   DirectSession,

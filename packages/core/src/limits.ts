@@ -8,7 +8,10 @@ export interface Limits {
   readonly maxUnfinishedBytes: number;
   /** Bytes that wait to be sent on one stream because the peer does not read. */
   readonly maxUnsentBytes: number;
-  /** Calls and notifications of the peer in progress on one session. More are refused with `resource_exhausted`. */
+  /**
+   * Calls and notifications of the peer in progress on one session: until they are over and their handlers have settled.
+   * More are refused with `resource_exhausted`.
+   */
   readonly maxCalls: number;
   /** Calls of the peer that wait for one of those to be over, in the order they came, rather than being refused. */
   readonly maxWaitingCalls: number;
@@ -28,6 +31,8 @@ export interface Limits {
   readonly maxQueuedCalls: number;
   /** Bytes of the inputs of those calls. */
   readonly maxQueuedBytes: number;
+  /** Milliseconds that a handler may run on when its call is over before `onError` is told of it. */
+  readonly maxOutliveMs: number;
   /** Milliseconds that a call waits for a session, where its own timeout is not shorter. */
   readonly maxQueuedMs: number;
   /** Milliseconds that a drain waits for the calls in progress, unless it says so itself. */
@@ -72,6 +77,7 @@ export const DEFAULT_LIMITS: Limits = /* @__PURE__ */ Object.assign(
     maxErrorMessageBytes: 65_536,
     maxQueuedCalls: 10_000,
     maxQueuedBytes: 67_108_864,
+    maxOutliveMs: 10_000,
     maxQueuedMs: 10_000,
     maxDrainMs: 30_000,
     maxHandshakeMs: 10_000,

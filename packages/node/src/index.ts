@@ -17,5 +17,5 @@ export type { Authenticate } from "./authenticate.js";
 export { drainOnSignal, type DrainOnSignalOptions } from "./drain-on-signal.js";
 export type { LoadSheddingOptions } from "./load-shedder.js";
 export type { AllowedOrigins, Peer, TransportKind } from "./peer.js";
-export { serve, type ServeOptions, type Server } from "./serve.js";
+export { serve, type ServeOptions, type Server, type ServerStats } from "./serve.js";
 export { childProcessSession, nodeStreamSession, type NodeStreams, stdioSession } from "./stream/node-stream.js";

@@ -10,6 +10,7 @@ import {
   refusalCode,
   type Router,
   RpcError,
+  ServerLoad,
   type Session,
   type SessionEnd,
   type SessionOptions,
@@ -24,7 +25,7 @@ import type { AllowedOrigins, Peer } from "./peer.js";
 import { DEFAULT_PORT } from "./protocol.js";
 
 /** Options of `serve`: those of every session it makes, and its own. `keepAlive` is for transports other than QUIC. */
-export interface ServeOptions<Context = unknown> extends Omit<SessionOptions<Context>, "connection"> {
+export interface ServeOptions<Context = unknown> extends Omit<SessionOptions<Context>, "connection" | "load"> {
   /** UDP port of `quic://`, where `listen` is not given; 0 takes a free one. Default 4433. */
   readonly port?: number;
   /** Address to listen on there. Default: every address. */
@@ -85,6 +86,15 @@ export interface ServeOptions<Context = unknown> extends Omit<SessionOptions<Con
   readonly transport?: ListenTransportOptions;
 }
 
+/** What a server has to do at this moment. */
+export interface ServerStats {
+  readonly sessions: number;
+  /** Handlers of calls and notifications that have not settled. */
+  readonly handlers: number;
+  /** Of those, handlers whose call is over. */
+  readonly outlivingHandlers: number;
+}
+
 /** A running server. */
 export interface Server {
   /** Of the first listener that has a port. */
@@ -92,9 +102,10 @@ export interface Server {
   /** What it listens on, in the order given, with the ports that were taken. */
   readonly urls: readonly string[];
   readonly sessions: ReadonlySet<Session>;
+  stats(): ServerStats;
   /**
-   * Takes no more sessions and calls, lets those in progress finish, and closes. Calls that are not over after
-   * `timeoutMs` (default: `limits.maxDrainMs`) fail with `unavailable`.
+   * Takes no more sessions and calls, lets those in progress and all handlers finish, and closes. Calls that are not over
+   * after `timeoutMs` (default: `limits.maxDrainMs`) fail with `unavailable`.
    */
   drain(options?: DrainOptions): Promise<void>;
   /** Closes every session and listener. Calls in progress fail with `unavailable`. */
@@ -122,6 +133,7 @@ class RpcServer<Context> implements Server {
   private readonly sessionOptions: SessionOptions<Context>;
   private readonly limits: Limits;
   private readonly guard: OverloadGuard | undefined;
+  private readonly load: ServerLoad = new ServerLoad();
   private readonly listeners: Listener[] = [];
   /** Sessions that are being authenticated. */
   private readonly arriving: Set<Arrival> = new Set();
@@ -134,6 +146,7 @@ class RpcServer<Context> implements Server {
     this.sessionOptions = {
       ...options,
       ...(this.guard !== undefined && { loadShedder: this.guard }),
+      load: this.load,
       routers: [combineRouters([interceptRouter(combineRouters(options.routers), options.interceptors ?? [])])],
     };
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };
@@ -171,7 +184,13 @@ class RpcServer<Context> implements Server {
   async drain(options?: DrainOptions): Promise<void> {
     this.draining = true;
     for (const listener of this.listeners) listener.stop();
+    const { timeoutMs = this.limits.maxDrainMs } = options ?? {};
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), Math.min(timeoutMs, this.limits.maxTimeoutMs));
     await Promise.all(Array.from(this.sessions, (session) => session.drain(options)));
+    // Those of sessions that have ended before.
+    await Promise.race([this.load.idle, aborted(late.signal)]);
+    clearTimeout(timer);
     await this.close();
   }
 
@@ -179,6 +198,11 @@ class RpcServer<Context> implements Server {
     this.draining = true;
     this.closing ??= this.end(info);
     return this.closing;
+  }
+
+  stats(): ServerStats {
+    const { handlers, outliving } = this.load;
+    return { sessions: this.sessions.size, handlers, outlivingHandlers: outliving };
   }
 
   ref(): void {
@@ -238,6 +262,10 @@ class RpcServer<Context> implements Server {
     if (told !== error) queueMicrotask(() => reportException(error));
     this.options.onRefused?.(told, peer);
   }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
 }
 
 function reportException(error: unknown): never {

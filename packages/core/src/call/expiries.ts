@@ -24,6 +24,12 @@ export class Expiries {
   private timer: ReturnType<typeof setTimeout> | undefined;
   private timerAt = Number.POSITIVE_INFINITY;
   private readonly onTime = (): void => this.expire();
+  private readonly holdsProcess: boolean;
+
+  /** @param holdsProcess whether the process lives on while something is to happen, where a process can tell */
+  constructor(holdsProcess: boolean = true) {
+    this.holdsProcess = holdsProcess;
+  }
 
   get size(): number {
     return this.heap.length;
@@ -68,6 +74,7 @@ export class Expiries {
     this.disarm();
     this.timerAt = at;
     this.timer = setTimeout(this.onTime, Math.min(Math.ceil(at - performance.now()), MAX_DELAY));
+    if (!this.holdsProcess) (this.timer as { unref?(): void }).unref?.();
   }
 
   private disarm(): void {
@@ -110,3 +117,6 @@ export class Expiries {
 
 /** The deadlines of all calls of this process. */
 export const expiries: Expiries = new Expiries();
+
+/** What is to be said of calls later, if the process is still there. */
+export const reminders: Expiries = new Expiries(false);

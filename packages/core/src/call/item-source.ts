@@ -4,8 +4,11 @@ export type StreamSource<Item> = AsyncIterable<Item> | Iterable<Item> | Readable
 /** A source of items, whichever form it was given in. */
 export interface ItemSource {
   next(): PromiseLike<IteratorResult<unknown>> | IteratorResult<unknown>;
-  /** Tells the producer that nobody listens. Its own failure on the way out has nobody to tell. */
-  stop(): void;
+  /**
+   * Tells the producer that nobody listens. Its own failure on the way out has nobody to tell. Fulfils when it has ended;
+   * undefined where only the end of a pending `next` says so.
+   */
+  stop(): Promise<void> | undefined;
 }
 
 /** Throws `TypeError` for what is no `StreamSource`. */
@@ -22,19 +25,19 @@ export function itemSource(given: unknown): ItemSource {
 function readerSource(reader: ReadableStreamDefaultReader<unknown>): ItemSource {
   return {
     next: () => reader.read() as Promise<IteratorResult<unknown>>,
-    stop: () => {
-      reader.cancel().catch(() => {});
-    },
+    stop: () => reader.cancel().catch(nothing),
   };
 }
 
 function iteratorSource(iterator: AsyncIterator<unknown> | Iterator<unknown>): ItemSource {
   return {
     next: () => iterator.next(),
-    stop: () => {
+    stop: () =>
+      iterator.return &&
       Promise.resolve()
         .then(() => iterator.return?.())
-        .catch(() => {});
-    },
+        .then(nothing, nothing),
   };
 }
+
+function nothing(): void {}

@@ -15,6 +15,8 @@ export interface ItemTarget {
   readonly flow: ItemFlow;
   /** The most bytes of an item, where items are raw bytes. */
   readonly rawPiece: number | undefined;
+  /** Where what gives the items is more than its items: it has come to an end, whether or not the call has. May come twice. */
+  onSettled?(): void;
   /** To be called once when the call ends before the items do. */
   onGivenUp: (() => void) | undefined;
   /** Throws when the item cannot be sent. */
@@ -27,21 +29,28 @@ export interface ItemTarget {
 export async function sendItems(target: ItemTarget, given: unknown): Promise<void> {
   let source: ItemSource | undefined;
   // At once, even while a `next` is pending; a generator runs its `finally` when that `next` settles.
-  target.onGivenUp = () => source?.stop();
+  let leaving: Promise<void> | undefined;
+  const stop = (): void => {
+    leaving = source?.stop();
+    void leaving?.then(() => target.onSettled?.());
+  };
+  target.onGivenUp = stop;
   try {
     source = itemSource(await given);
     if (target.rawPiece !== undefined) source = rawPieces(source, target.rawPiece);
-    if (target.over) source.stop();
+    if (target.over) stop();
     while (!target.over) {
       const step = source.next();
       // An item that is at hand needs no turn of its own; the peer's flow control is what lets others have theirs.
       const { done, value } = "then" in step ? await step : step;
       if (done === true) break;
-      if (!sendItem(target, value)) source.stop();
+      if (!sendItem(target, value)) stop();
       else if (!target.flow.ready) await new Promise<void>((resolve) => target.flow.wait(resolve));
     }
+    if (leaving === undefined) target.onSettled?.();
     target.end();
   } catch (error) {
+    target.onSettled?.();
     target.fail(error);
   }
 }

@@ -7,7 +7,7 @@ import { decodePayload } from "../call/payload.js";
 import type { SchemaHandshake } from "../call/schemas.js";
 import { codecIn } from "../call/session-format.js";
 import type { AnyMethod } from "../contract/descriptor.js";
-import { type Code, ProtocolError, RpcError } from "../errors.js";
+import { callFailure, type Code, ProtocolError, RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import { Cursor } from "../wire/cursor.js";
 import type { ReceivedFault } from "../wire/fault.js";
@@ -144,7 +144,7 @@ export class AnsweredCall extends Call {
       const codec = codecIn(this.carrier?.format, this.method.output);
       result = decodePayload(codec, frame, cursor, this.carrier?.channel.compression);
     } catch (error) {
-      this.reject(this.schemas.unreadable(this.method, error));
+      this.reject(callFailure(this.schemas.unreadable(this.method, error)));
       return;
     }
     this.resolve(result);
@@ -164,7 +164,7 @@ export class AnsweredCall extends Call {
 
   onError(error: RpcError): void {
     this.settle();
-    this.reject(error);
+    this.reject(callFailure(error));
   }
 }
 
@@ -236,6 +236,7 @@ export class StreamedCall extends Call {
 
   private end(error: RpcError | undefined): void {
     this.settle();
+    if (error !== undefined) callFailure(error);
     this.receiver.end(error);
     this.onOver?.(error);
     this.onOver = undefined;

@@ -2,7 +2,7 @@ import type { DuplexStream } from "../call/caller.js";
 import type { ItemStream } from "../call/item-stream.js";
 import { LateItems } from "../call/late-stream.js";
 import type { NewCall } from "../client/calling.js";
-import type { RpcError } from "../errors.js";
+import { callFailure, type RpcError } from "../errors.js";
 
 /** A call that waits for a session: exactly one of `start` and `fail` is called, once, unless it is taken back. */
 export interface LateCall {
@@ -18,7 +18,7 @@ export interface LateCall {
  */
 export function lateCall(queue: (call: LateCall) => () => void): NewCall {
   const promised = (resolve: (value: never) => void, reject: (error: RpcError) => void): void =>
-    void queue({ start: (make) => resolve(make() as never), fail: reject });
+    void queue({ start: (make) => resolve(make() as never), fail: (error) => reject(callFailure(error)) });
   return {
     notify: () => new Promise(promised),
     answered(_input, resolve, reject) {
@@ -32,7 +32,7 @@ export function lateCall(queue: (call: LateCall) => () => void): NewCall {
           const stream = make() as ItemStream<unknown>;
           late.follow(stream, stream);
         },
-        fail: (error) => late.fail(error),
+        fail: (error) => late.fail(callFailure(error)),
       });
       return late.stream;
     },
@@ -40,7 +40,7 @@ export function lateCall(queue: (call: LateCall) => () => void): NewCall {
       const late = new Late<unknown, unknown>(newQueue, () => takeBack());
       const takeBack = queue({
         start: (make) => late.follow(make() as DuplexStream<unknown, unknown>),
-        fail: (error) => late.fail(error),
+        fail: (error) => late.fail(callFailure(error)),
       });
       return late;
     },

@@ -5,7 +5,7 @@ import { itemQueue, type ItemStream } from "../call/item-stream.js";
 import { LateItems } from "../call/late-stream.js";
 import type { CallOptions } from "../call/options.js";
 import type { AnyMethod, MethodDescriptor } from "../contract/descriptor.js";
-import { RpcError } from "../errors.js";
+import { callFailure, RpcError } from "../errors.js";
 import { Metadata } from "../metadata.js";
 import { compose, type InterceptedAnswer, type InterceptedCall, type Interceptor, type Next } from "./interceptor.js";
 import { makeCall } from "./make-call.js";
@@ -109,7 +109,7 @@ class InterceptedCaller implements Caller {
     const end = (error: RpcError | undefined): void => {
       abort.unlink();
       // Reaches the call also where an interceptor's generator would pass on that nobody reads only after its next item.
-      if (error !== undefined) abort.fire(error);
+      if (error !== undefined) abort.fire(callFailure(error));
       onOver(error);
     };
     const late = new LateItems<unknown>(itemQueue, () =>
@@ -132,7 +132,7 @@ class InterceptedCaller implements Caller {
     try {
       return await this.next(call);
     } catch (error) {
-      throw RpcError.from(error);
+      throw callFailure(RpcError.from(error));
     }
   }
 }

@@ -15,7 +15,7 @@ export class SourceItems implements AsyncIterable<unknown> {
     return {
       next: async () => source.next(),
       return: async () => {
-        source.stop();
+        await source.stop();
         return { done: true, value: undefined };
       },
     };

@@ -1,11 +1,14 @@
+import { type Expiry, reminders } from "../call/expiries.js";
 import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
+import type { ErrorHook } from "./dispatch.js";
+import type { ServerLoad } from "./server-load.js";
 
 /** Decides, over all sessions that share it, whether calls are taken. */
 export interface LoadShedder {
   /** Why a call that arrives now is refused, with `unavailable`; undefined: it is not. Asked for every call. */
   objection(): string | undefined;
-  /** A call that takes its time has begun (1), or is over (-1). */
+  /** A call that takes its time has begun (1), or is over and its handler has settled (-1). */
   onCalls?(change: 1 | -1): void;
 }
 
@@ -13,6 +16,8 @@ export interface LoadShedder {
 export interface AdmissionSettings {
   readonly limits: Limits;
   readonly loadShedder: LoadShedder | undefined;
+  readonly load: ServerLoad;
+  readonly onError: ErrorHook;
   /** Whether the session is being drained. */
   isRefusing(): boolean;
   /** No call is in progress any more. */
@@ -23,6 +28,8 @@ export interface AdmissionSettings {
 export class Admission {
   private readonly settings: AdmissionSettings;
   private inProgress = 0;
+  /** Of those, handlers whose call is over. */
+  private outliving = 0;
   private bytesInProgress = 0;
   private starting = false;
   private readonly waiting: Set<() => void> = new Set();
@@ -48,7 +55,7 @@ export class Admission {
     const { maxCalls, maxWaitingCalls, maxBytesInProgress } = this.settings.limits;
     if (this.full && this.waiting.size >= maxWaitingCalls) {
       const queue = maxWaitingCalls === 0 ? "" : ` and ${maxWaitingCalls} wait (limits.maxWaitingCalls)`;
-      throw refusal("resource_exhausted", `${maxCalls} calls are in progress (limits.maxCalls)${queue}`);
+      throw refusal("resource_exhausted", `${this.crowd(maxCalls)}${queue}`);
     }
     if (this.bytesInProgress + bytes > maxBytesInProgress && this.calls > 0) {
       const text = `the requests in progress hold ${this.bytesInProgress} bytes: limits.maxBytesInProgress is ${maxBytesInProgress}`;
@@ -59,23 +66,41 @@ export class Admission {
   /** The same for a notification: a drain takes it, since nobody could be told that it was not. */
   requireRoomForNotify(): void {
     this.shed();
-    if (this.full) {
-      throw refusal("resource_exhausted", `${this.inProgress} calls are in progress (limits.maxCalls)`);
-    }
+    if (this.full) throw refusal("resource_exhausted", this.crowd(this.inProgress));
   }
 
   /** A call that takes its time begins. */
   begin(bytes: number): void {
     this.inProgress++;
     this.bytesInProgress += bytes;
+    this.settings.load.handlers++;
     this.settings.loadShedder?.onCalls?.(1);
   }
 
-  /** A call that had begun is over. */
+  /**
+   * A call of `method` is over, and its handler has not settled: it stays in progress, and is reported in time. Returns what
+   * is to be called, beside `end`, when the handler has.
+   */
+  outlive(method: string): () => void {
+    const { load, limits, onError } = this.settings;
+    const { maxOutliveMs } = limits;
+    this.outliving++;
+    load.outliving++;
+    const text = `the handler runs on ${maxOutliveMs} ms after its call was over (limits.maxOutliveMs), and counts as a call in progress: context.signal says when nobody waits for it`;
+    const reminder: Expiry = reminders.add(maxOutliveMs, () => onError(new Error(text), { method }));
+    return () => {
+      reminders.remove(reminder);
+      this.outliving--;
+      load.outliving--;
+    };
+  }
+
+  /** A call that had begun is over, and its handler has settled. */
   end(bytes: number): void {
     this.inProgress--;
     this.bytesInProgress -= bytes;
     this.settings.loadShedder?.onCalls?.(-1);
+    this.settings.load.handlerSettled();
     this.startWaiting();
     this.checkIdle();
   }
@@ -110,6 +135,12 @@ export class Admission {
 
   private checkIdle(): void {
     if (this.calls === 0) this.settings.onIdle();
+  }
+
+  private crowd(calls: number): string {
+    const { outliving } = this;
+    const hung = outliving === 0 ? "" : `, ${outliving} of them over but for handlers that run on`;
+    return `${calls} calls are in progress (limits.maxCalls)${hung}`;
   }
 
   private shed(): void {

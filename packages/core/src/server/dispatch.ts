@@ -93,9 +93,9 @@ export class Dispatcher<Context> implements RequestHandler {
       const result = handler(input, context);
       if (streamsOutput(method)) reply.stream(result);
       else if (isPromiseLike(result)) reply.later(result);
-      else reply.send(result);
+      else reply.returned(result);
     } catch (error) {
-      reply.fail(error);
+      reply.threw(error);
     }
   }
 

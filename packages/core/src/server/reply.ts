@@ -21,6 +21,9 @@ import { AnswerHeads } from "./answer-heads.js";
 import type { IncomingContext } from "./context.js";
 import * as FrameType from "../wire/frame-type.js";
 
+/** By which a timer may be early, by the clock of dates. */
+const CLOCK_SLACK_MS = 2;
+
 /** What a reply needs beside its call. */
 export interface ReplySettings {
   readonly limits: Limits;
@@ -42,6 +45,10 @@ export class Reply implements IncomingCall, ItemTarget {
   private readonly settings: ReplySettings;
   private expiry: Expiry | undefined;
   private entered = false;
+  /** The handler has returned, or the items that it gave have ended. */
+  private settled = false;
+  /** To be called when the handler has settled, where the call was over before. */
+  private onOutlived: (() => void) | undefined;
   /** Takes a call that waits for its turn out of the queue. */
   private unwait: (() => void) | undefined;
   /** Of the request. */
@@ -103,13 +110,14 @@ export class Reply implements IncomingCall, ItemTarget {
   later(result: PromiseLike<unknown>): void {
     this.goesOn();
     result.then(
-      (value) => this.send(value),
-      (error: unknown) => this.fail(error),
+      (value) => this.returned(value),
+      (error: unknown) => this.threw(error),
     );
   }
 
-  /** Sends the result of a unary call. */
-  send(result: unknown): void {
+  /** The handler has returned the result of a unary call. */
+  returned(result: unknown): void {
+    this.onSettled();
     if (this.over) return;
     try {
       this.message(FrameType.Response, result, this.carrier.single, this.context?.answerHeads?.last());
@@ -118,6 +126,21 @@ export class Reply implements IncomingCall, ItemTarget {
       return;
     }
     this.finish();
+  }
+
+  /** The handler has failed. */
+  threw(error: unknown): void {
+    this.onSettled();
+    this.fail(error);
+  }
+
+  /** The call's place is free once both the call and its handler have ended. */
+  onSettled(): void {
+    if (this.settled) return;
+    this.settled = true;
+    if (this.onOutlived === undefined) return;
+    this.onOutlived();
+    this.settings.admission.end(this.bytes);
   }
 
   /** What the handler says ahead of its first message, unless it has been sent. */
@@ -281,8 +304,11 @@ export class Reply implements IncomingCall, ItemTarget {
     this.sendFlow?.end();
     if (this.input !== undefined && !this.inputEnded) this.endInput(this.input);
     this.carrier.leave(this.id);
+    const { admission } = this.settings;
     if (this.unwait !== undefined) this.unwait();
-    else if (this.entered) this.settings.admission.end(this.bytes);
+    else if (!this.entered) return;
+    else if (this.settled) admission.end(this.bytes);
+    else this.onOutlived = admission.outlive(this.methodName());
   }
 
   onFinished(): void {
@@ -304,9 +330,18 @@ export class Reply implements IncomingCall, ItemTarget {
   }
 
   private tellable(error: unknown): RpcError {
-    if (error instanceof RpcError) return error;
+    if (error instanceof RpcError && !error.fromCall) return error;
     this.tellHook(error);
-    return new RpcError("internal", "the handler failed");
+    if (!(error instanceof RpcError)) return new RpcError("internal", "the handler failed");
+    if (this.isLate(error)) return new RpcError("deadline_exceeded", "the deadline has passed");
+    if (error.code === "unavailable") return new RpcError("unavailable", "what the handler calls is unavailable");
+    return new RpcError("internal", "the handler failed: so did a call that it made");
+  }
+
+  /** Whether a call that the handler made ended by the deadline of this one. */
+  private isLate({ code }: RpcError): boolean {
+    const deadline = this.context?.deadline;
+    return code === "deadline_exceeded" && deadline !== undefined && Date.now() >= deadline - CLOCK_SLACK_MS;
   }
 
   private tellHook(error: unknown): void {

@@ -11,7 +11,9 @@ import type { SessionCompression } from "../transport/compression.js";
 import { Admission, type LoadShedder } from "./admission.js";
 import { DatagramReceiver } from "./datagram-receiver.js";
 import { Dispatcher, type ErrorHook } from "./dispatch.js";
+import { logError } from "./log-error.js";
 import { MethodTable, type Router } from "./router.js";
+import { ServerLoad } from "./server-load.js";
 
 /** The session whose peer's calls are served. */
 export interface ServingHost extends Caller {
@@ -28,6 +30,7 @@ export interface ServingOptions<Context> {
   readonly routers?: readonly Router<Context>[] | undefined;
   readonly connection?: Context | undefined;
   readonly loadShedder?: LoadShedder | undefined;
+  readonly load?: ServerLoad | undefined;
   readonly onError?: ErrorHook | undefined;
   readonly onForeignDatagram?: ((bytes: Uint8Array) => void) | undefined;
   readonly formats: FormatTable;
@@ -45,10 +48,13 @@ export class Serving<Context> implements Callee {
 
   constructor(host: ServingHost, options: ServingOptions<Context>) {
     const { limits, schemas } = host;
-    const { formats, compression, loadShedder, onForeignDatagram } = options;
+    const { formats, compression, loadShedder, load = new ServerLoad(), onForeignDatagram } = options;
+    const onError = guarded(options.onError ?? logError);
     this.admission = new Admission({
       limits,
       loadShedder,
+      load,
+      onError,
       isRefusing: () => host.isRefusing(),
       onIdle: () => host.onIdle(),
     });
@@ -60,7 +66,7 @@ export class Serving<Context> implements Callee {
       schemas,
       formats,
       compression,
-      onError: guarded(options.onError ?? logError),
+      onError,
       admission: this.admission,
     });
     const onForeign = onForeignDatagram && guarded(onForeignDatagram);
@@ -76,6 +82,3 @@ export class Serving<Context> implements Callee {
     return new ServedLane(channel, this.dispatcher);
   }
 }
-
-// oxlint-disable-next-line no-console -- the default of an option; a crash in a handler must not pass unseen
-const logError: ErrorHook = (error, { method }) => console.error(`quicrpc: ${method} failed:`, error);

@@ -10,7 +10,7 @@ import { callingOf } from "../client/calling.js";
 import { StartingCall } from "../client/starting-call.js";
 import type { AnyMethod, MethodDescriptor, Via } from "../contract/descriptor.js";
 import { deferred } from "../deferred.js";
-import { ProtocolError, RpcError } from "../errors.js";
+import { callFailure, ProtocolError, RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import type { ServingHost } from "../server/serving.js";
 import type { Channel, FrameHandler } from "../transport/channel.js";
@@ -73,14 +73,11 @@ export abstract class CallingSession<Transport extends TransportSession>
     input: Sent,
     options?: CallOptions,
   ): Promise<void> {
-    const invocation = this.invocation(method, options, "lane");
-    const calling = callingOf(method);
-    if (calling.byDatagram !== undefined && options?.via === undefined) {
-      this.requireOpen();
-      if (this.drainage.objection !== undefined) refuse(this.drainage.objection);
-      if (calling.byDatagram(this.direct.datagrams, this.settings, invocation, input)) return;
+    try {
+      this.sendNotification(method, input, options);
+    } catch (error) {
+      throw callFailure(RpcError.from(error));
     }
-    calling.start(invocation, input);
   }
 
   serverStream<Sent, Received, Returned, Result>(
@@ -206,6 +203,17 @@ export abstract class CallingSession<Transport extends TransportSession>
     if (objection !== undefined) pick = () => refuse(objection);
     else if (method.kind === "notify" && pick === this.pickStream) pick = this.pickNotifyStream;
     return new StartingCall(pick, method, options, this.limits, this.schemas, this.bulk);
+  }
+
+  private sendNotification(method: AnyMethod, input: unknown, options: CallOptions | undefined): void {
+    const invocation = this.invocation(method, options, "lane");
+    const calling = callingOf(method);
+    if (calling.byDatagram !== undefined && options?.via === undefined) {
+      this.requireOpen();
+      if (this.drainage.objection !== undefined) refuse(this.drainage.objection);
+      if (calling.byDatagram(this.direct.datagrams, this.settings, invocation, input)) return;
+    }
+    calling.start(invocation, input);
   }
 
   /** Takes no more calls, and resolves when the peer has received what was sent. */

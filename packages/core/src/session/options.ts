@@ -3,6 +3,7 @@ import type { Limits } from "../limits.js";
 import type { LoadShedder } from "../server/admission.js";
 import type { ErrorHook } from "../server/dispatch.js";
 import type { Router } from "../server/router.js";
+import type { ServerLoad } from "../server/server-load.js";
 import type { DirectStream } from "../transport/session.js";
 import type { CarrierOptions } from "./carrier-settings.js";
 import type { KeepAliveOptions } from "./keep-alive.js";
@@ -16,9 +17,14 @@ export interface SessionOptions<Context = unknown> extends CarrierOptions {
   readonly limits?: Partial<Limits>;
   /** Refuses calls under load. Sessions may share one. */
   readonly loadShedder?: LoadShedder;
+  /** Counts what the sessions that share it do. Default: one of its own. */
+  readonly load?: ServerLoad;
   /** Pings over a byte stream, which does not tell by itself that the peer is gone; `false` for none. QUIC has its own. */
   readonly keepAlive?: KeepAliveOptions | false;
-  /** Told of failures that the caller is not told in full. Default: `console.error`. */
+  /**
+   * Told of failures that the caller is not told in full. Default: `console.error`, where what a peer sent is escaped and cut,
+   * for 20 failures at once and one in a second.
+   */
   readonly onError?: ErrorHook;
   /**
    * Takes the streams that the peer opened and that do not belong to this protocol, with all their bytes; attach a

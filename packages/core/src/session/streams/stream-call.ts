@@ -6,7 +6,7 @@ import type { InputCode, NewCall, SendingCall } from "../../client/calling.js";
 import { requestHead } from "../../client/invoke.js";
 import type { StreamItems } from "../../client/stream-items.js";
 import type { AnyMethod } from "../../contract/descriptor.js";
-import { type Code, codeNumber, ProtocolError, RpcError } from "../../errors.js";
+import { callFailure, type Code, codeNumber, ProtocolError, RpcError } from "../../errors.js";
 import { guarded } from "../../guarded.js";
 import type { Metadata } from "../../metadata.js";
 import { Cursor } from "../../wire/cursor.js";
@@ -49,6 +49,7 @@ export function streamCall(
     over = true;
     for (const each of unwatch) each();
     items?.stop();
+    if (error !== undefined) callFailure(error);
     onEnd(error, answer);
   };
   const giveUp = (error: RpcError, code: Code = error.code): void => {

@@ -1,0 +1,86 @@
+import type { ErrorHook } from "./dispatch.js";
+
+/** Characters of one entry: what a peer sent is in it. */
+const MAX_LENGTH = 2048;
+/** Causes of causes that are followed. */
+const MAX_CAUSES = 3;
+/** Entries at once, and how often one more is allowed. */
+const BURST = 20;
+const INTERVAL_MS = 1000;
+
+/** Control characters and line ends of Unicode, marks that change the direction of text, and halves of characters. */
+// oxlint-disable-next-line no-control-regex -- they are what is looked for
+const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|\p{Surrogate}/gu;
+
+/**
+ * `text` on one line, without what a terminal or a reader of logs would act on.
+ *
+ * @param escape what stands for a code, of 16 bits, in hexadecimal; by default `\u{…}`
+ */
+export function printable(text: string, escape: (hex: string) => string = (hex) => `\\u{${hex}}`): string {
+  return text.replace(UNPRINTABLE, (character) => escape(character.charCodeAt(0).toString(16)));
+}
+
+/** What a log says of a failure: the error, where it was thrown, and what caused it. Each line of it is printable. */
+export function describeFailure(error: unknown, method: string): string {
+  const lines = [`quicrpc: ${printable(cut(method, 256))} failed: ${headline(error)}`];
+  let cause = error;
+  for (let depth = 0; depth <= MAX_CAUSES && cause instanceof Error; depth++) {
+    if (depth > 0) lines.push(`  caused by ${headline(cause)}`);
+    lines.push(...frames(cause));
+    ({ cause } = cause);
+  }
+  return cut(lines.join("\n"), MAX_LENGTH);
+}
+
+/** Writes failures to `write`, a burst of them and then one in a second; those left out are counted. */
+export function boundedLog(write: (text: string) => void, now: () => number = () => performance.now()): ErrorHook {
+  let allowed = BURST;
+  let since = now();
+  let leftOut = 0;
+  return (error, { method }) => {
+    const gained = Math.floor((now() - since) / INTERVAL_MS);
+    if (gained > 0) {
+      allowed = Math.min(BURST, allowed + gained);
+      since += gained * INTERVAL_MS;
+    }
+    if (allowed === 0) {
+      leftOut++;
+      return;
+    }
+    allowed--;
+    if (leftOut > 0) write(`quicrpc: ${leftOut} more failures were not logged: give \`onError\` to have them all`);
+    leftOut = 0;
+    write(describeFailure(error, method));
+  };
+}
+
+/** Where a session is given no `onError`. One for the whole process, so that many sessions log no more than one. */
+// oxlint-disable-next-line no-console -- the default of an option; a crash in a handler must not pass unseen
+export const logError: ErrorHook = /* @__PURE__ */ boundedLog((text) => console.error(text));
+
+function headline(error: unknown): string {
+  try {
+    return printable(cut(error instanceof Error ? nameAndMessage(error) : String(error), MAX_LENGTH / 2));
+  } catch {
+    return "something that cannot be shown";
+  }
+}
+
+function nameAndMessage(error: Error): string {
+  const code = "code" in error ? ` ${String(error.code)}` : "";
+  return `${error.name}${code}: ${error.message}`;
+}
+
+/** The lines of a stack that are places, whatever the message before them says. */
+function frames({ stack, message }: Error): string[] {
+  if (typeof stack !== "string") return [];
+  const at = stack.indexOf(message);
+  const rest = at < 0 ? stack : stack.slice(at + message.length);
+  const places = rest.split("\n", 12).filter((line) => /^\s+at |@/.test(line));
+  return places.map((line) => printable(cut(line, 256)));
+}
+
+function cut(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length)}…`;
+}
