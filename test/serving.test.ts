@@ -403,11 +403,9 @@ describe("handlers that outlive their calls", () => {
     "%s: count for all sessions, in stats and load shedding, and a drain waits for them",
     async (url) => {
       const hang = { wait: methods.wait };
-      let running = 0;
       const release: (() => void)[] = [];
       const router = createRouter(hang, {
         wait: async ({ text }) => {
-          running++;
           await new Promise<void>((resolve) => release.push(resolve));
           return { text };
         },
@@ -417,7 +415,7 @@ describe("handlers that outlive their calls", () => {
         const session = await dialled(server.urls[0]);
         const call = session.unary(methods.wait, { text: "" });
         call.catch(() => {});
-        while (running <= i) await new Promise(setImmediate);
+        while (release.length <= i) await new Promise(setImmediate);
         await session.close();
       }
       while (server.sessions.size > 0) await new Promise(setImmediate);

@@ -111,11 +111,12 @@ describe("commands that call a server", () => {
     });
     try {
       const shown = "\\u{1b}]0;owned\\u{7}\\u{202e}\\u{9b}\\u{a}forged";
-      const { stdout } = await quicrpc(["ls", other.urls[0] as string]);
+      const [at = ""] = other.urls;
+      const { stdout } = await quicrpc(["ls", at]);
       expect(stdout).toContain(`a.v1.${shown}\n  ${shown}  unary`);
-      const failed = await quicrpc(["call", other.urls[0] as string, "demo.v1.Shop/fail", "1"]);
+      const failed = await quicrpc(["call", at, "demo.v1.Shop/fail", "1"]);
       expect(failed.stderr).toBe(`aborted ${shown}\n"\\u001b]0;owned\\u0007\\u202e\\u009b\\nforged"\n`);
-      const json = await quicrpc(["call", other.urls[0] as string, "demo.v1.Shop/fail", "1", "--json"]);
+      const json = await quicrpc(["call", at, "demo.v1.Shop/fail", "1", "--json"]);
       expect(JSON.parse(json.stderr)).toEqual({ error: { code: "aborted", message: nasty, details: nasty } });
       expect(json.stderr).not.toMatch(/[\u009b\u202e]/);
     } finally {

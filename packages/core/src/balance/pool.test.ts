@@ -21,6 +21,11 @@ const methods = {
   chat: defineMethod(service, "duplex", "chat", { id: 5, input: text, output: text }),
 };
 
+/** Rejects when nobody waits for the call any more. */
+function gone(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+}
+
 /** Servers by name, each up or down. */
 class World {
   readonly sessions: Map<string, Session[]> = new Map();
@@ -33,14 +38,14 @@ class World {
     const [ours, theirs] = createMemoryPair();
     const router = createRouter(methods, {
       where: () => target,
-      never: () => new Promise<string>(() => {}),
+      never: (_, { signal }) => gone(signal),
       fail: (code) => {
         if (this.sick === undefined || this.sick === target) throw new RpcError(code as Code, "as told");
         return target;
       },
-      open: async function* () {
+      open: async function* (_, { signal }) {
         yield target;
-        await new Promise(() => {});
+        await gone(signal);
       },
       chat: async function* () {
         yield target;

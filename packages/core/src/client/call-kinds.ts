@@ -99,7 +99,7 @@ function startNotify(call: NewCall, input: unknown): void | Promise<void> {
 /** Tells a source that its call has not begun. */
 function leave(source: unknown): void {
   try {
-    itemSource(source).stop();
+    void itemSource(source).stop();
   } catch {
     // It is none: the call's error says enough.
   }

@@ -47,9 +47,9 @@ class Peer {
         seen.push(`echo ${input}`);
         return input;
       },
-      never: (input) => {
+      never: (input, { signal }) => {
         seen.push(`never ${input}`);
-        return new Promise(() => {});
+        return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
       },
       note: (input) => void seen.push(`note ${input}`),
       repeat: async function* (input) {

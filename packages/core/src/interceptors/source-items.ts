@@ -24,7 +24,7 @@ export class SourceItems implements AsyncIterable<unknown> {
   /** Tells the producer that nobody listens. */
   stop(): void {
     try {
-      this.open().stop();
+      void this.open().stop();
     } catch {
       // It is no source: the call's error says enough.
     }

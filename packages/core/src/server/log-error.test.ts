@@ -8,7 +8,7 @@ it("a line holds nothing that a terminal acts on, or that looks like another lin
     "a\\u{1b}[2J\\u{1b}]0;owned\\u{7}\\u{d}\\u{a}quicrpc: forged\\u{2028}b\\u{202e}c\\u{9b}d\\u{d800}e🙂é",
   );
   const error = new RpcError("invalid_argument", nasty, { cause: new Error(nasty) });
-  error.name = nasty as "RpcError";
+  Object.assign(error, { name: nasty });
   const lines = describeFailure(error, nasty).split("\n");
   expect(lines[0]).toMatch(/^quicrpc: a.*failed: a.*forged/);
   expect(lines.slice(1).every((line) => /^\s+(at |caused by )/.test(line))).toBe(true);
