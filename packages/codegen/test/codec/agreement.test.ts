@@ -15,6 +15,8 @@ const SCHEMAS_PER_BATCH = 60;
 const VALID_VALUES = 60;
 const CHANGES_OF_EACH = 4;
 const HOSTILE_VALUES = 200;
+/** Issues that a codec tells; each of them once. */
+const MAX_ISSUES = 20;
 
 /** msgpackr as the payloads of this project are by definition. */
 const packr = new Packr({
@@ -65,11 +67,22 @@ function byZod(schema: z.ZodType, value: unknown): Outcome | undefined {
   try {
     const { success, data, error } = schema.safeParse(value);
     if (success) return { value: data };
-    return { issues: error.issues.map(({ path, code }) => ({ path: path.map(String), code: code ?? "custom" })) };
+    const told = new Map(error.issues.slice(0, MAX_ISSUES).map((issue) => [JSON.stringify(issue, bigintText), issue]));
+    return { issues: [...told.values()].map(({ path, code }) => ({ path: path.map(keyText), code: code ?? "custom" })) };
   } catch {
     // zod throws where it would freeze bytes (readonly), where an intersection cannot be merged, and what a transform throws.
     return undefined;
   }
+}
+
+/** As codecs tell of keys. */
+function keyText(key: PropertyKey): string {
+  const text = String(key);
+  return text.length <= 60 ? text : `${text.slice(0, 59)}…`;
+}
+
+function bigintText(_key: string, value: unknown): unknown {
+  return typeof value === "bigint" ? `${value}n` : value;
 }
 
 function byCodec(run: () => unknown): Outcome {

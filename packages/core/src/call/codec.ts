@@ -2,6 +2,8 @@ import type { z } from "zod";
 import type { MessageCodec, PayloadWriter, PlainCodec } from "../contract/codec.js";
 import type { Schema } from "../contract/schema.js";
 import { appendBytes } from "../contract/session-codec.js";
+import { misfitError } from "../codec/misfit-error.js";
+import { MAX_NODES, requireFewNodes } from "../codec/nodes.js";
 import { RpcError } from "../errors.js";
 import { appendValue, unpack } from "../msgpack/message.js";
 import type { UnsharedBytes } from "../platform-types.js";
@@ -17,24 +19,50 @@ export interface Issue {
  * MessagePack payloads, validated by a zod schema on both sides: what does not fit is neither sent nor delivered.
  * The wire carries what the sender gave; defaults and transforms are the receiver's.
  */
-export function zodCodec<S extends Schema>(schema: S): MessageCodec<z.input<S>, z.output<S>> {
+export function zodCodec<S extends Schema>(
+  schema: S,
+  { maxNodes = MAX_NODES }: ZodCodecOptions = {},
+): MessageCodec<z.input<S>, z.output<S>> {
+  const parse = (value: unknown): z.output<S> => {
+    const { success, data, error } = schema.safeParse(value);
+    if (!success) throw misfitError(error.issues);
+    return data;
+  };
   const plain: PlainCodec<z.input<S>, z.output<S>> = {
     encode(value) {
-      const { success, error } = schema.safeParse(value);
-      if (!success) throw misfit(error);
+      requireFewNodes(value, maxNodes);
+      parse(value);
       return value;
     },
     decode(value) {
-      const { success, data, error } = schema.safeParse(value);
-      if (!success) throw misfit(error);
-      return data;
+      requireFewNodes(value, maxNodes);
+      return parse(value);
     },
   };
   return {
-    encode: (value, out) => appendValue(plain.encode(value), out),
-    decode: (bytes, start, end) => plain.decode(unpackPayload(bytes, start, end)),
+    encode(value, out) {
+      parse(value);
+      const start = out.position;
+      appendValue(value, out);
+      // No value takes less than a byte.
+      if (out.position - start > maxNodes) requireFewNodes(value, maxNodes);
+    },
+    decode(bytes, start, end) {
+      const value = unpackPayload(bytes, start, end);
+      if (end - start > maxNodes) requireFewNodes(value, maxNodes);
+      return parse(value);
+    },
     plain,
   };
+}
+
+/** Options of `zodCodec`. */
+export interface ZodCodecOptions {
+  /**
+   * Values in one message, those inside objects and arrays counted. More are refused with `resource_exhausted`, since zod cannot be
+   * stopped and describes every value that does not fit. Default: 100,000.
+   */
+  readonly maxNodes?: number;
 }
 
 /** MessagePack payloads without validation. */
@@ -62,16 +90,4 @@ function unpackPayload(bytes: Uint8Array, start: number, end: number): unknown {
   } catch (error) {
     throw new RpcError("invalid_argument", "the payload is not one MessagePack value", { cause: error });
   }
-}
-
-function misfit(error: z.core.$ZodError): RpcError {
-  const issues: Issue[] = error.issues.map(({ path, code, message }) => ({
-    path: path.map((key) => (typeof key === "symbol" ? String(key) : key)),
-    code: code ?? "custom",
-    message,
-  }));
-  const [first] = issues;
-  const where = first === undefined || first.path.length === 0 ? "" : ` at ${first.path.join(".")}`;
-  const more = issues.length > 1 ? ` (and ${issues.length - 1} more)` : "";
-  return new RpcError("invalid_argument", `${first?.message ?? "invalid value"}${where}${more}`, { details: issues });
 }

@@ -1,4 +1,4 @@
-import { isAborted, isExplicitlyAborted, type Shape, type ShapeIssue, type ShapePayload } from "./shape.js";
+import { add, isAborted, isExplicitlyAborted, type Shape, type ShapeIssue, type ShapePayload } from "./shape.js";
 
 /** A condition on a value of the right type. */
 export interface Check {
@@ -26,7 +26,7 @@ function runChecks(payload: ShapePayload, checks: readonly Check[]): ShapePayloa
     if (check.sized === true ? isExplicitlyAborted(payload) || !hasSize(payload.value) : aborted) continue;
     const issue = check.test(payload.value);
     if (issue === undefined) continue;
-    payload.issues.push(issue);
+    add(payload, issue);
     aborted ||= issue.continue !== true;
   }
   return payload;
@@ -39,7 +39,7 @@ export function exceededCap(payload: ShapePayload, size: number, checks: readonl
     if (check.cap === undefined || size <= check.cap) continue;
     const issue = check.test(payload.value);
     if (issue === undefined) continue;
-    payload.issues.push({ ...issue, continue: false });
+    add(payload, { ...issue, continue: false });
     return true;
   }
   return false;

@@ -2,7 +2,8 @@ import type { MessageCodec, PayloadWriter, PlainCodec } from "../contract/descri
 import { asError, RpcError } from "../errors.js";
 import { appendValue, unpackExactly } from "../msgpack/message.js";
 import { decoding, encoding, type Read, type Write } from "./halves.js";
-import { Mode, run, type Shape, type ShapeIssue, type ShapePayload } from "./shape.js";
+import { misfitError } from "./misfit-error.js";
+import { Mode, run, type Shape, type ShapePayload } from "./shape.js";
 
 /**
  * The codec of one message. `write` and `read` are compiled and do what fits; on a misfit `shape`, which does the same
@@ -84,16 +85,4 @@ function readPayload(bytes: Uint8Array, start: number, end: number): unknown {
   } catch (error) {
     throw new RpcError("invalid_argument", "the payload is not one MessagePack value", { cause: error });
   }
-}
-
-function misfitError(issues: readonly ShapeIssue[]): RpcError {
-  const details = issues.map(({ path, code, message }) => ({
-    path: path.map((key) => (typeof key === "symbol" ? String(key) : key)),
-    code,
-    message,
-  }));
-  const [first] = details;
-  const where = first === undefined || first.path.length === 0 ? "" : ` at ${first.path.join(".")}`;
-  const more = details.length > 1 ? ` (and ${details.length - 1} more)` : "";
-  return new RpcError("invalid_argument", `${first?.message}${where}${more}`, { details });
 }

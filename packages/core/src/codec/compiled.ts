@@ -2,7 +2,7 @@
 import { misfit } from "../msgpack/misfit.js";
 import { type Reader, readMapHeader, readPlain, readString, readValue, skip } from "../msgpack/reader.js";
 import { writeValue } from "../msgpack/value.js";
-import { isPlainObject } from "./containers.js";
+import { isPlainObject } from "./record.js";
 import { isObject, Mode, run, type Shape } from "./shape.js";
 
 /** A misfit where `value` is no object. */

@@ -1,7 +1,6 @@
 import { WireMap } from "../msgpack/value.js";
 import { type Check, checked, exceededCap } from "./check.js";
-import { asObject, unrecognized } from "./object.js";
-import { invalidType, isObject, Mode, prefix, refuse, run, type Shape, type ShapePayload } from "./shape.js";
+import { add, invalidType, isFull, Mode, prefix, refuse, run, type Shape, type ShapePayload } from "./shape.js";
 
 export function array(element: Shape, ...checks: Check[]): Shape {
   const shape: Shape = {
@@ -14,6 +13,7 @@ export function array(element: Shape, ...checks: Check[]): Shape {
       for (let i = 0; i < input.length; i++) {
         const parsed = run(element, input[i], mode);
         prefix(i, parsed, payload);
+        if (isFull(payload)) break;
         result[i] = parsed.value;
       }
       return payload;
@@ -40,6 +40,7 @@ export function tuple(items: readonly Shape[], rest?: Shape): Shape {
         for (let i = items.length; i < input.length; i++) {
           const other = run(rest, input[i], mode);
           prefix(i, other, payload);
+          if (isFull(payload)) break;
           result[i] = other.value;
         }
       }
@@ -77,71 +78,6 @@ function settleItems(
   }
 }
 
-/** How a record treats keys. */
-export interface RecordKeys {
-  /** The keys it must have, each of them. */
-  readonly exactly?: readonly string[];
-  /** The keys it may have. */
-  readonly among?: readonly string[];
-  /** What each key must fit; numbers stand as text. */
-  readonly fit?: Shape;
-}
-
-export function record(keys: RecordKeys, element: Shape): Shape {
-  const among = keys.among === undefined ? undefined : new Set(keys.among);
-  return {
-    run(payload, mode) {
-      const input = asObject(payload.value);
-      if (!isPlainObject(input)) return invalidType(payload, "record");
-      const result: Record<string, unknown> = {};
-      payload.value = result;
-      const unknown: string[] = [];
-      const add = (name: string, key: PropertyKey): void => {
-        const parsed = run(element, input[name], mode);
-        prefix(name, parsed, payload);
-        if (key !== "__proto__") result[key as string] = parsed.value;
-      };
-      if (keys.exactly !== undefined) {
-        for (const name of keys.exactly) add(name, name);
-        for (const name in input) if (!keys.exactly.includes(name)) unknown.push(name);
-      } else {
-        for (const name of Object.keys(input)) {
-          if (name === "__proto__") continue;
-          const key = keyOf(name, keys.fit, mode);
-          if (among !== undefined && !among.has(name)) unknown.push(name);
-          else if (key === undefined) payload.issues.push(invalidKey(name));
-          else add(name, key);
-        }
-      }
-      if (unknown.length > 0) payload.issues.push(unrecognized(unknown));
-      return payload;
-    },
-  };
-}
-
-/** The key that `name` stands for; undefined where it does not fit. */
-function keyOf(name: string, fit: Shape | undefined, mode: Mode): PropertyKey | undefined {
-  if (fit === undefined) return name;
-  const parsed = run(fit, name, mode);
-  if (parsed.issues.length === 0) return parsed.value as PropertyKey;
-  if (!/^-?\d+(?:\.\d+)?$/.test(name)) return undefined;
-  const again = run(fit, Number(name), mode);
-  return again.issues.length === 0 ? (again.value as PropertyKey) : undefined;
-}
-
-function invalidKey(name: string): ShapePayload["issues"][number] {
-  return { code: "invalid_key", path: [name], message: "invalid key", origin: "record" };
-}
-
-/** Whether zod takes `value` for a plain object. */
-export function isPlainObject(value: unknown): value is Record<string, unknown> {
-  if (!isObject(value)) return false;
-  const { constructor } = value;
-  if (typeof constructor !== "function") return true;
-  const prototype: unknown = constructor.prototype;
-  return isObject(prototype) && Object.hasOwn(prototype, "isPrototypeOf");
-}
-
 export function map(key: Shape, element: Shape, ...checks: Check[]): Shape {
   const shape: Shape = {
     run(payload, mode) {
@@ -156,6 +92,7 @@ export function map(key: Shape, element: Shape, ...checks: Check[]): Shape {
         const parsed = run(element, value, mode);
         place(name, parsedKey, payload, "invalid_key");
         place(name, parsed, payload, "invalid_element");
+        if (isFull(payload)) break;
         result.set(parsedKey.value, parsed.value);
       }
       return payload;
@@ -184,7 +121,8 @@ export function set(element: Shape, ...checks: Check[]): Shape {
       for (const each of input as Set<unknown>) {
         const parsed = run(element, each, mode);
         // Elements of a set have no place to name.
-        payload.issues.push(...parsed.issues);
+        for (const issue of parsed.issues) add(payload, issue);
+        if (isFull(payload)) break;
         result.add(parsed.value);
       }
       return payload;

@@ -22,7 +22,8 @@ export {
   startsWith,
 } from "./check.js";
 export type { Read, Write } from "./halves.js";
-export { array, map, record, type RecordKeys, set, tuple } from "./containers.js";
+export { array, map, set, tuple } from "./containers.js";
+export { record, type RecordKeys } from "./record.js";
 export { loose, object, type OtherKeys } from "./object.js";
 export {
   any,

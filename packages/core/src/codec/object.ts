@@ -1,6 +1,18 @@
 import { WireMap } from "../msgpack/value.js";
 import { any } from "./scalars.js";
-import { invalidType, isObject, type Mode, prefix, run, type Shape, type ShapePayload } from "./shape.js";
+import {
+  add,
+  invalidType,
+  isFull,
+  isObject,
+  MAX_ISSUES,
+  type Mode,
+  prefix,
+  refuse,
+  run,
+  type Shape,
+  type ShapePayload,
+} from "./shape.js";
 
 /** What becomes of keys that an object does not declare: they are dropped, refused, or fit a shape. */
 export type OtherKeys = "strip" | "strict" | Shape;
@@ -15,7 +27,10 @@ export function object(fields: Readonly<Record<string, Shape>>, others: OtherKey
       if (!isObject(input)) return invalidType(payload, "object");
       const result: Record<string, unknown> = {};
       payload.value = result;
-      for (const [key, field] of known) settle(run(field, input[key], mode), payload, result, key, input, field);
+      for (const [key, field] of known) {
+        settle(run(field, input[key], mode), payload, result, key, input, field);
+        if (isFull(payload)) return payload;
+      }
       if (others !== "strip") parseOthers(payload, input, result, names, others, mode);
       return payload;
     },
@@ -46,7 +61,7 @@ function settle(
   prefix(key, from, to);
   if (!present && optin === undefined) {
     if (from.issues.length === 0) {
-      to.issues.push({ code: "invalid_type", path: [key], message: "required, but missing" });
+      refuse(to, "invalid_type", "required, but missing", [key]);
     }
     return;
   }
@@ -65,12 +80,15 @@ function parseOthers(
   // With what is inherited, as zod has it.
   for (const key in input) {
     if (names.has(key)) continue;
+    if (isFull(payload)) return;
     if (others === "strict") unknown.push(key);
     else if (key !== "__proto__") settle(run(others, input[key], mode), payload, result, key, input, others);
   }
-  if (unknown.length > 0) payload.issues.push(unrecognized(unknown));
+  if (unknown.length > 0) add(payload, unrecognized(unknown));
 }
 
+/** The first keys are told; the others count, for an intersection. */
 export function unrecognized(keys: readonly string[]): ShapePayload["issues"][number] {
-  return { code: "unrecognized_keys", path: [], message: `unknown: ${keys.join(", ")}`, continue: true, keys };
+  const message = `unknown: ${keys.slice(0, MAX_ISSUES).join(", ")}`;
+  return { code: "unrecognized_keys", path: [], message, continue: true, keys };
 }

@@ -12,9 +12,13 @@ export interface Shape {
   readonly optout?: "optional" | undefined;
 }
 
+/** Issues that a value is refused with: a shape stops as soon as it has found so many, however many more there are. */
+export const MAX_ISSUES = 20;
+
 /** A value on its way through shapes. */
 export interface ShapePayload {
   value: unknown;
+  /** At most `MAX_ISSUES`: added by `add` only. */
   issues: ShapeIssue[];
   /** Stops further checks, whatever the issues say. */
   aborted?: boolean;
@@ -23,11 +27,11 @@ export interface ShapePayload {
 /** Something wrong with a value. */
 export interface ShapeIssue {
   readonly code: string;
-  path: PropertyKey[];
+  readonly path: PropertyKey[];
   readonly message: string;
   /** Whether later checks run nevertheless. Undefined stops those that need a value of the right type. */
   readonly continue?: boolean | undefined;
-  /** Of `unrecognized_keys`. */
+  /** All keys that are refused where this one is, of `unrecognized_keys` and of the `invalid_key` of a record. */
   readonly keys?: readonly string[];
   /** `record` for a key that its key schema refuses. */
   readonly origin?: string;
@@ -48,9 +52,21 @@ export function run(shape: Shape, value: unknown, mode: Mode): ShapePayload {
   return shape.run({ value, issues: [] }, mode);
 }
 
+/** Adds an issue. The one that makes their number complete ends all parsing: what is around this value is complete as well. */
+export function add(payload: ShapePayload, issue: ShapeIssue): void {
+  const { issues } = payload;
+  if (issues.length < MAX_ISSUES) issues.push(issue);
+  if (issues.length >= MAX_ISSUES) payload.aborted = true;
+}
+
+/** Whether there are as many issues as are told: nothing more of the value is looked at. */
+export function isFull({ issues }: ShapePayload): boolean {
+  return issues.length >= MAX_ISSUES;
+}
+
 /** Adds an issue that ends the parsing of this value. */
 export function refuse(payload: ShapePayload, code: string, message: string, path: PropertyKey[] = []): ShapePayload {
-  payload.issues.push({ code, path, message });
+  add(payload, { code, path, message });
   return payload;
 }
 
@@ -62,7 +78,7 @@ export function invalidType(payload: ShapePayload, expected: string): ShapePaylo
 export function prefix(key: PropertyKey, from: ShapePayload, to: ShapePayload): void {
   for (const issue of from.issues) {
     issue.path.unshift(key);
-    to.issues.push(issue);
+    add(to, issue);
   }
 }
 

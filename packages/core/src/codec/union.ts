@@ -1,6 +1,8 @@
 import { asObject } from "./object.js";
-import { isPlainObject } from "./containers.js";
+import { remembering } from "./memo.js";
+import { invalidKey, isPlainObject } from "./record.js";
 import {
+  add,
   invalidType,
   isAborted,
   isObject,
@@ -21,22 +23,27 @@ export function union(...options: Shape[]): Shape {
     run(payload, mode) {
       const [only] = options;
       if (only !== undefined && options.length === 1) return only.run(payload, mode);
-      if (mode === Mode.Wire && typeof payload.value === "bigint") {
-        // A bigint is taken as one where some option does, and only else as a number.
-        const exact = firstFit(options, payload, Mode.WireExact);
-        if (!Array.isArray(exact)) return exact;
-      }
-      const results = firstFit(options, payload, mode);
-      if (!Array.isArray(results)) return results;
-      const unfinished = results.filter((each) => !isAborted(each));
-      // Of the right type, but for a check: what that says is more use than that nothing fits.
-      if (unfinished.length === 1 && unfinished[0] !== undefined) {
-        payload.value = unfinished[0].value;
-        return unfinished[0];
-      }
-      return refuse(payload, "invalid_union", "fits none of the options");
+      if (typeof payload.value !== "object") return choose(options, payload, mode);
+      return remembering(() => choose(options, payload, mode));
     },
   };
+}
+
+function choose(options: readonly Shape[], payload: ShapePayload, mode: Mode): ShapePayload {
+  if (mode === Mode.Wire && typeof payload.value === "bigint") {
+    // A bigint is taken as one where some option does, and only else as a number.
+    const exact = firstFit(options, payload, Mode.WireExact);
+    if (!Array.isArray(exact)) return exact;
+  }
+  const results = firstFit(options, payload, mode);
+  if (!Array.isArray(results)) return results;
+  const unfinished = results.filter((each) => !isAborted(each));
+  // Of the right type, but for a check: what that says is more use than that nothing fits.
+  if (unfinished.length === 1 && unfinished[0] !== undefined) {
+    payload.value = unfinished[0].value;
+    return unfinished[0];
+  }
+  return refuse(payload, "invalid_union", "fits none of the options");
 }
 
 function firstFit(options: readonly Shape[], { value }: ShapePayload, mode: Mode): ShapePayload | ShapePayload[] {
@@ -68,18 +75,19 @@ export function discriminated(key: string, options: readonly (readonly [value: u
 export function intersection(left: Shape, right: Shape): Shape {
   return {
     run(payload, mode) {
-      const a = run(left, payload.value, mode);
-      const b = run(right, payload.value, mode);
+      const [a, b] = remembering(() => [run(left, payload.value, mode), run(right, payload.value, mode)]);
       const first = keyIssues(a, payload);
       const second = keyIssues(b, payload);
       // A key is unknown only where both sides refuse it.
       const refused = [...first.keys()].filter((key) => second.has(key));
-      const listed = [...first.values(), ...second.values()].find((issue) => issue.keys !== undefined);
-      const together = refused.filter((key) => listed?.keys?.includes(key));
-      if (listed !== undefined && together.length > 0) payload.issues.push({ ...listed, keys: together });
+      const listed = [...first.values(), ...second.values()].find(({ code }) => code === "unrecognized_keys");
+      const listedKeys = new Set(listed?.keys);
+      const together = refused.filter((key) => listedKeys.has(key));
+      const shared = new Set(together);
+      if (listed !== undefined && together.length > 0) add(payload, { ...listed, keys: together });
       for (const key of refused) {
-        const single = [first.get(key), second.get(key)].find((issue) => issue?.origin === "record");
-        if (!together.includes(key) && single !== undefined) payload.issues.push(single);
+        const isInvalid = [first.get(key), second.get(key)].some((issue) => issue?.origin === "record");
+        if (!shared.has(key) && isInvalid) add(payload, invalidKey(key));
       }
       const merged = merge(a.value, b.value);
       if (merged !== UNMERGEABLE) payload.value = merged;
@@ -92,11 +100,15 @@ export function intersection(left: Shape, right: Shape): Shape {
 /** The issues about keys of `from`, by key; its others go to `to`. */
 function keyIssues(from: ShapePayload, to: ShapePayload): Map<string, ShapeIssue> {
   const byKey = new Map<string, ShapeIssue>();
+  let listed: readonly string[] | undefined;
   for (const issue of from.issues) {
-    const { code, path, keys, origin } = issue;
-    if (code === "unrecognized_keys" && path.length === 0) for (const key of keys ?? []) byKey.set(key, issue);
-    else if (code === "invalid_key" && origin === "record" && path.length === 1) byKey.set(String(path[0]), issue);
-    else to.issues.push(issue);
+    const { code, path, keys = [], origin } = issue;
+    const isOfKeys =
+      code === "unrecognized_keys"
+        ? path.length === 0
+        : code === "invalid_key" && origin === "record" && path.length === 1;
+    if (!isOfKeys) add(to, issue);
+    else if (keys !== listed) for (const key of (listed = keys)) byKey.set(key, issue);
   }
   return byKey;
 }

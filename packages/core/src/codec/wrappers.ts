@@ -1,4 +1,5 @@
-import { refuse, run, type Shape } from "./shape.js";
+import { runOnce } from "./memo.js";
+import { isFull, refuse, run, type Shape } from "./shape.js";
 
 export function optional(inner: Shape): Shape {
   const defaulted = inner.optin === "defaulted";
@@ -93,7 +94,7 @@ export function freeze<T>(value: T): T {
 
 /** A shape that is declared later, or inside itself, and what it says of absence. */
 export function lazy(inner: () => Shape, optin?: Shape["optin"], optout?: Shape["optout"]): Shape {
-  return { optin, optout, run: (payload, mode) => inner().run(payload, mode) };
+  return { optin, optout, run: (payload, mode) => runOnce(inner(), payload, mode) };
 }
 
 /** A shape that is made when it is first run. A bundler leaves it out where nothing runs it. */
@@ -109,7 +110,7 @@ export function pipe(from: Shape, to: Shape): Shape {
     optout: to.optout,
     run(payload, mode) {
       const result = from.run(payload, mode);
-      if (result.issues.some((issue) => issue.code !== "unrecognized_keys")) {
+      if (isFull(result) || result.issues.some((issue) => issue.code !== "unrecognized_keys")) {
         result.aborted = true;
         return result;
       }

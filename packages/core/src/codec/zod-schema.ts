@@ -2,7 +2,8 @@
 // (zod.dev/library-authors).
 import { misfit } from "../msgpack/misfit.js";
 import { plain } from "../msgpack/value.js";
-import { isAborted, isExplicitlyAborted, Mode, type Shape, type ShapePayload } from "./shape.js";
+import { hasFewNodes, MAX_NODES } from "./nodes.js";
+import { add, isAborted, isExplicitlyAborted, isFull, Mode, refuse, type Shape, type ShapePayload } from "./shape.js";
 
 interface ZodIssue {
   readonly code?: string;
@@ -19,7 +20,12 @@ interface ZodPayload {
 }
 
 interface ZodInternals {
-  readonly def: { readonly checks?: readonly ZodCheck[]; readonly when?: unknown; readonly defaultValue?: unknown };
+  readonly def: {
+    readonly type: string;
+    readonly checks?: readonly ZodCheck[];
+    readonly when?: unknown;
+    readonly defaultValue?: unknown;
+  };
   readonly traits: ReadonlySet<string>;
   readonly optin?: "optional" | "defaulted";
   readonly optout?: "optional";
@@ -32,6 +38,9 @@ interface ZodCheck {
     check(payload: ZodPayload): unknown;
   };
 }
+
+/** Schemas with no others inside, which refuse a value as a whole. */
+const LEAVES: ReadonlySet<string> = new Set(["custom", "transform", "string", "number", "bigint", "boolean", "date"]);
 
 /** The schema found in `root` by going through `path`. */
 export function schemaAt(root: unknown, path: readonly (string | number)[]): unknown {
@@ -47,11 +56,15 @@ export function schemaAt(root: unknown, path: readonly (string | number)[]): unk
  */
 export function external(schema: unknown, bigints = false): Shape {
   const { _zod: internals } = schema as { readonly _zod: ZodInternals };
+  const isLeaf = LEAVES.has(internals.def.type);
   return {
     optin: internals.optin,
     optout: internals.optout,
     run(payload, mode) {
       const value = mode === Mode.Given ? payload.value : plain(payload.value, bigints);
+      if (!isLeaf && !hasFewNodes(value, MAX_NODES)) {
+        return refuse(payload, "too_big", `too big: expected at most ${MAX_NODES} values where zod looks at all`);
+      }
       const result = settled(internals.run({ value, issues: [] }, { async: false }));
       payload.value = result.value;
       if (result.aborted !== undefined) payload.aborted = result.aborted;
@@ -111,7 +124,8 @@ function settled(result: ZodPayload | Promise<unknown>): ZodPayload {
 
 function adopt(payload: ShapePayload, issues: readonly ZodIssue[]): ShapePayload {
   for (const issue of issues) {
-    payload.issues.push({
+    if (isFull(payload)) break;
+    add(payload, {
       ...issue,
       code: issue.code ?? "custom",
       path: [...(issue.path ?? [])],

@@ -1,0 +1,37 @@
+import { RpcError } from "../errors.js";
+import { MAX_ISSUES } from "./shape.js";
+
+/** Something wrong with a value, as shapes and zod tell it. */
+interface AnyIssue {
+  readonly path: readonly PropertyKey[];
+  readonly code?: string | undefined;
+  readonly message: string;
+}
+
+/** Characters of an issue's message, and of a key in its path, which may be of the peer's making. */
+const MAX_MESSAGE = 300;
+const MAX_KEY = 60;
+
+/** What a value is refused with: its first issues, each once, as the details of an `invalid_argument`. */
+export function misfitError(issues: readonly AnyIssue[]): RpcError {
+  const details = new Map<string, { path: (string | number)[]; code: string; message: string }>();
+  for (const { path, code = "custom", message } of issues.slice(0, MAX_ISSUES)) {
+    const detail = { path: path.map(keyOf), code, message: shortened(message, MAX_MESSAGE) };
+    details.set(JSON.stringify(detail), detail);
+  }
+  const [first] = details.values();
+  const where = first === undefined || first.path.length === 0 ? "" : ` at ${first.path.join(".")}`;
+  const atLeast = issues.length < MAX_ISSUES ? "" : "at least ";
+  const more = details.size > 1 ? ` (and ${atLeast}${details.size - 1} more)` : "";
+  return new RpcError("invalid_argument", `${first?.message ?? "invalid value"}${where}${more}`, {
+    details: [...details.values()],
+  });
+}
+
+function keyOf(key: PropertyKey): string | number {
+  return typeof key === "number" ? key : shortened(String(key), MAX_KEY);
+}
+
+function shortened(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
+}

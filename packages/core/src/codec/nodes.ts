@@ -1,0 +1,42 @@
+import { RpcError } from "../errors.js";
+
+/**
+ * Values in a message that zod is given whole: objects, arrays, their items, texts, numbers. zod cannot be stopped, and tells of every
+ * one that does not fit.
+ */
+export const MAX_NODES = 100_000;
+
+/** Throws `resource_exhausted` where `value` has more than `most` values, itself and those inside counted. */
+export function requireFewNodes(value: unknown, most: number): void {
+  if (nodesLeft(value, most) >= 0) return;
+  const remedy = "Generate the codec (quicrpc gen), or allow zodCodec more: { maxNodes }";
+  throw new RpcError("resource_exhausted", `the message has more than ${most} values, too many for zod. ${remedy}`);
+}
+
+/** Whether `value` has at most `most` values. */
+export function hasFewNodes(value: unknown, most: number): boolean {
+  return nodesLeft(value, most) >= 0;
+}
+
+/** How many of `left` values there may be beside those of `value`; negative where there are more. */
+function nodesLeft(value: unknown, left: number): number {
+  let rest = left - 1;
+  if (rest < 0 || typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return rest;
+  if (value instanceof Map) {
+    for (const [key, item] of value) {
+      rest = nodesLeft(item, nodesLeft(key, rest));
+      if (rest < 0) break;
+    }
+  } else if (Array.isArray(value) || value instanceof Set) {
+    for (const item of value as Iterable<unknown>) {
+      rest = nodesLeft(item, rest);
+      if (rest < 0) break;
+    }
+  } else {
+    for (const key in value) {
+      rest = nodesLeft((value as Record<string, unknown>)[key], rest);
+      if (rest < 0) break;
+    }
+  }
+  return rest;
+}

@@ -1,0 +1,89 @@
+import { asObject, unrecognized } from "./object.js";
+import {
+  add,
+  invalidType,
+  isFull,
+  isObject,
+  MAX_ISSUES,
+  type Mode,
+  prefix,
+  run,
+  type Shape,
+  type ShapeIssue,
+  type ShapePayload,
+} from "./shape.js";
+
+/** How a record treats keys. */
+export interface RecordKeys {
+  /** The keys it must have, each of them. */
+  readonly exactly?: readonly string[];
+  /** The keys it may have. */
+  readonly among?: readonly string[];
+  /** What each key must fit; numbers stand as text. */
+  readonly fit?: Shape;
+}
+
+export function record({ exactly, among, fit }: RecordKeys, element: Shape): Shape {
+  const known = exactly ?? among;
+  const names = known === undefined ? undefined : new Set(known);
+  return {
+    run(payload, mode) {
+      const input = asObject(payload.value);
+      if (!isPlainObject(input)) return invalidType(payload, "record");
+      const result: Record<string, unknown> = {};
+      payload.value = result;
+      const unknown: string[] = [];
+      const invalid: string[] = [];
+      const elements: ShapePayload = { value: undefined, issues: [] };
+      const inOrder: ShapeIssue[] = [];
+      const settle = (name: string, key: PropertyKey): void => {
+        const parsed = run(element, input[name], mode);
+        prefix(name, parsed, elements);
+        inOrder.push(...parsed.issues);
+        if (key !== "__proto__") result[key as string] = parsed.value;
+      };
+      if (exactly !== undefined) {
+        for (const name of exactly) settle(name, name);
+        for (const name in input) if (names?.has(name) === false) unknown.push(name);
+      } else {
+        for (const name of Object.keys(input)) {
+          if (isFull(elements)) break;
+          if (name === "__proto__") continue;
+          const key = keyOf(name, fit, mode);
+          if (names?.has(name) === false) unknown.push(name);
+          else if (key !== undefined) settle(name, key);
+          else if (invalid.push(name) <= MAX_ISSUES) inOrder.push(invalidKey(name, invalid));
+        }
+      }
+      // An intersection may take keys that are refused here, but no elements: theirs come first where there is no room for all.
+      const told = inOrder.length > MAX_ISSUES ? [...elements.issues, ...inOrder] : inOrder;
+      for (const issue of told) add(payload, issue);
+      if (unknown.length > 0) add(payload, unrecognized(unknown));
+      return payload;
+    },
+  };
+}
+
+/** The key that `name` stands for; undefined where it does not fit. */
+function keyOf(name: string, fit: Shape | undefined, mode: Mode): PropertyKey | undefined {
+  if (fit === undefined) return name;
+  const parsed = run(fit, name, mode);
+  if (parsed.issues.length === 0) return parsed.value as PropertyKey;
+  if (!/^-?\d+(?:\.\d+)?$/.test(name)) return undefined;
+  const again = run(fit, Number(name), mode);
+  return again.issues.length === 0 ? (again.value as PropertyKey) : undefined;
+}
+
+/** @param keys all that the record refuses */
+export function invalidKey(name: string, keys: readonly string[] = [name]): ShapeIssue {
+  return { code: "invalid_key", path: [name], message: "invalid key", origin: "record", keys };
+}
+
+/** Whether zod takes `value` for a plain object. */
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (!isObject(value)) return false;
+  const { constructor } = value;
+  if (typeof constructor !== "function") return true;
+  const prototype: unknown = constructor.prototype;
+  return isObject(prototype) && Object.hasOwn(prototype, "isPrototypeOf");
+}
