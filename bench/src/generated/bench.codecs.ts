@@ -107,6 +107,7 @@ function readBenchMultiplyInput(r: wire.Reader, p: number): BenchMultiplyInput {
 }
 
 function readBenchMultiplyInputInAnyOrder(r: wire.Reader, p: number): BenchMultiplyInput {
+  wire.restart(r, p);
   let a: number | undefined;
   let b_: number | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
@@ -152,6 +153,7 @@ function readBenchMultiplyOutput(r: wire.Reader, p: number): BenchMultiplyOutput
 }
 
 function readBenchMultiplyOutputInAnyOrder(r: wire.Reader, p: number): BenchMultiplyOutput {
+  wire.restart(r, p);
   let pro: number | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {
@@ -209,6 +211,7 @@ function readBenchWaitInput(r: wire.Reader, p: number): BenchWaitInput {
 }
 
 function readBenchWaitInputInAnyOrder(r: wire.Reader, p: number): BenchWaitInput {
+  wire.restart(r, p);
   let ms: number | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {
@@ -245,6 +248,7 @@ function readBenchTellInput(r: wire.Reader, p: number): BenchTellInput {
 }
 
 function readBenchTellInputInAnyOrder(r: wire.Reader, p: number): BenchTellInput {
+  wire.restart(r, p);
   let i: number | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {
@@ -294,6 +298,7 @@ function readBenchToldInput(r: wire.Reader, p: number): BenchToldInput {
 }
 
 function readBenchToldInputInAnyOrder(r: wire.Reader, p: number): BenchToldInput {
+  wire.restart(r, p);
   let expected: number | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {
@@ -330,25 +335,26 @@ function readBenchToldOutput(r: wire.Reader, p: number): BenchToldOutput {
   if (view.getInt32(p) !== (0x81a5636f | 0) || view.getInt32(p + 3) !== 0x6f756e74) {
     return readBenchToldOutputInAnyOrder(r, start);
   }
-  const count = wire.readInt(r, p + 7);
+  const count_ = wire.readInt(r, p + 7);
   p = r.position;
-  return { count };
+  return { count: count_ };
 }
 
 function readBenchToldOutputInAnyOrder(r: wire.Reader, p: number): BenchToldOutput {
-  let count: number | undefined;
+  wire.restart(r, p);
+  let count_: number | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {
       case "count": {
-        count = wire.readInt(r, r.position);
+        count_ = wire.readInt(r, r.position);
         break;
       }
       default:
         wire.skip(r, r.position);
     }
   }
-  if (count === undefined) return wire.misfit();
-  return { count };
+  if (count_ === undefined) return wire.misfit();
+  return { count: count_ };
 }
 
 function writeBenchItemsInput(b: Uint8Array, p: number, value: BenchItemsInput): number {
@@ -372,25 +378,26 @@ function readBenchItemsInput(r: wire.Reader, p: number): BenchItemsInput {
   if (view.getInt32(p) !== (0x81a5636f | 0) || view.getInt32(p + 3) !== 0x6f756e74) {
     return readBenchItemsInputInAnyOrder(r, start);
   }
-  const count = wire.readInt(r, p + 7);
+  const count_ = wire.readInt(r, p + 7);
   p = r.position;
-  return { count };
+  return { count: count_ };
 }
 
 function readBenchItemsInputInAnyOrder(r: wire.Reader, p: number): BenchItemsInput {
-  let count: number | undefined;
+  wire.restart(r, p);
+  let count_: number | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {
       case "count": {
-        count = wire.readInt(r, r.position);
+        count_ = wire.readInt(r, r.position);
         break;
       }
       default:
         wire.skip(r, r.position);
     }
   }
-  if (count === undefined) return wire.misfit();
-  return { count };
+  if (count_ === undefined) return wire.misfit();
+  return { count: count_ };
 }
 
 function writeBenchItemsItem(b: Uint8Array, p: number, value: BenchItemsItem): number {
@@ -414,6 +421,7 @@ function readBenchItemsItem(r: wire.Reader, p: number): BenchItemsItem {
 }
 
 function readBenchItemsItemInAnyOrder(r: wire.Reader, p: number): BenchItemsItem {
+  wire.restart(r, p);
   let i: number | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {
@@ -466,6 +474,7 @@ function readBenchUploadOutput(r: wire.Reader, p: number): BenchUploadOutput {
 }
 
 function readBenchUploadOutputInAnyOrder(r: wire.Reader, p: number): BenchUploadOutput {
+  wire.restart(r, p);
   let bytes_: number | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {

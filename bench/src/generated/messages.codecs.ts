@@ -41,6 +41,7 @@ function readPair(r: wire.Reader, p: number): Pair {
 }
 
 function readPairInAnyOrder(r: wire.Reader, p: number): Pair {
+  wire.restart(r, p);
   let a: number | undefined;
   let b_: number | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
@@ -193,6 +194,7 @@ function readUser(r: wire.Reader, p: number): User {
 }
 
 function readUserInAnyOrder(r: wire.Reader, p: number): User {
+  wire.restart(r, p);
   let id: number | undefined;
   let name: string | undefined;
   let email: string | undefined;
@@ -365,6 +367,7 @@ function readUserAddress(r: wire.Reader, p: number): UserAddress {
 }
 
 function readUserAddressInAnyOrder(r: wire.Reader, p: number): UserAddress {
+  wire.restart(r, p);
   let street: string | undefined;
   let city: string | undefined;
   let zip: string | undefined;
@@ -426,6 +429,7 @@ function readPoints(r: wire.Reader, p: number): Points {
 }
 
 function readPointsInAnyOrder(r: wire.Reader, p: number): Points {
+  wire.restart(r, p);
   let points: PointsPoint[] | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {
@@ -503,6 +507,7 @@ function readPointsPoint(r: wire.Reader, p: number): PointsPoint {
 }
 
 function readPointsPointInAnyOrder(r: wire.Reader, p: number): PointsPoint {
+  wire.restart(r, p);
   let x: number | undefined;
   let y: number | undefined;
   let label: string | undefined;
@@ -564,6 +569,7 @@ function readText(r: wire.Reader, p: number): Text {
 }
 
 function readTextInAnyOrder(r: wire.Reader, p: number): Text {
+  wire.restart(r, p);
   let title: string | undefined;
   let body: string | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {

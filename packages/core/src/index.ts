@@ -89,7 +89,7 @@ export { WEBTRANSPORT_STREAM_PROTOCOL, webTransportStreamSession } from "./trans
 export type { CloseInfo, TransportSession } from "./transport/session.js";
 
 // What generated code, tools and other transports use.
-export { msgpackCodec, rawCodec, zodCodec } from "./call/codec.js";
+export { msgpackCodec, rawCodec, zodCodec, type ZodCodecOptions } from "./call/codec.js";
 export {
   type AnyMethod,
   type CallingCode,

@@ -68,6 +68,7 @@ function readArithMultiplyOutput(r: wire.Reader, p: number): ArithMultiplyOutput
 }
 
 function readArithMultiplyOutputInAnyOrder(r: wire.Reader, p: number): ArithMultiplyOutput {
+  wire.restart(r, p);
   let pro: number | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {
@@ -112,6 +113,7 @@ function readArithDivideOutput(r: wire.Reader, p: number): ArithDivideOutput {
 }
 
 function readArithDivideOutputInAnyOrder(r: wire.Reader, p: number): ArithDivideOutput {
+  wire.restart(r, p);
   let quo: number | undefined;
   let rem: number | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
@@ -186,6 +188,7 @@ function readTick(r: wire.Reader, p: number): Tick {
 }
 
 function readTickInAnyOrder(r: wire.Reader, p: number): Tick {
+  wire.restart(r, p);
   let i: number | undefined;
   let at: number | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {

@@ -77,6 +77,7 @@ function readArithMultiplyInput(r: wire.Reader, p: number): ArithMultiplyInput {
 }
 
 function readArithMultiplyInputInAnyOrder(r: wire.Reader, p: number): ArithMultiplyInput {
+  wire.restart(r, p);
   let a: number | undefined;
   let b_: number | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
@@ -122,6 +123,7 @@ function readArithMultiplyOutput(r: wire.Reader, p: number): ArithMultiplyOutput
 }
 
 function readArithMultiplyOutputInAnyOrder(r: wire.Reader, p: number): ArithMultiplyOutput {
+  wire.restart(r, p);
   let pro: number | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {
@@ -166,6 +168,7 @@ function readArithDivideInput(r: wire.Reader, p: number): ArithDivideInput {
 }
 
 function readArithDivideInputInAnyOrder(r: wire.Reader, p: number): ArithDivideInput {
+  wire.restart(r, p);
   let a: number | undefined;
   let b_: number | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
@@ -219,6 +222,7 @@ function readArithDivideOutput(r: wire.Reader, p: number): ArithDivideOutput {
 }
 
 function readArithDivideOutputInAnyOrder(r: wire.Reader, p: number): ArithDivideOutput {
+  wire.restart(r, p);
   let quo: number | undefined;
   let rem: number | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
@@ -265,6 +269,7 @@ function readArithLogInput(r: wire.Reader, p: number): ArithLogInput {
 }
 
 function readArithLogInputInAnyOrder(r: wire.Reader, p: number): ArithLogInput {
+  wire.restart(r, p);
   let line: string | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {
@@ -331,6 +336,7 @@ function readArithTicksInput(r: wire.Reader, p: number): ArithTicksInputParsed {
 }
 
 function readArithTicksInputInAnyOrder(r: wire.Reader, p: number): ArithTicksInputParsed {
+  wire.restart(r, p);
   let n: number | undefined;
   let everyMs: number | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
@@ -383,6 +389,7 @@ function readTick(r: wire.Reader, p: number): Tick {
 }
 
 function readTickInAnyOrder(r: wire.Reader, p: number): Tick {
+  wire.restart(r, p);
   let i: number | undefined;
   let at: number | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {

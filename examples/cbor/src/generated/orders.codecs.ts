@@ -65,6 +65,7 @@ function readOrder(r: wire.Reader, p: number): Order {
 }
 
 function readOrderInAnyOrder(r: wire.Reader, p: number): Order {
+  wire.restart(r, p);
   let id: string | undefined;
   let at: Date | undefined;
   let cents: bigint | undefined;

@@ -141,6 +141,7 @@ function readWhiteboardJoinInput(r: wire.Reader, p: number): WhiteboardJoinInput
 }
 
 function readWhiteboardJoinInputInAnyOrder(r: wire.Reader, p: number): WhiteboardJoinInput {
+  wire.restart(r, p);
   let name: string | undefined;
   let secret: string | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
@@ -216,6 +217,7 @@ function readWhiteboardJoinItem(r: wire.Reader, p: number): WhiteboardJoinItem {
 }
 
 function readWhiteboardJoinItemInAnyOrder(r: wire.Reader, p: number): WhiteboardJoinItem {
+  wire.restart(r, p);
   let you: string | undefined;
   let server: string | undefined;
   let people: Person[] | undefined;
@@ -305,6 +307,7 @@ function readPerson(r: wire.Reader, p: number): Person {
 }
 
 function readPersonInAnyOrder(r: wire.Reader, p: number): Person {
+  wire.restart(r, p);
   let id: string | undefined;
   let name: string | undefined;
   let hue: number | undefined;
@@ -399,6 +402,7 @@ function readBoardCommandDraw(r: wire.Reader, p: number): BoardCommandDraw {
 }
 
 function readBoardCommandDrawInAnyOrder(r: wire.Reader, p: number): BoardCommandDraw {
+  wire.restart(r, p);
   let type: "draw" | undefined;
   let piece: Piece | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
@@ -514,6 +518,7 @@ function readPiece(r: wire.Reader, p: number): Piece {
 }
 
 function readPieceInAnyOrder(r: wire.Reader, p: number): Piece {
+  wire.restart(r, p);
   let line: number | undefined;
   let color: Color | undefined;
   let width: number | undefined;
@@ -611,6 +616,7 @@ function readPiecePoint(r: wire.Reader, p: number): PiecePoint {
 }
 
 function readPiecePointInAnyOrder(r: wire.Reader, p: number): PiecePoint {
+  wire.restart(r, p);
   let x: number | undefined;
   let y: number | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
@@ -661,6 +667,7 @@ function readBoardCommandUndo(r: wire.Reader, p: number): BoardCommandUndo {
 }
 
 function readBoardCommandUndoInAnyOrder(r: wire.Reader, p: number): BoardCommandUndo {
+  wire.restart(r, p);
   let type: "undo" | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {
@@ -706,6 +713,7 @@ function readBoardCommandClear(r: wire.Reader, p: number): BoardCommandClear {
 }
 
 function readBoardCommandClearInAnyOrder(r: wire.Reader, p: number): BoardCommandClear {
+  wire.restart(r, p);
   let type: "clear" | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {
@@ -800,6 +808,7 @@ function readBoardEventDrawn(r: wire.Reader, p: number): BoardEventDrawn {
 }
 
 function readBoardEventDrawnInAnyOrder(r: wire.Reader, p: number): BoardEventDrawn {
+  wire.restart(r, p);
   let type: "drawn" | undefined;
   let by: string | undefined;
   let piece: Piece | undefined;
@@ -869,6 +878,7 @@ function readBoardEventErased(r: wire.Reader, p: number): BoardEventErased {
 }
 
 function readBoardEventErasedInAnyOrder(r: wire.Reader, p: number): BoardEventErased {
+  wire.restart(r, p);
   let type: "erased" | undefined;
   let lines: BoardEventErasedLine[] | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
@@ -945,6 +955,7 @@ function readBoardEventErasedLine(r: wire.Reader, p: number): BoardEventErasedLi
 }
 
 function readBoardEventErasedLineInAnyOrder(r: wire.Reader, p: number): BoardEventErasedLine {
+  wire.restart(r, p);
   let by: string | undefined;
   let line: number | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
@@ -993,6 +1004,7 @@ function readBoardEventShown(r: wire.Reader, p: number): BoardEventShown {
 }
 
 function readBoardEventShownInAnyOrder(r: wire.Reader, p: number): BoardEventShown {
+  wire.restart(r, p);
   let type: "shown" | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {
@@ -1043,6 +1055,7 @@ function readWhiteboardPointInput(r: wire.Reader, p: number): WhiteboardPointInp
 }
 
 function readWhiteboardPointInputInAnyOrder(r: wire.Reader, p: number): WhiteboardPointInput {
+  wire.restart(r, p);
   let x: number | undefined;
   let y: number | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
@@ -1103,6 +1116,7 @@ function readWhiteboardMessagesInput(r: wire.Reader, p: number): WhiteboardMessa
 }
 
 function readWhiteboardMessagesInputInAnyOrder(r: wire.Reader, p: number): WhiteboardMessagesInputParsed {
+  wire.restart(r, p);
   let after: number | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {
@@ -1200,6 +1214,7 @@ function readChatMessage(r: wire.Reader, p: number): ChatMessage {
 }
 
 function readChatMessageInAnyOrder(r: wire.Reader, p: number): ChatMessage {
+  wire.restart(r, p);
   let id: number | undefined;
   let at: Date | undefined;
   let from: Person | undefined;
@@ -1299,6 +1314,7 @@ function readSharedFile(r: wire.Reader, p: number): SharedFile {
 }
 
 function readSharedFileInAnyOrder(r: wire.Reader, p: number): SharedFile {
+  wire.restart(r, p);
   let id: string | undefined;
   let name: string | undefined;
   let type: string | undefined;
@@ -1360,6 +1376,7 @@ function readWhiteboardSayInput(r: wire.Reader, p: number): WhiteboardSayInput {
 }
 
 function readWhiteboardSayInputInAnyOrder(r: wire.Reader, p: number): WhiteboardSayInput {
+  wire.restart(r, p);
   let text: string | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {
@@ -1398,6 +1415,7 @@ function readWhiteboardSayOutput(r: wire.Reader, p: number): WhiteboardSayOutput
 }
 
 function readWhiteboardSayOutputInAnyOrder(r: wire.Reader, p: number): WhiteboardSayOutput {
+  wire.restart(r, p);
   let id: number | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {
@@ -1476,6 +1494,7 @@ function readWhiteboardUploadInputItemFile(r: wire.Reader, p: number): Whiteboar
 }
 
 function readWhiteboardUploadInputItemFileInAnyOrder(r: wire.Reader, p: number): WhiteboardUploadInputItemFile {
+  wire.restart(r, p);
   let type: "file" | undefined;
   let file: WhiteboardUploadInputItemFileFile | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
@@ -1560,6 +1579,7 @@ function readWhiteboardUploadInputItemFileFile(r: wire.Reader, p: number): White
 }
 
 function readWhiteboardUploadInputItemFileFileInAnyOrder(r: wire.Reader, p: number): WhiteboardUploadInputItemFileFile {
+  wire.restart(r, p);
   let name: string | undefined;
   let type: string | undefined;
   let size: number | undefined;
@@ -1630,6 +1650,7 @@ function readWhiteboardUploadInputItemPart(r: wire.Reader, p: number): Whiteboar
 }
 
 function readWhiteboardUploadInputItemPartInAnyOrder(r: wire.Reader, p: number): WhiteboardUploadInputItemPart {
+  wire.restart(r, p);
   let type: "part" | undefined;
   let bytes_: Uint8Array | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
@@ -1674,6 +1695,7 @@ function readWhiteboardDownloadInput(r: wire.Reader, p: number): WhiteboardDownl
 }
 
 function readWhiteboardDownloadInputInAnyOrder(r: wire.Reader, p: number): WhiteboardDownloadInput {
+  wire.restart(r, p);
   let id: string | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {
@@ -1739,16 +1761,17 @@ function readPageCursorInput(r: wire.Reader, p: number): PageCursorInput {
   if (view.getInt32(p) !== (0xa5636f75 | 0) || view.getInt32(p + 2) !== 0x6f756e74) {
     return readPageCursorInputInAnyOrder(r, start);
   }
-  const count = wire.readInt(r, p + 6);
+  const count_ = wire.readInt(r, p + 6);
   p = r.position;
-  return { by, x, y, count };
+  return { by, x, y, count: count_ };
 }
 
 function readPageCursorInputInAnyOrder(r: wire.Reader, p: number): PageCursorInput {
+  wire.restart(r, p);
   let by: string | undefined;
   let x: number | undefined;
   let y: number | undefined;
-  let count: number | undefined;
+  let count_: number | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {
       case "by": {
@@ -1766,15 +1789,15 @@ function readPageCursorInputInAnyOrder(r: wire.Reader, p: number): PageCursorInp
         break;
       }
       case "count": {
-        count = wire.readInt(r, r.position);
+        count_ = wire.readInt(r, r.position);
         break;
       }
       default:
         wire.skip(r, r.position);
     }
   }
-  if (by === undefined || x === undefined || y === undefined || count === undefined) return wire.misfit();
-  return { by, x, y, count };
+  if (by === undefined || x === undefined || y === undefined || count_ === undefined) return wire.misfit();
+  return { by, x, y, count: count_ };
 }
 
 const regexPattern = /\S/;

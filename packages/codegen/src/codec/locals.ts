@@ -3,7 +3,7 @@ import { isIdentifier, pascalCase } from "../names.js";
 /** Names that a reader uses itself, and words that are no names. */
 const TAKEN: ReadonlySet<string> = new Set(
   (
-    "literal r p b wire bytes view start left value item key result undefined Date Map Set Array Object " +
+    "literal r p b depth count entries wire bytes view start left value item key result undefined Date Map Set Array Object " +
     "arguments eval await break case catch class const continue debugger default delete do else enum export extends false " +
     "finally for function if implements import in instanceof interface let new null package private protected public " +
     "return static super switch this throw true try typeof var void while with yield"

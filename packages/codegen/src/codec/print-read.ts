@@ -14,6 +14,7 @@ import {
 import { text, type TypeNode, union } from "../types/node.js";
 import { hasOwnCode, isCompiled, present, presenceOf } from "./compiled.js";
 import { MISFIT, refuseMisfit, refuseSize } from "./conditions.js";
+import { DEPTH, depthParameter, isDeep, refuseDepth } from "./depth.js";
 import { expression, keyBytes, mapHeader, offset, property, propertyName } from "./literals.js";
 import { LocalNames } from "./locals.js";
 import type { CodecNode, FieldNode } from "./node.js";
@@ -26,15 +27,19 @@ export function printReader(node: CodecNode, printer: CodecPrinter): Layout[] {
   const codec = printer.codecOf(node);
   const type = printer.typeOf(node, "output");
   const functionOf = (head: string, body: readonly Layout[]): Layout =>
-    block(signature(head, ["r: wire.Reader", "p: number"], printer.layout(type)), body);
+    block(signature(head, ["r: wire.Reader", "p: number", ...depthParameter(node)], printer.layout(type)), [
+      ...refuseDepth(node),
+      ...body,
+    ]);
   const head = `${printer.exported}function ${readerName(codec)}`;
   if (node.kind !== "object" || !hasOwnCode(node)) return [functionOf(head, bodyOf(node, type, printer))];
   const inAnyOrder = (): Layout[] => anyOrderBody(node.fields, node.others === "strict", type, printer);
+  const levels = isDeep(node) ? `, ${DEPTH}` : "";
   if (printer.short) return [functionOf(head, inAnyOrder())];
   const anyOrder = anyOrderName(codec);
   return [
-    functionOf(head, orderedBody(node.fields, anyOrder, type, printer)),
-    functionOf(`function ${anyOrder}`, inAnyOrder()),
+    functionOf(head, orderedBody(node.fields, `${anyOrder}(r, start${levels})`, type, printer)),
+    functionOf(`function ${anyOrder}`, ["wire.restart(r, p);", ...inAnyOrder()]),
   ];
 }
 
@@ -94,10 +99,10 @@ function bodyOf(node: CodecNode, type: TypeNode, printer: CodecPrinter): Layout[
       ];
     case "discriminated":
       return [
-        block(`switch (wire.readTag(r, p, ${quoted(node.key)}))`, [
+        block(`switch (wire.readTag(${["r", "p", quoted(node.key), ...printer.levelsOfAny].join(", ")}))`, [
           ...node.options.flatMap(({ values, node: option }) => [
             ...values.map((value) => `case ${quoted(String(value))}:`),
-            ["  return ", callOf(printer.reader(printer.codecOf(option)), ["r", "p"]), ";"],
+            ["  return ", callOf(printer.reader(printer.codecOf(option)), ["r", "p", ...printer.levels(option)]), ";"],
           ]),
           "default:",
           `  ${MISFIT}`,
@@ -115,8 +120,7 @@ function orderedBody(fields: readonly FieldNode[], anyOrder: string, type: TypeN
   const used = new Set<"bytes" | "view">();
   const compare = (expected: readonly number[], operator: "===" | "!=="): string[] =>
     comparisons(expected, operator, used);
-  const expect = (expected: readonly number[]): Layout =>
-    guard(compare(expected, "!=="), "||", `return ${anyOrder}(r, start);`);
+  const expect = (expected: readonly number[]): Layout => guard(compare(expected, "!=="), "||", `return ${anyOrder};`);
   const lines: Layout[] = [];
   let pending: number[] = [];
   if (absentable.length === 0) pending = mapHeader(fields.length);
@@ -145,7 +149,7 @@ function orderedBody(fields: readonly FieldNode[], anyOrder: string, type: TypeN
   if (pending.length > 0) lines.push(expect(pending), `r.position = p + ${pending.length};`);
   if (absentable.length > 0) {
     // A key that was looked for may have been passed over.
-    lines.push(`if (left !== 0) return ${anyOrder}(r, start);`, "r.position = p;");
+    lines.push(`if (left !== 0) return ${anyOrder};`, "r.position = p;");
   }
   const parts = (["bytes", "view"] as const).filter((name) => used.has(name));
   return [`const { ${parts.join(", ")} } = r;`, "const start = p;", ...lines, ...result(fields, names, type, printer)];
@@ -164,7 +168,7 @@ function anyOrderBody(fields: readonly FieldNode[], strict: boolean, type: TypeN
           return block(`case ${quoted(field.name)}:`, body);
         }),
         "default:",
-        `  ${strict ? MISFIT : "wire.skip(r, r.position);"}`,
+        `  ${strict ? MISFIT : `wire.skip(${["r", "r.position", ...printer.levelsOfAny].join(", ")});`}`,
       ]),
     ]),
     ...(required.length === 0
@@ -256,8 +260,9 @@ function isLiteral(node: CodecNode): boolean {
 
 function readExpression(node: CodecNode, at: string, printer: CodecPrinter): Layout {
   const codec = printer.called(node);
-  if (codec !== undefined) return callOf(printer.reader(codec), ["r", at]);
-  if (!isCompiled(node)) return callOf("wire.readBy", ["r", at, printer.shape(printer.codecOf(node))]);
+  const levels = printer.levels(node);
+  if (codec !== undefined) return callOf(printer.reader(codec), ["r", at, ...levels]);
+  if (!isCompiled(node)) return callOf("wire.readBy", ["r", at, printer.shape(printer.codecOf(node)), ...levels]);
   const by = (reader: string): Layout => callOf(`wire.${reader}`, ["r", at]);
   switch (node.kind) {
     case "string":
@@ -288,6 +293,6 @@ function readExpression(node: CodecNode, at: string, printer: CodecPrinter): Lay
       return callOf(printer.checks(node), [inner]);
     }
     default:
-      return by("readAny");
+      return callOf("wire.readAny", ["r", at, ...levels]);
   }
 }

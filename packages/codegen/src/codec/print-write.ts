@@ -2,6 +2,7 @@ import type { Layout } from "../print/layout.js";
 import { assignment, block, callOf, conditional, conditionalAssignment, quoted, signature } from "../print/syntax.js";
 import { hasOwnCode, isCompiled, present, presenceOf } from "./compiled.js";
 import { MISFIT, refuseMisfit, refuseSize } from "./conditions.js";
+import { depthParameter, refuseDepth } from "./depth.js";
 import { hex, keyBytes, mapHeader, offset, property } from "./literals.js";
 import type { CodecNode, FieldNode } from "./node.js";
 import { writerName } from "./plan.js";
@@ -10,8 +11,9 @@ import type { CodecPrinter } from "./printer.js";
 /** The writer of a node that has one. */
 export function printWriter(node: CodecNode, printer: CodecPrinter): Layout {
   const name = writerName(printer.codecOf(node));
-  const parameters = ["b: Uint8Array", "p: number", ["value: ", printer.givenType(node)]];
-  return block(signature(`${printer.exported}function ${name}`, parameters, "number"), bodyOf(node, printer));
+  const parameters = ["b: Uint8Array", "p: number", ["value: ", printer.givenType(node)], ...depthParameter(node)];
+  const body = [...refuseDepth(node), ...bodyOf(node, printer)];
+  return block(signature(`${printer.exported}function ${name}`, parameters, "number"), body);
 }
 
 function bodyOf(node: CodecNode, printer: CodecPrinter): Layout[] {
@@ -70,7 +72,11 @@ function bodyOf(node: CodecNode, printer: CodecPrinter): Layout[] {
         block(`switch (${property("value", node.key)})`, [
           ...node.options.flatMap(({ values, node: option }) => [
             ...values.map((value) => `case ${quoted(String(value))}:`),
-            ["  return ", callOf(printer.writer(printer.codecOf(option)), ["b", "p", "value"]), ";"],
+            [
+              "  return ",
+              callOf(printer.writer(printer.codecOf(option)), ["b", "p", "value", ...printer.levels(option)]),
+              ";",
+            ],
           ]),
           "default:",
           `  ${MISFIT}`,
@@ -142,9 +148,10 @@ function writeStatement(node: CodecNode, value: string, at: string, printer: Cod
 
 function writeExpression(node: CodecNode, value: string, at: string, printer: CodecPrinter): Layout {
   const codec = printer.called(node);
-  if (codec !== undefined) return callOf(printer.writer(codec), ["b", at, value]);
+  const levels = printer.levels(node);
+  if (codec !== undefined) return callOf(printer.writer(codec), ["b", at, value, ...levels]);
   if (node.kind === "refined" || !isCompiled(node)) {
-    return callOf("wire.writeBy", ["b", at, value, printer.shape(printer.codecOf(node))]);
+    return callOf("wire.writeBy", ["b", at, value, printer.shape(printer.codecOf(node)), ...levels]);
   }
   const by = (writer: string): Layout => callOf(`wire.${writer}`, ["b", at, value]);
   switch (node.kind) {
@@ -171,7 +178,7 @@ function writeExpression(node: CodecNode, value: string, at: string, printer: Co
     case "frozen":
       return writeExpression(present(node.inner), value, at, printer);
     default:
-      return by("writeAny");
+      return callOf("wire.writeAny", ["b", at, value, ...levels]);
   }
 }
 

@@ -6,6 +6,7 @@ import type { SchemaRoot } from "../source/schema-root.js";
 import { text, type TypeNode } from "../types/node.js";
 import type { Direction } from "../types/zod.js";
 import { hasOwnCode } from "./compiled.js";
+import { depthInside, isDeep } from "./depth.js";
 import { expression } from "./literals.js";
 import { type CodecNode, partsOf } from "./node.js";
 import {
@@ -46,6 +47,7 @@ export class CodecPrinter {
   readonly #checked = new Set<CodecNode>();
   /** Those whose shapes are referred to. */
   readonly #shaped = new Set<NamedCodec>();
+  /** The node whose functions are printed. */
   #current: CodecNode | undefined;
 
   /** @param explain whether codecs say why a message does not fit */
@@ -89,6 +91,16 @@ export class CodecPrinter {
     // A payload that is a scalar has functions too, in which it is written out.
     const isOwnBody = this.#current === node && !hasOwnCode(node);
     return codec?.hasCode === true && !isOwnBody ? codec : undefined;
+  }
+
+  /** The last argument of what reads or writes `node` inside the functions that are printed: the levels that are left, if they count. */
+  levels(node: CodecNode): string[] {
+    return this.#current !== undefined && isDeep(node) ? [depthInside(this.#current)] : [];
+  }
+
+  /** The same for values that no schema describes. */
+  get levelsOfAny(): string[] {
+    return this.#current !== undefined && isDeep(this.#current) ? [depthInside(this.#current)] : [];
   }
 
   /** Whether the shape of `node` stands above. */

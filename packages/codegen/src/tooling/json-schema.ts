@@ -1,6 +1,6 @@
 import { toJSONSchema } from "zod/v4/core";
 import { isUint8Array } from "../types/support.js";
-import { type AnySchema, defOf, isZodSchema } from "../types/zod.js";
+import { type AnySchema, canonical, defOf, isZodSchema } from "../types/zod.js";
 
 /** A JSON Schema (draft 2020-12) of one message. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -13,6 +13,11 @@ const TYPE_KEY: string = "x-quicrpc-type";
 
 /** The JSON Schema of what is sent for `schema`, as zod makes it; with forms for the types that JSON has not. */
 export function jsonSchemaOf(schema: AnySchema): JsonSchema {
+  return schemaOf(schema, new Set());
+}
+
+/** @param open the maps and sets around `schema` */
+function schemaOf(schema: AnySchema, open: ReadonlySet<AnySchema>): JsonSchema {
   const { $schema: _, ...made } = toJSONSchema(schema, {
     io: "input",
     unrepresentable: "any",
@@ -39,7 +44,7 @@ export function jsonSchemaOf(schema: AnySchema): JsonSchema {
             type: "array",
             items: {
               type: "array",
-              prefixItems: [inline(def.keyType), inline(def.valueType)],
+              prefixItems: [inline(def.keyType, zodSchema, open), inline(def.valueType, zodSchema, open)],
               minItems: 2,
               maxItems: 2,
             },
@@ -47,7 +52,12 @@ export function jsonSchemaOf(schema: AnySchema): JsonSchema {
           });
           break;
         case "set":
-          Object.assign(target, { type: "array", items: inline(def.valueType), uniqueItems: true, [TYPE_KEY]: "set" });
+          Object.assign(target, {
+            type: "array",
+            items: inline(def.valueType, zodSchema, open),
+            uniqueItems: true,
+            [TYPE_KEY]: "set",
+          });
           break;
         default:
       }
@@ -56,9 +66,10 @@ export function jsonSchemaOf(schema: AnySchema): JsonSchema {
   return made;
 }
 
-/** The schema of a part, or any where it refers to definitions, which stand elsewhere. */
-function inline(schema: unknown): JsonSchema {
-  if (!isZodSchema(schema)) return {};
-  const made = jsonSchemaOf(schema);
+/** The schema of a part of `container`, or any where it refers to definitions, which stand elsewhere, or is recursive. */
+function inline(schema: unknown, container: AnySchema, open: ReadonlySet<AnySchema>): JsonSchema {
+  const around = canonical(container);
+  if (!isZodSchema(schema) || open.has(around)) return {};
+  const made = schemaOf(schema, new Set([...open, around]));
   return JSON.stringify(made).includes('"$ref"') ? {} : made;
 }

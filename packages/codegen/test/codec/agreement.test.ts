@@ -68,7 +68,9 @@ function byZod(schema: z.ZodType, value: unknown): Outcome | undefined {
     const { success, data, error } = schema.safeParse(value);
     if (success) return { value: data };
     const told = new Map(error.issues.slice(0, MAX_ISSUES).map((issue) => [JSON.stringify(issue, bigintText), issue]));
-    return { issues: [...told.values()].map(({ path, code }) => ({ path: path.map(keyText), code: code ?? "custom" })) };
+    return {
+      issues: [...told.values()].map(({ path, code }) => ({ path: path.map(keyText), code: code ?? "custom" })),
+    };
   } catch {
     // zod throws where it would freeze bytes (readonly), where an intersection cannot be merged, and what a transform throws.
     return undefined;

@@ -11,18 +11,20 @@ export interface CompiledSample extends SchemaSample {
   readonly codec: MessageCodec<unknown>;
 }
 
-/** Generates the codecs of `samples` by way of one schema module, and loads them. */
+/** Generates the codecs of `samples` by way of one schema module, and loads them. They may refer to `declarations` of that module. */
 export async function compileSamples(
   workspace: Workspace,
   name: string,
   samples: readonly SchemaSample[],
   explain = true,
+  declarations = "",
 ): Promise<CompiledSample[]> {
   const path = workspace.write(
     name,
     [
       'import { rpc, service } from "@quicrpc/core";',
       'import { z } from "zod";',
+      declarations,
       'export const S = service("test.v1.S", {',
       ...samples.map(({ source }, i) => `  m${i}: rpc({ input: ${source} }),`),
       "});",

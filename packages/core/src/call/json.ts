@@ -1,6 +1,7 @@
 import { appendBytes, type SessionCodec } from "../contract/session-codec.js";
 import { RpcError } from "../errors.js";
 import { MAX_DEPTH } from "../limits.js";
+import { MAX_BIGINT_DIGITS, tooManyDigits } from "../msgpack/big-int.js";
 import { fromBase64, toBase64 } from "./base64.js";
 import { tooDeep } from "./nesting.js";
 
@@ -84,19 +85,19 @@ function untagged(key: string, value: unknown): unknown {
   if (key.startsWith("$$")) return { [key.slice(1)]: untag(value) };
   switch (key) {
     case "$date":
-      return new Date(value === null ? Number.NaN : string(key, value));
+      return value === null ? new Date(Number.NaN) : date(string(key, value));
     case "$bigint":
-      return BigInt(string(key, value));
+      return bigint(string(key, value));
     case "$number":
-      return Number(string(key, value));
+      return NUMBERS.get(string(key, value)) ?? malformed(key);
     case "$bytes":
       return fromBase64(string(key, value));
     case "$map":
-      return new Map(array(key, value).map((pair) => array(key, untag(pair)) as [unknown, unknown]));
+      return new Map(array(key, value).map((each) => pair(key, untag(each))));
     case "$set":
       return new Set(array(key, untag(value)));
     case "$undefined":
-      return undefined;
+      return value === true ? undefined : malformed(key);
     default:
       throw new RpcError("invalid_argument", `${key} marks no value that JSON lacks`);
   }
@@ -111,6 +112,33 @@ function array(key: string, value: unknown): unknown[] {
   if (Array.isArray(value)) return value;
   throw new RpcError("invalid_argument", `${key} is not followed by an array`);
 }
+
+function pair(key: string, value: unknown): [unknown, unknown] {
+  const [first, second, ...others] = array(key, value);
+  return others.length === 0 && (value as unknown[]).length === 2 ? [first, second] : malformed(key);
+}
+
+/** A time with its date and offset, as `Date.toISOString` has it or another language: with any fraction of a second or none. */
+function date(text: string): Date {
+  const value = new Date(ISO_DATE.test(text) ? text : Number.NaN);
+  const isThatDay = !text.endsWith("Z") || Number(ISO_DATE.exec(text)?.[1]) === value.getUTCDate();
+  return Number.isNaN(value.getTime()) || !isThatDay ? malformed("$date") : value;
+}
+
+function bigint(text: string): bigint {
+  // An upper bound first: the digits of a longer text are not even looked at.
+  if (text.length > MAX_BIGINT_DIGITS + 1) throw tooManyDigits();
+  return /^-?\d+$/.test(text) ? BigInt(text) : malformed("$bigint");
+}
+
+function malformed(key: string): never {
+  throw new RpcError("invalid_argument", `what follows ${key} is malformed`);
+}
+
+const ISO_DATE = /^(?:\d{4}|[+-]\d{6})-\d\d-(\d\d)T\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
+const NUMBERS: ReadonlyMap<string, number> = new Map(
+  [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY].map((value) => [String(value), value] as const),
+).set("-0", -0);
 
 /** Before it is parsed: brackets are counted where they lie, those in strings aside. */
 function requireShallow(bytes: Uint8Array, start: number, end: number): void {

@@ -1,28 +1,74 @@
 import { RpcError } from "../errors.js";
 import { MAX_DEPTH } from "../limits.js";
+import { requireModestBigInt } from "../msgpack/big-int.js";
+
+/** Values in a message that is sent: no frame has room for so many. */
+const MAX_SENT = 2 ** 26;
 
 /**
- * Throws `invalid_argument` when `value`, as a codec decoded it, is nested deeper than `MAX_DEPTH`, or has a key that an
- * assignment would take for its prototype.
+ * Throws `invalid_argument` where a receiver would refuse `value`, whatever the codec: it is nested deeper than `MAX_DEPTH`, or has a bigint of too
+ * many digits.
  */
-export function requireModest(value: unknown, depth: number = 0): void {
-  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return;
-  if (depth >= MAX_DEPTH) throw tooDeep();
-  if (Array.isArray(value)) {
-    for (const item of value) requireModest(item, depth + 1);
-  } else if (value instanceof Map) {
-    for (const [key, item] of value) {
-      requireModest(key, depth + 1);
-      requireModest(item, depth + 1);
-    }
-  } else if (value instanceof Set) {
-    for (const item of value) requireModest(item, depth + 1);
-  } else {
-    for (const [key, item] of Object.entries(value)) {
-      if (key === "__proto__") throw new RpcError("invalid_argument", "a message has the key __proto__");
-      requireModest(item, depth + 1);
-    }
+export function requireSendable(value: unknown): void {
+  if (nodesLeft(value, MAX_SENT, MAX_DEPTH) < 0) {
+    throw new RpcError("invalid_argument", `a message has more than ${MAX_SENT} values`);
   }
+}
+
+/**
+ * Throws `invalid_argument` where `value`, as a codec decoded it from so many `bytes`, is not to be delivered: it is nested deeper than
+ * `MAX_DEPTH`, has a bigint of too many digits, a key that an assignment would take for its prototype, or holds the same values
+ * again and again.
+ */
+export function requireModest(value: unknown, bytes: number): void {
+  // As many values as bytes there can be without references.
+  if (nodesLeft(value, bytes, MAX_DEPTH, refuseProto) < 0) requireOnce(value, new Set());
+}
+
+/** Whether an object is a value by itself, as far as nesting goes. */
+function isScalar(value: unknown): boolean {
+  return (
+    typeof value !== "object" ||
+    value === null ||
+    value instanceof Date ||
+    ArrayBuffer.isView(value) ||
+    value instanceof ArrayBuffer
+  );
+}
+
+/** What is directly inside a value that is no scalar. */
+function partsOf(value: object): Iterable<unknown> {
+  if (value instanceof Map) return [...value].flat();
+  return Array.isArray(value) || value instanceof Set ? (value as Iterable<unknown>) : Object.values(value);
+}
+
+/** How many of `left` values are left when `value` and those inside it are taken; it stops when there are none. */
+function nodesLeft(value: unknown, left: number, depth: number, check?: (object: object) => void): number {
+  if (typeof value === "bigint") requireModestBigInt(value);
+  if (isScalar(value)) return left - 1;
+  const { toJSON } = value as { toJSON?: unknown };
+  if (typeof toJSON === "function") return nodesLeft(toJSON.call(value), left, depth, check);
+  if (depth === 0) throw tooDeep();
+  check?.(value as object);
+  let rest = left - 1;
+  for (const part of partsOf(value as object)) {
+    if (rest < 0) break;
+    rest = nodesLeft(part, rest, depth - 1, check);
+  }
+  return rest;
+}
+
+function refuseProto(value: object): void {
+  if (Object.hasOwn(value, "__proto__")) throw new RpcError("invalid_argument", "a message has the key __proto__");
+}
+
+/** Throws where an object is inside `value` twice: with references few bytes hold more than memory does. */
+function requireOnce(value: unknown, seen: Set<unknown>, depth: number = MAX_DEPTH): void {
+  if (isScalar(value)) return;
+  if (depth === 0) throw tooDeep();
+  if (seen.has(value)) throw new RpcError("invalid_argument", "a message holds the same value in several places");
+  seen.add(value);
+  for (const part of partsOf(value as object)) requireOnce(part, seen, depth - 1);
 }
 
 export function tooDeep(): RpcError {

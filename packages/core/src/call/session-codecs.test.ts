@@ -1,10 +1,12 @@
 import fc from "fast-check";
+import { Packr } from "msgpackr";
 import { describe, expect, it } from "vitest";
 import type { SessionCodec } from "../contract/session-codec.js";
 import { RpcError } from "../errors.js";
 import { FrameWriter } from "../wire/writer.js";
 import { json } from "./json.js";
-import { requireModest } from "./nesting.js";
+import { recordsFormat } from "../wire/msgpack.js";
+import { requireModest, requireSendable } from "./nesting.js";
 import { msgpack, msgpackRecords, raw } from "./session-codecs.js";
 
 function encode(codec: SessionCodec, value: unknown): Uint8Array {
@@ -62,7 +64,7 @@ describe.each([
       expect((arrived as { polluted?: unknown }).polluted).toBeUndefined();
       expect(Object.getPrototypeOf(arrived)).toBe(Object.prototype);
       expect((Object.assign({}, arrived) as { polluted?: unknown }).polluted).toBeUndefined();
-      requireModest(arrived);
+      requireModest(arrived, 100);
     } catch (error) {
       expect(error).toMatchObject({ message: "a message has the key __proto__" });
     }
@@ -120,11 +122,45 @@ describe("json", () => {
     '{"$set":{}}',
     '{"$bytes":"%"}',
     '{"$bigint":"x"}',
+    '{"$bigint":""}',
+    '{"$bigint":" 1"}',
+    '{"$bigint":"0x10"}',
+    '{"$bigint":"1.5"}',
+    '{"$number":"5"}',
+    '{"$number":""}',
+    '{"$number":"-Infinity "}',
+    '{"$number":null}',
+    '{"$date":"yesterday"}',
+    '{"$date":"2026"}',
+    '{"$date":"2026-02-31T00:00:00Z"}',
+    '{"$date":"2026-01-31 00:00:00Z"}',
+    '{"$date":"2026-01-31T00:00:00"}',
+    '{"$date":""}',
+    '{"$undefined":1}',
+    '{"$map":[[1]]}',
+    '{"$map":[[1,2,3]]}',
     "{",
     "\u0000",
   ])("refuses %s", (text) => {
     const bytes = new TextEncoder().encode(text);
     expect(() => json.decode(bytes, 0, bytes.length)).toThrow(Error);
+  });
+
+  it.each([
+    ["2026-01-31T00:00:00Z", 1_769_817_600_000],
+    ["2026-01-31T01:30:00.5+01:30", 1_769_817_600_500],
+    ["+010000-01-01T00:00:00.000Z", 253_402_300_800_000],
+  ])("takes the date %s", (text, time) => {
+    const bytes = new TextEncoder().encode(`{"$date":"${text}"}`);
+    expect(json.decode(bytes, 0, bytes.length)).toEqual(new Date(time));
+  });
+
+  it("C55 refuses a bigint of millions of digits before it is converted", () => {
+    const digits = (count: number): Uint8Array => new TextEncoder().encode(`{"$bigint":"-${"9".repeat(count)}"}`);
+    const most = digits(2500);
+    expect(json.decode(most, 0, most.length)).toBe(1n - 10n ** 2500n);
+    const many = digits(4_000_000);
+    expect(() => json.decode(many, 0, many.length)).toThrow("more than 2500 digits");
   });
 
   it("refuses invalid UTF-8", () => {
@@ -170,6 +206,94 @@ describe("msgpackRecords", () => {
   });
 });
 
+describe("what msgpackRecords reads", () => {
+  const anything = fc.anything({
+    key: fc.string().filter((key) => key !== "__proto__"),
+    withBigInt: true,
+    withDate: true,
+    withMap: true,
+    withSet: true,
+    withTypedArray: true,
+    maxDepth: 4,
+    values: [fc.integer(), fc.string(), fc.boolean(), fc.record({ a: fc.integer(), b: fc.string() }), fc.bigInt()],
+  });
+
+  it.each([
+    ["no structures", []],
+    ["a few", [["a", "b"], ["x"]]],
+    ["many", [["a", "b"], ...Array.from({ length: 60 }, (_, i) => [`k${i}`]), ["b", "a"]]],
+  ])("is what msgpackr writes, with %s", (_, structures) => {
+    const codec = msgpackRecords(structures);
+    const reader = recordsFormat(structures);
+    fc.assert(
+      fc.property(anything, (value) => {
+        const bytes = encode(codec, value);
+        // As a peer's message, of which no other is known.
+        expect(reader.unpack(bytes, 0, bytes.length)).toEqual(readByMsgpackr(structures, bytes));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("many records of different keys in one message", () => {
+    const value = Array.from({ length: 300 }, (_, i) => ({
+      [`k${i % 100}`]: i,
+      [`l${i % 100}`]: { [`m${i % 70}`]: 1 },
+    }));
+    for (const structures of [[], [["k1", "l1"]], value.slice(0, 40).map((each) => Object.keys(each))]) {
+      expect(roundTrip(msgpackRecords(structures), value)).toEqual(value);
+    }
+  });
+
+  it.each([
+    ["a value inside itself", [0xd6, 0x69, 0, 0, 0, 1, 0x92, 0xd6, 0x70, 0, 0, 0, 1, 0xd6, 0x70, 0, 0, 0, 1]],
+    ["a reference to nothing", [0xd6, 0x70, 0, 0, 0, 1]],
+    ["a pattern", [0xd4, 0x78, 0, 0x92, 0xa1, 0x61, 0xa1, 0x67]],
+    ["an error", [0xd4, 0x65, 0, 0x93, 0xa1, 0x61, 0xa1, 0x67, 0xc0]],
+    ["a record that is not known", [0xd5, 0x72, 0x60, 0x00, 0x90, 0x66, 0x05]],
+    ["keys that are no text", [0xd4, 0x72, 0x40, 0x91, 0x90, 1]],
+    ["a bigint of 2000 bytes", [0xc8, 0x07, 0xd0, 0x42, ...Array<number>(2000).fill(1)]],
+    ["arrays a million deep", Array<number>(1_000_000).fill(0x91)],
+    ["records a million deep", [0xd4, 0x72, 0x40, 0x91, 0xa1, 0x61, ...Array<number>(1_000_000).fill(0x40)]],
+  ])("C55 is not %s", (_, bytes) => {
+    expect(() => known.decode(new Uint8Array(bytes), 0, bytes.length)).toThrow(Error);
+    expect(() => msgpackRecords().decode(new Uint8Array(bytes), 0, bytes.length)).toThrow(Error);
+  });
+
+  it("C55 as many kinds of records as a message has room for cost what their bytes do", () => {
+    const kinds = Array.from({ length: 20_000 }, (_, i) => [
+      0xd4,
+      0x72,
+      0x40,
+      0x91,
+      0xa3,
+      ...digits(i),
+      1,
+      0x40,
+      2,
+      0x40,
+      3,
+    ]);
+    const bytes = new Uint8Array([0xdc, ((20_000 * 3) >> 8) & 0xff, (20_000 * 3) & 0xff, ...kinds.flat()]);
+    expect(known.decode(bytes, 0, bytes.length)).toHaveLength(60_000);
+  });
+});
+
+/** Three bytes of text. */
+function digits(number: number): number[] {
+  return [number >> 10, number >> 5, number].map((each) => 0x41 + (each & 31));
+}
+
+function readByMsgpackr(structures: readonly (readonly string[])[], bytes: Uint8Array): unknown {
+  const packr = new Packr({
+    getStructures: () => structures.map((keys) => [...keys]),
+    maxSharedStructures: structures.length,
+    mapsAsObjects: false,
+    int64AsType: "auto",
+  } as object);
+  return packr.unpack(bytes) as unknown;
+}
+
 describe("raw", () => {
   it("takes bytes as they are, and nothing else", () => {
     const bytes = new Uint8Array([1, 2, 3]);
@@ -179,14 +303,54 @@ describe("raw", () => {
   });
 });
 
-describe("requireModest", () => {
+describe("nesting", () => {
+  const nested = (depth: number, inner: unknown): unknown => (depth === 0 ? inner : nested(depth - 1, [inner]));
+  const containers = [
+    (v: unknown) => [v],
+    (v: unknown) => ({ v }),
+    (v: unknown) => new Set([v]),
+    (v: unknown) => new Map([[v, 1]]),
+    (v: unknown) => new Map([[1, v]]),
+  ];
+  /** What is no level by itself. */
+  const scalars = [1, "a", null, new Date(5), new Uint8Array([1]), 5n];
+
   it("C55 holds what any codec decoded to the depth that messages may have", () => {
-    const nested = (depth: number, inner: unknown): unknown => (depth === 0 ? inner : nested(depth - 1, [inner]));
-    for (const wrap of [(v: unknown) => [v], (v: unknown) => ({ v }), (v: unknown) => new Set([v])]) {
-      requireModest(wrap(nested(99, 1)));
-      expect(() => requireModest(wrap(nested(100, 1)))).toThrow("nested deeper than 100 levels");
+    for (const wrap of containers) {
+      for (const scalar of scalars) requireModest(wrap(nested(99, scalar)), 1000);
+      expect(() => requireModest(wrap(nested(100, 1)), 1000)).toThrow("nested deeper than 100 levels");
     }
-    expect(() => requireModest(new Map([[nested(100, 1), 1]]))).toThrow("nested deeper");
-    requireModest(new Uint8Array(1e6));
+    requireModest(new Uint8Array(1e6), 1e6);
+  });
+
+  it("C55 is counted alike by every codec, and by both sides", () => {
+    for (const codec of [msgpack, msgpackRecords(), known, json]) {
+      for (const wrap of containers) {
+        for (const scalar of scalars) {
+          const deepest = wrap(nested(99, scalar));
+          requireSendable(deepest);
+          const bytes = encode(codec, deepest);
+          requireModest(codec.decode(bytes, 0, bytes.length), bytes.length);
+        }
+        expect(() => requireSendable(wrap(nested(100, 1)))).toThrow("nested deeper than 100 levels");
+      }
+    }
+  });
+
+  it("C55 an object that holds others again and again is refused, in time", () => {
+    let shared: unknown = [];
+    for (let i = 0; i < 90; i++) shared = [shared, shared];
+    expect(() => requireModest(shared, 1000)).toThrow("holds the same value in several places");
+    const circle: unknown[] = [];
+    circle.push(circle, circle);
+    expect(() => requireModest(circle, 1000)).toThrow("nested deeper");
+    expect(() => requireSendable(circle)).toThrow("nested deeper");
+  });
+
+  it("a codec may make more values than bytes, as one that compresses does", () => {
+    requireModest(
+      Array.from({ length: 1000 }, () => ({})),
+      10,
+    );
   });
 });

@@ -4,7 +4,7 @@ import { RpcError } from "../errors.js";
 import { pack, unpack } from "../msgpack/message.js";
 import { FrameWriter } from "../wire/writer.js";
 import { json } from "./json.js";
-import { requireModest } from "./nesting.js";
+import { requireModest, requireSendable } from "./nesting.js";
 import { msgpack, raw } from "./session-codecs.js";
 
 type AnyCodec = MessageCodec<unknown>;
@@ -44,12 +44,15 @@ function translated(codec: AnyCodec, session: SessionCodec): AnyCodec {
   return {
     encode(value, out) {
       const plain = values.encode(value);
-      readable(session, "this message cannot be written in", () => session.encode(plain, out));
+      readable(session, "this message cannot be written in", () => {
+        requireSendable(plain);
+        session.encode(plain, out);
+      });
     },
     decode(bytes, start, end) {
       const plain = readable(session, "the payload is not one value of", () => {
         const value = session.decode(bytes, start, end);
-        requireModest(value);
+        requireModest(value, end - start);
         return value;
       });
       return values.decode(plain);

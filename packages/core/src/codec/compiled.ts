@@ -26,32 +26,32 @@ export function entriesOf<T>(value: Readonly<Record<string, T>>): [key: string, 
 }
 
 /** The value of `key` in the map at `p`, from which nothing is consumed. */
-export function readTag(r: Reader, p: number, key: string): unknown {
+export function readTag(r: Reader, p: number, key: string, depth?: number): unknown {
   for (let left = readMapHeader(r, p); left > 0; left--) {
     if (readString(r, r.position) === key) return readString(r, r.position);
-    skip(r, r.position);
+    skip(r, r.position, depth);
   }
   return misfit();
 }
 
 /** Any value, as plain JavaScript; undefined is a misfit, since it may mean that nothing is there. */
-export function readAny(r: Reader, p: number): unknown {
-  const value = readPlain(r, p);
+export function readAny(r: Reader, p: number, depth?: number): unknown {
+  const value = readPlain(r, p, depth);
   return value === undefined ? misfit() : value;
 }
 
 /** Any value but undefined. */
-export function writeAny(b: Uint8Array, p: number, value: unknown): number {
-  return value === undefined ? misfit() : writeValue(b, p, value);
+export function writeAny(b: Uint8Array, p: number, value: unknown, depth?: number): number {
+  return value === undefined ? misfit() : writeValue(b, p, value, depth);
 }
 
 /** A value that `shape` parses, which is of type `T` then. */
-export function readBy<T>(r: Reader, p: number, shape: Shape): T {
-  const { value, issues } = run(shape, readValue(r, p), Mode.Wire);
+export function readBy<T>(r: Reader, p: number, shape: Shape, depth?: number): T {
+  const { value, issues } = run(shape, readValue(r, p, depth), Mode.Wire);
   return issues.length > 0 || value === undefined ? misfit() : (value as T);
 }
 
 /** A value that fits `shape`, as it is. */
-export function writeBy(b: Uint8Array, p: number, value: unknown, shape: Shape): number {
-  return run(shape, value, Mode.Given).issues.length > 0 ? misfit() : writeAny(b, p, value);
+export function writeBy(b: Uint8Array, p: number, value: unknown, shape: Shape, depth?: number): number {
+  return run(shape, value, Mode.Given).issues.length > 0 ? misfit() : writeAny(b, p, value, depth);
 }

@@ -69,8 +69,10 @@ export {
   readNil,
   readNumber,
   readString,
+  restart,
   skip,
 } from "../msgpack/reader.js";
+export { MAX_DEPTH } from "../limits.js";
 export { useTextPlatform } from "../msgpack/text.js";
 export {
   writeArrayHeader,

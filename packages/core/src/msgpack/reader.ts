@@ -1,7 +1,7 @@
 import { MAX_DEPTH } from "../limits.js";
 import { misfit } from "./misfit.js";
 import { readUtf8 } from "./text.js";
-import { keyText, safeNumber, tooDeep, WireMap } from "./value.js";
+import { isName, plain, safeNumber, tooDeep, WireMap } from "./value.js";
 
 const NOTHING = new Uint8Array(0);
 /** Bytes of a number, by its first byte, from 0xca on. */
@@ -17,6 +17,8 @@ export class Reader {
   view: DataView = new DataView(NOTHING.buffer);
   position = 0;
   end = 0;
+  /** Bytes that may be read once more: see `restart`. */
+  patience = 0;
 
   /** Sets out to read `bytes[start, end)`. */
   begin(bytes: Uint8Array, start: number, end: number): void {
@@ -27,7 +29,21 @@ export class Reader {
     }
     this.position = start;
     this.end = end;
+    this.patience = (end - start) * MAX_RESTARTS;
   }
+}
+
+/** How often a payload, in all, may be read once more. */
+const MAX_RESTARTS = 8;
+
+/**
+ * An object that began at `p` is read once more, since its keys do not come in order. A misfit where that happens too often: inside one
+ * another, n such objects would be read 2^n times.
+ */
+export function restart(r: Reader, p: number): void {
+  if (r.position <= p) return;
+  r.patience -= r.position - p;
+  if (r.patience < 0) misfit();
 }
 
 export function readNil(r: Reader, p: number): null {
@@ -175,6 +191,13 @@ export function readDate(r: Reader, p: number): Date {
   return Number.isNaN(date.getTime()) ? misfit() : date;
 }
 
+/** How many bytes an extension has, whose type is at the reader's position then; `byte` is its first. */
+export function readExtensionLength(r: Reader, p: number, byte: number): number {
+  if (byte < 0xd4) return readLength(r, p, byte - 0xc7);
+  r.position = p + 1;
+  return 1 << (byte - 0xd4);
+}
+
 /** How many elements follow: at most as many as there are bytes. */
 export function readArrayHeader(r: Reader, p: number): number {
   const byte = r.bytes[p] as number;
@@ -200,36 +223,31 @@ function readLongHeader(r: Reader, p: number, form: number): number {
   return count <= r.end - r.position ? count : misfit();
 }
 
-/** Passes over the value at `p`, whatever it is. */
-export function skip(r: Reader, p: number): void {
-  const { bytes, end } = r;
-  let at = p;
-  for (let left = 1; left > 0; left--) {
-    const byte = at < end ? (bytes[at] as number) : misfit();
-    if (byte < 0x80 || byte >= 0xe0) {
-      at += 1;
-    } else if (byte < 0xa0) {
-      at += 1;
-      left += byte < 0x90 ? (byte & 15) * 2 : byte & 15;
-    } else if (byte < 0xc0) {
-      at += 1 + (byte & 31);
-    } else if (byte < 0xc4) {
-      at += 1;
-    } else if (byte >= 0xdc) {
-      const count = readLength(r, at, 1 + (byte & 1));
-      at = r.position;
-      left += byte < 0xde ? count : count * 2;
-    } else if (byte < 0xca || byte >= 0xd9) {
-      // Bytes (0xc4), extensions (0xc7, with a byte for their type) and text (0xd9).
-      const length = readLength(r, at, (byte - (byte < 0xd9 ? 0xc4 : 0xd9)) % 3);
-      at = r.position + length + (byte >= 0xc7 && byte < 0xca ? 1 : 0);
-    } else {
-      at += NUMBER_SIZES[byte - 0xca] ?? 2 + (1 << (byte - 0xd4));
-    }
-    // Every value has a byte at least.
-    if (left - 1 > end - at) misfit();
-  }
-  r.position = at;
+/** Levels that are passed over without counting those around them, which in a schema without recursion are few. */
+const MAX_SKIPPED = MAX_DEPTH / 2;
+
+/** Passes over the value at `p`, whatever it is. One nested deeper than `depth` levels is a misfit. */
+export function skip(r: Reader, p: number, depth: number = MAX_SKIPPED): void {
+  const byte = p < r.end ? (r.bytes[p] as number) : misfit();
+  if (isMap(byte)) skipItems(r, readMapHeader(r, p) * 2, depth - 1);
+  else if (isArray(byte)) skipItems(r, readArrayHeader(r, p), depth - 1);
+  else r.position = p + scalarSize(r, p, byte);
+}
+
+function skipItems(r: Reader, count: number, depth: number): void {
+  if (depth < 0) misfit();
+  for (let left = count; left > 0; left--) skip(r, r.position, depth);
+}
+
+/** Bytes of the value at `p`, which has none inside it and begins with `byte`. */
+function scalarSize(r: Reader, p: number, byte: number): number {
+  if (byte < 0x80 || byte >= 0xe0) return 1;
+  if (byte < 0xc0) return 1 + (byte & 31);
+  if (byte < 0xc4) return 1;
+  if (byte >= 0xca && byte < 0xd9) return NUMBER_SIZES[byte - 0xca] ?? 2 + (1 << (byte - 0xd4));
+  // Bytes (0xc4), extensions (0xc7, with a byte for their type) and text (0xd9).
+  const length = readLength(r, p, (byte - (byte < 0xd9 ? 0xc4 : 0xd9)) % 3);
+  return r.position - p + length + (byte >= 0xc7 && byte < 0xca ? 1 : 0);
 }
 
 /** Any value, losing nothing: maps as `WireMap`, integers of 64 bits as bigints. */
@@ -240,16 +258,16 @@ export function readValue(r: Reader, p: number, depth: number = MAX_DEPTH): unkn
 }
 
 /** Whether a map begins with this byte. */
-function isMap(byte: number): boolean {
+export function isMap(byte: number): boolean {
   return (byte & 0xf0) === 0x80 || byte === 0xde || byte === 0xdf;
 }
 
-function isArray(byte: number): boolean {
+export function isArray(byte: number): boolean {
   return (byte & 0xf0) === 0x90 || byte === 0xdc || byte === 0xdd;
 }
 
 /** A value with none inside it, whose first byte is `byte`. */
-function readScalar(r: Reader, p: number, byte: number): unknown {
+export function readScalar(r: Reader, p: number, byte: number): unknown {
   if (byte < 0x80 || byte >= 0xe0) return readAnyNumber(r, p);
   if (byte < 0xc0 || byte >= 0xd9) return readString(r, p);
   if (byte < 0xc4) {
@@ -282,13 +300,15 @@ export function readPlain(r: Reader, p: number, depth: number = MAX_DEPTH): unkn
   return byte === 0xcf || byte === 0xd3 ? safeNumber(readBigInt(r, p)) : readScalar(r, p, byte);
 }
 
-function readPlainMap(r: Reader, p: number, depth: number): Record<string, unknown> {
+/** An object, or a Map where a key cannot be the name of a property. */
+function readPlainMap(r: Reader, p: number, depth: number): unknown {
   if (depth < 0) throw tooDeep();
   const object: Record<string, unknown> = {};
   for (let left = readMapHeader(r, p); left > 0; left--) {
-    const name = keyText(readPlain(r, r.position, depth));
+    const key = readPlain(r, r.position, depth);
+    if (!isName(key)) return plain(readMap(r, p, depth));
     const value = readPlain(r, r.position, depth);
-    if (name !== "__proto__") object[name] = value;
+    if (key !== "__proto__") object[String(key)] = value;
   }
   return object;
 }

@@ -1,5 +1,4 @@
 import { MAX_DEPTH } from "../limits.js";
-import { misfit } from "./misfit.js";
 import {
   writeAnyNumber,
   writeArrayHeader,
@@ -30,37 +29,42 @@ export function writeValue(b: Uint8Array, p: number, value: unknown, depth: numb
     case "undefined":
       return writeUndefined(b, p);
     case "object":
-      if (value === null) return writeNil(b, p);
-      if (depth === 0) throw tooDeep();
-      return writeObject(b, p, value, depth - 1);
+      return value === null ? writeNil(b, p) : writeObject(b, p, value, depth);
     default:
       throw new TypeError(`a ${typeof value} cannot be sent`);
   }
 }
 
 function writeObject(b: Uint8Array, p: number, value: object, depth: number): number {
-  if (Array.isArray(value)) {
-    let q = writeArrayHeader(b, p, value.length);
-    for (let i = 0; i < value.length; i++) q = writeValue(b, q, value[i], depth);
-    return q;
-  }
+  if (Array.isArray(value)) return writeItems(b, p, value, depth - 1);
   if (value instanceof Uint8Array) return writeBytes(b, p, value);
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? writeInvalidDate(b, p) : writeDate(b, p, value);
-  if (value instanceof Map) {
-    let q = writeMapHeader(b, p, value.size);
-    for (const [key, each] of value) q = writeValue(b, writeValue(b, q, key, depth), each, depth);
-    return q;
-  }
-  if (value instanceof Set) return writeObject(b, p, [...(value as Set<unknown>)], depth);
+  if (value instanceof Map) return writeMap(b, p, value, depth - 1);
+  if (value instanceof Set) return writeItems(b, p, [...(value as Set<unknown>)], depth - 1);
   if (ArrayBuffer.isView(value)) {
     return writeBytes(b, p, new Uint8Array(value.buffer, value.byteOffset, value.byteLength));
   }
   if (value instanceof ArrayBuffer) return writeBytes(b, p, new Uint8Array(value));
   const { toJSON } = value as { toJSON?: unknown };
   if (typeof toJSON === "function") return writeValue(b, p, toJSON.call(value), depth);
+  if (depth === 0) throw tooDeep();
   const fields = Object.entries(value).filter(([, field]) => field !== undefined);
   let q = writeMapHeader(b, p, fields.length);
-  for (const [key, field] of fields) q = writeValue(b, writeString(b, q, key), field, depth);
+  for (const [key, field] of fields) q = writeValue(b, writeString(b, q, key), field, depth - 1);
+  return q;
+}
+
+function writeItems(b: Uint8Array, p: number, items: readonly unknown[], depth: number): number {
+  if (depth < 0) throw tooDeep();
+  let q = writeArrayHeader(b, p, items.length);
+  for (let i = 0; i < items.length; i++) q = writeValue(b, q, items[i], depth);
+  return q;
+}
+
+function writeMap(b: Uint8Array, p: number, map: ReadonlyMap<unknown, unknown>, depth: number): number {
+  if (depth < 0) throw tooDeep();
+  let q = writeMapHeader(b, p, map.size);
+  for (const [key, value] of map) q = writeValue(b, writeValue(b, q, key, depth), value, depth);
   return q;
 }
 
@@ -80,21 +84,25 @@ export class WireMap {
     this.entries = entries;
   }
 
-  /** As an object: the last of equal keys holds, and a key `__proto__` is left out. */
-  toObject(of: (value: unknown) => unknown): Record<string, unknown> {
+  /**
+   * As an object: the last of equal keys holds, and a key `__proto__` is left out. A Map where a key cannot be the name of a
+   * property.
+   */
+  toObject(of: (value: unknown) => unknown): object {
+    if (!this.entries.every(([key]) => isName(key))) {
+      return new Map(this.entries.map(([key, value]) => [of(key), of(value)] as const));
+    }
     const object: Record<string, unknown> = {};
     for (const [key, value] of this.entries) {
-      const name = keyText(key);
-      if (name !== "__proto__") object[name] = of(value);
+      if (key !== "__proto__") object[String(key)] = of(value);
     }
     return object;
   }
 }
 
-/** A key of a map as a key of an object. */
-export function keyText(key: unknown): string {
-  if (typeof key === "string") return key;
-  return typeof key === "number" || typeof key === "bigint" || typeof key === "boolean" ? String(key) : misfit();
+/** Whether a key of a map can be that of an object, as text. */
+export function isName(key: unknown): boolean {
+  return typeof key === "string" || typeof key === "number" || typeof key === "bigint" || typeof key === "boolean";
 }
 
 /**

@@ -1,4 +1,5 @@
 import { Packr } from "msgpackr";
+import { recordsReader } from "../msgpack/records.js";
 
 /** MessagePack with msgpackr's record extension. */
 export interface RecordsFormat {
@@ -19,9 +20,7 @@ export function recordsFormat(structures: readonly (readonly string[])[]): Recor
   } as object);
   return {
     pack: (value) => recordsPackr.pack(value),
-    unpack(bytes, start, end) {
-      if (start >= end) throw new Error("no MessagePack value");
-      return recordsPackr.unpack(bytes, { start, end });
-    },
+    // Not by msgpackr, which follows references and compiles functions of keys that a peer chose.
+    unpack: recordsReader(structures),
   };
 }

@@ -47,6 +47,7 @@ function readHealthRequest(r: wire.Reader, p: number): HealthRequest {
 }
 
 function readHealthRequestInAnyOrder(r: wire.Reader, p: number): HealthRequest {
+  wire.restart(r, p);
   let service: string | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {
@@ -92,6 +93,7 @@ function readHealthState(r: wire.Reader, p: number): HealthState {
 }
 
 function readHealthStateInAnyOrder(r: wire.Reader, p: number): HealthState {
+  wire.restart(r, p);
   let status: HealthStatus | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {

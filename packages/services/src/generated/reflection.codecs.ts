@@ -67,6 +67,7 @@ function readReflectionListOutput(r: wire.Reader, p: number): ReflectionListOutp
 }
 
 function readReflectionListOutputInAnyOrder(r: wire.Reader, p: number): ReflectionListOutput {
+  wire.restart(r, p);
   let services: ServiceDescription[] | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {
@@ -152,6 +153,7 @@ function readServiceDescription(r: wire.Reader, p: number): ServiceDescription {
 }
 
 function readServiceDescriptionInAnyOrder(r: wire.Reader, p: number): ServiceDescription {
+  wire.restart(r, p);
   let name: string | undefined;
   let id: number | undefined;
   let methods: MethodDescription[] | undefined;
@@ -356,6 +358,7 @@ function readMethodDescription(r: wire.Reader, p: number): MethodDescription {
 }
 
 function readMethodDescriptionInAnyOrder(r: wire.Reader, p: number): MethodDescription {
+  wire.restart(r, p);
   let name: string | undefined;
   let id: number | undefined;
   let kind: MethodDescriptionKind | undefined;
@@ -456,6 +459,7 @@ function readReflectionDescribeInput(r: wire.Reader, p: number): ReflectionDescr
 }
 
 function readReflectionDescribeInputInAnyOrder(r: wire.Reader, p: number): ReflectionDescribeInput {
+  wire.restart(r, p);
   let service: string | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {
@@ -471,7 +475,8 @@ function readReflectionDescribeInputInAnyOrder(r: wire.Reader, p: number): Refle
   return { service };
 }
 
-function writeServiceDetails(b: Uint8Array, p: number, value: ServiceDetails): number {
+function writeServiceDetails(b: Uint8Array, p: number, value: ServiceDetails, depth = wire.MAX_DEPTH): number {
+  if (depth === 0) return wire.misfit();
   wire.requireObject(value);
   let count = 2;
   if (value.docs !== undefined) count++;
@@ -494,7 +499,7 @@ function writeServiceDetails(b: Uint8Array, p: number, value: ServiceDetails): n
   b[p + 5] = 0x6f;
   b[p + 6] = 0x64;
   b[p + 7] = 0x73;
-  p = writeServiceDetailsMethods(b, p + 8, value.methods);
+  p = writeServiceDetailsMethods(b, p + 8, value.methods, depth - 1);
   // "snapshot"
   b[p] = 0xa8;
   b[p + 1] = 0x73;
@@ -505,11 +510,12 @@ function writeServiceDetails(b: Uint8Array, p: number, value: ServiceDetails): n
   b[p + 6] = 0x68;
   b[p + 7] = 0x6f;
   b[p + 8] = 0x74;
-  p = writeJsonObject(b, p + 9, value.snapshot);
+  p = writeJsonObject(b, p + 9, value.snapshot, depth - 1);
   return p;
 }
 
-function readServiceDetails(r: wire.Reader, p: number): ServiceDetails {
+function readServiceDetails(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): ServiceDetails {
+  if (depth === 0) return wire.misfit();
   const { bytes, view } = r;
   const start = p;
   let left = wire.readMapHeader(r, p);
@@ -523,19 +529,19 @@ function readServiceDetails(r: wire.Reader, p: number): ServiceDetails {
   }
   // "methods"
   if (view.getInt32(p) !== (0xa76d6574 | 0) || view.getInt32(p + 4) !== 0x686f6473) {
-    return readServiceDetailsInAnyOrder(r, start);
+    return readServiceDetailsInAnyOrder(r, start, depth);
   }
-  const methods = readServiceDetailsMethods(r, p + 8);
+  const methods = readServiceDetailsMethods(r, p + 8, depth - 1);
   p = r.position;
   left--;
   // "snapshot"
   if (view.getInt32(p) !== (0xa8736e61 | 0) || view.getInt32(p + 4) !== 0x7073686f || bytes[p + 8] !== 0x74) {
-    return readServiceDetailsInAnyOrder(r, start);
+    return readServiceDetailsInAnyOrder(r, start, depth);
   }
-  const snapshot = readJsonObject(r, p + 9);
+  const snapshot = readJsonObject(r, p + 9, depth - 1);
   p = r.position;
   left--;
-  if (left !== 0) return readServiceDetailsInAnyOrder(r, start);
+  if (left !== 0) return readServiceDetailsInAnyOrder(r, start, depth);
   r.position = p;
   if (docs === undefined) {
     return { methods, snapshot };
@@ -543,7 +549,9 @@ function readServiceDetails(r: wire.Reader, p: number): ServiceDetails {
   return { docs, methods, snapshot };
 }
 
-function readServiceDetailsInAnyOrder(r: wire.Reader, p: number): ServiceDetails {
+function readServiceDetailsInAnyOrder(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): ServiceDetails {
+  if (depth === 0) return wire.misfit();
+  wire.restart(r, p);
   let docs: string | undefined;
   let methods: MethodDetails[] | undefined;
   let snapshot: JsonObject | undefined;
@@ -554,15 +562,15 @@ function readServiceDetailsInAnyOrder(r: wire.Reader, p: number): ServiceDetails
         break;
       }
       case "methods": {
-        methods = readServiceDetailsMethods(r, r.position);
+        methods = readServiceDetailsMethods(r, r.position, depth - 1);
         break;
       }
       case "snapshot": {
-        snapshot = readJsonObject(r, r.position);
+        snapshot = readJsonObject(r, r.position, depth - 1);
         break;
       }
       default:
-        wire.skip(r, r.position);
+        wire.skip(r, r.position, depth - 1);
     }
   }
   if (methods === undefined || snapshot === undefined) return wire.misfit();
@@ -572,26 +580,34 @@ function readServiceDetailsInAnyOrder(r: wire.Reader, p: number): ServiceDetails
   return { docs, methods, snapshot };
 }
 
-function writeServiceDetailsMethods(b: Uint8Array, p: number, value: readonly MethodDetails[]): number {
+function writeServiceDetailsMethods(
+  b: Uint8Array,
+  p: number,
+  value: readonly MethodDetails[],
+  depth = wire.MAX_DEPTH,
+): number {
+  if (depth === 0) return wire.misfit();
   if (!Array.isArray(value)) return wire.misfit();
   p = wire.writeArrayHeader(b, p, value.length);
   for (const item of value) {
-    p = writeMethodDetails(b, p, item);
+    p = writeMethodDetails(b, p, item, depth - 1);
   }
   return p;
 }
 
-function readServiceDetailsMethods(r: wire.Reader, p: number): MethodDetails[] {
+function readServiceDetailsMethods(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): MethodDetails[] {
+  if (depth === 0) return wire.misfit();
   let left = wire.readArrayHeader(r, p);
   const value: MethodDetails[] = [];
   for (; left > 0; left--) {
-    const item = readMethodDetails(r, r.position);
+    const item = readMethodDetails(r, r.position, depth - 1);
     value.push(item);
   }
   return value;
 }
 
-function writeMethodDetails(b: Uint8Array, p: number, value: MethodDetails): number {
+function writeMethodDetails(b: Uint8Array, p: number, value: MethodDetails, depth = wire.MAX_DEPTH): number {
+  if (depth === 0) return wire.misfit();
   wire.requireObject(value);
   let count = 1;
   if (value.docs !== undefined) count++;
@@ -622,7 +638,7 @@ function writeMethodDetails(b: Uint8Array, p: number, value: MethodDetails): num
     b[p + 3] = 0x70;
     b[p + 4] = 0x75;
     b[p + 5] = 0x74;
-    p = writeJsonObject(b, p + 6, value.input);
+    p = writeJsonObject(b, p + 6, value.input, depth - 1);
   }
   if (value.output !== undefined) {
     // "output"
@@ -633,18 +649,21 @@ function writeMethodDetails(b: Uint8Array, p: number, value: MethodDetails): num
     b[p + 4] = 0x70;
     b[p + 5] = 0x75;
     b[p + 6] = 0x74;
-    p = writeJsonObject(b, p + 7, value.output);
+    p = writeJsonObject(b, p + 7, value.output, depth - 1);
   }
   return p;
 }
 
-function readMethodDetails(r: wire.Reader, p: number): MethodDetails {
+function readMethodDetails(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): MethodDetails {
+  if (depth === 0) return wire.misfit();
   const { bytes, view } = r;
   const start = p;
   let left = wire.readMapHeader(r, p);
   p = r.position;
   // "name"
-  if (view.getInt32(p) !== (0xa46e616d | 0) || bytes[p + 4] !== 0x65) return readMethodDetailsInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0xa46e616d | 0) || bytes[p + 4] !== 0x65) {
+    return readMethodDetailsInAnyOrder(r, start, depth);
+  }
   const name = wire.readString(r, p + 5);
   p = r.position;
   left--;
@@ -658,18 +677,18 @@ function readMethodDetails(r: wire.Reader, p: number): MethodDetails {
   // "input"
   let input: JsonObject | undefined;
   if (left > 0 && view.getInt32(p) === (0xa5696e70 | 0) && view.getInt32(p + 2) === 0x6e707574) {
-    input = readJsonObject(r, p + 6);
+    input = readJsonObject(r, p + 6, depth - 1);
     p = r.position;
     left--;
   }
   // "output"
   let output: JsonObject | undefined;
   if (left > 0 && view.getInt32(p) === (0xa66f7574 | 0) && view.getInt32(p + 3) === 0x74707574) {
-    output = readJsonObject(r, p + 7);
+    output = readJsonObject(r, p + 7, depth - 1);
     p = r.position;
     left--;
   }
-  if (left !== 0) return readMethodDetailsInAnyOrder(r, start);
+  if (left !== 0) return readMethodDetailsInAnyOrder(r, start, depth);
   r.position = p;
   const result: MethodDetails = { name };
   if (docs !== undefined) result.docs = docs;
@@ -678,7 +697,9 @@ function readMethodDetails(r: wire.Reader, p: number): MethodDetails {
   return result;
 }
 
-function readMethodDetailsInAnyOrder(r: wire.Reader, p: number): MethodDetails {
+function readMethodDetailsInAnyOrder(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): MethodDetails {
+  if (depth === 0) return wire.misfit();
+  wire.restart(r, p);
   let name: string | undefined;
   let docs: string | undefined;
   let input: JsonObject | undefined;
@@ -694,15 +715,15 @@ function readMethodDetailsInAnyOrder(r: wire.Reader, p: number): MethodDetails {
         break;
       }
       case "input": {
-        input = readJsonObject(r, r.position);
+        input = readJsonObject(r, r.position, depth - 1);
         break;
       }
       case "output": {
-        output = readJsonObject(r, r.position);
+        output = readJsonObject(r, r.position, depth - 1);
         break;
       }
       default:
-        wire.skip(r, r.position);
+        wire.skip(r, r.position, depth - 1);
     }
   }
   if (name === undefined) return wire.misfit();
@@ -713,23 +734,25 @@ function readMethodDetailsInAnyOrder(r: wire.Reader, p: number): MethodDetails {
   return result;
 }
 
-function writeJsonObject(b: Uint8Array, p: number, value: JsonObject): number {
+function writeJsonObject(b: Uint8Array, p: number, value: JsonObject, depth = wire.MAX_DEPTH): number {
+  if (depth === 0) return wire.misfit();
   const entries = wire.entriesOf(value);
   p = wire.writeMapHeader(b, p, entries.length);
   for (const [key, item] of entries) {
     p = wire.writeString(b, p, key);
-    p = wire.writeAny(b, p, item);
+    p = wire.writeAny(b, p, item, depth - 1);
   }
   return p;
 }
 
-function readJsonObject(r: wire.Reader, p: number): JsonObject {
+function readJsonObject(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): JsonObject {
+  if (depth === 0) return wire.misfit();
   let left = wire.readMapHeader(r, p);
   const value: JsonObject = {};
   for (; left > 0; left--) {
     const key = wire.readString(r, r.position);
     if (key === "__proto__") return wire.misfit();
-    const item = wire.readAny(r, r.position);
+    const item = wire.readAny(r, r.position, depth - 1);
     value[key] = item;
   }
   return value;

@@ -1,0 +1,222 @@
+import { msgpackCodec, RpcError, zodCodec } from "@quicrpc/core";
+import fc from "fast-check";
+import { Packr } from "msgpackr";
+import { afterAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { createWorkspace } from "../workspace.js";
+import { compileSamples, encode } from "./compile.js";
+
+const workspace = createWorkspace();
+afterAll(() => workspace[Symbol.dispose]());
+
+/** Writes what is too deep as well. */
+const packr = new Packr({ useRecords: false });
+const COUNT = 100_000;
+const plainSample = (source: string) => ({ source, valid: fc.constant(undefined), lossy: false });
+const pack = (value: unknown): Uint8Array => encode(msgpackCodec(), value);
+const times = <T>(item: (i: number) => T): T[] => Array.from({ length: COUNT }, (_, i) => item(i));
+
+function refusal(run: () => unknown): RpcError {
+  try {
+    run();
+  } catch (error) {
+    expect(error).toBeInstanceOf(RpcError);
+    return error as RpcError;
+  }
+  throw new Error("it was taken");
+}
+
+/** What an error says stays small, whatever was wrong. */
+function checkSmall(error: RpcError): void {
+  const details = error.details as readonly unknown[] | undefined;
+  if (error.code === "invalid_argument") expect(details?.length ?? 0).toBeLessThanOrEqual(20);
+  expect(JSON.stringify([error.message, details]).length).toBeLessThan(20_000);
+}
+
+const wrong: readonly (readonly [source: string, value: () => unknown])[] = [
+  ["z.array(z.string())", () => times(() => 1)],
+  ["z.array(z.object({ a: z.string(), b: z.string() }))", () => times(() => ({}))],
+  ["z.array(z.array(z.string().min(2)))", () => times(() => ["a"])],
+  ["z.array(z.union([z.string(), z.array(z.string())]))", () => times(() => 1)],
+  ["z.array(z.union([z.string(), z.array(z.string())]))", () => [times(() => 1)]],
+  ["z.array(z.strictObject({ a: z.string().optional() }))", () => times(() => ({ b: 1 }))],
+  ["z.array(z.string().refine(() => false))", () => times(() => "a")],
+  ["z.array(z.string()).transform((all) => all.length)", () => times(() => 1)],
+  ["z.tuple([z.string()], z.string())", () => times(() => 1)],
+  ["z.set(z.string())", () => times((i) => i)],
+  ["z.map(z.string(), z.string())", () => new Map(times((i) => [i, i] as const))],
+  ["z.record(z.string(), z.string())", () => Object.fromEntries(times((i) => [`k${i}`, i]))],
+  ["z.record(z.string().max(1), z.string())", () => Object.fromEntries(times((i) => [`k${i}`, i]))],
+  ["z.record(z.enum(['x', 'y']), z.string())", () => Object.fromEntries(times((i) => [`k${i}`, i]))],
+  ["z.strictObject({})", () => Object.fromEntries(times((i) => [`k${i}`, i]))],
+  ["z.object({}).catchall(z.string())", () => Object.fromEntries(times((i) => [`k${i}`, i]))],
+  ["z.intersection(z.array(z.string()), z.array(z.string()))", () => times(() => 1)],
+  ["z.object({ a: z.record(z.string(), z.string()) })", () => ({ a: { ["k".repeat(1_000_000)]: 1 } })],
+  ["z.strictObject({})", () => ({ ["k".repeat(1_000_000)]: 1 })],
+  ["z.codec(z.array(z.string()), z.string(), { decode: (x) => x.join(), encode: (x) => [x] })", () => times(() => 1)],
+  ["z.array(z.string()).catch(() => { throw new Error('none'); })", () => times(() => 1)],
+  ["z.xor([z.array(z.string()), z.array(z.boolean())])", () => times(() => 1)],
+  ["z.any().superRefine((_, { addIssue }) => { for (let i = 0; i < 1e5; i++) addIssue('no'); })", () => 1],
+];
+
+describe("a message that does not fit anywhere", () => {
+  const samples = compileSamples(
+    workspace,
+    "wrong.service.ts",
+    wrong.map(([source]) => plainSample(source)),
+  );
+
+  test.each(wrong.map(([source, value], i) => [source, value, i] as const))("%s", async (_, value, i) => {
+    const codec = (await samples)[i]?.codec;
+    if (codec === undefined) throw new Error("no codec");
+    const bytes = pack(value());
+    checkSmall(refusal(() => codec.decode(bytes, 0, bytes.length)));
+    checkSmall(refusal(() => encode(codec, value())));
+    checkSmall(refusal(() => codec.plain?.decode(value())));
+  });
+
+  test("the rest of it is not looked at", async () => {
+    const source =
+      "z.array(z.number().refine(() => { const seen = globalThis as { seen?: number }; seen.seen = (seen.seen ?? 0) + 1; return false; }))";
+    const [sample] = await compileSamples(workspace, "seen.service.ts", [plainSample(source)]);
+    const bytes = pack(times((i) => i));
+    refusal(() => sample?.codec.decode(bytes, 0, bytes.length));
+    expect((globalThis as { seen?: number }).seen).toBeLessThan(100);
+  });
+});
+
+test("keys that one side of an intersection refuses are taken where the other has them, however many", async () => {
+  const side = (letter: string): string => `z.record(z.string().regex(/^${letter}/), z.int())`;
+  const [sample] = await compileSamples(workspace, "sides.service.ts", [
+    plainSample(`z.intersection(${side("a")}, ${side("b")})`),
+  ]);
+  if (sample === undefined) throw new Error("no sample");
+  const keys = Array.from({ length: 50 }, (_, i) => `${"ab".charAt(i % 2)}${i}`);
+  const value = Object.fromEntries(keys.map((key, i) => [key, i]));
+  const bytes = pack(value);
+  expect(sample.codec.decode(bytes, 0, bytes.length)).toEqual(value);
+  const wrongElement = pack({ ...value, b49: "text" });
+  expect(refusal(() => sample.codec.decode(wrongElement, 0, wrongElement.length)).details).toEqual([
+    expect.objectContaining({ path: ["b49"], code: "invalid_type" }),
+  ]);
+  const wrongKey = pack({ ...value, c: 1 });
+  expect(refusal(() => sample.codec.decode(wrongKey, 0, wrongKey.length)).message).toContain("at c");
+});
+
+describe("a value inside many of its kind takes as long as it is large", () => {
+  const LEVELS = 90;
+  const nested = (level: (inner: unknown) => unknown, last: unknown): unknown => {
+    let value = last;
+    for (let i = 0; i < LEVELS; i++) value = level(value);
+    return value;
+  };
+
+  test("in a union without discriminator, and in an intersection", async () => {
+    const declarations = `
+      const option = (kind: string) => z.object({ get child() { return Either.optional(); }, kind: z.literal(kind) });
+      export const Either: z.ZodType = z.lazy(() => z.union([option("a"), option("b")]));
+      export const Both: z.ZodType = z.lazy(() => z.intersection(
+        z.looseObject({ get child() { return Both.optional(); } }),
+        z.looseObject({ get child() { return Both.optional(); }, kind: z.string() }),
+      ));`;
+    const sources = ["Either", "Both"].map(plainSample);
+    const samples = await compileSamples(workspace, "recursion.service.ts", sources, true, declarations);
+    for (const { codec } of samples) {
+      const good = pack(nested((child) => ({ child, kind: "b" }), { kind: "b" }));
+      expect(codec.decode(good, 0, good.length)).toMatchObject({ child: { child: { kind: "b" } } });
+      const bad = pack(nested((child) => ({ child, kind: "b" }), { kind: 1 }));
+      checkSmall(refusal(() => codec.decode(bad, 0, bad.length)));
+    }
+  });
+
+  test("with keys in another order, or unknown ones", async () => {
+    const declarations = "export const Node = z.object({ get child() { return Node.optional(); }, kind: z.string() });";
+    const [sample] = await compileSamples(workspace, "order.service.ts", [plainSample("Node")], true, declarations);
+    const bytes = pack(nested((child) => ({ child, more: 1, kind: "a" }), { kind: "a" }));
+    expect(sample?.codec.decode(bytes, 0, bytes.length)).toMatchObject({ child: { child: { kind: "a" } } });
+    const wrongAtEnd = pack(nested((child) => ({ child, more: 1, kind: "a" }), { kind: 1 }));
+    checkSmall(refusal(() => sample?.codec.decode(wrongAtEnd, 0, wrongAtEnd.length)));
+  });
+});
+
+describe("a message is nested 100 levels deep at most", () => {
+  const declarations = `
+    export const Tree = z.object({ get child() { return Tree.optional(); }, any: z.any().optional() });
+    export const List: z.ZodType = z.array(z.lazy(() => List));
+    export const Sets: z.ZodType = z.set(z.lazy(() => Sets));
+    export const Maps: z.ZodType = z.map(z.string(), z.lazy(() => Maps));
+    export const Records: z.ZodType = z.record(z.string(), z.lazy(() => Records));
+    export const Tuples: z.ZodType = z.tuple([z.lazy(() => Tuples).nullable()]);
+    const kinds = (kind: string) => z.object({ kind: z.literal(kind), get child() { return Tagged.optional(); } });
+    export const Tagged: z.ZodType = z.discriminatedUnion("kind", [kinds("a"), kinds("b")]);
+    export const Untagged: z.ZodType = z.union([z.array(z.lazy(() => Untagged)), z.string()]);`;
+  const wrap = (level: (inner: unknown) => unknown, last: unknown, levels: number): unknown =>
+    levels === 0 ? last : level(wrap(level, last, levels - 1));
+  /** Each with values of so many levels. */
+  const cases: readonly (readonly [source: string, value: (levels: number) => unknown])[] = [
+    ["Tree", (n) => wrap((child) => ({ child }), {}, n - 1)],
+    ["Tree", (n) => wrap((child) => ({ child }), { any: wrap((each) => [each], 1, 7) }, n - 8)],
+    ["Tree", (n) => wrap((child) => ({ child }), { any: wrap((a) => ({ a }), new Date(5), 7) }, n - 8)],
+    ["List", (n) => wrap((each) => [each], [], n - 1)],
+    ["Sets", (n) => wrap((each) => new Set([each]), new Set(), n - 1)],
+    ["Maps", (n) => wrap((each) => new Map([["k", each]]), new Map(), n - 1)],
+    ["Records", (n) => wrap((k) => ({ k }), {}, n - 1)],
+    ["Tuples", (n) => wrap((each) => [each], [null], n - 1)],
+    ["Tagged", (n) => wrap((child) => ({ kind: "b", child }), { kind: "a" }, n - 1)],
+    ["Untagged", (n) => wrap((each) => [each], [], n - 1)],
+    ["z.any()", (n) => wrap((each) => [each], new Uint8Array(1), n)],
+    ["z.object({ a: z.array(z.any()) })", (n) => ({ a: [wrap((a) => ({ a }), 1, n - 2)] })],
+    ["z.object({ a: z.array(Untagged) })", (n) => ({ a: [wrap((each) => [each], [], n - 3)] })],
+    ["z.object({ a: z.array(Tree) })", (n) => ({ a: [wrap((child) => ({ child }), {}, n - 3)] })],
+    ["z.object({ a: Tree }).loose()", (n) => ({ b: wrap((each) => [each], 1, n - 1), a: {} })],
+  ];
+  const compiled = (explain: boolean) =>
+    compileSamples(
+      workspace,
+      `deep${String(explain)}.service.ts`,
+      cases.map(([source]) => plainSample(source)),
+      explain,
+      declarations,
+    );
+
+  test.each([true, false])("by whoever writes or reads it, explained: %s", async (explain) => {
+    for (const [i, { codec }] of (await compiled(explain)).entries()) {
+      const value = cases[i]?.[1] ?? expect.unreachable();
+      const bytes = encode(codec, value(100));
+      expect(codec.decode(bytes, 0, bytes.length)).toEqual(value(100));
+      expect(refusal(() => encode(codec, value(101))).code).toBe("invalid_argument");
+      const deeper = packr.pack(value(101));
+      const error = refusal(() => codec.decode(new Uint8Array(deeper), 0, deeper.length));
+      if (explain) expect(String(error.cause)).toContain("nested deeper than 100 levels");
+    }
+  });
+
+  test("what nobody declares counts as well", async () => {
+    const [sample] = await compileSamples(workspace, "undeclared.service.ts", [
+      plainSample("z.object({ a: z.int() })"),
+    ]);
+    if (sample === undefined) throw new Error("no sample");
+    const nested = (levels: number): Uint8Array => pack({ a: 1, b: wrap((each) => [each], 1, levels) });
+    expect(sample.codec.decode(nested(99), 0, nested(99).length)).toEqual({ a: 1 });
+    const deeper = new Uint8Array(packr.pack({ a: 1, b: wrap((each) => [each], 1, 100) }));
+    refusal(() => sample.codec.decode(deeper, 0, deeper.length));
+  });
+});
+
+describe("zodCodec", () => {
+  test("takes as many values as it is told, of a sender and of a receiver", () => {
+    const codec = zodCodec(z.array(z.int()), { maxNodes: 4 });
+    expect(codec.decode(pack([1, 2, 3]), 0, 4)).toEqual([1, 2, 3]);
+    const refused = { code: "resource_exhausted", message: expect.stringContaining("more than 4 values") as string };
+    expect(() => codec.decode(pack([1, 2, 3, 4]), 0, 5)).toThrow(expect.objectContaining(refused));
+    expect(() => encode(codec, [1, 2, 3, 4])).toThrow(expect.objectContaining(refused));
+    expect(() => codec.plain?.decode([1, 2, 3, 4])).toThrow(expect.objectContaining(refused));
+    expect(() => codec.plain?.encode([1, 2, 3, 4])).toThrow(expect.objectContaining(refused));
+  });
+
+  test("tells the first of many issues", () => {
+    const codec = zodCodec(z.array(z.string()));
+    const bytes = pack(Array.from({ length: 50_000 }, (_, i) => i));
+    checkSmall(refusal(() => codec.decode(bytes, 0, bytes.length)));
+  });
+});

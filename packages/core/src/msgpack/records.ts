@@ -1,0 +1,158 @@
+import { MAX_DEPTH } from "../limits.js";
+import { bigIntOf } from "./big-int.js";
+import { readWhole } from "./message.js";
+import { misfit } from "./misfit.js";
+import {
+  isArray,
+  isMap,
+  readArrayHeader,
+  type Reader,
+  readExtensionLength,
+  readMapHeader,
+  readScalar,
+} from "./reader.js";
+import { isName, safeNumber, tooDeep } from "./value.js";
+
+/** Types of extensions: those of msgpackr that hold values, not references, functions or classes. */
+const Extension = { BigInt: 0x42, Record: 0x72, Set: 0x73, TypedArray: 0x74 } as const;
+/** First bytes that stand for a record whose keys are known. */
+const RECORDS_START = 0x40;
+const RECORDS_END = 0x80;
+/** From here on a second byte follows, where there are structures. */
+const LONG_IDS_START = 0x60;
+const ID_BITS = 0x3f;
+/** A set begins with an extension of one byte, before an array. */
+const FIXED_EXTENSION_1 = 0xd4;
+const FIXED_EXTENSION_2 = 0xd5;
+
+/** By msgpackr's number of it. */
+const TYPED_ARRAYS = [
+  Int8Array,
+  Uint8Array,
+  Uint8ClampedArray,
+  Int16Array,
+  Uint16Array,
+  Int32Array,
+  Uint32Array,
+  Float32Array,
+  Float64Array,
+  BigInt64Array,
+  BigUint64Array,
+] as const;
+/** The others. */
+const ARRAY_BUFFER = 16;
+const DATA_VIEW = 17;
+
+/** The keys of records, by their number in a message. */
+type Structures = (readonly string[] | undefined)[];
+
+/**
+ * Returns what reads MessagePack with msgpackr's records: maps are Maps, records objects, and integers of 64 bits numbers where these are exact.
+ * References, which make a value hold another twice or itself, are refused.
+ *
+ * @param structures keys of records that both sides know
+ */
+export function recordsReader(
+  structures: readonly (readonly string[])[],
+): (bytes: Uint8Array, start: number, end: number) => unknown {
+  return (bytes, start, end) => {
+    const reading = new RecordsReading(structures);
+    return readWhole(bytes, start, end, (r, p) => reading.value(r, p, MAX_DEPTH));
+  };
+}
+
+/** One message; what it says of records is forgotten with it. */
+class RecordsReading {
+  readonly #structures: Structures;
+  readonly #hasLongIds: boolean;
+
+  constructor(structures: readonly (readonly string[])[]) {
+    this.#structures = [...structures];
+    this.#hasLongIds = structures.length > 0;
+  }
+
+  /** @param depth levels that are left */
+  value(r: Reader, p: number, depth: number): unknown {
+    const byte = p < r.end ? (r.bytes[p] as number) : misfit();
+    if (byte >= RECORDS_START && byte < RECORDS_END) return this.#known(r, p, byte, depth);
+    if (isMap(byte)) return this.#map(r, p, depth - 1);
+    if (isArray(byte)) return this.#array(r, p, depth - 1);
+    if (byte === 0xcf || byte === 0xd3) return safeNumber(readScalar(r, p, byte) as bigint);
+    const type = r.bytes[p + 1];
+    if (byte === FIXED_EXTENSION_1 && type === Extension.Set) return new Set(this.#array(r, p + 3, depth - 1));
+    if (type === Extension.Record && (byte === FIXED_EXTENSION_1 || byte === FIXED_EXTENSION_2)) {
+      return this.#defined(r, p, byte, depth);
+    }
+    return isExtension(byte) ? readExtension(r, p, byte) : readScalar(r, p, byte);
+  }
+
+  /** A record whose keys are known; a number where there are none such, as other senders may write it. */
+  #known(r: Reader, p: number, byte: number, depth: number): unknown {
+    const keys = this.#structures[byte & ID_BITS];
+    if (keys === undefined) return readScalar(r, p, byte);
+    if (!this.#hasLongIds || byte < LONG_IDS_START) return this.#record(r, p + 1, keys, depth - 1);
+    const id = (byte & ID_BITS) + ((r.bytes[p + 1] ?? misfit()) << 5);
+    return this.#record(r, p + 2, this.#structures[id] ?? misfit(), depth - 1);
+  }
+
+  /** A record that says which keys it has, for those after it as well. */
+  #defined(r: Reader, p: number, byte: number, depth: number): unknown {
+    const isLong = byte === FIXED_EXTENSION_2;
+    const id = ((r.bytes[p + 2] ?? misfit()) & ID_BITS) + (isLong ? (r.bytes[p + 3] ?? misfit()) << 5 : 0);
+    const keys = this.#array(r, p + (isLong ? 4 : 3), 1).map((key) => (isName(key) ? String(key) : misfit()));
+    this.#structures[id] = keys;
+    return this.#record(r, r.position, keys, depth - 1);
+  }
+
+  #record(r: Reader, p: number, keys: readonly string[], depth: number): Record<string, unknown> {
+    if (depth < 0) throw tooDeep();
+    const object: Record<string, unknown> = {};
+    r.position = p;
+    for (const key of keys) {
+      const value = this.value(r, r.position, depth);
+      if (key !== "__proto__") object[key] = value;
+    }
+    return object;
+  }
+
+  #array(r: Reader, p: number, depth: number): unknown[] {
+    if (depth < 0) throw tooDeep();
+    const array: unknown[] = [];
+    for (let left = readArrayHeader(r, p); left > 0; left--) array.push(this.value(r, r.position, depth));
+    return array;
+  }
+
+  #map(r: Reader, p: number, depth: number): Map<unknown, unknown> {
+    if (depth < 0) throw tooDeep();
+    const map = new Map<unknown, unknown>();
+    for (let left = readMapHeader(r, p); left > 0; left--) {
+      const key = this.value(r, r.position, depth);
+      map.set(key, this.value(r, r.position, depth));
+    }
+    return map;
+  }
+}
+
+function isExtension(byte: number): boolean {
+  return (byte >= 0xc7 && byte <= 0xc9) || (byte >= 0xd4 && byte <= 0xd8);
+}
+
+function readExtension(r: Reader, p: number, byte: number): unknown {
+  const length = readExtensionLength(r, p, byte);
+  const type = r.bytes[r.position];
+  if (type !== Extension.BigInt && type !== Extension.TypedArray) return readScalar(r, p, byte);
+  const start = r.position + 1;
+  const stop = start + length;
+  if (stop > r.end) misfit();
+  r.position = stop;
+  // A copy, which a typed array can be made of wherever it began.
+  const data = Uint8Array.prototype.slice.call(r.bytes, type === Extension.BigInt ? start : start + 1, stop);
+  return type === Extension.BigInt ? bigIntOf(data) : typedArray(r.bytes[start], data.buffer);
+}
+
+function typedArray(number: number = misfit(), buffer: ArrayBuffer): unknown {
+  if (number === ARRAY_BUFFER) return buffer;
+  if (number === DATA_VIEW) return new DataView(buffer);
+  const Class = TYPED_ARRAYS[number];
+  return Class === undefined ? misfit() : new Class(buffer);
+}
