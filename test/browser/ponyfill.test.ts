@@ -65,6 +65,7 @@ describe.skipIf(executablePath === undefined)("the ponyfill in a page", () => {
     expect(seen).toEqual({
       kind: "ponyfill",
       reason: "WebTransport did not answer within 1500 ms: UDP may be blocked",
+      retryAt: expect.any(Number),
       echoed: true,
       asked: ["127.0.0.1"],
     });

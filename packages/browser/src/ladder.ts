@@ -5,7 +5,7 @@ import { type OpenOptions, openTransport } from "./open.js";
 import type { BrowserTransport, TransportInUse } from "./transport.js";
 
 /** When the first transport is tried again while its fallback is in use. */
-export const DEFAULT_RETRY: Backoff = { initialMs: 5000, maxMs: 300_000, factor: 2 };
+const DEFAULT_RETRY: Backoff = { initialMs: 5000, maxMs: 300_000, factor: 2 };
 
 /** The first transport has worked for so long: when it is lost, waits begin with the shortest again. */
 const STABLE_MS = 60_000;

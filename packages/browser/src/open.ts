@@ -2,13 +2,13 @@ import { RpcError } from "@quicrpc/core";
 import type { Opener, OpenTransport, TransportInUse } from "./transport.js";
 
 /** A transport that may be tried. */
-export interface Candidate {
+interface Candidate {
   readonly kind: TransportInUse["kind"];
   readonly open: Opener;
 }
 
 /** What comes after the first. */
-export interface Fallback extends Candidate {
+interface Fallback extends Candidate {
   /** Milliseconds for which the first is tried alone. */
   readonly afterMs: number;
 }
