@@ -124,6 +124,9 @@ it("generates, compiles and talks", { timeout: 300_000 }, async () => {
     expect(await once(arith, "exit")).toEqual([0, null]);
     const said = "{ text: 'Hello, Ada!' }\n3\n2\n1\n0\n";
     expect(await command(process.execPath, ["out/client.js"], project)).toBe(said);
+    if (process.platform === "win32") return;
+    greeter.kill("SIGINT");
+    expect(await once(greeter, "exit")).toEqual([0, null]);
   } finally {
     arith.kill("SIGKILL");
     greeter.kill("SIGKILL");

@@ -19,7 +19,7 @@ import type { ClientCertificateOptions, ListenTransportOptions, ServerCertificat
 import { type Authenticate, authenticated } from "./authenticate.js";
 import type { Engine } from "./dial/dialler.js";
 import { listen } from "./listen/listen.js";
-import type { Arrival, Listener } from "./listen/listener.js";
+import type { Arrival, Listener, ListenSettings, TlsUpdate } from "./listen/listener.js";
 import { type LoadSheddingOptions, OverloadGuard } from "./load-shedder.js";
 import type { AllowedOrigins, Peer } from "./peer.js";
 import { DEFAULT_PORT } from "./protocol.js";
@@ -108,6 +108,12 @@ export interface Server {
    * after `timeoutMs` (default: `limits.maxDrainMs`) fail with `unavailable`.
    */
   drain(options?: DrainOptions): Promise<void>;
+  /**
+   * Takes other certificates, as after a renewal, on every listener, for sessions that begin from now on; those that live
+   * stay. Throws, and leaves everything as it is, where one cannot be used or the server is closed. `watchTls` does
+   * it whenever files change.
+   */
+  updateTls(update: TlsUpdate): void;
   /** Closes every session and listener. Calls in progress fail with `unavailable`. */
   close(info?: CloseInfo): Promise<void>;
   /** Lets the process end, or not, while the server runs. */
@@ -135,6 +141,7 @@ class RpcServer<Context> implements Server {
   private readonly guard: OverloadGuard | undefined;
   private readonly load: ServerLoad = new ServerLoad();
   private readonly listeners: Listener[] = [];
+  private settings: ListenSettings;
   /** Sessions that are being authenticated. */
   private readonly arriving: Set<Arrival> = new Set();
   private draining = false;
@@ -150,6 +157,8 @@ class RpcServer<Context> implements Server {
       routers: [combineRouters([interceptRouter(combineRouters(options.routers), options.interceptors ?? [])])],
     };
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };
+    const { tls, clientCertificates, allowedOrigins, transport, earlyData = false } = options;
+    this.settings = { tls, clientCertificates, allowedOrigins, transport, earlyData, limits: this.limits };
   }
 
   get urls(): readonly string[] {
@@ -165,15 +174,13 @@ class RpcServer<Context> implements Server {
   async start(): Promise<void> {
     const { listen: targets, host, port = DEFAULT_PORT } = this.options;
     const { engine = "quic", httpVersion, webSocket = false, http2 = false } = this.options;
-    const { tls, clientCertificates, allowedOrigins, transport, earlyData = false } = this.options;
-    const settings = { tls, clientCertificates, allowedOrigins, transport, earlyData, limits: this.limits };
     const onArrival = (arrival: Arrival): void => void this.take(arrival);
     try {
       // One after the other, so that a failure leaves none that is about to start.
       const offer = { engine, httpVersion, webSocket, http2 };
       const scheme = engine === "fails" ? "https:" : "quic:";
       for (const target of targets ?? [{ scheme, host, port, path: "/" }]) {
-        this.listeners.push(...(await listen(target, offer, settings, onArrival)));
+        this.listeners.push(...(await listen(target, offer, this.settings, onArrival)));
       }
     } catch (error) {
       await this.close();
@@ -192,6 +199,28 @@ class RpcServer<Context> implements Server {
     await Promise.race([this.load.idle, aborted(late.signal)]);
     clearTimeout(timer);
     await this.close();
+  }
+
+  updateTls(update: TlsUpdate): void {
+    const { settings: before } = this;
+    if (this.closing !== undefined) throw new TypeError("the server is closed");
+    if (update.clientCertificates !== undefined && before.clientCertificates === undefined) {
+      throw new TypeError(
+        "serve() needs the option clientCertificates from the start: updateTls() can only replace it",
+      );
+    }
+    const after = { ...before, ...update };
+    const updated: Listener[] = [];
+    try {
+      for (const listener of this.listeners) {
+        listener.updateTls?.(after);
+        updated.push(listener);
+      }
+    } catch (error) {
+      for (const listener of updated) listener.updateTls?.(before);
+      throw error;
+    }
+    this.settings = after;
   }
 
   close(info?: CloseInfo): Promise<void> {

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { createSecureContext } from "node:tls";
 import type { Listen, Listener } from "../listen/listener.js";
 import { firstCertificate } from "../listen/tls-settings.js";
 import { FAILS_STREAMS, FAILS_WINDOWS, failsError, type FailsServer, loadFails } from "./package.js";
@@ -39,6 +40,12 @@ export const listenFailsHttp3: Listen = async ({ host, port, path: given }, sett
       server.stopServer();
       // With a session that is alive it may never settle.
       await Promise.race([server.closed, later(settings.limits.maxCloseMs)]);
+    },
+    updateTls: (settings) => {
+      const { cert, key } = firstCertificate(settings);
+      // The package would take one that cannot be used.
+      createSecureContext({ cert, key });
+      server.updateCert(cert, key, false);
     },
     // The package's socket has neither.
     ref: () => {},

@@ -64,6 +64,8 @@ export interface FailsServer {
   startServer(): void;
   stopServer(): void;
   createTransportInt(): Promise<void>;
+  /** With `http2only` false, of HTTP/3 too. */
+  updateCert(cert: string, key: string, http2only: boolean): void;
   address(): { readonly host: string; readonly port: number } | null;
   readonly transportInt?: { readonly serverInt?: Http2SecureServer & EventEmitter };
 }

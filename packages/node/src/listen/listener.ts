@@ -20,6 +20,14 @@ export interface ListenSettings {
   readonly limits: Limits;
 }
 
+/** What may change while a server runs; what is left out stays as it is. */
+export interface TlsUpdate {
+  /** In place of all the certificates there were. */
+  readonly tls?: ServerCertificateOptions | readonly ServerCertificateOptions[];
+  /** Only where clients were asked for certificates from the start. */
+  readonly clientCertificates?: ClientCertificateOptions;
+}
+
 /** A transport session that a peer has opened; nothing of it has been read yet. */
 export interface Arrival {
   readonly transport: TransportSession;
@@ -37,6 +45,11 @@ export interface Listener {
   stop(): void;
   /** Ends what is left of its sessions, and fulfils when the address is free. */
   close(info?: CloseInfo): Promise<void>;
+  /**
+   * Takes the certificates of these settings for handshakes that begin from now on; undefined where there are none. Throws,
+   * and leaves everything as it is, where one cannot be used.
+   */
+  updateTls?(settings: ListenSettings): void;
   ref(): void;
   unref(): void;
 }

@@ -1,13 +1,14 @@
 import {
   Endpoint,
   type QuicSession,
+  type ServerTlsOptions,
   type WebTransportAnswer,
   type WebTransportRequest,
   WebTransportSession,
 } from "@quicrpc/quic";
 import { headersOf, originAllowed, pathOf, type Peer } from "../peer.js";
 import { ALPN, WEB_TRANSPORT_PROTOCOL } from "../protocol.js";
-import type { Listen } from "./listener.js";
+import type { Listen, ListenSettings } from "./listener.js";
 
 /** Listens for `quic://` on a UDP port, and there for WebTransport on the target's path as well. */
 export const listenQuic: Listen = (target, settings, onArrival) => listen("quic", target, settings, onArrival);
@@ -19,7 +20,7 @@ const listen = async (
   scheme: "quic" | "https",
   ...[{ host, port, path: given }, settings, onArrival]: Parameters<Listen>
 ): ReturnType<Listen> => {
-  const { tls, clientCertificates, transport, allowedOrigins, earlyData } = settings;
+  const { transport, allowedOrigins } = settings;
   const path = given === "" ? "/" : given;
   const endpoint = Endpoint.bind({ port, ...(host !== undefined && { host }) });
   const { address } = endpoint;
@@ -39,10 +40,7 @@ const listen = async (
       {
         alpn: [ALPN],
         webTransport: { onRequest },
-        // The engine says what is wrong with none.
-        tls: tls as NonNullable<typeof tls>,
-        earlyData,
-        ...(clientCertificates !== undefined && { clientCertificates }),
+        ...tlsOf(settings),
         ...(transport !== undefined && { transport }),
       },
       (session) => onArrival({ transport: session, peer: peerOf(session, url) }),
@@ -60,10 +58,20 @@ const listen = async (
       endpoint.drain();
     },
     close: (info) => endpoint.close(info),
+    updateTls: (settings) => endpoint.updateTls(tlsOf(settings)),
     ref: () => void endpoint.ref(),
     unref: () => void endpoint.unref(),
   };
 };
+
+function tlsOf({ tls, clientCertificates, earlyData }: ListenSettings): ServerTlsOptions {
+  return {
+    // The engine says what is wrong with none.
+    tls: tls as NonNullable<typeof tls>,
+    earlyData,
+    ...(clientCertificates !== undefined && { clientCertificates }),
+  };
+}
 
 function peerOf(session: QuicSession, listener: string): Peer {
   const web = session instanceof WebTransportSession ? session : undefined;

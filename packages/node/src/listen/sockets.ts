@@ -6,7 +6,7 @@ import { ALPN } from "../protocol.js";
 import { nodeStreamSession } from "../stream/node-stream.js";
 import { type Arrival, type Listener, type ListenSettings, type ListenTarget, MAX_SESSIONS } from "./listener.js";
 import { remoteAddressOf, socketListener, startServer, trackSockets } from "./socket-server.js";
-import { certificateRefusal, serverTls, verifiedCertificate } from "./tls-settings.js";
+import { certificateRefusal, ServerTls, verifiedCertificate } from "./tls-settings.js";
 
 /** Listens for `tcp://`: without encryption, for a network that is trusted. */
 export async function listenTcp(
@@ -24,12 +24,14 @@ export async function listenTls(
   settings: ListenSettings,
   onArrival: (arrival: Arrival) => void,
 ): Promise<Listener> {
+  const tls = new ServerTls(settings);
   const server = createTlsServer({
-    ...serverTls(settings),
+    ...tls.options,
     ALPNProtocols: [ALPN],
     handshakeTimeout: settings.limits.maxHandshakeMs,
   });
-  return accept("tls", server, "secureConnection", { port, host }, settings, onArrival);
+  const listener = await accept("tls", server, "secureConnection", { port, host }, settings, onArrival);
+  return { ...listener, updateTls: (settings) => tls.update(server, settings) };
 }
 
 /** Listens for `unix:/path`. A socket file that a dead process has left is replaced; its access rights are the umask's. */

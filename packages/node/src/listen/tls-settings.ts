@@ -1,5 +1,12 @@
 import type { Socket } from "node:net";
-import { createSecureContext, type SecureContextOptions, type TlsOptions, TLSSocket } from "node:tls";
+import {
+  createSecureContext,
+  type SecureContext,
+  type SecureContextOptions,
+  type Server,
+  type TlsOptions,
+  TLSSocket,
+} from "node:tls";
 import { constants, X509Certificate } from "node:crypto";
 import { RpcError } from "@quicrpc/core";
 import type { ServerCertificateOptions } from "@quicrpc/quic";
@@ -18,17 +25,34 @@ export function firstCertificate(settings: ListenSettings): { cert: string; key:
   return { cert: String(text(cert)), key: String(text(key)) };
 }
 
-/** What Node's `tls` takes of the settings that the QUIC engine takes. Throws `TypeError` without a certificate. */
-export function serverTls(settings: ListenSettings): TlsOptions {
-  const { clientCertificates } = settings;
-  const certificates = certificatesOf(settings);
-  const [first, ...others] = certificates;
-  return {
-    ...contextOf(first, clientCertificates),
-    ...(others.length > 0 && { SNICallback: byName(certificates, clientCertificates) }),
-    // Node would end the connection without a word: `certificateRefusal` says why.
-    ...(clientCertificates !== undefined && { requestCert: true, rejectUnauthorized: false }),
-  };
+/** The TLS of one of Node's servers: what it is made with, and what replaces its certificates later. */
+export class ServerTls {
+  /** Throws `TypeError` without a certificate, and the error of Node's `tls` for one that cannot be used. */
+  readonly options: TlsOptions;
+  private byName: (name: string) => SecureContext | undefined;
+
+  constructor(settings: ListenSettings) {
+    const { clientCertificates } = settings;
+    const certificates = certificatesOf(settings);
+    this.byName = contextsByName(certificates, clientCertificates);
+    this.options = {
+      ...contextOf(certificates[0], clientCertificates),
+      SNICallback: (name, done) => done(null, this.byName(name)),
+      // Node would end the connection without a word: `certificateRefusal` says why.
+      ...(clientCertificates !== undefined && { requestCert: true, rejectUnauthorized: false }),
+    };
+  }
+
+  /** For handshakes that begin from now on. Throws, and leaves everything as it is, where a certificate cannot be used. */
+  update(server: Server, settings: ListenSettings): void {
+    const certificates = certificatesOf(settings);
+    const byName = contextsByName(certificates, settings.clientCertificates);
+    const options = contextOf(certificates[0], settings.clientCertificates);
+    // The server's own method throws halfway.
+    createSecureContext(options);
+    server.setSecureContext(options);
+    this.byName = byName;
+  }
 }
 
 /** Why the client may not have a session: it has shown no certificate where one is required, or one that does not hold. */
@@ -70,10 +94,11 @@ function contextOf(
 }
 
 /** Chooses a certificate by the name that the client asks for; undefined lets Node take the first. */
-function byName(
+function contextsByName(
   certificates: readonly ServerCertificateOptions[],
   clientCertificates: ListenSettings["clientCertificates"],
-): TlsOptions["SNICallback"] {
+): (name: string) => SecureContext | undefined {
+  if (certificates.length === 1) return () => undefined;
   const contexts = certificates.map((certificate) => {
     const context = createSecureContext(contextOf(certificate, clientCertificates));
     const x509 = new X509Certificate(text(certificate.cert));
@@ -85,7 +110,7 @@ function byName(
           );
     return { context, fits };
   });
-  return (name, done) => done(null, contexts.find(({ fits }) => fits(name))?.context);
+  return (name) => contexts.find(({ fits }) => fits(name))?.context;
 }
 
 function text(value: string | Uint8Array): string | Buffer {

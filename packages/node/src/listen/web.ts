@@ -5,7 +5,7 @@ import { FailsAcceptor } from "../fails/acceptor.js";
 import { divert } from "./divert.js";
 import { type Listen, type Listener, MAX_SESSIONS } from "./listener.js";
 import { socketListener, startServer, trackSockets } from "./socket-server.js";
-import { serverTls } from "./tls-settings.js";
+import { ServerTls } from "./tls-settings.js";
 import { WebSocketUpgrades } from "./web-socket.js";
 
 /** What a TCP port for the web offers. */
@@ -35,14 +35,16 @@ const listen = async (
   const timeouts = { headersTimeout: limits.maxHandshakeMs, connectionsCheckingInterval: limits.maxHandshakeMs / 2 };
   const webSockets = offer.webSocket ? new WebSocketUpgrades(path, settings) : undefined;
   const fails = offer.http2 ? await FailsAcceptor.create(path, settings, () => listener.url, onArrival) : undefined;
-  const server = secure
-    ? createHttpsServer({
-        ...timeouts,
-        ...serverTls(settings),
-        handshakeTimeout: limits.maxHandshakeMs,
-        ALPNProtocols: fails === undefined ? ["http/1.1"] : ["h2", "http/1.1"],
-      })
-    : createServer(timeouts);
+  const tls = secure ? new ServerTls(settings) : undefined;
+  const secureServer =
+    tls &&
+    createHttpsServer({
+      ...timeouts,
+      ...tls.options,
+      handshakeTimeout: limits.maxHandshakeMs,
+      ALPNProtocols: fails === undefined ? ["http/1.1"] : ["h2", "http/1.1"],
+    });
+  const server = secureServer ?? createServer(timeouts);
   if (fails !== undefined) {
     // Before the server reads HTTP/1.1 from it.
     divert(server, "secureConnection", (socket: TLSSocket) => {
@@ -74,6 +76,7 @@ const listen = async (
       fails?.stop();
       listener.stop();
     },
+    ...(secureServer !== undefined && { updateTls: (settings) => tls?.update(secureServer, settings) }),
   };
 };
 

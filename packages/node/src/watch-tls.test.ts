@@ -1,0 +1,146 @@
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { certificate, type TestCertificate } from "../../quic/test/certificates.js";
+import type { TlsUpdate } from "./listen/listener.js";
+import { CertificateWatch, watchTls } from "./watch-tls.js";
+
+let directory: string;
+let files: { cert: string; key: string };
+let updates: TlsUpdate[];
+let errors: Error[];
+let refuse: Error | undefined;
+let watch: CertificateWatch;
+
+const server = {
+  updateTls: (update: TlsUpdate): void => {
+    if (refuse !== undefined) throw refuse;
+    updates.push(update);
+  },
+};
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "quicrpc-tls-"));
+  files = { cert: join(directory, "tls.crt"), key: join(directory, "tls.key") };
+  updates = [];
+  errors = [];
+  refuse = undefined;
+  watch = new CertificateWatch(server, [files], { onError: (error) => void errors.push(error) });
+});
+afterEach(() => rm(directory, { recursive: true }));
+
+async function write({ cert, key }: TestCertificate): Promise<void> {
+  await Promise.all([writeFile(files.cert, cert), writeFile(files.key, key)]);
+}
+
+const taken = ({ cert, key }: TestCertificate): TlsUpdate => ({ tls: [{ cert, key }] });
+
+describe("CertificateWatch", () => {
+  it("gives the server what is there, and then each change once", async () => {
+    const [first, second] = [await certificate(), await certificate()];
+    await write(first);
+    await watch.look();
+    await watch.look();
+    await write(second);
+    await watch.look();
+    await watch.look();
+    expect(updates).toEqual([taken(first), taken(second)]);
+    expect(errors).toEqual([]);
+  });
+
+  it("sees a symbolic link that changes its target, as Kubernetes swaps secrets", async () => {
+    const [first, second] = [await certificate(), await certificate()];
+    const put = async (version: string, { cert, key }: TestCertificate): Promise<void> => {
+      await mkdir(join(directory, version));
+      await writeFile(join(directory, version, "tls.crt"), cert);
+      await writeFile(join(directory, version, "tls.key"), key);
+      await symlink(version, join(directory, "..data_tmp"));
+      await rename(join(directory, "..data_tmp"), join(directory, "..data"));
+    };
+    await put("..2026_01", first);
+    for (const name of ["tls.crt", "tls.key"]) await symlink(join("..data", name), join(directory, name));
+    await watch.look();
+    await put("..2026_02", second);
+    await rm(join(directory, "..2026_01"), { recursive: true });
+    await watch.look();
+    expect(updates).toEqual([taken(first), taken(second)]);
+  });
+
+  it("waits for the key that belongs to a new certificate, and says nothing meanwhile", async () => {
+    const [first, second] = [await certificate(), await certificate()];
+    await write(first);
+    await watch.look();
+    await writeFile(files.cert, second.cert);
+    refuse = new Error("key values mismatch");
+    await watch.look();
+    refuse = undefined;
+    await writeFile(files.key, second.key);
+    await watch.look();
+    expect(updates).toEqual([taken(first), taken(second)]);
+    expect(errors).toEqual([]);
+  });
+
+  it("tells once of what stays broken, and takes the next that is not", async () => {
+    const good = await certificate();
+    await write(good);
+    await writeFile(files.cert, "no certificate");
+    for (let looks = 0; looks < 4; looks++) await watch.look();
+    expect(errors).toHaveLength(1);
+    expect(errors[0]?.message).toContain(files.cert);
+    expect(errors[0]?.message).toContain("the server keeps those that it has");
+    await rm(files.key);
+    for (let looks = 0; looks < 4; looks++) await watch.look();
+    expect(errors).toHaveLength(2);
+    expect(errors[1]?.message).toContain("ENOENT");
+    await write(good);
+    await watch.look();
+    expect(updates).toEqual([taken(good)]);
+  });
+
+  it("takes none that has expired, and one that is not yet valid when it is", async () => {
+    const day = 24 * 3_600_000;
+    await write(await certificate({ from: Date.now() - 20 * day, days: 10 }));
+    for (let looks = 0; looks < 2; looks++) await watch.look();
+    const early = await certificate({ from: Date.now() + day });
+    await write(early);
+    for (let looks = 0; looks < 2; looks++) await watch.look();
+    expect(errors.map(({ message }) => /was valid until|is valid from/.exec(message)?.[0])).toEqual([
+      "was valid until",
+      "is valid from",
+    ]);
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 2 * day });
+    await watch.look();
+    vi.useRealTimers();
+    expect(updates).toEqual([taken(early)]);
+  });
+
+  it("touches nothing once it is stopped", async () => {
+    await write(await certificate());
+    const looking = watch.look();
+    watch.stop();
+    await looking;
+    expect(updates).toEqual([]);
+  });
+});
+
+describe("watchTls", () => {
+  it("looks again and again until it is stopped", async () => {
+    const [first, second] = [await certificate(), await certificate()];
+    await write(first);
+    let onUpdate!: () => void;
+    const updated = (): Promise<void> => new Promise((resolve) => (onUpdate = resolve));
+    const one = updated();
+    const stop = watchTls(server, files, { everyMs: 1, onUpdate: () => onUpdate() });
+    await one;
+    const two = updated();
+    // In one step each, as a renewal should.
+    await writeFile(`${files.key}.new`, second.key);
+    await writeFile(`${files.cert}.new`, second.cert);
+    await rename(`${files.key}.new`, files.key);
+    await rename(`${files.cert}.new`, files.cert);
+    await two;
+    stop();
+    expect(updates.at(-1)).toEqual(taken(second));
+  });
+});
