@@ -1,6 +1,8 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { ServerCertificateOptions } from "@quicrpc/quic";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { certificate, type TestCertificate } from "../../quic/test/certificates.js";
 import type { TlsUpdate } from "./listen/listener.js";
@@ -10,12 +12,14 @@ let directory: string;
 let files: { cert: string; key: string };
 let updates: TlsUpdate[];
 let errors: Error[];
-let refuse: Error | undefined;
 let watch: CertificateWatch;
 
 const server = {
   updateTls: (update: TlsUpdate): void => {
-    if (refuse !== undefined) throw refuse;
+    for (const { cert, key } of [update.tls ?? []].flat() as ServerCertificateOptions[]) {
+      const fits = new X509Certificate(cert).checkPrivateKey(createPrivateKey(String(key)));
+      if (!fits) throw new Error("key values mismatch");
+    }
     updates.push(update);
   },
 };
@@ -25,7 +29,6 @@ beforeEach(async () => {
   files = { cert: join(directory, "tls.crt"), key: join(directory, "tls.key") };
   updates = [];
   errors = [];
-  refuse = undefined;
   watch = new CertificateWatch(server, [files], { onError: (error) => void errors.push(error) });
 });
 afterEach(() => rm(directory, { recursive: true }));
@@ -72,9 +75,7 @@ describe("CertificateWatch", () => {
     await write(first);
     await watch.look();
     await writeFile(files.cert, second.cert);
-    refuse = new Error("key values mismatch");
     await watch.look();
-    refuse = undefined;
     await writeFile(files.key, second.key);
     await watch.look();
     expect(updates).toEqual([taken(first), taken(second)]);
