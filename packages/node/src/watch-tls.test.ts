@@ -2,7 +2,6 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ServerCertificateOptions } from "@quicrpc/quic";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { certificate, type TestCertificate } from "../../quic/test/certificates.js";
 import type { TlsUpdate } from "./listen/listener.js";
@@ -16,7 +15,7 @@ let watch: CertificateWatch;
 
 const server = {
   updateTls: (update: TlsUpdate): void => {
-    for (const { cert, key } of [update.tls ?? []].flat() as ServerCertificateOptions[]) {
+    for (const { cert, key } of [update.tls ?? []].flat()) {
       const fits = new X509Certificate(cert).checkPrivateKey(createPrivateKey(String(key)));
       if (!fits) throw new Error("key values mismatch");
     }
