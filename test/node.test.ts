@@ -1,10 +1,20 @@
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Connection, createRouter, type Session, refusalCode } from "@quicrpc/core";
-import { connect, type ConnectOptions, devCertificate, serve, type ServeOptions, type Server } from "@quicrpc/node";
+import {
+  connect,
+  type ConnectOptions,
+  devCertificate,
+  dial,
+  serve,
+  type ServeOptions,
+  type Server,
+} from "@quicrpc/node";
 import type { QuicSession } from "@quicrpc/quic";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { behaviourRouter, methods, Witness } from "./behaviour/service.js";
 
 const host = "127.0.0.1";
@@ -154,9 +164,20 @@ describe("what can go wrong says so, with a code", () => {
   });
 
   it("nobody answers", async () => {
-    const error = await failure(connect(`quic://${host}:1`, { timeoutMs: 200 }));
+    const silent = createSocket("udp4").bind(0, host);
+    await once(silent, "listening");
+    onTestFinished(() => void silent.close());
+    const { port } = silent.address();
+    const error = await failure(connect(`quic://${host}:${port}`, { timeoutMs: 200 }));
     expect(error).toMatchObject({ code: "ERR_QUIC_HANDSHAKE_TIMEOUT" });
-    expect(error.message).toContain("127.0.0.1:1");
+    expect(error.message).toContain(`127.0.0.1:${port}`);
+  });
+
+  it("nobody listens, which dial knows at once and connect waits for", async () => {
+    const wanted = { code: "ECONNREFUSED", message: expect.stringContaining("127.0.0.1:1 ") };
+    expect(await failure(dial(`quic://${host}:1`))).toMatchObject(wanted);
+    expect(await failure(dial(`https://${host}:1`))).toMatchObject(wanted);
+    expect(await failure(connect(`quic://${host}:1`, { timeoutMs: 200 }))).toMatchObject(wanted);
   });
 
   it("the attempt is aborted", async () => {

@@ -90,5 +90,6 @@ export const behaviours: Readonly<Record<string, readonly string[]>> = {
     "C71 what was read of a stream is released while more of it waits: memory is bounded by the window, whatever its length",
     "C72 a call counts as in progress until its handler has settled, however it ended; a drain waits for handlers",
     "C73 what a handler's own call failed with does not reach its caller, unless it is forwarded",
+    "C74 a server that was killed and started again on its port is noticed at once, by calls that wait and by new ones",
   ],
 };

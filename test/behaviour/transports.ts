@@ -139,6 +139,7 @@ export const joinFails: Join = async () => {
     tls: { cert, key },
     clientCertificates: undefined,
     earlyData: false,
+    secret: undefined,
     allowedOrigins: undefined,
     transport: undefined,
     limits: DEFAULT_LIMITS,

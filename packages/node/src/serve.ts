@@ -57,6 +57,12 @@ export interface ServeOptions<Context = unknown> extends Omit<SessionOptions<Con
    * Not needed for `tcp://`, `ws://` and `unix:`.
    */
   readonly tls?: ServerCertificateOptions | readonly ServerCertificateOptions[];
+  /**
+   * At least 32 secret bytes, the same after a restart: by them a server that was killed and started again, on the same
+   * address and host, ends its clients' sessions over QUIC at once instead of leaving them to their idle timeouts. Default:
+   * derived from the first certificate's private key, so give it where the key is new after a restart.
+   */
+  readonly secret?: Uint8Array;
   /** Asks clients for a certificate (mutual TLS): `Peer.certificate`. */
   readonly clientCertificates?: ClientCertificateOptions;
   readonly routers: readonly Router<Context>[];
@@ -157,8 +163,8 @@ class RpcServer<Context> implements Server {
       routers: [combineRouters([interceptRouter(combineRouters(options.routers), options.interceptors ?? [])])],
     };
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };
-    const { tls, clientCertificates, allowedOrigins, transport, earlyData = false } = options;
-    this.settings = { tls, clientCertificates, allowedOrigins, transport, earlyData, limits: this.limits };
+    const { tls, secret, clientCertificates, allowedOrigins, transport, earlyData = false } = options;
+    this.settings = { tls, secret, clientCertificates, allowedOrigins, transport, earlyData, limits: this.limits };
   }
 
   get urls(): readonly string[] {

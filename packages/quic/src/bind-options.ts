@@ -21,9 +21,10 @@ export interface BindOptions {
    */
   reusePort?: boolean;
   /**
-   * At least 32 secret bytes, shared by the processes that serve one address, now or after a restart: each can then end
-   * sessions that another has forgotten (stateless reset, RFC 9000 §10.3) and takes the address tokens of the others
-   * (§8.1). Default: random.
+   * At least 32 secret bytes, the same after a restart: the endpoint then ends sessions of the one before it, which was
+   * bound to the same address on a host of the same name (stateless reset, RFC 9000 §10.3). With `reusePort` so does each
+   * that shares the port, for processes that are gone, and leaves the sessions of those that live alone. All that are given
+   * the same take each other's address tokens (§8.1). Default: random.
    */
   secret?: Uint8Array;
 }

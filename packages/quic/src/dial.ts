@@ -9,6 +9,7 @@ import {
   transportNumbers,
 } from "./limits.js";
 import { unwrap } from "./native.js";
+import { isLoopback, isPortClosed } from "./port-probe.js";
 import type { QuicSession } from "./session.js";
 import { type ClientTlsOptions, encodeClientTls } from "./tls-options.js";
 
@@ -34,6 +35,10 @@ export interface ConnectOptions {
   /** Time for name resolution and handshake together. Default 10,000. */
   handshakeTimeoutMs?: number;
 }
+
+/** How long an address may be silent before its port is probed: on this machine, and elsewhere. */
+const ANSWER_HERE_MS = 25;
+const ANSWER_ELSEWHERE_MS = 300;
 
 /** Everything about a dial but the address. */
 interface Plan {
@@ -151,6 +156,7 @@ class Attempts {
       return;
     }
     this.#open.add(handle);
+    setTimeout(() => this.#probePort(handle, address), isLoopback(address) ? ANSWER_HERE_MS : ANSWER_ELSEWHERE_MS);
     engine.dial(handle, {
       connected: (session) => {
         this.#open.delete(handle);
@@ -165,6 +171,17 @@ class Attempts {
         this.#open.delete(handle);
         this.#failed(error);
       },
+    });
+  }
+
+  /** Nothing came from there for a while: the system may know that nobody listens. */
+  #probePort(handle: number, address: string): void {
+    if (!this.#open.has(handle)) return;
+    const { engine, port } = this.#plan;
+    void isPortClosed(address, port).then((closed) => {
+      if (!closed || !this.#open.has(handle)) return;
+      engine.kick();
+      engine.native.portUnreachable(handle);
     });
   }
 

@@ -1,5 +1,7 @@
+import { hostname } from "node:os";
 import type { EngineOptions } from "./bind-options.js";
 import { QuicError, reportException } from "./errors.js";
+import { closedOnExit } from "./farewells.js";
 import { fromFailure, loadNative, type NativeEndpoint, packFields, unwrap } from "./native.js";
 import * as record from "./records.js";
 import { cleanOr, QuicSession, type SocketAddress } from "./session.js";
@@ -51,12 +53,16 @@ export class Engine {
     this.native.flush();
   };
 
+  readonly #closed: () => void;
+
   constructor({ host, port, driver, busyPoll, reusePort, secret }: EngineOptions) {
     const dispatch = (count: number, slab: Uint8Array): boolean => this.#dispatch(count, slab);
     const text = new TextEncoder();
     const flag = (set: boolean): Uint8Array => Uint8Array.of(set ? 1 : 0);
-    const options = packFields([text.encode(host), text.encode(driver), flag(busyPoll), flag(reusePort), secret]);
+    const names = [text.encode(host), text.encode(driver)];
+    const options = packFields([...names, flag(busyPoll), flag(reusePort), secret, text.encode(hostname())]);
     this.native = unwrap(loadNative().bind(options, port, dispatch, this.#records));
+    this.#closed = closedOnExit(this.native);
     this.threaded = this.native.driver() === "thread";
     this.address = this.#boundAddress();
   }
@@ -200,10 +206,14 @@ export class Engine {
             case record.LOST:
               this.#lost(a, b, c);
               break;
+            case record.SILENT:
+              this.#session(a)?.receiveSilence(c);
+              break;
             case record.HANDSHAKE_FAILED:
               this.#handshakeFailed(a);
               break;
             case record.CLOSED:
+              this.#closed();
               this.onClosed?.();
               break;
             case record.BROKEN:
@@ -295,6 +305,7 @@ export class Engine {
         reportException(thrown);
       }
     }
+    this.#closed();
     this.onClosed?.();
   }
 }

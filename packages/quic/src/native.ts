@@ -37,6 +37,7 @@ export interface NativeEndpoint {
   ): number | NativeFailure;
   close(code: number, reason: Uint8Array): void;
   closeSession(session: number, code: number, reason: Uint8Array): void;
+  closeSessions(code: number, reason: Uint8Array): void;
   connect(
     ip: string,
     port: number,
@@ -65,6 +66,8 @@ export interface NativeEndpoint {
   sessionStats(session: number): readonly number[] | undefined;
   setPaused(stream: number, paused: boolean): void;
   pendingBytes(stream: number): number;
+  ping(session: number): void;
+  portUnreachable(session: number): void;
   setPriority(stream: number, priority: number): void;
   setRef(referenced: boolean): void;
   stopSending(stream: number, code: number): number;

@@ -37,6 +37,8 @@ export const DATAGRAM_DRAIN = 15;
 export const ASKED = 16;
 /** [session index, generation] */
 export const DRAINING = 17;
+/** [session index, generation, PINGs without an answer] */
+export const SILENT = 18;
 /** [failure number] */
 export const HANDSHAKE_FAILED = 20;
 /** [session index, generation, early data taken] */

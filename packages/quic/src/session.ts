@@ -4,6 +4,7 @@ import type { Engine } from "./engine.js";
 import { QuicError, reportException } from "./errors.js";
 import { MAX_CLOSE_REASON_BYTES, MAX_UNCLAIMED_STREAMS } from "./limits.js";
 import { unwrap } from "./native.js";
+import { isPortClosed } from "./port-probe.js";
 import { SessionFace } from "./session-face.js";
 import { type SessionStats, sessionStats, type WebTransportStats, webTransportStats } from "./stats.js";
 import type { QuicStream } from "./stream.js";
@@ -31,6 +32,11 @@ export interface SessionHandler {
   onUniStream?(stream: QuicStream): void;
   /** A datagram. The bytes belong to the handler. Without this method datagrams go to `datagrams.readable`. */
   onDatagram?(bytes: Uint8Array): void;
+  /**
+   * Asked of a dialled session when nothing has come for some round trips, and at growing intervals then: whether the peer
+   * is to be asked (PING) whether it still is there. That also keeps the session from its idle timeout. Default: it is not.
+   */
+  waits?(): boolean;
   /** Of a session that began early (`earlyData`): the handshake is complete. */
   onReady?(earlyDataAccepted: boolean): void;
   /** The session ended; `error` is undefined after a clean close (code 0) by either side. Once, after every stream's `onClosed`. */
@@ -53,6 +59,7 @@ export class QuicSession {
   readonly handle: number;
   #handler: SessionHandler | undefined;
   #early: { stream: QuicStream; unidirectional: boolean }[] = [];
+  #probing = false;
   #ended: { info: CloseInfo; error: QuicError | undefined } | undefined;
   #face: SessionFace | undefined;
   #peerCertificate: X509Certificate | undefined;
@@ -266,6 +273,27 @@ export class QuicSession {
   /** @internal */
   receiveDatagramDrain(): void {
     this.#datagrams?.receiveDrain();
+  }
+
+  /** @internal */
+  receiveSilence(unanswered: number): void {
+    if (this.#ended !== undefined || this.#handler?.waits?.() !== true) return;
+    this.engine.kick();
+    this.engine.native.ping(this.handle);
+    if (unanswered > 0) this.#probePort();
+  }
+
+  /** The system may know that nobody listens there any more. */
+  #probePort(): void {
+    if (this.#probing) return;
+    this.#probing = true;
+    const { host, port } = this.remoteAddress;
+    void isPortClosed(host, port).then((closed) => {
+      this.#probing = false;
+      if (!closed || this.#ended !== undefined) return;
+      this.engine.kick();
+      this.engine.native.portUnreachable(this.handle);
+    });
   }
 
   /** @internal */

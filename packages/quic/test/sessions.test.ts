@@ -1,6 +1,6 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { dial } from "../dist/dial.js";
 import { engineOptions } from "../dist/bind-options.js";
 import { Engine } from "../dist/engine.js";
@@ -264,11 +264,25 @@ describe.each(DRIVERS)("sessions, %s driver", (driver) => {
       await server.close();
     });
 
-    test("a port where nobody answers", async () => {
+    test("a port where nobody listens is known at once", async () => {
       const silent = createSocket("udp4").bind(0, "127.0.0.1");
       await once(silent, "listening");
       const { port } = silent.address();
       silent.close();
+      const since = performance.now();
+      await expect(world.bind().connect({ host: "127.0.0.1", port, alpn: ALPN })).rejects.toMatchObject({
+        code: "ECONNREFUSED",
+        source: "system",
+        message: expect.stringContaining(`no process listens on UDP 127.0.0.1:${port}`),
+      });
+      expect(performance.now() - since).toBeLessThan(2000);
+    });
+
+    test("a port where nobody answers", async () => {
+      const silent = createSocket("udp4").bind(0, "127.0.0.1");
+      await once(silent, "listening");
+      onTestFinished(() => void silent.close());
+      const { port } = silent.address();
       await expect(
         world.bind().connect({ host: "127.0.0.1", port, alpn: ALPN, handshakeTimeoutMs: 150 }),
       ).rejects.toMatchObject({

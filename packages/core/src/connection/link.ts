@@ -10,6 +10,9 @@ import { type ConnectionState, Watched } from "./state.js";
 /** A session that lived so long starts the backoff anew when it is lost. */
 const STABLE_MS = 10_000;
 
+/** Attempts at a port that nobody listens at are no further apart: they cost nobody anything. */
+const MOST_WHERE_NOBODY_LISTENS_MS = 1000;
+
 /** What a link is made of. */
 export interface LinkOptions<S extends Session> {
   /** Makes a session, or gives up in bounded time; at once when the signal fires. */
@@ -189,7 +192,8 @@ export class Link<S extends Session> {
   }
 
   private waitToRetry(error: Error): void {
-    const delay = backoffDelay(this.failures++, this.options.backoff);
+    const most = nobodyListens(error) ? MOST_WHERE_NOBODY_LISTENS_MS : Number.POSITIVE_INFINITY;
+    const delay = Math.min(most, backoffDelay(this.failures++, this.options.backoff));
     const { failures } = this;
     this.retry = setTimeout(() => {
       this.retry = undefined;
@@ -222,6 +226,10 @@ export class Link<S extends Session> {
     this.watched.set(state, last);
     this.options.onChange();
   }
+}
+
+function nobodyListens(error: Error): boolean {
+  return (error as { readonly code?: unknown }).code === "ECONNREFUSED";
 }
 
 function describeEnd({ closeCode, reason }: SessionEnd): string {

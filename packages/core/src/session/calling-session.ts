@@ -174,6 +174,7 @@ export abstract class CallingSession<Transport extends TransportSession>
     this.direct.attach({
       onStream: (stream) => peerStreams.accept(stream),
       ...(onDatagram !== undefined && { onDatagram }),
+      waits: () => this.callsMade() > 0,
       onClosed: ({ closeCode = 0, reason = "" }, error) => {
         this.ended = true;
         if (error !== undefined) this.lost = lostCall(error);

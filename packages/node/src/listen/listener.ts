@@ -15,6 +15,7 @@ export interface ListenSettings {
   readonly tls: ServerCertificateOptions | readonly ServerCertificateOptions[] | undefined;
   readonly clientCertificates: ClientCertificateOptions | undefined;
   readonly earlyData: boolean;
+  readonly secret: Uint8Array | undefined;
   readonly allowedOrigins: AllowedOrigins | undefined;
   readonly transport: ListenTransportOptions | undefined;
   readonly limits: Limits;

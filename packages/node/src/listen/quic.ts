@@ -6,6 +6,7 @@ import {
   type WebTransportRequest,
   WebTransportSession,
 } from "@quicrpc/quic";
+import { secretOf } from "./secret.js";
 import { headersOf, originAllowed, pathOf, type Peer } from "../peer.js";
 import { ALPN, WEB_TRANSPORT_PROTOCOL } from "../protocol.js";
 import type { Listen, ListenSettings } from "./listener.js";
@@ -22,7 +23,12 @@ const listen = async (
 ): ReturnType<Listen> => {
   const { transport, allowedOrigins } = settings;
   const path = given === "" ? "/" : given;
-  const endpoint = Endpoint.bind({ port, ...(host !== undefined && { host }) });
+  const secret = settings.secret ?? secretOf(settings.tls);
+  const endpoint = Endpoint.bind({
+    port,
+    ...(host !== undefined && { host }),
+    ...(secret !== undefined && { secret }),
+  });
   const { address } = endpoint;
   const authority = `${address.family === "IPv6" ? `[${address.host}]` : address.host}:${address.port}`;
   const url = scheme === "quic" ? `quic://${authority}` : `https://${authority}${path}`;

@@ -86,6 +86,8 @@ pub struct PerConnection {
     /// Sessions of one connection when it speaks WebTransport over HTTP/3; 0: it does not.
     pub web_transport_sessions: usize,
     pub redundancy: Redundancy,
+    /// Zero: none.
+    pub idle_timeout: Duration,
 }
 
 impl Settings {
@@ -153,6 +155,7 @@ impl Settings {
                 2 => Redundancy::Always,
                 _ => Redundancy::AfterLoss,
             },
+            idle_timeout: millis(self.idle_timeout_ms),
         }
     }
 

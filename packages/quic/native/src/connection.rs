@@ -8,7 +8,7 @@ use std::time::Instant;
 use quinn_proto as qp;
 use rustls::pki_types::{CertificateDer, UnixTime};
 
-use crate::config::PerConnection;
+use crate::config::{PerConnection, Remote};
 use crate::endpoint::LastProtocol;
 use crate::error::Failure;
 use crate::h3;
@@ -16,6 +16,7 @@ use crate::handle::{Handle, Session};
 use crate::ids::IdMap;
 use crate::receive_window::ReceiveWindow;
 use crate::redundancy::Flights;
+use crate::silence::Silence;
 use crate::tls::{ClientVerifier, Findings, Verdict};
 use crate::web::Web;
 
@@ -61,14 +62,21 @@ pub struct Connection {
     /// Of an accepted connection whose client was asked for a certificate.
     pub clients: Option<Arc<ClientVerifier>>,
     pub flights: Flights,
+    /// Of a dialled connection.
+    pub silence: Option<Silence>,
+    /// Of a client's HTTP/3 connection that lost its last session: when it is closed, whatever the server says.
+    pub leaves: Option<Instant>,
     /// What it had to say about this one.
     pub findings: Findings,
 }
 
 impl Connection {
     pub fn new(proto: qp::Connection, handle: Handle, settings: PerConnection) -> Self {
+        let now = Instant::now();
+        let incoming = proto.side().is_server();
+        let remote = Remote::of(proto.remote_address());
         Connection {
-            incoming: proto.side().is_server(),
+            incoming,
             proto,
             handle,
             phase: Phase::Handshaking,
@@ -77,11 +85,7 @@ impl Connection {
             last_protocol: None,
             settings,
             streams: HashMap::default(),
-            receive_window: ReceiveWindow::new(
-                settings.receive_window,
-                settings.receive_window_ceiling,
-                Instant::now(),
-            ),
+            receive_window: ReceiveWindow::new(settings.receive_window, settings.receive_window_ceiling, now),
             waiting: Default::default(),
             web: None,
             datagrams_wait: Vec::new(),
@@ -93,6 +97,8 @@ impl Connection {
             verdict: None,
             clients: None,
             flights: Flights::new(settings.redundancy),
+            silence: (!incoming).then(|| Silence::new(now, remote, settings.idle_timeout)),
+            leaves: None,
             findings: Findings::default(),
         }
     }
@@ -100,6 +106,20 @@ impl Connection {
     /// JavaScript knows a dialled connection from the start, an accepted one from its handshake on.
     pub fn announced(&self) -> bool {
         !self.incoming || self.phase == Phase::Live
+    }
+
+    /// When the application is asked whether it waits for the peer.
+    pub fn asks(&self) -> Option<Instant> {
+        let silence = self.silence.as_ref().filter(|_| self.phase == Phase::Live)?;
+        silence.deadline(self.proto.rtt())
+    }
+
+    /// Whether the peer did not answer: the first packet, or the last PING.
+    pub fn is_unheard(&self) -> bool {
+        if self.handshaking() {
+            return self.proto.stats().udp_rx.datagrams == 0;
+        }
+        self.silence.as_ref().is_some_and(|silence| silence.is_unanswered())
     }
 
     pub fn note_protocol(&self) {

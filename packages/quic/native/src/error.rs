@@ -182,6 +182,14 @@ impl Failure {
         )
     }
 
+    pub fn port_unreachable(remote: SocketAddr) -> Self {
+        Failure::new(
+            Source::System,
+            "ECONNREFUSED",
+            format!("no process listens on UDP {remote} [ECONNREFUSED]; is the server running?"),
+        )
+    }
+
     fn closed_by_peer(remote: SocketAddr, code: u64, reason: &[u8]) -> Self {
         let reason = String::from_utf8_lossy(reason).into_owned();
         let detail = if reason.is_empty() {

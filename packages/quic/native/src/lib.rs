@@ -17,11 +17,13 @@ mod h3;
 mod handle;
 mod host;
 mod ids;
+mod members;
 mod methods;
 mod receive_window;
 mod recent;
 mod redundancy;
 mod secret;
+mod silence;
 mod sink;
 mod socket;
 mod stream;
@@ -40,7 +42,7 @@ use crate::socket::{Sharing, Socket};
 const METHODS: &[Methods] = &[methods::METHODS, web_methods::METHODS];
 
 /// What `bind` is to bind. `options` are fields: an IP address or nothing, the driver, whether it polls
-/// busily and whether to share the port (one byte each), and a secret of at least 32 bytes or nothing.
+/// busily and whether to share the port (one byte each), a secret of at least 32 bytes or nothing, and this host's name.
 fn endpoint_for(options: &[u8], port: u16) -> Result<(Endpoint, driver::Options), Failure> {
     let mut fields = Fields::new(options);
     let host = String::from_utf8_lossy(fields.take());
@@ -54,5 +56,6 @@ fn endpoint_for(options: &[u8], port: u16) -> Result<(Endpoint, driver::Options)
         Sharing::None
     };
     let socket = Socket::bind(methods::ip_or_any(&host)?, port, sharing)?;
-    Ok((Endpoint::new(socket, &Secret::new(fields.take())?), driver))
+    let secret = Secret::new(fields.take(), fields.take())?;
+    Ok((Endpoint::new(socket, &secret), driver))
 }

@@ -19,6 +19,7 @@ pub const METHODS: Methods = &[
     ("address", address),
     ("close", close),
     ("closeSession", close_session),
+    ("closeSessions", close_sessions),
     ("connect", connect),
     ("counts", counts),
     ("driver", |host, _| Answer::Text(host.driver_name().to_owned())),
@@ -29,6 +30,8 @@ pub const METHODS: Methods = &[
     ("openStream", open_stream),
     ("peerCertificate", peer_certificate),
     ("pendingBytes", pending_bytes),
+    ("ping", ping),
+    ("portUnreachable", port_unreachable),
     ("rebind", rebind),
     ("reset", reset),
     ("sessionInfo", session_info),
@@ -98,10 +101,30 @@ fn close(host: &Rc<Host>, args: &Args) -> Answer {
     Answer::Nothing
 }
 
+/// (code, reason bytes): of the whole endpoint, with what that sends; the process is about to end
+fn close_sessions(host: &Rc<Host>, args: &Args) -> Answer {
+    host.with(|endpoint| endpoint.close_all(args.uint(0), args.bytes(1)));
+    Answer::Nothing
+}
+
 /// (session, code, reason bytes); the `Lost` record follows
 fn close_session(host: &Rc<Host>, args: &Args) -> Answer {
     let session = Session::unpack(args.number(0));
     host.with(|endpoint| endpoint.close_session(session, args.uint(1), args.bytes(2)));
+    Answer::Nothing
+}
+
+/// (session): a PING leaves
+fn ping(host: &Rc<Host>, args: &Args) -> Answer {
+    let session = Session::unpack(args.number(0));
+    host.with(|endpoint| endpoint.ping(session));
+    Answer::Nothing
+}
+
+/// (session): the system says that nobody listens at its peer's port; the `Lost` record follows
+fn port_unreachable(host: &Rc<Host>, args: &Args) -> Answer {
+    let session = Session::unpack(args.number(0));
+    host.with(|endpoint| endpoint.port_unreachable(session));
     Answer::Nothing
 }
 

@@ -1,7 +1,8 @@
-//! The secret behind stateless resets (RFC 9000 §10.3) and address tokens (§8.1). Endpoints of several processes that share
-//! it can end each other's forgotten sessions and take each other's tokens.
+//! The secret behind stateless resets (RFC 9000 §10.3) and address tokens (§8.1). Endpoints that share it take each other's
+//! tokens. One that takes the place of another, on the same host and address, ends the sessions that the other has left.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use quinn_proto as qp;
 use ring::hkdf::{HKDF_SHA256, KeyType, Prk, Salt};
@@ -9,12 +10,17 @@ use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::error::Failure;
+use crate::members::MemberIds;
+use crate::socket::{Sharing, Socket};
 
 const MIN_BYTES: usize = 32;
 /// Bytes of the largest datagram that is received (RFC 9000 §18.2).
 const MAX_UDP_PAYLOAD: u16 = 65_527;
 
-pub struct Secret(Prk);
+pub struct Secret {
+    prk: Prk,
+    host: Vec<u8>,
+}
 
 struct Bytes(usize);
 
@@ -25,8 +31,8 @@ impl KeyType for Bytes {
 }
 
 impl Secret {
-    /// Random where none is given.
-    pub fn new(given: &[u8]) -> Result<Self, Failure> {
+    /// Random where none is given. `host` names this machine among those that are given the same.
+    pub fn new(given: &[u8], host: &[u8]) -> Result<Self, Failure> {
         let mut random = [0; MIN_BYTES];
         let bytes = if given.is_empty() {
             SystemRandom::new()
@@ -38,32 +44,48 @@ impl Secret {
         } else {
             return Err(Failure::option(format!("secret must have at least {MIN_BYTES} bytes")));
         };
-        Ok(Secret(Salt::new(HKDF_SHA256, b"quicrpc").extract(bytes)))
+        Ok(Secret {
+            prk: Salt::new(HKDF_SHA256, b"quicrpc").extract(bytes),
+            host: host.to_vec(),
+        })
     }
 
-    fn derive<const N: usize>(&self, purpose: &[u8]) -> [u8; N] {
+    fn derive<const N: usize>(&self, purpose: &[&[u8]]) -> [u8; N] {
         let mut key = [0; N];
         // Fails only beyond 255 hashes of output.
         let _ = self
-            .0
-            .expand(&[purpose], Bytes(N))
+            .prk
+            .expand(purpose, Bytes(N))
             .and_then(|material| material.fill(&mut key));
         key
     }
 
-    pub fn endpoint_config(&self) -> qp::EndpointConfig {
-        let reset_key = hmac::Key::new(hmac::HMAC_SHA256, &self.derive::<64>(b"stateless reset"));
+    /// What resets sessions is bound to host and address: whoever holds the secret elsewhere may have sessions that live,
+    /// and never knows the token that would end them (RFC 9000 §21.11).
+    pub fn endpoint_config(&self, socket: &Socket) -> qp::EndpointConfig {
+        let address = socket.address().to_string();
+        let place = |purpose: &'static [u8]| [purpose, &[0], &self.host, &[0], address.as_bytes()];
+        let reset_key = hmac::Key::new(hmac::HMAC_SHA256, &self.derive::<64>(&place(b"stateless reset")));
         let mut config = qp::EndpointConfig::new(Arc::new(reset_key));
-        // Ids carry a keyed hash; a reset is only sent for an id that an endpoint with this secret could have made.
-        let id_key = u64::from_le_bytes(self.derive(b"connection id"));
+        // `ResetLimit` has its own.
+        config.min_reset_interval(Duration::ZERO);
         // A limit for what peers may try, well within its range; what a path carries is found out.
         let _ = config.max_udp_payload_size(MAX_UDP_PAYLOAD);
-        config.cid_generator(move || Box::new(qp::HashedConnectionIdGenerator::from_key(id_key)));
+        // Ids carry a keyed hash; a reset is only sent for an id that this endpoint, or one before it, could have made.
+        let id_key: [u8; 32] = self.derive(&place(b"connection id"));
+        match socket.sharing() {
+            Sharing::None => {
+                let [a, b, c, d, e, f, g, h, ..] = id_key;
+                let key = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
+                config.cid_generator(move || Box::new(qp::HashedConnectionIdGenerator::from_key(key)))
+            }
+            Sharing::Port => config.cid_generator(move || Box::new(MemberIds::new(&id_key))),
+        };
         config
     }
 
     pub fn token_key(&self) -> Arc<dyn qp::crypto::HandshakeTokenKey> {
-        let key = self.derive::<64>(b"address token");
+        let key = self.derive::<64>(&[b"address token"]);
         Arc::new(Salt::new(HKDF_SHA256, &[]).extract(&key))
     }
 }

@@ -41,6 +41,8 @@ pub enum Kind {
     Asked = 16,
     /// The peer asks to wind the session up: session index, generation.
     Draining = 17,
+    /// Nothing has come from the peer of a dialled session for a while: session index, generation, PINGs it did not answer.
+    Silent = 18,
     /// An accepted connection failed before it became a session, by TLS: failure number.
     HandshakeFailed = 20,
     /// The handshake of a session that began early is complete: connection index, generation, whether the peer took the

@@ -97,6 +97,10 @@ impl Socket {
         self.address
     }
 
+    pub fn sharing(&self) -> Sharing {
+        self.sharing
+    }
+
     pub fn may_fragment(&self) -> bool {
         self.state.may_fragment()
     }

@@ -175,7 +175,7 @@ impl Endpoint {
 }
 
 /// What counts as one source: an IPv4 address, or the /64 of an IPv6 address, which is usually one host's or one site's.
-fn source(remote: SocketAddr) -> IpAddr {
+pub(super) fn source(remote: SocketAddr) -> IpAddr {
     match remote.ip().to_canonical() {
         IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() & !u128::from(u64::MAX)).into(),
         v4 => v4,
@@ -200,7 +200,7 @@ mod tests {
     /// How a peer is judged while `accepted`, `held` and `handshaking` connections exist, `from_source` of them its own.
     fn judged(accepted: usize, held: usize, handshaking: usize, from_source: usize) -> Judgement {
         let localhost = Ipv4Addr::LOCALHOST.into();
-        let secret = Secret::new(&[]).ok().unwrap();
+        let secret = Secret::new(&[], &[]).ok().unwrap();
         let mut endpoint = Endpoint::new(Socket::bind(Some(localhost), 0, Sharing::None).ok().unwrap(), &secret);
         (endpoint.accepted, endpoint.held, endpoint.handshaking) = (accepted, held, handshaking);
         endpoint.by_source.insert(localhost, from_source);

@@ -61,6 +61,9 @@ impl Endpoint {
         if connection.handle != stream.connection || connection.phase == Phase::Over {
             return 0;
         }
+        if let Some(silence) = &mut connection.silence {
+            silence.wrote();
+        }
         let finished_before = stream.finished();
         let flags = act(stream, &mut connection.proto, connection.settings.high_water_mark);
         // With a Stopped record on its way JavaScript shall hear that first.

@@ -1,6 +1,6 @@
 //! How sessions end: told once, closed here, forgotten.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use quinn_proto as qp;
@@ -12,6 +12,10 @@ use crate::connection::Phase;
 use crate::error::{Failure, Source};
 use crate::handle::{Handle, Session};
 use crate::sink::Kind;
+
+/// How long a closing endpoint waits for room in its socket, and how often.
+const WAIT: Duration = Duration::from_millis(1);
+const MOST_WAITS: usize = 50;
 
 impl Endpoint {
     /// Tells JavaScript, once, that a connection is over: its live streams first. `None` is a quiet end that QUIC
@@ -112,7 +116,23 @@ impl Endpoint {
         for handle in open {
             self.close_connection(handle, code, reason);
         }
-        self.flush();
+        self.flush_all();
+    }
+
+    /// Sends what waits, since nobody may be there to send it later: the process may be about to end.
+    fn flush_all(&mut self) {
+        let mut patience = MOST_WAITS;
+        while !self.dirty.is_empty() {
+            self.flush();
+            if self.socket.blocked() {
+                if patience == 0 {
+                    return;
+                }
+                patience -= 1;
+                std::thread::sleep(WAIT);
+                self.socket.writable();
+            }
+        }
     }
 
     /// Gives the places of drained connections back, once JavaScript knows that they are gone: a dial could otherwise

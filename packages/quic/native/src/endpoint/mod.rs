@@ -10,6 +10,8 @@ mod dial;
 mod drive;
 mod early;
 mod receive;
+mod resets;
+mod silent;
 mod stats;
 #[cfg(test)]
 mod tests;
@@ -40,6 +42,7 @@ use copies::Copies;
 use dial::Dials;
 pub use early::LastProtocol;
 use early::Tickets;
+use resets::ResetLimit;
 
 pub struct Endpoint {
     pub socket: Socket,
@@ -78,6 +81,7 @@ pub struct Endpoint {
     /// Accepted connections by proven source address, while a limit on these is set.
     by_source: HashMap<IpAddr, usize>,
     counters: Counters,
+    resets: ResetLimit,
     dials: Dials,
     tickets: Tickets,
     scratch: Vec<u8>,
@@ -85,7 +89,8 @@ pub struct Endpoint {
 
 impl Endpoint {
     pub fn new(socket: Socket, secret: &Secret) -> Self {
-        let proto = qp::Endpoint::new(Arc::new(secret.endpoint_config()), None, !socket.may_fragment(), None);
+        let config = Arc::new(secret.endpoint_config(&socket));
+        let proto = qp::Endpoint::new(config, None, !socket.may_fragment(), None);
         Endpoint {
             socket,
             proto,
@@ -111,6 +116,7 @@ impl Endpoint {
             held: 0,
             by_source: HashMap::new(),
             counters: Counters::default(),
+            resets: ResetLimit::default(),
             dials: Dials::default(),
             tickets: Tickets::default(),
             handshaking: 0,

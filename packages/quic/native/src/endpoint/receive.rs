@@ -14,6 +14,8 @@ use crate::socket::RECEIVE_SLOTS;
 /// while JavaScript runs is acknowledged later by as much, and the peer takes that for a queue on the way.
 const MOST_DATAGRAMS: usize = 256;
 const MOST_BYTES: usize = 256 * 1024;
+/// Of the first byte (RFC 9000 §17).
+const LONG_HEADER: u8 = 0x80;
 
 impl Endpoint {
     /// Reads what has arrived, within bounds. Returns the number of datagrams.
@@ -61,10 +63,15 @@ impl Endpoint {
     ) {
         let mut response = std::mem::take(&mut self.scratch);
         response.clear();
+        // Of long headers only an Initial is answered that way, where nobody listens.
+        let by_reset = self.admission.is_none() || datagram.first().is_some_and(|byte| byte & LONG_HEADER == 0);
         match self.proto.handle(now, remote, local, ecn, datagram, &mut response) {
             Some(qp::DatagramEvent::ConnectionEvent(ch, event)) => {
                 if let Some(Some(connection)) = self.connections.get_mut(ch.0) {
                     connection.proto.handle_event(event);
+                    if let Some(silence) = &mut connection.silence {
+                        silence.heard(now);
+                    }
                     connection.note_findings();
                     // Now: a stateless reset behind a CONNECTION_CLOSE would take the place of what that says.
                     if connection.phase != Phase::Over && connection.proto.is_closed() {
@@ -76,7 +83,11 @@ impl Endpoint {
             Some(qp::DatagramEvent::NewConnection(incoming)) => {
                 self.admit(now, incoming, &mut response);
             }
-            Some(qp::DatagramEvent::Response(transmit)) => self.socket.send(transmit, &response),
+            Some(qp::DatagramEvent::Response(transmit)) => {
+                if !by_reset || self.resets.allow(now, remote) {
+                    self.socket.send(transmit, &response);
+                }
+            }
             None => {}
         }
         self.scratch = response;

@@ -10,7 +10,7 @@ use crate::tls::client;
 
 fn endpoint() -> Endpoint {
     let socket = Socket::bind(Some(Ipv4Addr::LOCALHOST.into()), 0, Sharing::None);
-    Endpoint::new(socket.ok().unwrap(), &Secret::new(&[]).ok().unwrap())
+    Endpoint::new(socket.ok().unwrap(), &Secret::new(&[], &[]).ok().unwrap())
 }
 
 #[test]

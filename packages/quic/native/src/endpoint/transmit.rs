@@ -32,6 +32,9 @@ impl Endpoint {
                 if connection.phase == Phase::Live && connection.flights.wants_copy(now, &transmit, &connection.proto) {
                     self.copies.add(now, &transmit, &buffer);
                 }
+                if let Some(silence) = &mut connection.silence {
+                    silence.sent(now);
+                }
                 sent += transmit.size;
                 self.socket.send(transmit, &buffer);
                 if self.socket.blocked() || sent >= FLUSH_BYTES {
@@ -66,11 +69,9 @@ impl Endpoint {
             return;
         };
         connection.deadline = connection.proto.poll_timeout();
-        if connection.handshaking()
-            && let Some(give_up) = connection.give_up
-        {
-            connection.deadline = Some(connection.deadline.map_or(give_up, |at| at.min(give_up)));
-        }
+        let give_up = connection.give_up.filter(|_| connection.handshaking());
+        let own = [give_up, connection.leaves, connection.asks()];
+        connection.deadline = own.into_iter().flatten().chain(connection.deadline).min();
         if let Some(deadline) = connection.deadline
             && connection.scheduled.is_none_or(|at| deadline < at)
         {
@@ -109,8 +110,11 @@ impl Endpoint {
                 let handle = connection.handle;
                 let failure = Failure::handshake_timeout(canonical(connection.proto.remote_address()));
                 self.close_with(handle, 0, b"", failure);
+            } else if connection.leaves.is_some_and(|at| at <= now) {
+                self.leave(index);
             } else if connection.deadline.is_some_and(|deadline| deadline <= now) {
                 connection.proto.handle_timeout(now);
+                self.ask_silent(index, now);
                 self.mark(index);
                 self.drive(index);
             }

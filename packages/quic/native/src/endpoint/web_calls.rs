@@ -1,13 +1,19 @@
 //! The calls JavaScript makes on WebTransport sessions.
 
+use std::time::{Duration, Instant};
+
 use quinn_proto::Dir;
 
 use super::Endpoint;
-use crate::connection::Connection;
+use crate::connection::{Connection, Phase};
 use crate::error::Failure;
-use crate::h3::{Fields, Http3, Request};
+use crate::h3::{Fields, Http3, Request, codes};
 use crate::handle::{Handle, Session};
 use crate::web::WebSession;
+
+/// For a server to say that it knows of a session's end: with a repair or two, and its process busy for a moment.
+const LEAST_FAREWELL: Duration = Duration::from_secs(1);
+const FAREWELL_ROUND_TRIPS: u32 = 6;
 
 impl Endpoint {
     /// A client asks for a session; `Connected` or `Lost` follows.
@@ -24,6 +30,9 @@ impl Endpoint {
         };
         if let Some(stream) = self.streams.get_mut(stream) {
             stream.session = Some(session);
+        }
+        if let Some(connection) = self.connection(connection) {
+            connection.leaves = None;
         }
         self.internal_opened(connection.index as usize, stream);
         Ok(Session::WebTransport(session).handle())
@@ -76,7 +85,36 @@ impl Endpoint {
                 http3.leave(id, stream);
             }
         });
+        let connection = self.sessions.get(session).map(|state| state.connection);
         self.end_web_session(session, Failure::closed(code.into(), text));
+        if let Some(connection) = connection {
+            self.plan_to_leave(connection);
+        }
+    }
+
+    /// A client's connection without sessions ends when the server has said that it knows of the last one's end. One that
+    /// has vanished never does.
+    fn plan_to_leave(&mut self, handle: Handle) {
+        if let Some(connection) = self.connection(handle)
+            && !connection.incoming
+            && connection.phase != Phase::Over
+            && connection.web.as_ref().is_some_and(|web| web.sessions.is_empty())
+        {
+            connection.leaves =
+                Some(Instant::now() + LEAST_FAREWELL.max(connection.proto.rtt() * FAREWELL_ROUND_TRIPS));
+            self.mark(handle.index as usize);
+        }
+    }
+
+    pub(super) fn leave(&mut self, index: usize) {
+        let Some(Some(connection)) = self.connections.get_mut(index) else {
+            return;
+        };
+        connection.leaves = None;
+        let handle = connection.handle;
+        if connection.web.as_ref().is_some_and(|web| web.sessions.is_empty()) {
+            self.close_connection(handle, codes::NO_ERROR as u32, b"");
+        }
     }
 
     fn streams_of(&mut self, session: Handle) -> Vec<Handle> {

@@ -10,6 +10,7 @@ pub mod hook;
 pub mod page;
 #[cfg(unix)]
 pub mod preemptions;
+pub mod process;
 #[cfg(unix)]
 pub mod uv;
 pub mod wake;

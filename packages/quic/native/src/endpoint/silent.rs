@@ -1,0 +1,61 @@
+//! Dialled sessions from whose peers nothing comes: asking the application, and then the peer.
+
+use std::time::Instant;
+
+use super::{Endpoint, canonical};
+use crate::error::Failure;
+use crate::handle::{Handle, Session};
+use crate::sink::Kind;
+
+impl Endpoint {
+    /// Asks JavaScript whether it waits for the peer, where that is due. A connection's WebTransport sessions are asked in
+    /// its place.
+    pub(super) fn ask_silent(&mut self, index: usize, now: Instant) {
+        let Some(Some(connection)) = self.connections.get_mut(index) else {
+            return;
+        };
+        if connection.asks().is_none_or(|at| at > now) {
+            return;
+        }
+        let Some(unanswered) = connection.silence.as_mut().map(|silence| silence.ask()) else {
+            return;
+        };
+        let asked: Vec<Handle> = match &connection.web {
+            Some(web) => web
+                .sessions
+                .values()
+                .map(|&session| Session::WebTransport(session).handle())
+                .collect(),
+            None => vec![connection.handle],
+        };
+        for Handle { index, generation } in asked {
+            self.notify(Kind::Silent, [index, generation, unanswered]);
+        }
+    }
+
+    /// Calls of the session wait. Several sessions of one connection share a PING.
+    pub fn ping(&mut self, session: Session) {
+        let Some(connection) = self.connection_of(session) else {
+            return;
+        };
+        let index = connection.handle.index as usize;
+        if let Some(silence) = &mut connection.silence
+            && silence.is_asked()
+        {
+            silence.ping(Instant::now());
+            connection.proto.ping();
+        }
+        self.mark(index);
+    }
+
+    /// Of a session that something has come from since, nothing is believed (RFC 9000 §14.2.1).
+    pub fn port_unreachable(&mut self, session: Session) {
+        if let Some(connection) = self.connection_of(session)
+            && connection.is_unheard()
+        {
+            let handle = connection.handle;
+            let failure = Failure::port_unreachable(canonical(connection.proto.remote_address()));
+            self.close_with(handle, 0, b"", failure);
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Connection ids of endpoints that share a port and a secret. Each says, for those who hold the secret, which endpoint made
+//! it: a packet for a session of another is answered with a stateless reset only when that other is gone (RFC 9000 §10.3).
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use quinn_proto::{ConnectionId, ConnectionIdGenerator, InvalidCid};
+use ring::hmac;
+use ring::rand::{SecureRandom, SystemRandom};
+
+use crate::ffi::process::is_running;
+
+/// An id is a nonce, its maker under a mask that follows from the nonce, and a keyed hash of both: four bytes each.
+const PART: usize = 4;
+const LENGTH: usize = 3 * PART;
+
+/// Of a process: the places for its endpoints, below the process's number.
+const PLACES: u32 = 1 << 10;
+
+/// The places of this process that are taken.
+static TAKEN: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+
+fn taken() -> std::sync::MutexGuard<'static, BTreeSet<u32>> {
+    TAKEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// One endpoint of one process, as long as it lives.
+struct Member(u32);
+
+impl Member {
+    /// Where every place is taken, the last one has several endpoints.
+    fn new() -> Self {
+        let mut taken = taken();
+        let place = (0..PLACES).find(|place| !taken.contains(place)).unwrap_or(PLACES - 1);
+        taken.insert(place);
+        Member(std::process::id().wrapping_mul(PLACES) | place)
+    }
+
+    /// Whether the endpoint that calls itself `number` lives, on this machine.
+    fn lives(number: u32) -> bool {
+        let process = number / PLACES;
+        if process == std::process::id() % (u32::MAX / PLACES + 1) {
+            return taken().contains(&(number % PLACES));
+        }
+        is_running(process)
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        taken().remove(&(self.0 % PLACES));
+    }
+}
+
+pub struct MemberIds {
+    mask: hmac::Key,
+    hash: hmac::Key,
+    random: SystemRandom,
+    member: Member,
+}
+
+fn part(key: &hmac::Key, of: &[u8]) -> [u8; PART] {
+    let mut part = [0; PART];
+    part.copy_from_slice(&hmac::sign(key, of).as_ref()[..PART]);
+    part
+}
+
+impl MemberIds {
+    pub fn new(key: &[u8; 32]) -> Self {
+        let (mask, hash) = key.split_at(16);
+        MemberIds {
+            mask: hmac::Key::new(hmac::HMAC_SHA256, mask),
+            hash: hmac::Key::new(hmac::HMAC_SHA256, hash),
+            random: SystemRandom::new(),
+            member: Member::new(),
+        }
+    }
+
+    fn id(&self, nonce: [u8; PART]) -> [u8; LENGTH] {
+        let mask = u32::from_le_bytes(part(&self.mask, &nonce));
+        let mut id = [0; LENGTH];
+        id[..PART].copy_from_slice(&nonce);
+        id[PART..2 * PART].copy_from_slice(&(self.member.0 ^ mask).to_le_bytes());
+        let hash = part(&self.hash, &id[..2 * PART]);
+        id[2 * PART..].copy_from_slice(&hash);
+        id
+    }
+
+    /// The endpoint that made an id; None where no endpoint with this key did.
+    fn maker(&self, id: &[u8]) -> Option<u32> {
+        let (&nonce, rest) = id.split_first_chunk::<PART>()?;
+        let (&masked, hash) = rest.split_first_chunk::<PART>()?;
+        if part(&self.hash, &id[..2 * PART]) != *hash {
+            return None;
+        }
+        Some(u32::from_le_bytes(masked) ^ u32::from_le_bytes(part(&self.mask, &nonce)))
+    }
+}
+
+impl ConnectionIdGenerator for MemberIds {
+    fn generate_cid(&mut self) -> ConnectionId {
+        let mut nonce = [0; PART];
+        // Without random bytes no key would have been made.
+        let _ = self.random.fill(&mut nonce);
+        ConnectionId::new(&self.id(nonce))
+    }
+
+    /// Asked of ids that this endpoint has no session for. Fails where another one may have it.
+    fn validate(&self, id: &ConnectionId) -> Result<(), InvalidCid> {
+        match self.maker(id) {
+            Some(maker) if maker == self.member.0 || !Member::lives(maker) => Ok(()),
+            _ => Err(InvalidCid),
+        }
+    }
+
+    fn cid_len(&self) -> usize {
+        LENGTH
+    }
+
+    fn cid_lifetime(&self) -> Option<Duration> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_others_are_answered_for_when_those_are_gone() {
+        let key = [7; 32];
+        let mut first = MemberIds::new(&key);
+        let mut second = MemberIds::new(&key);
+        let (own, others) = (first.generate_cid(), second.generate_cid());
+        assert!(first.validate(&own).is_ok());
+        assert!(first.validate(&others).is_err());
+        drop(second);
+        assert!(first.validate(&others).is_ok());
+        assert!(MemberIds::new(&[8; 32]).validate(&others).is_err());
+        let mut forged = others.to_vec();
+        forged[PART] ^= 1;
+        assert!(first.validate(&ConnectionId::new(&forged)).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn so_are_those_of_other_processes() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let number = child.id() * PLACES;
+        assert!(Member::lives(number));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!Member::lives(number));
+    }
+}

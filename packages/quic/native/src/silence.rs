@@ -1,0 +1,172 @@
+//! Whether the peer of a dialled session still is there. QUIC asks by itself only while something it sent is not
+//! acknowledged. A call that waits for its answer has nothing under way, and a peer that was killed says nothing.
+
+use std::time::{Duration, Instant};
+
+use crate::config::Remote;
+
+/// Round trips without a packet before the application is asked whether it waits for one.
+const ROUND_TRIPS: u32 = 3;
+/// While PINGs are not answered they follow one another at least this often.
+const MOST_UNANSWERED: Duration = Duration::from_secs(1);
+
+/// Between two PINGs: the least, and the most while they are answered.
+#[derive(Clone, Copy, Debug)]
+struct Bounds {
+    least: Duration,
+    most: Duration,
+}
+
+#[derive(Debug)]
+pub struct Silence {
+    bounds: Bounds,
+    /// A packet of the peer came.
+    heard: Instant,
+    /// Something was sent for the first time since the application was asked.
+    sent: Option<Instant>,
+    /// Doubles with each PING that is answered.
+    wait: Duration,
+    /// PINGs since a packet of the peer came.
+    unanswered: u32,
+}
+
+impl Silence {
+    pub fn new(now: Instant, remote: Remote, idle_timeout: Duration) -> Self {
+        let (least, most) = match remote {
+            Remote::ThisMachine => (100, 1000),
+            Remote::Elsewhere => (250, 7500),
+        };
+        let least = Duration::from_millis(least);
+        let most = Duration::from_millis(most);
+        let bounds = Bounds {
+            least,
+            most: if idle_timeout.is_zero() {
+                most
+            } else {
+                most.min(idle_timeout / 4)
+            },
+        };
+        Silence {
+            bounds,
+            heard: now,
+            sent: None,
+            wait: least,
+            unanswered: 0,
+        }
+    }
+
+    pub fn heard(&mut self, now: Instant) {
+        self.heard = now;
+        self.unanswered = 0;
+    }
+
+    pub fn sent(&mut self, now: Instant) {
+        self.sent.get_or_insert(now);
+    }
+
+    /// The application writes: an answer is soon expected.
+    pub fn wrote(&mut self) {
+        self.wait = self.bounds.least;
+    }
+
+    /// When the application is to be asked.
+    pub fn deadline(&self, rtt: Duration) -> Option<Instant> {
+        let wait = if self.unanswered == 0 {
+            self.wait
+        } else {
+            let doubled = self.bounds.least * (1 << self.unanswered.min(8));
+            doubled.min(MOST_UNANSWERED)
+        };
+        self.sent.map(|sent| sent.max(self.heard) + wait.max(rtt * ROUND_TRIPS))
+    }
+
+    /// The application is asked now; not again before something is sent. Returns how many PINGs were not answered.
+    pub fn ask(&mut self) -> u32 {
+        self.sent = None;
+        self.unanswered
+    }
+
+    /// Whether nothing was sent since the application was asked.
+    pub fn is_asked(&self) -> bool {
+        self.sent.is_none()
+    }
+
+    pub fn is_unanswered(&self) -> bool {
+        self.unanswered > 0
+    }
+
+    /// It waits for the peer, and a PING is about to leave.
+    pub fn ping(&mut self, now: Instant) {
+        self.sent = Some(now);
+        if self.unanswered == 0 {
+            self.wait = (self.wait * 2).min(self.bounds.most);
+        }
+        self.unanswered = self.unanswered.saturating_add(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    /// Milliseconds between PINGs that are answered, or not, while a call waits.
+    fn pings(remote: Remote, idle: Duration, answered: bool, count: usize) -> Vec<u128> {
+        let mut now = Instant::now();
+        let mut silence = Silence::new(now, remote, idle);
+        silence.sent(now);
+        let mut waits = Vec::new();
+        for _ in 0..count {
+            let due = silence.deadline(MS).unwrap();
+            waits.push((due - now).as_millis());
+            now = due;
+            silence.ask();
+            assert_eq!(silence.deadline(MS), None);
+            assert!(silence.is_asked());
+            silence.ping(now);
+            assert!(!silence.is_asked());
+            if answered {
+                silence.heard(now);
+            }
+        }
+        waits
+    }
+
+    #[test]
+    fn a_peer_that_answers_is_asked_less_and_less_and_one_that_does_not_every_second() {
+        let idle = Duration::from_secs(30);
+        let here = pings(Remote::ThisMachine, idle, true, 6);
+        assert_eq!(here, [100, 200, 400, 800, 1000, 1000]);
+        let far = pings(Remote::Elsewhere, idle, true, 7);
+        assert_eq!(far, [250, 500, 1000, 2000, 4000, 7500, 7500]);
+        assert_eq!(pings(Remote::Elsewhere, 4000 * MS, true, 4), [250, 500, 1000, 1000]);
+        assert_eq!(pings(Remote::Elsewhere, idle, false, 5), [250, 500, 1000, 1000, 1000]);
+    }
+
+    #[test]
+    fn nothing_is_asked_before_something_is_sent_and_some_round_trips_have_passed() {
+        let now = Instant::now();
+        let mut silence = Silence::new(now, Remote::Elsewhere, Duration::ZERO);
+        assert_eq!(silence.deadline(MS), None);
+        silence.sent(now);
+        assert_eq!(silence.deadline(200 * MS), Some(now + 600 * MS));
+        silence.heard(now + 50 * MS);
+        assert_eq!(silence.deadline(MS), Some(now + 300 * MS));
+        assert_eq!(silence.ask(), 0);
+    }
+
+    #[test]
+    fn what_is_written_shortens_the_wait_again() {
+        let now = Instant::now();
+        let mut silence = Silence::new(now, Remote::Elsewhere, Duration::ZERO);
+        for _ in 0..5 {
+            silence.ping(now);
+            silence.heard(now);
+        }
+        silence.sent(now);
+        assert_eq!(silence.deadline(MS), Some(now + 7500 * MS));
+        silence.wrote();
+        assert_eq!(silence.deadline(MS), Some(now + 250 * MS));
+    }
+}

@@ -1,0 +1,52 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+
+/** How a server's process ends without a drain. */
+export const ENDS = ["SIGKILL", "SIGINT", "process.exit", "an uncaught error"] as const;
+export type Ending = (typeof ENDS)[number];
+
+const PROGRAM: string = fileURLToPath(new URL("./restarted-server.program.mjs", import.meta.url));
+
+/** What a server of this module listens on, and who it is. */
+export interface ServerSettings {
+  /** Without a port: `quic://127.0.0.1`. */
+  readonly url: string;
+  readonly tls: { readonly cert: string; readonly key: string };
+  /** 32 bytes in hexadecimal; nothing: the server's own default. */
+  readonly secret?: string;
+  /** 0 takes a free port. */
+  readonly port?: number;
+}
+
+/** A server in a process of its own. */
+export class ServerProcess {
+  readonly port: number;
+  private readonly child: ChildProcess;
+
+  private constructor(child: ChildProcess, port: number) {
+    this.child = child;
+    this.port = port;
+  }
+
+  static async start(settings: ServerSettings): Promise<ServerProcess> {
+    const child = fork(PROGRAM, [JSON.stringify(settings)], { stdio: ["ignore", "ignore", "pipe", "ipc"] });
+    let said = "";
+    child.stderr?.on("data", (chunk) => {
+      said += String(chunk);
+    });
+    const [port] = (await Promise.race([
+      once(child, "message"),
+      once(child, "exit").then(() => Promise.reject(new Error(`the server did not start: ${said}`))),
+    ])) as [number];
+    return new ServerProcess(child, port);
+  }
+
+  async end(how: Ending): Promise<void> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
+    const gone = once(this.child, "exit");
+    if (how === "SIGKILL" || how === "SIGINT") this.child.kill(how);
+    else this.child.send(how);
+    await gone;
+  }
+}
