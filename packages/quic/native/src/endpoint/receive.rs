@@ -83,12 +83,10 @@ impl Endpoint {
             Some(qp::DatagramEvent::NewConnection(incoming)) => {
                 self.admit(now, incoming, &mut response);
             }
-            Some(qp::DatagramEvent::Response(transmit)) => {
-                if !by_reset || self.resets.allow(now, remote) {
-                    self.socket.send(transmit, &response);
-                }
+            Some(qp::DatagramEvent::Response(transmit)) if !by_reset || self.resets.allow(now, remote) => {
+                self.socket.send(transmit, &response);
             }
-            None => {}
+            Some(qp::DatagramEvent::Response(_)) | None => {}
         }
         self.scratch = response;
     }
