@@ -1,0 +1,100 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import * as fs from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { devCertificate } from "./dev-certificate.js";
+
+vi.mock("node:fs/promises", async (original) => {
+  const real = await original<typeof fs>();
+  return { ...real, writeFile: vi.fn<typeof fs.writeFile>(real.writeFile), mkdir: vi.fn<typeof fs.mkdir>(real.mkdir) };
+});
+
+const DAY = 24 * 3_600_000;
+let directory: string;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "quicrpc-"));
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  vi.unstubAllEnvs();
+  await rm(directory, { recursive: true });
+});
+
+function at(ms: number): void {
+  vi.useFakeTimers({ now: ms, toFake: ["Date"] });
+}
+
+function systemError(code: string, text: string): Error {
+  return Object.assign(new Error(`${code}: ${text}`), { code });
+}
+
+describe("devCertificate", () => {
+  it("is made anew when the one that is kept is not valid yet, since the clock was put back", async () => {
+    const now = Date.now();
+    at(now + 5 * DAY);
+    const early = await devCertificate({ directory });
+    at(now);
+    const made = await devCertificate({ directory });
+    expect(made.cert).not.toBe(early.cert);
+    expect((await devCertificate({ directory })).cert).toBe(made.cert);
+    expect(await readdir(directory)).toHaveLength(1);
+  });
+
+  it("is made anew when the key that is kept is not its own, or none", async () => {
+    const { cert } = await devCertificate({ directory });
+    const { key } = await devCertificate({ directory, hosts: ["other.test"] });
+    const [file = ""] = (await readdir(directory)).filter((name) => name.endsWith(".pem"));
+    for (const wrong of [key, "-----BEGIN PRIVATE KEY-----\nbroken\n-----END PRIVATE KEY-----\n", ""]) {
+      await Promise.all((await readdir(directory)).map((name) => writeFile(join(directory, name), cert + wrong)));
+      const made = await devCertificate({ directory });
+      expect(made.cert).not.toBe(cert);
+    }
+    expect(await readFile(join(directory, file), "utf8")).toContain("BEGIN");
+  });
+
+  it("is the same for all that replace an old one at the same time", async () => {
+    const now = Date.now();
+    await devCertificate({ directory });
+    at(now + 20 * DAY);
+    const all = await Promise.all(Array.from({ length: 8 }, () => devCertificate({ directory })));
+    const { cert } = await devCertificate({ directory });
+    expect(new Set(all.map((one) => one.cert))).toEqual(new Set([cert]));
+    expect(await readdir(directory)).toHaveLength(1);
+  });
+
+  it.each(["", "relative/cache"])("is kept in the home folder where XDG_CACHE_HOME is %j", async (value) => {
+    vi.stubEnv("XDG_CACHE_HOME", value);
+    vi.stubEnv("LOCALAPPDATA", "");
+    vi.stubEnv("HOME", directory);
+    vi.stubEnv("USERPROFILE", directory);
+    const { cert } = await devCertificate();
+    const folder = process.platform === "darwin" ? join("Library", "Caches") : ".cache";
+    const [file = ""] = await readdir(join(directory, folder, "quicrpc"));
+    expect(await readFile(join(directory, folder, "quicrpc", file), "utf8")).toContain(cert);
+  });
+
+  it("leaves nothing on a disk that is full, and says what to do", async () => {
+    vi.mocked(fs.writeFile).mockImplementationOnce(async (path) => {
+      await writeFile(path as string, "-----BEGIN CERT");
+      throw systemError("ENOSPC", "no space left on device, write");
+    });
+    await expect(devCertificate({ directory })).rejects.toThrow(
+      `no development certificate can be kept in ${directory}: ENOSPC: no space left on device, write; set XDG_CACHE_HOME`,
+    );
+    expect(await readdir(directory)).toEqual([]);
+    expect((await devCertificate({ directory })).cert).toContain("BEGIN CERTIFICATE");
+  });
+
+  it("says what to do where the home folder cannot be written to, and reads what is kept there", async () => {
+    vi.mocked(fs.mkdir).mockRejectedValueOnce(systemError("EROFS", "read-only file system, mkdir"));
+    const { message, cause } = (await devCertificate({ directory }).catch((error: unknown) => error)) as Error;
+    expect(message).toMatch(/can be kept in .*: EROFS: .*; set XDG_CACHE_HOME, or the option "directory"/);
+    expect(cause).toMatchObject({ code: "EROFS" });
+    const { cert } = await devCertificate({ directory });
+    vi.mocked(fs.mkdir).mockRejectedValueOnce(systemError("EROFS", "read-only file system, mkdir"));
+    expect((await devCertificate({ directory })).cert).toBe(cert);
+    vi.mocked(fs.mkdir).mockReset();
+  });
+});
