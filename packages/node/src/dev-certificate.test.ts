@@ -77,7 +77,7 @@ describe("devCertificate", () => {
 
   it("leaves nothing on a disk that is full, and says what to do", async () => {
     vi.mocked(fs.writeFile).mockImplementationOnce(async (path) => {
-      await writeFile(path as string, "-----BEGIN CERT");
+      await writeFile(path, "-----BEGIN CERT");
       throw systemError("ENOSPC", "no space left on device, write");
     });
     await expect(devCertificate({ directory })).rejects.toThrow(
