@@ -8,6 +8,7 @@ import { chromiumPath, launchChromium } from "../../packages/quic/test/chromium.
 import { chromiumClient, engineClient, type Mode, type Runner } from "./clients.js";
 import type { Outcome } from "./outcome.js";
 import { absence, type Peer, peerClient, peers, startServer } from "./peers.js";
+import { type ProtocolColumn, protocolTable, runProtocol } from "./protocol/run.js";
 import { scenarios } from "./scenarios.js";
 import { serve } from "./server.js";
 import { type Column, markdown } from "./table.js";
@@ -26,9 +27,11 @@ for (const [name, text] of Object.entries({ "ca.pem": authority.cert, "cert.pem"
 const trust = { ca: authority.cert, hash: leaf.hash };
 
 const columns: Column[] = [];
+const calls: ProtocolColumn[] = [];
 try {
   for (const peer of peers) if (chosen(peer.name)) await runPeer(peer);
   if (chosen("Chromium")) await runChromium();
+  if (chosen("protocol")) calls.push(...(await runProtocol(directory, leaf)));
 } finally {
   rmSync(directory, { recursive: true });
 }
@@ -122,9 +125,13 @@ function skip(peer: string, role: Column["role"], mode: Mode, why: string): void
   columns.push({ peer, version: "", role, mode, cells });
 }
 
+function tables(): string {
+  return `${markdown(columns)}\n### Calls, by a client written from the protocol's page\n\n${protocolTable(calls)}`;
+}
+
 function report(): void {
-  if (given.includes("--json")) console.log(JSON.stringify(columns, undefined, 2));
-  else console.log(`\n${markdown(columns)}`);
+  if (given.includes("--json")) console.log(JSON.stringify([...columns, ...calls], undefined, 2));
+  else console.log(`\n${tables()}`);
   if (given.includes("--write")) {
     const page = join(root, "docs/interop.md");
     const [before = "", , after = ""] = readFileSync(page, "utf8").split(
@@ -133,8 +140,10 @@ function report(): void {
     const versions = new Map(columns.map(({ peer, version }) => [peer, version]));
     const list = [...versions].map(([peer, version]) => `${peer} ${version}`.trim()).join("; ");
     const words = `\nNode ${process.versions.node} on ${process.platform}-${process.arch}, against ${list}.\n\n`;
-    writeFileSync(page, `${before}${words}${markdown(columns)}\n${after}`);
+    writeFileSync(page, `${before}${words}${tables()}\n${after}`);
   }
-  const failed = columns.some(({ cells }) => Object.values(cells).some(({ result }) => result === "failed"));
+  const failed = [...columns, ...calls].some(({ cells }) =>
+    Object.values(cells).some(({ result }) => result === "failed"),
+  );
   process.exitCode = failed ? 1 : 0;
 }

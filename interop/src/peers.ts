@@ -35,11 +35,7 @@ export const peers: readonly Peer[] = [
       client: { quic: noPinning, webtransport: noPinning },
     },
     async prepare() {
-      const python = join(cache, "venv/bin/python3");
-      const requirements = join(folder, "aioquic/requirements.txt");
-      mkdirSync(cache, { recursive: true });
-      if (!existsSync(python)) await output("python3", ["-m", "venv", join(cache, "venv")]);
-      await output(python, ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", requirements]);
+      const python = await preparePython();
       const version = await output(python, ["-c", "import aioquic; print(aioquic.__version__)"]);
       return { version: version.trim(), command: [python, join(folder, "aioquic/peer.py")] };
     },
@@ -86,6 +82,16 @@ export const peers: readonly Peer[] = [
   },
 ];
 
+/** A Python with aioquic. */
+export async function preparePython(): Promise<string> {
+  const python = join(cache, "venv/bin/python3");
+  const requirements = join(folder, "aioquic/requirements.txt");
+  mkdirSync(cache, { recursive: true });
+  if (!existsSync(python)) await output("python3", ["-m", "venv", join(cache, "venv")]);
+  await output(python, ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", requirements]);
+  return python;
+}
+
 /** Why the peer in this role cannot do this, if so. */
 export function absence(peer: Peer, role: "client" | "server", mode: Mode, scenario: string): string | undefined {
   if (mode === "quic" && scenario === "reject") return "raw QUIC has no requests";
@@ -116,7 +122,8 @@ export function peerClient(command: readonly string[], ...given: readonly string
   };
 }
 
-async function runClient(command: readonly string[], name: string): Promise<Outcome> {
+/** One scenario in a process of its own, which prints how it went. */
+export async function runClient(command: readonly string[], name: string): Promise<Outcome> {
   const child = start([...command, name]);
   let printed = "";
   child.stdout?.setEncoding("utf8").on("data", (text: string) => (printed += text));
