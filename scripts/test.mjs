@@ -9,6 +9,7 @@ const given = process.argv.slice(2).filter((argument) => argument !== "--conform
 // Only a run of everything says what is shown: by default it is compared with the page. Reports leave nothing out.
 const everything = given.every((argument) => /^--(reporter|outputFile)\b.*=/.test(argument));
 const reporters = given.some((argument) => argument.startsWith("--reporter")) ? [] : ["--reporter=default"];
+if (everything) reporters.push("--reporter=./test/skipped-reporter.ts");
 if (engine && everything) reporters.push("--reporter=./test/behaviour/conformance-reporter.ts");
 const conformance = process.argv.includes("--conformance") ? "write" : "check";
 const env = engine ? { QUICRPC_CONFORMANCE: conformance } : { QUICRPC_NO_ENGINE: "1" };

@@ -1,0 +1,30 @@
+import { relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Reporter, TestModule } from "vitest/node";
+import { missingChapters, type Ran, skippedLines } from "./chapters.js";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+/**
+ * Prints at the end which tests were skipped, and why where they say so. Fails the run when it has left out a chapter of those that
+ * `QUICRPC_CHAPTERS` names, such as "engine,chromium".
+ */
+export default class SkippedReporter implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const ran = modules.map(ranOf);
+    for (const line of skippedLines(ran)) console.log(line);
+    const wanted = process.env["QUICRPC_CHAPTERS"]?.split(",") ?? [];
+    for (const line of missingChapters(ran, wanted)) {
+      console.error(line);
+      process.exitCode = 1;
+    }
+  }
+}
+
+function ranOf(module: TestModule): Ran {
+  const tests = [...module.children.allTests()].map((test) => {
+    const result = test.result();
+    return { name: test.fullName, state: result.state, note: result.state === "skipped" ? result.note : undefined };
+  });
+  return { file: relative(root, module.moduleId).replaceAll("\\", "/"), tests };
+}
