@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import type { DirectStream, Session, SessionOptions, TransportSession } from "@quicrpc/core";
+import type { DirectStream, ErrorHook, Session, SessionOptions, TransportSession } from "@quicrpc/core";
 import { describe, expect, it } from "vitest";
 import { kinds, kindsFor, type Pair } from "./kinds.js";
 import { methods } from "./service.js";
@@ -130,15 +130,16 @@ describe.each(kindsFor("C69"))("a session shared with another protocol: $name", 
 });
 
 describe("a hook for foreign streams that throws", () => {
-  it("costs the process's own hook an exception, and the session nothing", async () => {
+  it("costs that stream, and goes to onError; the session goes on", async () => {
     const [memory] = kinds;
-    const thrown = new Promise<unknown>((resolve) => process.once("uncaughtException", resolve));
+    const thrown: [error: unknown, method: string][] = [];
+    const onError: ErrorHook = (error, { method }) => void thrown.push([error, method]);
     const onForeignStream = (): void => {
       throw new Error("from the hook");
     };
-    const pair = await (memory as (typeof kinds)[number]).connect({}, { server: { onForeignStream } });
-    void exchange(pair.client.transport, "3f").catch(() => {});
-    expect(await thrown).toMatchObject({ message: "from the hook" });
+    const pair = await (memory as (typeof kinds)[number]).connect({}, { server: { onForeignStream, onError } });
+    expect(await exchange(pair.client.transport, "3f").catch(() => "refused")).toBe("refused");
+    expect(thrown).toMatchObject([[{ message: "from the hook" }, "onForeignStream"]]);
     expect(await pair.client.unary(methods.echo, { text: "a" })).toEqual({ text: "a" });
     await pair.close();
   });

@@ -18,9 +18,11 @@ import {
 } from "@quicrpc/core";
 import { devCertificate, nodeStreamSession } from "@quicrpc/node";
 import { Endpoint, type QuicSession } from "@quicrpc/quic";
+import { expect } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { dialFails } from "../../packages/node/dist/fails/dial.js";
 import { listenWeb } from "../../packages/node/dist/listen/web.js";
+import { PageGuard } from "../../packages/node/dist/page-guard.js";
 
 /** Both ends of a transport session on which nobody has said anything yet. */
 interface Joined<S extends DirectSession = DirectSession> {
@@ -135,12 +137,14 @@ export const joinFails: Join = async () => {
   const { cert, key, hash } = await devCertificate();
   let onServer!: (session: DirectSession) => void;
   const server = new Promise<DirectSession>((resolve) => (onServer = resolve));
+  const onError = (error: unknown): void => expect.unreachable(String(error));
   const settings = {
     tls: { cert, key },
     clientCertificates: undefined,
     earlyData: false,
     secret: undefined,
-    allowedOrigins: undefined,
+    pages: new PageGuard({ allowedOrigins: undefined, allowedHosts: undefined, onError }),
+    onError,
     transport: undefined,
     limits: DEFAULT_LIMITS,
   };

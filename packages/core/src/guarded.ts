@@ -1,14 +1,20 @@
-/** Runs a hook of the application's. What it throws must not cost the call: it goes to the platform's own hook. */
+/**
+ * Runs a hook of the application's. What it throws, or rejects with, costs neither the call nor the process: `report`
+ * receives it, by default the console.
+ */
 export function guarded<Arguments extends unknown[]>(
-  hook: (...given: Arguments) => void,
+  hook: (...given: Arguments) => unknown,
+  report: (thrown: unknown) => void = logHook,
 ): (...given: Arguments) => void {
   return (...given) => {
     try {
-      hook(...given);
+      const result = hook(...given);
+      if (result instanceof Promise) result.catch(report);
     } catch (thrown) {
-      queueMicrotask(() => {
-        throw thrown;
-      });
+      report(thrown);
     }
   };
 }
+
+// oxlint-disable-next-line no-console -- an exception must not pass unseen, and must not end the process
+const logHook = (thrown: unknown): void => console.error("quicrpc: a hook failed:", thrown);

@@ -31,6 +31,8 @@ export type { CallContext } from "./server/context.js";
 export type { LoadShedder } from "./server/admission.js";
 export { ServerLoad } from "./server/server-load.js";
 export type { ErrorHook, FailureSite } from "./server/dispatch.js";
+export { errorHook } from "./server/error-hook.js";
+export { guarded } from "./guarded.js";
 export {
   type Awaitable,
   combineRouters,

@@ -1,4 +1,4 @@
-import { interceptCaller, type Interceptor, type Session } from "@quicrpc/core";
+import { interceptCaller, type Interceptor, RpcError, type Session, type TransportSession } from "@quicrpc/core";
 import type { QuicSession } from "@quicrpc/quic";
 
 /**
@@ -15,3 +15,23 @@ export function heldWhileEarly(session: Session<QuicSession>): Session<QuicSessi
   };
   return interceptCaller(session, [hold]);
 }
+
+/** Whether a session that was accepted has begun before its handshake is complete. */
+export function isEarly(transport: TransportSession): boolean {
+  return "early" in transport && transport.early === true;
+}
+
+/**
+ * Around what a server serves of such a session: calls of methods that are not idempotent run once the handshake is
+ * complete, which a recorded flight that is sent again never makes it be. What the client holds back is its own affair.
+ */
+export const runWhenProven: Interceptor = async (call, next) => {
+  const session = call.context?.session as Session<QuicSession> | undefined;
+  if (session?.transport.early === true && !call.method.idempotent) {
+    await session.transport.ready.catch((cause: unknown) => {
+      throw new RpcError("unavailable", "the handshake was not completed: the early call did not run", { cause });
+    });
+    call.signal?.throwIfAborted();
+  }
+  return next(call);
+};

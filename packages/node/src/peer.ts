@@ -47,16 +47,7 @@ export function headersOf(fields: Iterable<readonly [string, string]>): Headers 
   return headers;
 }
 
-/** Origins that pages may connect from: a list, or a test. */
-export type AllowedOrigins = readonly string[] | ((origin: string) => boolean);
-
 /** The path of a request's target, without the query. */
 export function pathOf(target: string | undefined): string {
   return (target ?? "/").replace(/\?.*$/s, "");
-}
-
-/** A request without an origin does not come from a page. */
-export function originAllowed(origin: string | undefined, allowed: AllowedOrigins | undefined): boolean {
-  if (origin === undefined || allowed === undefined) return true;
-  return typeof allowed === "function" ? allowed(origin) : allowed.includes(origin);
 }

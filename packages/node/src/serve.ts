@@ -4,6 +4,9 @@ import {
   createSession,
   DEFAULT_LIMITS,
   type DrainOptions,
+  type ErrorHook,
+  errorHook,
+  guarded,
   type Interceptor,
   interceptRouter,
   type Limits,
@@ -18,10 +21,12 @@ import {
 import type { ClientCertificateOptions, ListenTransportOptions, ServerCertificateOptions } from "@quicrpc/quic";
 import { type Authenticate, authenticated } from "./authenticate.js";
 import type { Engine } from "./dial/dialler.js";
+import { isEarly, runWhenProven } from "./early-data.js";
 import { listen } from "./listen/listen.js";
 import type { Arrival, Listener, ListenSettings, TlsUpdate } from "./listen/listener.js";
 import { type LoadSheddingOptions, OverloadGuard } from "./load-shedder.js";
-import type { AllowedOrigins, Peer } from "./peer.js";
+import { type AllowedOrigins, PageGuard } from "./page-guard.js";
+import type { Peer } from "./peer.js";
 import { DEFAULT_PORT } from "./protocol.js";
 
 /** Options of `serve`: those of every session it makes, and its own. `keepAlive` is for transports other than QUIC. */
@@ -80,8 +85,18 @@ export interface ServeOptions<Context = unknown> extends Omit<SessionOptions<Con
   readonly authenticate?: Authenticate<Context>;
   /** Refuses calls, as safe to make again elsewhere, rather than serving them late. Default: none. */
   readonly loadShedding?: LoadSheddingOptions;
-  /** Origins that pages may connect from by WebSocket or WebTransport. Default: any; restrict it where cookies count. */
+  /**
+   * Origins of pages of other hosts that may connect by WebSocket or WebTransport, such as "https://app.example": a list, or a
+   * test. Pages of the host that they connect to always may, whatever their scheme and port; what is no browser
+   * always may. Default: none.
+   */
   readonly allowedOrigins?: AllowedOrigins;
+  /**
+   * Names of this server by which pages may connect without TLS (`ws://`), beside IP addresses, `localhost`, the host in
+   * the listener's URL and those in `allowedOrigins`: any page can have a name of its own resolve to this machine. A server behind a proxy
+   * that ends TLS has the proxy's name here. Default: none.
+   */
+  readonly allowedHosts?: readonly string[];
   /** Told of each new session: to call the client, or to wait for its end. */
   readonly onSession?: (session: Session, peer: Peer) => void;
   /** Told of each session that has ended. */
@@ -143,9 +158,12 @@ class RpcServer<Context> implements Server {
   readonly sessions: Set<Session> = new Set();
   private readonly options: ServeOptions<Context>;
   private readonly sessionOptions: SessionOptions<Context>;
+  /** What is served of sessions that begin before their handshake is complete. */
+  private readonly earlyRouters: readonly Router<Context>[] | undefined;
   private readonly limits: Limits;
   private readonly guard: OverloadGuard | undefined;
   private readonly load: ServerLoad = new ServerLoad();
+  private readonly onError: ErrorHook;
   private readonly listeners: Listener[] = [];
   private settings: ListenSettings;
   /** Sessions that are being authenticated. */
@@ -156,15 +174,23 @@ class RpcServer<Context> implements Server {
   constructor(options: ServeOptions<Context>) {
     this.options = options;
     this.guard = options.loadShedding && new OverloadGuard(options.loadShedding);
+    const { interceptors = [] } = options;
+    const served = combineRouters(options.routers);
     this.sessionOptions = {
       ...options,
       ...(this.guard !== undefined && { loadShedder: this.guard }),
       load: this.load,
-      routers: [combineRouters([interceptRouter(combineRouters(options.routers), options.interceptors ?? [])])],
+      routers: [combineRouters([interceptRouter(served, interceptors)])],
     };
+    if (options.earlyData === true) {
+      this.earlyRouters = [combineRouters([interceptRouter(served, [runWhenProven, ...interceptors])])];
+    }
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };
-    const { tls, secret, clientCertificates, allowedOrigins, transport, earlyData = false } = options;
-    this.settings = { tls, secret, clientCertificates, allowedOrigins, transport, earlyData, limits: this.limits };
+    this.onError = errorHook(options.onError);
+    const { limits, onError } = this;
+    const { tls, secret, clientCertificates, allowedOrigins, allowedHosts, transport, earlyData = false } = options;
+    const pages = new PageGuard({ allowedOrigins, allowedHosts, onError });
+    this.settings = { tls, secret, clientCertificates, pages, transport, earlyData, limits, onError };
   }
 
   get urls(): readonly string[] {
@@ -273,7 +299,7 @@ class RpcServer<Context> implements Server {
       if (this.draining) throw new RpcError("unavailable", "the server is being drained");
       this.adopt(arrival, connection as Context);
     } catch (error) {
-      this.refuse(error, transport, peer);
+      this.refuse(error, "authenticate", transport, peer);
     } finally {
       this.arriving.delete(arrival);
     }
@@ -281,28 +307,31 @@ class RpcServer<Context> implements Server {
 
   private adopt({ transport, peer }: Arrival, connection: Context): void {
     const { onSession, onSessionEnd } = this.options;
-    const session = createSession(transport, { ...this.sessionOptions, connection });
+    const routers = (isEarly(transport) ? this.earlyRouters : undefined) ?? this.sessionOptions.routers;
+    const session = createSession(transport, { ...this.sessionOptions, ...(routers && { routers }), connection });
     this.sessions.add(session);
     void session.closed.then((end) => {
       this.sessions.delete(session);
-      onSessionEnd?.(end, peer);
+      this.tell("onSessionEnd", onSessionEnd, end, peer);
     });
-    onSession?.(session, peer);
+    const failed = (error: unknown): void => this.refuse(error, "onSession", transport, peer);
+    if (onSession !== undefined) guarded(onSession, failed)(session, peer);
   }
 
-  /** Only an `RpcError` says to the peer why. Another exception goes where an event listener's goes. */
-  private refuse(error: unknown, transport: Arrival["transport"], peer: Peer): void {
+  /** Only an `RpcError` says to the peer why. Another exception, of the hook `name`, goes to `onError`. */
+  private refuse(error: unknown, name: string, transport: Arrival["transport"], peer: Peer): void {
     const told = error instanceof RpcError ? error : new RpcError("internal", "the server could not take the session");
     transport.close({ closeCode: refusalCode(told.code), reason: told.message });
-    if (told !== error) queueMicrotask(() => reportException(error));
-    this.options.onRefused?.(told, peer);
+    if (told !== error) this.onError(error, { method: name });
+    this.tell("onRefused", this.options.onRefused, told, peer);
+  }
+
+  /** Calls a hook. What it throws costs nobody else. */
+  private tell<Told>(name: string, hook: ((told: Told, peer: Peer) => void) | undefined, told: Told, peer: Peer): void {
+    if (hook !== undefined) guarded(hook, (thrown) => this.onError(thrown, { method: name }))(told, peer);
   }
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
-}
-
-function reportException(error: unknown): never {
-  throw error;
 }

@@ -27,6 +27,11 @@ export interface BindOptions {
    * the same take each other's address tokens (§8.1). Default: random.
    */
   secret?: Uint8Array;
+  /**
+   * Receives exceptions of `onSession`, `onRequest` and `onHandshakeError`, which cost the peer its session, and of the handlers of sessions and
+   * streams. Default: `console.error` for the former; for handlers `uncaughtException`, as of any event listener.
+   */
+  onError?: (error: unknown) => void;
 }
 
 /** `BindOptions` as the engine takes them. */

@@ -68,7 +68,9 @@ export class Endpoint {
 
   /** Binds the socket. Throws `QuicError` with the system's code, such as `EADDRINUSE`. */
   static bind(options: BindOptions = {}): Endpoint {
-    return new Endpoint(new Engine(engineOptions(options)));
+    const engine = new Engine(engineOptions(options));
+    engine.onError = options.onError;
+    return new Endpoint(engine);
   }
 
   /** Where the socket is bound. */

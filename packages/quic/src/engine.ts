@@ -34,6 +34,7 @@ export class Engine {
   readonly webTransports: WebTransports = new WebTransports(this);
   onSession: ((session: QuicSession) => void) | undefined;
   onHandshakeError: ((error: QuicError) => void) | undefined;
+  onError: ((error: unknown) => void) | undefined;
   /** Called whenever the number of sessions, dialling ones included, changes. */
   onSessionCount: ((count: number) => void) | undefined;
   onClosed: (() => void) | undefined;
@@ -117,6 +118,34 @@ export class Engine {
     for (const slot of this.#slots) {
       if (slot?.session?.alpnProtocol === "h3") this.native.drainSession(slot.handle);
     }
+  }
+
+  /** Server: gives a session to whoever listens; one over which that fails is closed. */
+  accepted(session: QuicSession): void {
+    try {
+      this.onSession?.(session);
+    } catch (thrown) {
+      session.close({ closeCode: 1, reason: "the server could not take the session" });
+      this.hookFailed(thrown);
+    }
+  }
+
+  /** An exception of a hook that a peer's doing called: it must not cost other peers the process. */
+  hookFailed(thrown: unknown): void {
+    try {
+      if (this.onError !== undefined) this.onError(thrown);
+      // oxlint-disable-next-line no-console -- an exception must not pass unseen
+      else console.error("quicrpc: a hook failed:", thrown);
+    } catch (again) {
+      // oxlint-disable-next-line no-console -- as above; nobody else is left to receive it
+      console.error("quicrpc: onError failed:", again, "It was called with:", thrown);
+    }
+  }
+
+  /** An exception of a session's or stream's handler. */
+  handlerFailed(thrown: unknown): void {
+    if (this.onError === undefined) reportException(thrown);
+    else this.hookFailed(thrown);
   }
 
   #session(index: number): QuicSession | undefined {
@@ -223,7 +252,7 @@ export class Engine {
         }
       } catch (error) {
         this.#keeping = true;
-        reportException(error);
+        this.handlerFailed(error);
       }
     }
     this.#dispatching = false;
@@ -262,7 +291,7 @@ export class Engine {
     slot.session = session;
     slot.dialling = undefined;
     if (dialling !== undefined) dialling.connected(session);
-    else if ((flags & record.FLAG_HTTP3) === 0) this.onSession?.(session);
+    else if ((flags & record.FLAG_HTTP3) === 0) this.accepted(session);
   }
 
   #lost(index: number, generation: number, failure: number): void {
@@ -281,7 +310,11 @@ export class Engine {
   #handshakeFailed(failure: number): void {
     const error = this.#failure(failure);
     this.#failures.delete(failure);
-    this.onHandshakeError?.(error);
+    try {
+      this.onHandshakeError?.(error);
+    } catch (thrown) {
+      this.hookFailed(thrown);
+    }
   }
 
   #end(slot: Slot, error: QuicError): void {
@@ -302,7 +335,7 @@ export class Engine {
       try {
         call();
       } catch (thrown) {
-        reportException(thrown);
+        this.handlerFailed(thrown);
       }
     }
     this.#closed();

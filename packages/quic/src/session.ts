@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { Datagrams } from "./datagrams.js";
 import type { Engine } from "./engine.js";
-import { QuicError, reportException } from "./errors.js";
+import { QuicError } from "./errors.js";
 import { MAX_CLOSE_REASON_BYTES, MAX_UNCLAIMED_STREAMS } from "./limits.js";
 import { unwrap } from "./native.js";
 import { isPortClosed } from "./port-probe.js";
@@ -122,7 +122,7 @@ export class QuicSession {
       try {
         offer(handler, stream, unidirectional);
       } catch (error) {
-        reportException(error);
+        this.engine.handlerFailed(error);
       }
     }
     if (this.#ended !== undefined) handler.onClosed(this.#ended.info, this.#ended.error);

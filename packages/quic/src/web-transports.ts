@@ -1,6 +1,6 @@
 import type { Datagrams } from "./datagrams.js";
 import type { Engine } from "./engine.js";
-import { type QuicError, reportException } from "./errors.js";
+import type { QuicError } from "./errors.js";
 import { unwrap } from "./native.js";
 import { packHandle, WEB_TRANSPORT } from "./records.js";
 import type { QuicSession } from "./session.js";
@@ -95,7 +95,7 @@ export class WebTransports {
     };
     const refuse = (error: unknown): void => {
       if (this.#awaits(slot)) this.#refuse(slot, { status: 500 });
-      reportException(error);
+      this.#engine.hookFailed(error);
     };
     try {
       const answer = this.onRequest?.(request) ?? { status: 404 };
@@ -126,11 +126,7 @@ export class WebTransports {
     slot.session = session;
     slot.abort = undefined;
     engine.native.acceptSession(slot.handle, protocol, fields);
-    try {
-      engine.onSession?.(session);
-    } catch (error) {
-      reportException(error);
-    }
+    engine.accepted(session);
   }
 
   #refuse(slot: Slot, { status = 500, headers }: WebTransportAnswer): void {

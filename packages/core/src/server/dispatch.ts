@@ -14,11 +14,11 @@ import * as FrameType from "../wire/frame-type.js";
 
 /** Where a failed call happened. */
 export interface FailureSite {
-  /** "service/method", or the ids if the method is unknown. */
+  /** "service/method", or the ids if the method is unknown; of a hook that threw, its name, such as "onSession". */
   readonly method: string;
 }
 
-/** Told of what the caller is not told: exceptions of handlers, results that do not fit, failed notifications. */
+/** Told of what the caller is not told: exceptions of handlers and hooks, results that do not fit, failed notifications. */
 export type ErrorHook = (error: unknown, site: FailureSite) => void;
 
 /** What dispatch needs of its session. */

@@ -11,7 +11,7 @@ import type { SessionCompression } from "../transport/compression.js";
 import { Admission, type LoadShedder } from "./admission.js";
 import { DatagramReceiver } from "./datagram-receiver.js";
 import { Dispatcher, type ErrorHook } from "./dispatch.js";
-import { logError } from "./log-error.js";
+import { errorHook } from "./error-hook.js";
 import { MethodTable, type Router } from "./router.js";
 import { ServerLoad } from "./server-load.js";
 
@@ -49,7 +49,7 @@ export class Serving<Context> implements Callee {
   constructor(host: ServingHost, options: ServingOptions<Context>) {
     const { limits, schemas } = host;
     const { formats, compression, loadShedder, load = new ServerLoad(), onForeignDatagram } = options;
-    const onError = guarded(options.onError ?? logError);
+    const onError = errorHook(options.onError);
     this.admission = new Admission({
       limits,
       loadShedder,
@@ -69,7 +69,8 @@ export class Serving<Context> implements Callee {
       onError,
       admission: this.admission,
     });
-    const onForeign = onForeignDatagram && guarded(onForeignDatagram);
+    const onForeign =
+      onForeignDatagram && guarded(onForeignDatagram, (thrown) => onError(thrown, { method: "onForeignDatagram" }));
     const datagrams = new DatagramReceiver(this.dispatcher, options.prefix, limits, onForeign);
     this.onDatagram = (bytes) => datagrams.onDatagram(bytes);
   }

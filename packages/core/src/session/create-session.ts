@@ -1,5 +1,5 @@
-import { guarded } from "../guarded.js";
 import { completeLimits } from "../limits.js";
+import { errorHook } from "../server/error-hook.js";
 import { Serving } from "../server/serving.js";
 import { foreignStreams } from "../transport/foreign-stream.js";
 import type { TransportSession } from "../transport/session.js";
@@ -23,7 +23,9 @@ export function createSession<Context = unknown, Transport extends TransportSess
     settings,
     via,
     callee: (host) => new Serving(host, { ...options, formats, compression, prefix }),
-    onForeign: onForeignStream && foreignStreams(guarded(onForeignStream)),
+    onForeign:
+      onForeignStream &&
+      foreignStreams(onForeignStream, (thrown) => errorHook(options.onError)(thrown, { method: "onForeignStream" })),
   };
   const sole = "openStream" in transport ? transport.sole : undefined;
   const session =

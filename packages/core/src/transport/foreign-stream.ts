@@ -1,12 +1,22 @@
 import { Fifo } from "../fifo.js";
+import { codeNumber } from "../errors.js";
 import type { DirectStream, DirectStreamHandler } from "./session.js";
 import type { ForeignStreams } from "./stream-sorter.js";
 
-/** Gives streams of other protocols to `take`. */
-export function foreignStreams(take: (stream: DirectStream) => void): ForeignStreams {
+/** Gives streams of other protocols to `take`. One over which it throws is refused, and `report` receives the exception. */
+export function foreignStreams(
+  take: (stream: DirectStream) => void,
+  report: (thrown: unknown) => void,
+): ForeignStreams {
   return (stream, first) => {
     const foreign = new ForeignStream(stream, first);
-    take(foreign);
+    try {
+      take(foreign);
+    } catch (thrown) {
+      foreign.stopSending(codeNumber("internal"));
+      foreign.reset(codeNumber("internal"));
+      report(thrown);
+    }
     return foreign;
   };
 }

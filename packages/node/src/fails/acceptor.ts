@@ -69,7 +69,7 @@ export class FailsAcceptor {
   /** The HTTP status that refuses such a request; undefined where it may pass. */
   refusal({ url, headers }: IncomingMessage): number | undefined {
     // The ponyfill doubles the first slash.
-    return this.requests.refusal(url?.replace(/^\/+/, "/"), headers.origin);
+    return this.requests.refusal({ ...headers, ":path": url?.replace(/^\/+/, "/") });
   }
 
   takeUpgrade(request: IncomingMessage, head: Buffer): void {

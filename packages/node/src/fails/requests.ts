@@ -4,7 +4,7 @@ import { WEBTRANSPORT_STREAM_PROTOCOL, webTransportStreamSession } from "@quicrp
 import { type Arrival, type ListenSettings, MAX_SESSIONS } from "../listen/listener.js";
 import { remoteAddressOf } from "../listen/socket-server.js";
 import { certificateRefusal, verifiedCertificate } from "../listen/tls-settings.js";
-import { headersOf, originAllowed, pathOf, type Peer, type TransportKind } from "../peer.js";
+import { headersOf, pathOf, type Peer, type TransportKind } from "../peer.js";
 import type { TLSSocket } from "node:tls";
 import { lettingGo } from "./closing.js";
 import { refuseLateStreams } from "./containment.js";
@@ -59,22 +59,17 @@ export class FailsRequests {
   }
 
   /** The HTTP status that refuses a request; undefined where it may pass. */
-  refusal(target: string | undefined, origin: string | undefined): 404 | 403 | 500 | 503 | undefined {
+  refusal(header: IncomingHttpHeaders): number | undefined {
     if (this.stopped || this.sessions >= (this.settings.transport?.maxSessions ?? MAX_SESSIONS)) return 503;
-    if (pathOf(target) !== this.path) return 404;
-    try {
-      return originAllowed(pageOrigin(origin), this.settings.allowedOrigins) ? undefined : 403;
-    } catch (error) {
-      // The application's test threw: the package would leave the client without an answer.
-      queueMicrotask(() => reportException(error));
-      return 500;
-    }
+    if (pathOf(header[":path"]) !== this.path) return 404;
+    const authority = header[":authority"] ?? header.host;
+    return this.settings.pages.refusal({ origin: pageOrigin(header.origin), authority, plainHost: undefined });
   }
 
   private answer(header: IncomingHttpHeaders): FailsAnswer {
     const { source } = this;
     this.source = undefined;
-    const status = this.refusal(header[":path"], header.origin);
+    const status = this.refusal(header);
     if (status !== undefined) return { status };
     if (!header["wt-available-protocols"]?.includes(WEBTRANSPORT_STREAM_PROTOCOL)) return { status: 400 };
     this.sessions++;
@@ -140,8 +135,4 @@ function fieldsOf(name: string, value: string | string[] | undefined): [string, 
 function addressOf(text: string | undefined): Peer["remoteAddress"] {
   const parts = text?.match(/^\[?(.*?)\]?:(\d+)$/);
   return parts ? { host: parts[1] as string, port: Number(parts[2]) } : undefined;
-}
-
-function reportException(error: unknown): never {
-  throw error;
 }

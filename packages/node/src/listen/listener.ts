@@ -1,6 +1,7 @@
-import type { CloseInfo, Limits, RpcError, TransportSession } from "@quicrpc/core";
+import type { CloseInfo, ErrorHook, Limits, RpcError, TransportSession } from "@quicrpc/core";
 import type { ClientCertificateOptions, ListenTransportOptions, ServerCertificateOptions } from "@quicrpc/quic";
-import type { AllowedOrigins, Peer } from "../peer.js";
+import type { PageGuard } from "../page-guard.js";
+import type { Peer } from "../peer.js";
 
 /** Where to listen. */
 export interface ListenTarget {
@@ -16,7 +17,10 @@ export interface ListenSettings {
   readonly clientCertificates: ClientCertificateOptions | undefined;
   readonly earlyData: boolean;
   readonly secret: Uint8Array | undefined;
-  readonly allowedOrigins: AllowedOrigins | undefined;
+  /** Decides which pages may connect. */
+  readonly pages: PageGuard;
+  /** Receives what hooks threw. */
+  readonly onError: ErrorHook;
   readonly transport: ListenTransportOptions | undefined;
   readonly limits: Limits;
 }

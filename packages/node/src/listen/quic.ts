@@ -7,7 +7,7 @@ import {
   WebTransportSession,
 } from "@quicrpc/quic";
 import { secretOf } from "./secret.js";
-import { headersOf, originAllowed, pathOf, type Peer } from "../peer.js";
+import { headersOf, pathOf, type Peer } from "../peer.js";
 import { ALPN, WEB_TRANSPORT_PROTOCOL } from "../protocol.js";
 import type { Listen, ListenSettings } from "./listener.js";
 
@@ -21,13 +21,14 @@ const listen = async (
   scheme: "quic" | "https",
   ...[{ host, port, path: given }, settings, onArrival]: Parameters<Listen>
 ): ReturnType<Listen> => {
-  const { transport, allowedOrigins } = settings;
+  const { transport, pages, onError } = settings;
   const path = given === "" ? "/" : given;
   const secret = settings.secret ?? secretOf(settings.tls);
   const endpoint = Endpoint.bind({
     port,
     ...(host !== undefined && { host }),
     ...(secret !== undefined && { secret }),
+    onError: (error) => onError(error, { method: `a session over ${scheme}://` }),
   });
   const { address } = endpoint;
   const authority = `${address.family === "IPv6" ? `[${address.host}]` : address.host}:${address.port}`;
@@ -36,7 +37,8 @@ const listen = async (
   const onRequest = (request: WebTransportRequest): WebTransportAnswer => {
     if (stopped) return { status: 503 };
     if (pathOf(request.path) !== path) return { status: 404 };
-    if (!originAllowed(request.origin, allowedOrigins)) return { status: 403 };
+    const status = pages.refusal({ origin: request.origin, authority: request.authority, plainHost: undefined });
+    if (status !== undefined) return { status };
     if (request.protocols.includes(WEB_TRANSPORT_PROTOCOL)) return { protocol: WEB_TRANSPORT_PROTOCOL };
     // Browsers that cannot name subprotocols are welcome; those that speak others are not.
     return request.protocols.length === 0 ? {} : { status: 400 };

@@ -110,7 +110,14 @@ function contextsByName(
           );
     return { context, fits };
   });
-  return (name) => contexts.find(({ fits }) => fits(name))?.context;
+  return (name) => {
+    try {
+      return contexts.find(({ fits }) => fits(name))?.context;
+    } catch {
+      // No certificate can be for such a name.
+      return undefined;
+    }
+  };
 }
 
 function text(value: string | Uint8Array): string | Buffer {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { WEBSOCKET_PROTOCOL, webSocketSession } from "@quicrpc/core";
 import { type WebSocket, WebSocketServer } from "ws";
-import { headersOf, originAllowed, pathOf } from "../peer.js";
+import { headersOf, pathOf } from "../peer.js";
 import { MAX_WEBSOCKET_MESSAGE } from "../protocol.js";
 import type { Arrival, ListenSettings } from "./listener.js";
 import { remoteAddressOf } from "./socket-server.js";
@@ -10,6 +10,7 @@ import { certificateRefusal, verifiedCertificate } from "./tls-settings.js";
 /** Makes arrivals of a server's requests to upgrade to WebSocket. */
 export class WebSocketUpgrades {
   private readonly path: string;
+  private readonly plainHost: string | undefined;
   private readonly settings: ListenSettings;
   private readonly server: WebSocketServer = new WebSocketServer({
     noServer: true,
@@ -19,15 +20,19 @@ export class WebSocketUpgrades {
     handleProtocols: (offered) => (offered.has(WEBSOCKET_PROTOCOL) ? WEBSOCKET_PROTOCOL : false),
   });
 
-  constructor(path: string, settings: ListenSettings) {
+  /** @param plainHost of the listener's URL, where that is without TLS */
+  constructor(path: string, plainHost: string | undefined, settings: ListenSettings) {
     this.path = path;
+    this.plainHost = plainHost;
     this.settings = settings;
   }
 
   /** The HTTP status that refuses a request; undefined where it may pass. */
-  refusal({ url, headers }: IncomingMessage): 404 | 403 | 400 | undefined {
+  refusal({ url, headers }: IncomingMessage): number | undefined {
     if (pathOf(url) !== this.path) return 404;
-    if (!originAllowed(headers.origin, this.settings.allowedOrigins)) return 403;
+    const { plainHost } = this;
+    const status = this.settings.pages.refusal({ origin: headers.origin, authority: headers.host, plainHost });
+    if (status !== undefined) return status;
     const offered = headers["sec-websocket-protocol"]?.split(",").map((name) => name.trim()) ?? [];
     return offered.includes(WEBSOCKET_PROTOCOL) ? undefined : 400;
   }

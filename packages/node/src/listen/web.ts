@@ -33,7 +33,9 @@ const listen = async (
   const path = given || "/";
   const { limits, transport } = settings;
   const timeouts = { headersTimeout: limits.maxHandshakeMs, connectionsCheckingInterval: limits.maxHandshakeMs / 2 };
-  const webSockets = offer.webSocket ? new WebSocketUpgrades(path, settings) : undefined;
+  const webSockets = offer.webSocket
+    ? new WebSocketUpgrades(path, secure ? undefined : (host ?? ""), settings)
+    : undefined;
   const fails = offer.http2 ? await FailsAcceptor.create(path, settings, () => listener.url, onArrival) : undefined;
   const tls = secure ? new ServerTls(settings) : undefined;
   const secureServer =

@@ -1,0 +1,108 @@
+import { isIP } from "node:net";
+import type { ErrorHook } from "@quicrpc/core";
+
+/** Origins of pages of other hosts that may connect: a list, or a test. */
+export type AllowedOrigins = readonly string[] | ((origin: string) => boolean);
+
+/** What decides which pages may connect. */
+export interface PageGuardOptions {
+  readonly allowedOrigins: AllowedOrigins | undefined;
+  readonly allowedHosts: readonly string[] | undefined;
+  readonly onError: ErrorHook;
+}
+
+/** The part of a request that tells which page it comes from, and where that page believes to connect to. */
+export interface PageRequest {
+  /** The header `Origin`: browsers add it to every request for a WebSocket or WebTransport, programs need not. */
+  readonly origin: string | undefined;
+  /** The header `Host`, or `:authority`. */
+  readonly authority: string | undefined;
+  /** The host of the listener's URL, where that is without TLS; undefined with TLS. */
+  readonly plainHost: string | undefined;
+}
+
+/** Refusals that are logged; the origin of a request is whatever its sender likes. */
+const MAX_LOGGED = 100;
+
+/**
+ * Decides which pages may connect: those of the same host as the server, by the address that they use for it, and those
+ * that are named. One for all listeners of a server.
+ *
+ * TLS proves that a page reaches the server by a name of its own. Without TLS any page can have its own name resolve to this
+ * machine's address (DNS rebinding): there a server knows its names, or is reached by its address.
+ */
+export class PageGuard {
+  private readonly options: PageGuardOptions;
+  private readonly ownHosts: ReadonlySet<string>;
+  private readonly logged: Set<string> = new Set();
+
+  constructor(options: PageGuardOptions) {
+    this.options = options;
+    const { allowedOrigins, allowedHosts = [] } = options;
+    const origins = Array.isArray(allowedOrigins) ? (allowedOrigins as readonly string[]) : [];
+    const hosts = [...origins.map(hostOf), ...allowedHosts.map((host) => hostOf(`http://${host}`))];
+    this.ownHosts = new Set(hosts.filter((host) => host !== undefined));
+  }
+
+  /** The HTTP status that refuses a request; undefined where it may pass. */
+  refusal({ origin, authority = "", plainHost }: PageRequest): 403 | 421 | 500 | undefined {
+    if (origin === undefined) return undefined;
+    const host = hostOf(`http://${authority}`);
+    if (plainHost !== undefined && !this.isOwn(host, plainHost)) {
+      this.log(
+        `${origin} ${authority}`,
+        `a page of ${shown(origin)} was refused, which connects to ${shown(authority)} without TLS: where that is a name of this server, serve({ allowedHosts: [${shown(host ?? authority)}] }) says so`,
+      );
+      return 421;
+    }
+    if (host !== undefined && hostOf(origin) === host) return undefined;
+    try {
+      if (this.allows(origin)) return undefined;
+    } catch (error) {
+      this.options.onError(error, { method: "allowedOrigins" });
+      return 500;
+    }
+    this.log(
+      origin,
+      `a page of ${shown(origin)} was refused, which connects to ${shown(authority)}: pages of other hosts may with serve({ allowedOrigins: [${shown(origin)}] })`,
+    );
+    return 403;
+  }
+
+  private allows(origin: string): boolean {
+    const { allowedOrigins = [] } = this.options;
+    if (typeof allowedOrigins !== "function") return allowedOrigins.includes(origin);
+    const allowed: unknown = allowedOrigins(origin);
+    if (typeof allowed === "boolean") return allowed;
+    if (allowed instanceof Promise) allowed.catch(() => {});
+    throw new TypeError("allowedOrigins has to return true or false at once");
+  }
+
+  private isOwn(host: string | undefined, listening: string): boolean {
+    if (host === undefined) return false;
+    const isAddress = isIP(host) !== 0 || host.startsWith("[");
+    return isAddress || host === "localhost" || host === hostOf(`http://${listening}`) || this.ownHosts.has(host);
+  }
+
+  private log(key: string, text: string): void {
+    if (this.logged.size >= MAX_LOGGED || this.logged.has(key)) return;
+    this.logged.add(key);
+    const last = this.logged.size === MAX_LOGGED ? "; further refusals are not logged" : "";
+    process.emitWarning(`${text}${last}`, { code: "QUICRPC_PAGE_REFUSED" });
+  }
+}
+
+/** The host of a URL, without the dot at the end of a complete name; undefined where there is none. */
+function hostOf(url: string): string | undefined {
+  try {
+    const host = new URL(url).hostname.replace(/\.$/, "");
+    return host === "" ? undefined : host;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Text of a peer's, bounded, and without what a terminal acts on. */
+function shown(text: string): string {
+  return JSON.stringify(text.slice(0, 200).replace(/[^\x20-\x7e]/g, "?"));
+}
