@@ -113,7 +113,7 @@ export class UdpLink implements Link {
 
 /** Passes the bytes of TCP connections on to a port and back. */
 export class TcpLink implements Link {
-  weather: Weather = FAIR;
+  private sky: Weather = FAIR;
   private readonly server: Server;
   private readonly sockets: Set<Socket> = new Set();
   private readonly random: () => number;
@@ -137,6 +137,19 @@ export class TcpLink implements Link {
     return (this.server.address() as AddressInfo).port;
   }
 
+  get weather(): Weather {
+    return this.sky;
+  }
+
+  /** TCP sends again what a blackout has swallowed: it only comes later. */
+  set weather(weather: Weather) {
+    this.sky = weather;
+    for (const socket of this.sockets) {
+      if (weather.blackout) socket.pause();
+      else socket.resume();
+    }
+  }
+
   move(): void {
     for (const socket of this.sockets) socket.resetAndDestroy();
   }
@@ -148,12 +161,14 @@ export class TcpLink implements Link {
 
   private join(from: Socket, to: Socket): void {
     this.sockets.add(from);
+    if (this.sky.blackout) from.pause();
     from.on("data", (chunk) => {
-      if (this.weather.blackout) return;
-      const bytes = this.random() < this.weather.corrupt ? damage(chunk, this.random()) : chunk;
+      const bytes = this.random() < this.sky.corrupt ? damage(chunk, this.random()) : chunk;
       if (!to.write(bytes)) {
         from.pause();
-        to.once("drain", () => from.resume());
+        to.once("drain", () => {
+          if (!this.sky.blackout) from.resume();
+        });
       }
     });
     from.on("error", () => {});

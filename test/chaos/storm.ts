@@ -157,12 +157,12 @@ export async function storm({ scheme, seed, ms, workers, kills }: StormSettings)
 /** Changes the weather a few times in a second; between two spells something else may happen. */
 async function weather(link: Link, random: () => number, ms: number, kill: () => Promise<void>): Promise<void> {
   const until = Date.now() + ms;
-  while (Date.now() < until) {
+  for (let spell = 1; Date.now() < until; spell++) {
     link.weather = { ...FAIR, ...BAD[Math.floor(random() * BAD.length)] };
     await pause(link.weather.blackout ? 300 : 100 + random() * 300);
     const chance = random();
     if (chance < 0.1) link.move();
-    else if (chance < 0.2) await kill();
+    else if (chance < 0.2 || spell === 3) await kill();
   }
   link.weather = FAIR;
 }
