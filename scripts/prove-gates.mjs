@@ -250,6 +250,15 @@ const seeds = [
     expect: /seeded\.yml.*runs-on/,
   },
   {
+    what: "an action by its tag",
+    gate: "lint:workflows",
+    files: {
+      ".github/workflows/seeded.yml":
+        "on: push\njobs:\n  seeded:\n    runs-on: ubuntu-latest\n    steps: \n      - uses: actions/checkout@v4\n",
+    },
+    expect: /seeded\.yml.*not named by its commit/,
+  },
+  {
     what: "bad formatting in Rust",
     gate: "check:rust",
     files: { "packages/quic/native/src/lib.rs": (text) => `${text}\npub fn seeded( ) { }\n` },
