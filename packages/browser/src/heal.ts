@@ -24,8 +24,13 @@ export interface Way {
   /** What the latest session was opened over. */
   readonly inUse: TransportInUse | undefined;
   open(signal: AbortSignal, timeoutMs: number): Promise<BrowserTransport>;
-  /** Makes a session over a better transport than the one in use, once that works again. */
-  improve?(run: RunTransport, timeoutMs: number, signal: AbortSignal): Promise<Session<BrowserTransport>>;
+  /** Makes a session over a better transport than that of `session`, once it works again. */
+  improve?(
+    run: RunTransport,
+    timeoutMs: number,
+    session: Session<BrowserTransport>,
+    signal: AbortSignal,
+  ): Promise<Session<BrowserTransport>>;
   /** The network has changed: what failed may work now. */
   hurry?(): void;
 }

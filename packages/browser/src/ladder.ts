@@ -2,6 +2,7 @@ import { type Backoff, backoffDelay, type Session } from "@quicrpc/core";
 import type { RunTransport, Way } from "./heal.js";
 import { inTime } from "./in-time.js";
 import { type OpenOptions, openTransport } from "./open.js";
+import { answers } from "./page.js";
 import type { BrowserTransport, TransportInUse } from "./transport.js";
 
 /** When the first transport is tried again while its fallback is in use. */
@@ -9,6 +10,8 @@ const DEFAULT_RETRY: Backoff = { initialMs: 5000, maxMs: 300_000, factor: 2 };
 
 /** The first transport has worked for so long: when it is lost, waits begin with the shortest again. */
 const STABLE_MS = 60_000;
+
+const NOTHING_BETTER: Error = new Error("there is no better transport");
 
 /** What a ladder is made of. */
 export interface LadderOptions extends Pick<OpenOptions, "first" | "fallback"> {
@@ -26,8 +29,10 @@ export class Ladder implements Way {
   private readonly backoff: Backoff | undefined;
   /** Attempts to get back to the first transport. */
   private attempts = 0;
-  /** Since when the first transport is in use, or was when it was last. */
-  private firstSince: number | undefined;
+  /** When the latest session over the first transport that works was found to work. */
+  private worksSince: number | undefined;
+  /** Why the fallback alone is tried next, where the first opens sessions that carry nothing. */
+  private mute: string | undefined;
   private wake: () => void = () => {};
 
   constructor(options: LadderOptions) {
@@ -38,24 +43,38 @@ export class Ladder implements Way {
 
   async open(signal: AbortSignal, timeoutMs: number): Promise<BrowserTransport> {
     const { first, fallback } = this.options;
-    const lasted = this.inUse?.kind === first.kind && Date.now() - (this.firstSince ?? 0) >= STABLE_MS;
-    if (lasted) this.attempts = 0;
-    const worked = this.firstSince !== undefined;
-    const { kind, reason, transport } = await openTransport({ first, fallback, worked, timeoutMs, signal });
-    this.use({ kind, reason });
+    const worked = this.worksSince !== undefined;
+    if (worked && this.isFirst && Date.now() - (this.worksSince as number) >= STABLE_MS) this.attempts = 0;
+    const { mute } = this;
+    this.mute = undefined;
+    const only = mute === undefined || fallback === undefined ? undefined : { first: fallback, fallback: undefined };
+    const { kind, reason, transport } = await openTransport({
+      ...(only ?? { first, fallback }),
+      worked,
+      timeoutMs,
+      signal,
+    });
+    this.inUse = { kind, reason: only === undefined ? reason : mute };
     return transport;
   }
 
-  async improve(run: RunTransport, timeoutMs: number, signal: AbortSignal): Promise<Session<BrowserTransport>> {
-    const { first } = this.options;
+  async improve(
+    run: RunTransport,
+    timeoutMs: number,
+    session: Session<BrowserTransport>,
+    signal: AbortSignal,
+  ): Promise<Session<BrowserTransport>> {
+    if (this.isFirst) return this.prove(session);
     const backoff = globalThis.WebTransport === undefined ? undefined : this.backoff;
-    if (this.inUse?.kind === first.kind || backoff === undefined) throw new Error("there is no better transport");
+    if (backoff === undefined) throw NOTHING_BETTER;
     for (;;) {
       await this.wait(Math.round(backoffDelay(this.attempts++, backoff)), signal);
       try {
-        const session = await inTime((signal) => answering(first.open, run, signal), signal, timeoutMs);
-        this.use({ kind: first.kind, reason: undefined });
-        return session;
+        const { first } = this.options;
+        const better = await inTime((signal) => answering(first.open, run, signal), signal, timeoutMs);
+        this.inUse = { kind: first.kind, reason: undefined };
+        this.worksSince = Date.now();
+        return better;
       } catch (error) {
         signal.throwIfAborted();
         this.tell(`tried again: ${(error as Error).message}`);
@@ -68,9 +87,17 @@ export class Ladder implements Way {
     this.wake();
   }
 
-  private use(inUse: TransportInUse): void {
-    this.inUse = inUse;
-    if (inUse.kind === this.options.first.kind) this.firstSince = Date.now();
+  private get isFirst(): boolean {
+    return this.inUse?.kind === this.options.first.kind;
+  }
+
+  /** Closes a session over the first transport that carries nothing: the next is made over the fallback. */
+  private async prove(session: Session<BrowserTransport>): Promise<never> {
+    const { fallback } = this.options;
+    const answered = fallback === undefined ? undefined : await answers(session, "it was opened");
+    if (answered === true) this.worksSince = Date.now();
+    if (answered === false) this.mute = "WebTransport opened a session that carried nothing";
+    throw NOTHING_BETTER;
   }
 
   private tell(reason: string | undefined, retryAt?: number): void {

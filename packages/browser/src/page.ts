@@ -74,11 +74,23 @@ export class PageLife {
   }
 
   private async check({ session }: Followed): Promise<void> {
-    if (session === undefined) return;
-    const reason = `no answer within ${ANSWER_MS} ms after the network or the page came back`;
-    const timer = setTimeout(() => void session.close({ closeCode: NO_ANSWER, reason }), ANSWER_MS);
-    // A session that has ended answers too.
-    await session.ping().catch(() => {});
-    clearTimeout(timer);
+    if (session !== undefined) await answers(session, "the network or the page came back");
   }
+}
+
+/**
+ * Whether the peer answers a ping in time; closes the session if not. Undefined for one that has ended meanwhile by itself.
+ */
+export async function answers(session: Session, since: string): Promise<boolean | undefined> {
+  let silent = false;
+  const timer = setTimeout(() => {
+    silent = true;
+    void session.close({ closeCode: NO_ANSWER, reason: `no answer within ${ANSWER_MS} ms after ${since}` });
+  }, ANSWER_MS);
+  const answered = await session.ping().then(
+    () => true,
+    () => undefined,
+  );
+  clearTimeout(timer);
+  return silent ? false : answered;
 }

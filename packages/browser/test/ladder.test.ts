@@ -107,6 +107,40 @@ describe("a connection that fell back to a WebSocket", () => {
     });
   });
 
+  it("leaves a session over WebTransport that opens and carries nothing within 3 s, and tries again later", async () => {
+    given("mute");
+    await connected();
+    expect(connection.transport?.kind).toBe("webtransport");
+    const call = connection.unary(methods.echo, "into the void").catch((error: Error) => error);
+    await pass(3000);
+    expect(await call).toMatchObject({ code: "unavailable" });
+    const waiting = connection.unary(methods.echo, "meanwhile");
+    await pass(100);
+    expect(await waiting).toBe("meanwhile");
+    expect(connection.transport).toEqual({
+      kind: "websocket",
+      reason: "WebTransport opened a session that carried nothing",
+      retryAt: expect.any(Number),
+    });
+    expect(attempts()).toBe(1);
+    given("accept");
+    await pass(5000);
+    expect(connection.transport).toEqual({ kind: "webtransport", reason: undefined });
+  });
+
+  it("tries both again where WebTransport carries nothing and there is no WebSocket", async () => {
+    given("mute", "refuse");
+    await connected();
+    await pass(3100);
+    expect(connection.state).toMatchObject({
+      status: "connecting",
+      error: { message: expect.stringMatching(/^WebSocket/) },
+    });
+    given("accept", "refuse");
+    await pass(1000);
+    expect(connection.transport).toEqual({ kind: "webtransport", reason: undefined });
+  });
+
   it("tries at once when the network is back", async () => {
     given("refuse");
     await connected();

@@ -398,7 +398,7 @@ describe("a connection that improves", () => {
 
   function improving(options: ConnectionOptions = {}): Connection {
     searches = [];
-    const improve = (signal: AbortSignal): Promise<Session> => {
+    const improve = (_: Session, signal: AbortSignal): Promise<Session> => {
       const found = deferred<Session>();
       searches.push({ found, signal });
       return found.promise;

@@ -27,11 +27,11 @@ export interface ConnectionOptions {
 /** How a connection replaces a session that works by one that works better. */
 export interface ImprovingOptions<S extends Session> {
   /**
-   * Looks for a better session than the one that has just become ready, such as one over another transport. New calls go to
+   * Looks for a better session than this one, which has just become ready, such as one over another transport. New calls go to
    * the session that it fulfils with; those in progress finish on the former, however long they take. A rejection leaves
    * everything as it is. The signal fires when the search is pointless: the session was lost or drains. Default: none is looked for.
    */
-  readonly improve?: (signal: AbortSignal) => Promise<S>;
+  readonly improve?: (session: S, signal: AbortSignal) => Promise<S>;
 }
 
 /** A caller whose sessions come and go. */

@@ -20,7 +20,7 @@ export interface LinkOptions<S extends Session> {
   readonly backoff: Backoff;
   readonly reconnect: boolean;
   /** Looks for a session to take the place of one that is ready, as `ConnectionOptions.improve` says. */
-  readonly improve?: ((signal: AbortSignal) => Promise<S>) | undefined;
+  readonly improve?: ((session: S, signal: AbortSignal) => Promise<S>) | undefined;
   /** Whether trying again is pointless for calls that wait, such as after a wrong certificate. */
   readonly isPermanent: (error: Error) => boolean;
   /** After each change of state. */
@@ -137,7 +137,7 @@ export class Link<S extends Session> {
     if (improve === undefined) return;
     const search = new AbortController();
     this.improving = search;
-    improve(search.signal).then(
+    improve(session, search.signal).then(
       (better) => {
         if (search.signal.aborted) {
           void better.close();
