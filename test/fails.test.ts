@@ -317,6 +317,8 @@ describe("one port number for everything", () => {
     const port = await together({ transport: { maxSessions: 1 } });
     const first = await rawStream(port);
     expect(first.status).toBe(200);
+    const session = await dialling(port);
+    expect(await session.unary(methods.echo, { text: "a" })).toEqual({ text: "a" });
     const second = (first.stream.session as ClientHttp2Session).request({
       ":method": "CONNECT",
       ":protocol": "webtransport",

@@ -34,8 +34,8 @@ export interface VictimSettings {
   readonly webSocket: boolean;
   readonly http2: boolean;
   readonly limits?: Partial<Limits>;
-  /** "never": `authenticate` never decides. */
-  readonly authenticate?: "never";
+  /** "never": `authenticate` never decides; "first": it lets in whoever comes first, and never decides about others. */
+  readonly authenticate?: "never" | "first";
 }
 
 /** What the victim holds. */

@@ -7,6 +7,7 @@ import { type Held, methods, type VictimSettings } from "./contract.js";
 const { listen, webSocket, http2, limits, authenticate } = JSON.parse(process.argv[2] ?? "{}") as VictimSettings;
 const never = (): Promise<never> => new Promise(() => {});
 let handlers = 0;
+let comers = 0;
 
 const router = createRouter(methods, {
   echo: (input) => input,
@@ -44,7 +45,9 @@ const server = await serve({
   tls: { cert, key },
   routers: [router],
   ...(limits !== undefined && { limits }),
-  ...(authenticate === "never" && { authenticate: never }),
+  ...(authenticate !== undefined && {
+    authenticate: () => (comers++ === 0 && authenticate === "first" ? {} : never()),
+  }),
 });
 
 /** Live memory after a collection, and the peak of what was resident since `reset`. */

@@ -146,12 +146,14 @@ export const joinFails: Join = async () => {
     pages: new PageGuard({ allowedOrigins: undefined, allowedHosts: undefined, onError }),
     onError,
     transport: undefined,
+    trustedProxies: undefined,
     limits: DEFAULT_LIMITS,
   };
   const listen = listenWeb({ webSocket: false, http2: true });
-  const listener = await listen({ host: HOST, port: 0, path: "/" }, settings, ({ transport }) =>
-    onServer(transport as DirectSession),
-  );
+  const listener = await listen({ host: HOST, port: 0, path: "/" }, settings, ({ transport, visit }) => {
+    visit.admit();
+    onServer(transport as DirectSession);
+  });
   const client = await dialFails(new URL(listener.url), { httpVersion: 2, serverCertificateHashes: [hash] });
   return { client, server: await server, release: () => listener.close() };
 };

@@ -37,7 +37,10 @@ export interface Limits {
   readonly maxQueuedMs: number;
   /** Milliseconds that a drain waits for the calls in progress, unless it says so itself. */
   readonly maxDrainMs: number;
-  /** Milliseconds until the peer has greeted, where the session is one byte stream; and for `authenticate` of `serve`. */
+  /**
+   * Milliseconds until the peer has greeted, where the session is one byte stream. Of `serve`: also until a connection is a session that
+   * `authenticate` has let in, whatever it does meanwhile.
+   */
   readonly maxHandshakeMs: number;
   /** Largest timeout, of both sides; larger ones are lowered to it. 2^31-1 is the largest delay of a timer. */
   readonly maxTimeoutMs: number;

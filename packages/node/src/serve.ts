@@ -23,7 +23,8 @@ import { type Authenticate, authenticated } from "./authenticate.js";
 import type { Engine } from "./dial/dialler.js";
 import { isEarly, runWhenProven } from "./early-data.js";
 import { listen } from "./listen/listen.js";
-import type { Arrival, Listener, ListenSettings, TlsUpdate } from "./listen/listener.js";
+import { type Arrival, type Listener, type ListenSettings, noRoom, type TlsUpdate } from "./listen/listener.js";
+import { TrustedProxies } from "./listen/proxy-protocol.js";
 import { type LoadSheddingOptions, OverloadGuard } from "./load-shedder.js";
 import { type AllowedOrigins, PageGuard } from "./page-guard.js";
 import type { Peer } from "./peer.js";
@@ -97,13 +98,22 @@ export interface ServeOptions<Context = unknown> extends Omit<SessionOptions<Con
    * that ends TLS has the proxy's name here. Default: none.
    */
   readonly allowedHosts?: readonly string[];
+  /**
+   * Balancers before this server: addresses and networks (`["10.0.0.0/8"]`) whose TCP connections begin with a header of the
+   * PROXY protocol, version 1 or 2, which says whose connection it is: `Peer.remoteAddress`. A connection of theirs without
+   * one is closed; nobody else is believed. Default: none.
+   */
+  readonly trustedProxies?: readonly string[];
   /** Told of each new session: to call the client, or to wait for its end. */
   readonly onSession?: (session: Session, peer: Peer) => void;
   /** Told of each session that has ended. */
   readonly onSessionEnd?: (end: SessionEnd, peer: Peer) => void;
   /** Told of each session that was refused. */
   readonly onRefused?: (error: RpcError, peer: Peer) => void;
-  /** Timeouts, windows and stream limits of QUIC connections; `maxSessions` holds for each listener of any kind. */
+  /**
+   * Timeouts, windows and stream limits of QUIC connections; `maxSessions`, `maxHandshakes` and `maxHandshakesPerAddress` hold for each
+   * listener of any kind.
+   */
   readonly transport?: ListenTransportOptions;
 }
 
@@ -189,8 +199,9 @@ class RpcServer<Context> implements Server {
     this.onError = errorHook(options.onError);
     const { limits, onError } = this;
     const { tls, secret, clientCertificates, allowedOrigins, allowedHosts, transport, earlyData = false } = options;
+    const trustedProxies = options.trustedProxies && new TrustedProxies(options.trustedProxies);
     const pages = new PageGuard({ allowedOrigins, allowedHosts, onError });
-    this.settings = { tls, secret, clientCertificates, pages, transport, earlyData, limits, onError };
+    this.settings = { tls, secret, clientCertificates, pages, transport, trustedProxies, earlyData, limits, onError };
   }
 
   get urls(): readonly string[] {
@@ -280,7 +291,10 @@ class RpcServer<Context> implements Server {
 
   private async end(info: CloseInfo | undefined): Promise<void> {
     for (const listener of this.listeners) listener.stop();
-    for (const { transport } of this.arriving) transport.close(info);
+    for (const { transport, visit } of this.arriving) {
+      visit.refuse();
+      transport.close(info);
+    }
     await Promise.all(Array.from(this.sessions, (session) => session.close(info)));
     await Promise.all(this.listeners.map((listener) => listener.close(info)));
     this.guard?.stop();
@@ -288,24 +302,29 @@ class RpcServer<Context> implements Server {
 
   /** Nothing of the session is read before it is authenticated: what it sends meanwhile is held back by flow control. */
   private async take(arrival: Arrival): Promise<void> {
-    const { transport, peer, refusal } = arrival;
+    const { peer, refusal, visit } = arrival;
     this.arriving.add(arrival);
+    visit.arrived();
     try {
       if (this.draining) throw new RpcError("unavailable", "the server is being drained");
       if (refusal !== undefined) throw refusal;
       const { authenticate } = this.options;
       const connection =
-        authenticate === undefined ? undefined : await authenticated(authenticate, peer, this.limits.maxHandshakeMs);
+        authenticate === undefined
+          ? undefined
+          : await authenticated(authenticate, peer, visit.remainingMs, this.limits);
       if (this.draining) throw new RpcError("unavailable", "the server is being drained");
+      if (!visit.admit()) throw noRoom();
       this.adopt(arrival, connection as Context);
     } catch (error) {
-      this.refuse(error, "authenticate", transport, peer);
+      this.refuse(error, "authenticate", arrival);
     } finally {
       this.arriving.delete(arrival);
     }
   }
 
-  private adopt({ transport, peer }: Arrival, connection: Context): void {
+  private adopt(arrival: Arrival, connection: Context): void {
+    const { transport, peer } = arrival;
     const { onSession, onSessionEnd } = this.options;
     const routers = (isEarly(transport) ? this.earlyRouters : undefined) ?? this.sessionOptions.routers;
     const session = createSession(transport, { ...this.sessionOptions, ...(routers && { routers }), connection });
@@ -314,12 +333,13 @@ class RpcServer<Context> implements Server {
       this.sessions.delete(session);
       this.tell("onSessionEnd", onSessionEnd, end, peer);
     });
-    const failed = (error: unknown): void => this.refuse(error, "onSession", transport, peer);
+    const failed = (error: unknown): void => this.refuse(error, "onSession", arrival);
     if (onSession !== undefined) guarded(onSession, failed)(session, peer);
   }
 
   /** Only an `RpcError` says to the peer why. Another exception, of the hook `name`, goes to `onError`. */
-  private refuse(error: unknown, name: string, transport: Arrival["transport"], peer: Peer): void {
+  private refuse(error: unknown, name: string, { transport, peer, visit }: Arrival): void {
+    visit.refuse();
     const told = error instanceof RpcError ? error : new RpcError("internal", "the server could not take the session");
     transport.close({ closeCode: refusalCode(told.code), reason: told.message });
     if (told !== error) this.onError(error, { method: name });

@@ -31,6 +31,11 @@ export interface ListenOptions extends ServerTlsOptions {
   /** Serves WebTransport over HTTP/3 as well (ALPN `h3`). Its sessions go to `onSession` too, as `WebTransportSession`. */
   webTransport?: WebTransportListenOptions;
   transport?: ListenTransportOptions;
+  /**
+   * Who says that a session is one. "manual": the application, by `session.admit()`. Until then it counts as a handshake, its peer
+   * may send 64 KiB and open 16 streams in either direction, and nothing of that is read. Default "automatic".
+   */
+  admission?: "automatic" | "manual";
   /** Told of each client whose handshake failed by TLS: no common protocol, a certificate that either side refused. */
   onHandshakeError?: (error: QuicError) => void;
 }
@@ -98,7 +103,9 @@ export class Endpoint {
     const names = webTransport === undefined || alpn.includes(HTTP3_ALPN) ? alpn : [...alpn, HTTP3_ALPN];
     const tls = encodeServerTls(names, options);
     const sessions = webTransport === undefined ? 0 : checkedSessions(webTransport.maxSessionsPerConnection);
-    unwrap(this.#engine.native.listen(tls, transportNumbers(options.transport, sessions)));
+    unwrap(
+      this.#engine.native.listen(tls, transportNumbers(options.transport, sessions, options.admission === "manual")),
+    );
     this.#alpn = names;
     if (webTransport !== undefined) {
       this.#engine.webTransports.onRequest = webTransport.onRequest ?? firstOf(webTransport.protocols);

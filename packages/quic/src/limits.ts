@@ -56,14 +56,24 @@ export interface TransportOptions {
 /** Settings of a listening endpoint. */
 export interface ListenTransportOptions extends TransportOptions {
   /**
-   * Sessions accepted at once; further peers are refused (CONNECTION_REFUSED). As many again may be closing, which takes
-   * QUIC three probe timeouts.
+   * Sessions accepted at once, those of WebTransport included, of which one connection may carry several. Further peers are
+   * refused (CONNECTION_REFUSED, status 503).
    */
   maxSessions?: number;
   /** Sessions and handshakes of one source: an IPv4 address or an IPv6 /64. 0: no limit. From half of it on, its peers must prove their address. */
   maxSessionsPerAddress?: number;
-  /** Handshakes in progress at once; further peers are refused. */
+  /**
+   * Connections at once that carry no session yet: handshakes in progress, HTTP/3 without a session, and sessions that wait
+   * for their admission. Further peers are refused.
+   */
   maxHandshakes?: number;
+  /**
+   * Of these, the most of one source, which is an IPv4 address or an IPv6 /64; further ones of it are refused, and from half of
+   * it on its peers must prove their address. Sessions do not count. Default: a quarter of `maxHandshakes`.
+   */
+  maxHandshakesPerAddress?: number;
+  /** Milliseconds after which such a connection is closed. */
+  handshakeTimeoutMs?: number;
   /** Handshakes in progress from which on peers must prove their address first, for one round trip more (Retry, RFC 9000 §8.1.2). Default: half of `maxHandshakes`. 0: always. */
   retryThreshold?: number;
 }
@@ -91,6 +101,8 @@ export const DEFAULT_TRANSPORT: Readonly<Required<ListenTransportOptions>> = {
   maxSessions: 10_000,
   maxSessionsPerAddress: 0,
   maxHandshakes: 1_000,
+  maxHandshakesPerAddress: 250,
+  handshakeTimeoutMs: 10_000,
   retryThreshold: 500,
 };
 
@@ -133,6 +145,8 @@ const RANGES: Readonly<Record<Exclude<keyof ListenTransportOptions, keyof typeof
     maxSessions: [0, 2 ** 24],
     maxSessionsPerAddress: [0, 2 ** 24],
     maxHandshakes: [1, 2 ** 24],
+    maxHandshakesPerAddress: [1, 2 ** 24],
+    handshakeTimeoutMs: [1, 2 ** 31 - 1],
     retryThreshold: [0, 2 ** 24],
   };
 
@@ -140,7 +154,11 @@ const RANGES: Readonly<Record<Exclude<keyof ListenTransportOptions, keyof typeof
  * The settings as the engine takes them, with the number of WebTransport sessions of one connection where it speaks
  * HTTP/3. The order is that of `Settings` in native/src/config.rs.
  */
-export function transportNumbers(options: ListenTransportOptions = {}, webTransportSessions = 0): Float64Array {
+export function transportNumbers(
+  options: ListenTransportOptions = {},
+  webTransportSessions = 0,
+  manualAdmission = false,
+): Float64Array {
   const number = (name: keyof typeof RANGES): number => {
     const value = options[name] ?? DEFAULT_TRANSPORT[name];
     const [least, greatest] = RANGES[name];
@@ -152,6 +170,9 @@ export function transportNumbers(options: ListenTransportOptions = {}, webTransp
   /** What is given without its ceiling does not grow. */
   const ceiling = (name: keyof typeof RANGES, start: keyof typeof RANGES): number =>
     number(options[name] === undefined && options[start] !== undefined ? start : name);
+  /** What is not given itself is a share of `maxHandshakes`. */
+  const ofHandshakes = (name: keyof typeof RANGES, share: number): number =>
+    options[name] === undefined ? Math.ceil(number("maxHandshakes") * share) : number(name);
   const choice = (name: keyof typeof CHOICES): number => {
     const value: string = options[name] ?? DEFAULT_TRANSPORT[name];
     const choices: readonly string[] = CHOICES[name];
@@ -183,8 +204,9 @@ export function transportNumbers(options: ListenTransportOptions = {}, webTransp
     number("maxSessions"),
     number("maxSessionsPerAddress"),
     number("maxHandshakes"),
-    options.retryThreshold === undefined && options.maxHandshakes !== undefined
-      ? Math.floor(options.maxHandshakes / 2)
-      : number("retryThreshold"),
+    ofHandshakes("retryThreshold", 1 / 2),
+    ofHandshakes("maxHandshakesPerAddress", 1 / 4),
+    number("handshakeTimeoutMs"),
+    manualAdmission ? 1 : 0,
   );
 }

@@ -27,6 +27,7 @@ type NativeRequest = readonly [
 /** The functions of native/src/methods.rs and web_methods.rs. Sessions and streams are packed handles. */
 export interface NativeEndpoint {
   acceptSession(session: number, protocol: string, fields: string): void;
+  admitSession(session: number): number;
   address(): NativeAddress | undefined;
   askSession(
     connection: number,

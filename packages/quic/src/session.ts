@@ -110,6 +110,15 @@ export class QuicSession {
     return alpn;
   }
 
+  /**
+   * Of an endpoint that listens with `admission: "manual"`: the peer may have this session. False where there is no room for another
+   * (`maxSessions`); then it is to be closed.
+   */
+  admit(): boolean {
+    this.engine.kick();
+    return this.engine.native.admitSession(this.handle) !== 0;
+  }
+
   /** Starts delivery to `handler`, beginning with what arrived before. Once per session. */
   attach(handler: SessionHandler): void {
     if (this.#handler !== undefined) {

@@ -35,7 +35,7 @@ export interface SessionStats {
 export interface EndpointStats {
   /** Sessions, including those being dialled. */
   readonly sessions: number;
-  /** Handshakes of clients that are in progress. */
+  /** Connections of clients that carry no session yet; see `maxHandshakes`. */
   readonly handshakes: number;
   /** Clients refused because of a limit. */
   readonly refused: number;

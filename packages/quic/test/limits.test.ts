@@ -1,5 +1,6 @@
 import { createSocket } from "node:dgram";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { QuicSession } from "../dist/index.js";
 import { endpointStats } from "../dist/stats.js";
 import { bytes, deferred, DRIVERS, echo, readAll, World } from "./harness.js";
 
@@ -40,7 +41,9 @@ describe.each(DRIVERS)("limits and stats, %s driver", (driver) => {
   });
 
   test("handshakes that nobody completes are bounded, and end", async () => {
-    const server = await world.serve(echo, { transport: { maxHandshakes: 4, retryThreshold: 4 } });
+    const server = await world.serve(echo, {
+      transport: { maxHandshakes: 4, maxHandshakesPerAddress: 9, retryThreshold: 4 },
+    });
     // The first flight of a client that then falls silent, each time with fresh connection ids.
     const sink = createSocket("udp4");
     const initials: Buffer[] = [];
@@ -59,6 +62,50 @@ describe.each(DRIVERS)("limits and stats, %s driver", (driver) => {
     for (const initial of initials) sink.send(initial, server.address.port, "127.0.0.1");
     await vi.waitFor(() => expect(server.stats()).toMatchObject({ handshakes: 4, refused: 2 }));
     sink.close();
+  });
+
+  test("one address has a share of what is not admitted; what is admitted counts no longer", async () => {
+    const sessions: QuicSession[] = [];
+    const transport = { maxHandshakesPerAddress: 3 };
+    const server = await world.serve((session) => void sessions.push(session), { admission: "manual", transport });
+    const stranger = world.bind("127.0.0.2");
+    const dial = (): Promise<QuicSession> => world.dial(server, {}, stranger);
+    for (let i = 0; i < 3; i++) await dial();
+    await expect(dial()).rejects.toMatchObject({ code: "ERR_QUIC_REFUSED" });
+    await world.dial(server);
+    await vi.waitFor(() => expect(sessions).toHaveLength(4));
+    expect(server.stats()).toMatchObject({ sessions: 4, handshakes: 4 });
+    for (const session of sessions) expect(session.admit()).toBe(true);
+    expect(server.stats()).toMatchObject({ sessions: 4, handshakes: 0 });
+    await dial();
+  });
+
+  test("nothing of a session is read before it is admitted, and all of it afterwards", async () => {
+    const admitted = deferred<QuicSession>();
+    const server = await world.serve((session) => admitted.resolve(session), { admission: "manual" });
+    const session = await world.dial(server);
+    const other = await admitted.promise;
+    const opened: unknown[] = [];
+    echo(other);
+    void other.datagrams.readable
+      .getReader()
+      .read()
+      .then((datagram) => opened.push(datagram));
+    const replies = Array.from({ length: 40 }, (_, at) => {
+      const stream = session.openStream();
+      stream.write(new Uint8Array(10_000).fill(at), true);
+      return readAll(stream);
+    });
+    session.datagrams.send(bytes("early"));
+    // The peer knows by now of what it may do, and has done it.
+    await vi.waitFor(() => expect(session.stats().waitingStreams).toBe(24));
+    await vi.waitFor(() => expect(other.stats().receivedBytes).toBeGreaterThan(64 * 1024));
+    expect(other.stats()).toMatchObject({ openStreams: 0 });
+    expect(other.stats().receivedBytes).toBeLessThan(100 * 1024);
+    expect(opened).toEqual([]);
+    other.admit();
+    expect((await Promise.all(replies)).map((reply) => reply.length)).toEqual(replies.map(() => 10_000));
+    await vi.waitFor(() => expect(opened).toHaveLength(1));
   });
 
   test("what a session has sent and received is counted", async () => {

@@ -62,6 +62,7 @@ export class SoleSession<Transport extends TransportSession> extends RpcSession<
 
   override onHello(): void {
     clearTimeout(this.handshake);
+    this.stream.greeted();
   }
 
   override onClose(info: CloseInfo): void {

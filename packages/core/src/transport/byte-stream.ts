@@ -49,17 +49,20 @@ export type Role = "client" | "server";
 export interface ByteStreamOptions {
   /** Milliseconds that a close waits for the peer to end its side. Default: `DEFAULT_LIMITS.maxCloseMs`. */
   readonly closeTimeoutMs?: number;
+  /** Called once the peer has greeted, and so has shown that it speaks this protocol. */
+  readonly onGreeted?: () => void;
 }
 
 /** A transport session over one byte stream: all calls, of both peers, share one lane (docs/protocol.md §8). */
 export function byteStreamSession(stream: ByteStream, role: Role, options: ByteStreamOptions = {}): DirectSession {
-  return new ByteStreamSession(stream, role, options.closeTimeoutMs ?? DEFAULT_LIMITS.maxCloseMs);
+  return new ByteStreamSession(stream, role, options);
 }
 
 class ByteStreamSession implements DirectSession, ByteStreamHandler {
   readonly sole: SoleStream;
   private readonly bytes: ByteStream;
   private readonly closeTimeoutMs: number;
+  private readonly onGreeted: (() => void) | undefined;
   private handler: DirectSessionHandler | undefined;
   private streamHandler: DirectStreamHandler | undefined;
   /** How the session ends, from the moment that is known. */
@@ -68,9 +71,10 @@ class ByteStreamSession implements DirectSession, ByteStreamHandler {
   private attached = false;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(bytes: ByteStream, role: Role, closeTimeoutMs: number) {
+  constructor(bytes: ByteStream, role: Role, options: ByteStreamOptions) {
     this.bytes = bytes;
-    this.closeTimeoutMs = closeTimeoutMs;
+    this.closeTimeoutMs = options.closeTimeoutMs ?? DEFAULT_LIMITS.maxCloseMs;
+    this.onGreeted = options.onGreeted;
     this.sole = this.soleStream(role === "client");
   }
 
@@ -133,6 +137,7 @@ class ByteStreamSession implements DirectSession, ByteStreamHandler {
       stopSending: (code) => this.close({ closeCode: code, reason: closeReason(code) }),
       pause: () => this.ending === undefined && this.bytes.pause(),
       resume: () => this.bytes.resume(),
+      greeted: () => this.onGreeted?.(),
       closedByPeer: (info) => this.closedByPeer(info),
       lose: (error) => this.lose(error),
     };

@@ -74,6 +74,8 @@ export interface Datagrams {
 export interface SoleStream extends DirectStream {
   /** Whether this side opened the session, and so says what the stream is. */
   readonly opener: boolean;
+  /** The peer has said, in its hello, that it speaks this protocol. */
+  greeted(): void;
   /** The peer has said, in a close frame, how the session ends. */
   closedByPeer(info: CloseInfo): void;
   /** The session is lost, as the protocol finds out: no hello, no sign of life. */

@@ -24,6 +24,8 @@ export interface WebSocketLike {
   /** Of the ws package: stop and resume reading. */
   pause?(): void;
   resume?(): void;
+  /** Of the ws package: ends the connection without the closing handshake. */
+  terminate?(): void;
   close(code?: number, reason?: string): void;
   addEventListener(
     type: "open" | "close" | "error",
@@ -39,6 +41,7 @@ const HIGH_WATER = 256 * 1024;
 /** The standard has no event for it: how often a full buffer is looked at, in milliseconds. */
 const LOOK_EVERY_MS = 10;
 const OPEN = 1;
+const CLOSED = 3;
 const NORMAL_CLOSURE = 1000;
 const UNSUPPORTED_DATA = 1003;
 
@@ -68,6 +71,8 @@ class SocketByteStream implements ByteStream {
     this.socket = socket;
     socket.binaryType = "arraybuffer";
     this.early = socket.readyState < OPEN ? [] : undefined;
+    // Nobody takes what arrives before `attach`.
+    socket.pause?.();
     socket.addEventListener("open", () => this.open());
     socket.addEventListener("message", ({ data }) => this.onMessage(data));
     socket.addEventListener("close", ({ code, reason }) => this.closed(code, reason));
@@ -78,9 +83,9 @@ class SocketByteStream implements ByteStream {
   attach(handler: ByteStreamHandler): void {
     this.handler = handler;
     queueMicrotask(() => {
-      this.deliver();
+      if (!this.paused) this.resume();
       if (this.over !== undefined) handler.onClosed(this.over.error);
-      else if (this.socket.readyState > OPEN) this.closed(undefined, undefined);
+      else if (this.socket.readyState === CLOSED) this.closed(undefined, undefined);
     });
   }
 
@@ -110,7 +115,9 @@ class SocketByteStream implements ByteStream {
   destroy(): void {
     clearTimeout(this.timer);
     this.held.clear();
-    this.socket.close(NORMAL_CLOSURE);
+    // A closing handshake would wait for a peer that may never answer.
+    if (this.socket.terminate === undefined) this.socket.close(NORMAL_CLOSURE);
+    else this.socket.terminate();
   }
 
   pause(): void {
@@ -128,6 +135,7 @@ class SocketByteStream implements ByteStream {
     const early = this.early ?? [];
     this.early = undefined;
     for (const bytes of early) this.socket.send(bytes);
+    if (this.handler === undefined || this.paused) this.socket.pause?.();
     if (this.ending) this.socket.close(NORMAL_CLOSURE);
   }
 

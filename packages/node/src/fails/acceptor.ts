@@ -10,7 +10,10 @@ import {
 import type { TLSSocket } from "node:tls";
 import { WEBTRANSPORT_STREAM_PROTOCOL } from "@quicrpc/core";
 import { divert } from "../listen/divert.js";
+import type { Door } from "../listen/door.js";
+import { holdReads } from "../listen/held-reads.js";
 import type { Arrival, ListenSettings } from "../listen/listener.js";
+import type { Guest } from "../listen/socket-server.js";
 import { firstCertificate } from "../listen/tls-settings.js";
 import { containReads, pingWhileAlive } from "./containment.js";
 import { FAILS_STREAMS, FAILS_WINDOWS, loadFails, unsupportedVersion } from "./package.js";
@@ -24,14 +27,12 @@ import { FailsRequests } from "./requests.js";
 export class FailsAcceptor {
   private readonly http2: Http2SecureServer;
   private readonly requests: FailsRequests;
-  private readonly maxIdleMs: number;
-  /** The socket whose HTTP/2 session is being made. */
-  private connecting: TLSSocket | undefined;
+  /** The connection whose HTTP/2 session is being made. */
+  private connecting: { readonly socket: TLSSocket; readonly guest: Guest } | undefined;
 
-  private constructor(http2: Http2SecureServer, requests: FailsRequests, maxIdleMs: number) {
+  private constructor(http2: Http2SecureServer, requests: FailsRequests) {
     this.http2 = http2;
     this.requests = requests;
-    this.maxIdleMs = maxIdleMs;
     http2.prependListener("session", (session: ServerHttp2Session) => this.follow(session));
     sendWebSocketsToHttp1(http2);
   }
@@ -40,6 +41,7 @@ export class FailsAcceptor {
   static async create(
     path: string,
     settings: ListenSettings,
+    door: Door,
     url: () => string,
     onArrival: (arrival: Arrival) => void,
   ): Promise<FailsAcceptor> {
@@ -50,13 +52,13 @@ export class FailsAcceptor {
     await server.createTransportInt();
     const http2 = server.transportInt?.serverInt;
     if (http2 === undefined) throw unsupportedVersion();
-    const requests = new FailsRequests(server, path, settings, url, onArrival);
-    return new FailsAcceptor(http2, requests, settings.limits.maxHandshakeMs);
+    const requests = new FailsRequests(server, path, settings, door, url, onArrival);
+    return new FailsAcceptor(http2, requests);
   }
 
   /** A connection that has chosen HTTP/2. */
-  takeConnection(socket: TLSSocket): void {
-    this.connecting = socket;
+  takeConnection(socket: TLSSocket, guest: Guest): void {
+    this.connecting = { socket, guest };
     this.http2.emit("secureConnection", socket);
     this.connecting = undefined;
   }
@@ -72,12 +74,13 @@ export class FailsAcceptor {
     return this.requests.refusal({ ...headers, ":path": url?.replace(/^\/+/, "/") });
   }
 
-  takeUpgrade(request: IncomingMessage, head: Buffer): void {
+  takeUpgrade(request: IncomingMessage, head: Buffer, guest: Guest): void {
     const socket = request.socket as TLSSocket;
     // The package would read it before it is able to.
     if (head.length > 0) socket.unshift(head);
     containReads(socket);
-    this.requests.source = { transport: "webtransport-websocket", socket, holder: socket };
+    const hold = (): (() => void) => holdReads(socket);
+    this.requests.source = { transport: "webtransport-websocket", socket, guest, holder: socket, hold };
     this.http2.emit("upgrade", request, socket, Buffer.alloc(0));
   }
 
@@ -85,28 +88,16 @@ export class FailsAcceptor {
     this.requests.stop();
   }
 
-  /** A connection without a session is let go of. */
   private follow(session: ServerHttp2Session): void {
-    const { connecting: socket } = this;
-    if (socket === undefined) return;
+    const { connecting } = this;
+    if (connecting === undefined) return;
     pingWhileAlive(session);
-    let streams = 0;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const idle = (): void => {
-      timer = setTimeout(() => session.destroy(), this.maxIdleMs);
-    };
     session.prependListener("stream", (stream: ServerHttp2Stream, header: IncomingHttpHeaders) => {
-      clearTimeout(timer);
-      streams++;
-      stream.once("close", () => {
-        if (--streams === 0 && !session.destroyed) idle();
-      });
       if (header[":method"] !== "CONNECT") return;
       containReads(stream);
-      this.requests.source = { transport: kindOf(header), socket, holder: stream };
+      const hold = (): (() => void) => holdReads(stream);
+      this.requests.source = { transport: kindOf(header), ...connecting, holder: stream, hold };
     });
-    session.once("close", () => clearTimeout(timer));
-    idle();
   }
 }
 
@@ -120,7 +111,7 @@ function isPonyfill(offered: string | undefined): boolean {
  * browser hears that they need HTTP/1.1, and tries that (RFC 9113 §7).
  */
 function sendWebSocketsToHttp1(http2: Http2SecureServer): void {
-  divert(http2, "stream", (stream: ServerHttp2Stream, header: IncomingHttpHeaders) => {
+  divert(http2, "stream", (_, stream: ServerHttp2Stream, header: IncomingHttpHeaders) => {
     if (!isWebSocket(header) || isPonyfill(header["sec-websocket-protocol"])) return false;
     stream.on("error", () => {}).close(constants.NGHTTP2_HTTP_1_1_REQUIRED);
     return true;

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { createSecureContext } from "node:tls";
+import { Door, doorLimits } from "../listen/door.js";
 import type { Listen, Listener } from "../listen/listener.js";
 import { firstCertificate } from "../listen/tls-settings.js";
 import { FAILS_STREAMS, FAILS_WINDOWS, failsError, type FailsServer, loadFails } from "./package.js";
@@ -26,7 +27,14 @@ export const listenFailsHttp3: Listen = async ({ host, port, path: given }, sett
     cert,
     privKey,
   });
-  const requests = new FailsRequests(server, path, settings, () => listener.url, onArrival);
+  const requests = new FailsRequests(
+    server,
+    path,
+    settings,
+    new Door(doorLimits(settings.transport, settings.limits)),
+    () => listener.url,
+    onArrival,
+  );
   await started(server, settings.limits.maxHandshakeMs);
   const address = server.address();
   if (address === null) throw failsError("ERR_FAILS_HTTP3", "the quiche transport did not say where it listens");

@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders } from "node:http2";
 import type { Duplex } from "node:stream";
 import { WEBTRANSPORT_STREAM_PROTOCOL, webTransportStreamSession } from "@quicrpc/core";
-import { type Arrival, type ListenSettings, MAX_SESSIONS } from "../listen/listener.js";
-import { remoteAddressOf } from "../listen/socket-server.js";
+import type { Door, Visit } from "../listen/door.js";
+import { type Arrival, type ListenSettings, placed } from "../listen/listener.js";
+import type { Guest } from "../listen/socket-server.js";
 import { certificateRefusal, verifiedCertificate } from "../listen/tls-settings.js";
 import { headersOf, pathOf, type Peer, type TransportKind } from "../peer.js";
 import type { TLSSocket } from "node:tls";
@@ -14,14 +15,18 @@ import type { FailsAnswer, FailsServer, FailsServerSession } from "./package.js"
 export interface Source {
   readonly transport: TransportKind & `webtransport-${string}`;
   readonly socket: TLSSocket;
+  readonly guest: Guest;
   /** Holds the session: a stream of the connection, or the socket itself. */
   readonly holder: Duplex;
+  /** Holds back what arrives for the session. */
+  readonly hold: () => () => void;
 }
 
 /** A request that was accepted, as its session gives it back. */
 interface Accepted {
   readonly header: IncomingHttpHeaders;
   readonly source: Source | undefined;
+  readonly visit: Visit;
 }
 
 /** The package hands over the sessions of one path; which was asked for has been looked at before. */
@@ -33,20 +38,22 @@ export class FailsRequests {
   source: Source | undefined;
   private readonly path: string;
   private readonly settings: ListenSettings;
+  private readonly door: Door;
   private readonly url: () => string;
   private readonly onArrival: (arrival: Arrival) => void;
-  private sessions = 0;
   private stopped = false;
 
   constructor(
     server: FailsServer,
     path: string,
     settings: ListenSettings,
+    door: Door,
     url: () => string,
     onArrival: (arrival: Arrival) => void,
   ) {
     this.path = path;
     this.settings = settings;
+    this.door = door;
     this.url = url;
     this.onArrival = onArrival;
     server.setRequestCallback(({ header }) => Promise.resolve(this.answer(header)));
@@ -60,7 +67,7 @@ export class FailsRequests {
 
   /** The HTTP status that refuses a request; undefined where it may pass. */
   refusal(header: IncomingHttpHeaders): number | undefined {
-    if (this.stopped || this.sessions >= (this.settings.transport?.maxSessions ?? MAX_SESSIONS)) return 503;
+    if (this.stopped) return 503;
     if (pathOf(header[":path"]) !== this.path) return 404;
     const authority = header[":authority"] ?? header.host;
     return this.settings.pages.refusal({ origin: pageOrigin(header.origin), authority, plainHost: undefined });
@@ -72,10 +79,25 @@ export class FailsRequests {
     const status = this.refusal(header);
     if (status !== undefined) return { status };
     if (!header["wt-available-protocols"]?.includes(WEBTRANSPORT_STREAM_PROTOCOL)) return { status: 400 };
-    this.sessions++;
-    source?.holder.once("close", () => this.sessions--);
-    const userData: Accepted = { header, source };
+    const visit = this.enter(source);
+    if (visit === undefined) return { status: 503 };
+    const userData: Accepted = { header, source, visit };
     return { status: 200, path: SESSIONS, selectedProtocol: WEBTRANSPORT_STREAM_PROTOCOL, userData };
+  }
+
+  /** A WebSocket over HTTP/1.1 is its connection; what a connection of HTTP/2 carries is a visit of its own. */
+  private enter(source: Source | undefined): Visit | undefined {
+    if (source === undefined) return this.door.enter(undefined, () => {});
+    const { guest, holder, socket } = source;
+    if (holder === socket) return guest.visit;
+    const visit = this.door.enter(guest.remoteAddress?.host, () => holder.destroy(), guest.visit.carriedMs);
+    if (visit === undefined) return undefined;
+    const left = guest.visit.carry();
+    holder.once("close", () => {
+      visit.leave();
+      left();
+    });
+    return visit;
   }
 
   private async take(reader: ReadableStreamDefaultReader<FailsServerSession>): Promise<void> {
@@ -87,17 +109,24 @@ export class FailsRequests {
   }
 
   private arrive(session: FailsServerSession): void {
-    const { header, source } = session.userData as Accepted;
+    const { header, source, visit } = session.userData as Accepted;
     refuseLateStreams(session);
-    if (source === undefined) {
-      const over = (): void => void this.sessions--;
-      session.closed.then(over, over);
-    }
+    if (source === undefined) session.closed.catch(() => {}).finally(() => visit.leave());
+    else visit.hold(source.hold());
     const held = source === undefined ? session : lettingGo(session, source.holder);
-    const closing = { closeTimeoutMs: this.settings.limits.maxCloseMs };
+    const greeted = (): boolean => {
+      source?.guest.visit.settled();
+      return visit.greeted();
+    };
+    const transport = webTransportStreamSession(
+      held,
+      "server",
+      placed({ greeted }, this.settings.limits, () => transport),
+    );
     this.onArrival({
+      visit,
       refusal: source && certificateRefusal(source.socket, this.settings),
-      transport: webTransportStreamSession(held, "server", closing),
+      transport,
       peer: peerOf(session, header, source, this.url()),
     });
   }
@@ -112,7 +141,7 @@ function peerOf(
   return {
     transport: source?.transport ?? "webtransport",
     listener,
-    remoteAddress: source === undefined ? addressOf(peerAddress) : remoteAddressOf(source.socket),
+    remoteAddress: source === undefined ? addressOf(peerAddress) : source.guest.remoteAddress,
     headers: headersOf(Object.entries(header).flatMap(([name, value]) => fieldsOf(name, value))),
     path: header[":path"],
     origin: pageOrigin(header.origin),

@@ -1,5 +1,14 @@
-import type { CloseInfo, ErrorHook, Limits, RpcError, TransportSession } from "@quicrpc/core";
+import {
+  type ByteStreamOptions,
+  type CloseInfo,
+  type ErrorHook,
+  type Limits,
+  refusalCode,
+  RpcError,
+  type TransportSession,
+} from "@quicrpc/core";
 import type { ClientCertificateOptions, ListenTransportOptions, ServerCertificateOptions } from "@quicrpc/quic";
+import type { TrustedProxies } from "./proxy-protocol.js";
 import type { PageGuard } from "../page-guard.js";
 import type { Peer } from "../peer.js";
 
@@ -22,6 +31,8 @@ export interface ListenSettings {
   /** Receives what hooks threw. */
   readonly onError: ErrorHook;
   readonly transport: ListenTransportOptions | undefined;
+  /** Whose TCP connections begin with a header of the PROXY protocol. */
+  readonly trustedProxies: TrustedProxies | undefined;
   readonly limits: Limits;
 }
 
@@ -33,10 +44,42 @@ export interface TlsUpdate {
   readonly clientCertificates?: ClientCertificateOptions;
 }
 
+/** Why a session is refused for which there is no room. */
+export function noRoom(): RpcError {
+  return new RpcError("resource_exhausted", "the server has as many sessions as it takes (transport.maxSessions)");
+}
+
+/** Options of a session over a byte stream, which finds its place when its peer has greeted. */
+export function placed(
+  visit: { greeted(): boolean },
+  { maxCloseMs }: Limits,
+  session: () => TransportSession,
+): ByteStreamOptions {
+  const onGreeted = (): void => {
+    if (visit.greeted()) return;
+    const { code, message } = noRoom();
+    session().close({ closeCode: refusalCode(code), reason: message });
+  };
+  return { closeTimeoutMs: maxCloseMs, onGreeted };
+}
+
+/** The place of a session that is not admitted yet. */
+export interface Admission {
+  /** Milliseconds until it must be. */
+  readonly remainingMs: number;
+  /** It waits for `authenticate`, which has `remainingMs`. */
+  arrived(): void;
+  /** It may have a session if there is room for one more: returns whether there is. What was held back of it may pass. */
+  admit(): boolean;
+  /** It gets none, and a moment to take in why. */
+  refuse(): void;
+}
+
 /** A transport session that a peer has opened; nothing of it has been read yet. */
 export interface Arrival {
   readonly transport: TransportSession;
   readonly peer: Peer;
+  readonly visit: Admission;
   /** Why it is refused, whatever `authenticate` would say. */
   readonly refusal?: RpcError | undefined;
 }
@@ -65,6 +108,3 @@ export type Listen = (
   settings: ListenSettings,
   onArrival: (arrival: Arrival) => void,
 ) => Promise<Listener>;
-
-/** Sessions at once of a listener whose transport has no setting for it. */
-export const MAX_SESSIONS = 10_000;

@@ -1,3 +1,4 @@
+import type { Limits } from "@quicrpc/core";
 import {
   Endpoint,
   type QuicSession,
@@ -9,7 +10,7 @@ import {
 import { secretOf } from "./secret.js";
 import { headersOf, pathOf, type Peer } from "../peer.js";
 import { ALPN, WEB_TRANSPORT_PROTOCOL } from "../protocol.js";
-import type { Listen, ListenSettings } from "./listener.js";
+import type { Admission, Listen, ListenSettings } from "./listener.js";
 
 /** Listens for `quic://` on a UDP port, and there for WebTransport on the target's path as well. */
 export const listenQuic: Listen = (target, settings, onArrival) => listen("quic", target, settings, onArrival);
@@ -21,7 +22,7 @@ const listen = async (
   scheme: "quic" | "https",
   ...[{ host, port, path: given }, settings, onArrival]: Parameters<Listen>
 ): ReturnType<Listen> => {
-  const { transport, pages, onError } = settings;
+  const { transport, pages, onError, limits } = settings;
   const path = given === "" ? "/" : given;
   const secret = settings.secret ?? secretOf(settings.tls);
   const endpoint = Endpoint.bind({
@@ -49,9 +50,10 @@ const listen = async (
         alpn: [ALPN],
         webTransport: { onRequest },
         ...tlsOf(settings),
-        ...(transport !== undefined && { transport }),
+        transport: { ...transport, handshakeTimeoutMs: limits.maxHandshakeMs },
+        admission: "manual",
       },
-      (session) => onArrival({ transport: session, peer: peerOf(session, url) }),
+      (session) => onArrival({ transport: session, peer: peerOf(session, url), visit: visitOf(session, limits) }),
     );
   } catch (error) {
     await endpoint.close();
@@ -78,6 +80,16 @@ function tlsOf({ tls, clientCertificates, earlyData }: ListenSettings): ServerTl
     tls: tls as NonNullable<typeof tls>,
     earlyData,
     ...(clientCertificates !== undefined && { clientCertificates }),
+  };
+}
+
+/** The engine counts, and closes what carries no session in time. */
+function visitOf(session: QuicSession, { maxHandshakeMs }: Limits): Admission {
+  return {
+    remainingMs: maxHandshakeMs,
+    arrived: () => {},
+    admit: () => session.admit(),
+    refuse: () => {},
   };
 }
 

@@ -1,5 +1,81 @@
 import type { AddressInfo, ListenOptions, Server, Socket } from "node:net";
+import { divert } from "./divert.js";
+import type { Door, Visit } from "./door.js";
 import type { Listener } from "./listener.js";
+import { readProxyHeader, type TrustedProxies } from "./proxy-protocol.js";
+
+/** An address and its port. */
+export interface SocketName {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** A connection that a server has accepted. */
+export interface Guest {
+  readonly visit: Visit;
+  /** Undefined over a Unix socket. */
+  readonly remoteAddress: SocketName | undefined;
+}
+
+/** The connections of a server, from the moment they are accepted: who finds no room at the door is let go of at once. */
+export class Guests {
+  readonly sockets: Set<Socket> = new Set();
+  private readonly door: Door;
+  /** By the socket, or where TLS hides that by the address that it comes from. */
+  private readonly guests: Map<Socket | string, Guest> = new Map();
+
+  /** The listeners that the server has for connections by now get only those that found room. */
+  constructor(server: Server, door: Door, proxies: TrustedProxies | undefined) {
+    this.door = door;
+    divert(server, "connection", (pass, socket: Socket) => {
+      this.enter(socket, proxies?.has(socket) === true, pass);
+      return true;
+    });
+  }
+
+  /** The guest whose connection this is, or is carried by. Undefined when it has left. */
+  of(socket: Socket): Guest | undefined {
+    return this.guests.get(socket) ?? this.guests.get(nameOf(socket));
+  }
+
+  private enter(socket: Socket, proxied: boolean, pass: () => void): void {
+    // An error in the TLS or HTTP handshake would end the process if nobody listened.
+    socket.on("error", () => {});
+    const remoteAddress = remoteAddressOf(socket);
+    // A balancer's own address has no share: its clients' have.
+    const visit = this.door.enter(proxied ? undefined : remoteAddress?.host, () => socket.destroy());
+    if (visit === undefined) {
+      socket.destroy();
+      return;
+    }
+    const names = [socket, nameOf(socket)].filter((name) => name !== "");
+    const welcome = (guest: Guest): void => {
+      for (const name of names) this.guests.set(name, guest);
+      pass();
+    };
+    this.sockets.add(socket);
+    socket.once("close", () => {
+      visit.leave();
+      this.sockets.delete(socket);
+      for (const name of names) this.guests.delete(name);
+    });
+    if (!proxied) {
+      welcome({ visit, remoteAddress });
+      return;
+    }
+    readProxyHeader(socket, (header) => {
+      if (header === undefined || (header.source !== undefined && !visit.cameFrom(header.source.host)))
+        socket.destroy();
+      else welcome({ visit, remoteAddress: header.source ?? remoteAddress });
+    });
+  }
+}
+
+/** Empty where the other end has no address. */
+function nameOf(socket: Socket): string {
+  const { remoteAddress, remotePort } = socket;
+  return remoteAddress === undefined ? "" : `${remoteAddress} ${remotePort}`;
+}
 
 /** Starts a TCP-like server; rejects with the system's error, such as `EADDRINUSE`. */
 export function startServer(server: Server, options: ListenOptions): Promise<void> {
@@ -43,20 +119,8 @@ export function socketListener(
   };
 }
 
-/** Keeps the set of a server's sockets. */
-export function trackSockets(server: Server): Set<Socket> {
-  const sockets = new Set<Socket>();
-  server.on("connection", (socket: Socket) => {
-    sockets.add(socket);
-    // An error in the TLS or HTTP handshake would end the process if nobody listened.
-    socket.on("error", () => {});
-    socket.once("close", () => sockets.delete(socket));
-  });
-  return sockets;
-}
-
 /** The other end's address. */
-export function remoteAddressOf({ remoteAddress, remotePort }: Socket): { host: string; port: number } | undefined {
+function remoteAddressOf({ remoteAddress, remotePort }: Socket): SocketName | undefined {
   return remoteAddress === undefined ? undefined : { host: remoteAddress, port: remotePort ?? 0 };
 }
 

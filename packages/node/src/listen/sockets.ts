@@ -4,8 +4,10 @@ import { createServer as createTlsServer } from "node:tls";
 import type { TransportKind } from "../peer.js";
 import { ALPN } from "../protocol.js";
 import { nodeStreamSession } from "../stream/node-stream.js";
-import { type Arrival, type Listener, type ListenSettings, type ListenTarget, MAX_SESSIONS } from "./listener.js";
-import { remoteAddressOf, socketListener, startServer, trackSockets } from "./socket-server.js";
+import { type Arrival, type Listener, type ListenSettings, type ListenTarget, placed } from "./listener.js";
+import { Door, doorLimits } from "./door.js";
+import { holdReads } from "./held-reads.js";
+import { Guests, socketListener, startServer } from "./socket-server.js";
 import { certificateRefusal, ServerTls, verifiedCertificate } from "./tls-settings.js";
 
 /** Listens for `tcp://`: without encryption, for a network that is trusted. */
@@ -25,11 +27,7 @@ export async function listenTls(
   onArrival: (arrival: Arrival) => void,
 ): Promise<Listener> {
   const tls = new ServerTls(settings);
-  const server = createTlsServer({
-    ...tls.options,
-    ALPNProtocols: [ALPN],
-    handshakeTimeout: settings.limits.maxHandshakeMs,
-  });
+  const server = createTlsServer({ ...tls.options, ALPNProtocols: [ALPN] });
   const listener = await accept("tls", server, "secureConnection", { port, host }, settings, onArrival);
   return { ...listener, updateTls: (settings) => tls.update(server, settings) };
 }
@@ -53,26 +51,25 @@ async function accept(
   onArrival: (arrival: Arrival) => void,
 ): Promise<Listener> {
   const { limits, transport } = settings;
-  server.maxConnections = transport?.maxSessions ?? MAX_SESSIONS;
-  const sockets = trackSockets(server);
-  await startServer(
-    server,
-    "path" in where ? where : { port: where.port, ...(where.host !== undefined && { host: where.host }) },
-  );
-  const listener = socketListener(server, sockets, (authority) =>
-    "path" in where ? `unix:${where.path}` : `${kind}://${authority}`,
-  );
   server.on(event, (socket: Socket) => {
+    const guest = guests.of(socket);
+    if (guest === undefined) {
+      socket.destroy();
+      return;
+    }
     if (kind === "tls") socket.setNoDelay(true);
+    const { visit, remoteAddress } = guest;
+    visit.hold(holdReads(socket));
+    const options = placed(visit, limits, () => session);
+    const session = nodeStreamSession({ readable: socket, writable: socket }, "server", options);
     onArrival({
+      visit,
       refusal: certificateRefusal(socket, settings),
-      transport: nodeStreamSession({ readable: socket, writable: socket }, "server", {
-        closeTimeoutMs: limits.maxCloseMs,
-      }),
+      transport: session,
       peer: {
         transport: kind,
         listener: listener.url,
-        remoteAddress: remoteAddressOf(socket),
+        remoteAddress,
         headers: new Headers(),
         path: undefined,
         origin: undefined,
@@ -82,6 +79,14 @@ async function accept(
       },
     });
   });
+  const guests = new Guests(server, new Door(doorLimits(transport, limits)), settings.trustedProxies);
+  await startServer(
+    server,
+    "path" in where ? where : { port: where.port, ...(where.host !== undefined && { host: where.host }) },
+  );
+  const listener = socketListener(server, guests.sockets, (authority) =>
+    "path" in where ? `unix:${where.path}` : `${kind}://${authority}`,
+  );
   return listener;
 }
 

@@ -3,9 +3,13 @@ import { WEBSOCKET_PROTOCOL, webSocketSession } from "@quicrpc/core";
 import { type WebSocket, WebSocketServer } from "ws";
 import { headersOf, pathOf } from "../peer.js";
 import { MAX_WEBSOCKET_MESSAGE } from "../protocol.js";
-import type { Arrival, ListenSettings } from "./listener.js";
-import { remoteAddressOf } from "./socket-server.js";
+import { type Arrival, type ListenSettings, placed } from "./listener.js";
+import { holdReads } from "./held-reads.js";
+import type { Guest } from "./socket-server.js";
 import { certificateRefusal, verifiedCertificate } from "./tls-settings.js";
+
+/** Header fields of a request. Node drops what is beyond its own limit in silence: the server's is to be one more. */
+export const MAX_HEADER_FIELDS = 100;
 
 /** Makes arrivals of a server's requests to upgrade to WebSocket. */
 export class WebSocketUpgrades {
@@ -38,25 +42,41 @@ export class WebSocketUpgrades {
   }
 
   /** @param listener its URL */
-  take(request: IncomingMessage, head: Buffer, listener: string, onArrival: (arrival: Arrival) => void): void {
+  take(
+    request: IncomingMessage,
+    head: Buffer,
+    guest: Guest,
+    listener: string,
+    onArrival: (arrival: Arrival) => void,
+  ): void {
     this.server.handleUpgrade(request, request.socket, head, (socket) =>
-      onArrival(arrivalOf(socket, request, listener, this.settings)),
+      onArrival(arrivalOf(socket, request, guest, listener, this.settings)),
     );
   }
 }
 
-function arrivalOf(ws: WebSocket, request: IncomingMessage, listener: string, settings: ListenSettings): Arrival {
+function arrivalOf(
+  ws: WebSocket,
+  request: IncomingMessage,
+  { visit, remoteAddress }: Guest,
+  listener: string,
+  settings: ListenSettings,
+): Arrival {
   const { socket, rawHeaders } = request;
+  visit.hold(holdReads(socket));
   const fields = rawHeaders.flatMap((name, at): [string, string][] =>
     at % 2 === 0 ? [[name.toLowerCase(), rawHeaders[at + 1] as string]] : [],
   );
+  const options = placed(visit, settings.limits, () => session);
+  const session = webSocketSession(ws, "server", options);
   return {
+    visit,
     refusal: certificateRefusal(socket, settings),
-    transport: webSocketSession(ws, "server", { closeTimeoutMs: settings.limits.maxCloseMs }),
+    transport: session,
     peer: {
       transport: "websocket",
       listener,
-      remoteAddress: remoteAddressOf(socket),
+      remoteAddress,
       headers: headersOf(fields),
       path: request.url,
       origin: request.headers.origin,

@@ -3,10 +3,11 @@ import { createServer as createHttpsServer } from "node:https";
 import type { TLSSocket } from "node:tls";
 import { FailsAcceptor } from "../fails/acceptor.js";
 import { divert } from "./divert.js";
-import { type Listen, type Listener, MAX_SESSIONS } from "./listener.js";
-import { socketListener, startServer, trackSockets } from "./socket-server.js";
+import { Door, doorLimits } from "./door.js";
+import type { Listen, Listener } from "./listener.js";
+import { type Guest, Guests, socketListener, startServer } from "./socket-server.js";
 import { ServerTls } from "./tls-settings.js";
-import { WebSocketUpgrades } from "./web-socket.js";
+import { MAX_HEADER_FIELDS, WebSocketUpgrades } from "./web-socket.js";
 
 /** What a TCP port for the web offers. */
 export interface WebOffer {
@@ -32,46 +33,51 @@ const listen = async (
 ): Promise<Listener> => {
   const path = given || "/";
   const { limits, transport } = settings;
-  const timeouts = { headersTimeout: limits.maxHandshakeMs, connectionsCheckingInterval: limits.maxHandshakeMs / 2 };
+  const door = new Door(doorLimits(transport, limits));
   const webSockets = offer.webSocket
     ? new WebSocketUpgrades(path, secure ? undefined : (host ?? ""), settings)
     : undefined;
-  const fails = offer.http2 ? await FailsAcceptor.create(path, settings, () => listener.url, onArrival) : undefined;
+  const fails = offer.http2
+    ? await FailsAcceptor.create(path, settings, door, () => listener.url, onArrival)
+    : undefined;
   const tls = secure ? new ServerTls(settings) : undefined;
   const secureServer =
     tls &&
     createHttpsServer({
-      ...timeouts,
       ...tls.options,
-      handshakeTimeout: limits.maxHandshakeMs,
       ALPNProtocols: fails === undefined ? ["http/1.1"] : ["h2", "http/1.1"],
     });
-  const server = secureServer ?? createServer(timeouts);
+  const server = secureServer ?? createServer();
   if (fails !== undefined) {
     // Before the server reads HTTP/1.1 from it.
-    divert(server, "secureConnection", (socket: TLSSocket) => {
-      const isHttp2 = socket.alpnProtocol === "h2";
-      if (isHttp2) fails.takeConnection(socket);
-      return isHttp2;
+    divert(server, "secureConnection", (_, socket: TLSSocket) => {
+      if (socket.alpnProtocol !== "h2") return false;
+      const guest = guests.of(socket);
+      if (guest === undefined) socket.destroy();
+      else fails.takeConnection(socket, guest);
+      return true;
     });
   }
-  server.maxConnections = transport?.maxSessions ?? MAX_SESSIONS;
+  server.maxHeadersCount = MAX_HEADER_FIELDS + 1;
   server.on("request", (_, response) => response.writeHead(426, { upgrade: "websocket" }).end());
-  const sockets = trackSockets(server);
   server.on("upgrade", (request, _, head) => {
-    if (fails?.asks(request) === true) {
-      const status = fails.refusal(request);
-      if (status === undefined) fails.takeUpgrade(request, head);
-      else refuse(request, status);
+    const guest = guests.of(request.socket);
+    if (guest === undefined) {
+      request.socket.destroy();
       return;
     }
-    const status = webSockets === undefined ? 400 : webSockets.refusal(request);
-    if (status === undefined) webSockets?.take(request, head, listener.url, onArrival);
-    else refuse(request, status);
+    const isPonyfill = fails?.asks(request) === true;
+    const status =
+      refusalOfFields(request) ??
+      (isPonyfill ? fails.refusal(request) : webSockets === undefined ? 400 : webSockets.refusal(request));
+    if (status !== undefined) refuse(request, guest, status);
+    else if (isPonyfill) fails.takeUpgrade(request, head, guest);
+    else webSockets?.take(request, head, guest, listener.url, onArrival);
   });
+  const guests = new Guests(server, door, settings.trustedProxies);
   await startServer(server, { port, ...(host !== undefined && { host }) });
   const scheme = !secure ? "ws" : offer.webSocket ? "wss" : "https";
-  const listener = socketListener(server, sockets, (authority) => `${scheme}://${authority}${path}`);
+  const listener = socketListener(server, guests.sockets, (authority) => `${scheme}://${authority}${path}`);
   return {
     ...listener,
     stop: () => {
@@ -82,6 +88,11 @@ const listen = async (
   };
 };
 
-function refuse({ socket }: IncomingMessage, status: number): void {
+function refusalOfFields({ rawHeaders }: IncomingMessage): 431 | undefined {
+  return rawHeaders.length > 2 * MAX_HEADER_FIELDS ? 431 : undefined;
+}
+
+function refuse({ socket }: IncomingMessage, { visit }: Guest, status: number): void {
+  visit.refuse();
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
 }

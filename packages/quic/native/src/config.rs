@@ -8,6 +8,7 @@ use quinn_proto::congestion::{BbrConfig, ControllerFactory, CubicConfig, NewReno
 use quinn_proto::{AckFrequencyConfig, IdleTimeout, MtuDiscoveryConfig, TransportConfig, VarInt};
 
 use crate::congestion::{ClosableConfig, SteadyConfig};
+use crate::endpoint::pending::narrow;
 use crate::error::Failure;
 use crate::redundancy::Redundancy;
 
@@ -35,6 +36,10 @@ pub struct Settings {
     pub max_sessions_per_address: f64,
     pub max_handshakes: f64,
     pub retry_threshold: f64,
+    pub max_handshakes_per_address: f64,
+    pub handshake_timeout_ms: f64,
+    /// Whether JavaScript says when a session is admitted.
+    pub manual_admission: f64,
 }
 
 /// The UDP payload of a 1,500 byte packet, with room for the headers of tunnels.
@@ -80,6 +85,8 @@ fn loopback_carries(_bytes: u16) -> bool {
 #[derive(Clone, Copy, Debug)]
 pub struct PerConnection {
     pub high_water_mark: usize,
+    /// Streams the peer may open at first, bidirectional and unidirectional.
+    pub streams: [u64; 2],
     pub stream_ceiling: u64,
     pub receive_window: u64,
     pub receive_window_ceiling: u64,
@@ -114,6 +121,9 @@ impl Settings {
             max_sessions_per_address,
             max_handshakes,
             retry_threshold,
+            max_handshakes_per_address,
+            handshake_timeout_ms,
+            manual_admission,
         ] = numbers
         else {
             return Err(Failure::option("transport settings have the wrong length"));
@@ -140,12 +150,16 @@ impl Settings {
             max_sessions_per_address,
             max_handshakes,
             retry_threshold,
+            max_handshakes_per_address,
+            handshake_timeout_ms,
+            manual_admission,
         })
     }
 
     pub fn per_connection(&self) -> PerConnection {
         PerConnection {
             high_water_mark: self.high_water_mark as usize,
+            streams: self.streams(),
             stream_ceiling: self.stream_ceiling as u64,
             receive_window: self.receive_window as u64,
             receive_window_ceiling: self.receive_window_ceiling as u64,
@@ -159,8 +173,24 @@ impl Settings {
         }
     }
 
-    /// For connections with `remote`, whose path may carry larger packets when it is this machine.
+    fn streams(&self) -> [u64; 2] {
+        [self.max_concurrent_streams, self.max_concurrent_uni_streams].map(|count| count as u64)
+    }
+
+    /// For dialled connections with `remote`.
     pub fn transport(&self, remote: Remote) -> Result<Arc<TransportConfig>, Failure> {
+        Ok(Arc::new(self.config(remote)?))
+    }
+
+    /// For accepted connections with `remote`, until they carry a session.
+    pub fn accepting(&self, remote: Remote) -> Result<Arc<TransportConfig>, Failure> {
+        let mut config = self.config(remote)?;
+        narrow(&mut config, self.streams(), self.receive_window as u64);
+        Ok(Arc::new(config))
+    }
+
+    /// For connections with `remote`, whose path may carry larger packets when it is this machine.
+    fn config(&self, remote: Remote) -> Result<TransportConfig, Failure> {
         let mut transport = TransportConfig::default();
         let mut discovery = MtuDiscoveryConfig::default();
         discovery.upper_bound(match (self.max_udp_payload as u16, remote) {
@@ -204,7 +234,7 @@ impl Settings {
             3 => set_controller(&mut transport, SteadyConfig),
             _ => set_controller(&mut transport, CubicConfig::default()),
         }
-        Ok(Arc::new(transport))
+        Ok(transport)
     }
 }
 

@@ -10,6 +10,7 @@ use rustls::pki_types::{CertificateDer, UnixTime};
 
 use crate::config::{PerConnection, Remote};
 use crate::endpoint::LastProtocol;
+use crate::endpoint::pending::Pending;
 use crate::error::Failure;
 use crate::h3;
 use crate::handle::{Handle, Session};
@@ -53,10 +54,12 @@ pub struct Connection {
     pub deadline: Option<Instant>,
     /// The entry of this connection among the endpoint's timers; at or before `deadline`.
     pub scheduled: Option<Instant>,
-    /// The source address it counts for, once the peer has proved it.
+    /// The source address that an accepted one counts for.
     pub source: Option<IpAddr>,
-    /// When an accepted connection must have completed its handshake.
+    /// When a dialled session that began early must have completed its handshake.
     pub give_up: Option<Instant>,
+    /// Where an accepted one stands before it carries a session.
+    pub pending: Pending,
     /// The peer's certificate verifier explains itself here, to every connection of its configuration.
     pub verdict: Option<Verdict>,
     /// Of an accepted connection whose client was asked for a certificate.
@@ -94,6 +97,7 @@ impl Connection {
             scheduled: None,
             source: None,
             give_up: None,
+            pending: Pending::dialled(),
             verdict: None,
             clients: None,
             flights: Flights::new(settings.redundancy),
@@ -101,6 +105,11 @@ impl Connection {
             leaves: None,
             findings: Findings::default(),
         }
+    }
+
+    /// Those of a session that is not admitted stay with QUIC. HTTP/3 looks at each.
+    pub fn takes_streams(&self) -> bool {
+        self.phase == Phase::Live && (self.pending.is_open() || self.web.is_some())
     }
 
     /// JavaScript knows a dialled connection from the start, an accepted one from its handshake on.
@@ -180,8 +189,26 @@ impl Connection {
         &mut self.waiting[dir as usize]
     }
 
+    /// A session of it is admitted: the limits of its settings take the place of those of a stranger.
+    pub fn open_wide(&mut self) {
+        if self.pending.open() {
+            return;
+        }
+        if let Ok(window) = qp::VarInt::from_u64(self.settings.receive_window) {
+            self.proto.set_receive_window(window);
+        }
+        for dir in [qp::Dir::Bi, qp::Dir::Uni] {
+            if let Ok(streams) = qp::VarInt::from_u64(self.settings.streams[dir as usize]) {
+                self.proto.set_max_concurrent_streams(dir, streams);
+            }
+        }
+    }
+
     /// Doubles the peer's stream limit while it uses half of it, up to the ceiling.
     pub fn raise_stream_limit(&mut self, dir: qp::Dir) {
+        if !self.pending.is_open() {
+            return;
+        }
         let limit = self.proto.max_concurrent_streams(dir);
         let ceiling = self.settings.stream_ceiling;
         if limit < ceiling && self.proto.streams().remote_open_streams(dir) * 2 >= limit {

@@ -24,6 +24,12 @@ pub struct WebSession {
     pub request: Option<Request>,
     /// A server's answer, until JavaScript has read it: subprotocol and header fields.
     pub answer: Option<(Option<String>, Fields)>,
+    /// A client asked for it.
+    incoming: bool,
+    /// Server: its streams reach JavaScript, and it counts.
+    pub admitted: bool,
+    /// Streams that wait for that.
+    pub waiting: Vec<Handle>,
 }
 
 impl WebSession {
@@ -34,11 +40,19 @@ impl WebSession {
             headers: Default::default(),
             request: Some(request),
             answer: None,
+            incoming: id.is_some(),
+            admitted: false,
+            waiting: Vec::new(),
         };
         if let Some(id) = id {
             session.identify(id);
         }
         session
+    }
+
+    /// Of a server's session, which is one that a request asked for.
+    pub fn awaits_admission(&self) -> bool {
+        self.incoming && !self.admitted
     }
 
     pub fn identify(&mut self, id: u64) {

@@ -12,6 +12,7 @@ use crate::methods::{number, text};
 
 pub const METHODS: Methods = &[
     ("acceptSession", accept_session),
+    ("admitSession", admit_session),
     ("askSession", ask_session),
     ("drainSession", drain_session),
     ("maxDatagramSize", max_datagram_size),
@@ -46,6 +47,13 @@ fn web_transport(args: &Args) -> Option<Handle> {
         Session::WebTransport(session) => Some(session),
         Session::Quic(_) => None,
     }
+}
+
+/// (session) → whether there was room for it
+fn admit_session(host: &Rc<Host>, args: &Args) -> Answer {
+    let session = Session::unpack(args.number(0));
+    let admitted = host.with(|endpoint| endpoint.admit_session(session));
+    number(u32::from(admitted.unwrap_or(true)))
 }
 
 /// (connection, authority, path, subprotocols, fields) → session or failure

@@ -7,11 +7,13 @@ use std::time::{Duration, Instant};
 use quinn_proto as qp;
 
 use super::Endpoint;
+use super::pending::Pending;
 use crate::config::{PerConnection, Remote, Settings};
 use crate::error::Failure;
 use crate::tls::{ClientVerifier, Server};
 
-/// A peer that does not complete its handshake within this time is given up: an idle timeout may be long, or off.
+/// A dialled session that began early and does not complete its handshake within this time is given up: an idle timeout may
+/// be long, or off.
 pub(super) const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What a listening endpoint allows.
@@ -19,20 +21,36 @@ pub(super) struct Admission {
     clients: Option<Arc<ClientVerifier>>,
     early_data: bool,
     config: Arc<qp::ServerConfig>,
-    limits: Limits,
+    pub(super) limits: Limits,
     settings: PerConnection,
     /// In place of `config`, for peers on this machine.
     nearby: Arc<qp::ServerConfig>,
 }
 
 #[derive(Clone, Copy)]
-struct Limits {
-    sessions: usize,
-    /// 0: none.
+pub(super) struct Limits {
+    /// Admitted ones.
+    pub sessions: usize,
+    /// Connections. 0: none.
     sessions_per_address: usize,
+    /// Connections that carry no admitted session.
     handshakes: usize,
+    /// Of one address.
+    handshakes_per_address: usize,
+    /// Milliseconds until a connection must carry a session.
+    handshake_timeout: Duration,
     /// Handshakes in progress from which on peers must prove their address.
     retry_threshold: usize,
+    /// Whether JavaScript says when a session is admitted.
+    pub manual: bool,
+}
+
+/// Accepted connections of one address.
+#[derive(Default)]
+pub(super) struct Share {
+    pub connections: usize,
+    /// Those that carry no admitted session, or ended before they did.
+    pub pending: usize,
 }
 
 /// What becomes of a new connection.
@@ -57,9 +75,9 @@ pub(super) struct Counters {
 impl Endpoint {
     pub fn listen(&mut self, tls: Server, settings: &Settings) -> Result<(), Failure> {
         let mut config = qp::ServerConfig::new(tls.crypto, self.token_key.clone());
-        config.transport_config(settings.transport(Remote::Elsewhere)?);
+        config.transport_config(settings.accepting(Remote::Elsewhere)?);
         let mut nearby = config.clone();
-        nearby.transport_config(settings.transport(Remote::ThisMachine)?);
+        nearby.transport_config(settings.accepting(Remote::ThisMachine)?);
         let (config, nearby) = (Arc::new(config), Arc::new(nearby));
         self.proto.set_server_config(Some(config.clone()));
         self.admission = Some(Admission {
@@ -71,6 +89,9 @@ impl Endpoint {
                 sessions: settings.max_sessions as usize,
                 sessions_per_address: settings.max_sessions_per_address as usize,
                 handshakes: settings.max_handshakes as usize,
+                handshakes_per_address: settings.max_handshakes_per_address as usize,
+                handshake_timeout: Duration::from_secs_f64(settings.handshake_timeout_ms / 1000.0),
+                manual: settings.manual_admission != 0.0,
                 retry_threshold: settings.retry_threshold as usize,
             },
             settings: settings.per_connection(),
@@ -100,7 +121,7 @@ impl Endpoint {
         let early_data = admission.early_data;
         let nearby = Remote::of(incoming.remote_address()) == Remote::ThisMachine;
         let config = nearby.then(|| admission.nearby.clone());
-        let source = (limits.sessions_per_address > 0).then(|| source(incoming.remote_address()));
+        let source = source(incoming.remote_address());
         match self.judge(&limits, source) {
             Judgement::Refuse => {
                 self.counters.refused += 1;
@@ -115,18 +136,17 @@ impl Endpoint {
             }
             Judgement::Prove | Judgement::Accept => match self.proto.accept(incoming, now, response, config) {
                 Ok((ch, proto)) => {
-                    self.accepted += 1;
                     self.held += 1;
                     self.handshaking += 1;
-                    if let Some(source) = source {
-                        *self.by_source.entry(source).or_default() += 1;
-                    }
+                    let share = self.by_source.entry(source).or_default();
+                    share.connections += 1;
+                    share.pending += 1;
                     let connection = self.adopt(ch, proto, settings);
-                    connection.give_up = Some(now + HANDSHAKE_TIMEOUT);
+                    connection.pending = Pending::accepted(now, limits.handshake_timeout);
                     connection.verdict = clients.as_ref().map(|clients| clients.verdict.clone());
                     connection.clients = clients;
                     connection.takes_early_data = early_data;
-                    connection.source = source;
+                    connection.source = Some(source);
                 }
                 Err(error) => {
                     if let Some(transmit) = error.response {
@@ -138,18 +158,26 @@ impl Endpoint {
     }
 
     /// Closing and draining connections hold memory until QUIC has forgotten them (RFC 9000 §10.2): as many of them as
-    /// sessions are allowed. An address may be forged until it is proven, so from half of an address's limit on it must
+    /// are allowed otherwise. An address may be forged until it is proven, so from half of an address's share on it must
     /// be; nobody can use up the share of another.
-    fn judge(&self, limits: &Limits, source: Option<IpAddr>) -> Judgement {
-        let from_source = source.map_or(0, |source| self.by_source.get(&source).copied().unwrap_or(0));
-        if self.accepted >= limits.sessions
-            || self.held >= limits.sessions * 2
+    fn judge(&self, limits: &Limits, source: IpAddr) -> Judgement {
+        let (connections, pending) = self
+            .by_source
+            .get(&source)
+            .map_or((0, 0), |share| (share.connections, share.pending));
+        let limited = limits.sessions_per_address > 0;
+        // Where a handshake is all that it takes, each may become a session.
+        let coming = if limits.manual { 0 } else { self.handshaking };
+        if self.admitted + coming >= limits.sessions
+            || self.held >= (limits.sessions + limits.handshakes) * 2
             || self.handshaking >= limits.handshakes
-            || (source.is_some() && from_source >= limits.sessions_per_address)
+            || pending >= limits.handshakes_per_address
+            || (limited && connections >= limits.sessions_per_address)
         {
             Judgement::Refuse
         } else if self.handshaking >= limits.retry_threshold
-            || (source.is_some() && from_source >= limits.sessions_per_address / 2)
+            || pending * 2 >= limits.handshakes_per_address
+            || (limited && connections >= limits.sessions_per_address / 2)
         {
             Judgement::Prove
         } else {
@@ -157,17 +185,19 @@ impl Endpoint {
         }
     }
 
-    /// An accepted connection no longer counts as a session.
-    pub(super) fn dismiss(&mut self, source: Option<IpAddr>, handshaking: bool) {
-        self.accepted -= 1;
-        if handshaking {
-            self.handshaking -= 1;
-        }
+    /// An accepted connection is over.
+    pub(super) fn dismiss(&mut self, index: usize, source: Option<IpAddr>) {
+        self.pending_over(index);
+        self.with_share(source, |share| share.connections -= 1);
+    }
+
+    /// Changes the counters of an address, and forgets those that are zero.
+    pub(super) fn with_share(&mut self, source: Option<IpAddr>, change: impl FnOnce(&mut Share)) {
         if let Some(source) = source
-            && let Some(count) = self.by_source.get_mut(&source)
+            && let Some(share) = self.by_source.get_mut(&source)
         {
-            *count -= 1;
-            if *count == 0 {
+            change(share);
+            if share.connections == 0 && share.pending == 0 {
                 self.by_source.remove(&source);
             }
         }
@@ -192,35 +222,76 @@ mod tests {
 
     const LIMITS: Limits = Limits {
         sessions: 10,
-        sessions_per_address: 4,
+        sessions_per_address: 8,
         handshakes: 6,
+        handshakes_per_address: 4,
+        handshake_timeout: Duration::from_secs(10),
         retry_threshold: 3,
+        manual: false,
     };
 
-    /// How a peer is judged while `accepted`, `held` and `handshaking` connections exist, `from_source` of them its own.
-    fn judged(accepted: usize, held: usize, handshaking: usize, from_source: usize) -> Judgement {
+    /// What there is already.
+    #[derive(Default)]
+    struct Present {
+        admitted: usize,
+        held: usize,
+        handshaking: usize,
+        /// Of the peer's own address.
+        share: Share,
+    }
+
+    fn judged(present: Present) -> Judgement {
         let localhost = Ipv4Addr::LOCALHOST.into();
         let secret = Secret::new(&[], &[]).ok().unwrap();
         let mut endpoint = Endpoint::new(Socket::bind(Some(localhost), 0, Sharing::None).ok().unwrap(), &secret);
-        (endpoint.accepted, endpoint.held, endpoint.handshaking) = (accepted, held, handshaking);
-        endpoint.by_source.insert(localhost, from_source);
-        endpoint.judge(&LIMITS, Some(localhost))
+        (endpoint.admitted, endpoint.held, endpoint.handshaking) =
+            (present.admitted, present.held, present.handshaking);
+        endpoint.by_source.insert(localhost, present.share);
+        endpoint.judge(&LIMITS, localhost)
+    }
+
+    fn own(connections: usize, pending: usize) -> Present {
+        Present {
+            share: Share { connections, pending },
+            ..Present::default()
+        }
     }
 
     #[test]
     fn every_limit_refuses_at_its_value_and_not_below() {
-        assert_eq!(judged(9, 19, 0, 0), Judgement::Accept);
-        assert_eq!(judged(10, 10, 0, 0), Judgement::Refuse);
-        assert_eq!(judged(0, 20, 0, 0), Judgement::Refuse);
-        assert_eq!(judged(6, 6, 6, 0), Judgement::Refuse);
-        assert_eq!(judged(4, 4, 0, 4), Judgement::Refuse);
+        let present = |admitted, held, handshaking| {
+            judged(Present {
+                admitted,
+                held,
+                handshaking,
+                ..Present::default()
+            })
+        };
+        assert_eq!(present(9, 31, 0), Judgement::Accept);
+        assert_eq!(present(8, 10, 2), Judgement::Refuse);
+        assert_eq!(present(10, 10, 0), Judgement::Refuse);
+        assert_eq!(present(0, 32, 0), Judgement::Refuse);
+        assert_eq!(present(4, 6, 5), Judgement::Prove);
+        assert_eq!(present(3, 6, 6), Judgement::Refuse);
+        assert_eq!(judged(own(8, 0)), Judgement::Refuse);
+        assert_eq!(judged(own(3, 3)), Judgement::Prove);
+        assert_eq!(judged(own(4, 4)), Judgement::Refuse);
     }
 
     #[test]
     fn under_load_peers_prove_their_address() {
-        assert_eq!(judged(3, 3, 2, 1), Judgement::Accept);
-        assert_eq!(judged(3, 3, 3, 1), Judgement::Prove);
-        assert_eq!(judged(3, 3, 0, 2), Judgement::Prove);
+        let handshaking = |handshaking| {
+            judged(Present {
+                handshaking,
+                ..Present::default()
+            })
+        };
+        assert_eq!(handshaking(2), Judgement::Accept);
+        assert_eq!(handshaking(3), Judgement::Prove);
+        assert_eq!(judged(own(1, 1)), Judgement::Accept);
+        assert_eq!(judged(own(2, 2)), Judgement::Prove);
+        assert_eq!(judged(own(3, 0)), Judgement::Accept);
+        assert_eq!(judged(own(4, 0)), Judgement::Prove);
     }
 
     #[test]

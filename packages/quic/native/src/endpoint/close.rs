@@ -28,9 +28,7 @@ impl Endpoint {
             return;
         }
         let announced = connection.announced();
-        let dismissed = connection
-            .incoming
-            .then_some((connection.source, connection.handshaking()));
+        let dismissed = connection.incoming.then_some(connection.source);
         connection.phase = Phase::Over;
         open_window(&connection.proto);
         connection.early = false;
@@ -38,10 +36,10 @@ impl Endpoint {
         let mut live: Vec<Handle> = connection.streams.drain().map(|(_, handle)| handle).collect();
         live.extend(connection.waiting(Dir::Bi).drain(..));
         live.extend(connection.waiting(Dir::Uni).drain(..));
-        let web = connection.web.take();
-        if let Some((source, handshaking)) = dismissed {
-            self.dismiss(source, handshaking);
+        if let Some(source) = dismissed {
+            self.dismiss(index, source);
         }
+        let web = self.connections[index].as_mut().and_then(|it| it.web.take());
         let failure = failure.unwrap_or_else(|| Failure::closed(0, String::new()));
         if !announced {
             self.counters.failed += 1;
@@ -144,6 +142,7 @@ impl Endpoint {
                 continue;
             };
             self.held -= usize::from(connection.incoming);
+            self.forget_pending(&connection.pending, connection.source);
             if let Some(at) = connection.scheduled {
                 self.timers.remove(&(at, index));
             }

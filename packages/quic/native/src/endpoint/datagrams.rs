@@ -71,13 +71,19 @@ impl Endpoint {
             && let Some(datagram) = connection.proto.datagrams().recv()
         {
             match &mut connection.web {
-                None => self.datagrams.push_back((index as u32, datagram)),
+                None if connection.pending.is_open() => self.datagrams.push_back((index as u32, datagram)),
+                None => connection.pending.hold_datagram(index as u32, &datagram),
                 Some(web) => {
                     if let Some((id, start)) = web.http3.datagram(&datagram)
                         && let Some(&session) = web.sessions.get(&id)
                     {
+                        let admitted = self.sessions.get(session).is_some_and(|it| !it.awaits_admission());
                         let session = Session::WebTransport(session).handle();
-                        self.datagrams.push_back((session.index, datagram.slice(start..)));
+                        if admitted {
+                            self.datagrams.push_back((session.index, datagram.slice(start..)));
+                        } else {
+                            connection.pending.hold_datagram(session.index, &datagram[start..]);
+                        }
                     }
                 }
             }

@@ -6,12 +6,14 @@ use quinn_proto::{Dir, StreamEvent};
 use super::{Endpoint, application_code, canonical, session_is_gone};
 use crate::connection::Phase;
 use crate::error::Failure;
-use crate::handle::Handle;
+use crate::handle::{Handle, Session};
 use crate::sink::{ACCEPTED, EARLY, EARLY_STREAM, HTTP3, Kind, Notice};
 use crate::stream::Stream;
 
 /// Tickets are for one use: the next dial makes a whole handshake, and is told what is wrong with its certificate.
 const RESUMED_IN_VAIN: &[u8] = b"the client certificate of the resumed session no longer holds; dial again";
+/// What a session is closed with that finds no room: as CONNECTION_REFUSED (RFC 9000 §20.1).
+const REFUSED: u32 = 2;
 
 impl Endpoint {
     /// Takes what a connection has to say: endpoint events first, then application events.
@@ -67,10 +69,9 @@ impl Endpoint {
         connection.phase = Phase::Live;
         connection.early = early;
         let incoming = connection.incoming;
-        if incoming && !early {
-            self.handshaking -= 1;
-        }
         connection.note_protocol();
+        let handle = connection.handle;
+        let admits = incoming && self.admission.as_ref().is_some_and(|it| !it.limits.manual);
         let mut flags = if incoming { ACCEPTED } else { 0 } | if early { EARLY } else { 0 };
         let generation = connection.handle.generation;
         if connection.speaks_http3() {
@@ -78,6 +79,10 @@ impl Endpoint {
             self.begin_http3(index);
         }
         self.notify(Kind::Connected, [index as u32, generation, flags]);
+        if admits && flags & HTTP3 == 0 && !self.admit_session(Session::Quic(handle)) {
+            self.close_connection(handle, REFUSED, b"the endpoint has as many sessions as it takes");
+            return;
+        }
         self.accept(index, Dir::Bi);
         self.accept(index, Dir::Uni);
         self.receive_datagrams(index);
@@ -127,9 +132,10 @@ impl Endpoint {
         self.end(index, Some(failure));
     }
 
-    fn accept(&mut self, index: usize, dir: Dir) {
+    /// Takes the peer's streams; those of a session that is not admitted stay with QUIC, under flow control.
+    pub(super) fn accept(&mut self, index: usize, dir: Dir) {
         while let Some(Some(connection)) = self.connections.get_mut(index)
-            && connection.phase == Phase::Live
+            && connection.takes_streams()
             && let Some(id) = connection.proto.streams().accept(dir)
         {
             let mut stream = Stream::remote(connection.handle, id);
@@ -226,9 +232,9 @@ impl Endpoint {
         if let Some(handle) = self.by_id(index, id) {
             self.stop_stream(index, handle, code);
         } else if let Some(Some(connection)) = self.connections.get_mut(index)
-            && connection.phase == Phase::Live
+            && connection.takes_streams()
         {
-            // It has been forgotten here, and QUIC is still sending the rest of it. Before the connection is live,
+            // It has been forgotten here, and QUIC is still sending the rest of it. Before the connection takes streams,
             // `accept` is to find that the stream was stopped.
             let _ = connection.proto.send_stream(id).reset(code);
             self.mark(index);

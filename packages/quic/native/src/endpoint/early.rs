@@ -77,7 +77,7 @@ impl Endpoint {
         } else {
             connection.streams.drain().map(|(_, stream)| stream).collect()
         };
-        self.handshaking -= usize::from(connection.incoming);
+        self.no_longer_pending(index);
         if !forgotten.is_empty() {
             let number = self.number(Failure::new(
                 Source::Session,

@@ -9,6 +9,7 @@ mod datagrams;
 mod dial;
 mod drive;
 mod early;
+pub mod pending;
 mod receive;
 mod resets;
 mod silent;
@@ -37,7 +38,7 @@ use crate::sink::{Kind, Notice};
 use crate::socket::Socket;
 use crate::stream::Stream;
 use crate::web::WebSession;
-use admit::{Admission, Counters};
+use admit::{Admission, Counters, Share};
 use copies::Copies;
 use dial::Dials;
 pub use early::LastProtocol;
@@ -73,13 +74,14 @@ pub struct Endpoint {
     admission: Option<Admission>,
     /// Protects the tokens by which peers prove their address; it outlives changes of the TLS options.
     token_key: Arc<dyn qp::crypto::HandshakeTokenKey>,
-    /// Accepted connections that JavaScript does not know to be over.
-    accepted: usize,
+    /// Sessions of accepted connections that are admitted and not over.
+    admitted: usize,
     /// Accepted connections, the closing and draining ones included.
     held: usize,
+    /// Accepted connections that carry no admitted session, and are not over.
     handshaking: usize,
-    /// Accepted connections by proven source address, while a limit on these is set.
-    by_source: HashMap<IpAddr, usize>,
+    /// Accepted connections by source address.
+    by_source: HashMap<IpAddr, Share>,
     counters: Counters,
     resets: ResetLimit,
     dials: Dials,
@@ -112,7 +114,7 @@ impl Endpoint {
             next_generation: 0,
             admission: None,
             token_key: secret.token_key(),
-            accepted: 0,
+            admitted: 0,
             held: 0,
             by_source: HashMap::new(),
             counters: Counters::default(),

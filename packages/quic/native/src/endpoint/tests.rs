@@ -26,6 +26,17 @@ fn what_waits_in_the_socket_is_read_in_one_go_up_to_a_bound() {
     assert_eq!(counts, [256, 44, 0]);
 }
 
+#[test]
+fn empty_datagrams_count_in_what_is_read_in_one_go() {
+    let peer = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let mut endpoint = endpoint();
+    for _ in 0..300 {
+        peer.send_to(&[], endpoint.socket.address()).unwrap();
+    }
+    let counts = [endpoint.receive(), endpoint.receive(), endpoint.receive()];
+    assert_eq!(counts, [256, 44, 0]);
+}
+
 /// The kernel rarely refuses a datagram on loopback, so the refusal itself is made up.
 #[test]
 fn a_blocked_socket_sends_nothing_until_it_is_writable_and_then_everything_in_order() {
@@ -42,7 +53,8 @@ fn a_blocked_socket_sends_nothing_until_it_is_writable_and_then_everything_in_or
     };
     endpoint.socket.block_with(transmit, b"held");
     let settings = Settings::from_numbers(&[
-        3e4, 0., 100., 16., 100., 1e6, 1e6, 1e6, 1e6, 1e5, 333., 0., 0., 0., 0., 1e5, 0., 10., 10., 10., 5.,
+        3e4, 0., 100., 16., 100., 1e6, 1e6, 1e6, 1e6, 1e5, 333., 0., 0., 0., 0., 1e5, 0., 10., 10., 10., 5., 5., 1e4,
+        0.,
     ]);
     let tls = client(b"\x05\0\0\0\x04test\x01\0\0\0\x02", false).ok().unwrap();
     let connected = endpoint.connect(destination, "localhost", tls, &settings.ok().unwrap());

@@ -2,9 +2,8 @@
 
 use std::time::Instant;
 
-use super::{Endpoint, canonical};
+use super::Endpoint;
 use crate::connection::Phase;
-use crate::error::Failure;
 
 /// Sent in one turn of the event loop, about a millisecond's work; the rest follows in the next one, so that other things
 /// get their turn.
@@ -65,11 +64,11 @@ impl Endpoint {
     }
 
     fn schedule(&mut self, index: usize) {
+        let give_up = self.pending_deadline(index);
         let Some(Some(connection)) = self.connections.get_mut(index) else {
             return;
         };
         connection.deadline = connection.proto.poll_timeout();
-        let give_up = connection.give_up.filter(|_| connection.handshaking());
         let own = [give_up, connection.leaves, connection.asks()];
         connection.deadline = own.into_iter().flatten().chain(connection.deadline).min();
         if let Some(deadline) = connection.deadline
@@ -102,14 +101,13 @@ impl Endpoint {
             && at <= now
         {
             self.timers.pop_first();
+            let give_up = self.pending_deadline(index);
             let Some(Some(connection)) = self.connections.get_mut(index) else {
                 continue;
             };
             connection.scheduled = None;
-            if connection.handshaking() && connection.give_up.is_some_and(|at| at <= now) {
-                let handle = connection.handle;
-                let failure = Failure::handshake_timeout(canonical(connection.proto.remote_address()));
-                self.close_with(handle, 0, b"", failure);
+            if give_up.is_some_and(|at| at <= now) {
+                self.give_up_pending(index);
             } else if connection.leaves.is_some_and(|at| at <= now) {
                 self.leave(index);
             } else if connection.deadline.is_some_and(|deadline| deadline <= now) {

@@ -182,11 +182,16 @@ impl Endpoint {
                         web.http3.unwanted(session);
                         continue;
                     }
+                    let full = self
+                        .admission
+                        .as_ref()
+                        .is_none_or(|it| self.admitted >= it.limits.sessions);
                     let state = WebSession::new(owner, Some(session), request);
-                    if let Some(handle) = self.sessions.insert(state) {
+                    if !full && let Some(handle) = self.sessions.insert(state) {
                         web.sessions.insert(session, handle);
                         self.notify_session(Kind::Asked, handle, owner.index);
                     } else {
+                        self.counters.refused += 1;
                         web.http3.reject(session, 503, &Vec::new());
                     }
                 }
@@ -215,8 +220,13 @@ impl Endpoint {
                 }
                 Action::Datagram { session, payload } => {
                     if let Some(handle) = session_of(session) {
+                        let admitted = self.sessions.get(handle).is_some_and(|it| !it.awaits_admission());
                         let index = Session::WebTransport(handle).handle().index;
-                        self.datagrams.push_back((index, payload.into()));
+                        if admitted {
+                            self.datagrams.push_back((index, payload.into()));
+                        } else {
+                            connection.pending.hold_datagram(index, &payload);
+                        }
                     }
                 }
                 Action::Idle if web.sessions.is_empty() => self.close_connection(owner, codes::NO_ERROR as u32, b""),
@@ -256,6 +266,11 @@ impl Endpoint {
         {
             stream.internal = false;
             stream.session = Some(session);
+            if let Some(state) = self.sessions.get_mut(session).filter(|it| it.awaits_admission()) {
+                stream.paused = true;
+                state.waiting.push(handle);
+                return;
+            }
             let key = Session::WebTransport(session).handle();
             self.announce(key.index, handle, id.dir());
             self.tell_stopped(handle);
@@ -268,6 +283,9 @@ impl Endpoint {
         let Some(state) = self.sessions.remove(session) else {
             return;
         };
+        if state.admitted {
+            self.session_over(state.connection);
+        }
         let mut live = Vec::new();
         if let Some(connection) = self.connection(state.connection) {
             if let (Some(web), Some(id)) = (&mut connection.web, state.id) {
@@ -313,7 +331,10 @@ impl Endpoint {
         sessions.sort_by_key(|session| session.index);
         sessions.dedup();
         for session in sessions {
-            if self.sessions.remove(session).is_some() {
+            if let Some(state) = self.sessions.remove(session) {
+                if state.admitted {
+                    self.session_over(state.connection);
+                }
                 self.close_streams_of(session, &mut live, failure.clone());
             }
         }

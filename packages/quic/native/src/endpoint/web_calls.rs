@@ -63,6 +63,9 @@ impl Endpoint {
 
     pub fn accept_session(&mut self, session: Handle, protocol: Option<&str>, fields: &Fields) {
         self.with_http3(session, |http3, id| http3.accept(id, protocol, fields));
+        if self.admission.as_ref().is_some_and(|it| !it.limits.manual) {
+            self.admit_session(Session::WebTransport(session));
+        }
     }
 
     pub fn reject_session(&mut self, session: Handle, status: u16, fields: &Fields) {

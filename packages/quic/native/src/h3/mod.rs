@@ -31,14 +31,17 @@ pub const ALPN: &[u8] = b"h3";
 
 /// What a peer may make this side keep for one connection.
 pub mod limits {
-    /// Bytes of one buffered frame: HEADERS, SETTINGS, GOAWAY. Announced as SETTINGS_MAX_FIELD_SECTION_SIZE.
+    /// Bytes of one buffered frame: HEADERS, SETTINGS, GOAWAY.
     pub const FRAME_BYTES: u64 = 16 * 1024;
+    /// Bytes of the fields that HEADERS decode to, each with 32 beside those of its name and value (RFC 9114 §4.2.2).
+    /// Announced as SETTINGS_MAX_FIELD_SECTION_SIZE.
+    pub const FIELD_BYTES: usize = 16 * 1024;
     /// Requests whose HEADERS are still arriving.
     pub const OPENING_REQUESTS: usize = 32;
     /// Streams that arrived before their session.
     pub const HELD_STREAMS: usize = 64;
     /// Bytes of datagrams that arrived before their session.
-    pub const HELD_DATAGRAM_BYTES: usize = 64 * 1024;
+    pub const HELD_DATAGRAM_BYTES: usize = 16 * 1024;
     /// UTF-8 bytes of a close reason (draft §5).
     pub const REASON_BYTES: usize = 1024;
 }

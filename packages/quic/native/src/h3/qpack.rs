@@ -3,6 +3,7 @@
 use httlib_huffman::DecoderSpeed;
 
 use super::fields::Fields;
+use super::limits::FIELD_BYTES;
 use super::static_table::STATIC_TABLE;
 
 /// Literal fields with literal names, no Huffman coding: a few bytes more, once per session.
@@ -18,17 +19,46 @@ pub fn encode(fields: &Fields) -> Vec<u8> {
     out
 }
 
-/// None: anything but a well-formed section of static and literal fields in UTF-8.
-pub fn decode(section: &[u8]) -> Option<Fields> {
+/// Why a section was not decoded.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Undecodable {
+    /// Anything but a well-formed section of static and literal fields in UTF-8.
+    Malformed,
+    /// Its fields take more than `FIELD_BYTES`.
+    TooLarge,
+}
+
+/// What a field counts beside its name and value (RFC 9114 §4.2.2).
+const FIELD_OVERHEAD: usize = 32;
+
+pub fn decode(section: &[u8]) -> Result<Fields, Undecodable> {
+    let mut fields = Vec::new();
+    let mut room = FIELD_BYTES;
+    let whole = read(section, |(name, value)| {
+        let left = room.checked_sub(name.len() + value.len() + FIELD_OVERHEAD);
+        if let Some(left) = left {
+            room = left;
+            fields.push((name, value));
+        }
+        left.is_some()
+    });
+    match whole {
+        Some(true) => Ok(fields),
+        Some(false) => Err(Undecodable::TooLarge),
+        None => Err(Undecodable::Malformed),
+    }
+}
+
+/// Passes on each field, until one is refused; then false.
+fn read(section: &[u8], mut each: impl FnMut((String, String)) -> bool) -> Option<bool> {
     let mut input = section;
     let required_insert_count = prefixed(&mut input, 8)?;
     let _base = prefixed(&mut input, 7)?;
     if required_insert_count != 0 {
         return None;
     }
-    let mut fields = Vec::new();
     while let Some(&first) = input.first() {
-        fields.push(match first {
+        let field = match first {
             // 1 T index(6): T set means static.
             0xc0.. => {
                 let (name, value) = STATIC_TABLE.get(prefixed(&mut input, 6)?)?;
@@ -43,9 +73,12 @@ pub fn decode(section: &[u8]) -> Option<Fields> {
             0x20..=0x3f => (string(&mut input, 3)?, string(&mut input, 7)?),
             // References to a dynamic table that does not exist.
             _ => return None,
-        });
+        };
+        if !each(field) {
+            return Some(false);
+        }
     }
-    Some(fields)
+    Some(true)
 }
 
 /// An integer with an N-bit prefix (RFC 7541 §5.1), at most 2^28: no section here is larger.
@@ -108,7 +141,7 @@ mod tests {
     #[test]
     fn the_example_of_rfc_9204_appendix_b1() {
         let wire = [&[0x00, 0x00, 0x51, 0x0b][..], b"/index.html"].concat();
-        assert_eq!(decode(&wire), Some(owned(&[(":path", "/index.html")])));
+        assert_eq!(decode(&wire), Ok(owned(&[(":path", "/index.html")])));
     }
 
     #[test]
@@ -120,12 +153,22 @@ mod tests {
         let wire = [&[0, 0, 0xcf, 0xd9, 0x50][..], &huffman].concat();
         assert_eq!(
             decode(&wire),
-            Some(owned(&[
+            Ok(owned(&[
                 (":method", "CONNECT"),
                 (":status", "200"),
                 (":authority", "www.example.com")
             ]))
         );
+    }
+
+    #[test]
+    fn fields_that_take_more_than_their_bytes_on_the_wire_are_counted_as_decoded() {
+        // Static 0: ":authority" and nothing, one byte on the wire.
+        let each = ":authority".len() + FIELD_OVERHEAD;
+        let most = FIELD_BYTES / each;
+        let section = |fields: usize| [&[0, 0][..], &vec![0xc0; fields]].concat();
+        assert_eq!(decode(&section(most)).map(|fields| fields.len()), Ok(most));
+        assert_eq!(decode(&section(most + 1)), Err(Undecodable::TooLarge));
     }
 
     #[test]
@@ -142,14 +185,14 @@ mod tests {
             &[0, 0, 0x27, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f],
             &[0, 0, 0x21, b'a', 5, b'b'],
         ] {
-            assert_eq!(decode(wire), None, "{wire:?}");
+            assert_eq!(decode(wire), Err(Undecodable::Malformed), "{wire:?}");
         }
     }
 
     proptest::proptest! {
         #[test]
         fn what_is_encoded_is_decoded(fields in proptest::collection::vec(("[a-z-]{0,200}", "\\PC{0,200}"), 0..8)) {
-            proptest::prop_assert_eq!(decode(&encode(&fields)), Some(fields));
+            proptest::prop_assert_eq!(decode(&encode(&fields)), Ok(fields));
         }
 
         #[test]

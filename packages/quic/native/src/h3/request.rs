@@ -1,6 +1,7 @@
 //! Requests: the extended CONNECT that asks for a session (RFC 9220, draft §3.2), and the answer to any other.
 
 use super::fields::{Fields, find, headers_frame, split, with_status};
+use super::qpack::Undecodable;
 use super::{codes, frames, protocols, qpack};
 
 /// What a client asks for.
@@ -27,7 +28,12 @@ pub enum Verdict {
 const PAGE: &[u8] = b"This port speaks WebTransport over HTTP/3; there are no pages here.\n";
 
 pub fn judge(section: &[u8]) -> Result<Verdict, u64> {
-    let fields = qpack::decode(section).ok_or(codes::QPACK_DECOMPRESSION_FAILED)?;
+    let fields = match qpack::decode(section) {
+        Ok(fields) => fields,
+        // Request Header Fields Too Large (RFC 6585 §5).
+        Err(Undecodable::TooLarge) => return Ok(Verdict::Answer(headers_frame(&with_status(431, &[])))),
+        Err(Undecodable::Malformed) => return Err(codes::QPACK_DECOMPRESSION_FAILED),
+    };
     let malformed = Ok(Verdict::Malformed(codes::MESSAGE_ERROR));
     let Some((pseudo, fields)) = split(fields) else {
         return malformed;

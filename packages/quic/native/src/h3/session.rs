@@ -4,6 +4,7 @@ use super::capsule::{self, Capsule, CapsuleReader};
 use super::connection::{Action, End, Http3, Role};
 use super::fields::{Fields, find, headers_frame, response, with_status};
 use super::frames::{self, FrameReader};
+use super::qpack::Undecodable;
 use super::request::Request;
 use super::streams::Stream;
 use super::{codes, protocols, qpack, varint};
@@ -229,11 +230,18 @@ impl Http3 {
 
     /// Client: the HEADERS of an answer.
     pub(super) fn answered(&mut self, stream: u64, section: &[u8]) {
-        let Some(fields) = qpack::decode(section) else {
-            return self.fail(
-                codes::QPACK_DECOMPRESSION_FAILED,
-                "a field section that cannot be decoded",
-            );
+        let fields = match qpack::decode(section) {
+            Ok(fields) => fields,
+            Err(Undecodable::TooLarge) => {
+                let code = codes::EXCESSIVE_LOAD;
+                return self.abandon_session(stream, code, End::Gone { code });
+            }
+            Err(Undecodable::Malformed) => {
+                return self.fail(
+                    codes::QPACK_DECOMPRESSION_FAILED,
+                    "a field section that cannot be decoded",
+                );
+            }
         };
         let Some((status, fields)) = response(fields) else {
             let code = codes::MESSAGE_ERROR;

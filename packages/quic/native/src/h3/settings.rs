@@ -1,6 +1,6 @@
 //! SETTINGS (RFC 9114 §7.2.4) of both sides.
 
-use super::limits::FRAME_BYTES;
+use super::limits::FIELD_BYTES;
 use super::{codes, frames, varint};
 
 const MAX_FIELD_SECTION_SIZE: u64 = 0x06;
@@ -64,7 +64,7 @@ fn boolean(value: u64, setting: &mut bool) -> bool {
 pub fn encode(max_sessions: u64) -> Vec<u8> {
     let mut payload = Vec::new();
     for (id, value) in [
-        (MAX_FIELD_SECTION_SIZE, FRAME_BYTES),
+        (MAX_FIELD_SECTION_SIZE, FIELD_BYTES as u64),
         (ENABLE_CONNECT_PROTOCOL, 1),
         (H3_DATAGRAM, 1),
         (H3_DATAGRAM_DRAFT04, 1),

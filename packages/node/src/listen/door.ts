@@ -1,0 +1,226 @@
+import type { Limits } from "@quicrpc/core";
+import type { ListenTransportOptions } from "@quicrpc/quic";
+
+/** Sessions at once of a listener. */
+const MAX_SESSIONS = 10_000;
+/** Connections and sessions at once that are not admitted yet. */
+const MAX_HANDSHAKES = 1_000;
+/** Of those, the part that one address may have. */
+const ADDRESS_SHARE = 1 / 4;
+
+/** What a door is limited by. */
+export interface DoorLimits {
+  readonly maxSessions: number;
+  readonly maxHandshakes: number;
+  readonly maxHandshakesPerAddress: number;
+  readonly maxHandshakeMs: number;
+  readonly maxCloseMs: number;
+}
+
+/** The limits of a listener, with the defaults that the QUIC engine has. */
+export function doorLimits(transport: ListenTransportOptions | undefined, limits: Limits): DoorLimits {
+  const { maxSessions = MAX_SESSIONS, maxHandshakes = MAX_HANDSHAKES } = transport ?? {};
+  const share = transport?.maxHandshakesPerAddress ?? Math.ceil(maxHandshakes * ADDRESS_SHARE);
+  const { maxHandshakeMs, maxCloseMs } = limits;
+  return { maxSessions, maxHandshakes, maxHandshakesPerAddress: share, maxHandshakeMs, maxCloseMs };
+}
+
+/**
+ * Counts who stands before a listener and who is in. Whoever comes is a visit: pending until the peer is authenticated and
+ * has greeted, for a limited time and within its address's share; then, until it leaves, a session or what carries some.
+ */
+export class Door {
+  readonly limits: DoorLimits;
+  private sessions = 0;
+  private pending = 0;
+  private readonly shares: Map<string, number> = new Map();
+
+  constructor(limits: DoorLimits) {
+    this.limits = limits;
+  }
+
+  /**
+   * A visit of the address; undefined where there is no room. `close` is called when the time for it is over.
+   * @param address undefined for a peer on this machine that has none
+   * @param within milliseconds in which it must be admitted
+   */
+  enter(
+    address: string | undefined,
+    close: () => void,
+    within: number = this.limits.maxHandshakeMs,
+  ): Visit | undefined {
+    const { maxHandshakes } = this.limits;
+    if (this.full || this.pending >= maxHandshakes) return undefined;
+    const source = address === undefined ? undefined : sourceOf(address);
+    if (source !== undefined && !this.hasShare(source)) return undefined;
+    return new Visit(this, source, close, within);
+  }
+
+  /** Whether the address may have one more that is pending. */
+  hasShare(source: string): boolean {
+    return (this.shares.get(source) ?? 0) < this.limits.maxHandshakesPerAddress;
+  }
+
+  /** Whether there are as many sessions as may be. */
+  get full(): boolean {
+    return this.sessions >= this.limits.maxSessions;
+  }
+
+  takeSession(): void {
+    this.sessions++;
+  }
+
+  releaseSession(): void {
+    this.sessions--;
+  }
+
+  /** One visit more, or less, is pending. */
+  count(source: string | undefined, change: 1 | -1): void {
+    this.pending += change;
+    if (source === undefined) return;
+    const share = (this.shares.get(source) ?? 0) + change;
+    if (share === 0) this.shares.delete(source);
+    else this.shares.set(source, share);
+  }
+}
+
+/** One connection, or one session of a connection that carries several. */
+export class Visit {
+  private readonly door: Door;
+  private source: string | undefined;
+  private readonly close: () => void;
+  private deadline = 0;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private isPending = false;
+  private isSession = false;
+  private over = false;
+  /** Visits that this one's connection carries. */
+  private carried = 0;
+  private release: (() => void) | undefined;
+
+  constructor(door: Door, source: string | undefined, close: () => void, within: number) {
+    this.door = door;
+    this.source = source;
+    this.close = close;
+    this.begin(within);
+  }
+
+  /** A balancer has said whose visit it is: returns whether that address may have one more. */
+  cameFrom(address: string): boolean {
+    const source = sourceOf(address);
+    if (!this.door.hasShare(source)) return false;
+    this.door.count(this.source, -1);
+    this.door.count(source, 1);
+    this.source = source;
+    return true;
+  }
+
+  /** Milliseconds until it must be a session. */
+  get remainingMs(): number {
+    return Math.max(1, this.deadline - performance.now());
+  }
+
+  /** Milliseconds that a visit has which its connection carries: no more than the connection itself, while that is pending. */
+  get carriedMs(): number {
+    return this.isPending ? this.remainingMs : this.door.limits.maxHandshakeMs;
+  }
+
+  /**
+   * Its connection carries another visit, whose own time counts until that leaves: then the function returned is to be
+   * called. A connection that carries none is pending.
+   */
+  carry(): () => void {
+    this.carried++;
+    clearTimeout(this.timer);
+    return () => {
+      if (--this.carried > 0 || this.over) return;
+      if (this.isPending) this.expireIn(this.remainingMs);
+      else this.begin(this.door.limits.maxHandshakeMs);
+    };
+  }
+
+  /** What the peer sends from here on is held back until it is known whether it may have a session; then `release` is called. */
+  hold(release: () => void): void {
+    this.release = release;
+  }
+
+  /** It waits for `authenticate`, which has `remainingMs`. */
+  arrived(): void {
+    clearTimeout(this.timer);
+  }
+
+  /** It may have a session if there is room for one more: returns whether there is. Its peer has to greet. */
+  admit(): boolean {
+    // That its connection has ended is told elsewhere.
+    if (this.over) return true;
+    if (this.door.full) return false;
+    // The session itself gives up a peer that does not greet, and says so.
+    this.expireIn(this.door.limits.maxHandshakeMs + this.door.limits.maxCloseMs);
+    this.releaseHeld();
+    return true;
+  }
+
+  /** Its peer has greeted: it is a session, if there still is room. Otherwise it is to be closed. */
+  greeted(): boolean {
+    if (this.over) return true;
+    if (this.door.full) {
+      this.expireIn(this.door.limits.maxCloseMs);
+      return false;
+    }
+    this.door.takeSession();
+    this.isSession = true;
+    this.settled();
+    return true;
+  }
+
+  /** It gets no session, and a moment to take in why. */
+  refuse(): void {
+    if (this.over) return;
+    this.expireIn(this.door.limits.maxCloseMs);
+    this.releaseHeld();
+  }
+
+  /** It is pending no longer: it is a session, or carries some. */
+  settled(): void {
+    clearTimeout(this.timer);
+    if (!this.isPending) return;
+    this.isPending = false;
+    this.door.count(this.source, -1);
+  }
+
+  /** Its connection has ended. */
+  leave(): void {
+    if (this.over) return;
+    this.settled();
+    this.over = true;
+    if (this.isSession) this.door.releaseSession();
+  }
+
+  private begin(ms: number): void {
+    this.isPending = true;
+    this.door.count(this.source, 1);
+    this.deadline = performance.now() + ms;
+    this.expireIn(ms);
+  }
+
+  private expireIn(ms: number): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(this.close, ms).unref();
+  }
+
+  private releaseHeld(): void {
+    this.release?.();
+    this.release = undefined;
+  }
+}
+
+/** What counts as one address: one of IPv4, or the /64 network of one of IPv6, which is usually one host's or one site's. */
+export function sourceOf(address: string): string {
+  const plain = address.replace(/^::ffff:(?=\d+\.)/i, "").replace(/%.*$/, "");
+  if (!plain.includes(":")) return plain;
+  const [head = "", tail] = plain.split("::");
+  const first = head.split(":").filter(Boolean);
+  const last = tail?.split(":").filter(Boolean) ?? [];
+  const zeros = Array.from({ length: 8 - first.length - last.length }, () => "0");
+  return [...first, ...zeros, ...last].slice(0, 4).join(":");
+}

@@ -1,0 +1,236 @@
+//! Accepted connections that carry no session yet: what they may hold, for how long, and how they become sessions.
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use quinn_proto as qp;
+use quinn_proto::Dir;
+
+use super::Endpoint;
+use crate::connection::Phase;
+use crate::error::Failure;
+use crate::h3::codes;
+use crate::handle::{Handle, Session};
+
+/// Bytes that a peer may send ahead of its admission, and streams that it may open in either direction.
+pub const PENDING_WINDOW: u64 = 64 * 1024;
+pub const PENDING_STREAMS: u64 = 16;
+/// Bytes of datagrams that wait for their session's admission, and what each counts beside its own.
+const HELD_DATAGRAM_BYTES: usize = 16 * 1024;
+const DATAGRAM_OVERHEAD: usize = 64;
+
+/// Of an accepted connection: where it stands before it carries a session.
+#[derive(Default)]
+pub struct Pending {
+    /// It counts among those that carry none.
+    counted: bool,
+    /// When it must carry one.
+    deadline: Option<Instant>,
+    allowed: Duration,
+    /// Admitted sessions that it carries.
+    sessions: usize,
+    /// Its streams are accepted and its windows are whole.
+    open: bool,
+    /// Datagrams that arrived for sessions which are not admitted yet, by the session's index.
+    datagrams: Vec<(u32, Bytes)>,
+    datagram_bytes: usize,
+}
+
+impl Pending {
+    /// Of a dialled connection, which nobody has to admit.
+    pub fn dialled() -> Self {
+        Pending {
+            open: true,
+            ..Pending::default()
+        }
+    }
+
+    pub fn accepted(now: Instant, allowed: Duration) -> Self {
+        Pending {
+            counted: true,
+            deadline: Some(now + allowed),
+            allowed,
+            ..Pending::default()
+        }
+    }
+
+    /// Returns whether it was already.
+    pub fn open(&mut self) -> bool {
+        std::mem::replace(&mut self.open, true)
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.open
+    }
+
+    /// Keeps a copy while there is room: the packet that it came in may be large.
+    pub fn hold_datagram(&mut self, session: u32, datagram: &[u8]) {
+        let bytes = datagram.len() + DATAGRAM_OVERHEAD;
+        if self.datagram_bytes + bytes <= HELD_DATAGRAM_BYTES {
+            self.datagram_bytes += bytes;
+            self.datagrams.push((session, Bytes::copy_from_slice(datagram)));
+        }
+    }
+
+    fn release_datagrams(&mut self, session: u32) -> Vec<(u32, Bytes)> {
+        let released: Vec<_> = self.datagrams.extract_if(.., |(other, _)| *other == session).collect();
+        let bytes: usize = released.iter().map(|(_, held)| held.len() + DATAGRAM_OVERHEAD).sum();
+        self.datagram_bytes -= bytes;
+        released
+    }
+}
+
+impl Endpoint {
+    /// Takes what has arrived of a session from now on, and counts it. False: there is no room for another session.
+    pub fn admit_session(&mut self, session: Session) -> bool {
+        let Some(handle) = self.connection_of(session).map(|connection| connection.handle) else {
+            return true;
+        };
+        if self
+            .admission
+            .as_ref()
+            .is_some_and(|it| self.admitted >= it.limits.sessions)
+        {
+            self.counters.refused += 1;
+            return false;
+        }
+        let index = handle.index as usize;
+        if let Session::WebTransport(key) = session
+            && let Some(state) = self.sessions.get_mut(key)
+            && !state.admitted
+        {
+            state.admitted = true;
+            let streams = std::mem::take(&mut state.waiting);
+            self.count_session(index);
+            self.announce_waiting(session, streams);
+        } else if let Session::Quic(_) = session
+            && self
+                .connection(handle)
+                .is_some_and(|it| !it.pending.open && it.incoming)
+        {
+            self.count_session(index);
+            self.accept(index, Dir::Bi);
+            self.accept(index, Dir::Uni);
+        }
+        if let Some(connection) = self.connection(handle) {
+            let datagrams = connection.pending.release_datagrams(session.handle().index);
+            self.datagrams.extend(datagrams);
+        }
+        self.mark(index);
+        true
+    }
+
+    fn count_session(&mut self, index: usize) {
+        let Some(Some(connection)) = self.connections.get_mut(index) else {
+            return;
+        };
+        self.admitted += 1;
+        connection.pending.sessions += 1;
+        connection.open_wide();
+        if !connection.handshaking() {
+            self.no_longer_pending(index);
+        }
+    }
+
+    /// Streams of a session that waited for its admission.
+    fn announce_waiting(&mut self, session: Session, streams: Vec<Handle>) {
+        for handle in streams {
+            if let Some(stream) = self.streams.get_mut(handle)
+                && let Some(id) = stream.id
+            {
+                stream.paused = false;
+                self.announce(session.handle().index, handle, id.dir());
+                self.tell_stopped(handle);
+                self.queue_readable(handle);
+            }
+        }
+    }
+
+    /// The handshake of a connection that carries a session is complete, or a session of it was admitted.
+    pub(super) fn no_longer_pending(&mut self, index: usize) {
+        if let Some(Some(connection)) = self.connections.get_mut(index)
+            && connection.pending.sessions > 0
+            && std::mem::take(&mut connection.pending.counted)
+        {
+            connection.pending.deadline = None;
+            let source = connection.source;
+            self.release_pending(source);
+        }
+    }
+
+    /// An admitted WebTransport session has ended. A connection that carries no other is pending again.
+    pub(super) fn session_over(&mut self, connection: Handle) {
+        self.admitted -= 1;
+        let Some(connection) = self.connection(connection) else {
+            return;
+        };
+        connection.pending.sessions -= 1;
+        if connection.pending.sessions > 0 || connection.phase != Phase::Live {
+            return;
+        }
+        connection.pending.counted = true;
+        connection.pending.deadline = Some(Instant::now() + connection.pending.allowed);
+        let (source, index) = (connection.source, connection.handle.index as usize);
+        self.handshaking += 1;
+        if let Some(source) = source {
+            self.by_source.entry(source).or_default().pending += 1;
+        }
+        self.mark(index);
+    }
+
+    /// The end of an accepted connection. What was never a session counts for its address until QUIC has forgotten it.
+    pub(super) fn pending_over(&mut self, index: usize) {
+        let Some(Some(connection)) = self.connections.get_mut(index) else {
+            return;
+        };
+        // Those of WebTransport end one by one.
+        if connection.web.is_none() {
+            self.admitted -= connection.pending.sessions;
+        }
+        self.handshaking -= usize::from(connection.pending.counted);
+    }
+
+    pub(super) fn forget_pending(&mut self, pending: &Pending, source: Option<std::net::IpAddr>) {
+        if pending.counted {
+            // `end` has counted the handshake.
+            self.handshaking += 1;
+            self.release_pending(source);
+        }
+    }
+
+    fn release_pending(&mut self, source: Option<std::net::IpAddr>) {
+        self.handshaking -= 1;
+        self.with_share(source, |share| share.pending -= 1);
+    }
+
+    /// When a connection is given up if it carries no session by then. Once it carries one that JavaScript decides about,
+    /// that is JavaScript's to do.
+    pub(super) fn pending_deadline(&self, index: usize) -> Option<Instant> {
+        let connection = self.connections.get(index)?.as_ref()?;
+        let bare = connection.web.as_ref().is_some_and(|web| web.sessions.is_empty());
+        let waits = connection.phase != Phase::Over && (connection.handshaking() || bare);
+        connection.pending.deadline.or(connection.give_up).filter(|_| waits)
+    }
+
+    pub(super) fn give_up_pending(&mut self, index: usize) {
+        let Some(Some(connection)) = self.connections.get_mut(index) else {
+            return;
+        };
+        let (handle, remote) = (connection.handle, super::canonical(connection.proto.remote_address()));
+        let (code, reason): (u32, &[u8]) = if connection.handshaking() {
+            (0, b"")
+        } else {
+            (codes::NO_ERROR as u32, b"no session on this connection in time")
+        };
+        self.close_with(handle, code, reason, Failure::handshake_timeout(remote));
+    }
+}
+
+/// The settings of an accepted connection until a session of it is admitted.
+pub fn narrow(transport: &mut qp::TransportConfig, streams: [u64; 2], window: u64) {
+    let varint = |value: u64| qp::VarInt::from_u64(value).unwrap_or(qp::VarInt::MAX);
+    transport
+        .receive_window(varint(window.min(PENDING_WINDOW)))
+        .max_concurrent_bidi_streams(varint(streams[Dir::Bi as usize].min(PENDING_STREAMS)))
+        .max_concurrent_uni_streams(varint(streams[Dir::Uni as usize].min(PENDING_STREAMS)));
+}
