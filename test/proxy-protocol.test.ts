@@ -2,9 +2,8 @@
 import { once } from "node:events";
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { createRouter } from "@quicrpc/core";
+import { createRouter, createSession, webSocketSession } from "@quicrpc/core";
 import { devCertificate, nodeStreamSession, type Peer, serve, type ServeOptions, type Server } from "@quicrpc/node";
-import { createSession, webSocketSession } from "@quicrpc/core";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
 import { parseProxyHeader, TrustedProxies } from "../packages/node/dist/listen/proxy-protocol.js";
