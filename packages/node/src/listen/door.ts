@@ -215,7 +215,7 @@ export class Visit {
 }
 
 /** What counts as one address: one of IPv4, or the /64 network of one of IPv6, which is usually one host's or one site's. */
-export function sourceOf(address: string): string {
+function sourceOf(address: string): string {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, "").replace(/%.*$/, "");
   if (!plain.includes(":")) return plain;
   const [head = "", tail] = plain.split("::");
