@@ -271,12 +271,12 @@ describe("limits that a peer meets", () => {
     await witness.until("call 500");
   });
 
-  it("answers that come later than the pause are bounded by maxUnsentBytes", async () => {
+  it("answers that come later than the pause are bounded by maxSessionBytes", async () => {
     const release: (() => void)[] = [];
     const big = "x".repeat(100_000);
     const peer = hostile(
       { run: () => new Promise((resolve) => release.push(() => resolve(big))) },
-      { limits: { maxUnsentBytes: 1_000_000 } },
+      { limits: { maxSessionBytes: 1_000_000, maxFrameBytes: 200_000 } },
     );
     const lane = peer.open();
     await lane.send(`02 ${HELLO}`);
@@ -285,7 +285,20 @@ describe("limits that a peer meets", () => {
     expect(release).toHaveLength(50);
     for (const one of release) one();
     await settle();
-    expect(lane.stopCode).toBe(8);
+    lane.stream.resume();
+    await settle();
+    // In a lane, what there is no room for is refused, and the calls beside it live.
+    const refusal = Buffer.from("limits.maxSessionBytes is 1000000").toString("hex");
+    const until = async (refusals: number, length: number): Promise<void> => {
+      while (lane.received.split(refusal).length <= refusals || lane.received.length < length) await settle();
+    };
+    await until(35, 0);
+    const { length } = lane.received;
+    expect(length / 2).toBeLessThan(1_000_000 + 50 * 256 + big.length);
+    await lane.send(run("7ffe"));
+    release.at(-1)?.();
+    await until(0, length + 2 * big.length);
+    expect(lane.stopCode).toBeUndefined();
   });
 
   it("a transport that is never below its high-water mark, and yet sends, is not one whose peer does not read", async () => {
@@ -305,7 +318,7 @@ describe("limits that a peer meets", () => {
       openStream: () => busy(ours.openStream()),
       close: (info) => ours.close(info),
     };
-    const caller = createSession(transport, { limits: { maxUnsentBytes: 100_000 } });
+    const caller = createSession(transport, { limits: { maxSessionBytes: 100_000 } });
     const text = "x".repeat(10_000);
     for (let sent = 0; sent < 50; sent++) {
       expect(await caller.unary(methods.echo, { text }, { via: "lane" })).toMatchObject({ text });

@@ -4,10 +4,14 @@ export interface Limits {
   readonly maxFrameBytes: number;
   /** Bytes of a message that arrives compressed, once it is not. */
   readonly maxDecompressedBytes: number;
-  /** Bytes of frames that have begun to arrive, over all streams of a session. */
-  readonly maxUnfinishedBytes: number;
-  /** Bytes that wait to be sent on one stream because the peer does not read. */
-  readonly maxUnsentBytes: number;
+  /**
+   * Bytes that the peer of a session makes this side hold: frames that are not complete, requests in progress and those that
+   * wait, items that nobody has read, what the peer does not read. What values take is estimated. More is refused with
+   * `resource_exhausted`. At least eight frames of `maxFrameBytes`.
+   */
+  readonly maxSessionBytes: number;
+  /** The same over all sessions of a server, of which the largest are closed when it is reached. At least three sessions. */
+  readonly maxServerBytes: number;
   /**
    * Calls and notifications of the peer in progress on one session: until they are over and their handlers have settled.
    * More are refused with `resource_exhausted`.
@@ -15,8 +19,6 @@ export interface Limits {
   readonly maxCalls: number;
   /** Calls of the peer that wait for one of those to be over, in the order they came, rather than being refused. */
   readonly maxWaitingCalls: number;
-  /** Bytes of the requests in progress, and of those that wait. More are refused with `resource_exhausted`. */
-  readonly maxBytesInProgress: number;
   /** Calls in progress on one lane; its call ids stay below it. */
   readonly maxCallsPerLane: number;
   /** Streams of calls the peer may have in progress on one session, lanes included. */
@@ -55,13 +57,13 @@ export const MAX_DEPTH = 100;
 /** What a session of streams of single calls is limited by, which serves nothing. */
 export type StreamLimits = Pick<
   Limits,
-  "maxFrameBytes" | "maxUnfinishedBytes" | "maxStreams" | "maxMetadataBytes" | "maxCloseMs" | "maxTimeoutMs"
+  "maxFrameBytes" | "maxSessionBytes" | "maxStreams" | "maxMetadataBytes" | "maxCloseMs" | "maxTimeoutMs"
 >;
 
 const STREAM_LIMITS: StreamLimits = {
   maxFrameBytes: 4_194_304,
-  maxUnfinishedBytes: 67_108_864,
-  maxStreams: 65_536,
+  maxSessionBytes: 33_554_432,
+  maxStreams: 4096,
   maxMetadataBytes: 16_384,
   maxCloseMs: 1000,
   maxTimeoutMs: 2_147_483_647,
@@ -72,10 +74,9 @@ const STREAM_LIMITS: StreamLimits = {
 export const DEFAULT_LIMITS: Limits = /* @__PURE__ */ Object.assign(
   {
     maxDecompressedBytes: 4_194_304,
-    maxUnsentBytes: 67_108_864,
-    maxCalls: 65_536,
+    maxServerBytes: 100_663_296,
+    maxCalls: 4096,
     maxWaitingCalls: 0,
-    maxBytesInProgress: 268_435_456,
     maxCallsPerLane: 65_536,
     maxErrorMessageBytes: 65_536,
     maxQueuedCalls: 10_000,
@@ -97,8 +98,13 @@ export function completeLimits(given?: Partial<Limits>): Limits {
   if (given === undefined) return DEFAULT_LIMITS;
   const limits = { ...DEFAULT_LIMITS, ...given };
   const quarter = Math.floor(limits.maxFrameBytes / 4);
+  // What is set by name holds; a default grows with what it has to hold.
+  const maxSessionBytes = given.maxSessionBytes ?? Math.max(limits.maxSessionBytes, limits.maxFrameBytes * 8);
+  const maxServerBytes = given.maxServerBytes ?? Math.max(limits.maxServerBytes, maxSessionBytes * 3);
   return {
     ...limits,
+    maxSessionBytes,
+    maxServerBytes,
     maxErrorMessageBytes: Math.min(limits.maxErrorMessageBytes, quarter),
     maxMetadataBytes: Math.min(limits.maxMetadataBytes, quarter),
   };
@@ -107,5 +113,6 @@ export function completeLimits(given?: Partial<Limits>): Limits {
 /** The same of the limits of a session of streams. */
 export function streamLimits(given?: Partial<Limits>): StreamLimits {
   const limits = { ...STREAM_LIMITS, ...given };
-  return { ...limits, maxMetadataBytes: Math.min(limits.maxMetadataBytes, limits.maxFrameBytes / 4) };
+  const maxSessionBytes = given?.maxSessionBytes ?? Math.max(limits.maxSessionBytes, limits.maxFrameBytes * 8);
+  return { ...limits, maxSessionBytes, maxMetadataBytes: Math.min(limits.maxMetadataBytes, limits.maxFrameBytes / 4) };
 }

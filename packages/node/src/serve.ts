@@ -124,6 +124,8 @@ export interface ServerStats {
   readonly handlers: number;
   /** Of those, handlers whose call is over. */
   readonly outlivingHandlers: number;
+  /** Bytes that the peers of all sessions make this side hold, by estimate: what `limits.maxServerBytes` bounds. */
+  readonly heldBytes: number;
 }
 
 /** A running server. */
@@ -172,7 +174,7 @@ class RpcServer<Context> implements Server {
   private readonly earlyRouters: readonly Router<Context>[] | undefined;
   private readonly limits: Limits;
   private readonly guard: OverloadGuard | undefined;
-  private readonly load: ServerLoad = new ServerLoad();
+  private readonly load: ServerLoad;
   private readonly onError: ErrorHook;
   private readonly listeners: Listener[] = [];
   private settings: ListenSettings;
@@ -183,6 +185,7 @@ class RpcServer<Context> implements Server {
 
   constructor(options: ServeOptions<Context>) {
     this.options = options;
+    this.load = new ServerLoad(options.limits);
     this.guard = options.loadShedding && new OverloadGuard(options.loadShedding);
     const { interceptors = [] } = options;
     const served = combineRouters(options.routers);
@@ -273,8 +276,9 @@ class RpcServer<Context> implements Server {
   }
 
   stats(): ServerStats {
-    const { handlers, outliving } = this.load;
-    return { sessions: this.sessions.size, handlers, outlivingHandlers: outliving };
+    const { handlers, outliving, budget } = this.load;
+    budget.measure();
+    return { sessions: this.sessions.size, handlers, outlivingHandlers: outliving, heldBytes: budget.held };
   }
 
   ref(): void {

@@ -47,7 +47,7 @@ export class IncomingCallStream implements AnswerCarrier, FrameHandler {
     if (this.finished) return;
     // The peer's FIN will not be seen any more.
     this.finished = true;
-    this.channel.stream.stopSending(NO_ERROR);
+    this.channel.refuseMore(NO_ERROR);
   }
 
   leave(): void {

@@ -1,5 +1,6 @@
 import type { MessageCodec } from "../contract/descriptor.js";
 import { ProtocolError } from "../errors.js";
+import { type MemoryBudget, VALUE_BYTES } from "../memory-budget.js";
 import type { Limits } from "../limits.js";
 import { Metadata } from "../metadata.js";
 import type { SessionCompression } from "../transport/compression.js";
@@ -10,7 +11,7 @@ import { readOptionalHead } from "../wire/request.js";
 import type { CallChannel } from "./carrier.js";
 import type { ReceiveFlow } from "./flow.js";
 import type { ItemQueue, ItemStream, NewItemQueue } from "./item-stream.js";
-import { decodePayload } from "./payload.js";
+import { decodedBytes, decodePayload } from "./payload.js";
 
 /** The messages that one side of a call receives: item frames in, an `ItemStream` out, with the flow control between. */
 export class ItemReceiver {
@@ -19,6 +20,9 @@ export class ItemReceiver {
   private readonly limits: Limits;
   private readonly queue: ItemQueue<unknown>;
   private flow: ReceiveFlow | undefined;
+  private budget: MemoryBudget | undefined;
+  /** Of items that nobody has read, as charged. */
+  private unreadBytes = 0;
   private abandoned = false;
   private ended = false;
 
@@ -26,7 +30,10 @@ export class ItemReceiver {
   constructor(newQueue: NewItemQueue, limits: Limits, onAbandoned: () => void) {
     this.limits = limits;
     this.queue = newQueue({
-      onTaken: (size) => this.flow?.consumed(size),
+      onTaken: (size, held) => {
+        this.release(held);
+        this.flow?.consumed(size);
+      },
       onAbandoned: () => {
         this.abandoned = true;
         onAbandoned();
@@ -43,6 +50,7 @@ export class ItemReceiver {
     this.codec = codec;
     this.compression = carrier.channel.compression;
     this.flow = carrier.receiveFlow(id);
+    this.budget = carrier.channel.budget;
   }
 
   /** Takes an item frame. Throws `ProtocolError` when it came without credit, `RpcError` when it cannot be read. */
@@ -56,7 +64,25 @@ export class ItemReceiver {
     }
     const cursor = new Cursor(frame.bytes, frame.start, frame.end);
     readOptionalHead(frame, cursor, this.limits.maxMetadataBytes);
-    this.queue.push(decodePayload(this.codec, frame, cursor, this.compression), size);
+    const budget = this.budget as MemoryBudget;
+    const item = decodePayload(this.codec, frame, cursor, this.compression, budget);
+    const held = decodedBytes() + VALUE_BYTES;
+    this.unreadBytes += held;
+    const fits = budget.charge(held);
+    // An item that is read at once is held by its reader.
+    this.queue.push(item, size, held);
+    if (!fits && this.unreadBytes > 0) throw budget.refusal("what was not read of a stream");
+  }
+
+  /** What the budget holds for items is given back: the call is over, and whoever has the stream keeps them for itself. */
+  releaseAll(): void {
+    this.release(this.unreadBytes);
+  }
+
+  private release(bytes: number): void {
+    const released = Math.min(bytes, this.unreadBytes);
+    this.unreadBytes -= released;
+    this.budget?.release(released);
   }
 
   /** The callee's metadata or trailers have come. */

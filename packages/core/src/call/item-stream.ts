@@ -4,8 +4,8 @@ import type { ItemIterator } from "../platform-types.js";
 
 /** What feeds an `ItemStream`. */
 export interface ItemStreamOwner {
-  /** The consumer has taken an item that was pushed with this size. */
-  onTaken(size: number): void;
+  /** The consumer has taken an item that was pushed with this size, and this estimate of what it holds. */
+  onTaken(size: number, held: number): void;
   /** The consumer wants no more: it left its loop, or cancelled the stream. Called once, and not after the end. */
   onAbandoned(): void;
 }
@@ -60,7 +60,8 @@ type Waiter<Item> = { resolve: (result: IteratorResult<Item, undefined>) => void
 export interface ItemQueue<Item> {
   readonly stream: ItemStream<Item>;
   answer: AnswerMetadata | undefined;
-  push(item: Item, size: number): void;
+  /** @param held bytes that it takes, by estimate */
+  push(item: Item, size: number, held?: number): void;
   /** Nothing more comes; the error, if any, is thrown once what has arrived is read. */
   end(error: Error | undefined): void;
   whenOver(listener: (error: Error | undefined) => void): void;
@@ -81,7 +82,7 @@ function over(): { value: undefined; done: true } {
 
 // Of closures, not a class: pages have it, and names of members are not shortened.
 export function itemQueue<Item>(owner: ItemStreamOwner): ItemQueue<Item> {
-  /** Items and their sizes, in turn. */
+  /** Items, their sizes and what they hold, in turn. */
   const held = new Fifo<unknown>();
   let ending: { readonly error: Error | undefined } | undefined;
   const waiters = new Fifo<Waiter<Item>>();
@@ -98,7 +99,7 @@ export function itemQueue<Item>(owner: ItemStreamOwner): ItemQueue<Item> {
   };
   const take = (): Item => {
     const item = held.shift() as Item;
-    owner.onTaken(held.shift() as number);
+    owner.onTaken(held.shift() as number, held.shift() as number);
     return item;
   };
   /** An error is thrown once; after it the sequence is over, as a generator's. */
@@ -112,14 +113,15 @@ export function itemQueue<Item>(owner: ItemStreamOwner): ItemQueue<Item> {
 
   const queue: Omit<ItemQueue<Item>, "stream"> = {
     answer: undefined,
-    push(item, size) {
+    push(item, size, bytes = 0) {
       const waiter = waiters.shift();
       if (waiter === undefined) {
         held.push(item);
         held.push(size);
+        held.push(bytes);
         wake();
       } else {
-        owner.onTaken(size);
+        owner.onTaken(size, bytes);
         waiter.resolve({ value: item, done: false });
       }
     },

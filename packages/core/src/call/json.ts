@@ -3,6 +3,7 @@ import { RpcError } from "../errors.js";
 import { MAX_DEPTH } from "../limits.js";
 import { MAX_BIGINT_DIGITS, tooManyDigits } from "../msgpack/big-int.js";
 import { fromBase64, toBase64 } from "./base64.js";
+import { count } from "../msgpack/reader.js";
 import { tooDeep } from "./nesting.js";
 
 /**
@@ -144,20 +145,27 @@ const NUMBERS: ReadonlyMap<string, number> = new Map(
 function requireShallow(bytes: Uint8Array, start: number, end: number): void {
   let depth = 0;
   let quoted = false;
+  let values = 1;
   for (let at = start; at < end; at++) {
     const byte = bytes[at];
     if (quoted) {
       if (byte === BACKSLASH) at++;
       else if (byte === QUOTE) quoted = false;
     } else if (byte === QUOTE) quoted = true;
-    else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) depth++;
-    else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) depth--;
+    else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
+      depth++;
+      values++;
+    } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) depth--;
+    else if (byte === COMMA || byte === COLON) values++;
     // A value that JSON lacks takes up to three.
     if (depth > MAX_DEPTH * 3) throw tooDeep();
   }
+  count(values);
 }
 
 const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;

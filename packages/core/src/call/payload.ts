@@ -1,4 +1,6 @@
 import type { MessageCodec } from "../contract/descriptor.js";
+import { type MemoryBudget, VALUE_BYTES } from "../memory-budget.js";
+import { allowance } from "../msgpack/reader.js";
 import type { Channel } from "../transport/channel.js";
 import { expand, type SessionCompression } from "../transport/compression.js";
 import type { Cursor } from "../wire/cursor.js";
@@ -34,17 +36,49 @@ export function encodePayload(
   if (size > maxFrameBytes) throw tooLarge(size, maxFrameBytes);
 }
 
-/** The value of the payload at the cursor; undefined where the method has no message there, whatever was sent. */
+/**
+ * The value of the payload at the cursor; undefined where the method has no message there, whatever was sent. Throws
+ * `RpcError` `resource_exhausted` for one of more values than the budget has room for.
+ */
 export function decodePayload(
   codec: MessageCodec<unknown> | undefined,
   { flags }: Frame,
   { bytes, position, end }: Cursor,
   compression: SessionCompression | undefined,
+  budget: MemoryBudget,
 ): unknown {
+  lastDecodedBytes = 0;
   if (codec === undefined) return undefined;
-  if ((flags & FLAG_COMPRESSED) === 0) return codec.decode(bytes, position, end);
+  if ((flags & FLAG_COMPRESSED) === 0) return decodeWithin(budget, codec, bytes, position, end);
   const message = expand(compression, bytes, position, end);
-  return codec.decode(message, 0, message.length);
+  return decodeWithin(budget, codec, message, 0, message.length);
+}
+
+let lastDecodedBytes = 0;
+
+/** What the last message that `decodePayload` decoded holds, in bytes, by estimate. */
+export function decodedBytes(): number {
+  return lastDecodedBytes;
+}
+
+function decodeWithin(
+  budget: MemoryBudget,
+  codec: MessageCodec<unknown>,
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+): unknown {
+  const most = budget.room / VALUE_BYTES;
+  allowance.values = most;
+  try {
+    return codec.decode(bytes, start, end);
+  } catch (error) {
+    // Whatever a codec makes of being stopped.
+    throw allowance.values < 0 ? budget.refusal("a message of so many values") : error;
+  } finally {
+    lastDecodedBytes = end - start + (most - allowance.values) * VALUE_BYTES;
+    allowance.values = Number.POSITIVE_INFINITY;
+  }
 }
 
 /**

@@ -142,7 +142,8 @@ export class AnsweredCall extends Call {
       if (!this.answered) this.onMetadata(head);
       this.onTrailers(head);
       const codec = codecIn(this.carrier?.format, this.method.output);
-      result = decodePayload(codec, frame, cursor, this.carrier?.channel.compression);
+      const { channel } = this.carrier as Carrier;
+      result = decodePayload(codec, frame, cursor, channel.compression, channel.budget);
     } catch (error) {
       this.reject(callFailure(this.schemas.unreadable(this.method, error)));
       return;
@@ -238,6 +239,7 @@ export class StreamedCall extends Call {
     this.settle();
     if (error !== undefined) callFailure(error);
     this.receiver.end(error);
+    this.receiver.releaseAll();
     this.onOver?.(error);
     this.onOver = undefined;
   }

@@ -134,10 +134,7 @@ function sendRequest(
   const head = codec === undefined && fingerprint === undefined ? given : { ...given, codec, fingerprint };
   let mark: number | undefined;
   try {
-    if (channel.overfull) {
-      const text = `the peer does not read: limits.maxUnsentBytes is ${limits.maxUnsentBytes}`;
-      throw new RpcError("resource_exhausted", text);
-    }
+    channel.requireRoom();
     mark = channel.begin(head === undefined ? type : type | FLAG_HEAD, id);
     writeMethodId(channel.out, method.service.id, method.id);
     if (head !== undefined) writeHead(channel.out, head);

@@ -198,14 +198,17 @@ export function readExtensionLength(r: Reader, p: number, byte: number): number 
   return 1 << (byte - 0xd4);
 }
 
+/** Values that may still be read, by whoever reads: see `count`. */
+export const allowance: { values: number } = { values: Number.POSITIVE_INFINITY };
+
 /** How many elements follow: at most as many as there are bytes. */
 export function readArrayHeader(r: Reader, p: number): number {
   const byte = r.bytes[p] as number;
   if (byte >> 4 === 9) {
     r.position = p + 1;
-    return byte & 15;
+    return counted(byte & 15, 1);
   }
-  return readLongHeader(r, p, byte - 0xdc);
+  return counted(readLongHeader(r, p, byte - 0xdc), 1);
 }
 
 /** How many entries follow: at most as many as there are bytes. */
@@ -213,9 +216,20 @@ export function readMapHeader(r: Reader, p: number): number {
   const byte = r.bytes[p] as number;
   if (byte >> 4 === 8) {
     r.position = p + 1;
-    return byte & 15;
+    return counted(byte & 15, 2);
   }
-  return readLongHeader(r, p, byte - 0xde);
+  return counted(readLongHeader(r, p, byte - 0xde), 2);
+}
+
+/** Counts a container and what it holds: so many values `each`. */
+function counted(length: number, each: number): number {
+  count(length * each + 1);
+  return length;
+}
+
+/** Counts values that are about to be read. A misfit where they are too many. */
+export function count(values: number): void {
+  if ((allowance.values -= values) < 0) misfit();
 }
 
 function readLongHeader(r: Reader, p: number, form: number): number {

@@ -3,6 +3,7 @@ import { bigIntOf } from "./big-int.js";
 import { readWhole } from "./message.js";
 import { misfit } from "./misfit.js";
 import {
+  count,
   isArray,
   isMap,
   readArrayHeader,
@@ -106,6 +107,7 @@ class RecordsReading {
 
   #record(r: Reader, p: number, keys: readonly string[], depth: number): Record<string, unknown> {
     if (depth < 0) throw tooDeep();
+    count(keys.length * 2 + 1);
     const object: Record<string, unknown> = {};
     r.position = p;
     for (const key of keys) {

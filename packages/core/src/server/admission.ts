@@ -30,7 +30,6 @@ export class Admission {
   private inProgress = 0;
   /** Of those, handlers whose call is over. */
   private outliving = 0;
-  private bytesInProgress = 0;
   private starting = false;
   private readonly waiting: Set<() => void> = new Set();
 
@@ -48,18 +47,14 @@ export class Admission {
     return this.inProgress >= this.settings.limits.maxCalls;
   }
 
-  /** Throws `RpcError` when a request of so many bytes is not taken; no handler has seen it then. */
-  requireRoom(bytes: number): void {
+  /** Throws `RpcError` when a request is not taken; no handler has seen it then. */
+  requireRoom(): void {
     if (this.settings.isRefusing()) throw refusal("unavailable", "the session is being drained");
     this.shed();
-    const { maxCalls, maxWaitingCalls, maxBytesInProgress } = this.settings.limits;
+    const { maxCalls, maxWaitingCalls } = this.settings.limits;
     if (this.full && this.waiting.size >= maxWaitingCalls) {
       const queue = maxWaitingCalls === 0 ? "" : ` and ${maxWaitingCalls} wait (limits.maxWaitingCalls)`;
       throw refusal("resource_exhausted", `${this.crowd(maxCalls)}${queue}`);
-    }
-    if (this.bytesInProgress + bytes > maxBytesInProgress && this.calls > 0) {
-      const text = `the requests in progress hold ${this.bytesInProgress} bytes: limits.maxBytesInProgress is ${maxBytesInProgress}`;
-      throw refusal("resource_exhausted", text);
     }
   }
 
@@ -70,9 +65,8 @@ export class Admission {
   }
 
   /** A call that takes its time begins. */
-  begin(bytes: number): void {
+  begin(): void {
     this.inProgress++;
-    this.bytesInProgress += bytes;
     this.settings.load.handlers++;
     this.settings.loadShedder?.onCalls?.(1);
   }
@@ -96,9 +90,8 @@ export class Admission {
   }
 
   /** A call that had begun is over, and its handler has settled. */
-  end(bytes: number): void {
+  end(): void {
     this.inProgress--;
-    this.bytesInProgress -= bytes;
     this.settings.loadShedder?.onCalls?.(-1);
     this.settings.load.handlerSettled();
     this.startWaiting();
@@ -106,18 +99,14 @@ export class Admission {
   }
 
   /** Calls `start` when it is the call's turn, after `begin`. */
-  wait(bytes: number, start: () => void): () => void {
-    this.bytesInProgress += bytes;
+  wait(start: () => void): () => void {
     const entry = (): void => {
-      this.bytesInProgress -= bytes;
-      this.begin(bytes);
+      this.begin();
       start();
     };
     this.waiting.add(entry);
     return () => {
-      if (!this.waiting.delete(entry)) return;
-      this.bytesInProgress -= bytes;
-      this.checkIdle();
+      if (this.waiting.delete(entry)) this.checkIdle();
     };
   }
 

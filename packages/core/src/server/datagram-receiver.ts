@@ -2,6 +2,7 @@ import type { NotificationCarrier, RequestHandler } from "../call/carrier.js";
 import type { SessionFormat } from "../call/session-format.js";
 import { ProtocolError } from "../errors.js";
 import type { Limits } from "../limits.js";
+import { MemoryBudget } from "../memory-budget.js";
 import { DatagramKind, type Frame } from "../wire/frame.js";
 import { FrameReader } from "../wire/reader.js";
 import { readVarint, varintLengthFromFirstByte } from "../wire/varint.js";
@@ -47,7 +48,7 @@ export class DatagramReceiver {
 
   private read(bytes: Uint8Array, start: number): void {
     const { requests, limits } = this;
-    const reader = new FrameReader(limits.maxFrameBytes, { usedBytes: 0, maxBytes: bytes.length });
+    const reader = new FrameReader(limits.maxFrameBytes, new MemoryBudget(bytes.length, "the datagram"));
     reader.push(bytes, start, (frame: Frame) => {
       // One frame, and nothing after it.
       reader.stop();

@@ -1,8 +1,9 @@
 import { type AnswerCarrier, type NotificationCarrier, prioritize, type RequestHandler } from "../call/carrier.js";
-import { decodePayload } from "../call/payload.js";
+import { decodedBytes, decodePayload } from "../call/payload.js";
 import { codecIn, type FormatTable } from "../call/session-format.js";
 import { type AnyMethod, fullName, streamsInput, streamsOutput } from "../contract/descriptor.js";
 import { ProtocolError, RpcError } from "../errors.js";
+import { CALL_BYTES, type MemoryBudget } from "../memory-budget.js";
 import type { Frame } from "../wire/frame.js";
 import type { SessionCompression } from "../transport/compression.js";
 import { type IncomingRequest, readOptionalHead, readRequest } from "../wire/request.js";
@@ -26,6 +27,7 @@ export interface DispatchSettings<Context> extends ContextSettings<Context> {
   readonly table: MethodTable<Context>;
   readonly onError: ErrorHook;
   readonly admission: Admission;
+  readonly budget: MemoryBudget;
   readonly compression: SessionCompression | undefined;
   /** The codecs that the peer may choose. */
   readonly formats: FormatTable;
@@ -57,8 +59,9 @@ export class Dispatcher<Context> implements RequestHandler {
     let context: IncomingContext<Context>;
     let input: unknown;
     let differs = false;
+    let held = 0;
     try {
-      this.settings.admission.requireRoom(frame.size);
+      this.settings.admission.requireRoom();
       const head = readOptionalHead(frame, request.cursor, limits.maxMetadataBytes);
       if (head?.fingerprint !== undefined) differs = schemas.learn(method, head.fingerprint);
       if (head?.codec !== undefined) carrier.readIn(head.codec);
@@ -67,6 +70,7 @@ export class Dispatcher<Context> implements RequestHandler {
       else if (request.cursor.position < request.cursor.end) throw wrongKind(method, "a request with a message");
       const timeoutMs = head?.timeoutMs === undefined ? undefined : Math.min(head.timeoutMs, limits.maxTimeoutMs);
       context = new IncomingContext(method, timeoutMs, head?.metadata, this.settings);
+      held = this.charge(frame, streamsInput(method) ? 0 : decodedBytes());
     } catch (error) {
       if (error instanceof ProtocolError) throw error;
       const explained = schemas.explain(method, RpcError.from(error, "invalid_argument"));
@@ -74,7 +78,7 @@ export class Dispatcher<Context> implements RequestHandler {
       return;
     }
     if (differs) context.tellSchema();
-    const reply = new Reply(carrier, callId, context, this.settings, frame.size);
+    const reply = new Reply(carrier, callId, context, this.settings, held);
     if (this.settings.admission.full) {
       reply.wait(() => this.run(bound, input, context, reply));
       if (streamsInput(method)) input = reply.receiveItems();
@@ -132,17 +136,35 @@ export class Dispatcher<Context> implements RequestHandler {
     if (head?.fingerprint !== undefined) this.settings.schemas.learn(method, head.fingerprint);
     if (head?.codec !== undefined) carrier.readIn(head.codec);
     const input = this.decode(carrier, method, frame, request);
-    const result = handler(input, new IncomingContext(method, undefined, head?.metadata, this.settings));
+    const { budget } = this.settings;
+    const held = this.charge(frame, decodedBytes());
+    let result: unknown;
+    try {
+      result = handler(input, new IncomingContext(method, undefined, head?.metadata, this.settings));
+    } finally {
+      if (!isPromiseLike(result)) budget.release(held);
+    }
     if (!isPromiseLike(result)) return;
-    const { size } = frame;
-    admission.begin(size);
-    result.then(
-      () => admission.end(size),
-      (error: unknown) => {
-        admission.end(size);
-        onError(error, { method: fullName(method) });
-      },
-    );
+    admission.begin();
+    const end = (): void => {
+      budget.release(held);
+      admission.end();
+    };
+    result.then(end, (error: unknown) => {
+      end();
+      onError(error, { method: fullName(method) });
+    });
+  }
+
+  /** Charges for a call whose message holds so many bytes, and returns what it has charged. Throws where that is too much. */
+  private charge({ start, end }: Frame, message: number): number {
+    const { budget } = this.settings;
+    // Of the frame, what it has beside the message is kept as it came.
+    const held = CALL_BYTES + Math.max(end - start, message);
+    if (budget.charge(held)) return held;
+    const error = budget.refusal("the call", true);
+    budget.release(held);
+    throw error;
   }
 
   private decode(
@@ -151,7 +173,8 @@ export class Dispatcher<Context> implements RequestHandler {
     frame: Frame,
     { cursor }: IncomingRequest,
   ): unknown {
-    return decodePayload(codecIn(peerFormat, method.input), frame, cursor, this.settings.compression);
+    const { budget, compression } = this.settings;
+    return decodePayload(codecIn(peerFormat, method.input), frame, cursor, compression, budget);
   }
 
   private unknownMethod({ serviceId, methodId }: IncomingRequest): RpcError {

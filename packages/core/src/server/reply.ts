@@ -13,6 +13,7 @@ import { codecIn } from "../call/session-format.js";
 import { fullName, isTunnel } from "../contract/descriptor.js";
 import { type Code, ProtocolError, RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
+import type { MemoryBudget } from "../memory-budget.js";
 import { writeFault } from "../wire/fault.js";
 import { FLAG_HEAD, type Frame } from "../wire/frame.js";
 import type { HeadFields } from "../wire/head.js";
@@ -30,6 +31,7 @@ export interface ReplySettings {
   readonly schemas: SchemaHandshake;
   readonly onError: (error: unknown, site: { readonly method: string }) => void;
   readonly admission: Admission;
+  readonly budget: MemoryBudget;
 }
 
 /** What goes back for one incoming call: a response or an error, or items and an end. Nothing after the last frame. */
@@ -51,7 +53,7 @@ export class Reply implements IncomingCall, ItemTarget {
   private onOutlived: (() => void) | undefined;
   /** Takes a call that waits for its turn out of the queue. */
   private unwait: (() => void) | undefined;
-  /** Of the request. */
+  /** Charged for the call until both it and its handler have ended. */
   private readonly bytes: number;
   private input: ItemReceiver | undefined;
   private inputEnded = false;
@@ -83,14 +85,14 @@ export class Reply implements IncomingCall, ItemTarget {
   goesOn(): void {
     if (this.entered) return;
     this.entered = true;
-    this.settings.admission.begin(this.bytes);
+    this.settings.admission.begin();
     this.enter();
   }
 
   /** The call goes on, and `start` runs when it is its turn. */
   wait(start: () => void): void {
     this.entered = true;
-    this.unwait = this.settings.admission.wait(this.bytes, () => {
+    this.unwait = this.settings.admission.wait(() => {
       this.unwait = undefined;
       start();
     });
@@ -140,7 +142,7 @@ export class Reply implements IncomingCall, ItemTarget {
     this.settled = true;
     if (this.onOutlived === undefined) return;
     this.onOutlived();
-    this.settings.admission.end(this.bytes);
+    this.leave();
   }
 
   /** What the handler says ahead of its first message, unless it has been sent. */
@@ -268,6 +270,7 @@ export class Reply implements IncomingCall, ItemTarget {
   private message(type: number, value: unknown, end: boolean, head?: HeadFields): number {
     const { maxFrameBytes } = this.settings.limits;
     const { channel, peerFormat } = this.carrier;
+    channel.requireRoom();
     const codec = codecIn(peerFormat, this.context?.method.output);
     return sendMessage(channel, type, this.id, codec, value, maxFrameBytes, end, head, this.context?.compress);
   }
@@ -304,11 +307,25 @@ export class Reply implements IncomingCall, ItemTarget {
     this.sendFlow?.end();
     if (this.input !== undefined && !this.inputEnded) this.endInput(this.input);
     this.carrier.leave(this.id);
-    const { admission } = this.settings;
-    if (this.unwait !== undefined) this.unwait();
-    else if (!this.entered) return;
-    else if (this.settled) admission.end(this.bytes);
-    else this.onOutlived = admission.outlive(this.methodName());
+    if (this.unwait !== undefined) {
+      this.release();
+      this.unwait();
+    } else if (this.settled || !this.entered) {
+      this.leave();
+    } else {
+      this.onOutlived = this.settings.admission.outlive(this.methodName());
+    }
+  }
+
+  /** The call and its handler have ended. */
+  private leave(): void {
+    this.release();
+    if (this.entered) this.settings.admission.end();
+  }
+
+  private release(): void {
+    this.input?.releaseAll();
+    if (this.bytes > 0) this.settings.budget.release(this.bytes);
   }
 
   onFinished(): void {

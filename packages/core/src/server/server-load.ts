@@ -1,10 +1,19 @@
+import { completeLimits, type Limits } from "../limits.js";
+import { MemoryBudget } from "../memory-budget.js";
+
 /** What the sessions of one server do together, for those that share it. */
 export class ServerLoad {
   /** Handlers of calls and notifications that have not settled. */
   handlers = 0;
   /** Of those, handlers whose call is over. */
   outliving = 0;
+  /** What their peers make this side hold. */
+  readonly budget: MemoryBudget;
   private waiting: (() => void)[] = [];
+
+  constructor(limits?: Partial<Limits>) {
+    this.budget = new MemoryBudget(completeLimits(limits).maxServerBytes, "limits.maxServerBytes");
+  }
 
   /** Fulfils when no handler runs. */
   get idle(): Promise<void> {

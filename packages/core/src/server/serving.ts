@@ -6,6 +6,7 @@ import { ServedLane } from "../call/served-lane.js";
 import type { FormatTable } from "../call/session-format.js";
 import { guarded } from "../guarded.js";
 import type { Limits } from "../limits.js";
+import type { MemoryBudget } from "../memory-budget.js";
 import type { Channel, FrameHandler } from "../transport/channel.js";
 import type { SessionCompression } from "../transport/compression.js";
 import { Admission, type LoadShedder } from "./admission.js";
@@ -17,6 +18,7 @@ import { ServerLoad } from "./server-load.js";
 
 /** The session whose peer's calls are served. */
 export interface ServingHost extends Caller {
+  readonly budget: MemoryBudget;
   readonly limits: Limits;
   readonly schemas: SchemaHandshake;
   /** Whether the session is being drained. */
@@ -47,7 +49,7 @@ export class Serving<Context> implements Callee {
   private readonly admission: Admission;
 
   constructor(host: ServingHost, options: ServingOptions<Context>) {
-    const { limits, schemas } = host;
+    const { budget, limits, schemas } = host;
     const { formats, compression, loadShedder, load = new ServerLoad(), onForeignDatagram } = options;
     const onError = errorHook(options.onError);
     this.admission = new Admission({
@@ -68,6 +70,7 @@ export class Serving<Context> implements Callee {
       compression,
       onError,
       admission: this.admission,
+      budget,
     });
     const onForeign =
       onForeignDatagram && guarded(onForeignDatagram, (thrown) => onError(thrown, { method: "onForeignDatagram" }));

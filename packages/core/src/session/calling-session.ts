@@ -10,8 +10,9 @@ import { callingOf } from "../client/calling.js";
 import { StartingCall } from "../client/starting-call.js";
 import type { AnyMethod, MethodDescriptor, Via } from "../contract/descriptor.js";
 import { deferred } from "../deferred.js";
-import { callFailure, ProtocolError, RpcError } from "../errors.js";
+import { callFailure, codeNumber, ProtocolError, RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
+import type { MemoryBudget } from "../memory-budget.js";
 import type { ServingHost } from "../server/serving.js";
 import type { Channel, FrameHandler } from "../transport/channel.js";
 import { lostCall, neverSent } from "../transport/close-codes.js";
@@ -33,6 +34,7 @@ export abstract class CallingSession<Transport extends TransportSession>
   protected readonly direct: DirectSession;
   readonly limits: Limits;
   readonly settings: CarrierSettings;
+  readonly budget: MemoryBudget;
   readonly callee: Callee;
   protected readonly drainage: Drain = new Drain(this);
   protected readonly bulk: BulkMethods = new BulkMethods();
@@ -52,6 +54,7 @@ export abstract class CallingSession<Transport extends TransportSession>
     this.direct = directSession(transport);
     this.limits = settings.limits;
     this.settings = settings;
+    this.budget = settings.budget;
     this.via = via;
     this.onForeign = onForeign;
     this.callee = callee(this);
@@ -171,12 +174,14 @@ export abstract class CallingSession<Transport extends TransportSession>
   protected attach(): void {
     const peerStreams = new PeerStreams(this);
     const { onDatagram } = this.callee;
+    this.budget.enter(({ code, message }) => this.direct.close({ closeCode: codeNumber(code), reason: message }));
     this.direct.attach({
       onStream: (stream) => peerStreams.accept(stream),
       ...(onDatagram !== undefined && { onDatagram }),
       waits: () => this.callsMade() > 0,
       onClosed: ({ closeCode = 0, reason = "" }, error) => {
         this.ended = true;
+        this.budget.leave();
         if (error !== undefined) this.lost = lostCall(error);
         this.onEnd({ closeCode, reason, error });
       },

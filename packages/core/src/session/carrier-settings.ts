@@ -4,6 +4,7 @@ import { FormatTable } from "../call/session-format.js";
 import type { CompressionOptions } from "../contract/compression.js";
 import type { SessionCodec } from "../contract/session-codec.js";
 import type { Limits } from "../limits.js";
+import { MemoryBudget } from "../memory-budget.js";
 import { SessionCompression } from "../transport/compression.js";
 
 /** What a session's options say of how calls are carried. */
@@ -28,11 +29,15 @@ export interface CarrierOptions {
 const standardFormats = /* @__PURE__ */ new FormatTable([]);
 
 /** How calls are carried in standard MessagePack, without compression. */
-export function plainSettings(limits: Limits, prefix: Uint8Array = new Uint8Array(0)): CarrierSettings {
+export function plainSettings(
+  limits: Limits,
+  prefix: Uint8Array = new Uint8Array(0),
+  server?: MemoryBudget,
+): CarrierSettings {
   return {
     format: undefined,
     limits,
-    budget: { usedBytes: 0, maxBytes: limits.maxUnfinishedBytes },
+    budget: new MemoryBudget(limits.maxSessionBytes, "limits.maxSessionBytes", server),
     traffic: { sentBytes: 0 },
     prefix: prefix.slice(),
     compression: undefined,
@@ -43,10 +48,11 @@ export function plainSettings(limits: Limits, prefix: Uint8Array = new Uint8Arra
 export function carrierSettings(
   { codec = msgpack, codecs = [], compression, prefix }: CarrierOptions,
   limits: Limits,
+  server?: MemoryBudget,
 ): CarrierSettings & { readonly formats: FormatTable } {
   const usual = codec === msgpack && codecs.length === 0;
   const formats = usual ? standardFormats : new FormatTable([codec, ...codecs]);
-  const { budget, traffic, prefix: ownPrefix } = plainSettings(limits, prefix);
+  const { budget, traffic, prefix: ownPrefix } = plainSettings(limits, prefix, server);
   return {
     format: formats.find(codec.name),
     formats,

@@ -17,7 +17,7 @@ export function createSession<Context = unknown, Transport extends TransportSess
   options: SessionOptions<Context> = {},
 ): Session<Transport> {
   const { via, keepAlive = {}, onForeignStream } = options;
-  const settings = carrierSettings(options, completeLimits(options.limits));
+  const settings = carrierSettings(options, completeLimits(options.limits), options.load?.budget);
   const { formats, compression, prefix } = settings;
   const parts: SessionParts = {
     settings,

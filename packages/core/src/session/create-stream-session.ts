@@ -54,7 +54,7 @@ export function createStreamSession<Transport extends WebTransportSession>(
     limits,
     spend(bytes) {
       held += bytes;
-      if (held > limits.maxUnfinishedBytes) throw new ProtocolError("unfinished frames exceed maxUnfinishedBytes");
+      if (held > limits.maxSessionBytes) throw new ProtocolError("unfinished frames exceed maxSessionBytes");
     },
     prefix: prefix.slice(),
     before: Uint8Array.of(...prefix, StreamKind.Call),

@@ -1,4 +1,5 @@
 import type { Callee, CarrierSettings } from "../call/carrier.js";
+import { STREAM_BYTES } from "../memory-budget.js";
 import { Channel, type FrameHandler } from "../transport/channel.js";
 import type { DirectStream } from "../transport/session.js";
 import { type ForeignStreams, StreamSorter } from "../transport/stream-sorter.js";
@@ -26,7 +27,9 @@ export class PeerStreams {
 
   accept(stream: DirectStream): void {
     const { settings, onForeign } = this.host;
-    if (this.open >= settings.limits.maxStreams) {
+    const { budget, limits } = settings;
+    if (this.open >= limits.maxStreams || !budget.charge(STREAM_BYTES)) {
+      if (this.open < limits.maxStreams) budget.release(STREAM_BYTES);
       stream.reset(ResetCode.TooManyStreams);
       stream.stopSending(ResetCode.TooManyStreams);
       return;
@@ -34,6 +37,7 @@ export class PeerStreams {
     this.open++;
     const onOver = (): void => {
       this.open--;
+      budget.release(STREAM_BYTES);
     };
     const channelOf = (kind: number): Channel | undefined => this.channelOf(kind, stream, onOver);
     StreamSorter.sort(stream, { prefix: settings.prefix, channelOf, onForeign, onUnclaimed: onOver });

@@ -1,7 +1,8 @@
-import { asError, codeNumber, ProtocolError } from "../errors.js";
+import { asError, codeNumber, ProtocolError, RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
+import type { Measured, MemoryBudget } from "../memory-budget.js";
 import type { Frame } from "../wire/frame.js";
-import { FrameReader, type ReadBudget } from "../wire/reader.js";
+import { FrameReader } from "../wire/reader.js";
 import { FrameWriter } from "../wire/writer.js";
 import type { SessionCompression } from "./compression.js";
 import type { DirectStream, DirectStreamHandler } from "./session.js";
@@ -9,6 +10,9 @@ import * as ResetCode from "./reset-code.js";
 
 /** Written bytes that are sent at once, without waiting for the end of the turn. */
 const FLUSH_AT = 64 * 1024;
+
+/** Bytes handed over after which the transport is asked how many of them wait; fewer are the stream's own. */
+const MEASURE_AT = 4096;
 
 /** Microtasks that a flush waits for a further frame: a step of an asynchronous source takes about three. */
 const LINGER = 4;
@@ -45,12 +49,13 @@ export interface ChannelSettings {
   readonly prefix: Uint8Array;
   /** Undefined where nothing is compressed. */
   readonly compression: SessionCompression | undefined;
-  readonly budget: ReadBudget;
+  /** What the peer makes this side hold. */
+  readonly budget: MemoryBudget;
   readonly traffic: Traffic;
 }
 
 /** One stream as frames, both ways. */
-export class Channel implements DirectStreamHandler {
+export class Channel implements DirectStreamHandler, Measured {
   readonly stream: DirectStream;
   readonly compression: SessionCompression | undefined;
   /** What a frame holds is copied when it is decoded. */
@@ -62,6 +67,7 @@ export class Channel implements DirectStreamHandler {
   private readonly traffic: Traffic;
   private readonly reader: FrameReader;
   readonly limits: Limits;
+  readonly budget: MemoryBudget;
   private handler: FrameHandler | undefined;
   private readonly prefix: Uint8Array;
   /** Goes out, after the prefix, before the first frame; undefined once it has. */
@@ -76,8 +82,10 @@ export class Channel implements DirectStreamHandler {
   private accepted = false;
   private pauses = 0;
   private heldBack = false;
-  /** At most what waits in the transport: bytes handed over since it said it was above its high-water mark. */
+  /** What waited in the transport when it was last asked, as charged to the budget. */
   private unsentBytes = 0;
+  /** Bytes handed over since then. */
+  private unmeasured = 0;
   private waiting: (() => void)[] | undefined;
   private readonly onFrame = (frame: Frame): void => this.handler?.onFrame(frame);
   private readonly flushLater = (): void => {
@@ -95,6 +103,7 @@ export class Channel implements DirectStreamHandler {
     this.compression = compression;
     this.prefix = prefix;
     this.limits = limits;
+    this.budget = budget;
     this.reader = new FrameReader(limits.maxFrameBytes, budget);
   }
 
@@ -120,9 +129,17 @@ export class Channel implements DirectStreamHandler {
     if (this.writer === shared) this.writer = new FrameWriter();
   }
 
-  /** Whether so much waits to be sent that nothing should be added (`limits.maxUnsentBytes`). */
-  get overfull(): boolean {
-    return this.unsentBytes > this.limits.maxUnsentBytes;
+  /** Throws `RpcError` where the peer does not read, and so much waits for it that nothing is to be added. */
+  requireRoom(): void {
+    if (this.unsentBytes === 0 || this.budget.room >= 0) return;
+    this.measure();
+    if (this.unsentBytes > 0 && this.budget.room < 0) throw this.budget.refusal("what the peer does not read");
+  }
+
+  /** Asks the transport how much of what was handed over waits to be sent. */
+  measure(): boolean {
+    this.unmeasured = 0;
+    return this.chargeUnsent(this.stream.pendingBytes());
   }
 
   /** The buffer that frames are appended to: `begin`, the body, then `commit` or `abandon`. */
@@ -176,6 +193,13 @@ export class Channel implements DirectStreamHandler {
     if (this.sendingOver) return;
     this.sendingOver = true;
     this.stream.reset(code);
+    this.measureUnsent();
+  }
+
+  /** Stops reading, for good: nothing more is delivered. */
+  refuseMore(code: number): void {
+    this.reader.stop();
+    this.stream.stopSending(code);
   }
 
   /** Gives both directions up with an application error code. */
@@ -184,6 +208,7 @@ export class Channel implements DirectStreamHandler {
     this.sendingOver = true;
     this.stream.reset(code);
     this.stream.stopSending(code);
+    this.measureUnsent();
   }
 
   /** Stops reading until `resume` has been called as often. */
@@ -215,7 +240,9 @@ export class Channel implements DirectStreamHandler {
     try {
       this.reader.push(chunk, from, this.onFrame);
     } catch (error) {
-      this.fail(error instanceof ProtocolError ? error : new ProtocolError(String(error), { cause: error }));
+      if (error instanceof RpcError)
+        this.fail(new ProtocolError(error.message, { cause: error }), codeNumber(error.code));
+      else this.fail(error instanceof ProtocolError ? error : new ProtocolError(String(error), { cause: error }));
       return;
     }
     // Answers that are ready leave now; `shared` never holds any between turns.
@@ -240,13 +267,14 @@ export class Channel implements DirectStreamHandler {
   onStopSending(code: number): void {
     this.sendingOver = true;
     this.stream.reset(code);
+    this.measureUnsent();
     this.handler?.onStopSending(code);
   }
 
   onDrain(): void {
     this.signsOfLife++;
     this.writable = true;
-    this.unsentBytes = 0;
+    this.measureUnsent();
     this.letGo();
     const { waiting } = this;
     this.waiting = undefined;
@@ -257,6 +285,7 @@ export class Channel implements DirectStreamHandler {
     const { handler } = this;
     this.stopReading();
     this.sendingOver = true;
+    this.chargeUnsent(0);
     handler?.onClosed(error);
   }
 
@@ -288,20 +317,31 @@ export class Channel implements DirectStreamHandler {
     // The whole frame leaves when it is committed.
     if (!writer.idle || (writer.position === 0 && !end)) return;
     const bytes = writer.written();
+    const isOpen = !this.sendingOver;
     try {
-      if (!this.sendingOver) {
+      if (isOpen) {
         this.sendingOver = end;
         this.traffic.sentBytes += bytes.length;
         this.writable = this.stream.write(bytes, end);
       }
     } catch (error) {
       this.onClosed(asError(error));
+      return;
     } finally {
       // Whatever happens: the buffer may be everyone's.
       writer.clear();
     }
+    if (!isOpen) return;
+    this.unmeasured += bytes.length;
+    const fits = this.writable && this.unmeasured < MEASURE_AT ? true : this.measure();
     if (end) this.letGo();
-    else if (!this.writable) this.holdBack(bytes.length);
+    else if (!this.writable) this.holdBack();
+    // What is refused is told, and that adds to it; another side that opened the stream may have sent more before it knew.
+    if (!fits && this.unsentBytes > 0 && this.budget.room < -this.limits.maxFrameBytes) this.failUnread();
+  }
+
+  private measureUnsent(): void {
+    if (this.unsentBytes > 0) this.measure();
   }
 
   private letGo(): void {
@@ -310,25 +350,26 @@ export class Channel implements DirectStreamHandler {
     this.resume();
   }
 
-  /** A peer that does not read its answers sends no more requests, and holds no more memory here than its limit. */
-  private holdBack(bytes: number): void {
-    this.unsentBytes += bytes;
-    // A busy stream may be above its high-water mark all the time, and yet send.
-    if (this.overfull) this.unsentBytes = Math.min(this.unsentBytes, this.stream.pendingBytes());
-    if (!this.accepted) {
-      // It goes on reading, or two sides that wait for each other would wait for ever; a request may have crossed the limit.
-      if (this.unsentBytes > this.limits.maxUnsentBytes + this.limits.maxFrameBytes) this.failUnread();
-      return;
-    }
-    if (!this.heldBack) {
-      this.heldBack = true;
-      this.pause();
-    }
-    if (this.overfull) this.failUnread();
+  /** A peer that does not read its answers sends no more requests. */
+  private holdBack(): void {
+    if (!this.accepted || this.heldBack) return;
+    this.heldBack = true;
+    this.pause();
+  }
+
+  /** Has so many bytes charged for what waits. */
+  private chargeUnsent(bytes: number): boolean {
+    const { budget, unsentBytes } = this;
+    if (bytes === unsentBytes) return true;
+    this.unsentBytes = bytes;
+    if (bytes < unsentBytes) budget.release(unsentBytes - bytes);
+    if (bytes === 0) budget.unwatch(this);
+    else if (unsentBytes === 0) budget.watch(this);
+    return bytes < unsentBytes || budget.charge(bytes - unsentBytes);
   }
 
   private failUnread(): void {
-    const text = `the peer does not read: limits.maxUnsentBytes is ${this.limits.maxUnsentBytes}`;
-    this.fail(new ProtocolError(text), codeNumber("resource_exhausted"));
+    const error = this.budget.refusal("what the peer does not read");
+    this.fail(new ProtocolError(error.message, { cause: error }), codeNumber(error.code));
   }
 }

@@ -1,12 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ProtocolError } from "../errors.js";
+import { MemoryBudget } from "../memory-budget.js";
 import type { Frame } from "./frame.js";
-import { FrameReader, type ReadBudget } from "./reader.js";
+import { FrameReader } from "./reader.js";
 import { FrameWriter } from "./writer.js";
 
 const MAX = 100_000;
-const budget = (): ReadBudget => ({ usedBytes: 0, maxBytes: 1e9 });
+const budget = (): MemoryBudget => new MemoryBudget(1e9, "limits.maxSessionBytes");
 type Seen = { type: number; callId: number; body: number[]; size: number };
 
 const frames = fc.array(
@@ -103,13 +104,13 @@ describe("FrameReader", () => {
           // The length of a frame after a long one is in four bytes too.
           { type: 6, callId: 3, body: [7], size: 7 },
         ]);
-        expect(usage.usedBytes).toBe(0);
+        expect(usage.held).toBe(0);
       }),
     );
   });
 
   it("holds what has begun to arrive within the budget of its session", () => {
-    const shared = { usedBytes: 0, maxBytes: 1500 };
+    const shared = new MemoryBudget(1500, "limits.maxSessionBytes");
     const half = encode([{ type: 5, callId: 0, body: new Uint8Array(996) }]).subarray(0, 600);
     const [first, second, third] = [
       new FrameReader(MAX, shared),
@@ -118,10 +119,10 @@ describe("FrameReader", () => {
     ];
     collect(first, [half]);
     collect(second, [half]);
-    expect(shared.usedBytes).toBe(1200);
-    expect(() => collect(third, [half])).toThrow(/maxUnfinishedBytes \(1500\)/);
+    expect(shared.held).toBe(1200);
+    expect(() => collect(third, [half])).toThrow(/limits\.maxSessionBytes is 1500/);
     for (const reader of [first, second, third]) reader.stop();
-    expect(shared.usedBytes).toBe(0);
+    expect(shared.held).toBe(0);
   });
 
   it("C55 refuses a declared length beyond any before the bytes arrive, and keeps none of one beyond its limit", () => {
@@ -130,7 +131,7 @@ describe("FrameReader", () => {
     const usage = budget();
     const reader = new FrameReader(MAX, usage);
     collect(reader, [new Uint8Array([0x9f, 0xff, 0xff, 0xff, 5, 0]), new Uint8Array(MAX)]);
-    expect(usage.usedBytes).toBe(0);
+    expect(usage.held).toBe(0);
     expect(reader.midFrame).toBe(true);
   });
 

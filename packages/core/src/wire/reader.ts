@@ -1,4 +1,5 @@
 import { ProtocolError } from "../errors.js";
+import type { MemoryBudget } from "../memory-budget.js";
 import { type Frame, flagsAllowed, TYPE_MASK } from "./frame.js";
 import { giveBuffer, takeBuffer, takeSpareBuffer } from "./spare-buffers.js";
 import { readVarint, varintLengthFromFirstByte } from "./varint.js";
@@ -9,12 +10,6 @@ const KEPT_BUFFER = 4 * 1024;
 
 /** No frame is so long: a larger length is not waited for. */
 const MAX_LENGTH = 2 ** 31 - 1;
-
-/** What the unfinished frames of a session may hold together. */
-export interface ReadBudget {
-  usedBytes: number;
-  readonly maxBytes: number;
-}
 
 /** Splits a byte stream into frames. Synchronous; throws `ProtocolError` on what cannot be a frame. */
 export class FrameReader {
@@ -35,9 +30,10 @@ export class FrameReader {
   private toSkip = 0;
   private stopped = false;
   private readonly maxFrameBytes: number;
-  private readonly budget: ReadBudget;
+  private readonly budget: MemoryBudget;
 
-  constructor(maxFrameBytes: number, budget: ReadBudget) {
+  /** @param budget charged with the memory of frames that have begun to arrive */
+  constructor(maxFrameBytes: number, budget: MemoryBudget) {
     this.maxFrameBytes = maxFrameBytes;
     this.budget = budget;
   }
@@ -130,14 +126,13 @@ export class FrameReader {
     }
     this.partial.set(chunk.subarray(from, to), this.partialLength);
     this.setPartialLength(length);
-    const { usedBytes, maxBytes } = this.budget;
-    if (usedBytes > maxBytes)
-      throw new ProtocolError(`unfinished frames exceed limits.maxUnfinishedBytes (${maxBytes})`);
   }
 
   private setPartialLength(length: number): void {
-    this.budget.usedBytes += length - this.partialLength;
+    const more = length - this.partialLength;
     this.partialLength = length;
+    if (more < 0) this.budget.release(-more);
+    else if (more > 0 && !this.budget.charge(more)) throw this.budget.refusal("a frame that is not complete");
   }
 
   /** Bytes of the frame at `at`, its length field included; 0 while the length field is incomplete. */

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { defaultServiceId } from "../contract/service-id.js";
 import { type Code, codeFromNumber, codeNumber, ProtocolError } from "../errors.js";
 import { DEFAULT_LIMITS } from "../limits.js";
+import { MemoryBudget } from "../memory-budget.js";
 import { isBinaryKey, Metadata } from "../metadata.js";
 import { Cursor } from "./cursor.js";
 import { packDetails, readFault, writeFault } from "./fault.js";
@@ -164,7 +165,7 @@ function fieldsOfHead(head: Head | undefined): Partial<Fields> {
 
 function read(bytes: Uint8Array): Fields[] {
   const found: Fields[] = [];
-  new FrameReader(DEFAULT_LIMITS.maxFrameBytes, { usedBytes: 0, maxBytes: 1e6 }).push(bytes, 0, (frame) =>
+  new FrameReader(DEFAULT_LIMITS.maxFrameBytes, new MemoryBudget(1e6, "a test")).push(bytes, 0, (frame) =>
     found.push(fieldsOf(frame)),
   );
   return found;
