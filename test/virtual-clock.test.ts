@@ -11,7 +11,7 @@ describe("deadlines by a virtual clock", () => {
     vi.useFakeTimers();
     const [here, there] = createMemoryPair();
     witness = new Witness();
-    createSession(there, { routers: [behaviourRouter(witness)] });
+    createSession(there, { routers: [behaviourRouter(witness)], limits: { maxCalls: 10_000 } });
     client = createSession(here);
   });
   afterEach(() => {

@@ -8,6 +8,7 @@ import * as ws from "ws";
 import { z } from "zod";
 import { CallTable } from "../../packages/core/dist/call/call-table.js";
 import * as FrameType from "../../packages/core/dist/wire/frame-type.js";
+import { MemoryBudget } from "../../packages/core/dist/memory-budget.js";
 import { FrameReader } from "../../packages/core/dist/wire/reader.js";
 import { FrameWriter } from "../../packages/core/dist/wire/writer.js";
 import { measureBatching } from "./batching.js";
@@ -44,7 +45,7 @@ async function measure(piece: string, amount: number, ways: Readonly<Record<stri
 function framing(): Record<string, () => void> {
   const payload = new Uint8Array(32).fill(7);
   const writer = new FrameWriter(1 << 14);
-  const reader = new FrameReader(1 << 20, { usedBytes: 0, maxBytes: 1 << 20 });
+  const reader = new FrameReader(1 << 20, new MemoryBudget(1 << 20, "the benchmark"));
   let seen = 0;
   const receiver = new Receiver({ isServer: false });
   receiver.on("message", () => seen++);

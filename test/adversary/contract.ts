@@ -24,6 +24,11 @@ export const methods = {
   note: defineMethod(service, "notify", "note", { id: 6, input: any }),
   /** So many items of 1 KiB. */
   items: defineMethod(service, "server_stream", "items", { id: 7, input: count, output: rawCodec }),
+  /** Keeps its input until the caller is gone. */
+  keep: defineMethod(service, "unary", "keep", { id: 9, input: any }),
+  keepBytes: defineMethod(service, "unary", "keepBytes", { id: 10, input: rawCodec }),
+  /** Takes a stream and reads none of it, until the caller is gone. */
+  ignore: defineMethod(service, "client_stream", "ignore", { id: 11, input: rawCodec, output: any }),
   /** Takes a stream and never reads it. */
   unread: defineMethod(service, "client_stream", "unread", { id: 8, input: rawCodec, output: any }),
 };

@@ -44,4 +44,104 @@ describe.each(schemes)("over %s", (scheme) => {
         await lane.write(most);
       }
     }));
+
+  it("answers that nobody reads, on many lanes", () =>
+    attacked(scheme, async (attacker) => {
+      const requests = (id: number) => frame(FrameKind.request, id, call(methods.bytes, uint(4_000_000)));
+      for (const lane of attacker.lanes(60)) {
+        lane.deafen();
+        for (let id = 0; id < 20; id += 2) await lane.write(requests(id));
+      }
+      await pause(500);
+    }));
+
+  it("answers that nobody reads, on streams of their own", () =>
+    attacked(scheme, async (attacker) => {
+      if (!hasStreams(scheme)) return;
+      const request = frame(FrameKind.request, 0, call(methods.bytes, uint(4_000_000)));
+      for (let i = 0; i < 90; i++)
+        await attacker
+          .stream([0x01, ...request])
+          .deafen()
+          .write(new Uint8Array(0));
+      await pause(500);
+    }));
+
+  it("requests of empty maps, for handlers that run on", () =>
+    attacked(scheme, async (attacker) => {
+      // An array of a million empty maps.
+      const maps = new Uint8Array(1_000_005).fill(0x80);
+      maps.set([0xdd, 0x00, 0x0f, 0x42, 0x40]);
+      for (const lane of attacker.lanes(8)) {
+        for (let id = 0; id < 8; id += 2) {
+          if (!(await lane.write(frame(FrameKind.request, id, call(methods.keep, maps))))) break;
+        }
+      }
+      await pause(500);
+    }));
+
+  it("items of a byte that nobody reads", () =>
+    attacked(scheme, async (attacker) => {
+      for (const lane of attacker.lanes(20)) {
+        for (let id = 0; id < 40; id += 2) {
+          await lane.write(frame(FrameKind.request, id, call(methods.ignore)));
+          const items = Array.from({ length: 2000 }, () => [...frame(FrameKind.item, id, [0])]).flat();
+          if (!(await lane.write(Uint8Array.from(items)))) break;
+        }
+      }
+      await pause(500);
+    }));
+
+  it("handlers that run until their callers are gone, of calls that are cancelled at once", () =>
+    attacked(scheme, async (attacker) => {
+      for (const lane of attacker.lanes(4)) {
+        for (let id = 0; id < 4000; id += 2) {
+          const cancelled = [...frame(FrameKind.request, id, call(methods.hang)), ...frame(FrameKind.cancel, id, [1])];
+          if (!(await lane.write(Uint8Array.from(cancelled)))) break;
+        }
+      }
+      await pause(500);
+    }));
+});
+
+function hasStreams(scheme: string): boolean {
+  return scheme === "quic:" || scheme === "https:";
+}
+
+describe.each(schemes)("over %s, many sessions", (scheme) => {
+  it("each holds what one may: others go on being served", async () => {
+    const server = await living();
+    const attack = async (): Promise<void> => {
+      const attackers = await Promise.all(
+        Array.from({ length: 12 }, async () => new Attacker(await server.transport(scheme))),
+      );
+      const strings = new Uint8Array(3_900_000);
+      for (const attacker of attackers) {
+        const [lane] = attacker.lanes(1) as [AttackerStream];
+        for (let id = 0; id < 14; id += 2) {
+          await lane.write(frame(FrameKind.request, id, call(methods.keepBytes, strings)), 200);
+        }
+      }
+      await pause(500);
+      for (const attacker of attackers) attacker.close();
+    };
+    await withstand(server, attack, { peak: PEAK });
+  });
+});
+
+it("the default onError writes little, however much it is given to write", async () => {
+  const server = await living();
+  const [scheme = ""] = schemes;
+  const { written } = server;
+  const attack = async (): Promise<void> => {
+    const attacker = new Attacker(await server.transport(scheme));
+    const [lane] = attacker.lanes(1) as [AttackerStream];
+    const nasty = new TextEncoder().encode("\u001b]0;owned\u0007".repeat(10));
+    const note = frame(FrameKind.notify, 0, call(methods.note, [0xda, 0, nasty.length, ...nasty]));
+    for (let i = 0; i < 2000; i++) await lane.write(note);
+    await pause(300);
+    attacker.close();
+  };
+  await withstand(server, attack, { peak: PEAK });
+  expect(server.written - written).toBeLessThan(100_000);
 });

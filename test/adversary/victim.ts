@@ -9,6 +9,17 @@ const never = (): Promise<never> => new Promise(() => {});
 let handlers = 0;
 let comers = 0;
 
+/** Holds what it is given. */
+async function kept(input: unknown, { signal }: { readonly signal: AbortSignal }): Promise<void> {
+  handlers++;
+  try {
+    await new Promise((resolve) => signal.addEventListener("abort", resolve));
+  } finally {
+    void input;
+    handlers--;
+  }
+}
+
 const router = createRouter(methods, {
   echo: (input) => input,
   strict: ({ tags }) => tags.length,
@@ -31,6 +42,9 @@ const router = createRouter(methods, {
   async *items(n) {
     for (let i = 0; i < n; i++) yield new Uint8Array(1024);
   },
+  keep: kept,
+  keepBytes: kept,
+  ignore: kept,
   unread: async () => {
     handlers++;
     await never();

@@ -91,5 +91,7 @@ export const behaviours: Readonly<Record<string, readonly string[]>> = {
     "C72 a call counts as in progress until its handler has settled, however it ended; a drain waits for handlers",
     "C73 what a handler's own call failed with does not reach its caller, unless it is forwarded",
     "C74 a server that was killed and started again on its port is noticed at once, by calls that wait and by new ones",
+    "C75 what a peer makes this side hold is counted, and given back to the byte, however calls and sessions end",
+    "C76 beyond limits.maxSessionBytes calls are refused by what they really hold, and the session lives",
   ],
 };

@@ -1,4 +1,4 @@
-import type { CallOptions, ItemStream, Session } from "@quicrpc/core";
+import type { CallOptions, ItemStream, Limits, Session } from "@quicrpc/core";
 import { afterEach, beforeEach, describe, expect } from "vitest";
 import { kinds, type Pair } from "./kinds.js";
 import { methods, type Witness } from "./service.js";
@@ -20,13 +20,16 @@ export interface Calls {
 
 const carriers: { via: "lane" | "stream" }[] = [{ via: "lane" }, { via: "stream" }];
 
+/** Limits of sessions that make more calls at once than a stranger may. */
+export const MANY_CALLS: Partial<Limits> = { maxCalls: 20_000, maxStreams: 20_000, maxSessionBytes: 268_435_456 };
+
 /** Runs the tests of a topic over every kind of session, by lane and by own stream. */
-export function describeCalls(topic: string, define: (on: Calls) => void): void {
+export function describeCalls(topic: string, define: (on: Calls) => void, limits?: Partial<Limits>): void {
   describe.each(kinds)(`${topic}: $name`, (kind) => {
     describe.each(carriers)("by $via", ({ via }) => {
       let pair: Pair;
       beforeEach(async () => {
-        pair = await kind.connect();
+        pair = await kind.connect(limits);
       });
       afterEach(() => pair.close());
 

@@ -276,9 +276,9 @@ class RpcServer<Context> implements Server {
   }
 
   stats(): ServerStats {
-    const { handlers, outliving, budget } = this.load;
-    budget.measure();
-    return { sessions: this.sessions.size, handlers, outlivingHandlers: outliving, heldBytes: budget.held };
+    this.load.measure();
+    const { handlers, outliving, held } = this.load;
+    return { sessions: this.sessions.size, handlers, outlivingHandlers: outliving, heldBytes: held };
   }
 
   ref(): void {

@@ -45,11 +45,13 @@ export abstract class CallingSession<Transport extends TransportSession>
   readonly schemas: SchemaHandshake = new SchemaHandshake();
   private readonly via: Via;
   readonly onForeign: SessionParts["onForeign"];
+  private readonly enter: SessionParts["enter"];
   private readonly onEnd: (end: SessionEnd) => void;
   /** What calls fail with after the session was lost. */
   private lost: RpcError | undefined;
 
-  constructor(transport: Transport, { settings, via = "auto", callee, onForeign }: SessionParts) {
+  constructor(transport: Transport, { settings, via = "auto", callee, onForeign, enter }: SessionParts) {
+    this.enter = enter;
     this.transport = transport;
     this.direct = directSession(transport);
     this.limits = settings.limits;
@@ -174,14 +176,16 @@ export abstract class CallingSession<Transport extends TransportSession>
   protected attach(): void {
     const peerStreams = new PeerStreams(this);
     const { onDatagram } = this.callee;
-    this.budget.enter(({ code, message }) => this.direct.close({ closeCode: codeNumber(code), reason: message }));
+    const leave = this.enter?.(({ code, message }) =>
+      this.direct.close({ closeCode: codeNumber(code), reason: message }),
+    );
     this.direct.attach({
       onStream: (stream) => peerStreams.accept(stream),
       ...(onDatagram !== undefined && { onDatagram }),
       waits: () => this.callsMade() > 0,
       onClosed: ({ closeCode = 0, reason = "" }, error) => {
         this.ended = true;
-        this.budget.leave();
+        leave?.();
         if (error !== undefined) this.lost = lostCall(error);
         this.onEnd({ closeCode, reason, error });
       },

@@ -4,7 +4,7 @@ import { FormatTable } from "../call/session-format.js";
 import type { CompressionOptions } from "../contract/compression.js";
 import type { SessionCodec } from "../contract/session-codec.js";
 import type { Limits } from "../limits.js";
-import { MemoryBudget } from "../memory-budget.js";
+import { MemoryBudget, type ServerBudget } from "../memory-budget.js";
 import { SessionCompression } from "../transport/compression.js";
 
 /** What a session's options say of how calls are carried. */
@@ -32,7 +32,7 @@ const standardFormats = /* @__PURE__ */ new FormatTable([]);
 export function plainSettings(
   limits: Limits,
   prefix: Uint8Array = new Uint8Array(0),
-  server?: MemoryBudget,
+  server?: ServerBudget,
 ): CarrierSettings {
   return {
     format: undefined,
@@ -48,7 +48,7 @@ export function plainSettings(
 export function carrierSettings(
   { codec = msgpack, codecs = [], compression, prefix }: CarrierOptions,
   limits: Limits,
-  server?: MemoryBudget,
+  server?: ServerBudget,
 ): CarrierSettings & { readonly formats: FormatTable } {
   const usual = codec === msgpack && codecs.length === 0;
   const formats = usual ? standardFormats : new FormatTable([codec, ...codecs]);

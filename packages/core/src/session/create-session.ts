@@ -17,12 +17,13 @@ export function createSession<Context = unknown, Transport extends TransportSess
   options: SessionOptions<Context> = {},
 ): Session<Transport> {
   const { via, keepAlive = {}, onForeignStream } = options;
-  const settings = carrierSettings(options, completeLimits(options.limits), options.load?.budget);
+  const settings = carrierSettings(options, completeLimits(options.limits), options.load);
   const { formats, compression, prefix } = settings;
   const parts: SessionParts = {
     settings,
     via,
     callee: (host) => new Serving(host, { ...options, formats, compression, prefix }),
+    enter: (close) => options.load?.enter(settings.budget, close),
     onForeign:
       onForeignStream &&
       foreignStreams(onForeignStream, (thrown) => errorHook(options.onError)(thrown, { method: "onForeignStream" })),

@@ -1,4 +1,5 @@
 import type { Callee, CarrierSettings } from "../call/carrier.js";
+import type { RpcError } from "../errors.js";
 import type { Via } from "../contract/descriptor.js";
 import type { ServingHost } from "../server/serving.js";
 import type { ForeignStreams } from "../transport/stream-sorter.js";
@@ -10,6 +11,8 @@ export interface SessionParts {
   readonly via?: Via | undefined;
   /** Makes what takes the peer's calls. */
   readonly callee: (host: ServingHost) => Callee;
+  /** Tells the server that the session has begun, and how to close it; returns what tells of its end. */
+  readonly enter?: (close: (error: RpcError) => void) => (() => void) | undefined;
   /** Takes the peer's streams of other protocols. */
   readonly onForeign?: ForeignStreams | undefined;
   /** Makes what spreads calls over carriers, where the transport measures. Without it they share one lane. */

@@ -42,6 +42,6 @@ export interface Frame {
   end: number;
   /** Bytes of the whole frame, its length field included. */
   size: number;
-  /** It is larger than allowed: its body is passed over, and `start` is `end`. */
+  /** It is larger than allowed, or than there is memory for: its body is passed over, and `start` is `end`. */
   oversized: boolean;
 }

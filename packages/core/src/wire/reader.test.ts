@@ -109,9 +109,11 @@ describe("FrameReader", () => {
     );
   });
 
-  it("holds what has begun to arrive within the budget of its session", () => {
-    const shared = new MemoryBudget(1500, "limits.maxSessionBytes");
-    const half = encode([{ type: 5, callId: 0, body: new Uint8Array(996) }]).subarray(0, 600);
+  it("holds what has begun to arrive within the budget of its session, and passes over what it has no room for", () => {
+    const shared = new MemoryBudget(15_000, "limits.maxSessionBytes");
+    const whole = encode([{ type: 5, callId: 9, body: new Uint8Array(9_994) }]);
+    const half = whole.subarray(0, 6000);
+    const next = encode([{ type: 6, callId: 3, body: Uint8Array.of(7) }]);
     const [first, second, third] = [
       new FrameReader(MAX, shared),
       new FrameReader(MAX, shared),
@@ -119,8 +121,13 @@ describe("FrameReader", () => {
     ];
     collect(first, [half]);
     collect(second, [half]);
-    expect(shared.held).toBe(1200);
-    expect(() => collect(third, [half])).toThrow(/limits\.maxSessionBytes is 1500/);
+    expect(shared.held).toBe(12_000);
+    expect(collect(third, [half])).toMatchObject([{ type: 5, callId: 9, size: whole.length, body: [] }]);
+    expect(shared.held).toBe(12_000);
+    expect(collect(third, [whole.subarray(6000), next])).toMatchObject([{ type: 6, callId: 3, body: [7] }]);
+    // A small frame is its stream's, and never refused.
+    const small = encode([{ type: 5, callId: 0, body: new Uint8Array(3000) }]);
+    expect(collect(third, [small.subarray(0, 2000), small.subarray(2000)])).toHaveLength(1);
     for (const reader of [first, second, third]) reader.stop();
     expect(shared.held).toBe(0);
   });

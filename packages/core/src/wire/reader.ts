@@ -8,6 +8,9 @@ const NOTHING = new Uint8Array(0);
 /** A buffer of at most this size is kept for the next frame that comes in pieces; a larger one is for all to use. */
 const KEPT_BUFFER = 4 * 1024;
 
+/** The most that length, type and call id take. */
+const MAX_PRELUDE = 17;
+
 /** No frame is so long: a larger length is not waited for. */
 const MAX_LENGTH = 2 ** 31 - 1;
 
@@ -26,13 +29,15 @@ export class FrameReader {
   /** The beginning of a frame whose rest has not arrived. */
   private partial: Uint8Array = NOTHING;
   private partialLength = 0;
+  /** Bytes of it that the budget holds. */
+  private charged = 0;
   /** Bytes of an oversized frame that are still to be passed over. */
   private toSkip = 0;
   private stopped = false;
   private readonly maxFrameBytes: number;
   private readonly budget: MemoryBudget;
 
-  /** @param budget charged with the memory of frames that have begun to arrive */
+  /** @param budget charged for large frames that have begun to arrive; one that it has no room for is emitted as `oversized` */
   constructor(maxFrameBytes: number, budget: MemoryBudget) {
     this.maxFrameBytes = maxFrameBytes;
     this.budget = budget;
@@ -68,7 +73,7 @@ export class FrameReader {
         continue;
       }
       if (size === 0 || at + size > chunk.length) {
-        this.keep(chunk, at, chunk.length, size);
+        if (!this.keep(chunk, at, chunk.length, size)) this.giveUpPartial(size, onFrame);
         return;
       }
       this.emit(chunk, at, size, onFrame);
@@ -87,9 +92,12 @@ export class FrameReader {
     if (size > this.maxFrameBytes) return this.completePrelude(chunk, at, size, onFrame);
     if (size === 0) return at;
     const taken = Math.min(size - this.partialLength, chunk.length - at);
-    this.keep(chunk, at, at + taken, size);
+    const fits = this.keep(chunk, at, at + taken, size);
     at += taken;
-    if (this.partialLength < size) return at;
+    if (this.partialLength < size) {
+      if (!fits) this.giveUpPartial(size, onFrame);
+      return at;
+    }
     const whole = this.partial;
     this.setPartialLength(0);
     // Taken away while it is read: `onFrame` may push again.
@@ -107,16 +115,26 @@ export class FrameReader {
       this.keep(chunk, at, at + 1, 0);
       at++;
     }
-    if (preludeSize(this.partial, 0, this.partialLength) === 0) return at;
-    const arrived = this.partialLength;
-    this.setPartialLength(0);
-    this.emitOversized(this.partial, 0, size, onFrame);
-    this.toSkip -= arrived;
+    if (preludeSize(this.partial, 0, this.partialLength) > 0) this.giveUpPartial(size, onFrame);
     return at;
   }
 
-  /** Grows with what has arrived; with what a length field promises, `size`, only where memory has been spent before. */
-  private keep(chunk: Uint8Array, from: number, to: number, size: number): void {
+  /** Tells of the frame that has begun to arrive, and passes over it. */
+  private giveUpPartial(size: number, onFrame: (frame: Frame) => void): void {
+    const { partial, partialLength } = this;
+    this.setPartialLength(0);
+    // Taken away while it is read, as a whole one is.
+    this.partial = NOTHING;
+    this.emitOversized(partial, 0, size, onFrame);
+    this.toSkip -= partialLength;
+    giveBuffer(partial);
+  }
+
+  /**
+   * Grows with what has arrived; with what a length field promises, `size`, only where memory has been spent before. Returns
+   * false where there is no memory for it.
+   */
+  private keep(chunk: Uint8Array, from: number, to: number, size: number): boolean {
     const length = this.partialLength + to - from;
     if (length > this.partial.length) {
       const larger = (size > KEPT_BUFFER ? takeSpareBuffer(size) : undefined) ?? takeBuffer(Math.max(64, length * 2));
@@ -125,14 +143,20 @@ export class FrameReader {
       this.partial = larger;
     }
     this.partial.set(chunk.subarray(from, to), this.partialLength);
-    this.setPartialLength(length);
+    return this.setPartialLength(length, size > KEPT_BUFFER);
   }
 
-  private setPartialLength(length: number): void {
-    const more = length - this.partialLength;
+  /** @param isLarge whether it is charged: the beginning of a small frame is its stream's */
+  private setPartialLength(length: number, isLarge: boolean = false): boolean {
     this.partialLength = length;
-    if (more < 0) this.budget.release(-more);
-    else if (more > 0 && !this.budget.charge(more)) throw this.budget.refusal("a frame that is not complete");
+    // By then it is known whose it is.
+    const charged = isLarge && length > MAX_PRELUDE ? length : 0;
+    const more = charged - this.charged;
+    if (more === 0) return true;
+    this.charged = charged;
+    if (more > 0) return this.budget.charge(more);
+    this.budget.release(-more);
+    return true;
   }
 
   /** Bytes of the frame at `at`, its length field included; 0 while the length field is incomplete. */
