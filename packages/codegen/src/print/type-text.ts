@@ -56,6 +56,8 @@ export function typeText(node: TypeNode, names: TypeNames = plainNames): string 
       return node.options.map((each) => (each.kind === "intersection" ? `(${of(each)})` : of(each))).join(" | ");
     case "intersection":
       return node.parts.map((each) => (each.kind === "union" ? `(${of(each)})` : of(each))).join(" & ");
+    case "mapped":
+      return `{ ${mappedKey(node, names)} ${of(node.value)} }`;
     case "object": {
       const fields = node.fields.map((field) => `${fieldName(field)}: ${of(field.type)}`);
       const { index } = node;
@@ -93,6 +95,8 @@ export function typeLayout(node: TypeNode, names: TypeNames): Layout {
       );
       return group([first, indent(others.map((each) => [" &", line, each]))]);
     }
+    case "mapped":
+      return braced([annotated(mappedKey(node, names), node.value, names)], ";");
     case "object": {
       const fields = node.fields.map((field) => annotated(`${fieldName(field)}:`, field.type, names));
       const { index } = node;
@@ -105,6 +109,11 @@ export function typeLayout(node: TypeNode, names: TypeNames): Layout {
     default:
       return text;
   }
+}
+
+/** What stands before the type of the properties of a mapped type. */
+function mappedKey({ key, optional }: TypeNode & { kind: "mapped" }, names: TypeNames): string {
+  return `[K in ${typeText(key, names)}]${optional ? "?" : ""}:`;
 }
 
 /** `head`, a space and a type; the options of a long union each on a line. */

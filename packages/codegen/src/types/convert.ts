@@ -3,6 +3,7 @@ import { typeText } from "../print/type-text.js";
 import type { SchemaRoot } from "../source/schema-root.js";
 import { type FieldNode, generic, isText, type NamedType, text, type TypeNode, union } from "./node.js";
 import { isOptional, mayBeUndefined } from "./optional.js";
+import { isCircular } from "./circular.js";
 import { isUint8Array } from "./support.js";
 import { type AnySchema, canonical, defOf, type Direction, hasTrait, isZodSchema, lazyTarget, shapeOf } from "./zod.js";
 
@@ -60,9 +61,8 @@ export function definitionOf(schema: AnySchema, direction: Direction, context: C
       };
     }
     case "record": {
-      const record = generic("Record", of(def.keyType), of(def.valueType));
       const partial = def.partial === true || (direction === "input" && isOptional(def.valueType, "input"));
-      return partial ? generic("Partial", record) : record;
+      return recordType(of(def.keyType), of(def.valueType), partial, isCircular(schema));
     }
     case "map":
       return generic("Map", of(def.keyType), of(def.valueType));
@@ -105,6 +105,14 @@ export function definitionOf(schema: AnySchema, direction: Direction, context: C
     default:
       return text(KEYWORDS[def.type] ?? "unknown");
   }
+}
+
+/** @param circular whether it is inside itself: TypeScript resolves what `Record` is given at once, and the types of properties later */
+function recordType(key: TypeNode, value: TypeNode, partial: boolean, circular: boolean): TypeNode {
+  if (circular && !partial && isText(key, "string")) return { kind: "object", fields: [], index: value };
+  if (circular) return { kind: "mapped", key, value, optional: partial };
+  const record = generic("Record", key, value);
+  return partial ? generic("Partial", record) : record;
 }
 
 function objectType(schema: AnySchema, direction: Direction, context: ConversionContext): TypeNode {

@@ -15,6 +15,8 @@ export type TypeNode =
   | { readonly kind: "generic"; readonly name: string; readonly args: readonly TypeNode[] }
   | { readonly kind: "union"; readonly options: readonly TypeNode[] }
   | { readonly kind: "intersection"; readonly parts: readonly TypeNode[] }
+  /** An object with a property of type `value` for each `key`. */
+  | { readonly kind: "mapped"; readonly key: TypeNode; readonly value: TypeNode; readonly optional: boolean }
   | ObjectNode;
 
 /** An object type. */

@@ -18,9 +18,9 @@ export function countOf(value: object): number {
 }
 
 /** The properties of a record, none of which is undefined. */
-export function entriesOf<T>(value: Readonly<Record<string, T>>): [key: string, value: T][] {
+export function entriesOf<T>(value: Readonly<Record<string, T>>): [key: string, value: Exclude<T, undefined>][] {
   if (!isPlainObject(value)) misfit();
-  const entries = Object.entries<T>(value);
+  const entries = Object.entries(value) as [key: string, value: Exclude<T, undefined>][];
   for (const [, each] of entries) if (each === undefined) misfit();
   return entries;
 }
