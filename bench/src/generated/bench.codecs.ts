@@ -335,26 +335,26 @@ function readBenchToldOutput(r: wire.Reader, p: number): BenchToldOutput {
   if (view.getInt32(p) !== (0x81a5636f | 0) || view.getInt32(p + 3) !== 0x6f756e74) {
     return readBenchToldOutputInAnyOrder(r, start);
   }
-  const count_ = wire.readInt(r, p + 7);
+  const count = wire.readInt(r, p + 7);
   p = r.position;
-  return { count: count_ };
+  return { count };
 }
 
 function readBenchToldOutputInAnyOrder(r: wire.Reader, p: number): BenchToldOutput {
   wire.restart(r, p);
-  let count_: number | undefined;
+  let count: number | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {
       case "count": {
-        count_ = wire.readInt(r, r.position);
+        count = wire.readInt(r, r.position);
         break;
       }
       default:
         wire.skip(r, r.position);
     }
   }
-  if (count_ === undefined) return wire.misfit();
-  return { count: count_ };
+  if (count === undefined) return wire.misfit();
+  return { count };
 }
 
 function writeBenchItemsInput(b: Uint8Array, p: number, value: BenchItemsInput): number {
@@ -378,26 +378,26 @@ function readBenchItemsInput(r: wire.Reader, p: number): BenchItemsInput {
   if (view.getInt32(p) !== (0x81a5636f | 0) || view.getInt32(p + 3) !== 0x6f756e74) {
     return readBenchItemsInputInAnyOrder(r, start);
   }
-  const count_ = wire.readInt(r, p + 7);
+  const count = wire.readInt(r, p + 7);
   p = r.position;
-  return { count: count_ };
+  return { count };
 }
 
 function readBenchItemsInputInAnyOrder(r: wire.Reader, p: number): BenchItemsInput {
   wire.restart(r, p);
-  let count_: number | undefined;
+  let count: number | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {
       case "count": {
-        count_ = wire.readInt(r, r.position);
+        count = wire.readInt(r, r.position);
         break;
       }
       default:
         wire.skip(r, r.position);
     }
   }
-  if (count_ === undefined) return wire.misfit();
-  return { count: count_ };
+  if (count === undefined) return wire.misfit();
+  return { count };
 }
 
 function writeBenchItemsItem(b: Uint8Array, p: number, value: BenchItemsItem): number {

@@ -17,6 +17,19 @@ const GLOBAL_TYPES = (
   "Uint8Array Object String Number Boolean Symbol"
 ).split(" ");
 
+const RESERVED_WORDS: ReadonlySet<string> = new Set(
+  (
+    "arguments eval await break case catch class const continue debugger default delete do else enum export extends false " +
+    "finally for function if implements import in instanceof interface let new null package private protected public " +
+    "return static super switch this throw true try typeof var void while with yield"
+  ).split(" "),
+);
+
+/** Whether `name` cannot be that of a variable, though it looks like one. */
+export function isReservedWord(name: string): boolean {
+  return RESERVED_WORDS.has(name);
+}
+
 export function isIdentifier(name: string): boolean {
   return IDENTIFIER.test(name);
 }

@@ -1761,9 +1761,9 @@ function readPageCursorInput(r: wire.Reader, p: number): PageCursorInput {
   if (view.getInt32(p) !== (0xa5636f75 | 0) || view.getInt32(p + 2) !== 0x6f756e74) {
     return readPageCursorInputInAnyOrder(r, start);
   }
-  const count_ = wire.readInt(r, p + 6);
+  const count = wire.readInt(r, p + 6);
   p = r.position;
-  return { by, x, y, count: count_ };
+  return { by, x, y, count };
 }
 
 function readPageCursorInputInAnyOrder(r: wire.Reader, p: number): PageCursorInput {
@@ -1771,7 +1771,7 @@ function readPageCursorInputInAnyOrder(r: wire.Reader, p: number): PageCursorInp
   let by: string | undefined;
   let x: number | undefined;
   let y: number | undefined;
-  let count_: number | undefined;
+  let count: number | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {
       case "by": {
@@ -1789,15 +1789,15 @@ function readPageCursorInputInAnyOrder(r: wire.Reader, p: number): PageCursorInp
         break;
       }
       case "count": {
-        count_ = wire.readInt(r, r.position);
+        count = wire.readInt(r, r.position);
         break;
       }
       default:
         wire.skip(r, r.position);
     }
   }
-  if (by === undefined || x === undefined || y === undefined || count_ === undefined) return wire.misfit();
-  return { by, x, y, count: count_ };
+  if (by === undefined || x === undefined || y === undefined || count === undefined) return wire.misfit();
+  return { by, x, y, count };
 }
 
 const regexPattern = /\S/;

@@ -1,5 +1,4 @@
-import { isIdentifier } from "../names.js";
-import { quoted } from "../print/syntax.js";
+import { keyText, quoted } from "../print/text.js";
 
 /** `value` as an expression; made anew each time it is evaluated. */
 export function expression(value: unknown): string {
@@ -10,17 +9,8 @@ export function expression(value: unknown): string {
   if (typeof value !== "object" || value === null) return String(value);
   if (value instanceof Date) return `new Date(${value.getTime()})`;
   if (Array.isArray(value)) return `[${value.map(expression).join(", ")}]`;
-  const entries = Object.entries(value).map(([key, each]) => `${propertyName(key)}: ${expression(each)}`);
+  const entries = Object.entries(value).map(([key, each]) => `${keyText(key)}: ${expression(each)}`);
   return entries.length === 0 ? "{}" : `{ ${entries.join(", ")} }`;
-}
-
-export function propertyName(name: string): string {
-  return isIdentifier(name) ? name : quoted(name);
-}
-
-/** The property `name` of `object`. */
-export function property(object: string, name: string): string {
-  return isIdentifier(name) ? `${object}.${name}` : `${object}[${quoted(name)}]`;
 }
 
 /** The MessagePack of a key. */

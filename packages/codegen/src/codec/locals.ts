@@ -1,14 +1,11 @@
-import { isIdentifier, pascalCase } from "../names.js";
+import { isIdentifier, isReservedWord, pascalCase } from "../names.js";
 
-/** Names that a reader uses itself, and words that are no names. */
+/** Names that a reader uses itself. */
 const TAKEN: ReadonlySet<string> = new Set(
-  (
-    "literal r p b depth count entries wire bytes view start left value item key result undefined Date Map Set Array Object " +
-    "arguments eval await break case catch class const continue debugger default delete do else enum export extends false " +
-    "finally for function if implements import in instanceof interface let new null package private protected public " +
-    "return static super switch this throw true try typeof var void while with yield"
-  ).split(" "),
+  "literal r p b depth wire bytes view start left value item key result undefined Date Map Set Array Object".split(" "),
 );
+/** As the generator calls what stands beside a reader: functions, and constants. */
+const BESIDE = /^(?:read|write|check|make)[A-Z_$]|(?:Pattern|Shape|Codec)\d*$/;
 
 /** Names for the fields of an object while it is read: their own, where those can be. */
 export class LocalNames {
@@ -20,7 +17,8 @@ export class LocalNames {
     if (known !== undefined) return known;
     const wanted = isIdentifier(field) ? field : `field${pascalCase(field)}`;
     let name = wanted.replaceAll(/\W/g, "_");
-    while (TAKEN.has(name) || this.#taken.has(name)) name = `${name}_`;
+    if (BESIDE.test(name)) name = `_${name}`;
+    while (TAKEN.has(name) || isReservedWord(name) || this.#taken.has(name)) name = `${name}_`;
     this.#taken.add(name);
     this.#names.set(field, name);
     return name;

@@ -7,15 +7,15 @@ import {
   conditional,
   conditionalAssignment,
   guard,
-  quoted,
   signature,
   when,
 } from "../print/syntax.js";
+import { keyText, property, quoted } from "../print/text.js";
 import { text, type TypeNode, union } from "../types/node.js";
 import { hasOwnCode, isCompiled, present, presenceOf } from "./compiled.js";
 import { MISFIT, refuseMisfit, refuseSize } from "./conditions.js";
 import { DEPTH, depthParameter, isDeep, refuseDepth } from "./depth.js";
-import { expression, keyBytes, mapHeader, offset, property, propertyName } from "./literals.js";
+import { expression, keyBytes, mapHeader, offset } from "./literals.js";
 import { LocalNames } from "./locals.js";
 import type { CodecNode, FieldNode } from "./node.js";
 import { anyOrderName, readerName } from "./plan.js";
@@ -131,7 +131,7 @@ function orderedBody(fields: readonly FieldNode[], anyOrder: string, type: TypeN
     pending = [];
     const node = present(field.node);
     const at = offset("p", key.length);
-    lines.push(`// ${JSON.stringify(field.name)}`);
+    lines.push(`// ${quoted(field.name)}`);
     if (presenceOf(field.node) === "required") {
       lines.push(expect(key), ...read(node, `const ${name}`, name, at, printer), "p = r.position;");
       if (absentable.length > 0) lines.push("left--;");
@@ -217,7 +217,7 @@ function result(fields: readonly FieldNode[], names: LocalNames, type: TypeNode,
 
 function resultField({ name, node }: FieldNode, names: LocalNames): Layout {
   const local = names.of(name);
-  const key = propertyName(name);
+  const key = keyText(name);
   if (node.kind !== "default" || node.value.kind !== "constant") return key === local ? key : `${key}: ${local}`;
   return [`${key}:`, group(indent(line, conditional(`${local} === undefined`, expression(node.value.value), local)))];
 }

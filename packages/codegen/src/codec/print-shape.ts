@@ -1,6 +1,7 @@
 import type { Layout } from "../print/layout.js";
-import { arrayOf, braced, callOf, quoted } from "../print/syntax.js";
-import { expression, propertyName } from "./literals.js";
+import { arrayOf, braced, callOf } from "../print/syntax.js";
+import { keyText, quoted } from "../print/text.js";
+import { expression } from "./literals.js";
 import type { CheckNode, CodecNode, RecordKeysNode } from "./node.js";
 import type { CodecPrinter } from "./printer.js";
 
@@ -28,7 +29,7 @@ export function shapeExpression(node: CodecNode, printer: CodecPrinter): Layout 
     case "template":
       return call("template", printer.patternName(node.regex, "template"));
     case "object": {
-      const fields = braced(node.fields.map((field) => [`${propertyName(field.name)}: `, of(field.node)]));
+      const fields = braced(node.fields.map((field) => [`${keyText(field.name)}: `, of(field.node)]));
       const others = node.others === "loose" ? ["wire.loose"] : node.others === "strict" ? ['"strict"'] : [];
       const rest = typeof node.others === "object" ? [of(node.others)] : others;
       return callOf("wire.object", [fields, ...rest], rest.length === 0 && node.fields.length > 0);
@@ -102,7 +103,7 @@ function thunk(value: unknown): Layout {
   if (Array.isArray(value) && value.length > 0) return ["() => ", arrayOf(value.map(expression))];
   const text = expression(value);
   if (!text.startsWith("{ ")) return `() => ${text === "{}" ? "({})" : text}`;
-  const fields = Object.entries(value as object).map(([key, each]) => `${propertyName(key)}: ${expression(each)}`);
+  const fields = Object.entries(value as object).map(([key, each]) => `${keyText(key)}: ${expression(each)}`);
   return ["() => (", braced(fields), ")"];
 }
 

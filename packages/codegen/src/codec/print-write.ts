@@ -1,9 +1,10 @@
 import type { Layout } from "../print/layout.js";
-import { assignment, block, callOf, conditional, conditionalAssignment, quoted, signature } from "../print/syntax.js";
+import { assignment, block, callOf, conditional, conditionalAssignment, signature } from "../print/syntax.js";
+import { property, quoted } from "../print/text.js";
 import { hasOwnCode, isCompiled, present, presenceOf } from "./compiled.js";
 import { MISFIT, refuseMisfit, refuseSize } from "./conditions.js";
 import { depthParameter, refuseDepth } from "./depth.js";
-import { hex, keyBytes, mapHeader, offset, property } from "./literals.js";
+import { hex, keyBytes, mapHeader, offset } from "./literals.js";
 import type { CodecNode, FieldNode } from "./node.js";
 import { writerName } from "./plan.js";
 import type { CodecPrinter } from "./printer.js";
@@ -110,7 +111,7 @@ function objectBody(fields: readonly FieldNode[], strict: boolean, printer: Code
     const bytes = [...pending, ...keyBytes(field.name)];
     const key = printer.short
       ? [`p = wire.writeString(b, p, ${quoted(field.name)});`]
-      : [`// ${JSON.stringify(field.name)}`, ...stores(bytes)];
+      : [`// ${quoted(field.name)}`, ...stores(bytes)];
     const at = printer.short ? "p" : offset("p", bytes.length);
     const body = [...key, ...write(present(field.node), value, at, printer)];
     if (presenceOf(field.node) === "required") lines.push(...body);

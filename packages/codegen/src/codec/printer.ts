@@ -1,6 +1,7 @@
 import { camelCase } from "../names.js";
 import { type Layout, render } from "../print/layout.js";
-import { arrayOf, assignment, block, bracketed, callOf, quoted } from "../print/syntax.js";
+import { arrayOf, assignment, block, bracketed, callOf } from "../print/syntax.js";
+import { quoted } from "../print/text.js";
 import { annotated, typeLayout, type TypeNames } from "../print/type-text.js";
 import type { SchemaRoot } from "../source/schema-root.js";
 import { text, type TypeNode } from "../types/node.js";

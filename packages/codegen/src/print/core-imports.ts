@@ -1,3 +1,5 @@
+import type * as morph from "ts-morph";
+import { ts } from "../source/compiler.js";
 import { importText } from "./imports.js";
 
 /** What generated files call `@quicrpc/core/codec`. */
@@ -31,16 +33,30 @@ const CORE_TYPES: readonly string[] = [
 /** What generated files have by name of @quicrpc/core. */
 export const CORE_IMPORTS: readonly string[] = [...CORE_VALUES, ...CORE_TYPES, "MessageCodec", WIRE];
 
-/** Comments, texts, and names of members. */
-const NOT_CODE = /\/\*[^]*?\*\/|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\.\w+|(?<=[{;\s])\w+\??(?=:)/g;
-
 /** The import of what the code in `text` uses of @quicrpc/core. */
 export function coreImport(text: string): string {
-  const code = text.replace(NOT_CODE, "");
-  const used = (name: string): boolean => new RegExp(`\\b${name}\\b`).test(code);
-  const values = CORE_VALUES.filter(used);
-  const types = CORE_TYPES.filter(used);
+  const used = namesIn(ts.createSourceFile("generated.ts", text, ts.ScriptTarget.ESNext, true));
+  const values = CORE_VALUES.filter((name) => used.has(name));
+  const types = CORE_TYPES.filter((name) => used.has(name));
   return values.length === 0
     ? importText("import type", types, "@quicrpc/core")
     : importText("import", [...values, ...types.map((name) => `type ${name}`)], "@quicrpc/core");
+}
+
+/** The names that the code of `file` refers to, those of members aside. */
+function namesIn(file: morph.ts.SourceFile): Set<string> {
+  const names = new Set<string>();
+  const visit = (node: morph.ts.Node): void => {
+    if (ts.isIdentifier(node) && !isMember(node)) names.add(node.text);
+    node.forEachChild(visit);
+  };
+  visit(file);
+  return names;
+}
+
+function isMember(name: morph.ts.Identifier): boolean {
+  const { parent } = name;
+  if (ts.isPropertyAccessExpression(parent)) return parent.name === name;
+  const isElement = ts.isTypeElement(parent) || ts.isPropertyAssignment(parent) || ts.isMethodDeclaration(parent);
+  return isElement && parent.name === name;
 }

@@ -4,9 +4,10 @@ import { formatFingerprint } from "../shape/fingerprint.js";
 import { generic, text, type TypeNode } from "../types/node.js";
 import { hardLine, indent, type Layout, render } from "./layout.js";
 import { annotated, typeLayout, type TypeNames } from "./type-text.js";
-import { assignment, braced, bracketed, callOf, quoted } from "./syntax.js";
+import { assignment, braced, bracketed, callOf } from "./syntax.js";
+import { keyText, quoted } from "./text.js";
 import { toolingName } from "./tooling.js";
-import { jsDoc, keyText } from "./writer.js";
+import { jsDoc } from "./writer.js";
 
 /** Which of the two types of a message is meant: what its sender gives, or what its receiver gets. */
 export type Side = "sent" | "received";
@@ -24,9 +25,9 @@ export function tableName({ prefix }: ServiceModel): string {
 /** What names the service on the wire, and where tools find more of it. */
 export function printIdentity({ prefix, name, id }: ServiceModel, tooling: string | undefined): string {
   const constant = `const ${camelCase(prefix)}Service`;
-  const fields = [`name: ${JSON.stringify(name)}`, `id: ${id}`];
+  const fields = [`name: ${quoted(name)}`, `id: ${id}`];
   if (tooling === undefined) return `${render([`${constant} = `, braced(fields), " as const;"])}\n`;
-  const load = `() => import(${JSON.stringify(tooling)}).then((tooling) => tooling.${toolingName(prefix)})`;
+  const load = `() => import(${quoted(tooling)}).then((tooling) => tooling.${toolingName(prefix)})`;
   const loading = [`tooling: () =>`, indent(hardLine, load.slice(6))];
   const isLong = load.length + 13 > 120;
   const all = braced([...fields, isLong ? loading : `tooling: ${load}`], ",", true);
@@ -72,20 +73,20 @@ function descriptor(method: MethodModel, identity: string): Layout {
     ...(method.output === undefined ? [] : [`output: ${method.output.codec}`]),
     ...(method.idempotent ? ["idempotent: true"] : []),
     ...(method.priority === undefined ? [] : [`priority: ${method.priority}`]),
-    ...(method.delivery === undefined ? [] : [`delivery: ${JSON.stringify(method.delivery)}`]),
-    ...(method.via === undefined ? [] : [`via: ${JSON.stringify(method.via)}`]),
+    ...(method.delivery === undefined ? [] : [`delivery: ${quoted(method.delivery)}`]),
+    ...(method.via === undefined ? [] : [`via: ${quoted(method.via)}`]),
     ...(method.errors.length === 0 ? [] : [errorsTable(method)]),
     `fingerprint: 0x${formatFingerprint(method.fingerprint)}`,
   ];
   const calling = method.delivery ?? camelCase(method.kind);
-  const first = [identity, `${calling}Calls`, `"${method.name}"`];
+  const first = [identity, `${calling}Calls`, quoted(method.name)];
   return callOf("describeMethod", [...first, braced(options, ",", options.length > 2)], true);
 }
 
 /** The errors of a method, as fields of a type. */
 function errorFields({ errors }: MethodModel, names: TypeNames): Layout[] {
   return errors.map(({ name, code, details }) => {
-    const types = [text(JSON.stringify(code))];
+    const types = [text(quoted(code))];
     const given = details === undefined ? [] : [messageType(details, "sent"), messageType(details, "received")];
     const texts = new Map(given.map((each) => [render(typeLayout(each, names)), each]));
     return annotated(`readonly ${keyText(name)}:`, generic("ErrorDescriptor", ...types, ...texts.values()), names);

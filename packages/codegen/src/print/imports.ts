@@ -1,6 +1,8 @@
 import { dirname, relative } from "node:path";
 import type { SchemaRoot } from "../source/schema-root.js";
 import { MAX_WIDTH } from "./layout.js";
+import { camelCase, isIdentifier, isReservedWord } from "../names.js";
+import { quoted } from "./text.js";
 import { list } from "./writer.js";
 
 /** How generated files name the modules they import. */
@@ -47,8 +49,9 @@ export class Imports {
     let as = this.#roots.get(key);
     if (as === undefined) {
       const used = new Set(this.#roots.values());
-      as = root.name === "default" ? "defaultSchema" : root.name;
-      for (let n = 1; this.#taken.has(as) || used.has(as); n++) as = `${root.name}Schema${n === 1 ? "" : n}`;
+      const name = isIdentifier(root.name) ? root.name : camelCase(root.name);
+      as = isReservedWord(name) ? `${name}Schema` : name;
+      for (let n = 1; this.#taken.has(as) || used.has(as); n++) as = `${name}Schema${n === 1 ? "" : n}`;
       this.#roots.set(key, as);
     }
     this.add(this.specifierOf(root.file), root.name, value, as);
@@ -61,7 +64,7 @@ export class Imports {
       .map(([from, names]) => {
         const isType = [...names.values()].every(({ value }) => !value);
         const items = [...names].map(([name, { as, value }]) => {
-          const text = as === name ? name : `${name} as ${as}`;
+          const text = as === name ? name : `${isIdentifier(name) ? name : quoted(name)} as ${as}`;
           return isType || value ? text : `type ${text}`;
         });
         return importText(isType ? "import type" : "import", items, from);
@@ -73,6 +76,6 @@ export class Imports {
 /** An import or export of `names`; nothing where there are none. */
 export function importText(keyword: string, names: readonly string[], from: string): string {
   if (names.length === 0) return "";
-  const text = `${keyword} { ${names.join(", ")} } from ${JSON.stringify(from)};\n`;
-  return text.length <= MAX_WIDTH + 1 ? text : `${list(`${keyword} {`, names, `} from ${JSON.stringify(from)};`)}\n`;
+  const text = `${keyword} { ${names.join(", ")} } from ${quoted(from)};\n`;
+  return text.length <= MAX_WIDTH + 1 ? text : `${list(`${keyword} {`, names, `} from ${quoted(from)};`)}\n`;
 }

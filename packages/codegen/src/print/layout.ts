@@ -14,6 +14,8 @@ interface Group {
   readonly broken: boolean;
   /** Ways to lay it out, of which the first that fits is taken, or the last. */
   readonly ways?: readonly Layout[];
+  /** It is a call with a function among its arguments. */
+  readonly takesFunction?: boolean;
 }
 interface Indent {
   readonly kind: "indent";
@@ -50,6 +52,15 @@ export function firstThatFits(...ways: readonly Layout[]): Layout {
 
 export function indent(...content: readonly Layout[]): Layout {
   return { kind: "indent", content };
+}
+
+/** `call`, a group, as one that takes a function. */
+export function takingFunction(call: Layout): Layout {
+  return typeof call === "object" && "kind" in call && call.kind === "group" ? { ...call, takesFunction: true } : call;
+}
+
+export function takesFunction(layout: Layout): boolean {
+  return typeof layout === "object" && "kind" in layout && layout.kind === "group" && layout.takesFunction === true;
 }
 
 /** `text` where the group around it breaks. */

@@ -4,6 +4,7 @@ import { generic, text, type TypeNode } from "../types/node.js";
 import { messageType, printDescriptors, printIdentity, tableName } from "./descriptors.js";
 import { group, hardLine, indent, type Layout, line, render } from "./layout.js";
 import { block, callOf, signature } from "./syntax.js";
+import { quoted } from "./text.js";
 import { annotated, plainNames, typeLayout, type TypeNames } from "./type-text.js";
 import { jsDoc } from "./writer.js";
 
@@ -90,7 +91,7 @@ function errorTypes(service: ServiceModel): string[] {
   return service.methods
     .filter(({ errors }) => errors.length > 0)
     .map(({ name }) => {
-      const type = text(`(typeof ${tableName(service)})[${JSON.stringify(name)}]["errors"]`);
+      const type = text(`(typeof ${tableName(service)})[${quoted(name)}]["errors"]`);
       const declaration = annotated(
         `export type ${errorTypeName(service.prefix, name)} =`,
         generic("RpcErrorOf", type),

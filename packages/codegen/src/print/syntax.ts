@@ -11,6 +11,8 @@ import {
   line,
   moved,
   softLine,
+  takesFunction,
+  takingFunction,
 } from "./layout.js";
 
 /** Items between brackets: on one line, or each on its own. */
@@ -35,9 +37,25 @@ export function arrayOf(items: readonly Layout[], expanded = false): Layout {
 
 /** A call. Where its last argument is an object or an array, that may be broken and the call around it not. */
 export function callOf(callee: string, args: readonly Layout[], lastIsLiteral = false): Layout {
+  const call = printCall(callee, args, lastIsLiteral);
+  return args.some(isFunction) ? takingFunction(call) : call;
+}
+
+function isFunction(layout: Layout): boolean {
+  if (typeof layout === "string") return layout.startsWith("() =>");
+  return "kind" in layout ? false : isFunction(layout[0] ?? "");
+}
+
+/** Whether formatters take `args` for a composition of functions, and give each a line. */
+function isComposition(args: readonly Layout[]): boolean {
+  return args.length > 1 && (args.some(takesFunction) || args.filter(isFunction).length > 1);
+}
+
+function printCall(callee: string, args: readonly Layout[], lastIsLiteral: boolean): Layout {
   if (args.length === 0) return `${callee}()`;
   const separated = join(args, [",", line]);
   const broken = group([`${callee}(`, indent(softLine, separated), ifBroken(","), softLine, ")"], true);
+  if (isComposition(args)) return broken;
   const last = args.at(-1) ?? "";
   if (lastIsLiteral && !args.slice(0, -1).some(isBroken)) {
     const before = join(args.slice(0, -1), ", ");
@@ -93,12 +111,4 @@ export function signature(name: string, parameters: readonly Layout[], result: L
   if (parameters.length === 0) return [name, "(): ", result];
   const list = [indent(softLine, join(parameters, [",", line])), ifBroken(","), softLine];
   return group([name, "(", list, "): ", result]);
-}
-
-/** `text` as a literal, in the quotes that need fewer escapes. */
-export function quoted(text: string): string {
-  const double = JSON.stringify(text);
-  const doubles = text.split('"').length;
-  if (doubles === 1 || doubles <= text.split("'").length) return double;
-  return `'${double.slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;
 }

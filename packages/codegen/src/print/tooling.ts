@@ -4,8 +4,9 @@ import type { FileModel } from "../model.js";
 import { camelCase } from "../names.js";
 import { headerFor } from "./header.js";
 import { group, indent, isBroken, type Layout, line, render } from "./layout.js";
-import { arrayOf, assignment, braced, quoted } from "./syntax.js";
-import { jsDoc, keyText } from "./writer.js";
+import { arrayOf, assignment, braced } from "./syntax.js";
+import { keyText, quoted } from "./text.js";
+import { jsDoc } from "./writer.js";
 
 /** The name of what `printTooling` exports for a service. */
 export function toolingName(prefix: string): string {

@@ -1,9 +1,9 @@
-import { isIdentifier } from "../names.js";
 import type { SchemaRoot } from "../source/schema-root.js";
 import { type FieldNode, isText, type NamedType, referenceName, type TypeNode } from "../types/node.js";
 import type { Direction } from "../types/zod.js";
 import { group, ifBroken, indent, join, type Layout, line, softLine } from "./layout.js";
-import { braced, bracketed, quoted } from "./syntax.js";
+import { braced, bracketed } from "./syntax.js";
+import { keyText } from "./text.js";
 
 /** How types that stand elsewhere are written; the printer of a file notes the imports they need. */
 export interface TypeNames {
@@ -145,7 +145,7 @@ export function fitsIndex(fields: readonly FieldNode[], index: TypeNode): boolea
 }
 
 export function fieldName({ name, optional }: FieldNode): string {
-  return `${isIdentifier(name) ? name : quoted(name)}${optional ? "?" : ""}`;
+  return `${keyText(name)}${optional ? "?" : ""}`;
 }
 
 function isCompound(node: TypeNode): boolean {

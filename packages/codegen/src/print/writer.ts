@@ -1,13 +1,13 @@
-import { isIdentifier } from "../names.js";
 import { MAX_WIDTH } from "./layout.js";
-import { quoted } from "./syntax.js";
+import { commentLines } from "./text.js";
 
 /** `text` as a JSDoc comment with a line break at its end, or nothing. */
 export function jsDoc(text: string | undefined, indent = ""): string {
   if (text === undefined || text.trim() === "") return "";
-  const escaped = text.trim().replaceAll("*/", "*\\/");
-  if (!escaped.includes("\n") && indent.length + escaped.length + 7 <= MAX_WIDTH) return `${indent}/** ${escaped} */\n`;
-  const lines = escaped.split(/\r?\n/).flatMap((line) => wrapped(line, MAX_WIDTH - indent.length - 3));
+  const given = commentLines(text.trim());
+  const [only = ""] = given;
+  if (given.length === 1 && indent.length + only.length + 7 <= MAX_WIDTH) return `${indent}/** ${only} */\n`;
+  const lines = given.flatMap((line) => wrapped(line, MAX_WIDTH - indent.length - 3));
   return `${indent}/**\n${lines.map((line) => `${indent} * ${line}`.trimEnd()).join("\n")}\n${indent} */\n`;
 }
 
@@ -33,11 +33,4 @@ export function joinParts(parts: readonly string[]): string {
 /** `open`, the items one a line, `close`. */
 export function list(open: string, items: readonly string[], close: string, indent = ""): string {
   return `${open}\n${items.map((item) => `${indent}  ${item},\n`).join("")}${indent}${close}`;
-}
-
-/** A key of an object literal or type. */
-export function keyText(key: string): string {
-  // In a literal this key alone would set the prototype.
-  if (key === "__proto__") return '["__proto__"]';
-  return isIdentifier(key) ? key : quoted(key);
 }

@@ -1,4 +1,4 @@
-import { quoted } from "../print/syntax.js";
+import { quoted, templateText } from "../print/text.js";
 import { typeText } from "../print/type-text.js";
 import type { SchemaRoot } from "../source/schema-root.js";
 import { type FieldNode, generic, isText, type NamedType, text, type TypeNode, union } from "./node.js";
@@ -171,7 +171,7 @@ function templatePart(
   of: (child: unknown) => TypeNode,
 ): string {
   if (isZodSchema(part)) return `\${${typeText(of(part))}}`;
-  return part === undefined ? "" : String(part).replace(/[`\\]|\$\{/g, "\\$&");
+  return part === undefined ? "" : templateText(String(part));
 }
 
 function defined(inner: AnySchema, of: (child: unknown) => TypeNode): TypeNode {

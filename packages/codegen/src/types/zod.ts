@@ -1,5 +1,6 @@
 import type * as zod from "zod/v4/core";
 import { isIdentifier, pascalCase } from "../names.js";
+import { quoted } from "../print/text.js";
 
 /** Any zod 4 schema, from zod or zod/mini, as its internals describe it. */
 export type AnySchema = zod.$ZodType;
@@ -120,7 +121,7 @@ export function childrenOf(schema: AnySchema): ChildSchema[] {
     case "object": {
       const fields = [...shapeOf(schema)].map(([key, child]) => ({
         ...at("", key, key, child),
-        accessor: `["shape"][${JSON.stringify(key)}]`,
+        accessor: `["shape"][${quoted(key)}]`,
       }));
       return def.catchall === undefined || isPlainCatchall(def.catchall)
         ? fields
