@@ -20,6 +20,14 @@ import { collect, failure } from "./tools.js";
 
 const service = { name: "test.v1.Codecs", id: 78 };
 const Values = z.object({ at: z.date(), big: z.bigint(), bytes: z.instanceof(Uint8Array), tags: z.array(z.string()) });
+/** What standard MessagePack says less of than it is. */
+const Lossy = z.object({
+  any: z.any(),
+  unknown: z.array(z.object({ inside: z.unknown() })),
+  map: z.map(z.int(), z.set(z.string())),
+  keyed: z.map(z.object({ a: z.int() }), z.string().optional()),
+  either: z.union([z.string(), z.map(z.string(), z.set(z.int()))]),
+});
 /** As generated codecs are: made for MessagePack alone. */
 const validated = zodCodec(Values);
 const compiled: MessageCodec<z.infer<typeof Values>> = {
@@ -33,9 +41,24 @@ const methods = {
   any: defineMethod(service, "duplex", "any", { id: 3, input: anything, output: anything }),
   bytes: defineMethod(service, "duplex", "bytes", { id: 4, input: rawCodec, output: rawCodec }),
   back: defineMethod(service, "unary", "back", { id: 5, input: zodCodec(Values), output: zodCodec(Values) }),
+  lossy: defineMethod(service, "unary", "lossy", { id: 7, input: zodCodec(Lossy), output: zodCodec(Lossy) }),
+  wrong: defineMethod(service, "unary", "wrong", { id: 8, output: zodCodec(z.string()) }),
+  wrongItems: defineMethod(service, "server_stream", "wrongItems", { id: 9, output: zodCodec(z.string()) }),
+  wrongResult: defineMethod(service, "client_stream", "wrongResult", {
+    id: 10,
+    input: zodCodec(z.string()),
+    output: zodCodec(z.string()),
+  }),
   given: defineMethod(service, "unary", "given", { id: 6, output: zodCodec(z.string()) }),
 };
 const router = createRouter(methods, {
+  lossy: (value) => value,
+  wrong: () => 5 as unknown as string,
+  wrongItems: async function* () {
+    yield "right";
+    yield 5 as unknown as string;
+  },
+  wrongResult: () => 5 as unknown as string,
   echo: (value) => value,
   compiled: (value) => value,
   any: (input) => input,
@@ -83,6 +106,44 @@ describe.each(kinds)("codecs of a session: $name", (kind) => {
       expect(await pair.client.clientStream(plain.sum, [1, 2], { via })).toBe(3);
       await pair.client.notify(plain.note, { text: "noted" }, { via });
       await pair.witness.until("note noted");
+      await pair.close();
+    });
+
+    it.each([
+      ["msgpack", msgpack],
+      ["records", msgpackRecords()],
+      ["json", json],
+    ])("C50 what a sender accepts a receiver accepts, in %s", async (_, codec) => {
+      const pair = await connect(codec);
+      const value = {
+        any: undefined,
+        unknown: [{ inside: undefined }, { inside: 1 }],
+        map: new Map([[1, new Set(["a"])]]),
+        keyed: new Map([[{ a: 1 }, "b"]]),
+        either: new Map([["c", new Set([1])]]),
+      };
+      expect(await pair.client.unary(methods.lossy, value, { via })).toEqual(value);
+      await pair.close();
+    });
+
+    it("C50 a server is told of what its handlers gave that does not fit", async () => {
+      const told: [string | undefined, string][] = [];
+      const onError = (error: unknown, { method }: { readonly method?: string }): void => {
+        told.push([method, String(error)]);
+      };
+      const pair = await kind.connect({}, { server: { routers: [router], onError } });
+      const internal = { code: "internal" };
+      expect(await failure(pair.client.unary(methods.wrong, undefined, { via }))).toMatchObject(internal);
+      expect(await failure(collect(pair.client.serverStream(methods.wrongItems, undefined, { via })))).toMatchObject(
+        internal,
+      );
+      expect(await failure(pair.client.clientStream(methods.wrongResult, ["a"], { via }))).toMatchObject(internal);
+      expect(told).toEqual(
+        ["wrong", "wrongItems", "wrongResult"].map((name) => [
+          `test.v1.Codecs/${name}`,
+          expect.stringContaining("expected string") as string,
+        ]),
+      );
       await pair.close();
     });
 

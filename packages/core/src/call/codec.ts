@@ -5,8 +5,12 @@ import { appendBytes } from "../contract/session-codec.js";
 import { misfitError } from "../codec/misfit-error.js";
 import { MAX_NODES, requireFewNodes } from "../codec/nodes.js";
 import { RpcError } from "../errors.js";
-import { appendValue, unpack } from "../msgpack/message.js";
+import { appendValue, unpack, unpackExactly } from "../msgpack/message.js";
+import { revived } from "./revive.js";
 import type { UnsharedBytes } from "../platform-types.js";
+
+/** Maps and sets inside one another that a message of `zodCodec` may have: each takes zod once more. */
+const MAX_REVIVALS = 8;
 
 /** One reason why a value does not fit its schema; the `details` of an `invalid_argument` are a list of them. */
 export interface Issue {
@@ -23,25 +27,34 @@ export function zodCodec<S extends Schema>(
   schema: S,
   { maxNodes = MAX_NODES }: ZodCodecOptions = {},
 ): MessageCodec<z.input<S>, z.output<S>> {
-  const parse = (value: unknown): z.output<S> => {
-    const { success, data, error } = schema.safeParse(value);
+  const check = (value: unknown): void => {
+    const { success, error } = schema.safeParse(value);
     if (!success) throw misfitError(error.issues);
-    return data;
+  };
+  const parse = (given: unknown, exact: () => unknown): z.output<S> => {
+    let value = given;
+    for (let revivals = 0; ; revivals++) {
+      const { success, data, error } = schema.safeParse(value);
+      if (success) return data;
+      const again = revivals < MAX_REVIVALS ? revived(value, exact, error.issues) : undefined;
+      if (again === undefined) throw misfitError(error.issues);
+      ({ value } = again);
+    }
   };
   const plain: PlainCodec<z.input<S>, z.output<S>> = {
     encode(value) {
       requireFewNodes(value, maxNodes);
-      parse(value);
+      check(value);
       return value;
     },
     decode(value) {
       requireFewNodes(value, maxNodes);
-      return parse(value);
+      return parse(value, () => undefined);
     },
   };
   return {
     encode(value, out) {
-      parse(value);
+      check(value);
       const start = out.position;
       appendValue(value, out);
       // No value takes less than a byte.
@@ -50,7 +63,7 @@ export function zodCodec<S extends Schema>(
     decode(bytes, start, end) {
       const value = unpackPayload(bytes, start, end);
       if (end - start > maxNodes) requireFewNodes(value, maxNodes);
-      return parse(value);
+      return parse(value, () => unpackExactly(bytes, start, end));
     },
     plain,
   };

@@ -2,6 +2,7 @@ import { appendBytes, type SessionCodec } from "../contract/session-codec.js";
 import { RpcError } from "../errors.js";
 import { MAX_DEPTH } from "../limits.js";
 import { MAX_BIGINT_DIGITS, tooManyDigits } from "../msgpack/big-int.js";
+import { isKept } from "../msgpack/value.js";
 import { fromBase64, toBase64 } from "./base64.js";
 import { count } from "../msgpack/reader.js";
 import { tooDeep } from "./nesting.js";
@@ -38,7 +39,7 @@ function tag(this: Record<string, unknown>, key: string, converted: unknown): un
       if (Object.is(value, -0)) return { $number: "-0" };
       return Number.isFinite(value) ? value : { $number: String(value) };
     case "undefined":
-      return Array.isArray(this) ? { $undefined: true } : undefined;
+      return Array.isArray(this) || isKept(this, key) ? { $undefined: true } : undefined;
     case "object":
       return value === null ? null : tagObject(value, converted);
     default:
@@ -58,7 +59,7 @@ function tagObject(value: object, converted: unknown): unknown {
 
 /** The only property that JSON will have, if there is one only. */
 function soleEntry(object: object): [string, unknown] | undefined {
-  const entries = Object.entries(object).filter(([, value]) => !OMITTED.has(typeof value));
+  const entries = Object.entries(object).filter(([key, value]) => !OMITTED.has(typeof value) || isKept(object, key));
   return entries.length === 1 ? entries[0] : undefined;
 }
 

@@ -1,4 +1,4 @@
-import { WireMap } from "../msgpack/value.js";
+import { keepUndefined, WireMap } from "../msgpack/value.js";
 import { any } from "./scalars.js";
 import {
   add,
@@ -6,7 +6,7 @@ import {
   isFull,
   isObject,
   MAX_ISSUES,
-  type Mode,
+  Mode,
   prefix,
   refuse,
   run,
@@ -28,7 +28,10 @@ export function object(fields: Readonly<Record<string, Shape>>, others: OtherKey
       const result: Record<string, unknown> = {};
       payload.value = result;
       for (const [key, field] of known) {
-        settle(run(field, input[key], mode), payload, result, key, input, field);
+        const parsed = run(field, input[key], mode);
+        settle(parsed, payload, result, key, input, field);
+        if (mode === Mode.Given && input[key] === undefined && field.optin === undefined && key in input)
+          keepUndefined(input, key);
         if (isFull(payload)) return payload;
       }
       if (others !== "strip") parseOthers(payload, input, result, names, others, mode);

@@ -48,7 +48,7 @@ function writeObject(b: Uint8Array, p: number, value: object, depth: number): nu
   const { toJSON } = value as { toJSON?: unknown };
   if (typeof toJSON === "function") return writeValue(b, p, toJSON.call(value), depth);
   if (depth === 0) throw tooDeep();
-  const fields = Object.entries(value).filter(([, field]) => field !== undefined);
+  const fields = Object.entries(value).filter(([key, field]) => field !== undefined || isKept(value, key));
   let q = writeMapHeader(b, p, fields.length);
   for (const [key, field] of fields) q = writeValue(b, writeString(b, q, key), field, depth - 1);
   return q;
@@ -66,6 +66,21 @@ function writeMap(b: Uint8Array, p: number, map: ReadonlyMap<unknown, unknown>, 
   let q = writeMapHeader(b, p, map.size);
   for (const [key, value] of map) q = writeValue(b, writeValue(b, q, key, depth), value, depth);
   return q;
+}
+
+/** The properties that are undefined and have to be sent nevertheless, of objects that have such. */
+const kept = new WeakMap<object, Set<string>>();
+
+/** Has the property `key` of `object` sent though it is undefined: its schema requires that it is there. */
+export function keepUndefined(object: object, key: string): void {
+  const keys = kept.get(object);
+  if (keys === undefined) kept.set(object, new Set([key]));
+  else keys.add(key);
+}
+
+/** Whether `keepUndefined` was asked for this property. */
+export function isKept(object: object, key: string): boolean {
+  return kept.get(object)?.has(key) === true;
 }
 
 /** A timestamp of one byte, which is none: as msgpackr has it. */

@@ -1,0 +1,46 @@
+import { json, type SessionCodec } from "@quicrpc/core";
+import fc from "fast-check";
+import { afterAll, expect, test } from "vitest";
+import { createWorkspace } from "../workspace.js";
+import { compileSamples, encode } from "./compile.js";
+
+const workspace = createWorkspace();
+afterAll(() => workspace[Symbol.dispose]());
+
+const cases: readonly (readonly [source: string, value: unknown])[] = [
+  ["z.object({ a: z.any(), b: z.unknown() })", { a: undefined, b: undefined }],
+  ["z.object({ a: z.any() })", { a: { b: undefined, c: 1 } }],
+  ["z.strictObject({ a: z.any(), c: z.string().optional() })", { a: undefined, c: undefined }],
+  ["z.array(z.object({ inside: z.object({ a: z.unknown().nullable() }) }))", [{ inside: { a: undefined } }]],
+  ["z.union([z.string(), z.object({ a: z.any() })])", { a: undefined }],
+  ["z.object({ a: z.any().refine(() => true) })", { a: undefined }],
+  ["z.looseObject({ a: z.any() })", { a: undefined, more: 1 }],
+  ["z.record(z.string(), z.any())", { a: 1 }],
+  ["z.map(z.object({ a: z.int() }), z.string())", new Map([[{ a: 1 }, "b"]])],
+  ["z.object({ a: z.any() })", { a: new Map([[{ b: 1 }, new Map([[[1], "c"]])]]) }],
+  [
+    "z.any()",
+    new Map<unknown, unknown>([
+      ["a", 1],
+      [{ b: 1 }, 2],
+    ]),
+  ],
+];
+
+function viaSession(codec: SessionCodec, value: unknown): unknown {
+  const bytes = encode(codec, value);
+  return codec.decode(bytes, 0, bytes.length);
+}
+
+test("what a sender accepts its receiver accepts", async () => {
+  const samples = cases.map(([source]) => ({ source, valid: fc.constant(undefined), lossy: false }));
+  for (const [i, { codec, source }] of (await compileSamples(workspace, "accepted.service.ts", samples)).entries()) {
+    const value = cases[i]?.[1];
+    const bytes = encode(codec, value);
+    expect({ source, value: codec.decode(bytes, 0, bytes.length) }).toEqual({ source, value });
+    expect({ source, value: codec.plain?.decode(viaSession(json, codec.plain.encode(value))) }).toEqual({
+      source,
+      value,
+    });
+  }
+});

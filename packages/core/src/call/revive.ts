@@ -1,0 +1,85 @@
+import type { z } from "zod";
+import { plain, WireMap } from "../msgpack/value.js";
+
+/** A place where a schema wants what the wire does not say: that an object is a Map, an array a Set, or that nothing is there. */
+interface Gap {
+  readonly path: readonly PropertyKey[];
+  readonly expected: "map" | "set" | "nonoptional";
+}
+
+/**
+ * `value`, changed where `issues` show that its schema wants a Map, a Set or a property that is undefined; undefined where anything
+ * else is wrong with it.
+ *
+ * @param exact gives the same as it was on the wire, where that is known
+ */
+export function revived(
+  value: unknown,
+  exact: () => unknown,
+  issues: readonly z.core.$ZodIssue[],
+): { readonly value: unknown } | undefined {
+  const gaps = gapsOf(issues, []);
+  if (gaps === undefined) return undefined;
+  // Whoever is inside another is changed first.
+  const root = { value };
+  const onWire = exact();
+  for (const { path, expected } of gaps.toSorted((a, b) => b.path.length - a.path.length)) {
+    if (!fill(root, onWire, ["value", ...path], expected)) return undefined;
+  }
+  return root;
+}
+
+function gapsOf(issues: readonly z.core.$ZodIssue[], around: readonly PropertyKey[]): Gap[] | undefined {
+  const gaps: Gap[] = [];
+  for (const issue of issues) {
+    const path = [...around, ...issue.path];
+    if (issue.code === "invalid_union") {
+      const ofOption = issue.errors.map((each) => gapsOf(each, path)).find((each) => each !== undefined);
+      if (ofOption === undefined) return undefined;
+      gaps.push(...ofOption);
+    } else if (issue.code === "invalid_type" && isExpected(issue.expected)) {
+      gaps.push({ path, expected: issue.expected });
+    } else {
+      return undefined;
+    }
+  }
+  return gaps;
+}
+
+function isExpected(expected: string): expected is Gap["expected"] {
+  return expected === "map" || expected === "set" || expected === "nonoptional";
+}
+
+/** Fills the gap at `path` in `root`; returns whether it was one. */
+function fill(root: object, exact: unknown, path: readonly PropertyKey[], expected: Gap["expected"]): boolean {
+  const key = path.at(-1) ?? "";
+  const parent = path.slice(0, -1).reduce<unknown>(partOf, root);
+  if (typeof parent !== "object" || parent === null || key === "__proto__") return false;
+  const found = partOf(parent, key);
+  if (expected === "nonoptional") return found === undefined && place(parent, key, undefined);
+  if (expected === "set") return Array.isArray(found) && place(parent, key, new Set<unknown>(found));
+  if (typeof found !== "object" || found === null || Array.isArray(found) || found instanceof Map) return false;
+  const written = path.slice(1).reduce<unknown>(partOf, exact);
+  const entries = written instanceof WireMap ? written.entries : undefined;
+  return place(
+    parent,
+    key,
+    new Map<unknown, unknown>(
+      entries?.map(([name, value]) => [plain(name), partOf(found, String(name)) ?? plain(value)] as const) ??
+        Object.entries(found),
+    ),
+  );
+}
+
+function partOf(value: unknown, key: PropertyKey): unknown {
+  if (typeof value !== "object" || value === null) return undefined;
+  if (value instanceof Map) return (value as Map<unknown, unknown>).get(key);
+  if (value instanceof WireMap) return value.entries.findLast(([name]) => name === key || String(name) === key)?.[1];
+  return Object.hasOwn(value, key) ? (value as Record<PropertyKey, unknown>)[key] : undefined;
+}
+
+function place(parent: object, key: PropertyKey, value: unknown): true {
+  if (parent instanceof Map) parent.set(key, value);
+  else (parent as Record<PropertyKey, unknown>)[key] = value;
+  return true;
+}
