@@ -35,6 +35,7 @@ async function served(options: Partial<ServeOptions> = {}): Promise<Server> {
     tls: await devCertificate(),
     routers: [router],
     earlyData: true,
+    onError: () => {},
     authenticate: ({ earlyData }) => void seen.push(`peer ${earlyData}`),
     ...options,
   });

@@ -1,6 +1,6 @@
 // Hooks of a server that throw or reject, over every listener: each costs the peer its session and goes to onError, and the
 // process goes on. (An exception or rejection that nobody catches fails the run.)
-import { createRouter, type FailureSite } from "@quicrpc/core";
+import { createRouter, type FailureSite, type RpcError } from "@quicrpc/core";
 import { devCertificate, dial, type DialOptions, serve, type ServeOptions, type Server } from "@quicrpc/node";
 import { Endpoint } from "@quicrpc/quic";
 import { afterEach, describe, expect, it } from "vitest";
@@ -139,6 +139,37 @@ describe.each(WAYS)("a hook that %s", (_, fail) => {
     } finally {
       console.error = original;
     }
+  });
+});
+
+describe.each(KINDS)("a loadShedder that throws, over %s", (_, url, kind) => {
+  it.each(["objection", "onCalls"] as const)("in %s goes to onError, and costs no session", async (where) => {
+    const errors: string[] = [];
+    let fails = true;
+    const fail = (): undefined => {
+      if (fails) throw new Error("no load");
+      return undefined;
+    };
+    const server = await serve({
+      listen: [url],
+      tls: await devCertificate(),
+      routers: [createRouter({ echo }, { echo: async (input) => input })],
+      loadShedder: { objection: () => undefined, [where]: fail },
+      onError: (error, { method }) => void errors.push(`${method}: ${(error as Error).message}`),
+      ...kind,
+    });
+    open.push(server);
+    const { hash } = await devCertificate();
+    const session = await dial(server.urls[0] as string, { serverCertificateHashes: [hash], ...kind });
+    open.push(session);
+    const outcome = await session.unary(echo, { text: "" }).then(
+      () => "served",
+      ({ code, refused }: RpcError) => `${code} ${refused}`,
+    );
+    expect(outcome).toBe(where === "objection" ? "unavailable true" : "served");
+    expect(new Set(errors)).toEqual(new Set(["loadShedder: no load"]));
+    fails = false;
+    expect(await session.unary(echo, { text: "on" })).toEqual({ text: "on" });
   });
 });
 

@@ -210,6 +210,26 @@ describe.each(DRIVERS)("TLS, %s driver", (driver) => {
     });
   });
 
+  test("a session is resumed while the server's certificate holds, and no longer", async () => {
+    // Validity is told in whole seconds.
+    const until = Math.ceil(Date.now() / 1000) * 1000 + 1000;
+    const tls = await certificate({ issuer: authority, from: until - 24 * 3_600_000, days: 1 });
+    const server = await world.serve(echo, { tls, earlyData: true });
+    const client = world.bind();
+    const dialling = { earlyData: true, serverName: "localhost", tls: { ca: authority.cert } };
+    const visit = async (): Promise<boolean> => {
+      const session = await world.dial(server, dialling, client);
+      const stream = session.openStream();
+      stream.write(bytes("hello"), true);
+      expect(String(await readAll(stream))).toBe("hello");
+      return session.resumed;
+    };
+    expect(await visit()).toBe(false);
+    expect(await visit()).toBe(true);
+    await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(until + 1000), { timeout: 5000, interval: 100 });
+    await expect(visit()).rejects.toMatchObject({ code: "ERR_QUIC_CERTIFICATE_EXPIRED" });
+  });
+
   test("the server hears of a client that does not trust it", async () => {
     const failed = deferred<QuicError>();
     const server = await world.serve(() => {}, { onHandshakeError: failed.resolve });

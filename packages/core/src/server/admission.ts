@@ -1,5 +1,6 @@
 import { type Expiry, reminders } from "../call/expiries.js";
 import { RpcError } from "../errors.js";
+import { guarded } from "../guarded.js";
 import type { Limits } from "../limits.js";
 import type { ErrorHook } from "./dispatch.js";
 import type { ServerLoad } from "./server-load.js";
@@ -10,6 +11,22 @@ export interface LoadShedder {
   objection(): string | undefined;
   /** A call that takes its time has begun (1), or is over and its handler has settled (-1). */
   onCalls?(change: 1 | -1): void;
+}
+
+/** `shedder`, whose exceptions go to `onError`; a call over which it throws is refused. */
+export function guardedShedder(shedder: LoadShedder, onError: ErrorHook): LoadShedder {
+  const report = (thrown: unknown): void => onError(thrown, { method: "loadShedder" });
+  return {
+    objection() {
+      try {
+        return shedder.objection();
+      } catch (thrown) {
+        report(thrown);
+        return "the server cannot tell whether it has room for the call (loadShedder)";
+      }
+    },
+    onCalls: guarded((change: 1 | -1) => shedder.onCalls?.(change), report),
+  };
 }
 
 /** What admission needs of its session. */

@@ -9,7 +9,7 @@ import type { Limits } from "../limits.js";
 import type { MemoryBudget } from "../memory-budget.js";
 import type { Channel, FrameHandler } from "../transport/channel.js";
 import type { SessionCompression } from "../transport/compression.js";
-import { Admission, type LoadShedder } from "./admission.js";
+import { Admission, guardedShedder, type LoadShedder } from "./admission.js";
 import { DatagramReceiver } from "./datagram-receiver.js";
 import { Dispatcher, type ErrorHook } from "./dispatch.js";
 import { errorHook } from "./error-hook.js";
@@ -54,7 +54,7 @@ export class Serving<Context> implements Callee {
     const onError = errorHook(options.onError);
     this.admission = new Admission({
       limits,
-      loadShedder,
+      loadShedder: loadShedder && guardedShedder(loadShedder, onError),
       load,
       onError,
       isRefusing: () => host.isRefusing(),

@@ -16,6 +16,15 @@ impl<K: PartialEq, V: Clone> Recent<K, V> {
         }
     }
 
+    /// Forgets the value of `key` where it is no longer of use.
+    pub fn forget_if(&mut self, key: &K, useless: impl FnOnce(&V) -> bool) {
+        if let Some(at) = self.kept.iter().position(|(known, _)| known == key)
+            && useless(&self.kept[at].1)
+        {
+            self.kept.remove(at);
+        }
+    }
+
     /// The value of `key`, which `make` makes where there is none.
     pub fn get<E>(&mut self, key: K, make: impl FnOnce(&K) -> Result<V, E>) -> Result<V, E> {
         let at = self.kept.iter().position(|(known, _)| *known == key);
@@ -51,6 +60,11 @@ mod tests {
             assert_eq!(value, Ok(key.to_ascii_uppercase()));
         }
         assert_eq!(made, ['a', 'b', 'c', 'b']);
+        recent.forget_if(&'b', |value| *value == 'A');
+        recent.forget_if(&'x', |_| true);
+        assert_eq!(recent.get('b', |_| Err(6)), Ok('B'));
+        recent.forget_if(&'b', |value| *value == 'B');
+        assert_eq!(recent.get('b', |_| Err(6)), Err(6));
         assert_eq!(recent.get('d', |_| Err(7)), Err(7));
         assert_eq!(recent.get('a', |_| Err(8)), Ok('A'));
     }

@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Instant;
 
+use rustls::pki_types::UnixTime;
+
 use super::Endpoint;
 use super::admit::HANDSHAKE_TIMEOUT;
 use crate::connection::Phase;
@@ -39,6 +41,11 @@ impl Endpoint {
         options: &[u8],
     ) -> Result<(Client, LastProtocol), Failure> {
         let key = (remote, server_name.to_owned(), options.to_vec());
+        // Its tickets go with it: what they stand for is judged anew.
+        let now = UnixTime::now();
+        self.tickets
+            .0
+            .forget_if(&key, |(client, _)| client.valid_until.is_past(now));
         let make = |(_, _, options): &(_, _, Vec<u8>)| Ok((client(options, true)?, LastProtocol::default()));
         self.tickets.0.get(key, make)
     }

@@ -9,7 +9,7 @@ use rustls::sign::CertifiedKey;
 use rustls::{RootCertStore, SignatureScheme};
 
 use super::hashes::parse_hashes;
-use super::verify::{Judge, ServerVerifier, Verdict, record};
+use super::verify::{Judge, ServerVerifier, ValidUntil, Verdict, record};
 use super::{certified, key_log, parse_alpn, provider, roots, tls_failure};
 use crate::error::Failure;
 use crate::fields::Fields;
@@ -30,6 +30,8 @@ pub enum Trust<'a> {
 pub struct Client {
     pub crypto: Arc<dyn qp::crypto::ClientConfig>,
     pub verdict: Verdict,
+    /// Beyond it the sessions that it may resume stand for a certificate that has expired.
+    pub valid_until: ValidUntil,
 }
 
 /// From `encodeClientTls` in `src/tls-options.ts`: ALPN wire, kind of trust, trust, PEM chain, PEM key.
@@ -43,6 +45,7 @@ pub fn client(wire: &[u8], early_data: bool) -> Result<Client, Failure> {
     };
     let (cert, key) = (fields.take(), fields.take());
     let verdict = Verdict::default();
+    let valid_until = ValidUntil::default();
     let verifier = ServerVerifier {
         judge: match trust {
             Trust::System => Judge::Roots(webpki(system_roots()?)?),
@@ -50,6 +53,7 @@ pub fn client(wire: &[u8], early_data: bool) -> Result<Client, Failure> {
             Trust::Hashes(hashes) => Judge::Hashes(parse_hashes(hashes)),
         },
         verdict: verdict.clone(),
+        valid_until: valid_until.clone(),
         provider: provider(),
     };
     let identity = Identity {
@@ -74,6 +78,7 @@ pub fn client(wire: &[u8], early_data: bool) -> Result<Client, Failure> {
     Ok(Client {
         crypto: Arc::new(crypto),
         verdict,
+        valid_until,
     })
 }
 

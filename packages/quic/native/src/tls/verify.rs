@@ -1,5 +1,6 @@
 //! Judging the peer's certificate, and saying why it was refused: a failed handshake only carries a TLS alert number.
 
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use rustls::client::WebPkiServerVerifier;
@@ -9,6 +10,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, RootCertStore, SignatureScheme};
+use x509_parser::prelude::{FromDer, X509Certificate};
 
 use super::hashes::{CertificateHashes, verify_pinned};
 use super::{provider, tls_failure};
@@ -43,7 +45,31 @@ pub enum Judge {
 pub struct ServerVerifier {
     pub judge: Judge,
     pub verdict: Verdict,
+    pub valid_until: ValidUntil,
     pub provider: Arc<CryptoProvider>,
+}
+
+/// When the first of the certificates expires that a configuration has trusted, in Unix seconds.
+#[derive(Clone, Debug)]
+pub struct ValidUntil(Arc<AtomicI64>);
+
+impl Default for ValidUntil {
+    fn default() -> Self {
+        ValidUntil(Arc::new(AtomicI64::new(i64::MAX)))
+    }
+}
+
+impl ValidUntil {
+    fn note(&self, certificate: &CertificateDer<'_>) {
+        if let Ok((_, certificate)) = X509Certificate::from_der(certificate) {
+            self.0
+                .fetch_min(certificate.validity().not_after.timestamp(), Ordering::Relaxed);
+        }
+    }
+
+    pub fn is_past(&self, now: UnixTime) -> bool {
+        i64::try_from(now.as_secs()).unwrap_or(i64::MAX) > self.0.load(Ordering::Relaxed)
+    }
 }
 
 impl ServerCertVerifier for ServerVerifier {
@@ -58,14 +84,21 @@ impl ServerCertVerifier for ServerVerifier {
         record(&self.verdict, |findings| findings.verified = true);
         let (error, failure) = match &self.judge {
             Judge::Roots(webpki) => match webpki.verify_server_cert(leaf, intermediates, name, ocsp, now) {
-                Ok(verified) => return Ok(verified),
+                Ok(verified) => {
+                    self.valid_until.note(leaf);
+                    intermediates.iter().for_each(|issuer| self.valid_until.note(issuer));
+                    return Ok(verified);
+                }
                 Err(error) => {
                     let failure = explain(&error, &format!("the certificate of {}", name.to_str()), "tls.ca");
                     (error, failure)
                 }
             },
             Judge::Hashes(hashes) => match verify_pinned(leaf, hashes, now) {
-                Ok(()) => return Ok(ServerCertVerified::assertion()),
+                Ok(()) => {
+                    self.valid_until.note(leaf);
+                    return Ok(ServerCertVerified::assertion());
+                }
                 Err(failure) => (CertificateError::ApplicationVerificationFailure.into(), failure),
             },
         };
