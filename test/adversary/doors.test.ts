@@ -64,6 +64,12 @@ async function pour(socket: Socket, bytes: Uint8Array, most: number, forMs = 200
   }
 }
 
+const UPGRADE = Buffer.from(
+  "GET /rpc HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
+    "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n" +
+    "Sec-WebSocket-Protocol: quicrpc.v1\r\n\r\n",
+);
+
 describe.each(schemes)("over %s, before authenticate has spoken", (scheme) => {
   it(
     "peers that send as much as they can",
@@ -107,17 +113,29 @@ it(
       await Promise.all(
         Array.from({ length: 40 }, async () => {
           const socket = await tcp(portOf(server, "ws:"));
-          socket.write(
-            "GET /rpc HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
-              "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n" +
-              "Sec-WebSocket-Protocol: quicrpc.v1\r\n\r\n",
-          );
+          socket.write(UPGRADE);
           await pour(socket, message, 4 * MIB);
         }),
       );
     }),
   60_000,
 );
+
+it("pings of a WebSocket that reads no answer", async () => {
+  victim = await Victim.start({ schemes: ["ws:"] });
+  const server = victim;
+  const hello = Buffer.from("828600000000024003000001", "hex");
+  const ping = Buffer.concat([Buffer.from("89fd00000000", "hex"), Buffer.alloc(125)]);
+  const attack = async (): Promise<void> => {
+    const socket = connectTcp({ port: portOf(server, "ws:"), host: HOST });
+    socket.on("error", () => {});
+    await once(socket, "connect");
+    socket.write(Buffer.concat([UPGRADE, hello]));
+    await pour(socket, Buffer.concat(Array.from({ length: 2000 }, () => ping)), 100 * MIB, 4000);
+    socket.destroy();
+  };
+  await withstand(server, attack, { peak: PEAK });
+}, 60_000);
 
 it(
   "connections that are opened and say nothing",
@@ -195,6 +213,24 @@ describe("over HTTP/2", () => {
           const reset = (id: number): Buffer =>
             Buffer.concat([http2Frame(1, 4, id, CONNECT), http2Frame(3, 0, id, Uint8Array.from([0, 0, 0, 8]))]);
           await pour(socket, Buffer.concat(oddIds(20_000).map(reset)), 1);
+          await pause(500);
+        },
+        true,
+      ),
+    60_000,
+  );
+
+  it(
+    "requests without end",
+    () =>
+      besiege(
+        "https:",
+        async (server) => {
+          for (let i = 0; i < 4; i++) {
+            const socket = await tls(portOf(server, "wss:"), "h2");
+            socket.write(PREFACE);
+            await pour(socket, Buffer.concat(oddIds(20_000).map((id) => http2Frame(1, 4, id, CONNECT))), 1);
+          }
           await pause(500);
         },
         true,

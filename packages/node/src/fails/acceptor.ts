@@ -19,6 +19,9 @@ import { containReads, pingWhileAlive } from "./containment.js";
 import { FAILS_STREAMS, FAILS_WINDOWS, loadFails, unsupportedVersion } from "./package.js";
 import { FailsRequests } from "./requests.js";
 
+/** Streams at once of one connection. */
+const MAX_STREAMS = 100;
+
 /**
  * Takes WebTransport sessions over connections that a listener of this package has accepted: HTTP/2, and the WebSocket of
  * the ponyfill. The server of `@fails-components/webtransport` itself never listens, since it knows one certificate, no
@@ -92,7 +95,11 @@ export class FailsAcceptor {
     const { connecting } = this;
     if (connecting === undefined) return;
     pingWhileAlive(session);
+    let streams = 0;
     session.prependListener("stream", (stream: ServerHttp2Stream, header: IncomingHttpHeaders) => {
+      stream.once("close", () => streams--);
+      // The package announces no limit of its own.
+      if (++streams > MAX_STREAMS) session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
       if (header[":method"] !== "CONNECT") return;
       containReads(stream);
       const hold = (): (() => void) => holdReads(stream);
