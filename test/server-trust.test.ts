@@ -13,12 +13,16 @@ let other: TestCertificate;
 let expired: TestCertificate;
 let misnamed: TestCertificate;
 let authority: TestCertificate;
+let longLived: TestCertificate;
+let otherKey: TestCertificate;
 
 beforeAll(async () => {
   authority = await certificate({ ca: true });
   own = await certificate();
   other = await certificate();
   expired = await certificate({ from: Date.now() - 20 * 24 * 3_600_000, days: 10 });
+  longLived = await certificate({ days: 30 });
+  otherKey = await certificate({ keyAlgorithm: { name: "ECDSA", namedCurve: "P-384", hash: "SHA-384" } });
   misnamed = await certificate({ names: ["elsewhere.example"], issuer: authority });
 });
 
@@ -135,6 +139,11 @@ describe.each(KINDS)("a server that is not trusted, dialled by %s", (...kind) =>
 
   it("because it has expired, gets nothing of the request", async () => {
     expect(await heard(kind, expired, hashes(expired))).toEqual([]);
+  });
+
+  it.each(["for longer than 14 days", "with another key"])("because it is valid %s, gets nothing", async (which) => {
+    const tls = which === "with another key" ? otherKey : longLived;
+    expect(await heard(kind, tls, hashes(tls))).toEqual([]);
   });
 
   it("because nobody vouches for it, gets nothing of the request", async () => {

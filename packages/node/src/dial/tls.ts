@@ -17,6 +17,9 @@ function clientTls(url: URL, options: TransportDialOptions): ConnectionOptions {
   };
 }
 
+/** W3C WebTransport §9.4, "custom certificate requirements". */
+const MAX_PINNED_MS = 14 * 24 * 3600 * 1000;
+
 /** A server to connect to by TLS, and the protocol to speak with it (RFC 7301). */
 export interface TlsTarget {
   readonly host: string;
@@ -56,14 +59,20 @@ export function requirePinned(socket: TLSSocket, { serverCertificateHashes }: Tr
   if (serverCertificateHashes === undefined) return;
   const certificate = socket.getPeerX509Certificate();
   const hash = certificate === undefined ? undefined : createHash("sha256").update(certificate.raw).digest();
-  const pinned = hash !== undefined && serverCertificateHashes.some(({ value }) => hash.equals(value));
-  if (!pinned) {
+  if (certificate === undefined || !serverCertificateHashes.some(({ value }) => hash?.equals(value))) {
     const text = "the server's certificate has none of the hashes in serverCertificateHashes";
     throw Object.assign(new Error(text), { code: "ERR_TLS_CERTIFICATE_HASH_MISMATCH" });
   }
   const now = Date.now();
-  if (Date.parse(certificate?.validFrom ?? "") <= now && now <= Date.parse(certificate?.validTo ?? "")) return;
-  throw Object.assign(new Error("the server's certificate is not valid now"), { code: "CERT_HAS_EXPIRED" });
+  const [from, to] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)];
+  if (!(from <= now && now <= to)) {
+    throw Object.assign(new Error("the server's certificate is not valid now"), { code: "CERT_HAS_EXPIRED" });
+  }
+  // As browsers and the QUIC engine have it: what can be trusted without an authority is renewed often.
+  const { asymmetricKeyDetails } = certificate.publicKey;
+  if (to - from <= MAX_PINNED_MS && asymmetricKeyDetails?.namedCurve === "prime256v1") return;
+  const text = "a certificate that is trusted by its hash needs an ECDSA P-256 key, and is valid for at most 14 days";
+  throw Object.assign(new Error(text), { code: "ERR_TLS_CERTIFICATE_UNSUITABLE" });
 }
 
 function buffer(pem: string | Uint8Array): string | Buffer {
