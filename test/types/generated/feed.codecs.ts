@@ -56,6 +56,7 @@ function readFeedReadInput(r: wire.Reader, p: number): FeedReadInput {
 }
 
 function readFeedReadInputInAnyOrder(r: wire.Reader, p: number): FeedReadInput {
+  wire.restart(r, p);
   let id: number | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {
@@ -129,6 +130,7 @@ function readPost(r: wire.Reader, p: number): Post {
 }
 
 function readPostInAnyOrder(r: wire.Reader, p: number): Post {
+  wire.restart(r, p);
   let id: number | undefined;
   let at: Date | undefined;
   let body: string | Uint8Array | undefined;
@@ -184,6 +186,7 @@ function readFeedWatchInput(r: wire.Reader, p: number): FeedWatchInput {
 }
 
 function readFeedWatchInputInAnyOrder(r: wire.Reader, p: number): FeedWatchInput {
+  wire.restart(r, p);
   let since: bigint | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {
@@ -226,6 +229,7 @@ function readFeedPublishOutput(r: wire.Reader, p: number): FeedPublishOutput {
 }
 
 function readFeedPublishOutputInAnyOrder(r: wire.Reader, p: number): FeedPublishOutput {
+  wire.restart(r, p);
   let count: number | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {
@@ -273,6 +277,7 @@ function readFeedSeenInput(r: wire.Reader, p: number): FeedSeenInput {
 }
 
 function readFeedSeenInputInAnyOrder(r: wire.Reader, p: number): FeedSeenInput {
+  wire.restart(r, p);
   let id: number | undefined;
   for (let left = wire.readMapHeader(r, p); left > 0; left--) {
     switch (wire.readString(r, r.position)) {

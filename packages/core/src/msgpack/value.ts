@@ -105,7 +105,7 @@ export class WireMap {
    */
   toObject(of: (value: unknown) => unknown): object {
     if (!this.entries.every(([key]) => isName(key))) {
-      return new Map(this.entries.map(([key, value]) => [of(key), of(value)] as const));
+      return new Map(this.entries.map(([key, value]) => [isName(key) ? String(key) : of(key), of(value)] as const));
     }
     const object: Record<string, unknown> = {};
     for (const [key, value] of this.entries) {
