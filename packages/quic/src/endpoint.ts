@@ -154,11 +154,12 @@ export class Endpoint {
   }
 
   /**
-   * Winds WebTransport up: connections there are take no more sessions (GOAWAY, RFC 9114 §5.2), and the `draining` of their
-   * sessions fulfils at the clients. Sessions go on; refuse those of new connections in `onRequest`.
+   * Winds the endpoint up: new connections are refused in their handshake (`ERR_QUIC_REFUSED` at the client), those there are
+   * take no more WebTransport sessions (GOAWAY, RFC 9114 §5.2), and the `draining` of their sessions fulfils at the clients.
+   * Sessions go on.
    */
   drain(): void {
-    if (!this.#closing) this.#engine.drainWebTransports();
+    if (!this.#closing) this.#engine.drain();
   }
 
   stats(): EndpointStats {

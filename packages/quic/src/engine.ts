@@ -113,8 +113,9 @@ export class Engine {
   }
 
   /** Server: GOAWAY on each HTTP/3 connection, and a word to each of its sessions. */
-  drainWebTransports(): void {
+  drain(): void {
     this.kick();
+    this.native.drain();
     for (const slot of this.#slots) {
       if (slot?.session?.alpnProtocol === "h3") this.native.drainSession(slot.handle);
     }

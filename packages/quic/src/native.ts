@@ -48,6 +48,7 @@ export interface NativeEndpoint {
     earlyData: boolean,
   ): number | NativeFailure;
   counts(): readonly [connections: number, streams: number, timers: number] | undefined;
+  drain(): void;
   drainSession(session: number): void;
   driver(): "loop" | "thread";
   endpointStats(): readonly number[] | undefined;

@@ -107,7 +107,14 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
 
   protected pick(): PooledSession<S> | undefined {
     const { candidates } = this;
-    return candidates.length === 0 ? undefined : this.balance(candidates).pick();
+    if (candidates.length === 0) return undefined;
+    const picked = this.balance(candidates).pick();
+    if (picked !== undefined) return picked;
+    for (const target of candidates) {
+      const other = target.pick();
+      if (other !== undefined) return other;
+    }
+    return undefined;
   }
 
   protected why(): Error | undefined {

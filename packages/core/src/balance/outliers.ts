@@ -1,5 +1,5 @@
 import { RpcError } from "../errors.js";
-import { isLostCall } from "../transport/close-codes.js";
+import { isEndOfSession } from "../transport/close-codes.js";
 
 /** When a target gets no calls for a while because those it gets fail. */
 export interface OutlierOptions {
@@ -83,14 +83,14 @@ export class OutlierRecord {
 
 /**
  * Whether a call's end speaks against its target; undefined where it says nothing of it. Errors that the caller brought
- * upon itself are answers like any other. A lost session does not count: the target gets no calls until there is another.
+ * upon itself are answers like any other. A session that ends does not count: the target gets no calls until there is another.
  */
 export function speaksAgainst(error: unknown): boolean | undefined {
   if (error === undefined) return false;
   if (!(error instanceof RpcError)) return undefined;
   switch (error.code) {
     case "unavailable":
-      return isLostCall(error) ? undefined : true;
+      return isEndOfSession(error) ? undefined : true;
     case "deadline_exceeded":
     case "internal":
     case "unknown":

@@ -27,7 +27,9 @@ export class Slot<S extends Session> {
 
   /** Where calls may go. */
   get ready(): PooledSession<S> | undefined {
-    return this.able === true ? this.current : undefined;
+    const { current } = this;
+    // It may have begun to drain or ended a moment ago.
+    return this.able === true && current?.session.takesCalls === true ? current : undefined;
   }
 
   /** It was tried and is of no use now: there is no session, or its peer is not able to serve. */

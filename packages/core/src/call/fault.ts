@@ -2,6 +2,7 @@ import type { AnyMethod } from "../contract/descriptor.js";
 import { declaredError } from "../contract/method-errors.js";
 import { RpcError } from "../errors.js";
 import type { Channel } from "../transport/channel.js";
+import { noteEndOfSession } from "../transport/close-codes.js";
 import { expand } from "../transport/compression.js";
 import { type Fault, packDetails, readFault, type ReceivedFault } from "../wire/fault.js";
 import type { Frame } from "../wire/frame.js";
@@ -50,12 +51,13 @@ export function errorOf({ code, message, head, details }: ReceivedFault, method:
     reason = undefined;
     read = unpackDetails(bytes);
   }
-  return new RpcError(code, message, {
+  const error = new RpcError(code, message, {
     reason,
     details: read,
     metadata: decodeMetadata(head?.trailers),
     refused: head?.refused,
   });
+  return head?.leaving === true ? noteEndOfSession(error) : error;
 }
 
 /** Details that cannot be read are left out. */

@@ -44,6 +44,11 @@ export class ItemStream<Item> extends ReadableStream<Item> implements AnswerMeta
     this.#queue.whenOver(listener);
   }
 
+  /** @internal See `ItemQueue.orElse`. */
+  orElse(goOn: GoOn): void {
+    this.#queue.orElse(goOn);
+  }
+
   /** Iterates over the items; leaving the loop cancels the call unless `preventCancel`. Locks the stream meanwhile. */
   override values(options?: { preventCancel?: boolean }): ItemIterator<Item> {
     return this.#queue.iterate(this.getReader(), options?.preventCancel);
@@ -56,6 +61,12 @@ export class ItemStream<Item> extends ReadableStream<Item> implements AnswerMeta
 
 type Waiter<Item> = { resolve: (result: IteratorResult<Item, undefined>) => void; reject: (error: unknown) => void };
 
+/**
+ * Asked about the error that a stream is about to end with: true when the stream goes on instead, fed by what has made its
+ * queue by `resume`.
+ */
+export type GoOn = (error: Error, resume: NewItemQueue) => boolean;
+
 /** Items that have arrived and were not read yet, with one consumer: an iterator or the stream's reader. */
 export interface ItemQueue<Item> {
   readonly stream: ItemStream<Item>;
@@ -65,6 +76,8 @@ export interface ItemQueue<Item> {
   /** Nothing more comes; the error, if any, is thrown once what has arrived is read. */
   end(error: Error | undefined): void;
   whenOver(listener: (error: Error | undefined) => void): void;
+  /** For the next error, or the one that it has ended with and that nobody has been told of. */
+  orElse(goOn: GoOn): void;
   /** As of a stream's source: one item for each read, since what is in the controller's own queue would be lost to an iterator. */
   pull(controller: ReadableStreamDefaultController<Item>): Promise<void> | undefined;
   /** As of a stream's source: nobody wants the items. */
@@ -81,12 +94,14 @@ function over(): { value: undefined; done: true } {
 }
 
 // Of closures, not a class: pages have it, and names of members are not shortened.
-export function itemQueue<Item>(owner: ItemStreamOwner): ItemQueue<Item> {
+export function itemQueue<Item>(firstOwner: ItemStreamOwner): ItemQueue<Item> {
+  let owner = firstOwner;
   /** Items, their sizes and what they hold, in turn. */
   const held = new Fifo<unknown>();
   let ending: { readonly error: Error | undefined } | undefined;
   const waiters = new Fifo<Waiter<Item>>();
   let onOver: ((error: Error | undefined) => void) | undefined;
+  let goesOn: GoOn | undefined;
   let wakePull: (() => void) | undefined;
   /** An iterator takes the items itself. A read that was left pending before must not take them from it. */
   let onTold: (() => void) | undefined;
@@ -127,15 +142,27 @@ export function itemQueue<Item>(owner: ItemStreamOwner): ItemQueue<Item> {
     },
     end(error) {
       if (ending !== undefined) return;
+      const listener = onOver;
+      onOver = undefined;
+      listener?.(error);
+      const ask = goesOn;
+      goesOn = undefined;
+      if (error !== undefined && ask?.(error, resume) === true) return;
       ending = { error };
       // Who begins to wait meanwhile is settled at once.
       for (let waiter = waiters.shift(); waiter !== undefined; waiter = waiters.shift()) settle(waiter);
       wake();
-      onOver?.(error);
     },
     whenOver(listener) {
       if (ending === undefined) onOver = listener;
       else listener(ending.error);
+    },
+    orElse(goOn) {
+      const error = ending?.error;
+      goesOn = goOn;
+      if (error === undefined) return;
+      ending = undefined;
+      queue.end(error);
     },
     pull(controller) {
       if (held.length > 0) {
@@ -189,5 +216,10 @@ export function itemQueue<Item>(owner: ItemStreamOwner): ItemQueue<Item> {
       return iterator;
     },
   };
-  return Object.assign(queue, { stream: new ItemStream(queue as ItemQueue<Item>) });
+  const whole: ItemQueue<Item> = Object.assign(queue, { stream: new ItemStream(queue as ItemQueue<Item>) });
+  const resume = ((next) => {
+    owner = next;
+    return whole;
+  }) as NewItemQueue;
+  return whole;
 }

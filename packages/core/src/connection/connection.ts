@@ -130,7 +130,9 @@ class HealingConnection<S extends Session> extends SessionCaller<S> implements C
   }
 
   protected pick(): S | undefined {
-    return this.link.session;
+    const { session } = this.link;
+    // It may have begun to drain or ended a moment ago.
+    return session?.takesCalls === true ? session : undefined;
   }
 
   protected why(): Error | undefined {

@@ -43,6 +43,8 @@ export class Link<S extends Session> {
   private failures = 0;
   private stopped = false;
   private readyAt = 0;
+  /** When a session last began to drain. */
+  private leftAt: number = Number.NEGATIVE_INFINITY;
   private dialling: AbortController | undefined;
   /** The search for a better session than `session`. */
   private improving: AbortController | undefined;
@@ -122,11 +124,13 @@ export class Link<S extends Session> {
     this.dialling = undefined;
     this.refusal = undefined;
     this.readyAt = Date.now();
-    this.session = session;
     this.current = session;
     this.sessions.add(session);
     void session.closed.then((end) => this.ended(session, end));
     void session.draining.then(() => this.leaves(session));
+    // It may be over already: then it is not worth a change of state.
+    if (!session.takesCalls) return;
+    this.session = session;
     this.improve(session);
     this.set({ status: "ready" });
   }
@@ -179,16 +183,19 @@ export class Link<S extends Session> {
     this.waitToRetry(error);
   }
 
-  /** The session ends when its calls are over; the next is made at once, since the peer is well. */
+  /** The session ends when its calls are over; the next is made at once, since the peer is well, unless it goes on like that. */
   private leaves(session: S): void {
-    if (this.session !== session) return;
+    if (this.current !== session || this.stopped) return;
     this.withdraw();
     if (!this.options.reconnect) {
       this.set({ status: "draining" });
       return;
     }
     this.current = undefined;
-    this.attempt({ status: "draining" });
+    const before = this.leftAt;
+    this.leftAt = Date.now();
+    if (this.leftAt - before >= this.options.backoff.initialMs) this.attempt({ status: "draining" });
+    else this.waitToRetry(new RpcError("unavailable", "the peer drains each session as soon as it is made"));
   }
 
   private waitToRetry(error: Error): void {

@@ -7,13 +7,15 @@ import { callingOf } from "../client/calling.js";
 import type { AnyMethod, MethodDescriptor } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
-import { isRejectedEarly } from "../transport/close-codes.js";
+import { isEndOfSession, isRejectedEarly } from "../transport/close-codes.js";
 import { type LateCall, lateCall } from "./late-call.js";
-import { WaitingCalls } from "./waiting-calls.js";
+import { remaining, WaitingCalls } from "./waiting-calls.js";
 
 /**
  * Makes each call on the session that is there for it; while there is none, calls wait. A call that may have reached a
- * handler is never made again. A unary call that was refused by a session that went away is, once, since no handler saw it.
+ * handler is never made again. One that no handler saw is: a unary call or a stream of answers that was refused by a session which
+ * goes away waits for the next, as often as that happens and as long as it may wait; one refused by a peer that has too much to
+ * do is made on another session, once.
  */
 export abstract class SessionCaller<C extends Caller> implements Caller {
   protected readonly waiting: WaitingCalls<C>;
@@ -36,19 +38,20 @@ export abstract class SessionCaller<C extends Caller> implements Caller {
     input: Sent,
     options?: CallOptions,
   ): Promise<Result> {
-    const send = (session: C, own: CallOptions | undefined): Promise<Result> => session.unary(method, input, own);
-    const session = this.pick();
-    if (session === undefined) return this.later(method, input, options, send);
-    const since = options?.timeoutMs === undefined ? 0 : Date.now();
-    const again = (error: unknown): Promise<Result> => {
-      const next = this.pick();
-      if (!neverRan(error) || options?.waitForReady === false) throw error;
-      // Made again on the session that refused it, a call would be refused again, but for one that was too early.
-      if (next === session && !isRejectedEarly(error)) throw error;
-      const left = options?.timeoutMs === undefined ? options : shortened(options, options.timeoutMs, since);
-      return next === undefined ? this.later(method, input, left, send) : send(next, left);
+    let refusals: Refusals | undefined;
+    const send = (session: C, own: CallOptions | undefined): Promise<Result> => {
+      const since = startOf(own);
+      return session.unary(method, input, own).catch((error: unknown) => {
+        refusals ??= new Refusals();
+        const other = this.afterRefusal(error, session, options, refusals);
+        const left = remaining(own, own?.timeoutMs, since);
+        return other === undefined ? this.later(method, input, left, send, refusals) : send(other, left);
+      });
     };
-    return send(session, options).catch(again);
+    const session = this.pick();
+    if (session !== undefined) return send(session, options);
+    refusals = new Refusals();
+    return this.later(method, input, options, send, refusals);
   }
 
   notify<Sent, Received>(
@@ -65,7 +68,28 @@ export abstract class SessionCaller<C extends Caller> implements Caller {
     input: Sent,
     options?: CallOptions,
   ): ItemStream<Result> {
-    return this.nowOrLater(method, input, options, (session, own) => session.serverStream(method, input, own));
+    const refusals = new Refusals();
+    /** What the caller reads; what later sessions send is fed into it. */
+    const given: { stream?: ItemStream<Result> } = {};
+    const send = (session: C, own: CallOptions | undefined): ItemStream<Result> => {
+      const since = startOf(own);
+      const stream = session.serverStream(method, input, own);
+      (given.stream ?? stream).orElse((error, resume) => {
+        let next: C | undefined;
+        try {
+          next = this.afterRefusal(error, session, options, refusals);
+        } catch {
+          return false;
+        }
+        const left = remaining(own, own?.timeoutMs, since);
+        const queue = this.queueOf(method, input, left, send, refusals, next);
+        lateCall(queue).streamed(input, resume);
+        return true;
+      });
+      return stream;
+    };
+    given.stream = this.nowOrLater(method, input, options, send, refusals);
+    return given.stream;
   }
 
   clientStream<Sent, Received, Returned, Result>(
@@ -92,10 +116,11 @@ export abstract class SessionCaller<C extends Caller> implements Caller {
     method: AnyMethod,
     input: unknown,
     options: CallOptions | undefined,
-    send: (session: C, options: CallOptions | undefined) => Result,
+    send: Send<C, Result>,
+    refusals?: Refusals,
   ): Result {
     const session = this.pick();
-    return session === undefined ? this.later(method, input, options, send) : send(session, options);
+    return session === undefined ? this.later(method, input, options, send, refusals) : send(session, options);
   }
 
   /** What a call returns that waits. */
@@ -103,14 +128,29 @@ export abstract class SessionCaller<C extends Caller> implements Caller {
     method: AnyMethod,
     input: unknown,
     options: CallOptions | undefined,
-    send: (session: C, options: CallOptions | undefined) => Result,
+    send: Send<C, Result>,
+    refusals?: Refusals,
   ): Result {
-    const queue = (call: LateCall): (() => void) =>
-      this.wait(method, input, options, {
-        start: (session, own) => call.start(() => send(session, own)),
-        fail: (error) => call.fail(error),
-      });
+    const queue = this.queueOf(method, input, options, send, refusals, undefined);
     return callingOf(method).start(lateCall(queue), input) as Result;
+  }
+
+  /** Makes a call on `next`, or has it wait for a session; what it gives takes it back. */
+  private queueOf<Result>(
+    method: AnyMethod,
+    input: unknown,
+    options: CallOptions | undefined,
+    send: Send<C, Result>,
+    refusals: Refusals | undefined,
+    next: C | undefined,
+  ): (call: LateCall) => () => void {
+    return (call) => {
+      const start = (session: C, own: CallOptions | undefined): void => call.start(() => send(session, own));
+      if (next === undefined)
+        return this.wait(method, input, options, { start, fail: (error) => call.fail(error) }, refusals);
+      start(next, options);
+      return () => {};
+    };
   }
 
   /** Queues a call; returns what takes it back. Its failure is never thrown. */
@@ -119,18 +159,52 @@ export abstract class SessionCaller<C extends Caller> implements Caller {
     input: unknown,
     options: CallOptions | undefined,
     call: { start(session: C, options: CallOptions | undefined): void; fail(error: RpcError): void },
+    refusals: Refusals = new Refusals(),
   ): () => void {
     try {
       if (options?.waitForReady === false) throw notReady(this.why());
       this.beforeWait();
       const takesInput = method.kind === "client_stream" || method.kind === "duplex";
       const bytes = takesInput ? 0 : payloadSize(method.input, input, this.limits.maxFrameBytes);
-      return this.waiting.add({ ...call, bytes, options }, () => this.why());
+      refusals.waitingSince ??= Date.now();
+      const { waitingSince } = refusals;
+      return this.waiting.add({ ...call, bytes, options, waitingSince }, () => this.why() ?? refusals.last);
     } catch (error) {
       call.fail(RpcError.from(error, "invalid_argument"));
       return () => {};
     }
   }
+
+  /** The session for a call that was refused on another, or undefined: it waits for one. Throws what ends it. */
+  private afterRefusal(
+    error: unknown,
+    session: C,
+    options: CallOptions | undefined,
+    refusals: Refusals,
+  ): C | undefined {
+    if (!neverRan(error) || options?.waitForReady === false) throw error;
+    refusals.last = error;
+    const next = this.pick();
+    if (isRejectedEarly(error)) return next;
+    // The connection may not know yet that the session takes no more.
+    if (isEndOfSession(error)) return next === session ? undefined : next;
+    // A peer that has too much to do may not be alone, but it is not asked again.
+    if (next === session || refusals.elsewhere) throw error;
+    refusals.elsewhere = true;
+    return next;
+  }
+}
+
+/** Makes a call on a session. */
+type Send<C, Result> = (session: C, options: CallOptions | undefined) => Result;
+
+/** What has become of one call so far. */
+class Refusals {
+  /** Milliseconds since the epoch; undefined for a call that has not waited. */
+  waitingSince: number | undefined;
+  last: RpcError | undefined;
+  /** It was made a second time although its first session goes on. */
+  elsewhere = false;
 }
 
 /** The error of a call that does not wait. */
@@ -149,6 +223,7 @@ function neverRan(error: unknown): error is RpcError {
   return error instanceof RpcError && error.code === "unavailable" && error.refused;
 }
 
-function shortened(options: CallOptions, timeoutMs: number, since: number): CallOptions {
-  return { ...options, timeoutMs: timeoutMs - (Date.now() - since) };
+/** Of what `remaining` needs; the time is looked at only where it matters. */
+function startOf(options: CallOptions | undefined): number {
+  return options?.timeoutMs === undefined ? 0 : Date.now();
 }

@@ -10,6 +10,8 @@ export interface WaitingCall<C extends Caller> {
   /** Bytes of its input. */
   readonly bytes: number;
   readonly options: CallOptions | undefined;
+  /** When it first began to wait, in milliseconds since the epoch. */
+  readonly waitingSince: number;
   /** `options` with the time that is left. */
   start(session: C, options: CallOptions | undefined): void;
   fail(error: RpcError): void;
@@ -47,7 +49,8 @@ export class WaitingCalls<C extends Caller> {
       return () => {};
     }
     const since = Date.now();
-    const patience = timeoutMs !== undefined && timeoutMs <= maxQueuedMs ? timeoutMs : maxQueuedMs;
+    const mayWait = Math.max(maxQueuedMs - (since - call.waitingSince), 0);
+    const patience = timeoutMs !== undefined && timeoutMs <= mayWait ? timeoutMs : mayWait;
     const leave = (): void => {
       if (!this.calls.delete(entry)) return;
       this.bytes -= call.bytes;
@@ -65,9 +68,10 @@ export class WaitingCalls<C extends Caller> {
     };
     this.calls.add(entry);
     this.bytes += call.bytes;
+    const isDeadline = patience === timeoutMs;
     const unwatch = watch(call.options, patience, (error) => {
       const inVain = error.code === "deadline_exceeded";
-      entry.fail(inVain ? noSession(patience, patience === timeoutMs, why()) : error);
+      entry.fail(inVain ? noSession(isDeadline ? patience : maxQueuedMs, isDeadline, why()) : error);
     });
     return leave;
   }
@@ -86,7 +90,8 @@ export class WaitingCalls<C extends Caller> {
   }
 }
 
-function remaining(options: CallOptions | undefined, timeoutMs: number | undefined, since: number): CallOptions {
+/** The options of a call that is made later than it might have been, with what is left of its time. */
+export function remaining(options: CallOptions | undefined, timeoutMs: number | undefined, since: number): CallOptions {
   if (timeoutMs === undefined) return options ?? {};
   return { ...options, timeoutMs: timeoutMs - (Date.now() - since) };
 }

@@ -2,6 +2,7 @@ import { type Expiry, reminders } from "../call/expiries.js";
 import { RpcError } from "../errors.js";
 import { guarded } from "../guarded.js";
 import type { Limits } from "../limits.js";
+import { turnedAway } from "../transport/close-codes.js";
 import type { ErrorHook } from "./dispatch.js";
 import type { ServerLoad } from "./server-load.js";
 
@@ -66,7 +67,7 @@ export class Admission {
 
   /** Throws `RpcError` when a request is not taken; no handler has seen it then. */
   requireRoom(): void {
-    if (this.settings.isRefusing()) throw refusal("unavailable", "the session is being drained");
+    if (this.settings.isRefusing()) throw turnedAway("the session is being drained");
     this.shed();
     const { maxCalls, maxWaitingCalls } = this.settings.limits;
     if (this.full && this.waiting.size >= maxWaitingCalls) {

@@ -14,6 +14,7 @@ import { fullName, isTunnel } from "../contract/descriptor.js";
 import { type Code, ProtocolError, RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import type { MemoryBudget } from "../memory-budget.js";
+import { isEndOfSession } from "../transport/close-codes.js";
 import { writeFault } from "../wire/fault.js";
 import { FLAG_HEAD, type Frame } from "../wire/frame.js";
 import type { HeadFields } from "../wire/head.js";
@@ -186,7 +187,8 @@ export class Reply implements IncomingCall, ItemTarget {
   /** Ends a call that no handler was entered for. */
   refuse(error: RpcError, fingerprint?: number): void {
     const { refused } = error;
-    this.sendFault(error, refused || fingerprint !== undefined ? { refused, fingerprint } : undefined);
+    const leaving = isEndOfSession(error);
+    this.sendFault(error, refused || fingerprint !== undefined ? { refused, leaving, fingerprint } : undefined);
   }
 
   /** Sends all that a streaming handler gave. */

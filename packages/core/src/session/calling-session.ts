@@ -15,7 +15,7 @@ import type { Limits } from "../limits.js";
 import type { MemoryBudget } from "../memory-budget.js";
 import type { ServingHost } from "../server/serving.js";
 import type { Channel, FrameHandler } from "../transport/channel.js";
-import { lostCall, neverSent } from "../transport/close-codes.js";
+import { lostCall, neverSent, turnedAway } from "../transport/close-codes.js";
 import type { CloseInfo, DirectSession, DirectStream, TransportSession } from "../transport/session.js";
 import { directSession } from "../transport/web-session.js";
 import { Drain, type DrainHost } from "./drain.js";
@@ -115,6 +115,10 @@ export abstract class CallingSession<Transport extends TransportSession>
     return this.closed;
   }
 
+  get takesCalls(): boolean {
+    return !this.ended && this.drainage.objection === undefined;
+  }
+
   get draining(): Promise<void> {
     return this.drainage.begun;
   }
@@ -210,8 +214,11 @@ export abstract class CallingSession<Transport extends TransportSession>
     const prioritized = (options?.priority ?? method.priority) !== undefined;
     const via = options?.via ?? method.via ?? (prioritized ? "stream" : this.via);
     let pick = this.pickOf(via, usual, method);
-    if (objection !== undefined) pick = () => refuse(objection);
-    else if (method.kind === "notify" && pick === this.pickStream) pick = this.pickNotifyStream;
+    if (objection !== undefined) {
+      pick = () => {
+        throw turnedAway(objection);
+      };
+    } else if (method.kind === "notify" && pick === this.pickStream) pick = this.pickNotifyStream;
     return new StartingCall(pick, method, options, this.limits, this.schemas, this.bulk);
   }
 
@@ -220,7 +227,7 @@ export abstract class CallingSession<Transport extends TransportSession>
     const calling = callingOf(method);
     if (calling.byDatagram !== undefined && options?.via === undefined) {
       this.requireOpen();
-      if (this.drainage.objection !== undefined) refuse(this.drainage.objection);
+      if (this.drainage.objection !== undefined) throw turnedAway(this.drainage.objection);
       if (calling.byDatagram(this.direct.datagrams, this.settings, invocation, input)) return;
     }
     calling.start(invocation, input);
@@ -246,8 +253,4 @@ export abstract class CallingSession<Transport extends TransportSession>
       });
     });
   }
-}
-
-function refuse(why: string): never {
-  throw new RpcError("unavailable", why, { refused: true });
 }

@@ -3,9 +3,9 @@ import { SchemaHandshake } from "../call/schemas.js";
 import { callingOf } from "../client/calling.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import { deferred } from "../deferred.js";
-import { asError, ProtocolError, RpcError } from "../errors.js";
+import { asError, ProtocolError, type RpcError } from "../errors.js";
 import { streamLimits } from "../limits.js";
-import { closeError, lostCall, neverSent } from "../transport/close-codes.js";
+import { closeError, lostCall, neverSent, turnedAway } from "../transport/close-codes.js";
 import type { CloseInfo, WebTransportSession } from "../transport/session.js";
 import { streamMaker } from "../transport/stream-maker.js";
 import type { ClientSessionOptions } from "./create-client-session.js";
@@ -62,7 +62,7 @@ export function createStreamSession<Transport extends WebTransportSession>(
     peers: new Set(),
     check() {
       if (ended) throw neverSent(lost);
-      if (refused) throw new RpcError("unavailable", "the peer takes no more calls: it goes away", { refused });
+      if (refused) throw turnedAway("the peer takes no more calls: it goes away");
     },
     open(handler, isNotification, priority) {
       const wanted = maker.make();
@@ -118,6 +118,9 @@ export function createStreamSession<Transport extends WebTransportSession>(
   const session: ClientSession<Transport> = {
     transport,
     closed,
+    get takesCalls() {
+      return !ended && !refused;
+    },
     draining,
     unary: start,
     async notify(method, input, options) {

@@ -13,6 +13,8 @@ export interface ClientSession<Transport extends TransportSession = TransportSes
    * before have reached the peer, unless it is out of reach for `limits.maxCloseMs`; with another, nobody waits.
    */
   close(info?: CloseInfo): Promise<SessionEnd>;
+  /** Whether calls can be made: it has not ended, and neither side drains it. */
+  readonly takesCalls: boolean;
   /** Fulfils when either side has begun to drain the session: new calls belong on another. */
   readonly draining: Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

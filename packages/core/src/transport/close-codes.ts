@@ -21,30 +21,39 @@ export function closeError({ closeCode = 0, reason = "" }: CloseInfo): Error | u
   return Object.assign(new Error(message), { closeCode, reason });
 }
 
-const lostCalls = new WeakSet<RpcError>();
+const endsOfSessions = new WeakSet<RpcError>();
 
-/** Whether a call failed because its session ended, rather than by the peer's answer. */
-export function isLostCall(error: RpcError): boolean {
-  return lostCalls.has(error);
+/** Whether a call failed because its session has ended or goes away, rather than by the peer's answer to it. */
+export function isEndOfSession(error: RpcError): boolean {
+  return endsOfSessions.has(error);
+}
+
+/** Notes that a call failed because its session goes away. */
+export function noteEndOfSession(error: RpcError): RpcError {
+  endsOfSessions.add(error);
+  return error;
+}
+
+/** The error of a call that is made on a session which takes no more, or that arrives there. */
+export function turnedAway(why: string): RpcError {
+  return noteEndOfSession(new RpcError("unavailable", why, { refused: true }));
 }
 
 /** The error of a call that is made on a session which has ended. */
 export function neverSent(lost: RpcError | undefined): RpcError {
   const { code, message } = lost ?? describeLoss(undefined);
-  const error = new RpcError(code, message, { refused: true, cause: lost });
-  lostCalls.add(error);
-  return error;
+  return noteEndOfSession(new RpcError(code, message, { refused: true, cause: lost }));
 }
 
 /** The error of a call whose session ended, with what the transport says of it. */
 export function lostCall(error: Error | undefined): RpcError {
-  const lost = describeLoss(error);
-  lostCalls.add(lost);
-  return lost;
+  return noteEndOfSession(describeLoss(error));
 }
 
 /** Of the streams that a client opened before its handshake was complete, where the server does not take such. */
 const EARLY_DATA_REJECTED = "ERR_QUIC_EARLY_DATA_REJECTED";
+/** Of a session that began before its handshake was complete, which the server then refused. */
+const CONNECTION_REFUSED = "ERR_QUIC_REFUSED";
 
 /** Whether a call left before the session's handshake, and the server did not take it: on the same session it can be made again. */
 export function isRejectedEarly({ cause }: RpcError): boolean {
@@ -57,7 +66,8 @@ function describeLoss(error: Error | undefined): RpcError {
   const status = typeof closeCode === "number" ? closeCode - SessionCode.Refused : 0;
   const refusal = { refused: true, cause: error };
   if (status >= 1 && status <= 16) return new RpcError(codeFromNumber(status), String(reason), refusal);
-  // Nothing of it was processed (RFC 9001 §4.6.2).
-  if (code === EARLY_DATA_REJECTED) return new RpcError("unavailable", error.message, refusal);
+  // Nothing of it was processed (RFC 9001 §4.6.2, RFC 9000 §20.1).
+  if (code === EARLY_DATA_REJECTED || code === CONNECTION_REFUSED)
+    return new RpcError("unavailable", error.message, refusal);
   return new RpcError("unavailable", `the session was lost: ${error.message}`, { cause: error });
 }

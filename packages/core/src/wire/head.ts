@@ -25,6 +25,8 @@ export interface Head {
   trailers: RawMetadata | undefined;
   /** Of an error: no handler was entered, so that the call may safely be made again. */
   refused: boolean;
+  /** Of a refusal: the session takes no more calls, others of the peer may. */
+  leaving: boolean;
   /** Of an error: its name in the schema. */
   reason: string | undefined;
 }
@@ -42,7 +44,7 @@ const METADATA = 0x3;
 const FINGERPRINT = 0x5;
 /** entries */
 const TRAILERS = 0x7;
-/** nothing */
+/** nothing, or why: 1 byte */
 const REFUSED = 0x9;
 /** UTF-8 */
 const REASON = 0xb;
@@ -52,15 +54,17 @@ const MAX_REASON_BYTES = 256;
 /** Bytes of the name of a codec. */
 const MAX_CODEC_BYTES = 64;
 const NOTHING = new Uint8Array(0);
+/** Why a call is refused: the session takes no more. */
+const LEAVING = 1;
 
 /** Writes a head with the fields that are set. */
 export function writeHead(out: ByteWriter, head: HeadFields): void {
-  const { codec, trailers, refused, reason } = head;
+  const { codec, trailers, refused, leaving, reason } = head;
   const start = out.position;
   writeFields(out, head);
   if (codec !== undefined) writeField(out, CODEC, encodeText(codec, MAX_CODEC_BYTES));
   if (trailers !== undefined) writeField(out, TRAILERS, trailers);
-  if (refused === true) writeField(out, REFUSED, NOTHING);
+  if (refused === true) writeField(out, REFUSED, leaving === true ? Uint8Array.of(LEAVING) : NOTHING);
   if (reason !== undefined) writeField(out, REASON, encodeText(reason, MAX_REASON_BYTES));
   endHead(out, start);
 }
@@ -111,6 +115,7 @@ export function readHead(cursor: Cursor, maxMetadataBytes: number): Head {
     metadata: undefined,
     trailers: undefined,
     refused: false,
+    leaving: false,
     reason: undefined,
   };
   const fields = cursor.nested();
@@ -122,8 +127,10 @@ export function readHead(cursor: Cursor, maxMetadataBytes: number): Head {
     else if (key === TRAILERS) head.trailers = checkMetadata(value, maxMetadataBytes);
     else if (key === CODEC) head.codec = value.text();
     else if (key === FINGERPRINT) head.fingerprint = readUint32(value);
-    else if (key === REFUSED) head.refused = true;
-    else if (key === REASON) head.reason = value.text();
+    else if (key === REFUSED) {
+      head.refused = true;
+      head.leaving = value.position < value.end && value.byte() === LEAVING;
+    } else if (key === REASON) head.reason = value.text();
     else if (key % 2 === 0) throw new RpcError("unimplemented", `head field ${key} is not understood here`);
   }
   return head;

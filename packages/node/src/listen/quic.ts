@@ -62,7 +62,6 @@ const listen = async (
   return {
     url,
     address,
-    // The port serves the sessions there are; `serve` refuses new ones of raw QUIC.
     stop: () => {
       stopped = true;
       endpoint.drain();

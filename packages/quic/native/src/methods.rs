@@ -7,7 +7,7 @@ use quinn_proto::Dir;
 
 use crate::answer::Answer;
 use crate::config::Settings;
-use crate::endpoint::canonical;
+use crate::endpoint::{Endpoint, canonical};
 use crate::error::Failure;
 use crate::ffi::args::Args;
 use crate::ffi::bound::Methods;
@@ -22,6 +22,7 @@ pub const METHODS: Methods = &[
     ("closeSessions", close_sessions),
     ("connect", connect),
     ("counts", counts),
+    ("drain", drain),
     ("driver", |host, _| Answer::Text(host.driver_name().to_owned())),
     ("endpointStats", endpoint_stats),
     ("failure", failure),
@@ -125,6 +126,12 @@ fn ping(host: &Rc<Host>, args: &Args) -> Answer {
 fn port_unreachable(host: &Rc<Host>, args: &Args) -> Answer {
     let session = Session::unpack(args.number(0));
     host.with(|endpoint| endpoint.port_unreachable(session));
+    Answer::Nothing
+}
+
+/// Refuses connections from now on
+fn drain(host: &Rc<Host>, _: &Args) -> Answer {
+    host.with(Endpoint::drain);
     Answer::Nothing
 }
 

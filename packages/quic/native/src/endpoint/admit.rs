@@ -99,6 +99,11 @@ impl Endpoint {
         Ok(())
     }
 
+    /// Refuses connections from now on; those there are go on. A client so refused never takes its session for ready.
+    pub fn drain(&mut self) {
+        self.draining = true;
+    }
+
     /// For handshakes that begin from now on.
     pub fn update_tls(&mut self, tls: Server) -> Result<(), Failure> {
         let admission = self.admission.as_mut().ok_or_else(Failure::endpoint_closed)?;
@@ -168,7 +173,8 @@ impl Endpoint {
         let limited = limits.sessions_per_address > 0;
         // Where a handshake is all that it takes, each may become a session.
         let coming = if limits.manual { 0 } else { self.handshaking };
-        if self.admitted + coming >= limits.sessions
+        if self.draining
+            || self.admitted + coming >= limits.sessions
             || self.held >= (limits.sessions + limits.handshakes) * 2
             || self.handshaking >= limits.handshakes
             || pending >= limits.handshakes_per_address
@@ -236,6 +242,7 @@ mod tests {
         admitted: usize,
         held: usize,
         handshaking: usize,
+        draining: bool,
         /// Of the peer's own address.
         share: Share,
     }
@@ -246,6 +253,7 @@ mod tests {
         let mut endpoint = Endpoint::new(Socket::bind(Some(localhost), 0, Sharing::None).ok().unwrap(), &secret);
         (endpoint.admitted, endpoint.held, endpoint.handshaking) =
             (present.admitted, present.held, present.handshaking);
+        endpoint.draining = present.draining;
         endpoint.by_source.insert(localhost, present.share);
         endpoint.judge(&LIMITS, localhost)
     }
@@ -276,6 +284,16 @@ mod tests {
         assert_eq!(judged(own(8, 0)), Judgement::Refuse);
         assert_eq!(judged(own(3, 3)), Judgement::Prove);
         assert_eq!(judged(own(4, 4)), Judgement::Refuse);
+    }
+
+    #[test]
+    fn an_endpoint_that_drains_refuses_everybody() {
+        assert_eq!(judged(Present::default()), Judgement::Accept);
+        let draining = Present {
+            draining: true,
+            ..Present::default()
+        };
+        assert_eq!(judged(draining), Judgement::Refuse);
     }
 
     #[test]

@@ -68,6 +68,8 @@ pub struct Endpoint {
     drained: Vec<(usize, qp::EndpointEvent)>,
     /// Closing: nothing new begins.
     closing: bool,
+    /// New connections are refused.
+    draining: bool,
     failures: HashMap<u32, Failure>,
     next_failure: u32,
     next_generation: u32,
@@ -109,6 +111,7 @@ impl Endpoint {
             copies: Copies::default(),
             drained: Vec::new(),
             closing: false,
+            draining: false,
             failures: HashMap::new(),
             next_failure: 0,
             next_generation: 0,
