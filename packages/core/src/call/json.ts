@@ -93,7 +93,7 @@ function untagged(key: string, value: unknown): unknown {
     case "$number":
       return NUMBERS.get(string(key, value)) ?? malformed(key);
     case "$bytes":
-      return fromBase64(string(key, value));
+      return fromBase64(string(key, value)) ?? malformed(key);
     case "$map":
       return new Map(array(key, value).map((each) => pair(key, untag(each))));
     case "$set":

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::fields::Fields;
 use super::limits::HELD_STREAMS;
-use super::{Action, Http3, Request, Role, capsule, settings};
+use super::{Action, Http3, Request, Role, capsule, mutate, settings};
 
 const MAX_SESSIONS: usize = 4;
 
@@ -96,6 +96,11 @@ fn the_corpus() {
     for input in corpus("h3") {
         run(&input);
     }
+}
+
+#[test]
+fn near_the_corpus() {
+    mutate::near(&corpus("h3"), run);
 }
 
 /// The inputs kept in a folder of `corpus`: bytes as decimal numbers.

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::frames::FrameReader;
 use super::fuzz::{corpus, phrase};
 use super::settings::Settings;
-use super::{Action, Http3, Role, capsule, protocols, qpack, request, varint};
+use super::{Action, Http3, Role, capsule, mutate, protocols, qpack, request, varint};
 
 /// What a fresh end of a connection says to `bytes` on a stream, given at most the next of `sizes` at a time, and how many
 /// of them it used.
@@ -71,6 +71,11 @@ fn the_corpus() {
     for input in corpus("bytes") {
         run(&input);
     }
+}
+
+#[test]
+fn near_the_corpus() {
+    mutate::near(&corpus("bytes"), run);
 }
 
 proptest! {

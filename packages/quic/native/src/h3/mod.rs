@@ -11,6 +11,8 @@ mod fuzz;
 #[cfg(test)]
 mod fuzz_bytes;
 mod held;
+#[cfg(test)]
+mod mutate;
 mod protocols;
 mod qpack;
 mod request;

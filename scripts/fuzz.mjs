@@ -1,0 +1,14 @@
+// Every parser of what a peer sends, on inputs near those of the corpora, for a minute each: `npm run fuzz [-- <seed>]`.
+// What fails is kept in test/fuzz/corpus, or printed as a file of packages/quic/native/corpus has it.
+import { fileURLToPath } from "node:url";
+import { run, setup, tool } from "./setup.mjs";
+
+await setup();
+const SECONDS = 60;
+const seed = process.argv[2] ?? String(Date.now() % 2 ** 31);
+console.log(`seed ${seed}`);
+const env = { QUICRPC_FUZZ_SECONDS: String(SECONDS), QUICRPC_FUZZ_SEED: seed };
+const values = await run([...tool.vitest, "run", "test/fuzz"], { env });
+const cwd = fileURLToPath(new URL("../packages/quic/native", import.meta.url));
+const engine = await run(["test", "--quiet", "near_the_corpus"], { command: "cargo", cwd, env });
+process.exit(values.code || engine.code);

@@ -1,0 +1,145 @@
+import { readFileSync } from "node:fs";
+import { RpcError } from "@quicrpc/core";
+import { nodeCompressions } from "../../packages/node/src/compression.js";
+import { ProtocolError } from "../../packages/core/src/errors.js";
+import { MemoryBudget } from "../../packages/core/src/memory-budget.js";
+import { SessionCompression } from "../../packages/core/src/transport/compression.js";
+import { Cursor } from "../../packages/core/src/wire/cursor.js";
+import { readFault } from "../../packages/core/src/wire/fault.js";
+import { FLAG_COMPRESSED, type Frame } from "../../packages/core/src/wire/frame.js";
+import * as FrameType from "../../packages/core/src/wire/frame-type.js";
+import { readHello } from "../../packages/core/src/wire/hello.js";
+import { checkMetadata, decodeMetadata, encodeMetadata } from "../../packages/core/src/wire/metadata.js";
+import { FrameReader } from "../../packages/core/src/wire/reader.js";
+import { readOptionalHead, readRequest } from "../../packages/core/src/wire/request.js";
+import { readClose, readGoaway, readPing } from "../../packages/core/src/wire/session-frames.js";
+import type { Target } from "./fuzz.js";
+import type { Random } from "./mutate.js";
+
+const MAX_FRAME = 4096;
+/** Of a frame whose end has not arrived, in a buffer that grows by doubling. */
+const MAX_HELD = 4 * MAX_FRAME;
+const MAX_METADATA = 1024;
+const MAX_EXPANDED = 16_384;
+
+export function bytesOf(hex: string): Uint8Array {
+  return Uint8Array.from(Buffer.from(hex.replaceAll(" ", ""), "hex"));
+}
+
+/** The frames of the protocol's vectors. */
+export const vectors: readonly Uint8Array[] = (
+  JSON.parse(readFileSync(new URL("../vectors/frames.json", import.meta.url), "utf8")) as { frames: { hex: string }[] }
+).frames.map(({ hex }) => bytesOf(hex));
+
+/** What `read` returns, or undefined where it refuses as the protocol says; any other exception is a fault. */
+function refusable<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof ProtocolError || error instanceof RpcError) return undefined;
+    throw error;
+  }
+}
+
+interface Split {
+  readonly frames: readonly string[];
+  readonly failed: boolean;
+}
+
+/** The frames of `input`, which arrives in pieces of the size that `next` says. */
+function split(input: Uint8Array, next: () => number, read: (frame: Frame) => void): Split {
+  const frames: string[] = [];
+  const budget = new MemoryBudget(MAX_HELD, "limits.maxSessionBytes");
+  const reader = new FrameReader(MAX_FRAME, budget);
+  const ended = refusable(() => {
+    for (let at = 0; at < input.length; ) {
+      const to = Math.min(input.length, at + next());
+      reader.push(input.slice(at, to), 0, (frame) => {
+        const { type, flags, callId, oversized, size, bytes, start, end } = frame;
+        frames.push(
+          `${type} ${flags} ${callId} ${oversized} ${size} ${Buffer.from(bytes.subarray(start, end)).toString("hex")}`,
+        );
+        read(frame);
+      });
+      at = to;
+    }
+    return true;
+  });
+  if (budget.held > MAX_HELD) throw new Error(`${budget.held} bytes are held of unfinished frames`);
+  return { frames, failed: ended === undefined };
+}
+
+/** Every reader of what a frame holds. */
+function readBody(frame: Frame): void {
+  const { type, flags } = frame;
+  const cursor = (): Cursor => new Cursor(frame.bytes, frame.start, frame.end);
+  if (type === FrameType.Hello) refusable(() => readHello(frame));
+  else if (type === FrameType.Request || type === FrameType.Notify) {
+    refusable(() => readOptionalHead(frame, readRequest(frame).cursor, MAX_METADATA));
+  } else if (type === FrameType.Error) refusable(() => readFault(frame, MAX_METADATA, expand));
+  else if (type === FrameType.Goaway) refusable(() => readGoaway(frame));
+  else if (type === FrameType.Ping) refusable(() => readPing(frame));
+  else if (type === FrameType.Close) refusable(() => readClose(frame));
+  else if (flags & FLAG_COMPRESSED) refusable(() => expand(frame.bytes, frame.start, frame.end));
+  else refusable(() => readOptionalHead(frame, cursor(), MAX_METADATA));
+}
+
+function expand(bytes: Uint8Array, start: number, end: number): Uint8Array {
+  const expanded = compression.expand(bytes, start, end);
+  if (expanded.length > MAX_EXPANDED) throw new Error(`${expanded.length} bytes came out of a compressed message`);
+  return expanded;
+}
+
+const algorithms = nodeCompressions();
+const compression = new SessionCompression({ algorithms }, MAX_EXPANDED);
+
+const frames: Target = {
+  name: "frames",
+  corpus: [...vectors, ...vectors.map((each, i) => Buffer.concat([each, vectors.at(i - 1) as Uint8Array]))],
+  run(input: Uint8Array, random: Random): number {
+    const whole = split(input, () => input.length, readBody);
+    const pieces = split(
+      input,
+      () => 1 + random.below(9),
+      () => {},
+    );
+    // What a piece brings after a frame that cannot be is nobody's.
+    const same = Math.min(whole.frames.length, pieces.frames.length);
+    if (whole.failed !== pieces.failed || whole.frames.length !== pieces.frames.length)
+      throw new Error(`${same} frames, then others`);
+    for (let i = 0; i < same; i++) {
+      if (whole.frames[i] !== pieces.frames[i]) throw new Error(`frame ${i} is another when it comes in pieces`);
+    }
+    return whole.frames.length;
+  },
+};
+
+const metadata: Target = {
+  name: "metadata",
+  corpus: ["0161026f6b03622d620001610005782d62696e0200ff", "016100", "", "0a71756963727063 2d7801 00"].map(bytesOf),
+  run(input: Uint8Array): number {
+    const raw = refusable(() => checkMetadata(new Cursor(input, 0, input.length), MAX_EXPANDED));
+    if (raw === undefined) return 0;
+    const read = decodeMetadata(raw);
+    const again = encodeMetadata(read, Number.POSITIVE_INFINITY) ?? new Uint8Array();
+    const reread = decodeMetadata(again);
+    if (String([...read].flat()) !== String([...reread].flat())) throw new Error("is another when it is sent on");
+    return read.size;
+  },
+};
+
+const compressed: Target = {
+  name: "compression",
+  corpus: algorithms.flatMap((algorithm) => {
+    const number = { deflate: 1, gzip: 2, zstd: 3 }[algorithm.name];
+    return [new Uint8Array(100), Buffer.from("some text, some text"), new Uint8Array(MAX_EXPANDED * 4)].map((plain) =>
+      Uint8Array.from([number, ...algorithm.compress(plain)]),
+    );
+  }),
+  run(input: Uint8Array): number {
+    refusable(() => expand(input, 0, input.length));
+    return 0;
+  },
+};
+
+export const wireTargets: readonly Target[] = [frames, metadata, compressed];
