@@ -446,3 +446,61 @@ describe("handlers that outlive their calls", () => {
     expect(server.stats().outlivingHandlers).toBe(1);
   });
 });
+
+describe("authenticate", () => {
+  it.each(schemes)(
+    "%s: so many calls run at once, until they have settled; others wait for their turn",
+    async (url) => {
+      const decide: (() => void)[] = [];
+      const server = await served({
+        listen: [url],
+        limits: { maxAuthentications: 2 },
+        authenticate: () => new Promise<string>((resolve) => decide.push(() => resolve("somebody"))),
+      });
+      const sessions = await Promise.all([1, 2, 3, 4].map(() => dialled(server.urls[0])));
+      const calls = sessions.map((session) => session.unary(echo, { text: "" }));
+      while (decide.length < 2) await new Promise(setImmediate);
+      for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate);
+      expect([decide.length, server.stats().authentications]).toEqual([2, 2]);
+      decide[0]?.();
+      while (decide.length < 3) await new Promise(setImmediate);
+      expect(server.stats().authentications).toBe(2);
+      decide[1]?.();
+      decide[2]?.();
+      while (decide.length < 4) await new Promise(setImmediate);
+      decide[3]?.();
+      await Promise.all(calls);
+      expect(server.stats().authentications).toBe(0);
+    },
+  );
+
+  it.each(quic)("%s: the signal fires when the peer is gone, and what runs on counts and is reported", async (url) => {
+    const errors: unknown[] = [];
+    const reasons: unknown[] = [];
+    const decide: (() => void)[] = [];
+    const server = await served({
+      listen: [url],
+      limits: { maxAuthentications: 1, maxOutliveMs: 1 },
+      onError: (error) => void errors.push(error),
+      authenticate: (_, signal) => {
+        signal.addEventListener("abort", () => reasons.push(signal.reason));
+        return new Promise<string>((resolve) => decide.push(() => resolve("somebody")));
+      },
+    });
+    const session = await dialled(server.urls[0]);
+    while (decide.length < 1) await new Promise(setImmediate);
+    await session.close({ closeCode: 1 });
+    while (reasons.length < 1 || errors.length < 1) await new Promise(setImmediate);
+    expect(reasons).toMatchObject([{ code: "cancelled" }]);
+    expect(errors[0]).toMatchObject({ message: expect.stringContaining("authenticate runs on 1 ms") });
+    expect(server.stats().authentications).toBe(1);
+    const next = await dialled(server.urls[0]);
+    const call = next.unary(echo, { text: "" });
+    for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate);
+    expect(decide).toHaveLength(1);
+    decide[0]?.();
+    while (decide.length < 2) await new Promise(setImmediate);
+    decide[1]?.();
+    await call;
+  });
+});

@@ -7,6 +7,8 @@ import { MIB, schemes, Victim, withstand } from "./harness.js";
 /** Half of what a container of 512 MiB has beside the process itself. */
 const PEAK = 200 * MIB;
 
+vi.setConfig({ testTimeout: 120_000 });
+
 let victim: Victim | undefined;
 afterAll(() => victim?.stop());
 

@@ -44,6 +44,8 @@ export interface Limits {
    * `authenticate` has let in, whatever it does meanwhile.
    */
   readonly maxHandshakeMs: number;
+  /** Calls of `authenticate` of `serve` at once, until they have settled; other sessions wait for their turn. */
+  readonly maxAuthentications: number;
   /** Largest timeout, of both sides; larger ones are lowered to it. 2^31-1 is the largest delay of a timer. */
   readonly maxTimeoutMs: number;
 }
@@ -85,6 +87,7 @@ export const DEFAULT_LIMITS: Limits = /* @__PURE__ */ Object.assign(
     maxQueuedMs: 10_000,
     maxDrainMs: 30_000,
     maxHandshakeMs: 10_000,
+    maxAuthentications: 256,
   },
   STREAM_LIMITS,
 );

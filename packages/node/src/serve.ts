@@ -19,7 +19,7 @@ import {
   type SessionOptions,
 } from "@quicrpc/core";
 import type { ClientCertificateOptions, ListenTransportOptions, ServerCertificateOptions } from "@quicrpc/quic";
-import { type Authenticate, authenticated } from "./authenticate.js";
+import { type Authenticate, Authentications } from "./authenticate.js";
 import type { Engine } from "./dial/dialler.js";
 import { isEarly, runWhenProven } from "./early-data.js";
 import { listen } from "./listen/listen.js";
@@ -120,6 +120,8 @@ export interface ServeOptions<Context = unknown> extends Omit<SessionOptions<Con
 /** What a server has to do at this moment. */
 export interface ServerStats {
   readonly sessions: number;
+  /** Calls of `authenticate` that have not settled. */
+  readonly authentications: number;
   /** Handlers of calls and notifications that have not settled. */
   readonly handlers: number;
   /** Of those, handlers whose call is over. */
@@ -176,6 +178,7 @@ class RpcServer<Context> implements Server {
   private readonly guard: OverloadGuard | undefined;
   private readonly load: ServerLoad;
   private readonly onError: ErrorHook;
+  private readonly authentications: Authentications<Context> | undefined;
   private readonly listeners: Listener[] = [];
   private settings: ListenSettings;
   /** Sessions that are being authenticated. */
@@ -201,6 +204,8 @@ class RpcServer<Context> implements Server {
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.onError = errorHook(options.onError);
     const { limits, onError } = this;
+    const { authenticate } = options;
+    this.authentications = authenticate && new Authentications(authenticate, limits, onError);
     const { tls, secret, clientCertificates, allowedOrigins, allowedHosts, transport, earlyData = false } = options;
     const trustedProxies = options.trustedProxies && new TrustedProxies(options.trustedProxies);
     const pages = new PageGuard({ allowedOrigins, allowedHosts, onError });
@@ -278,7 +283,13 @@ class RpcServer<Context> implements Server {
   stats(): ServerStats {
     this.load.measure();
     const { handlers, outliving, held } = this.load;
-    return { sessions: this.sessions.size, handlers, outlivingHandlers: outliving, heldBytes: held };
+    return {
+      sessions: this.sessions.size,
+      authentications: this.authentications?.running ?? 0,
+      handlers,
+      outlivingHandlers: outliving,
+      heldBytes: held,
+    };
   }
 
   ref(): void {
@@ -306,17 +317,13 @@ class RpcServer<Context> implements Server {
 
   /** Nothing of the session is read before it is authenticated: what it sends meanwhile is held back by flow control. */
   private async take(arrival: Arrival): Promise<void> {
-    const { peer, refusal, visit } = arrival;
+    const { refusal, visit } = arrival;
     this.arriving.add(arrival);
     visit.arrived();
     try {
       if (this.draining) throw new RpcError("unavailable", "the server is being drained");
       if (refusal !== undefined) throw refusal;
-      const { authenticate } = this.options;
-      const connection =
-        authenticate === undefined
-          ? undefined
-          : await authenticated(authenticate, peer, visit.remainingMs, this.limits);
+      const connection = await this.authentications?.run(arrival);
       if (this.draining) throw new RpcError("unavailable", "the server is being drained");
       if (!visit.admit()) throw noRoom();
       this.adopt(arrival, connection as Context);

@@ -97,6 +97,7 @@ export class Visit {
   /** Visits that this one's connection carries. */
   private carried = 0;
   private release: (() => void) | undefined;
+  private gone: (() => void) | undefined;
 
   constructor(door: Door, source: string | undefined, close: () => void, within: number) {
     this.door = door;
@@ -149,6 +150,12 @@ export class Visit {
     clearTimeout(this.timer);
   }
 
+  /** Calls `listener` when its connection has ended. */
+  onGone(listener: () => void): void {
+    if (this.over) listener();
+    else this.gone = listener;
+  }
+
   /** It may have a session if there is room for one more: returns whether there is. Its peer has to greet. */
   admit(): boolean {
     // That its connection has ended is told elsewhere.
@@ -194,6 +201,7 @@ export class Visit {
     this.settled();
     this.over = true;
     if (this.isSession) this.door.releaseSession();
+    this.gone?.();
   }
 
   private begin(ms: number): void {

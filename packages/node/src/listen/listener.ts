@@ -69,6 +69,8 @@ export interface Admission {
   readonly remainingMs: number;
   /** It waits for `authenticate`, which has `remainingMs`. */
   arrived(): void;
+  /** Calls `listener` when the peer has left, as far as that is known of a peer that nothing is read of. */
+  onGone(listener: () => void): void;
   /** It may have a session if there is room for one more: returns whether there is. What was held back of it may pass. */
   admit(): boolean;
   /** It gets none, and a moment to take in why. */

@@ -87,6 +87,7 @@ function visitOf(session: QuicSession, { maxHandshakeMs }: Limits): Admission {
   return {
     remainingMs: maxHandshakeMs,
     arrived: () => {},
+    onGone: (listener) => void session.closed.then(listener, listener),
     admit: () => session.admit(),
     refuse: () => {},
   };
