@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { RpcError } from "../errors.js";
 import { MemoryBudget } from "../memory-budget.js";
 import { ServerLoad } from "./server-load.js";
@@ -17,6 +17,13 @@ function fixture() {
 }
 
 describe("the memory of a server's sessions", () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
   it("a session beyond its own limit is refused, and no other is closed", () => {
     const { load, closed, session } = fixture();
     const { budget } = session("a");
@@ -44,6 +51,7 @@ describe("the memory of a server's sessions", () => {
     expect(closed).toHaveLength(1);
     a.budget.release(400);
     a.leave();
+    vi.advanceTimersByTime(1000);
     // 100 of the session that ended, 450, 200: what a handler keeps of it counts on.
     expect(load.held).toBe(750);
     expect(b.budget.charge(150)).toBe(true);

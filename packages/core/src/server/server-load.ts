@@ -2,12 +2,8 @@ import type { RpcError } from "../errors.js";
 import { completeLimits, type Limits } from "../limits.js";
 import type { MemoryBudget, ServerBudget } from "../memory-budget.js";
 
-/** A session that may be closed where others need what it holds. */
-interface Member {
-  close(error: RpcError): void;
-  /** What it held when that began. */
-  leavingBytes: number;
-}
+/** Milliseconds that the handlers of a session have to end when it is closed for what it holds. */
+const GRACE_MS = 1000;
 
 /** What the sessions of one server do together, for those that share it. */
 export class ServerLoad implements ServerBudget {
@@ -19,9 +15,10 @@ export class ServerLoad implements ServerBudget {
   held = 0;
   readonly max: number;
   readonly setting: string = "limits.maxServerBytes";
-  private readonly members: Map<MemoryBudget, Member> = new Map();
-  /** Of `held`, what sessions hold that are being closed. */
-  private leaving = 0;
+  /** What closes a session where others need what it holds. */
+  private readonly members: Map<MemoryBudget, (error: RpcError) => void> = new Map();
+  /** Those that were closed just now, and give back what they hold. */
+  private readonly leaving: Set<MemoryBudget> = new Set();
   private waiting: (() => void)[] = [];
 
   constructor(limits?: Partial<Limits>) {
@@ -43,13 +40,8 @@ export class ServerLoad implements ServerBudget {
 
   /** A session has begun. Returns what is to be called when it has ended; what it holds then is held until it is given back. */
   enter(budget: MemoryBudget, close: (error: RpcError) => void): () => void {
-    const member: Member = { close, leavingBytes: 0 };
-    this.members.set(budget, member);
-    return () => {
-      this.members.delete(budget);
-      this.leaving -= member.leavingBytes;
-      member.leavingBytes = 0;
-    };
+    this.members.set(budget, close);
+    return () => void this.members.delete(budget);
   }
 
   /** Corrects `held` by what can be measured. */
@@ -60,9 +52,12 @@ export class ServerLoad implements ServerBudget {
   /** Closes sessions that hold more than `asking` does, until there is room or it is the largest itself. */
   makeRoomFor(asking: MemoryBudget): boolean {
     this.measure();
-    while (this.held - this.leaving > this.max) {
+    let { held } = this;
+    for (const budget of this.leaving) held -= budget.held;
+    while (held > this.max) {
       const largest = this.largest(asking);
       if (largest === asking) return false;
+      held -= largest.held;
       this.evict(largest);
     }
     return true;
@@ -70,17 +65,17 @@ export class ServerLoad implements ServerBudget {
 
   private largest(asking: MemoryBudget): MemoryBudget {
     let largest = asking;
-    for (const [budget, { leavingBytes }] of this.members) {
-      if (leavingBytes === 0 && budget.held > largest.held) largest = budget;
-    }
+    for (const budget of this.members.keys()) if (budget.held > largest.held) largest = budget;
     return largest;
   }
 
   private evict(budget: MemoryBudget): void {
-    const member = this.members.get(budget) as Member;
+    const close = this.members.get(budget);
     const error = budget.refusal("the session");
-    member.leavingBytes = budget.held;
-    this.leaving += budget.held;
-    member.close(error);
+    this.members.delete(budget);
+    this.leaving.add(budget);
+    const timer: unknown = setTimeout(() => this.leaving.delete(budget), GRACE_MS);
+    (timer as { unref?(): void }).unref?.();
+    close?.(error);
   }
 }
