@@ -42,6 +42,11 @@ export class ServerProcess {
     return new ServerProcess(child, port);
   }
 
+  /** It goes on to exist and does nothing any more. */
+  stop(): void {
+    this.child.kill("SIGSTOP");
+  }
+
   async end(how: Ending): Promise<void> {
     if (this.child.exitCode !== null || this.child.signalCode !== null) return;
     const gone = once(this.child, "exit");

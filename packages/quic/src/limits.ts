@@ -28,7 +28,7 @@ export interface TransportOptions {
   sendWindow?: number;
   /** Bytes waiting on one stream beyond the send window, above which `write` returns false. */
   highWaterMark?: number;
-  /** The round-trip time assumed before the first measurement (RFC 9002 §6.2.2). */
+  /** The round-trip time assumed before the first measurement. 0: 333 (RFC 9002 §6.2.2), and 50 to this machine itself. */
   initialRttMs?: number;
   /** Asks the peer to acknowledge within this time, where it supports the ACK frequency extension. 0: its own choice, usually 25 ms. */
   maxAckDelayMs?: number;
@@ -92,7 +92,7 @@ export const DEFAULT_TRANSPORT: Readonly<Required<ListenTransportOptions>> = {
   receiveWindowCeiling: 24 * 1024 * 1024,
   sendWindow: 8 * 1024 * 1024,
   highWaterMark: 256 * 1024,
-  initialRttMs: 333,
+  initialRttMs: 0,
   maxAckDelayMs: 1,
   congestionControl: "steady",
   redundancy: "afterLoss",
@@ -138,7 +138,7 @@ const RANGES: Readonly<Record<Exclude<keyof ListenTransportOptions, keyof typeof
     receiveWindowCeiling: [1024, 2 ** 40],
     sendWindow: [1024, 2 ** 40],
     highWaterMark: [0, 2 ** 32],
-    initialRttMs: [1, 60_000],
+    initialRttMs: [0, 60_000],
     datagramBuffer: [0, 2 ** 30],
     maxAckDelayMs: [0, 16_000],
     maxUdpPayload: [0, 65_527],

@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { type DirectSession, WEBSOCKET_PROTOCOL, webSocketSession } from "@quicrpc/core";
+import { DEFAULT_LIMITS, type DirectSession, WEBSOCKET_PROTOCOL, webSocketSession } from "@quicrpc/core";
 import { WebSocket } from "ws";
 import { MAX_WEBSOCKET_MESSAGE } from "../protocol.js";
 import { attempt, hostOf, type TransportDialOptions } from "./dialler.js";
@@ -33,7 +33,10 @@ function openWebSocket(
   resolve: (session: DirectSession) => void,
   reject: (error: unknown) => void,
 ): WebSocket {
+  // Where the server has vanished, the socket would keep the process for 30 s. The package's types do not know the option.
+  const closing = { closeTimeout: limits?.maxCloseMs ?? DEFAULT_LIMITS.maxCloseMs };
   const socket = new WebSocket(url, [WEBSOCKET_PROTOCOL], {
+    ...closing,
     perMessageDeflate: false,
     maxPayload: MAX_WEBSOCKET_MESSAGE,
     ...(headers !== undefined && { headers }),

@@ -17,6 +17,7 @@ mod h3;
 mod handle;
 mod host;
 mod ids;
+mod leftovers;
 mod members;
 mod methods;
 mod receive_window;

@@ -143,6 +143,7 @@ impl Endpoint {
             };
             self.held -= usize::from(connection.incoming);
             self.forget_pending(&connection.pending, connection.source);
+            self.leftovers.left(Instant::now());
             if let Some(at) = connection.scheduled {
                 self.timers.remove(&(at, index));
             }

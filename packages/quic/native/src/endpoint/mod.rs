@@ -33,6 +33,7 @@ use crate::connection::Connection;
 use crate::error::Failure;
 use crate::h3;
 use crate::handle::{Handle, Table};
+use crate::leftovers::Leftovers;
 use crate::secret::Secret;
 use crate::sink::{Kind, Notice};
 use crate::socket::Socket;
@@ -86,6 +87,7 @@ pub struct Endpoint {
     by_source: HashMap<IpAddr, Share>,
     counters: Counters,
     resets: ResetLimit,
+    leftovers: Leftovers,
     dials: Dials,
     tickets: Tickets,
     scratch: Vec<u8>,
@@ -122,6 +124,7 @@ impl Endpoint {
             by_source: HashMap::new(),
             counters: Counters::default(),
             resets: ResetLimit::default(),
+            leftovers: Leftovers::default(),
             dials: Dials::default(),
             tickets: Tickets::default(),
             handshaking: 0,

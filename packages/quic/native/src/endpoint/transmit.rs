@@ -88,15 +88,16 @@ impl Endpoint {
             return Some(Instant::now());
         }
         let timer = self.timers.first().map(|(at, _)| *at);
-        match (timer, self.copies.due()) {
-            (Some(timer), Some(copy)) => Some(timer.min(copy)),
-            (timer, copy) => timer.or(copy),
-        }
+        [timer, self.copies.due(), self.leftovers.due()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     pub fn timeouts(&mut self) {
         let now = Instant::now();
         self.copies.send(now, &mut self.socket);
+        self.leftovers.clear(now);
         while let Some(&(at, index)) = self.timers.first()
             && at <= now
         {

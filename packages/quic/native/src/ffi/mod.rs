@@ -7,6 +7,7 @@ pub mod bound;
 mod entry;
 pub mod env;
 pub mod hook;
+pub mod memory;
 pub mod page;
 #[cfg(unix)]
 pub mod preemptions;

@@ -1,0 +1,28 @@
+//! The allocator below: glibc's, shared with the rest of the process.
+
+/// Gives free memory back to the system, wherever it lies. Takes about a millisecond for 3 MB.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub fn give_back() {
+    // SAFETY: touches memory that is free, under the allocator's locks.
+    unsafe { libc::malloc_trim(0) };
+}
+
+/// Bytes of the process that are in memory; 0 where that is not known.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub fn resident() -> u64 {
+    let pages = std::fs::read_to_string("/proc/self/statm")
+        .ok()
+        .and_then(|text| text.split(' ').nth(1)?.parse::<u64>().ok());
+    // SAFETY: a constant of the system.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    pages.unwrap_or(0) * u64::try_from(page).unwrap_or(0)
+}
+
+/// Others return by themselves what they return.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub fn give_back() {}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub fn resident() -> u64 {
+    0
+}

@@ -1,0 +1,86 @@
+//! Memory that sessions leave behind. glibc keeps what is free below anything that is still in use: a process whose sessions
+//! ended with much that was unread would stay as large as it ever was.
+
+use std::time::{Duration, Instant};
+
+use crate::ffi::memory;
+
+/// From a session's end until memory is given back, at least; those that end meanwhile are part of it.
+const LEAST_WAIT: Duration = Duration::from_millis(250);
+/// As long as there is little to give back: to find that out takes a millisecond.
+const MOST_WAIT: Duration = Duration::from_secs(4);
+/// Bytes that were worth the time.
+const WORTH: u64 = 16 << 20;
+
+pub struct Leftovers {
+    due: Option<Instant>,
+    wait: Duration,
+}
+
+impl Default for Leftovers {
+    fn default() -> Self {
+        Leftovers {
+            due: None,
+            wait: LEAST_WAIT,
+        }
+    }
+}
+
+impl Leftovers {
+    /// A session has been forgotten.
+    pub fn left(&mut self, now: Instant) {
+        self.due.get_or_insert(now + self.wait);
+    }
+
+    pub fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// Gives memory back when that is due.
+    pub fn clear(&mut self, now: Instant) {
+        if self.due.is_none_or(|due| due > now) {
+            return;
+        }
+        self.due = None;
+        let before = memory::resident();
+        memory::give_back();
+        self.wait = if before >= memory::resident() + WORTH {
+            LEAST_WAIT
+        } else {
+            (self.wait * 2).min(MOST_WAIT)
+        };
+    }
+}
+
+#[cfg(all(test, target_os = "linux", target_env = "gnu"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn free_memory_below_what_is_in_use_goes_back_to_the_system_after_sessions_end() {
+        let mut now = Instant::now();
+        let mut leftovers = Leftovers::default();
+        // Written to, so that it is in memory; each too small to be a mapping of its own.
+        let mut pieces: Vec<Vec<u8>> = (0..4096).map(|_| vec![1; 64 << 10]).collect();
+        let most = memory::resident();
+        let top = pieces.pop();
+        drop(pieces);
+        leftovers.clear(now + MOST_WAIT);
+        assert!(memory::resident() > most - (128 << 20), "no session has ended");
+        leftovers.left(now);
+        leftovers.left(now + LEAST_WAIT / 2);
+        assert_eq!(leftovers.due(), Some(now + LEAST_WAIT));
+        leftovers.clear(now + LEAST_WAIT);
+        assert_eq!(leftovers.due(), None);
+        assert!(memory::resident() < most - (192 << 20));
+        drop(top);
+
+        for _ in 0..10 {
+            leftovers.left(now);
+            now = leftovers.due().unwrap();
+            leftovers.clear(now);
+        }
+        leftovers.left(now);
+        assert_eq!(leftovers.due(), Some(now + MOST_WAIT));
+    }
+}

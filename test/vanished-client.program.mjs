@@ -1,0 +1,16 @@
+// A client that closes its connection when its parent says so, and then has nothing left to do. See vanished.test.ts.
+import { once } from "node:events";
+import { connect } from "@quicrpc/node";
+import { defineMethod, msgpackCodec } from "@quicrpc/core";
+
+const [url, hash] = process.argv.slice(2);
+const service = { name: "test.v1.Restarted", id: 7101 };
+const pid = defineMethod(service, "unary", "pid", { id: 1, output: msgpackCodec() });
+const connection = await connect(url, {
+  serverCertificateHashes: [{ algorithm: "sha-256", value: Buffer.from(hash, "hex") }],
+});
+await connection.unary(pid, undefined);
+process.send("connected");
+await once(process, "message");
+process.disconnect();
+await connection.close();
