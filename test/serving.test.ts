@@ -172,6 +172,39 @@ describe("serve", () => {
     expect(await failure(session.unary(echo, { text: "" }))).toMatchObject({ code: "unavailable" });
   });
 
+  it.each([
+    ["close", 0],
+    ["drain", 0],
+  ] as const)(
+    "%s waits for notifications to its clients, and tells what was not acknowledged",
+    async (way, expected) => {
+      const witness = new Witness();
+      const server = await served({
+        listen: schemes,
+        onSession: (session) => {
+          for (let i = 0; i < 20; i++) void session.notify(methods.note, { text: String(i) });
+        },
+      });
+      for (const url of server.urls) await dialled(url, { routers: [behaviourRouter(witness)] });
+      while (server.sessions.size < schemes.length) await new Promise((resolve) => setImmediate(resolve));
+      expect(await server[way]()).toEqual({ unacknowledged: expected });
+      expect(witness.events).toHaveLength(20 * schemes.length);
+    },
+  );
+
+  it("close does not wait for a client that stands still longer than it is to", async () => {
+    const server = await served({
+      listen: ["tcp://127.0.0.1:0"],
+      onSession: (session) => {
+        for (let i = 0; i < 3; i++) void session.notify(methods.note, { text: String(i) });
+      },
+    });
+    const socket = connectTcp(server.address.port, "127.0.0.1");
+    while (server.sessions.size === 0) await new Promise((resolve) => setImmediate(resolve));
+    expect(await server.close({ timeoutMs: 20 })).toEqual({ unacknowledged: 3 });
+    socket.destroy();
+  });
+
   it("the headers and the origin of a WebSocket reach authenticate", async () => {
     const server = await served({
       listen: ["ws://127.0.0.1:0/rpc"],

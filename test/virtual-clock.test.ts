@@ -97,17 +97,17 @@ describe("limits of time by a virtual clock", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("a clean close waits maxCloseMs at most for a peer that does not take what was sent", async () => {
+  it("a clean close waits maxAcknowledgeMs at most for a peer that does not take what was sent", async () => {
     const [here, there] = createMemoryPair();
     const peer = new RawPeer(there);
-    const session = createSession(here, { limits: { maxCloseMs: 300 } });
+    const session = createSession(here, { limits: { maxAcknowledgeMs: 300 } });
     await session.notify(methods.note, { text: "sent" });
     await peer.first();
     const closed = session.close();
     await vi.advanceTimersByTimeAsync(299);
     expect(peer.closed).toBe(false);
     await vi.advanceTimersByTimeAsync(1);
-    expect(await closed).toMatchObject({ closeCode: 0, error: undefined });
+    expect(await closed).toMatchObject({ closeCode: 0, error: undefined, unacknowledged: 1 });
     expect(peer.closed).toBe(true);
     expect(vi.getTimerCount()).toBe(0);
   });

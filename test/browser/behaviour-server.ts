@@ -23,7 +23,7 @@ export class BehaviourServer {
     return this.server.urls[0] as string;
   }
 
-  close(): Promise<void> {
-    return this.server.close();
+  async close(): Promise<void> {
+    await this.server.close();
   }
 }

@@ -69,7 +69,14 @@ export type { InterceptedAnswer, InterceptedCall, Interceptor, Next } from "./in
 export { type CallLog, type Logger, logging } from "./interceptors/logging.js";
 export { type AnswerObserver, observed, withOutputs } from "./interceptors/observed.js";
 export { retry, type RetryOptions } from "./interceptors/retry.js";
-export type { DrainOptions, SessionEnd, SessionOptions } from "./session/options.js";
+export type {
+  ClosedSession,
+  CloseOptions,
+  DrainOptions,
+  SessionEnd,
+  SessionOptions,
+  Unacknowledged,
+} from "./session/options.js";
 export { type ClientSessionOptions, createClientSession } from "./session/create-client-session.js";
 export { createSession } from "./session/create-session.js";
 export { createStreamSession } from "./session/create-stream-session.js";

@@ -29,6 +29,8 @@ export interface Limits {
   readonly maxMetadataBytes: number;
   /** Milliseconds that a clean close waits for the peer to have received what was sent before. */
   readonly maxCloseMs: number;
+  /** Milliseconds that a close waits for the peer to acknowledge notifications, unless it says so itself. */
+  readonly maxAcknowledgeMs: number;
   /** Calls that wait on a connection without a session. */
   readonly maxQueuedCalls: number;
   /** Bytes of the inputs of those calls. */
@@ -59,7 +61,13 @@ export const MAX_DEPTH = 100;
 /** What a session of streams of single calls is limited by, which serves nothing. */
 export type StreamLimits = Pick<
   Limits,
-  "maxFrameBytes" | "maxSessionBytes" | "maxStreams" | "maxMetadataBytes" | "maxCloseMs" | "maxTimeoutMs"
+  | "maxFrameBytes"
+  | "maxSessionBytes"
+  | "maxStreams"
+  | "maxMetadataBytes"
+  | "maxCloseMs"
+  | "maxAcknowledgeMs"
+  | "maxTimeoutMs"
 >;
 
 const STREAM_LIMITS: StreamLimits = {
@@ -68,6 +76,7 @@ const STREAM_LIMITS: StreamLimits = {
   maxStreams: 4096,
   maxMetadataBytes: 16_384,
   maxCloseMs: 1000,
+  maxAcknowledgeMs: 5000,
   maxTimeoutMs: 2_147_483_647,
 };
 

@@ -1,5 +1,5 @@
 import {
-  type CloseInfo,
+  type CloseOptions,
   combineRouters,
   createSession,
   DEFAULT_LIMITS,
@@ -17,6 +17,7 @@ import {
   type Session,
   type SessionEnd,
   type SessionOptions,
+  type Unacknowledged,
 } from "@quicrpc/core";
 import type { ClientCertificateOptions, ListenTransportOptions, ServerCertificateOptions } from "@quicrpc/quic";
 import { type Authenticate, Authentications } from "./authenticate.js";
@@ -142,15 +143,18 @@ export interface Server {
    * Takes no more sessions and calls, lets those in progress and all handlers finish, and closes. Calls that are not over
    * after `timeoutMs` (default: `limits.maxDrainMs`) fail with `unavailable`.
    */
-  drain(options?: DrainOptions): Promise<void>;
+  drain(options?: DrainOptions): Promise<Unacknowledged>;
   /**
    * Takes other certificates, as after a renewal, on every listener, for sessions that begin from now on; those that live
    * stay. Throws, and leaves everything as it is, where one cannot be used or the server is closed. `watchTls` does
    * it whenever files change.
    */
   updateTls(update: TlsUpdate): void;
-  /** Closes every session and listener. Calls in progress fail with `unavailable`. */
-  close(info?: CloseInfo): Promise<void>;
+  /**
+   * Closes every session and listener. Calls in progress fail with `unavailable`. Notifications to clients are waited for as
+   * `Session.close` does; it tells how many were not acknowledged by those that were connected. Never rejects.
+   */
+  close(options?: CloseOptions): Promise<Unacknowledged>;
   /** Lets the process end, or not, while the server runs. */
   ref(): void;
   unref(): void;
@@ -184,7 +188,7 @@ class RpcServer<Context> implements Server {
   /** Sessions that are being authenticated. */
   private readonly arriving: Set<Arrival> = new Set();
   private draining = false;
-  private closing: Promise<void> | undefined;
+  private closing: Promise<Unacknowledged> | undefined;
 
   constructor(options: ServeOptions<Context>) {
     this.options = options;
@@ -239,17 +243,17 @@ class RpcServer<Context> implements Server {
     }
   }
 
-  async drain(options?: DrainOptions): Promise<void> {
+  async drain(options?: DrainOptions): Promise<Unacknowledged> {
     this.draining = true;
     for (const listener of this.listeners) listener.stop();
     const { timeoutMs = this.limits.maxDrainMs } = options ?? {};
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(), Math.min(timeoutMs, this.limits.maxTimeoutMs));
-    await Promise.all(Array.from(this.sessions, (session) => session.drain(options)));
+    const ends = await Promise.all(Array.from(this.sessions, (session) => session.drain(options)));
     // Those of sessions that have ended before.
     await Promise.race([this.load.idle, aborted(late.signal)]);
     clearTimeout(timer);
-    await this.close();
+    return total([...ends, await this.close()]);
   }
 
   updateTls(update: TlsUpdate): void {
@@ -274,9 +278,9 @@ class RpcServer<Context> implements Server {
     this.settings = after;
   }
 
-  close(info?: CloseInfo): Promise<void> {
+  close(options?: CloseOptions): Promise<Unacknowledged> {
     this.draining = true;
-    this.closing ??= this.end(info);
+    this.closing ??= this.end(options);
     return this.closing;
   }
 
@@ -300,19 +304,22 @@ class RpcServer<Context> implements Server {
     for (const listener of this.listeners) listener.unref();
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
   }
 
-  private async end(info: CloseInfo | undefined): Promise<void> {
+  private async end(options: CloseOptions = {}): Promise<Unacknowledged> {
+    const { closeCode = 0, reason = "" } = options;
+    const info = { closeCode, reason };
     for (const listener of this.listeners) listener.stop();
     for (const { transport, visit } of this.arriving) {
       visit.refuse();
       transport.close(info);
     }
-    await Promise.all(Array.from(this.sessions, (session) => session.close(info)));
+    const ends = await Promise.all(Array.from(this.sessions, (session) => session.close(options)));
     await Promise.all(this.listeners.map((listener) => listener.close(info)));
     this.guard?.stop();
+    return total(ends);
   }
 
   /** Nothing of the session is read before it is authenticated: what it sends meanwhile is held back by flow control. */
@@ -361,6 +368,10 @@ class RpcServer<Context> implements Server {
   private tell<Told>(name: string, hook: ((told: Told, peer: Peer) => void) | undefined, told: Told, peer: Peer): void {
     if (hook !== undefined) guarded(hook, (thrown) => this.onError(thrown, { method: name }))(told, peer);
   }
+}
+
+function total(ends: readonly Unacknowledged[]): Unacknowledged {
+  return { unacknowledged: ends.reduce((sum, { unacknowledged }) => sum + unacknowledged, 0) };
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

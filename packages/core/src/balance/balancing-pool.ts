@@ -5,9 +5,8 @@ import { type ConnectionState, Watched } from "../connection/state.js";
 import { type Deferred, deferred } from "../deferred.js";
 import { DEFAULT_LIMITS } from "../limits.js";
 import type { ItemIterator } from "../platform-types.js";
-import type { DrainOptions } from "../session/options.js";
+import { type CloseOptions, type DrainOptions, totalOf, type Unacknowledged } from "../session/options.js";
 import type { Session } from "../session/session.js";
-import type { CloseInfo } from "../transport/session.js";
 import { type Balance, balancer } from "./balance.js";
 import { Discovery, type ResolveTargets, targetSpecs, type TargetSpec } from "./discovery.js";
 import { DEFAULT_OUTLIERS } from "./outliers.js";
@@ -30,6 +29,8 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
   private dialled: number = Number.NEGATIVE_INFINITY;
   /** Targets that are no more in the list, while their calls finish. */
   private readonly leaving: Set<Target<S>> = new Set();
+  /** Notifications that targets which have left did not acknowledge. */
+  private unacknowledged = 0;
   /** Of those known, the ones that get calls. */
   private candidates: readonly Target<S>[] = [];
 
@@ -93,11 +94,11 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     await whenReady(this.states(), { connect, ready, refusal: () => this.refusal, why: () => this.why() }, options);
   }
 
-  close(info?: CloseInfo): Promise<void> {
-    return this.finish((target) => target.close(info));
+  close(options?: CloseOptions): Promise<Unacknowledged> {
+    return this.finish((target) => target.close(options));
   }
 
-  drain(options?: DrainOptions): Promise<void> {
+  drain(options?: DrainOptions): Promise<Unacknowledged> {
     return this.finish((target) => target.drain(options));
   }
 
@@ -159,7 +160,9 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     for (const { target } of specs) before.delete(target);
     for (const gone of before.values()) {
       this.leaving.add(gone);
-      void gone.drain().then(() => this.leaving.delete(gone));
+      void gone.drain().then(({ unacknowledged }) => {
+        if (this.leaving.delete(gone)) this.unacknowledged += unacknowledged;
+      });
     }
     this.dialled = Number.NEGATIVE_INFINITY;
     this.update();
@@ -217,15 +220,17 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     };
   }
 
-  private async finish(end: (target: Target<S>) => Promise<void>): Promise<void> {
-    if (this.state.status === "closed") return this.closed;
-    this.discovery?.stop();
-    this.candidates = [];
-    this.watched.set({ status: "draining" });
-    this.waiting.failAll(closedError(undefined));
-    await Promise.all([...this.known, ...this.leaving].map(end));
+  private async finish(end: (target: Target<S>) => Promise<Unacknowledged>): Promise<Unacknowledged> {
+    if (this.state.status !== "closed") {
+      this.discovery?.stop();
+      this.candidates = [];
+      this.watched.set({ status: "draining" });
+      this.waiting.failAll(closedError(undefined));
+    }
+    const { unacknowledged } = await totalOf([...this.known, ...this.leaving].map(end));
     if (this.state.status === "draining") this.watched.set({ status: "closed" }, true);
     this.end.resolve();
+    return { unacknowledged: this.unacknowledged + unacknowledged };
   }
 }
 

@@ -4,9 +4,8 @@ import type { ReadyOptions } from "../connection/ready.js";
 import type { ConnectionState } from "../connection/state.js";
 import type { Limits } from "../limits.js";
 import type { ItemIterator } from "../platform-types.js";
-import type { DrainOptions } from "../session/options.js";
+import type { CloseOptions, DrainOptions, Unacknowledged } from "../session/options.js";
 import type { Session } from "../session/session.js";
-import type { CloseInfo } from "../transport/session.js";
 import type { Balance, BalanceName } from "./balance.js";
 import { BalancingPool } from "./balancing-pool.js";
 import type { ResolveTargets, TargetSpec } from "./discovery.js";
@@ -49,9 +48,9 @@ export interface Pool<S extends Session = Session> extends Caller {
   /** Resolves when every session has ended after `close` or `drain`. Never rejects. */
   readonly closed: Promise<void>;
   /** Ends every session, as `Session.close` does, and makes no more. Calls that wait fail with `unavailable`. */
-  close(info?: CloseInfo): Promise<void>;
+  close(options?: CloseOptions): Promise<Unacknowledged>;
   /** As `close`, but calls in progress finish, within `timeoutMs` (default: `limits.maxDrainMs`). Those that wait fail. */
-  drain(options?: DrainOptions): Promise<void>;
+  drain(options?: DrainOptions): Promise<Unacknowledged>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 

@@ -1,8 +1,7 @@
 import type { LinkOptions } from "../connection/link.js";
 import type { ConnectionState } from "../connection/state.js";
-import type { DrainOptions } from "../session/options.js";
+import { type CloseOptions, type DrainOptions, totalOf, type Unacknowledged } from "../session/options.js";
 import type { Session } from "../session/session.js";
-import type { CloseInfo } from "../transport/session.js";
 import type { BalancedTarget } from "./balance.js";
 import type { HealthCheck } from "./health-watch.js";
 import { type OutlierOptions, OutlierRecord, speaksAgainst } from "./outliers.js";
@@ -124,15 +123,15 @@ export class Target<S extends Session> implements PoolTarget<S> {
     for (const { link } of this.slots) link.hurry();
   }
 
-  async close(info?: CloseInfo): Promise<void> {
+  close(options?: CloseOptions): Promise<Unacknowledged> {
     clearTimeout(this.ejection);
-    await Promise.all(this.slots.map(({ link }) => link.close(info)));
+    return totalOf(this.slots.map(({ link }) => link.close(options)));
   }
 
   /** Takes no more calls, and ends when those in progress are over. */
-  async drain(options?: DrainOptions): Promise<void> {
+  drain(options?: DrainOptions): Promise<Unacknowledged> {
     clearTimeout(this.ejection);
-    await Promise.all(this.slots.map(({ link }) => link.drain(options)));
+    return totalOf(this.slots.map(({ link }) => link.drain(options)));
   }
 
   private onCallOver(error: unknown): void {

@@ -36,6 +36,8 @@ export interface Carrier extends CallChannel {
   readonly format: SessionFormat | undefined;
   /** Gives a call its id. Throws `RpcError` when it cannot be carried. */
   open(call: OutgoingCall): number;
+  /** A notification has been sent on it. */
+  onNotified?(): void;
   /** Forgets a call that never left. */
   withdraw(id: number): void;
   /** Gives a call up; nothing of it is delivered any more. */

@@ -23,10 +23,10 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
   readonly format: SessionFormat | undefined;
   private call: OutgoingCall | undefined;
   private readonly maxMetadataBytes: number;
-  private onEnded: (() => void) | undefined;
+  private onEnded: ((received: boolean) => void) | undefined;
 
   /** @param onEnded called once: the peer has received what was sent, or never will */
-  constructor(stream: DirectStream, settings: CarrierSettings, onEnded: () => void) {
+  constructor(stream: DirectStream, settings: CarrierSettings, onEnded: (received: boolean) => void) {
     this.onEnded = onEnded;
     this.format = settings.format;
     this.maxMetadataBytes = settings.limits.maxMetadataBytes;
@@ -97,7 +97,7 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
   onEnd(): void {
     // The usual end: an error is made only if it is needed, since its stack costs more than the call.
     if (this.call !== undefined) this.settle(new RpcError("internal", "the stream ended before the call did"));
-    this.end();
+    this.end(true);
   }
 
   onReset(code: number): void {
@@ -121,10 +121,10 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
     this.end();
   }
 
-  private end(): void {
+  private end(received = false): void {
     const { onEnded } = this;
     this.onEnded = undefined;
-    onEnded?.();
+    onEnded?.(received);
   }
 
   private settle(error: RpcError): void {

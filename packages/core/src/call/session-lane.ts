@@ -16,6 +16,12 @@ import * as StreamKind from "../wire/stream-kind.js";
 /** Above it an index would not fit a small integer. */
 const MAX_CALL_ID = 0x7fff_ffff;
 
+/** Notifications after which the peer is asked whether it has received those before. */
+const ASK_EVERY = 256;
+/** The tokens of the lane's own pings: beyond those that a session counts up to. */
+const ASK = 2 ** 29;
+const LAST_ASK = ASK + 1;
+
 /** The session of a lane, and what arrives on the lane that concerns all of it. */
 export interface LaneHost {
   readonly callee: Callee;
@@ -39,8 +45,12 @@ export abstract class SessionLane implements FrameHandler {
   protected over = false;
   private readonly callee: LaneCallee;
   private readonly onOver: (lane: SessionLane) => void;
-  private onFinished: (() => void) | undefined;
+  private onFinished: ((received: boolean) => void) | undefined;
   private greeted = false;
+  /** Notifications sent on it, those that the peer is known to have, and those sent before the ping that is under way. */
+  private notified = 0;
+  private received = 0;
+  private asked: number | undefined;
 
   /**
    * @param ourBit of the ids of our calls: 0 on the side that opened the stream, 1 on the other
@@ -68,14 +78,32 @@ export abstract class SessionLane implements FrameHandler {
     return (lane) => Channel.open(stream, StreamKind.Lane, lane, settings);
   }
 
+  /** Notifications sent on it that the peer is not known to have received. */
+  get unacknowledged(): number {
+    return this.notified - this.received;
+  }
+
+  onNotified(): void {
+    this.notified++;
+    if (this.asked !== undefined || this.unacknowledged < ASK_EVERY) return;
+    this.asked = this.notified;
+    this.ping(ASK);
+  }
+
   /**
-   * Ends the lane with FIN: calls in progress fail, and `onFinished` is called when the peer has received all that was
-   * sent, or never will.
+   * Ends the lane: calls in progress fail, and a ping asks whether the peer has received all that was sent. `onFinished` is called
+   * when it has, or never will.
    */
   finish(onFinished: () => void): void {
-    this.onFinished = onFinished;
-    this.end(new RpcError("unavailable", "the session was closed"));
-    this.channel.finish();
+    this.channel.whenIdle(() => {
+      this.ping(LAST_ASK);
+      this.channel.flushNow();
+      this.onFinished = (received) => {
+        if (received) this.received = this.notified;
+        onFinished();
+      };
+      this.end(new RpcError("unavailable", "the session was closed"));
+    });
   }
 
   goaway(stage: number): void {
@@ -87,7 +115,7 @@ export abstract class SessionLane implements FrameHandler {
   }
 
   onFrame(frame: Frame): void {
-    if (this.over) return;
+    if (this.over && (this.onFinished === undefined || !isLastWord(frame))) return;
     if (frame.callId > MAX_CALL_ID) throw new ProtocolError(`call id ${frame.callId} is beyond any limit`);
     // A close may come instead of hello: the session was refused.
     if (!this.greeted && frame.type !== FrameType.Close) this.hear(frame);
@@ -100,14 +128,14 @@ export abstract class SessionLane implements FrameHandler {
   onEnd(): void {
     this.end(new RpcError("unavailable", "the peer ended the lane"));
     this.channel.reset(codeNumber("cancelled"));
-    this.onFinished?.();
+    this.finished(false);
   }
 
   onReset(code: number): void {
     const { code: status, message, refused } = describeReset(code);
     this.end(new RpcError(status === "cancelled" ? "unavailable" : status, message, { refused }));
     this.channel.reset(code);
-    this.onFinished?.();
+    this.finished(false);
   }
 
   onStopSending(code: number): void {
@@ -116,18 +144,18 @@ export abstract class SessionLane implements FrameHandler {
 
   onFailed(error: ProtocolError): void {
     this.end(new RpcError("internal", `protocol error: ${error.message}`, { cause: error }));
-    this.onFinished?.();
+    this.finished(false);
   }
 
   onClosed(error: Error | undefined): void {
     this.end(lostCall(error));
-    this.onFinished?.();
+    this.finished(false);
   }
 
   /** Sends a small frame, now or after the one that is being encoded. */
   protected send(type: number, write: (out: FrameWriter) => void, id: number = 0): void {
     this.channel.whenIdle(() => {
-      if (this.over) return;
+      if (this.over && type !== FrameType.Pong) return;
       const mark = this.channel.begin(type, id);
       write(this.channel.out);
       this.channel.commit(mark);
@@ -164,7 +192,7 @@ export abstract class SessionLane implements FrameHandler {
         return;
       }
       case FrameType.Pong:
-        this.host.onPong(new Cursor(frame.bytes, frame.start, frame.end).varint());
+        this.onPong(new Cursor(frame.bytes, frame.start, frame.end).varint());
         return;
       case FrameType.Close:
         this.host.onClose(readClose(frame));
@@ -172,6 +200,23 @@ export abstract class SessionLane implements FrameHandler {
       default:
         throw new ProtocolError(`frame type ${frame.type} is unknown`);
     }
+  }
+
+  private onPong(token: number): void {
+    if (token === LAST_ASK) {
+      this.finished(true);
+    } else if (token === ASK) {
+      this.received = this.asked ?? this.received;
+      this.asked = undefined;
+    } else {
+      this.host.onPong(token);
+    }
+  }
+
+  private finished(received: boolean): void {
+    const { onFinished } = this;
+    this.onFinished = undefined;
+    onFinished?.(received);
   }
 
   /** A frame of a call that this side has made. */
@@ -187,4 +232,9 @@ export abstract class SessionLane implements FrameHandler {
     this.failCalls(error);
     this.callee.end();
   }
+}
+
+/** Whether a frame still matters to a lane that waits for the peer to have received all. */
+function isLastWord({ type }: Frame): boolean {
+  return type === FrameType.Hello || type === FrameType.Ping || type === FrameType.Pong || type === FrameType.Close;
 }

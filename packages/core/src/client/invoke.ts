@@ -37,6 +37,7 @@ export function invokeNotify(invocation: Invocation, input: unknown): void {
   const carrier = pick();
   prioritize(carrier, options?.priority ?? invocation.method.priority);
   sendRequest(carrier, carrier.notifyId, FrameType.Notify, invocation, input, head);
+  carrier.onNotified?.();
 }
 
 /** One notification as a whole frame, for a datagram. */

@@ -383,7 +383,7 @@ describe("calls without a session", () => {
     connected();
     const calls = everyKind({});
     const end = await connection.close({ closeCode: 3, reason: "enough" });
-    expect(end).toEqual({ closeCode: 3, reason: "enough", error: undefined });
+    expect(end).toEqual({ closeCode: 3, reason: "enough", error: undefined, unacknowledged: 0 });
     for (const error of await Promise.all(calls)) expect(error).toMatchObject({ code: "unavailable" });
     await expect(peer.dials[0]?.promise).rejects.toMatchObject({ code: "cancelled" });
     const late = peer.session();

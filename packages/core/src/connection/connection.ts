@@ -1,9 +1,8 @@
 import type { Caller } from "../call/caller.js";
 import { completeLimits, type Limits } from "../limits.js";
 import type { ItemIterator } from "../platform-types.js";
-import type { DrainOptions, SessionEnd } from "../session/options.js";
+import type { ClosedSession, CloseOptions, DrainOptions, SessionEnd } from "../session/options.js";
 import type { Session } from "../session/session.js";
-import type { CloseInfo } from "../transport/session.js";
 import { type Backoff, DEFAULT_BACKOFF } from "./backoff.js";
 import { Link } from "./link.js";
 import { type ReadyOptions, whenReady } from "./ready.js";
@@ -50,10 +49,13 @@ export interface Connection<S extends Session = Session> extends Caller {
   ready(options?: ReadyOptions): Promise<S>;
   /** Resolves when the connection has ended for good. Never rejects. */
   readonly closed: Promise<SessionEnd>;
-  /** Ends every session, as `Session.close` does, and makes no more. Calls that wait fail with `unavailable`. */
-  close(info?: CloseInfo): Promise<SessionEnd>;
+  /**
+   * Ends every session, as `Session.close` does, and makes no more. Calls that wait fail with `unavailable`. Tells how many
+   * notifications were not acknowledged on any of its sessions.
+   */
+  close(options?: CloseOptions): Promise<ClosedSession>;
   /** As `close`, but calls in progress finish, within `timeoutMs` (default: `limits.maxDrainMs`). Those that wait fail. */
-  drain(options?: DrainOptions): Promise<SessionEnd>;
+  drain(options?: DrainOptions): Promise<ClosedSession>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -117,11 +119,11 @@ class HealingConnection<S extends Session> extends SessionCaller<S> implements C
     );
   }
 
-  close(info?: CloseInfo): Promise<SessionEnd> {
-    return this.link.close(info);
+  close(options?: CloseOptions): Promise<ClosedSession> {
+    return this.link.close(options);
   }
 
-  drain(options?: DrainOptions): Promise<SessionEnd> {
+  drain(options?: DrainOptions): Promise<ClosedSession> {
     return this.link.drain(options);
   }
 

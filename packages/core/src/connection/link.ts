@@ -1,9 +1,8 @@
 import { type Deferred, deferred } from "../deferred.js";
 import { asError, RpcError } from "../errors.js";
 import type { ItemIterator } from "../platform-types.js";
-import type { DrainOptions, SessionEnd } from "../session/options.js";
+import type { ClosedSession, CloseOptions, DrainOptions, SessionEnd } from "../session/options.js";
 import type { Session } from "../session/session.js";
-import type { CloseInfo } from "../transport/session.js";
 import { type Backoff, backoffDelay } from "./backoff.js";
 import { type ConnectionState, Watched } from "./state.js";
 
@@ -40,6 +39,8 @@ export class Link<S extends Session> {
   /** The latest session, as long as it lasts. */
   private current: S | undefined;
   private readonly end: Deferred<SessionEnd> = deferred();
+  /** Notifications that the peers of sessions which have ended did not acknowledge. */
+  private unacknowledged = 0;
   private failures = 0;
   private stopped = false;
   private readyAt = 0;
@@ -84,16 +85,16 @@ export class Link<S extends Session> {
   }
 
   /** For good. Resolves when every session has ended, with how the last one did. */
-  async close(info: CloseInfo = {}): Promise<SessionEnd> {
-    const { closeCode = 0, reason = "" } = info;
+  async close(options: CloseOptions = {}): Promise<ClosedSession> {
+    const { closeCode = 0, reason = "" } = options;
     this.giveUp(undefined);
-    const ends = await Promise.all(Array.from(this.sessions, (session) => session.close(info)));
+    const ends = await Promise.all(Array.from(this.sessions, (session) => session.close(options)));
     this.end.resolve(ends.at(-1) ?? { closeCode, reason, error: undefined });
-    return this.closed;
+    return this.left();
   }
 
   /** As `close`, but calls in progress finish. */
-  async drain(options?: DrainOptions): Promise<SessionEnd> {
+  async drain(options?: DrainOptions): Promise<ClosedSession> {
     if (this.state.status !== "closed") {
       this.stopDialling();
       this.set({ status: "draining" });
@@ -101,7 +102,12 @@ export class Link<S extends Session> {
       this.giveUp(undefined);
       this.end.resolve(ends.at(-1) ?? { closeCode: 0, reason: "", error: undefined });
     }
-    return this.closed;
+    return this.left();
+  }
+
+  private async left(): Promise<ClosedSession> {
+    const { closeCode, reason, error } = await this.closed;
+    return { closeCode, reason, error, unacknowledged: this.unacknowledged };
   }
 
   private attempt(state: ConnectionState): void {
@@ -169,6 +175,7 @@ export class Link<S extends Session> {
 
   private ended(session: S, end: SessionEnd): void {
     this.sessions.delete(session);
+    this.unacknowledged += session.unacknowledged;
     if (this.current !== session) return;
     this.current = undefined;
     if (this.stopped) return;

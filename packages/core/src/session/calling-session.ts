@@ -19,7 +19,7 @@ import { lostCall, neverSent, turnedAway } from "../transport/close-codes.js";
 import type { CloseInfo, DirectSession, DirectStream, TransportSession } from "../transport/session.js";
 import { directSession } from "../transport/web-session.js";
 import { Drain, type DrainHost } from "./drain.js";
-import type { SessionEnd } from "./options.js";
+import type { ClosedSession, CloseOptions, SessionEnd } from "./options.js";
 import { OwnStreams, type StreamsHost } from "./own-streams.js";
 import type { SessionParts } from "./parts.js";
 import { PeerStreams, type PeerStreamsHost } from "./peer-streams.js";
@@ -47,6 +47,10 @@ export abstract class CallingSession<Transport extends TransportSession>
   readonly onForeign: SessionParts["onForeign"];
   private readonly enter: SessionParts["enter"];
   private readonly onEnd: (end: SessionEnd) => void;
+  /** The peer has closed the session with code 0: after a drain, it has all that was sent. */
+  protected parted = false;
+  /** Resolves when the peer has the notifications that were sent before a close, or never will. */
+  private delivery: Promise<void> | undefined;
   /** What calls fail with after the session was lost. */
   private lost: RpcError | undefined;
 
@@ -108,11 +112,17 @@ export abstract class CallingSession<Transport extends TransportSession>
     return callingOf(method).start(this.invocation(method, options, "stream"), undefined) as DuplexStream<Sent, Result>;
   }
 
-  async close(info: CloseInfo = {}): Promise<SessionEnd> {
-    if ((info.closeCode ?? 0) === 0) await this.delivered();
+  get unacknowledged(): number {
+    return this.ownStreams.unacknowledged + this.unacknowledgedOnLanes();
+  }
+
+  async close({ timeoutMs = this.limits.maxAcknowledgeMs, ...info }: CloseOptions = {}): Promise<ClosedSession> {
+    if ((info.closeCode ?? 0) === 0) await this.delivered(timeoutMs);
     this.ended = true;
+    this.beforeClose();
     this.direct.close(info);
-    return this.closed;
+    const end = await this.closed;
+    return { ...end, unacknowledged: this.unacknowledged };
   }
 
   get takesCalls(): boolean {
@@ -170,6 +180,12 @@ export abstract class CallingSession<Transport extends TransportSession>
   /** Ends the lanes that this side sends notifications on; `onFinished` is called when the peer has what was sent. */
   protected abstract finishLanes(onFinished: () => void): void;
 
+  /** Notifications on the lanes of this side that the peer is not known to have received. */
+  protected abstract unacknowledgedOnLanes(): number;
+
+  /** Last chance to send. */
+  protected beforeClose(): void {}
+
   /** Begins. To be called once, when the session is made: what the peer opens may be there already. */
   start(): this {
     if (this.direct.sole !== undefined) throw new TypeError("a session of one byte stream is made by createSession");
@@ -188,6 +204,7 @@ export abstract class CallingSession<Transport extends TransportSession>
       ...(onDatagram !== undefined && { onDatagram }),
       waits: () => this.callsMade() > 0,
       onClosed: ({ closeCode = 0, reason = "" }, error) => {
+        this.parted = !this.ended && error === undefined;
         this.ended = true;
         leave?.();
         if (error !== undefined) this.lost = lostCall(error);
@@ -233,18 +250,25 @@ export abstract class CallingSession<Transport extends TransportSession>
     calling.start(invocation, input);
   }
 
-  /** Takes no more calls, and resolves when the peer has received what was sent. */
-  private delivered(): Promise<void> {
-    const open = !this.ended;
+  /** Takes no more calls, and resolves when the peer has received the notifications that were sent, or after so long. */
+  private async delivered(timeoutMs: number): Promise<void> {
+    const first = !this.ended;
     this.ended = true;
-    if (!open) return Promise.resolve();
+    if (first && this.unacknowledged > 0) this.delivery = this.finishNotifications();
+    if (this.delivery === undefined) return;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const timeUp = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, Math.min(timeoutMs, this.limits.maxTimeoutMs));
+    });
+    await Promise.race([this.delivery, timeUp]);
+    clearTimeout(timer);
+  }
+
+  private finishNotifications(): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, this.limits.maxCloseMs);
       let lanesDone = false;
       const check = (): void => {
-        if (!lanesDone || !this.ownStreams.confirmed) return;
-        clearTimeout(timer);
-        resolve();
+        if (lanesDone && this.ownStreams.confirmed) resolve();
       };
       this.ownStreams.onConfirmed = check;
       this.finishLanes(() => {

@@ -149,6 +149,15 @@ describe("a stream session", () => {
     expect(await noted.promise).toBe("last");
   });
 
+  it("tells what was not acknowledged, when the time is up", async () => {
+    const [here, there] = createMemoryPair();
+    there.attach({ onStream: () => {}, onClosed: () => {} });
+    const session = createStreamSession(webFace(here));
+    for (let i = 0; i < 3; i++) await session.notify(methods.note, "x");
+    expect(session.unacknowledged).toBe(3);
+    expect(await session.close({ timeoutMs: 10 })).toMatchObject({ closeCode: 0, unacknowledged: 3 });
+  });
+
   it("takes no transport of one byte stream", () => {
     const bytes = {
       attach() {},

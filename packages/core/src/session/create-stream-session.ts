@@ -40,6 +40,8 @@ export function createStreamSession<Transport extends WebTransportSession>(
   let lost: RpcError | undefined;
   /** Notifications that the peer may not have yet. */
   let unconfirmed = 0;
+  /** Notifications that it did not receive. */
+  let unreceived = 0;
   let onConfirmed: (() => void) | undefined;
   let refused = false;
   /** Says that this side has the answers of all it made. */
@@ -71,11 +73,14 @@ export function createStreamSession<Transport extends WebTransportSession>(
         // A `WebTransportSendStream` (W3C WebTransport §8), where the platform's streams are such.
         if (priority !== undefined && "sendOrder" in writable) writable.sendOrder = priority;
       }, nothing);
-      const pipe = openPipe(wanted.promise, host, handler, () => {
+      const pipe = openPipe(wanted.promise, host, handler, (isReceived) => {
         // Where it is not made yet, it need not be. Chromium ends a connection that has a thousand resets under way.
         wanted.dropped = true;
         calls.delete(pipe);
-        if (isNotification && --unconfirmed === 0) onConfirmed?.();
+        if (isNotification) {
+          if (!isReceived) unreceived++;
+          if (--unconfirmed === 0) onConfirmed?.();
+        }
         checkIdle();
       });
       calls.add(pipe);
@@ -135,18 +140,21 @@ export function createStreamSession<Transport extends WebTransportSession>(
     serverStream: start,
     clientStream: start,
     duplex: (method, options) => start(method, undefined, options),
-    async close(info = {}) {
+    get unacknowledged() {
+      return unconfirmed + unreceived;
+    },
+    async close({ timeoutMs = limits.maxAcknowledgeMs, ...info } = {}) {
       const open = !ended;
       ended = true;
       if (open && unconfirmed > 0 && !info.closeCode) {
         await new Promise<void>((resolve) => {
           onConfirmed = resolve;
-          const timer = setTimeout(resolve, limits.maxCloseMs);
+          const timer = setTimeout(resolve, Math.min(timeoutMs, limits.maxTimeoutMs));
           void closed.then(() => clearTimeout(timer));
         });
       }
       transport.close(info);
-      return closed;
+      return { ...(await closed), unacknowledged: session.unacknowledged };
     },
     [Symbol.asyncDispose]: async () => void (await session.close()),
   };

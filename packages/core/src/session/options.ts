@@ -4,7 +4,7 @@ import type { LoadShedder } from "../server/admission.js";
 import type { ErrorHook } from "../server/dispatch.js";
 import type { Router } from "../server/router.js";
 import type { ServerLoad } from "../server/server-load.js";
-import type { DirectStream } from "../transport/session.js";
+import type { CloseInfo, DirectStream } from "../transport/session.js";
 import type { CarrierOptions } from "./carrier-settings.js";
 import type { KeepAliveOptions } from "./keep-alive.js";
 
@@ -44,6 +44,33 @@ export interface SessionEnd {
   readonly reason: string;
   /** Why the session was lost; undefined after a close by either side with code 0. */
   readonly error: Error | undefined;
+}
+
+/** What a session leaves behind that this side has closed or drained. */
+export interface Unacknowledged {
+  /**
+   * Notifications that the peer did not acknowledge: it may have received some of them, or none. 0: it has received all. Those
+   * that went by datagram do not count.
+   */
+  readonly unacknowledged: number;
+}
+
+/** What several leave behind together. */
+export async function totalOf(ends: readonly Promise<Unacknowledged>[]): Promise<Unacknowledged> {
+  const all = await Promise.all(ends);
+  return { unacknowledged: all.reduce((sum, { unacknowledged }) => sum + unacknowledged, 0) };
+}
+
+/** How a session ended that this side has closed or drained. */
+export interface ClosedSession extends SessionEnd, Unacknowledged {}
+
+/** Options of `Session.close`. */
+export interface CloseOptions extends CloseInfo {
+  /**
+   * Milliseconds that notifications have to be acknowledged, where the code is 0; otherwise nobody waits. Default:
+   * `limits.maxAcknowledgeMs`.
+   */
+  readonly timeoutMs?: number | undefined;
 }
 
 /** Options of `Session.drain`. */

@@ -19,6 +19,8 @@ export class OwnStreams {
   onConfirmed: (() => void) | undefined;
   /** Those with notifications that the peer may not have received yet. */
   private unconfirmed = 0;
+  /** Notifications on those that ended before the peer had received them. */
+  private lost = 0;
   private readonly host: StreamsHost;
   private readonly onOver = (): void => {
     this.made--;
@@ -34,6 +36,11 @@ export class OwnStreams {
     return this.unconfirmed === 0;
   }
 
+  /** Notifications that the peer is not known to have received. */
+  get unacknowledged(): number {
+    return this.unconfirmed + this.lost;
+  }
+
   /** The carrier of one call. Throws `RpcError` when no stream can be had. */
   open(): OutgoingCallStream {
     return this.carry(this.onOver);
@@ -41,8 +48,9 @@ export class OwnStreams {
 
   /** The carrier of one notification, which nothing answers. */
   openForNotify(): OutgoingCallStream {
-    const carrier = this.carry(() => {
+    const carrier = this.carry((received) => {
       this.unconfirmed--;
+      if (!received) this.lost++;
       this.onConfirmed?.();
       this.onOver();
     });
@@ -50,7 +58,7 @@ export class OwnStreams {
     return carrier;
   }
 
-  private carry(onOver: () => void): OutgoingCallStream {
+  private carry(onOver: (received: boolean) => void): OutgoingCallStream {
     const stream = this.host.openStream();
     this.made++;
     return new OutgoingCallStream(stream, this.host.settings, onOver);

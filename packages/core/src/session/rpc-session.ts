@@ -7,9 +7,10 @@ import { SessionCode } from "../transport/close-codes.js";
 import type { TransportSession } from "../transport/session.js";
 import { CallingSession } from "./calling-session.js";
 import type { Layouts } from "./layouts.js";
-import type { DrainOptions, SessionEnd } from "./options.js";
+import type { ClosedSession, DrainOptions } from "./options.js";
 import type { SessionParts } from "./parts.js";
 import { Pings } from "./pings.js";
+import * as GoawayStage from "../wire/goaway-stage.js";
 import type { Session } from "./session.js";
 
 /** A session whose calls share lanes, or have streams of their own; what it is made of beside comes as its parts. */
@@ -22,6 +23,12 @@ export class RpcSession<Transport extends TransportSession>
   protected readonly pickLane = (): Carrier => this.lane();
   private readonly pickByLayout: () => Carrier;
   protected ourLane: Lane | undefined;
+  /** Those of this side that have not ended, or only by a close. */
+  protected readonly lanes: Set<SessionLane> = new Set();
+  /** Notifications on lanes that ended before the peer had received them. */
+  private lostOnLanes = 0;
+  /** The same when the peer was told that there is nothing more. */
+  private lostBeforeParting: number | undefined;
   /** The session's own lane has ended, or one that was before it. */
   private readonly onLaneOver = (lane: SessionLane): void => {
     if (this.ourLane !== lane) return;
@@ -43,14 +50,14 @@ export class RpcSession<Transport extends TransportSession>
     return this;
   }
 
-  async drain({ timeoutMs = this.limits.maxDrainMs }: DrainOptions = {}): Promise<SessionEnd> {
+  async drain({ timeoutMs = this.limits.maxDrainMs }: DrainOptions = {}): Promise<ClosedSession> {
     const expire = (): void =>
       void this.close({ closeCode: SessionCode.DrainTimeout, reason: "the drain took too long" });
     const timer = setTimeout(expire, Math.min(timeoutMs, this.limits.maxTimeoutMs));
     this.drainage.start();
     const end = await this.closed;
     clearTimeout(timer);
-    return end;
+    return { ...end, unacknowledged: this.unacknowledged };
   }
 
   async ping(): Promise<number> {
@@ -70,6 +77,7 @@ export class RpcSession<Transport extends TransportSession>
   }
 
   goaway(stage: number): void {
+    if (stage === GoawayStage.Finished) this.lostBeforeParting = this.lostOnLanes;
     this.openLane()?.goaway(stage);
   }
 
@@ -82,8 +90,23 @@ export class RpcSession<Transport extends TransportSession>
   }
 
   protected finishLanes(onFinished: () => void): void {
-    if (this.ourLane === undefined) onFinished();
-    else this.ourLane.finish(onFinished);
+    let waited = 1;
+    const onOne = (): void => {
+      if (--waited === 0) onFinished();
+    };
+    for (const lane of this.lanes) {
+      if (lane.unacknowledged === 0) continue;
+      waited++;
+      lane.finish(onOne);
+    }
+    onOne();
+  }
+
+  protected unacknowledgedOnLanes(): number {
+    if (this.parted && this.lostBeforeParting !== undefined) return this.lostBeforeParting;
+    let sum = this.lostOnLanes;
+    for (const lane of this.lanes) sum += lane.unacknowledged;
+    return sum;
   }
 
   onPong(token: number): void {
@@ -97,7 +120,15 @@ export class RpcSession<Transport extends TransportSession>
   }
 
   private newLane(onOver: (lane: SessionLane) => void): Lane {
-    return new Lane(0, SessionLane.on(this.openStream(), this.settings), this, onOver);
+    const lane = new Lane(0, SessionLane.on(this.openStream(), this.settings), this, (over) => {
+      if (!this.ended) {
+        this.lanes.delete(over);
+        this.lostOnLanes += over.unacknowledged;
+      }
+      onOver(over);
+    });
+    this.lanes.add(lane);
+    return lane;
   }
 
   /** Undefined where nothing is measured: then all calls share one lane. */

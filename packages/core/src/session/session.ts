@@ -1,6 +1,6 @@
 import type { Caller } from "../call/caller.js";
-import type { CloseInfo, TransportSession } from "../transport/session.js";
-import type { DrainOptions, SessionEnd } from "./options.js";
+import type { TransportSession } from "../transport/session.js";
+import type { ClosedSession, CloseOptions, DrainOptions, SessionEnd } from "./options.js";
 
 /** Calls over one transport session. */
 export interface ClientSession<Transport extends TransportSession = TransportSession> extends Caller {
@@ -8,11 +8,14 @@ export interface ClientSession<Transport extends TransportSession = TransportSes
   readonly transport: Transport;
   /** Resolves when the session has ended, whichever way. Never rejects. */
   readonly closed: Promise<SessionEnd>;
+  /** Notifications sent, but by datagram, that the peer is not known to have received. */
+  readonly unacknowledged: number;
   /**
-   * Ends the session: calls in progress fail with `unavailable`. With code 0 (the default), notifications that were sent
-   * before have reached the peer, unless it is out of reach for `limits.maxCloseMs`; with another, nobody waits.
+   * Ends the session: calls in progress fail with `unavailable`. With code 0 (the default), it first waits until the peer has
+   * acknowledged the notifications that were sent before, for `timeoutMs` at most, and tells of how many it has not.
+   * Never rejects.
    */
-  close(info?: CloseInfo): Promise<SessionEnd>;
+  close(options?: CloseOptions): Promise<ClosedSession>;
   /** Whether calls can be made: it has not ended, and neither side drains it. */
   readonly takesCalls: boolean;
   /** Fulfils when either side has begun to drain the session: new calls belong on another. */
@@ -27,7 +30,7 @@ export interface Session<Transport extends TransportSession = TransportSession> 
    * new ones of this side too, but for those that a handler still makes. Closes with code 0 when all are over, or with
    * `SessionCode.DrainTimeout` when `timeoutMs` (default: `limits.maxDrainMs`) are.
    */
-  drain(options?: DrainOptions): Promise<SessionEnd>;
+  drain(options?: DrainOptions): Promise<ClosedSession>;
   /** Measures the round-trip time, in milliseconds. Rejects with `unavailable` when the session ends before. */
   ping(): Promise<number>;
   /** The round-trip time that the last ping measured, in milliseconds; undefined before the first. */

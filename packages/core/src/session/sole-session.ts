@@ -2,7 +2,6 @@ import type { Carrier } from "../call/carrier.js";
 import type { Lane } from "../call/lane.js";
 import type { CloseInfo, SoleStream, TransportSession } from "../transport/session.js";
 import { KeepAlive, type KeepAliveOptions } from "./keep-alive.js";
-import type { SessionEnd } from "./options.js";
 import type { SessionParts } from "./parts.js";
 import { RpcSession } from "./rpc-session.js";
 import { soleLane } from "./sole-lane.js";
@@ -33,6 +32,7 @@ export class SoleSession<Transport extends TransportSession> extends RpcSession<
     // It stays the session's when it has ended: there is no other.
     const lane = soleLane(stream, this, () => this.pings.fail("the lane has ended"));
     this.ourLane = lane;
+    this.lanes.add(lane);
     if (keepAlive !== false) {
       const ping = (): void => this.pings.probe((token) => lane.ping(token));
       this.beat = new KeepAlive(lane.channel, keepAlive, ping, (error) => stream.lose(error));
@@ -44,11 +44,8 @@ export class SoleSession<Transport extends TransportSession> extends RpcSession<
     return this;
   }
 
-  override async close(info: CloseInfo = {}): Promise<SessionEnd> {
+  protected override beforeClose(): void {
     this.ourLane?.channel.flushNow();
-    this.ended = true;
-    this.direct.close(info);
-    return this.closed;
   }
 
   protected override pickOf(): () => Carrier {

@@ -59,14 +59,14 @@ function nothing(): void {}
 /**
  * Drives a stream of the platform's.
  *
- * @param onDone called once, when the stream is done with, whichever way
+ * @param onDone called once, when the stream is done with; with true after the peer's FIN
  * @param sort takes bytes until it returns those from which on there are frames
  */
 export function openPipe(
   opening: Promise<WebTransportStream>,
   { limits, spend }: PipeSettings,
   handler: PipeHandler,
-  onDone: () => void,
+  onDone: (isReceived: boolean) => void,
   sort?: (bytes: Uint8Array) => Uint8Array | undefined,
 ): Pipe {
   const made: Promise<Both> = opening.then(({ readable, writable }) => ({
@@ -78,6 +78,7 @@ export function openPipe(
   const once = (act: (made: Both) => Promise<void>): void => void made.then(act).catch(nothing);
   let sending = true;
   let over = false;
+  let isReceived = false;
   let pending = 0;
   let wake: () => void = nothing;
   const isPaused = (): boolean => handler.paused && !over;
@@ -114,7 +115,7 @@ export function openPipe(
       over = true;
       frames.stop();
       wake();
-      onDone();
+      onDone(isReceived);
       once(({ reader }) => reader.cancel(streamError(code)));
     },
     close: end,
@@ -124,6 +125,7 @@ export function openPipe(
   function end(error?: RpcError, code?: number): void {
     if (over) return;
     pipe.abandon(code);
+    isReceived = error === undefined;
     handler.onOver?.(error);
     pipe.cancel(code);
   }

@@ -1,0 +1,114 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { msgpackCodec } from "../call/codec.js";
+import { defineMethod } from "../client/call-kinds.js";
+import { createConnection } from "../connection/connection.js";
+import { createRouter } from "../server/router.js";
+import { createMemoryPair } from "../transport/memory.js";
+import type { DirectSession, DirectStream } from "../transport/session.js";
+import { createSession } from "./create-session.js";
+import type { Session } from "./session.js";
+
+const service = { name: "test.v1.Unacknowledged", id: 79 };
+const text = msgpackCodec<string>();
+const note = defineMethod(service, "notify", "note", { id: 1, input: text });
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] }));
+afterEach(() => void vi.useRealTimers());
+
+const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
+
+async function notify(session: Session, count: number): Promise<void> {
+  for (let i = 0; i < count; i++) await session.notify(note, "x");
+  await pass(0);
+}
+
+/** A peer that reads or not, as the test says. */
+function attachedPausable(there: DirectSession): { streams: DirectStream[] } {
+  const streams: DirectStream[] = [];
+  const watched: DirectSession = {
+    attach: (handler) =>
+      there.attach({
+        ...handler,
+        onStream: (stream) => {
+          streams.push(stream);
+          handler.onStream(stream);
+        },
+      }),
+    openStream: () => there.openStream(),
+    close: (info) => there.close(info),
+  };
+  createSession(watched, { routers: [createRouter({ note }, { note: () => {} })] });
+  return { streams };
+}
+
+it("the peer is asked now and then, so that the number stays near the truth without a close", async () => {
+  const [here, there] = createMemoryPair();
+  const session = createSession(here);
+  const { streams } = attachedPausable(there);
+  await notify(session, 255);
+  expect(session.unacknowledged).toBe(255);
+  await notify(session, 1);
+  await pass(0);
+  expect(session.unacknowledged).toBe(0);
+  streams[0]?.pause();
+  await notify(session, 300);
+  expect(session.unacknowledged).toBe(300);
+  streams[0]?.resume();
+  await pass(0);
+  expect(session.unacknowledged).toBe(300 - 256);
+  const closing = session.close();
+  await pass(0);
+  expect(await closing).toMatchObject({ unacknowledged: 0 });
+});
+
+it("what was on a lane that the peer gave up counts", async () => {
+  const [here, there] = createMemoryPair();
+  const session = createSession(here);
+  const { streams } = attachedPausable(there);
+  await notify(session, 1);
+  streams[0]?.pause();
+  await notify(session, 5);
+  streams[0]?.reset(1);
+  streams[0]?.stopSending(1);
+  await pass(0);
+  await notify(session, 2);
+  const closing = session.close();
+  await pass(0);
+  expect(await closing).toMatchObject({ closeCode: 0, unacknowledged: 6 });
+});
+
+it("a second close waits as the first does, within its own time", async () => {
+  const [here, there] = createMemoryPair();
+  there.attach({ onStream: () => {}, onClosed: () => {} });
+  const session = createSession(here);
+  await notify(session, 3);
+  const ends: number[] = [];
+  const first = session.close({ timeoutMs: 1000 });
+  void first.then(() => ends.push(1));
+  const second = session.close({ timeoutMs: 200 });
+  void second.then(() => ends.push(2));
+  await pass(199);
+  expect(ends).toEqual([]);
+  await pass(1);
+  expect(ends.length).toBeGreaterThan(0);
+  await pass(800);
+  expect(await Promise.all([first, second])).toMatchObject([{ unacknowledged: 3 }, { unacknowledged: 3 }]);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+it("a connection counts over all its sessions", async () => {
+  const ends: DirectSession[] = [];
+  const connection = createConnection(async () => {
+    const [here, there] = createMemoryPair();
+    there.attach({ onStream: () => {}, onClosed: () => {} });
+    ends.push(there);
+    return createSession(here);
+  });
+  await notify(await connection.ready(), 3);
+  ends[0]?.close({ closeCode: 9 });
+  await pass(100);
+  await notify(await connection.ready(), 4);
+  const closing = connection.close({ timeoutMs: 50 });
+  await pass(50);
+  expect(await closing).toMatchObject({ closeCode: 0, unacknowledged: 7 });
+});
