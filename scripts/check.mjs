@@ -12,6 +12,7 @@ const gates = [
   "check:rust",
   "lint:workflows",
   "size",
+  "limits:check",
   "bench:guard",
 ];
 

@@ -244,6 +244,14 @@ const seeds = [
     expect: /a call on a lane.*takes longer/,
   },
   {
+    what: "a limit that the page does not have",
+    gate: "limits:check",
+    files: {
+      "packages/core/src/limits.ts": (text) => text.replace("/** Bytes of one frame:", "/** Bytes of a seeded frame:"),
+    },
+    expect: /docs\/limits\.md is not what the code says/,
+  },
+  {
     what: "a workflow without a runner",
     gate: "lint:workflows",
     files: { ".github/workflows/seeded.yml": "on: push\njobs:\n  seeded:\n    steps: [{ run: 'true' }]\n" },
