@@ -31,24 +31,30 @@ export interface FarOptions {
   readonly chosen?: (name: string) => boolean;
 }
 
-interface FarLink {
+/** A link, and what is measured over it. */
+export interface FarLink {
   readonly name: string;
   readonly settings: LinkSettings;
   readonly workloads: readonly Workload[];
 }
 
+/** A link of one round-trip time. */
+export function far(
+  rtt: number,
+  name: string,
+  settings: LinkSettings,
+  workloads: readonly Workload[] = farWorkloads,
+): FarLink {
+  return { name: `${rtt} ms, ${name}`, settings: { delay: rtt / 2, ...settings }, workloads };
+}
+
 function links(rtt: number): FarLink[] {
-  const far = (name: string, settings: LinkSettings, workloads = farWorkloads): FarLink => ({
-    name: `${rtt} ms, ${name}`,
-    settings: { delay: rtt / 2, ...settings },
-    workloads,
-  });
   return [
-    far("0% lost", {}),
-    far("1% lost", { loss: 1 }),
-    far("3% lost", { loss: 3 }),
-    far("3% lost in bursts of 3", { loss: 3, burst: 3 }),
-    far("20 Mbit/s, queue of 50 packets", { rate: 20, queue: 50 }, [slowWorkload]),
+    far(rtt, "0% lost", {}),
+    far(rtt, "1% lost", { loss: 1 }),
+    far(rtt, "3% lost", { loss: 3 }),
+    far(rtt, "3% lost in bursts of 3", { loss: 3, burst: 3 }),
+    far(rtt, "20 Mbit/s, queue of 50 packets", { rate: 20, queue: 50 }, [slowWorkload]),
   ];
 }
 
@@ -58,19 +64,23 @@ const WARM_UP_MS = 1000;
 const CLEAR: LinkSettings = { loss: 0, burst: 1, rate: 0, queue: 1000 };
 
 /** Every contestant over every link, which loses the same packets for each. */
-export async function overLinks(peers: readonly Peer[], options: FarOptions): Promise<FarRow[]> {
+export async function overLinks(
+  peers: readonly Peer[],
+  options: FarOptions,
+  over: readonly FarLink[] = links(options.rtt),
+): Promise<FarRow[]> {
   const rows: FarRow[] = [];
-  const over = await Link.up({ delay: options.rtt / 2 });
+  const carrier = await Link.up({ delay: options.rtt / 2 });
   try {
-    for (const link of links(options.rtt)) {
+    for (const link of over) {
       const workloads = link.workloads.filter(({ name }) => options.chosen?.(`${link.name}: ${name}`) ?? true);
       const found: FarRow[] = [];
-      for (const peer of peers) found.push(...(await overLink(over, link, workloads, peer, options)));
+      for (const peer of peers) found.push(...(await overLink(carrier, link, workloads, peer, options)));
       for (const { name } of workloads) rows.push(...found.filter(({ workload }) => workload === name));
     }
   } finally {
     progress();
-    over.down();
+    carrier.down();
   }
   return rows;
 }

@@ -60,17 +60,20 @@ export const workloads: readonly Workload[] = [
   workload("connect to first reply, resumed", 100, { do: "connect", resume: true }, { unit: "connections" }),
 ];
 
-/** For a link with a long round trip: batches of empty calls, 1 KiB each way at once, and the first reply. */
+/** For a link with a long round trip: batches of empty calls. */
+export const farBatches: readonly Workload[] = (
+  [
+    [100, 8],
+    [100, 16],
+    [100, 32],
+    [500, 64],
+    [500, 128],
+  ] as const
+).map(([batch, inFlight]) => workload(`${batch} empty calls x ${inFlight}`, batch, { do: "empty", inFlight }, fixed));
+
+/** For such a link: those batches, 1 KiB each way at once, and the first reply. */
 export const farWorkloads: readonly Workload[] = [
-  ...(
-    [
-      [100, 8],
-      [100, 16],
-      [100, 32],
-      [500, 64],
-      [500, 128],
-    ] as const
-  ).map(([batch, inFlight]) => workload(`${batch} empty calls x ${inFlight}`, batch, { do: "empty", inFlight }, fixed)),
+  ...farBatches,
   workload("256 echoes of 1 KiB at once", 256, echo(1024, 256), fixed),
   workload("connect to first reply", 1, { do: "connect", resume: false }, { unit: "connections", fixed: true }),
   workload("connect to first reply, resumed", 1, { do: "connect", resume: true }, { unit: "connections", fixed: true }),
