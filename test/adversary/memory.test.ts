@@ -82,6 +82,18 @@ describe.each(schemes)("over %s", (scheme) => {
       await pause(500);
     }));
 
+  it("messages of a million issues", () =>
+    attacked(scheme, async (attacker) => {
+      // { tags: [1, 1, …] }, where strings are wanted.
+      const head = [0x81, 0xa4, 0x74, 0x61, 0x67, 0x73, 0xdd, 0x00, 0x0f, 0x42, 0x40];
+      const payload = new Uint8Array(head.length + 1_000_000).fill(0x01);
+      payload.set(head);
+      const [lane] = attacker.lanes(1) as [AttackerStream];
+      for (let id = 0; id < 8; id += 2) {
+        if (!(await lane.write(frame(FrameKind.request, id, call(methods.strict, payload))))) break;
+      }
+    }));
+
   it("items of a byte that nobody reads", () =>
     attacked(scheme, async (attacker) => {
       for (const lane of attacker.lanes(20)) {
