@@ -1,0 +1,77 @@
+// What a peer can make a server spend on refusing a message.
+import { defineMethod, json, msgpackCodec, RpcError, type SessionCodec } from "@quicrpc/core";
+import { afterAll, describe, expect, it } from "vitest";
+import { methods } from "./contract.js";
+import { MIB, schemes, Victim, withstand } from "./harness.js";
+
+const PEAK = 200 * MIB;
+const anything = msgpackCodec<unknown>();
+/** The victim's method, as a peer calls it that minds no schema. */
+const strict = defineMethod(methods.strict.service, "unary", "strict", { id: 2, input: anything, output: anything });
+
+let victim: Victim | undefined;
+afterAll(() => victim?.stop());
+
+async function living(): Promise<Victim> {
+  if (victim?.alive !== true) victim = await Victim.start();
+  return victim;
+}
+
+/** Writes JSON as it is given, as text. */
+const textAsJson: SessionCodec = {
+  name: json.name,
+  encode(text, out) {
+    const bytes = new TextEncoder().encode(text as string);
+    out.reserve(bytes.length);
+    out.buffer.set(bytes, out.position);
+    out.position += bytes.length;
+  },
+  decode: json.decode,
+};
+
+async function refusal(call: Promise<unknown>): Promise<RpcError> {
+  return call.then(
+    () => expect.unreachable(),
+    (error: unknown) => RpcError.from(error),
+  );
+}
+
+describe.each(schemes)("over %s", (scheme) => {
+  it("messages in which nothing fits", async () => {
+    const server = await living();
+    const attack = async (): Promise<void> => {
+      const session = await server.dial(scheme);
+      for (const [count, code] of [
+        [30_000, "invalid_argument"],
+        [1_000_000, "resource_exhausted"],
+      ] as const) {
+        const calls = [refusal(session.unary(strict, { tags: Array<number>(count).fill(1) }))];
+        for (const { code: told, message, details } of await Promise.all(calls)) {
+          expect(told).toBe(code);
+          expect(message.length).toBeLessThan(1000);
+          expect(JSON.stringify(details ?? []).length).toBeLessThan(10_000);
+        }
+      }
+      await session.close();
+    };
+    await withstand(server, attack, { peak: PEAK });
+  });
+
+  it("bigints of millions of digits, and other values that JSON lacks", async () => {
+    const server = await living();
+    const attack = async (): Promise<void> => {
+      const session = await server.dial(scheme, { codec: textAsJson });
+      for (const text of [
+        `{"$bigint":"${"9".repeat(3_000_000)}"}`,
+        `{"$number":"${"9".repeat(3_000_000)}"}`,
+        `{"$date":"${"9".repeat(3_000_000)}"}`,
+        "[".repeat(3_000_000),
+        `{"tags":[${'"\\u0000",'.repeat(200_000)}1]}`,
+      ]) {
+        expect((await refusal(session.unary(strict, text))).code).toMatch(/^(?:invalid_argument|resource_exhausted)$/);
+      }
+      await session.close();
+    };
+    await withstand(server, attack, { peak: PEAK });
+  });
+});
