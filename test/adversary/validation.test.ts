@@ -26,7 +26,7 @@ const textAsJson: SessionCodec = {
     out.buffer.set(bytes, out.position);
     out.position += bytes.length;
   },
-  decode: json.decode,
+  decode: (bytes, start, end) => json.decode(bytes, start, end),
 };
 
 async function refusal(call: Promise<unknown>): Promise<RpcError> {
