@@ -59,6 +59,13 @@ export class ItemStream<Item> extends ReadableStream<Item> implements AnswerMeta
   }
 }
 
+/** An item that nobody has taken, with its size and what it holds. */
+interface Held<Item> {
+  readonly item: Item;
+  readonly size: number;
+  readonly bytes: number;
+}
+
 type Waiter<Item> = { resolve: (result: IteratorResult<Item, undefined>) => void; reject: (error: unknown) => void };
 
 /**
@@ -96,8 +103,7 @@ function over(): { value: undefined; done: true } {
 // Of closures, not a class: pages have it, and names of members are not shortened.
 export function itemQueue<Item>(firstOwner: ItemStreamOwner): ItemQueue<Item> {
   let owner = firstOwner;
-  /** Items, their sizes and what they hold, in turn. */
-  const held = new Fifo<unknown>();
+  const held = new Fifo<Held<Item>>();
   let ending: { readonly error: Error | undefined } | undefined;
   const waiters = new Fifo<Waiter<Item>>();
   let onOver: ((error: Error | undefined) => void) | undefined;
@@ -113,8 +119,8 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner): ItemQueue<Item> {
     pull?.();
   };
   const take = (): Item => {
-    const item = held.shift() as Item;
-    owner.onTaken(held.shift() as number, held.shift() as number);
+    const { item, size, bytes } = held.shift() as Held<Item>;
+    owner.onTaken(size, bytes);
     return item;
   };
   /** An error is thrown once; after it the sequence is over, as a generator's. */
@@ -129,11 +135,9 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner): ItemQueue<Item> {
   const queue: Omit<ItemQueue<Item>, "stream"> = {
     answer: undefined,
     push(item, size, bytes = 0) {
-      const waiter = waiters.shift();
+      const waiter = waiters.length === 0 ? undefined : waiters.shift();
       if (waiter === undefined) {
-        held.push(item);
-        held.push(size);
-        held.push(bytes);
+        held.push({ item, size, bytes });
         wake();
       } else {
         owner.onTaken(size, bytes);
