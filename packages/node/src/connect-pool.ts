@@ -1,7 +1,8 @@
 import { createPool, type Pool, type PoolOptions, type ResolveTargets, type TargetSpec } from "@quicrpc/core";
-import { dial, type DialOptions } from "./dial.js";
+import { type DialOptions, dialSession } from "./dial.js";
 import type { DnsTargets } from "./dns-targets.js";
 import { isPermanent } from "./permanent.js";
+import { noteOpen } from "./still-open.js";
 
 /** Options of `connectPool`. `timeoutMs` is for each attempt, and for all that is tried until the first target is ready. */
 export interface ConnectPoolOptions<Context = unknown>
@@ -18,13 +19,14 @@ export async function connectPool<Context = unknown>(
   targets: readonly (string | TargetSpec)[] | ResolveTargets | DnsTargets,
   options: ConnectPoolOptions<Context> = {},
 ): Promise<Pool> {
+  const note = noteOpen("pool");
   const { balance, sessionsPerTarget, outliers, health, refreshMs, backoff, signal, ...rest } = options;
   const { timeoutMs = DEFAULT_TIMEOUT_MS, limits } = rest;
   const isDns = "serverName" in targets;
   const dialOptions = { ...(isDns && { serverName: targets.serverName }), ...rest, timeoutMs };
   const pool = createPool(
     isDns ? targets.resolve : targets,
-    (target, given) => dial(target, { ...dialOptions, signal: given }),
+    (target, given) => dialSession(target, { ...dialOptions, signal: given }),
     {
       isPermanent,
       ...(balance !== undefined && { balance }),
@@ -42,5 +44,6 @@ export async function connectPool<Context = unknown>(
     await pool.close();
     throw error;
   }
+  void pool.closed.finally(note(pool.targets.map(({ target }) => target).join(", ")));
   return pool;
 }

@@ -6,8 +6,9 @@ import {
   type Session,
 } from "@quicrpc/core";
 import type { QuicSession } from "@quicrpc/quic";
-import { dial, type DialOptions } from "./dial.js";
+import { type DialOptions, dialSession } from "./dial.js";
 import { isPermanent } from "./permanent.js";
+import { noteOpen } from "./still-open.js";
 
 /** Options of `connect`. `timeoutMs` is for each attempt, and for all that is tried until the first session is ready. */
 export interface ConnectOptions<Context = unknown> extends DialOptions<Context>, Omit<ConnectionOptions, "limits"> {}
@@ -30,8 +31,9 @@ export async function connect<Context = unknown>(
   url: string | URL,
   options: ConnectOptions<Context> = {},
 ): Promise<Connection> {
+  const note = noteOpen("connection");
   const { reconnect, backoff, signal, timeoutMs = DEFAULT_TIMEOUT_MS, interceptors = [], ...dialOptions } = options;
-  const connection = createConnection((given) => dial(url, { ...dialOptions, timeoutMs, signal: given }), {
+  const connection = createConnection((given) => dialSession(url, { ...dialOptions, timeoutMs, signal: given }), {
     isPermanent,
     ...(reconnect !== undefined && { reconnect }),
     ...(backoff !== undefined && { backoff }),
@@ -43,6 +45,7 @@ export async function connect<Context = unknown>(
     await connection.close();
     throw error;
   }
+  void connection.closed.finally(note(String(url)));
   // Around the connection, not each of its sessions: what retries gets another session.
   return interceptCaller(connection, interceptors);
 }

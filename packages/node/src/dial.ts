@@ -11,6 +11,7 @@ import type { Dialler, TransportDialOptions } from "./dial/dialler.js";
 import { dialQuic } from "./dial/quic.js";
 import { dialWebTransport } from "./dial/web-transport.js";
 import { heldWhileEarly } from "./early-data.js";
+import { noteOpen } from "./still-open.js";
 
 /** How one session is made. Without `ca` and `serverCertificateHashes`, the system's roots are trusted. */
 export interface DialOptions<Context = unknown> extends SessionOptions<Context>, TransportDialOptions {
@@ -50,6 +51,14 @@ export function dial<Context = unknown>(
 ): Promise<Session<QuicSession>>;
 export function dial<Context = unknown>(url: string | URL, options?: DialOptions<Context>): Promise<Session>;
 export async function dial<Context = unknown>(url: string | URL, options: DialOptions<Context> = {}): Promise<Session> {
+  const note = noteOpen("session");
+  const session = await dialSession(url, options);
+  void session.closed.finally(note(String(url)));
+  return session;
+}
+
+/** The same for what heals, which is listed as open in its place. */
+export async function dialSession<Context>(url: string | URL, options: DialOptions<Context>): Promise<Session> {
   const target = new URL(url);
   const dialler = options.engine === "fails" ? dialFails : DIALLERS.get(target.protocol);
   if (dialler === undefined) {

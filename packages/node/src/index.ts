@@ -22,3 +22,4 @@ export type { Peer, TransportKind } from "./peer.js";
 export { serve, type ServeOptions, type Server, type ServerStats } from "./serve.js";
 export { childProcessSession, nodeStreamSession, type NodeStreams, stdioSession } from "./stream/node-stream.js";
 export { type CertificateFiles, watchTls, type WatchTlsOptions } from "./watch-tls.js";
+export { type StillOpen, stillOpen } from "./still-open.js";

@@ -30,6 +30,7 @@ import { type LoadSheddingOptions, OverloadGuard } from "./load-shedder.js";
 import { type AllowedOrigins, PageGuard } from "./page-guard.js";
 import type { Peer } from "./peer.js";
 import { DEFAULT_PORT } from "./protocol.js";
+import { noteOpen } from "./still-open.js";
 
 /** Options of `serve`: those of every session it makes, and its own. `keepAlive` is for transports other than QUIC. */
 export interface ServeOptions<Context = unknown> extends Omit<SessionOptions<Context>, "connection" | "load"> {
@@ -167,8 +168,10 @@ export interface Server {
  * `TypeError` for a URL that is none of the above, or when two routers collide.
  */
 export async function serve<Context = unknown>(options: ServeOptions<Context>): Promise<Server> {
+  const note = noteOpen("server");
   const server = new RpcServer(options);
   await server.start();
+  server.onEnd = note(server.urls.join(", "));
   return server;
 }
 
@@ -188,6 +191,8 @@ class RpcServer<Context> implements Server {
   /** Sessions that are being authenticated. */
   private readonly arriving: Set<Arrival> = new Set();
   private draining = false;
+  /** Called when it has been closed. */
+  onEnd: (() => void) | undefined;
   private closing: Promise<Unacknowledged> | undefined;
 
   constructor(options: ServeOptions<Context>) {
@@ -319,6 +324,7 @@ class RpcServer<Context> implements Server {
     const ends = await Promise.all(Array.from(this.sessions, (session) => session.close(options)));
     await Promise.all(this.listeners.map((listener) => listener.close(info)));
     this.guard?.stop();
+    this.onEnd?.();
     return total(ends);
   }
 
