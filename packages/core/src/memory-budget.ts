@@ -7,6 +7,9 @@ export const STREAM_BYTES = 4096;
 /** What a value of a message holds, at least, beside the bytes that it was read from: an empty object, say. */
 export const VALUE_BYTES = 32;
 
+/** What an item that nobody has read holds beside its value: its place in the queue, with the room that queues grow by. */
+export const ITEM_BYTES = 96;
+
 /** So many that are measured are kept without looking whether they have to be. */
 const FEW_MEASURED = 256;
 

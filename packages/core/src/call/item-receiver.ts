@@ -1,6 +1,6 @@
 import type { MessageCodec } from "../contract/descriptor.js";
 import { ProtocolError } from "../errors.js";
-import { type MemoryBudget, VALUE_BYTES } from "../memory-budget.js";
+import { ITEM_BYTES, type MemoryBudget } from "../memory-budget.js";
 import type { Limits } from "../limits.js";
 import { Metadata } from "../metadata.js";
 import type { SessionCompression } from "../transport/compression.js";
@@ -66,7 +66,7 @@ export class ItemReceiver {
     readOptionalHead(frame, cursor, this.limits.maxMetadataBytes);
     const budget = this.budget as MemoryBudget;
     const item = decodePayload(this.codec, frame, cursor, this.compression, budget);
-    const held = decodedBytes() + VALUE_BYTES;
+    const held = decodedBytes() + ITEM_BYTES;
     this.unreadBytes += held;
     const fits = budget.charge(held);
     // An item that is read at once is held by its reader.
