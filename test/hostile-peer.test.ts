@@ -139,7 +139,7 @@ describe("a callee that does not keep to the protocol", () => {
     await lane.send(HELLO);
     for (let i = 0; i < 5; i++) await lane.send(item);
     expect(lane.resetCode).toBeUndefined();
-    await lane.send(item);
+    await lane.write(item).until(({ resetCode }) => resetCode !== undefined);
     expect(lane.resetCode).toBe(PROTOCOL_ERROR);
     const seen: unknown[] = [];
     const reading = (async () => {
