@@ -1,7 +1,7 @@
 // A server in a process of its own with a small heap, attacked from here. What an attack may cost is stated by each test.
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync } from "node:fs";
+import { appendFileSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DirectSession, Session } from "@quicrpc/core";
@@ -147,11 +147,18 @@ export interface Bounds {
 
 /** What it did cost. */
 export interface Cost {
+  /** Bytes. */
   readonly peak: number;
   readonly after: number;
-  /** Calls that the other client made meanwhile. */
+  /** Calls that the other client made meanwhile, and milliseconds that 99% of them took at most. */
   readonly calls: number;
+  readonly p99: number;
 }
+
+/** How often each attack runs, one after the other: `npm run adversary` has more. */
+const rounds = Number(process.env["QUICRPC_ADVERSARY_ROUNDS"] ?? 1);
+/** Where each cost is appended as a line of JSON. */
+const costs = process.env["QUICRPC_ADVERSARY_COSTS"];
 
 /**
  * Runs an attack, which ends its own sessions before it returns, while another client makes calls one after the other.
@@ -164,25 +171,33 @@ export async function withstand(victim: Victim, attack: () => Promise<unknown>, 
   await witness.unary(methods.echo, "before");
   const before = await victim.measure(true);
   const stop = new AbortController();
-  let calls = 0;
+  const times: number[] = [];
   const served = (async () => {
-    for (; !stop.signal.aborted; calls++) {
-      expect(await witness.unary(methods.echo, calls, { timeoutMs: 15_000 })).toBe(calls);
+    while (!stop.signal.aborted) {
+      const began = performance.now();
+      expect(await witness.unary(methods.echo, times.length, { timeoutMs: 15_000 })).toBe(times.length);
+      times.push(performance.now() - began);
     }
   })();
   served.catch(() => {});
   try {
-    await attack();
+    for (let round = 0; round < rounds; round++) await attack();
   } finally {
     stop.abort();
   }
   await served;
+  const calls = times.length;
   expect(calls, "calls of another client during the attack").toBeGreaterThan(0);
   const { peak } = await victim.measure();
   expect((peak - before.resident) / MIB, "MiB at the peak").toBeLessThan(bounds.peak / MIB);
   const after = await givenBack(victim, before, bounds.after ?? 16 * MIB);
   await witness.close();
-  return { peak: peak - before.resident, after: after.live - before.live, calls };
+  const p99 = times.toSorted((a, b) => a - b)[Math.floor(calls * 0.99)] ?? Number.NaN;
+  const cost: Cost = { peak: peak - before.resident, after: after.live - before.live, calls, p99 };
+  if (costs !== undefined) {
+    appendFileSync(costs, `${JSON.stringify({ attack: expect.getState().currentTestName, ...cost })}\n`);
+  }
+  return cost;
 }
 
 /** Measures until sessions and handlers are those of before and no more than the allowance is held, for at most 10 s. */
