@@ -144,6 +144,9 @@ describe.each(kinds)("codecs of a session: $name", (kind) => {
           expect.stringContaining("expected string") as string,
         ]),
       );
+      // The session goes on.
+      const lossy = { any: 1, unknown: [], map: new Map(), keyed: new Map(), either: "" };
+      expect(await pair.client.unary(methods.lossy, lossy, { via })).toEqual(lossy);
       await pair.close();
     });
 

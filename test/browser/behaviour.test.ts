@@ -58,7 +58,7 @@ const files: readonly ({ readonly file: string } & Readonly<Partial<Record<Lane,
   { file: "unserved", webtransport: 2, websocket: 2, connectWebTransport: 2, ponyfill: 0 },
 ];
 
-const MAX_CRASHES = 2;
+const MAX_CRASHES = 4;
 
 describe.skipIf(executablePath === undefined)("behaviours in a page", () => {
   let chromium: Chromium;

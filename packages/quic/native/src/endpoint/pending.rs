@@ -15,6 +15,8 @@ use crate::handle::{Handle, Session};
 /// Bytes that a peer may send ahead of its admission, and streams that it may open in either direction.
 pub const PENDING_WINDOW: u64 = 64 * 1024;
 pub const PENDING_STREAMS: u64 = 16;
+/// How long a connection may stay whose last session has ended: for a session that its client is opening. Browsers leave theirs open.
+const BETWEEN_SESSIONS: Duration = Duration::from_secs(1);
 /// Bytes of datagrams that wait for their session's admission, and what each counts beside its own.
 const HELD_DATAGRAM_BYTES: usize = 16 * 1024;
 const DATAGRAM_OVERHEAD: usize = 64;
@@ -169,7 +171,7 @@ impl Endpoint {
             return;
         }
         connection.pending.counted = true;
-        connection.pending.deadline = Some(Instant::now() + connection.pending.allowed);
+        connection.pending.deadline = Some(Instant::now() + connection.pending.allowed.min(BETWEEN_SESSIONS));
         let (source, index) = (connection.source, connection.handle.index as usize);
         self.handshaking += 1;
         if let Some(source) = source {
