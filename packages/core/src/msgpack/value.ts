@@ -101,17 +101,18 @@ export class WireMap {
 
   /**
    * As an object: the last of equal keys holds, and a key `__proto__` is left out. A Map where a key cannot be the name of a
-   * property.
+   * property, with the other keys as text. As `readPlain` reads it at once.
    */
   toObject(of: (value: unknown) => unknown): object {
-    if (!this.entries.every(([key]) => isName(key))) {
-      return new Map(this.entries.map(([key, value]) => [isName(key) ? String(key) : of(key), of(value)] as const));
-    }
     const object: Record<string, unknown> = {};
+    let map: Map<unknown, unknown> | undefined;
     for (const [key, value] of this.entries) {
-      if (key !== "__proto__") object[String(key)] = of(value);
+      const name = isName(key) ? String(key) : of(key);
+      if (typeof name !== "string") map ??= new Map(Object.entries(object));
+      if (map !== undefined) map.set(name, of(value));
+      else if (name !== "__proto__") object[name as string] = of(value);
     }
-    return object;
+    return map ?? object;
   }
 }
 

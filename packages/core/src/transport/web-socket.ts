@@ -72,7 +72,7 @@ class SocketByteStream implements ByteStream {
     socket.binaryType = "arraybuffer";
     this.early = socket.readyState < OPEN ? [] : undefined;
     // Nobody takes what arrives before `attach`.
-    socket.pause?.();
+    if (this.early === undefined) socket.pause?.();
     socket.addEventListener("open", () => this.open());
     socket.addEventListener("message", ({ data }) => this.onMessage(data));
     socket.addEventListener("close", ({ code, reason }) => this.closed(code, reason));
@@ -122,13 +122,14 @@ class SocketByteStream implements ByteStream {
 
   pause(): void {
     this.paused = true;
-    this.socket.pause?.();
+    if (this.early === undefined) this.socket.pause?.();
   }
 
   resume(): void {
     this.paused = false;
     this.deliver();
-    if (!this.paused) this.socket.resume?.();
+    // `ws` throws where the socket was given up before it was open.
+    if (!this.paused && this.early === undefined) this.socket.resume?.();
   }
 
   private open(): void {
