@@ -87,7 +87,7 @@ export class Datagrams {
     return this.#readable;
   }
 
-  /** What is written is sent or dropped; a write only waits while `outgoingHighWaterMark` datagrams do. */
+  /** Each datagram written is sent or dropped; a write only waits while `outgoingHighWaterMark` datagrams do. */
   get writable(): WritableStream<Uint8Array> {
     this.#writable ??= this.createWritable();
     return this.#writable;

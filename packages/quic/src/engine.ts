@@ -8,7 +8,7 @@ import { cleanOr, QuicSession, type SocketAddress } from "./session.js";
 import { QuicStream } from "./stream.js";
 import { WebTransports } from "./web-transports.js";
 
-/** What becomes of a dialled connection. */
+/** Receives the outcome of a dialled connection. */
 export interface Dialling {
   connected(session: QuicSession): void;
   failed(error: QuicError): void;

@@ -1,7 +1,7 @@
 /** Where an error arose. */
 export type QuicErrorSource = "session" | "stream" | "tls" | "system" | "usage";
 
-/** What a `QuicError` is made of. */
+/** Fields of a `QuicError`. */
 export interface QuicErrorInit {
   source: QuicErrorSource;
   code: string;
@@ -41,7 +41,7 @@ export class QuicError extends Error {
   }
 }
 
-/** What `WebTransportError` takes (W3C WebTransport §11). */
+/** Options of the constructor of `WebTransportError` (W3C WebTransport §11). */
 export interface WebTransportErrorOptions {
   /** Default "stream". */
   source?: "stream" | "session";

@@ -68,8 +68,8 @@ export interface ListenTransportOptions extends TransportOptions {
    */
   maxHandshakes?: number;
   /**
-   * Of these, the most of one source, which is an IPv4 address or an IPv6 /64; further ones of it are refused, and from half of
-   * it on its peers must prove their address. Sessions do not count. Default: a quarter of `maxHandshakes`.
+   * Most unfinished handshakes of one source, an IPv4 address or an IPv6 /64. Further ones are refused; from half of the limit
+   * on, its peers must prove their address (Retry). Sessions do not count. Default: a quarter of `maxHandshakes`.
    */
   maxHandshakesPerAddress?: number;
   /** Milliseconds after which such a connection is closed. */
@@ -119,7 +119,7 @@ export const MAX_UNCLAIMED_STREAMS = 4096;
 /** UTF-8 bytes of a close reason that are sent (W3C WebTransport §6.9). */
 export const MAX_CLOSE_REASON_BYTES = 1024;
 
-/** What the settings with names may be; the engine takes the position. */
+/** Values of the settings that have names; the engine receives the index. */
 const CHOICES = {
   congestionControl: ["cubic", "newreno", "bbr", "steady"],
   redundancy: ["off", "afterLoss", "always"],
@@ -167,10 +167,10 @@ export function transportNumbers(
     }
     return value;
   };
-  /** What is given without its ceiling does not grow. */
+  /** A ceiling that is not given equals its start: the setting does not grow. */
   const ceiling = (name: keyof typeof RANGES, start: keyof typeof RANGES): number =>
     number(options[name] === undefined && options[start] !== undefined ? start : name);
-  /** What is not given itself is a share of `maxHandshakes`. */
+  /** A limit that is not given is a share of `maxHandshakes`. */
   const ofHandshakes = (name: keyof typeof RANGES, share: number): number =>
     options[name] === undefined ? Math.ceil(number("maxHandshakes") * share) : number(name);
   const choice = (name: keyof typeof CHOICES): number => {

@@ -46,7 +46,7 @@ export const READY = 21;
 
 /** Flag of CONNECTED: a connection that carries WebTransport sessions and is none itself. */
 export const FLAG_HTTP3 = 2;
-/** Of CONNECTED: the handshake is not yet complete; READY follows. */
+/** Flag of a CONNECTED record: the handshake is not yet complete; READY follows. */
 export const FLAG_EARLY = 4;
 
 /** Answers of `sendDatagram`. */

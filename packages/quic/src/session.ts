@@ -24,7 +24,7 @@ export interface SocketAddress {
   readonly family: "IPv4" | "IPv6";
 }
 
-/** What a session tells its owner. */
+/** Receives the events of one session. */
 export interface SessionHandler {
   /** The peer opened a bidirectional stream. */
   onStream(stream: QuicStream): void;
@@ -37,7 +37,7 @@ export interface SessionHandler {
    * is to be asked (PING) whether it still is there. That also keeps the session from its idle timeout. Default: it is not.
    */
   waits?(): boolean;
-  /** Of a session that began early (`earlyData`): the handshake is complete. */
+  /** The handshake of a session that began early (`earlyData`) is complete. */
   onReady?(earlyDataAccepted: boolean): void;
   /** The session ended; `error` is undefined after a clean close (code 0) by either side. Once, after every stream's `onClosed`. */
   onClosed(info: CloseInfo, error: Error | undefined): void;
@@ -111,8 +111,8 @@ export class QuicSession {
   }
 
   /**
-   * Of an endpoint that listens with `admission: "manual"`: the peer may have this session. False where there is no room for another
-   * (`maxSessions`); then it is to be closed.
+   * Admits the session, on an endpoint that listens with `admission: "manual"`. Returns false where there is no room for another
+   * (`maxSessions`); the caller then closes it.
    */
   admit(): boolean {
     this.engine.kick();
@@ -203,8 +203,8 @@ export class QuicSession {
   }
 
   /**
-   * Of a session that began early: whether the server took the early data; undefined until `ready`, and for other
-   * sessions. Streams of early data that it did not take have ended with `ERR_QUIC_EARLY_DATA_REJECTED`.
+   * Whether the server accepted the early data of a session that began early; undefined until `ready`, and for other
+   * sessions. Streams of rejected early data have ended with `ERR_QUIC_EARLY_DATA_REJECTED`.
    */
   get earlyDataAccepted(): boolean | undefined {
     return this.#earlyDataAccepted;

@@ -46,9 +46,9 @@ export interface EndpointStats {
   /** The socket buffers in bytes, as the system granted them. */
   readonly receiveBuffer: number;
   readonly sendBuffer: number;
-  /** What was asked for, for each. */
+  /** Bytes asked of the kernel for each buffer. */
   readonly askedBuffer: number;
-  /** What to do where less was granted. */
+  /** Advice where the kernel granted less; undefined where it granted all. */
   readonly bufferAdvice: string | undefined;
 }
 

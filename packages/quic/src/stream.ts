@@ -3,7 +3,7 @@ import { QuicError } from "./errors.js";
 import { FLAG_ABOVE_HIGH_WATER, FLAG_FREED, handleIndex } from "./records.js";
 import { StreamFace } from "./stream-face.js";
 
-/** What a stream tells its owner. `onEnd` or `onReset` is the last word of the receiving side. */
+/** Receives the events of one stream. `onEnd` or `onReset` is the last event of the receiving side. */
 export interface StreamHandler {
   /**
    * Bytes in order. The chunk is a view of a larger buffer. It belongs to the handler and is never written again, unless
@@ -106,8 +106,8 @@ export class QuicStream {
   }
 
   /**
-   * Of the streams of a session that have something to send, those of higher priority go first; within one priority they
-   * take turns. Default 0; integers from -2^31 to 2^31-1, others are rounded and clamped.
+   * Sets the stream's priority. Among the streams of a session that have data to send, those of higher priority go first;
+   * within one priority they take turns. Default 0; integers from -2^31 to 2^31-1, others are rounded and clamped.
    */
   setPriority(priority: number): void {
     if (this.#handle < 0) return;

@@ -58,7 +58,7 @@ const EARLY_DATA = 4;
 const TICKET_KEY_BYTES = 32;
 const EMPTY = new Uint8Array(0);
 
-/** What native/src/tls/server.rs reads. */
+/** Encodes a server's TLS options as native/src/tls/server.rs reads them. */
 export function encodeServerTls(alpn: readonly string[], options: ServerTlsOptions): Uint8Array {
   const { tls, clientCertificates, earlyData = false, ticketKeys = [] } = options;
   if (earlyData && ticketKeys.length > 0) {
@@ -94,7 +94,7 @@ function joinTicketKeys(keys: readonly Uint8Array[]): Uint8Array {
   return Buffer.concat(keys);
 }
 
-/** What native/src/tls/client.rs reads. */
+/** Encodes a client's TLS options as native/src/tls/client.rs reads them. */
 export function encodeClientTls(alpn: readonly string[], tls: ClientTlsOptions = {}): Uint8Array {
   const { cert, key } = tls;
   if ((cert === undefined) !== (key === undefined)) throw invalidOption("tls.cert and tls.key need each other");

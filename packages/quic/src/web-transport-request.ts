@@ -1,7 +1,7 @@
 import { invalidOption, QuicError } from "./errors.js";
 import type { SocketAddress } from "./session.js";
 
-/** What a client asks for, before there is a session (WebTransport over HTTP/3 §3.2). */
+/** Request of a client, before there is a session (WebTransport over HTTP/3 §3.2). */
 export interface WebTransportRequest {
   /** Host and port as the client names the server. */
   readonly authority: string;

@@ -2,7 +2,7 @@ import type { Datagrams } from "./datagrams.js";
 import type { Engine } from "./engine.js";
 import { QuicSession } from "./session.js";
 
-/** What HTTP said when the session was made. */
+/** Request and response fields of HTTP that made the session. */
 export interface WebTransportOpening {
   /** Host and port as the client names the server. */
   readonly authority: string;

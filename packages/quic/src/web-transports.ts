@@ -13,7 +13,7 @@ import {
 } from "./web-transport-request.js";
 import { WebTransportSession } from "./web-transport-session.js";
 
-/** What a client asks for, as the engine takes it. */
+/** Request of a client, as the engine reads it. */
 export interface Ask {
   readonly authority: string;
   readonly path: string;
@@ -28,9 +28,9 @@ export interface Ask {
 interface Slot {
   readonly handle: number;
   session?: WebTransportSession;
-  /** Of a client, until there is a session. */
+  /** The client's request, until there is a session. */
   ask?: Ask | undefined;
-  /** Of a server's request, until there is a session; aborted when the client gives up. */
+  /** Signal of a server's request, until there is a session; aborted when the client cancels it. */
   abort?: AbortController | undefined;
 }
 

@@ -38,7 +38,7 @@ pub struct Connection {
     pub early: bool,
     /// The acceptor has asked for early data.
     pub takes_early_data: bool,
-    /// Of a session that may be resumed: where to note its ALPN protocol for the next one.
+    /// Where a session that may be resumed notes its ALPN protocol for the next one.
     pub last_protocol: Option<LastProtocol>,
     pub settings: PerConnection,
     pub streams: IdMap<qp::StreamId, Handle>,
@@ -62,12 +62,12 @@ pub struct Connection {
     pub pending: Pending,
     /// The peer's certificate verifier explains itself here, to every connection of its configuration.
     pub verdict: Option<Verdict>,
-    /// Of an accepted connection whose client was asked for a certificate.
+    /// The verifier of the client's certificate, where an accepted connection asked for one.
     pub clients: Option<Arc<ClientVerifier>>,
     pub flights: Flights,
-    /// Of a dialled connection.
+    /// How long the server has been silent; dialled connections only.
     pub silence: Option<Silence>,
-    /// Of a client's HTTP/3 connection that lost its last session: when it is closed, whatever the server says.
+    /// When a client's HTTP/3 connection that lost its last session is closed, whatever the server says.
     pub leaves: Option<Instant>,
     /// What it had to say about this one.
     pub findings: Findings,

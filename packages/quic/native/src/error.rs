@@ -131,7 +131,8 @@ impl Failure {
         )
     }
 
-    /// What the end of a session means; `handshaking` tells whether it ever was established.
+    /// Converts the end of a connection into the error of its session; `handshaking` says whether it was still being
+    /// established.
     pub fn lost(error: &ConnectionError, remote: SocketAddr, handshaking: bool) -> Self {
         let (source, code, message) = match error {
             ConnectionError::ApplicationClosed(close) => {

@@ -27,7 +27,7 @@ impl Handle {
 /// Indices of WebTransport sessions lie above those of QUIC connections.
 const WEB_TRANSPORT: u32 = 1 << 23;
 
-/// What a session handle names.
+/// The thing that a session handle names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Session {
     Quic(Handle),

@@ -42,7 +42,7 @@ use crate::socket::{Sharing, Socket};
 /// The functions JavaScript sees, besides `bind`.
 const METHODS: &[Methods] = &[methods::METHODS, web_methods::METHODS];
 
-/// What `bind` is to bind. `options` are fields: an IP address or nothing, the driver, whether it polls
+/// Makes the endpoint that `bind` asks for. `options` are fields: an IP address or nothing, the driver, whether it polls
 /// busily and whether to share the port (one byte each), a secret of at least 32 bytes or nothing, and this host's name.
 fn endpoint_for(options: &[u8], port: u16) -> Result<(Endpoint, driver::Options), Failure> {
     let mut fields = Fields::new(options);

@@ -15,7 +15,7 @@ use crate::ffi::process::is_running;
 const PART: usize = 4;
 const LENGTH: usize = 3 * PART;
 
-/// Of a process: the places for its endpoints, below the process's number.
+/// Places for the endpoints of one process, below the process's number.
 const PLACES: u32 = 1 << 10;
 
 /// The places of this process that are taken.

@@ -60,8 +60,8 @@ impl Secret {
         key
     }
 
-    /// What resets sessions is bound to host and address: whoever holds the secret elsewhere may have sessions that live,
-    /// and never knows the token that would end them (RFC 9000 §21.11).
+    /// Makes the endpoint's configuration. Stateless reset tokens are bound to host and address, so that a server that holds
+    /// the same secret elsewhere cannot end this one's live sessions (RFC 9000 §21.11).
     pub fn endpoint_config(&self, socket: &Socket) -> qp::EndpointConfig {
         let address = socket.address().to_string();
         let place = |purpose: &'static [u8]| [purpose, &[0], &self.host, &[0], address.as_bytes()];

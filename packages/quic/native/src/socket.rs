@@ -9,8 +9,8 @@ use socket2::{Domain, Protocol, SockRef, Type};
 
 use crate::error::Failure;
 
-/// What is asked of the kernel for SO_RCVBUF and SO_SNDBUF; it grants what its own limits allow. With Linux's default of
-/// 208 KiB a bulk transfer loses over a thousand datagrams per MiB whenever its reader is busy for a moment.
+/// Bytes asked of the kernel for SO_RCVBUF and SO_SNDBUF; it grants what its own limits allow. With Linux's default of
+/// 208 KiB a bulk transfer loses datagrams whenever its reader is busy for a moment.
 const BUFFER_BYTES: usize = 4 << 20;
 /// Buffers per receive call; with GRO each may hold up to 64 KiB of datagrams.
 pub const RECEIVE_SLOTS: usize = 8;

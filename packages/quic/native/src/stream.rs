@@ -31,7 +31,7 @@ pub struct Stream {
     /// acknowledged, and looks through them from the first for each that goes into a packet. It also keeps a stream in the
     /// queue of the priority that the stream had when it got something to send.
     gathered: Vec<u8>,
-    /// What QUIC has not taken.
+    /// Chunks that QUIC has not accepted yet.
     pending: VecDeque<Bytes>,
     pending_bytes: usize,
     want_drain: bool,
@@ -55,7 +55,7 @@ pub struct Stream {
 /// The most that is gathered; larger writes go to QUIC at once.
 const GATHERED_BYTES: usize = 16 * 1024;
 
-/// What came of handing pending bytes to QUIC.
+/// Result of handing pending bytes to QUIC.
 #[derive(Default)]
 pub struct Flushed {
     pub drained: bool,
@@ -131,7 +131,7 @@ impl Stream {
         }
     }
 
-    /// What QUIC has not taken yet. What is gathered waits for nothing, unless something waits before it.
+    /// Counts the bytes that QUIC has not accepted yet. Gathered bytes do not count unless others wait before them.
     pub fn pending_bytes(&self) -> usize {
         if self.pending.is_empty() {
             return 0;

@@ -20,7 +20,7 @@ pub struct WebSession {
     pub id: Option<u64>,
     /// The first bytes of its streams: bidirectional, unidirectional.
     pub headers: [Bytes; 2],
-    /// What was asked for: until it is sent, or until JavaScript has read it.
+    /// The request, until it is sent, or until JavaScript has read it.
     pub request: Option<Request>,
     /// A server's answer, until JavaScript has read it: subprotocol and header fields.
     pub answer: Option<(Option<String>, Fields)>,
@@ -50,7 +50,7 @@ impl WebSession {
         session
     }
 
-    /// Of a server's session, which is one that a request asked for.
+    /// Says whether a server's session, which a client's request asked for, still needs to be admitted.
     pub fn awaits_admission(&self) -> bool {
         self.incoming && !self.admitted
     }

@@ -28,7 +28,7 @@ impl<F: ControllerFactory + Send + Sync + 'static> ControllerFactory for Closabl
     }
 }
 
-/// Of a connection that sends nothing any more but its CONNECTION_CLOSE.
+/// Opens the congestion window of a connection that has nothing left to send but its CONNECTION_CLOSE.
 pub fn open_window(connection: &Connection) {
     if let Ok(controller) = connection
         .congestion_state()

@@ -13,7 +13,8 @@ const SAMPLES: usize = 8;
 /// Round-trip times of one path.
 #[derive(Clone, Debug)]
 pub struct QueueSense {
-    /// Of the connection's life: after a change to a longer path every loss counts as congestion, which is safe.
+    /// The shortest round trip since the connection began: after a change to a longer path every loss counts as congestion,
+    /// which is safe.
     shortest: Option<Duration>,
     /// The last ones, in turn.
     samples: [Duration; SAMPLES],

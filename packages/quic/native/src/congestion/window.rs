@@ -21,7 +21,7 @@ struct Epoch {
     /// The window that the curve returns to, and after how many seconds.
     plateau: f64,
     k: f64,
-    /// What Reno's window would be.
+    /// The window that Reno would have by now, in bytes.
     reno: f64,
 }
 

@@ -9,7 +9,7 @@ use crate::ffi::preemptions::preemptions;
 
 /// So long the loop stays awake for an answer. What is slower is not worth it.
 const WINDOW: Duration = Duration::from_micros(50);
-/// What took at most this long with a sleep may take less than `WINDOW` without.
+/// A wait that took at most this long with a sleep may take less than `WINDOW` without one.
 const SHORT_SLEEP: Duration = Duration::from_micros(200);
 /// Short sleeps before a try, which tell what there is to gain.
 const FEWEST_SLEEPS: u32 = 8;
@@ -25,7 +25,7 @@ const PROBE_EVERY: u32 = 8;
 /// The part of the median of short sleeps that one of them moves it by.
 const STEPS: u32 = 8;
 
-/// Of one endpoint.
+/// Decides for one endpoint whether its loop polls instead of sleeping.
 #[derive(Debug)]
 pub struct BusyPoll {
     enabled: bool,
@@ -34,7 +34,7 @@ pub struct BusyPoll {
     awake: bool,
     /// Time gained by staying awake, less what was lost, in nanoseconds. It ends when that is used up.
     credit: i64,
-    /// What a wait takes with a short sleep, the median of late.
+    /// Median duration of the latest waits that slept.
     asleep: Option<Duration>,
     /// Short sleeps until the next try.
     sleeps_left: u32,

@@ -33,7 +33,7 @@ impl Choice {
     }
 }
 
-/// What `start` starts.
+/// Options of `start`.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     pub choice: Choice,

@@ -21,7 +21,7 @@ const READABLE: usize = 1;
 const WRITABLE: usize = 2;
 const TIMER: usize = 4;
 
-/// What both threads see.
+/// State that the driver's thread and the JavaScript thread share.
 struct Shared {
     /// A duplicate of the endpoint's socket, since it outlives that in the thread.
     watched: Watched,

@@ -16,7 +16,7 @@ use crate::tls::{ClientVerifier, Server};
 /// be long, or off.
 pub(super) const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What a listening endpoint allows.
+/// Rules by which a listening endpoint admits connections.
 pub(super) struct Admission {
     clients: Option<Arc<ClientVerifier>>,
     early_data: bool,
@@ -35,7 +35,7 @@ pub(super) struct Limits {
     sessions_per_address: usize,
     /// Connections that carry no admitted session.
     handshakes: usize,
-    /// Of one address.
+    /// Unfinished handshakes of one address.
     handshakes_per_address: usize,
     /// Milliseconds until a connection must carry a session.
     handshake_timeout: Duration,
@@ -53,7 +53,7 @@ pub(super) struct Share {
     pub pending: usize,
 }
 
-/// What becomes of a new connection.
+/// Decision about a new connection.
 #[derive(Debug, PartialEq)]
 enum Judgement {
     Accept,
@@ -210,7 +210,7 @@ impl Endpoint {
     }
 }
 
-/// What counts as one source: an IPv4 address, or the /64 of an IPv6 address, which is usually one host's or one site's.
+/// Returns the source that limits count by: an IPv4 address, or the /64 of an IPv6 address, which is usually one host's or one site's.
 pub(super) fn source(remote: SocketAddr) -> IpAddr {
     match remote.ip().to_canonical() {
         IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() & !u128::from(u64::MAX)).into(),
@@ -236,14 +236,14 @@ mod tests {
         manual: false,
     };
 
-    /// What there is already.
+    /// Connections that exist when a test's connection arrives.
     #[derive(Default)]
     struct Present {
         admitted: usize,
         held: usize,
         handshaking: usize,
         draining: bool,
-        /// Of the peer's own address.
+        /// Those from the peer's own address.
         share: Share,
     }
 

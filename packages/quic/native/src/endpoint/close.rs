@@ -95,7 +95,7 @@ impl Endpoint {
         connection
             .proto
             .close(Instant::now(), code.into(), Bytes::copy_from_slice(reason));
-        // What has arrived and was not yet delivered is void for the side that closes.
+        // The side that closes discards bytes that have arrived but were not yet delivered.
         let live: Vec<Handle> = connection.streams.values().copied().collect();
         for stream in live {
             self.set_paused(stream, true);

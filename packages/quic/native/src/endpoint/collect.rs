@@ -23,7 +23,7 @@ impl Endpoint {
             if notice.kind == Kind::StreamClosed
                 && let Some(handle) = notice.stream
             {
-                // What arrived before the end of the connection is still delivered.
+                // Bytes that arrived before the end of the connection are still delivered.
                 self.collect_stream(handle, sink, usize::MAX);
                 if sink.full() || sink.room() == 0 {
                     self.notices.push_front(notice);

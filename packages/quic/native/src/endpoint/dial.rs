@@ -18,7 +18,7 @@ use crate::tls::{Client, client};
 /// Configurations kept for further dials, of each kind.
 const REMEMBERED_CONFIGURATIONS: usize = 16;
 
-/// What sessions dialled with the same options share.
+/// TLS and transport configurations, each shared by sessions that were dialled with the same options.
 pub(super) struct Dials {
     /// By options.
     clients: Recent<Vec<u8>, Client>,

@@ -12,7 +12,7 @@ use crate::stream::Stream;
 
 /// Tickets are for one use: the next dial makes a whole handshake, and is told what is wrong with its certificate.
 const RESUMED_IN_VAIN: &[u8] = b"the client certificate of the resumed session no longer holds; dial again";
-/// What a session is closed with that finds no room: as CONNECTION_REFUSED (RFC 9000 §20.1).
+/// Error code that closes a session for which there is no room: CONNECTION_REFUSED (RFC 9000 §20.1).
 const REFUSED: u32 = 2;
 
 impl Endpoint {

@@ -21,7 +21,7 @@ const BETWEEN_SESSIONS: Duration = Duration::from_secs(1);
 const HELD_DATAGRAM_BYTES: usize = 16 * 1024;
 const DATAGRAM_OVERHEAD: usize = 64;
 
-/// Of an accepted connection: where it stands before it carries a session.
+/// Stages that an accepted connection passes before it carries a session.
 #[derive(Default)]
 pub struct Pending {
     /// It counts among those that carry none.
@@ -39,7 +39,7 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// Of a dialled connection, which nobody has to admit.
+    /// Returns the state of a dialled connection, which needs no admission.
     pub fn dialled() -> Self {
         Pending {
             open: true,

@@ -14,7 +14,7 @@ use crate::socket::RECEIVE_SLOTS;
 /// while JavaScript runs is acknowledged later by as much, and the peer takes that for a queue on the way.
 const MOST_DATAGRAMS: usize = 256;
 const MOST_BYTES: usize = 256 * 1024;
-/// Of the first byte (RFC 9000 §17).
+/// Bit of a packet's first byte that marks a long header (RFC 9000 §17).
 const LONG_HEADER: u8 = 0x80;
 
 impl Endpoint {
@@ -64,7 +64,7 @@ impl Endpoint {
     ) {
         let mut response = std::mem::take(&mut self.scratch);
         response.clear();
-        // Of long headers only an Initial is answered that way, where nobody listens.
+        // Where nobody listens, the only packets with long headers that get an answer are Initials.
         let by_reset = self.admission.is_none() || datagram.first().is_some_and(|byte| byte & LONG_HEADER == 0);
         match self.proto.handle(now, remote, local, ecn, datagram, &mut response) {
             Some(qp::DatagramEvent::ConnectionEvent(ch, event)) => {

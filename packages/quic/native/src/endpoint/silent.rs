@@ -48,7 +48,7 @@ impl Endpoint {
         self.mark(index);
     }
 
-    /// Of a session that something has come from since, nothing is believed (RFC 9000 §14.2.1).
+    /// Handles an ICMP "port unreachable". It is ignored where a packet from the peer came after it (RFC 9000 §14.2.1).
     pub fn port_unreachable(&mut self, session: Session) {
         if let Some(connection) = self.connection_of(session)
             && connection.is_unheard()

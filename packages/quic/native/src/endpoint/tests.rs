@@ -17,7 +17,7 @@ fn endpoint() -> Endpoint {
 fn what_waits_in_the_socket_is_read_in_one_go_up_to_a_bound() {
     let peer = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let mut endpoint = endpoint();
-    // Of different sizes: the kernel does not put them together.
+    // Their sizes differ so that the kernel does not coalesce them.
     for index in 0..300 {
         peer.send_to(&[0; 2][..1 + index % 2], endpoint.socket.address())
             .unwrap();

@@ -38,12 +38,12 @@ impl Endpoint {
         Ok(Session::WebTransport(session).handle())
     }
 
-    /// What a client asked for, once.
+    /// Takes the request of a server's session. Later calls return nothing.
     pub fn session_request(&mut self, session: Handle) -> Option<Request> {
         self.sessions.get_mut(session)?.request.take()
     }
 
-    /// What a server answered, once.
+    /// Takes the server's answer to a client's request: subprotocol and header fields. Later calls return nothing.
     pub fn session_answer(&mut self, session: Handle) -> Option<(Option<String>, Fields)> {
         self.sessions.get_mut(session)?.answer.take()
     }
@@ -78,7 +78,7 @@ impl Endpoint {
         let ids = streams.iter().filter_map(|&stream| self.streams.get(stream)?.id);
         let ids: Vec<u64> = ids.map(u64::from).collect();
         for stream in streams {
-            // What has arrived and was not yet delivered is void for the side that closes.
+            // The side that closes discards bytes that have arrived but were not yet delivered.
             self.set_paused(stream, true);
         }
         let text = String::from_utf8_lossy(reason).into_owned();

@@ -1,6 +1,6 @@
 //! How often a thread had to leave its core to another.
 
-/// Of this thread so far; 0 where the system does not say.
+/// Counts how often the scheduler has taken the processor from this thread so far; 0 where the system does not say.
 pub fn preemptions() -> u64 {
     #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
     {

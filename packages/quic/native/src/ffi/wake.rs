@@ -12,7 +12,7 @@ use napi::sys;
 use super::env::Env;
 use crate::host::Host;
 
-/// What happens on the JavaScript thread, with the flags of the wake-up.
+/// Callback that runs on the JavaScript thread, with the flags of the wake-up.
 pub type Woken = fn(&Rc<Host>, usize);
 
 pub struct WakingThread {

@@ -11,9 +11,9 @@ use super::streams::Stream;
 use super::{codes, varint};
 use crate::ids::IdMap;
 
-/// Of a unidirectional stream: the control stream.
+/// Type of the control stream, a unidirectional stream (RFC 9114 §6.2.1).
 pub const CONTROL: u64 = 0x00;
-/// Of streams of a session: unidirectional, and bidirectional.
+/// Types of a session's streams: unidirectional, and bidirectional.
 pub const WT_UNI: u64 = 0x54;
 pub const WT_BIDI: u64 = 0x41;
 
@@ -36,7 +36,7 @@ pub enum End {
     Unavailable { why: &'static str },
 }
 
-/// What the driver shall do. Streams and sessions go by QUIC stream id; a session's is that of its CONNECT stream.
+/// Action that the state machine asks of its driver. Streams and sessions go by QUIC stream id; a session's is that of its CONNECT stream.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Action {
     Write {

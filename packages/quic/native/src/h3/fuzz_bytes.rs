@@ -8,8 +8,8 @@ use super::fuzz::{corpus, phrase};
 use super::settings::Settings;
 use super::{Action, Http3, Role, capsule, mutate, protocols, qpack, request, varint};
 
-/// What a fresh end of a connection says to `bytes` on a stream, given at most the next of `sizes` at a time, and how many
-/// of them it used.
+/// Feeds `bytes` on a stream to a fresh end of a connection, at most the next of `sizes` at a time; returns its actions and
+/// how many bytes it used.
 fn said(role: Role, stream: u64, bytes: &[u8], sizes: &[usize]) -> (Vec<Action>, usize) {
     let mut machine = Http3::new(role, 4);
     machine.opened(stream);
@@ -43,7 +43,7 @@ fn run(input: &[u8]) {
     let sizes = sizes.map(|size| usize::from(size) + 1);
     let (whole, split) = (said(role, stream, bytes, &[]), said(role, stream, bytes, &sizes));
     assert_eq!(whole.0, split.0);
-    // What comes after a failure is nobody's.
+    // Bytes after a failure are ignored.
     if !matches!(whole.0.last(), Some(Action::Fail { .. })) {
         assert_eq!(whole.1, split.1);
     }

@@ -42,7 +42,7 @@ impl Held {
         self.streams.len()
     }
 
-    /// What was held for a session, in the order of arrival.
+    /// Takes the streams and datagrams that were held for a session, in the order of arrival.
     pub fn release(&mut self, session: u64) -> (Vec<u64>, Vec<Vec<u8>>) {
         let streams = self.streams.extract_if(.., |entry| entry.session == session);
         let streams = streams.map(|entry| entry.stream).collect();

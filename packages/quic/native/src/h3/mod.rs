@@ -31,7 +31,7 @@ pub use request::Request;
 /// The ALPN protocol of HTTP/3 (RFC 9114 §3.1).
 pub const ALPN: &[u8] = b"h3";
 
-/// What a peer may make this side keep for one connection.
+/// Limits on the memory that a peer can make this side keep for one connection.
 pub mod limits {
     /// Bytes of one buffered frame: HEADERS, SETTINGS, GOAWAY.
     pub const FRAME_BYTES: u64 = 16 * 1024;

@@ -28,7 +28,7 @@ pub enum Undecodable {
     TooLarge,
 }
 
-/// What a field counts beside its name and value (RFC 9114 §4.2.2).
+/// Bytes that a field counts beside its name and value (RFC 9114 §4.2.2).
 const FIELD_OVERHEAD: usize = 32;
 
 pub fn decode(section: &[u8]) -> Result<Fields, Undecodable> {

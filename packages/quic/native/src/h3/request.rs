@@ -4,7 +4,7 @@ use super::fields::{Fields, find, headers_frame, split, with_status};
 use super::qpack::Undecodable;
 use super::{codes, frames, protocols, qpack};
 
-/// What a client asks for.
+/// Request of a client for a WebTransport session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
     pub authority: String,

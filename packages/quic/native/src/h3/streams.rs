@@ -32,9 +32,10 @@ pub enum Stream {
     Session(FrameReader),
     /// The same after its end, until the peer's FIN.
     Closing,
-    /// Of a session that is not open yet; not read.
+    /// A stream of a session that is not open yet; it is not read.
     Held,
-    /// Of a session that was closed here; not read, and not reset before the peer's FIN on the session's own stream.
+    /// A stream of a session that was closed here; it is not read, and not reset before the peer's FIN on the session's own
+    /// stream.
     Left {
         session: u64,
     },

@@ -20,7 +20,7 @@ pub struct Flight {
     began: Option<Instant>,
     last: Option<Instant>,
     bytes: usize,
-    /// Of the ones before: how large this one becomes is known too late.
+    /// The largest of the earlier flights: how large this one becomes is known too late.
     largest: usize,
     /// `Path::data` after it, and `Path::window`.
     data: u64,

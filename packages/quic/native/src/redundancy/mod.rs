@@ -17,7 +17,7 @@ use loss_share::LossShare;
 pub const COPY_DELAY: Duration = Duration::from_millis(2);
 /// On shorter paths a repair is about as fast as a copy.
 const LEAST_RTT: Duration = Duration::from_millis(4);
-/// What a round trip may send and still count as small: far below the smallest useful window, and never bulk.
+/// Most datagrams that a round trip may send and still count as small: far below the smallest useful window, and never bulk.
 const MOST_DATAGRAMS: usize = 8;
 const MOST_BYTES: usize = 8 * 1452;
 /// Where this share of all packets is lost, one of two hundred mostly is.
@@ -37,7 +37,7 @@ pub enum Redundancy {
     Always,
 }
 
-/// What is known of a connection's path.
+/// Path of a connection as seen when a flight begins.
 #[derive(Clone, Copy)]
 struct Path {
     rtt: Duration,
@@ -46,11 +46,11 @@ struct Path {
     lost: u64,
     /// Frames with data of streams, or datagrams of the application.
     data: u64,
-    /// Of congestion, in bytes.
+    /// Congestion window, in bytes.
     window: u64,
 }
 
-/// What one connection sends in a round trip, and whether packets got lost.
+/// Flights of one connection: the data sent in each round trip, and whether packets were lost.
 #[derive(Debug)]
 pub struct Flights {
     mode: Redundancy,
@@ -58,7 +58,7 @@ pub struct Flights {
     until: Option<Instant>,
     datagrams: usize,
     bytes: usize,
-    /// What was sent in the one before.
+    /// Bytes sent in the previous round trip.
     bytes_before: usize,
     long_enough: bool,
     lost: u64,

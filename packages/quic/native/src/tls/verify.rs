@@ -16,7 +16,7 @@ use super::hashes::{CertificateHashes, verify_pinned};
 use super::{provider, tls_failure};
 use crate::error::Failure;
 
-/// What the TLS callbacks of one step of a handshake have seen.
+/// Findings of the TLS callbacks during one step of a handshake.
 #[derive(Debug, Default)]
 pub struct Findings {
     pub failure: Option<Failure>,

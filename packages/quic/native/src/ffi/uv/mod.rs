@@ -16,7 +16,7 @@ pub use self::functions::{UV_READABLE, UV_WRITABLE};
 use super::env::Env;
 use crate::host::Host;
 
-/// What the data of every handle points to. Each open handle holds one count.
+/// Context that the `data` of every libuv handle points to. Each open handle holds one reference.
 struct Context {
     env: Env,
     host: Rc<Host>,

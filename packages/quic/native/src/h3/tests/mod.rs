@@ -29,7 +29,7 @@ fn actions(machine: &mut Http3) -> Vec<Action> {
     std::iter::from_fn(|| machine.poll()).collect()
 }
 
-/// What a machine says to a peer that sends `bytes` on a new stream of its own.
+/// Returns the actions of a machine whose peer sends `bytes` on a new stream.
 fn said(machine: &mut Http3, stream: u64, bytes: &[u8]) -> Vec<Action> {
     machine.opened(stream);
     machine.receive(stream, bytes);

@@ -31,7 +31,7 @@ fn what_comes_before_its_session_is_held_in_order_and_bounded() {
     for n in 0..2000u16 {
         assert_eq!(server.datagram(&[&[0][..], &n.to_be_bytes()].concat()), None);
     }
-    // Of a session that may never come.
+    // Streams of a session that may never come.
     for n in 0..HELD_STREAMS as u64 - 2 {
         assert_eq!(said(&mut server, 10 + 4 * n, &header(WT_UNI, 4000)), []);
     }
