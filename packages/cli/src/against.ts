@@ -31,7 +31,7 @@ export function readAgainst(against: string, cwd: string, lockFile: string): Sch
   return parse(text, `${against}:${SNAPSHOT_FILE}`);
 }
 
-/** Of a directory or a lock file, the snapshot that belongs to it. */
+/** Returns the snapshot file that belongs to a directory or a lock file. */
 function snapshotAt(path: string): string {
   if (statSync(path).isDirectory()) return join(path, SNAPSHOT_FILE);
   return basename(path).endsWith(".lock.json") ? join(dirname(path), SNAPSHOT_FILE) : path;

@@ -34,7 +34,7 @@ ${TARGET_HELP}`,
         try {
           await call(session, described, input, callOptions);
         } finally {
-          // What nobody reads any more must not keep the process.
+          // Standard input that is no longer read must not keep the process alive.
           process.stdin.destroy();
         }
         return EXIT.ok;
@@ -83,7 +83,7 @@ function print({ output }: AnyMethod, value: unknown): void {
   else printJson(value);
 }
 
-/** What the caller streams: lines of JSON, or bytes as they come. */
+/** Reads the items that the caller streams: lines of JSON, or bytes as they come. */
 async function* stdin({ input }: AnyMethod): AsyncGenerator {
   if (input === rawCodec) {
     yield* process.stdin as AsyncIterable<Uint8Array>;

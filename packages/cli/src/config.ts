@@ -1,6 +1,6 @@
 import type { ImportExtension, Target } from "@quicrpc/codegen";
 
-/** What `quicrpc.config.ts` exports by default. Paths start from the file's own directory; options of the command win. */
+/** Default export of `quicrpc.config.ts`. Paths start from the file's own directory; options of the command win. */
 export interface Config {
   /** The schema modules, as paths or globs. Default: every `*.service.ts` outside of `node_modules` and `dist`. */
   readonly include?: string | readonly string[];

@@ -10,8 +10,8 @@ export function isServerUrl(against: string): boolean {
 }
 
 /**
- * What a running server serves, as its reflection service tells it, but for health and reflection themselves. Throws
- * `AgainstError` when the server is out of reach, or does not tell.
+ * Fetches the services of a running server from its reflection service, without health and reflection themselves. Throws
+ * `AgainstError` when the server cannot be reached, or does not serve reflection.
  */
 export async function fetchSchema(url: string, options: TargetOptions): Promise<SchemaSnapshot> {
   let session: Session | undefined;

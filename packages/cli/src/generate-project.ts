@@ -10,7 +10,7 @@ import {
 import { findSchemaFiles } from "./files.js";
 import { findProject, infoOf, lockOf, patternsOf } from "./project.js";
 
-/** What the options of a command say of the project. */
+/** Options of a command that say where the project and its output are. */
 export interface ProjectOptions {
   readonly config?: string;
   readonly out?: string;
@@ -24,7 +24,7 @@ export interface ProjectOptions {
   readonly lock?: boolean;
 }
 
-/** What a run found and made; nothing is written yet. */
+/** Result of a run: diagnostics and generated files, of which nothing is written yet. */
 export interface SchemaRun {
   readonly diagnostics: readonly Diagnostic[];
   readonly files: readonly GeneratedFile[];
@@ -55,7 +55,7 @@ export async function runProject(given: readonly string[], options: ProjectOptio
   const all = patternsOf(project, cwd);
   const patterns = given.length > 0 ? { include: given, exclude: [], cwd } : all;
   const found = findSchemaFiles(patterns.include, patterns.cwd, patterns.exclude);
-  // What schemas share is generated for all of them, also where some are asked for.
+  // Code that schemas share is generated for all of them, also where only some were named.
   const others = given.length > 0 ? findSchemaFiles(all.include, all.cwd, all.exclude).files : [];
   const path = (option: "out" | "docs" | "asyncapi"): string | undefined => {
     const given = options[option];

@@ -16,7 +16,7 @@ export interface Load {
   readonly signal: AbortSignal;
 }
 
-/** What came of a load. Latencies are in nanoseconds, of calls that succeeded. */
+/** Result of a load. Latencies are in nanoseconds, and count calls that succeeded. */
 export interface Outcome {
   readonly seconds: number;
   readonly calls: number;
@@ -24,7 +24,7 @@ export interface Outcome {
   readonly latency: RecordableHistogram;
   /** By status code: how many, and what the first one said. */
   readonly failed: ReadonlyMap<string, { count: number; readonly message: string }>;
-  /** Of this process, user and system, in microseconds. */
+  /** CPU time of this process, user and system, in microseconds. */
   readonly cpuMicros: number;
 }
 
@@ -82,7 +82,7 @@ export class LoadRun {
         this.latency.record(Math.max(1, Math.round((performance.now() - began) * 1e6)));
       } catch (error) {
         this.note(RpcError.from(error));
-        // What fails at once would otherwise fail for ever, and the timer never fire.
+        // Without a pause, calls that fail at once would keep the loop busy and the timer would never fire.
         await setImmediate();
       }
     }

@@ -49,7 +49,7 @@ ${TARGET_HELP}`,
         const [first] = sessions;
         const method = await describedMethod(first, service, name, { timeoutMs: options.timeout });
         const call = callOf(method, input, { timeoutMs: options.timeout, via: options.via });
-        // What cannot be called like this is found out here, once.
+        // One call first: a wrong method or input is reported here, once.
         await call(first);
         const outcome = await load(sessions, call, options);
         if (options.json === true) printJson(summary(outcome));

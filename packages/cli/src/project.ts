@@ -52,7 +52,7 @@ export function patternsOf(
 
 const NO_CONFIG: Config = {};
 
-/** What documents say of `project`: the name and version of its package. */
+/** Returns the name and version of the project's package, which documents show. */
 export function infoOf({ root }: Project): DocumentInfo {
   try {
     const { name, version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Record<string, unknown>;

@@ -40,7 +40,7 @@ function formatDiagnostic(diagnostic: Diagnostic, cwd: string, colors: Colors): 
   ].join("\n");
 }
 
-/** What was done with each file, and how long all of it took. */
+/** Formats what was done with each file, and how long the run took. */
 export function formatFiles(
   files: readonly GeneratedFile[],
   stale: readonly string[],

@@ -92,7 +92,7 @@ function report(error: Error, { json = false }: TargetOptions): void {
   process.stderr.write(`${lines.join("\n")}\n`);
 }
 
-/** What JSON has no form for: bytes are base64, big integers and dates strings, maps objects, sets arrays. */
+/** Converts values that JSON has no form for: bytes to base64, big integers and dates to strings, maps to objects, sets to arrays. */
 function toJson(_key: string, value: unknown): unknown {
   if (typeof value === "bigint") return value.toString();
   if (value instanceof Uint8Array)

@@ -11,12 +11,12 @@ const CALLEE_FAULTS: ReadonlySet<Code> = new Set<Code>([
   "data_loss",
 ]);
 
-/** What is known of a call as it begins. */
+/** Attributes of a call that are known when it begins. */
 export function callAttributes({ method }: InterceptedCall): Attributes {
   return { "rpc.system.name": "quicrpc", "rpc.method": `${method.service.name}/${method.name}` };
 }
 
-/** What is known of a call when it is over. */
+/** Attributes of a call that are known when it is over. */
 export function outcomeAttributes({ side }: InterceptedCall, error: unknown): Attributes {
   if (error === undefined) return { "rpc.response.status_code": "ok" };
   const { code } = failureOf(side, error);

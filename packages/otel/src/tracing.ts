@@ -12,7 +12,7 @@ import {
 import { type InterceptedCall, type Interceptor, type Metadata, observed } from "@quicrpc/core";
 import { callAttributes, failureOf, isFailure, outcomeAttributes } from "./attributes.js";
 
-/** What is used of a propagator. */
+/** Methods of a propagator that tracing uses. */
 type Propagator = Pick<TextMapPropagator, "inject" | "extract">;
 
 /** Options of `tracing`. */

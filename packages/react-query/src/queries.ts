@@ -12,7 +12,7 @@ import {
 /** A conversation is neither a query nor a mutation: make the call itself. */
 export type NoQueries = Readonly<Record<never, never>>;
 
-/** What there is for methods of a kind. No query holds nothing, so a method without an answer is for mutations only. */
+/** Queries and mutations of a method, by its kind. A query must hold data, so a method without an answer has mutations only. */
 export type MethodQueries<Kind extends MethodKind, Input, Output> = {
   unary: [Output] extends [void] ? MutationMethod<Input, void> : UnaryMethod<Input, Output>;
   server_stream: StreamMethod<Input, Output>;
@@ -21,7 +21,7 @@ export type MethodQueries<Kind extends MethodKind, Input, Output> = {
   duplex: NoQueries;
 }[Kind];
 
-/** What there is for each method. A member's type is worked out when the member is used. */
+/** Queries and mutations of each method of a service. A member's type is computed when the member is used. */
 export type Queries<Methods extends Record<string, AnyMethod>> = {
   readonly [Name in keyof Methods]: Methods[Name] extends MethodDescriptor<
     infer Kind,

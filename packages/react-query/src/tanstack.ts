@@ -7,13 +7,13 @@ import type {
   UseMutationOptions,
 } from "@tanstack/react-query";
 
-/** What TanStack's own `queryOptions()` returns, of a call that gives `Data`. */
+/** Return type of TanStack's `queryOptions()` for a call that returns `Data`. */
 export type CallQueryOptions<Data> = UnusedSkipTokenOptions<Data, RpcError> & TaggedKey<Data>;
 
-/** The same of a query that waits for its input. */
+/** Return type of `queryOptions()` for a query that waits for its input. */
 export type SkippableCallQueryOptions<Data> = UndefinedInitialDataOptions<Data, RpcError> & TaggedKey<Data>;
 
-/** What TanStack's own `mutationOptions()` returns, of a call that takes `Variables` and gives `Data`. */
+/** Return type of TanStack's `mutationOptions()` for a call that takes `Variables` and returns `Data`. */
 export type CallMutationOptions<Variables, Data> = UseMutationOptions<Data, RpcError, Variables> & {
   readonly mutationKey: QueryKey;
 };

@@ -1,7 +1,7 @@
 import { type Caller, type CallOptions, type Router, RpcError } from "@quicrpc/core";
 import { createHealthClient, createHealthRouter, type HealthStatus } from "./generated/health.js";
 
-/** What `createHealth` starts with: statuses by service name, `""` for the server as a whole. */
+/** Initial statuses for `createHealth`: statuses by service name, `""` for the server as a whole. */
 export type HealthStatuses = Readonly<Record<string, HealthStatus>>;
 
 /** The health of a server, and the router that tells it. */

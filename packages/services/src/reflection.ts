@@ -19,7 +19,7 @@ export function createReflection(routers: readonly Router[]): Router {
   return reflection;
 }
 
-/** What routers serve, by service and method name. */
+/** Lists the services of routers, sorted by service and method name. */
 export function describeServices(routers: readonly Router[]): ServiceDescription[] {
   const services = new Map<string, ServiceDescription>();
   for (const { method } of routers.flatMap(({ methods }) => methods)) {
@@ -33,7 +33,7 @@ export function describeServices(routers: readonly Router[]): ServiceDescription
   return all;
 }
 
-/** What the generated code of a service tells tools, loaded when it is first asked for. */
+/** Returns the details that a service's generated code has for tools. They are loaded on first use. */
 async function detailsOf(name: string, routers: readonly Router[]): Promise<ServiceDetails> {
   const bound = routers.flatMap(({ methods }) => methods).find(({ method }) => method.service.name === name);
   if (bound === undefined) throw new RpcError("not_found", `the service ${name} is not served here`);
