@@ -14,46 +14,10 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { entries, foreignTo, forbiddenTo, layered, layers, packages, reserved } from "./layers.mjs";
 import { fail, npm, root, run, tool } from "./setup.mjs";
 
-const CORE = "packages/core/src";
-const LAYERS = {
-  "": [
-    "wire",
-    "msgpack",
-    "contract",
-    "codec",
-    "transport",
-    "call",
-    "client",
-    "server",
-    "session",
-    "connection",
-    "index",
-  ],
-  msgpack: ["wire", "contract", "codec", "transport", "call", "client", "server", "session", "connection", "index"],
-  codec: ["wire", "transport", "call", "client", "server", "session", "connection", "index"],
-  wire: ["contract", "codec", "transport", "call", "client", "server", "session", "connection", "index"],
-  contract: ["wire", "codec", "transport", "call", "client", "server", "session", "connection", "index"],
-  transport: ["codec", "call", "client", "server", "session", "connection", "index"],
-  call: ["client", "server", "session", "connection", "index"],
-  client: ["server", "session", "connection", "index"],
-  server: ["client", "session", "connection", "index"],
-  session: ["connection", "index"],
-  connection: ["index"],
-};
-const FORBIDDEN = {
-  core: ["@quicrpc/quic", "@quicrpc/node", "@quicrpc/browser", "@quicrpc/codegen", "quicrpc", "node:fs", "fs"],
-  quic: ["@quicrpc/core", "@quicrpc/node", "@quicrpc/browser", "@quicrpc/codegen", "@quicrpc/services", "quicrpc"],
-  otel: ["@quicrpc/quic", "@quicrpc/node", "@quicrpc/browser", "@quicrpc/codegen", "quicrpc", "node:fs"],
-  "react-query": ["@quicrpc/quic", "@quicrpc/node", "@quicrpc/browser", "@quicrpc/codegen", "quicrpc", "node:fs"],
-  services: ["@quicrpc/quic", "@quicrpc/node", "@quicrpc/browser", "@quicrpc/codegen", "quicrpc", "node:fs"],
-  node: ["@quicrpc/browser", "@quicrpc/codegen", "quicrpc"],
-  browser: ["@quicrpc/quic", "@quicrpc/node", "@quicrpc/codegen", "quicrpc", "node:fs"],
-  codegen: ["@quicrpc/quic", "@quicrpc/node", "@quicrpc/browser", "quicrpc"],
-  cli: ["@quicrpc/quic", "@quicrpc/browser"],
-};
-
+const CORE = layered;
 const RESTRICTED = "no-restricted-imports";
 
 /** Each lint violation is in a file of its own, so that one run of the linter judges many. */
@@ -95,10 +59,15 @@ function seedPromisesAndCycles(seed) {
 
 // Apart from the others: the type-aware rules pass over core's files once core imports a package that refers to it.
 function seedImports(seed) {
-  for (const [folder, targets] of Object.entries(LAYERS)) {
-    for (const target of targets) {
+  const folders = layers.flat();
+  const targets = {
+    "": [...folders, ...entries],
+    ...Object.fromEntries(folders.map((name) => [name, forbiddenTo(name)])),
+  };
+  for (const [folder, names] of Object.entries(targets)) {
+    for (const target of names) {
       const up = folder === "" ? "." : "..";
-      const specifier = target === "index" ? `${up}/index.js` : `${up}/${target}/thing.js`;
+      const specifier = entries.includes(target) ? `${up}/${target}.js` : `${up}/${target}/thing.js`;
       seed(
         join(CORE, folder, `seeded-to-${target}.ts`),
         `import type { T } from "${specifier}";\nexport type U = T;`,
@@ -106,8 +75,10 @@ function seedImports(seed) {
       );
     }
   }
-  for (const [name, specifiers] of Object.entries(FORBIDDEN)) {
-    for (const specifier of [...specifiers, "msgpackr", "@quicrpc-examples/arith", "../../../bench/thing.js"]) {
+  const nobodys = [...Object.keys(reserved), "@quicrpc-examples/arith", "../../../bench/thing.js"];
+  for (const [name, { anywhere }] of Object.entries(packages)) {
+    const foreign = foreignTo(name).map((other) => packages[other].name);
+    for (const specifier of [...foreign, ...nobodys, ...(anywhere === true ? ["node:fs", "fs"] : [])]) {
       const path = `packages/${name}/src/seeded-imports-${specifier.replace(/\W/g, "-")}.ts`;
       const rule = specifier === "fs" ? "no-nodejs-modules" : RESTRICTED;
       seed(path, `import * as thing from "${specifier}";\nexport const it: unknown = thing;`, rule);
@@ -128,6 +99,12 @@ function seedImports(seed) {
 const seeds = [
   lintSeed("floating promises and import cycles", seedPromisesAndCycles),
   lintSeed("imports against the layers", seedImports),
+  {
+    what: "a layer that the linter does not know",
+    gate: "lint",
+    files: { "scripts/layers.mjs": (text) => text.replace('["call"]', '["call", "seeded"]') },
+    expect: /layers\.oxlintrc\.json is not what scripts\/layers\.mjs says/,
+  },
   {
     what: "a generated file that its schema has outrun",
     gate: "gen:check",

@@ -1,0 +1,51 @@
+// Says which code may import which: the one table behind the linter's rules, their proof, and the page that names them.
+
+/** Our packages: the name of each, and those that it imports. One that runs `anywhere` uses nothing of Node; one that `prints` may use the console. */
+export const packages = {
+  core: { name: "@quicrpc/core", imports: [], anywhere: true },
+  quic: { name: "@quicrpc/quic", imports: [] },
+  node: { name: "@quicrpc/node", imports: ["core", "quic"] },
+  browser: { name: "@quicrpc/browser", imports: ["core"], anywhere: true },
+  services: { name: "@quicrpc/services", imports: ["core"], anywhere: true },
+  otel: { name: "@quicrpc/otel", imports: ["core"], anywhere: true },
+  "react-query": { name: "@quicrpc/react-query", imports: ["core"], anywhere: true },
+  codegen: { name: "@quicrpc/codegen", imports: ["core"] },
+  cli: { name: "quicrpc", imports: ["codegen", "core", "node", "services"], prints: true },
+};
+
+/** The folder whose own folders are layered, and its files that may import all of them. */
+export const layered = "packages/core/src";
+export const entries = ["index"];
+
+/** Folders of `layered`, lowest layer first: one imports those of lower layers, and none of its own. Other files are below them all. */
+export const layers = [
+  ["msgpack", "contract"],
+  ["wire", "codec"],
+  ["transport"],
+  ["call"],
+  ["client", "server"],
+  ["session", "interceptors"],
+  ["connection"],
+  ["balance"],
+];
+
+/** Lower layers that a folder does not import all the same. */
+export const apart = { wire: ["contract"], transport: ["codec"] };
+
+/** Modules of others that one file alone imports. */
+export const reserved = { msgpackr: "packages/core/src/wire/msgpack.ts" };
+
+/** Workspaces that nothing imports: by folder, the names of their packages. */
+export const consumers = { examples: "@quicrpc-examples/", bench: "@quicrpc-internal/", test: "@quicrpc-internal/" };
+
+/** The folders that one of `layered` must not import. */
+export function forbiddenTo(folder) {
+  const layer = layers.findIndex((names) => names.includes(folder));
+  const above = layers.slice(layer).flat();
+  return [...(apart[folder] ?? []), ...above.filter((name) => name !== folder), ...entries];
+}
+
+/** The packages that one must not import, itself among them: within a package, imports are relative. */
+export function foreignTo(name) {
+  return Object.keys(packages).filter((other) => !packages[name].imports.includes(other));
+}

@@ -1,0 +1,138 @@
+// Writes the linter's rules of imports, and CONTRIBUTING's table, from scripts/layers.mjs. `--check` fails where they differ.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { apart, consumers, entries, foreignTo, forbiddenTo, layered, layers, packages, reserved } from "./layers.mjs";
+import { fail, root } from "./setup.mjs";
+
+const oneOf = (names) => (names.length === 1 ? names[0] : `(${names.join("|")})`);
+const list = (names) => names.join(", ").replace(/, ([^,]*)$/, " and $1");
+
+function patternsOf(name) {
+  const { imports, anywhere } = packages[name];
+  const allowed = imports.length === 0 ? `${name} imports none of our packages.` : undefined;
+  return [
+    {
+      regex: `^${oneOf(foreignTo(name).map((other) => packages[other].name))}(/|$)`,
+      message: allowed ?? `Of our packages, ${name} imports only ${list(imports)}.`,
+    },
+    ...(anywhere === true
+      ? [{ regex: "^(node|bun|deno):", message: `${name} runs anywhere: no runtime's own modules.` }]
+      : []),
+    ...nobodyImports(Object.keys(consumers)),
+    {
+      regex: `^(\\.\\./){2,}${oneOf(Object.keys(packages))}/`,
+      message: "Import another package by its name.",
+    },
+  ];
+}
+
+function nobodyImports(names) {
+  const scopes = [...new Set(names.map((name) => consumers[name]))];
+  return [{ regex: `^${oneOf(scopes)}|^(\\.\\./)+${oneOf(names)}/`, message: `Nothing imports ${list(names)}.` }];
+}
+
+const reservedPatterns = (except) =>
+  Object.entries(reserved).flatMap(([name, file]) =>
+    file === except ? [] : [{ regex: `^${name}(/|$)`, message: `Only ${file} imports ${name}.` }],
+  );
+
+function layerPattern(folder) {
+  const never = apart[folder] === undefined ? "" : `, and never imports ${list(apart[folder])}`;
+  const level = layers.findIndex((names) => names.includes(folder)) + 1;
+  return {
+    regex: `^(\\.\\./)+${oneOf(forbiddenTo(folder))}(/|\\.[jt]s$)`,
+    message: `Import only from your own folder or a lower layer (${folder} is layer ${level}${never}).`,
+  };
+}
+
+const override = (files, patterns) => ({
+  files: [files],
+  rules: { "no-restricted-imports": ["error", { patterns }] },
+});
+
+/** Of several overrides with one rule the last that fits a file is the rule. */
+function overrides() {
+  const core = patternsOf("core");
+  const folders = layers.flat();
+  const base = {
+    regex: `^\\./${oneOf([...folders, ...entries])}(/|\\.[jt]s$)`,
+    message: "Files of layer 0 import only one another.",
+  };
+  const all = [
+    ...Object.keys(packages).map((name) =>
+      override(`packages/${name}/src/**`, [...patternsOf(name), ...reservedPatterns()]),
+    ),
+    override(`${layered}/*.ts`, [...core, ...reservedPatterns(), base]),
+    ...folders.map((name) => override(`${layered}/${name}/**`, [...core, ...reservedPatterns(), layerPattern(name)])),
+    ...entries.map((name) => override(`${layered}/${name}.ts`, [...core, ...reservedPatterns()])),
+  ];
+  for (const file of Object.values(reserved)) {
+    const folder = folders.find((name) => file.startsWith(`${layered}/${name}/`));
+    all.push(
+      override(file, [...core, ...reservedPatterns(file), ...(folder === undefined ? [] : [layerPattern(folder)])]),
+    );
+  }
+  const anywhere = Object.keys(packages).filter((name) => packages[name].anywhere === true);
+  all.push({ files: [`packages/{${anywhere.join()}}/src/**`], rules: { "import/no-nodejs-modules": "error" } });
+  const silent = Object.keys(packages).filter((name) => packages[name].prints !== true);
+  all.push({ files: [`packages/{${silent.join()}}/src/**`], rules: { "no-console": "error" } });
+  for (const files of ["**/*.test.ts", "test/**", "packages/*/test/**"]) {
+    all.push(override(files, nobodyImports(["examples", "bench"])));
+  }
+  return all;
+}
+
+function table() {
+  const row = (names) =>
+    names.map((name) => `\`${name}/\`${apart[name] === undefined ? "" : ` (not ${list(apart[name])})`}`).join(" ");
+  const rows = [
+    "the files beside the folders",
+    ...layers.map(row),
+    entries.map((name) => `\`${name}.ts\``).join(" "),
+  ].map((text, layer) => `| ${layer} | ${text} |`);
+  const between = Object.entries(packages).map(
+    ([name, { imports }]) => `| ${name} | ${imports.length === 0 ? "none" : imports.join(", ")} |`,
+  );
+  const anywhere = Object.keys(packages).filter((name) => packages[name].anywhere === true);
+  const alone = Object.entries(reserved).map(([name, file]) => `Only \`${file}\` imports ${name}.`);
+  return [
+    "| Layer | |",
+    "|---|---|",
+    ...rows,
+    "",
+    "| Package | imports of ours |",
+    "|---|---|",
+    ...between,
+    "",
+    `${list(anywhere)} use nothing of Node. ${alone.join(" ")}`,
+    "Tests may import anything but examples and bench.",
+  ].join("\n");
+}
+
+/** The page with what stands between its marks replaced. */
+function inMarks(text) {
+  const [before, , after] = text.split(/(?<=<!-- layers -->\n)([\s\S]*)(?=<!-- \/layers -->)/);
+  if (after === undefined) fail("CONTRIBUTING.md has lost its marks <!-- layers --> and <!-- /layers -->.");
+  return `${before}\n${table()}\n\n${after}`;
+}
+
+const files = {
+  "scripts/layers.oxlintrc.json": () =>
+    `{ "overrides": [\n${overrides()
+      .map((one) => JSON.stringify(one))
+      .join(",\n")}\n] }\n`,
+  "CONTRIBUTING.md": inMarks,
+};
+for (const [name, write] of Object.entries(files)) {
+  const path = join(root, name);
+  let present = "";
+  try {
+    present = readFileSync(path, "utf8");
+  } catch {
+    // It is written for the first time.
+  }
+  const wanted = write(present);
+  if (wanted === present) continue;
+  if (process.argv.includes("--check")) fail(`${name} is not what scripts/layers.mjs says: npm run lint:layers`);
+  writeFileSync(path, wanted);
+}
