@@ -58,48 +58,29 @@ export interface Limits {
  */
 export const MAX_DEPTH = 100;
 
-/** What a session of streams of single calls is limited by, which serves nothing. */
-export type StreamLimits = Pick<
-  Limits,
-  | "maxFrameBytes"
-  | "maxSessionBytes"
-  | "maxStreams"
-  | "maxMetadataBytes"
-  | "maxCloseMs"
-  | "maxAcknowledgeMs"
-  | "maxTimeoutMs"
->;
-
-const STREAM_LIMITS: StreamLimits = {
+/** What holds where nothing else is set. */
+export const DEFAULT_LIMITS: Limits = {
   maxFrameBytes: 4_194_304,
+  maxDecompressedBytes: 4_194_304,
   maxSessionBytes: 33_554_432,
+  maxServerBytes: 100_663_296,
+  maxCalls: 4096,
+  maxWaitingCalls: 0,
+  maxCallsPerLane: 65_536,
   maxStreams: 4096,
+  maxErrorMessageBytes: 65_536,
   maxMetadataBytes: 16_384,
   maxCloseMs: 1000,
   maxAcknowledgeMs: 5000,
+  maxQueuedCalls: 10_000,
+  maxQueuedBytes: 67_108_864,
+  maxOutliveMs: 10_000,
+  maxQueuedMs: 10_000,
+  maxDrainMs: 30_000,
+  maxHandshakeMs: 10_000,
+  maxAuthentications: 256,
   maxTimeoutMs: 2_147_483_647,
 };
-
-/** What holds where nothing else is set. */
-// Pure, and of literals (bundlers do not calculate): sessions of streams leave the others out.
-export const DEFAULT_LIMITS: Limits = /* @__PURE__ */ Object.assign(
-  {
-    maxDecompressedBytes: 4_194_304,
-    maxServerBytes: 100_663_296,
-    maxCalls: 4096,
-    maxWaitingCalls: 0,
-    maxCallsPerLane: 65_536,
-    maxErrorMessageBytes: 65_536,
-    maxQueuedCalls: 10_000,
-    maxQueuedBytes: 67_108_864,
-    maxOutliveMs: 10_000,
-    maxQueuedMs: 10_000,
-    maxDrainMs: 30_000,
-    maxHandshakeMs: 10_000,
-    maxAuthentications: 256,
-  },
-  STREAM_LIMITS,
-);
 
 /**
  * All limits. An error's message, the metadata and the trailers may share one frame with what frames them: none may be
@@ -120,11 +101,4 @@ export function completeLimits(given?: Partial<Limits>): Limits {
     maxErrorMessageBytes: Math.min(limits.maxErrorMessageBytes, quarter),
     maxMetadataBytes: Math.min(limits.maxMetadataBytes, quarter),
   };
-}
-
-/** The same of the limits of a session of streams. */
-export function streamLimits(given?: Partial<Limits>): StreamLimits {
-  const limits = { ...STREAM_LIMITS, ...given };
-  const maxSessionBytes = given?.maxSessionBytes ?? Math.max(limits.maxSessionBytes, limits.maxFrameBytes * 8);
-  return { ...limits, maxSessionBytes, maxMetadataBytes: Math.min(limits.maxMetadataBytes, limits.maxFrameBytes / 4) };
 }

@@ -1,15 +1,23 @@
 import { type Code, codeNumber, ProtocolError, RpcError } from "../errors.js";
-import type { Channel, FrameHandler } from "../transport/channel.js";
+import { Channel, type FrameHandler } from "../transport/channel.js";
+import type { DirectStream } from "../transport/session.js";
 import { Cursor } from "../wire/cursor.js";
 import type { Frame } from "../wire/frame.js";
 import { CallTable } from "./call-table.js";
-import type { Carrier, OutgoingCall } from "./carrier.js";
+import type { Carrier, CarrierSettings, OutgoingCall } from "./carrier.js";
 import { receiveFault } from "./fault.js";
 import type { ReceiveFlow } from "./flow.js";
 import { LaneReceiveFlow } from "./lane-flow.js";
 import { oversized } from "./oversized.js";
-import { type LaneHost, SessionLane } from "./session-lane.js";
+import { type LaneHost, notInProgress, PeerLane } from "./peer-lane.js";
 import * as FrameType from "../wire/frame-type.js";
+import * as StreamKind from "../wire/stream-kind.js";
+
+/** Notifications after which the peer is asked whether it has received those before. */
+const ASK_EVERY = 256;
+/** The tokens of the lane's own pings: beyond those that a session counts up to. */
+const ASK = 2 ** 29;
+const LAST_ASK = ASK + 1;
 
 /** Takes the rest of a call that was given up: its last frame frees the id. */
 const GIVEN_UP: OutgoingCall = {
@@ -28,19 +36,24 @@ const GIVEN_UP: OutgoingCall = {
  * Many calls on one stream. Both sides may call: the lowest bit of a call id is 0 for calls of the side that opened
  * the stream, 1 for those of the other.
  */
-export class Lane extends SessionLane implements Carrier {
+export class Lane extends PeerLane implements Carrier {
   readonly single = false;
   readonly notifyId: number;
   private readonly outgoing: CallTable<OutgoingCall>;
   private readonly maxCalls: number;
   private readonly maxMetadataBytes: number;
   private givenUp = 0;
+  private onFinished: ((received: boolean) => void) | undefined;
+  /** Notifications sent on it, those that the peer is known to have, and those sent before the ping that is under way. */
+  private notified = 0;
+  private received = 0;
+  private asked: number | undefined;
 
   constructor(
     ourBit: 0 | 1,
     channel: (lane: FrameHandler) => Channel,
     host: LaneHost,
-    onOver: (lane: SessionLane) => void,
+    onOver: (lane: PeerLane) => void,
   ) {
     super(ourBit, channel, host, onOver);
     const { maxCallsPerLane, maxMetadataBytes } = host.settings.limits;
@@ -48,6 +61,43 @@ export class Lane extends SessionLane implements Carrier {
     this.maxCalls = maxCallsPerLane;
     this.maxMetadataBytes = maxMetadataBytes;
     this.outgoing = new CallTable(maxCallsPerLane);
+  }
+
+  /** What makes the channel of a lane on a stream that this side opened. */
+  static on(stream: DirectStream, settings: CarrierSettings): (lane: FrameHandler) => Channel {
+    return (lane) => Channel.open(stream, StreamKind.Lane, lane, settings);
+  }
+
+  /** Notifications sent on it that the peer is not known to have received. */
+  get unacknowledged(): number {
+    return this.notified - this.received;
+  }
+
+  onNotified(): void {
+    this.notified++;
+    if (this.asked !== undefined || this.unacknowledged < ASK_EVERY) return;
+    this.asked = this.notified;
+    this.ping(ASK);
+  }
+
+  ping(token: number): void {
+    this.send(FrameType.Ping, (out) => out.varint(token));
+  }
+
+  /**
+   * Ends the lane: calls in progress fail, and a ping asks whether the peer has received all that was sent. `onFinished` is called
+   * when it has, or never will.
+   */
+  finish(onFinished: () => void): void {
+    this.channel.whenIdle(() => {
+      this.ping(LAST_ASK);
+      this.channel.flushNow();
+      this.end(new RpcError("unavailable", "the session was closed"));
+      this.onFinished = (received) => {
+        if (received) this.received = this.notified;
+        onFinished();
+      };
+    });
   }
 
   /** Calls made on it that are not over. */
@@ -124,8 +174,32 @@ export class Lane extends SessionLane implements Carrier {
     }
   }
 
-  protected override failCalls(error: RpcError): void {
+  protected override onPong(token: number): void {
+    if (token === LAST_ASK) {
+      this.finished(true);
+    } else if (token === ASK) {
+      this.received = this.asked ?? this.received;
+      this.asked = undefined;
+    } else {
+      super.onPong(token);
+    }
+  }
+
+  protected override isAwaited({ type }: Frame): boolean {
+    if (this.onFinished === undefined) return false;
+    return type === FrameType.Hello || type === FrameType.Ping || type === FrameType.Pong || type === FrameType.Close;
+  }
+
+  protected override end(error: RpcError): void {
+    super.end(error);
     for (const call of this.outgoing.drain()) call.onError(error);
+    this.finished(false);
+  }
+
+  private finished(received: boolean): void {
+    const { onFinished } = this;
+    this.onFinished = undefined;
+    onFinished?.(received);
   }
 
   /** It costs the call that it belongs to, and no other. */
@@ -152,8 +226,4 @@ export class Lane extends SessionLane implements Carrier {
     if (call === GIVEN_UP) this.givenUp--;
     if (this.outgoing.size === 0) this.host.onIdle();
   }
-}
-
-function notInProgress(callId: number): ProtocolError {
-  return new ProtocolError(`a frame for call ${callId}, which is not in progress`);
 }

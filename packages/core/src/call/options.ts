@@ -1,6 +1,6 @@
 import type { Via } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
-import type { StreamLimits } from "../limits.js";
+import type { Limits } from "../limits.js";
 import type { Metadata, MetadataInit } from "../metadata.js";
 
 /** A call that another is made for, as its handler's context. */
@@ -60,7 +60,7 @@ export interface CallOptions {
  * The time that is left as it is sent: whole milliseconds, at least 1. Throws `RpcError`: `deadline_exceeded` when none is,
  * `invalid_argument` for NaN and invalid dates. Infinity is no timeout.
  */
-export function timeoutOf(options: CallOptions | undefined, limits: StreamLimits): number | undefined {
+export function timeoutOf(options: CallOptions | undefined, limits: Limits): number | undefined {
   if (options === undefined) return undefined;
   const { timeoutMs = Infinity, deadline = Infinity, parent } = options;
   const end = Math.min(Number(deadline), parent?.deadline ?? Infinity);

@@ -6,7 +6,7 @@ import { expand, type SessionCompression } from "../transport/compression.js";
 import type { Cursor } from "../wire/cursor.js";
 import { FLAG_COMPRESSED, FLAG_HEAD, type Frame } from "../wire/frame.js";
 import { type HeadFields, writeHead } from "../wire/head.js";
-import { tooLarge } from "../wire/one-frame.js";
+import { tooLarge } from "../wire/too-large.js";
 import { FrameWriter } from "../wire/writer.js";
 
 /** Where payloads are written: a channel, as a rule. */

@@ -1,5 +1,5 @@
 import type { MessageCodec } from "../contract/descriptor.js";
-import type { StreamLimits } from "../limits.js";
+import type { Limits } from "../limits.js";
 import type { ItemSource } from "./item-source.js";
 
 /** Bytes of raw data in one frame: few enough that other calls of a lane get their turn in between. */
@@ -8,10 +8,7 @@ const MAX_PIECE = 64 * 1024;
 const MAX_FRAMING = 16;
 
 /** The most bytes of one item of `codec`; undefined where items are messages, which are never cut. */
-export function rawPieceOf(
-  codec: MessageCodec<unknown> | undefined,
-  { maxFrameBytes }: StreamLimits,
-): number | undefined {
+export function rawPieceOf(codec: MessageCodec<unknown> | undefined, { maxFrameBytes }: Limits): number | undefined {
   return codec?.raw === true ? Math.min(MAX_PIECE, maxFrameBytes - MAX_FRAMING) : undefined;
 }
 

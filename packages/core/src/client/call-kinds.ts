@@ -15,9 +15,8 @@ import type { Calling, InputCode, NewCall } from "./calling.js";
 import { callWritable } from "./call-writable.js";
 import { notifyByDatagram } from "./datagram-notifier.js";
 import { OutgoingItems } from "./outgoing-items.js";
-import { streamItems } from "./stream-items.js";
 
-const inputCode: InputCode = { Items: OutgoingItems, streamItems };
+const inputCode: InputCode = { Items: OutgoingItems };
 
 /** Request out, response or error in. */
 export const unaryCalls: Calling<"unary"> = {

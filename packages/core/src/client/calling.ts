@@ -8,7 +8,6 @@ import type { RpcError } from "../errors.js";
 import type { Datagrams, WebTransportDatagrams } from "../transport/session.js";
 import type { NotificationCall } from "./invoke.js";
 import type { OutgoingItems } from "./outgoing-items.js";
-import type { streamItems } from "./stream-items.js";
 
 /**
  * A call that a session is about to make. Its kind makes it by one of these; what only some kinds need they bring along, so that
@@ -41,10 +40,9 @@ export interface NewCall {
   ): DuplexStream<unknown, unknown>;
 }
 
-/** What sends the caller's items: over a carrier of frames, or a stream of bytes. */
+/** What sends the caller's items. */
 export interface InputCode {
   readonly Items: typeof OutgoingItems;
-  readonly streamItems: typeof streamItems;
 }
 
 /** A call whose caller streams, as the writable end sees it. */

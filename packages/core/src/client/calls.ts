@@ -22,7 +22,7 @@ export interface CallSettings {
   readonly method: AnyMethod;
   readonly limits: Limits;
   readonly schemas: SchemaHandshake;
-  readonly bulk: BulkMethods;
+  readonly bulk: BulkMethods | undefined;
 }
 
 /** A call that this side makes: what its carrier and what starts it see. */
@@ -41,7 +41,7 @@ export abstract class Call implements OutgoingCall {
   protected carrier: Carrier | undefined;
   /** Of the request's frame. */
   requestBytes = 0;
-  protected readonly bulk: BulkMethods;
+  protected readonly bulk: BulkMethods | undefined;
   private id = 0;
   private over = false;
 
@@ -134,7 +134,7 @@ export class AnsweredCall extends Call {
 
   onResponse(frame: Frame): void {
     this.settle();
-    this.bulk.note(this.method, Math.max(this.requestBytes, frame.size));
+    this.bulk?.note(this.method, Math.max(this.requestBytes, frame.size));
     let result: unknown;
     try {
       const cursor = cursorOf(frame);

@@ -4,7 +4,7 @@ import { encodePayload } from "../call/payload.js";
 import { codecIn, type SessionFormat } from "../call/session-format.js";
 import { watch } from "../call/watch.js";
 import { RpcError } from "../errors.js";
-import type { StreamLimits } from "../limits.js";
+import type { Limits } from "../limits.js";
 import { Metadata } from "../metadata.js";
 import { FLAG_HEAD } from "../wire/frame.js";
 import { type HeadFields, writeHead } from "../wire/head.js";
@@ -25,7 +25,7 @@ export interface Invocation extends CallSettings {
 
 /** A notification that is to go by datagram. */
 export interface NotificationCall extends Pick<Invocation, "method" | "options"> {
-  readonly limits: StreamLimits;
+  readonly limits: Limits;
 }
 
 /** One notification: sent and forgotten. */
@@ -105,10 +105,10 @@ export function startCall(
 }
 
 /** What goes with the request beside its message; undefined when nothing does. */
-export function requestHead(
+function requestHead(
   timeoutMs: number | undefined,
   options: CallOptions | undefined,
-  limits: StreamLimits,
+  limits: Limits,
 ): HeadFields | undefined {
   if (options?.metadata === undefined) return timeoutMs === undefined ? undefined : { timeoutMs };
   try {

@@ -20,7 +20,7 @@ export class StartingCall implements Invocation, NewCall {
   readonly options: CallOptions | undefined;
   readonly limits: Limits;
   readonly schemas: SchemaHandshake;
-  readonly bulk: BulkMethods;
+  readonly bulk: BulkMethods | undefined;
 
   constructor(
     pick: () => Carrier,
@@ -28,7 +28,7 @@ export class StartingCall implements Invocation, NewCall {
     options: CallOptions | undefined,
     limits: Limits,
     schemas: SchemaHandshake,
-    bulk: BulkMethods,
+    bulk: BulkMethods | undefined,
   ) {
     this.pick = pick;
     this.method = method;

@@ -3,7 +3,7 @@ import { unserved } from "../call/unserved.js";
 import { completeLimits, type Limits } from "../limits.js";
 import type { TransportSession } from "../transport/session.js";
 import { plainSettings } from "./carrier-settings.js";
-import { RpcSession } from "./rpc-session.js";
+import { LaneSession } from "./lane-session.js";
 import type { Session } from "./session.js";
 
 /** What `createClientSession` takes: see `SessionOptions`. */
@@ -21,7 +21,7 @@ export function createClientSession<Transport extends TransportSession>(
   transport: Transport,
   { limits, prefix, via }: ClientSessionOptions = {},
 ): Session<Transport> {
-  return new RpcSession(transport, {
+  return new LaneSession(transport, {
     settings: plainSettings(completeLimits(limits), prefix),
     via,
     callee: () => unserved,

@@ -7,7 +7,7 @@ import { carrierSettings } from "./carrier-settings.js";
 import { Layouts } from "./layouts.js";
 import type { SessionOptions } from "./options.js";
 import type { SessionParts } from "./parts.js";
-import { RpcSession } from "./rpc-session.js";
+import { LaneSession } from "./lane-session.js";
 import type { Session } from "./session.js";
 import { SoleSession } from "./sole-session.js";
 
@@ -31,7 +31,7 @@ export function createSession<Context = unknown, Transport extends TransportSess
   const sole = "openStream" in transport ? transport.sole : undefined;
   const session =
     sole === undefined
-      ? new RpcSession(transport, { ...parts, layouts: (host) => new Layouts(host) })
+      ? new LaneSession(transport, { ...parts, layouts: (host) => new Layouts(host) })
       : new SoleSession(transport, sole, keepAlive, parts);
   return session.start();
 }

@@ -1,14 +1,13 @@
 import type { Lane } from "../call/lane.js";
-import type { SessionLane } from "../call/session-lane.js";
 
 /** Lanes beside the session's first, opened as they are needed, for calls in turn. */
 export class LaneSpread {
   private readonly lanes: (Lane | undefined)[];
   private turn = 0;
-  private readonly open: (onOver: (lane: SessionLane) => void) => Lane;
+  private readonly open: (onOver: (lane: Lane) => void) => Lane;
 
   /** @param open opens one more */
-  constructor(size: number, open: (onOver: (lane: SessionLane) => void) => Lane) {
+  constructor(size: number, open: (onOver: (lane: Lane) => void) => Lane) {
     this.lanes = Array.from({ length: size }, () => undefined);
     this.open = open;
   }

@@ -1,6 +1,5 @@
 import type { Carrier } from "../call/carrier.js";
 import type { Lane } from "../call/lane.js";
-import type { SessionLane } from "../call/session-lane.js";
 import type { SessionStats } from "../transport/session.js";
 import { LaneSpread } from "./lane-spread.js";
 import { LANES, LayoutChooser } from "./layout.js";
@@ -14,7 +13,7 @@ export interface LayoutsHost {
   /** The session's first lane. */
   lane(): Carrier;
   /** Another one. */
-  openLane(onOver: (lane: SessionLane) => void): Lane;
+  openLane(onOver: (lane: Lane) => void): Lane;
   openStream(): Carrier;
 }
 

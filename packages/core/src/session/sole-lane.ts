@@ -1,5 +1,5 @@
 import { Lane } from "../call/lane.js";
-import { type LaneHost, SessionLane } from "../call/session-lane.js";
+import type { LaneHost } from "../call/peer-lane.js";
 import { Channel, type FrameHandler } from "../transport/channel.js";
 import type { SoleStream } from "../transport/session.js";
 import { StreamSorter } from "../transport/stream-sorter.js";
@@ -10,7 +10,7 @@ const NO_PREFIX = new Uint8Array(0);
 /** The lane that is a whole session. */
 export function soleLane(stream: SoleStream, host: LaneHost, onOver: () => void): Lane {
   const { settings } = host;
-  if (stream.opener) return new Lane(0, SessionLane.on(stream, { ...settings, prefix: NO_PREFIX }), host, onOver);
+  if (stream.opener) return new Lane(0, Lane.on(stream, { ...settings, prefix: NO_PREFIX }), host, onOver);
   const accept = (lane: FrameHandler): Channel => {
     const channel = Channel.accept(stream, () => lane, settings);
     StreamSorter.sort(stream, {

@@ -1,13 +1,15 @@
 import type { Carrier } from "../call/carrier.js";
 import type { Lane } from "../call/lane.js";
-import type { CloseInfo, SoleStream, TransportSession } from "../transport/session.js";
+import type { SoleStream, TransportSession } from "../transport/session.js";
+import type { Frame } from "../wire/frame.js";
+import { readClose } from "../wire/session-frames.js";
 import { KeepAlive, type KeepAliveOptions } from "./keep-alive.js";
 import type { SessionParts } from "./parts.js";
-import { RpcSession } from "./rpc-session.js";
+import { LaneSession } from "./lane-session.js";
 import { soleLane } from "./sole-lane.js";
 
 /** A session of one byte stream, which is one lane. */
-export class SoleSession<Transport extends TransportSession> extends RpcSession<Transport> {
+export class SoleSession<Transport extends TransportSession> extends LaneSession<Transport> {
   private readonly stream: SoleStream;
   private readonly keepAlive: KeepAliveOptions | false;
   /** Until the peer has greeted. */
@@ -62,7 +64,7 @@ export class SoleSession<Transport extends TransportSession> extends RpcSession<
     this.stream.greeted();
   }
 
-  override onClose(info: CloseInfo): void {
-    this.stream.closedByPeer(info);
+  override onClose(frame: Frame): void {
+    this.stream.closedByPeer(readClose(frame));
   }
 }

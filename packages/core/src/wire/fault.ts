@@ -83,7 +83,7 @@ export function readFault(
 }
 
 /** The head of an error frame, as far as it can be understood. */
-export function readFaultHead(frame: Frame, cursor: Cursor, maxMetadataBytes: number): Head | undefined {
+function readFaultHead(frame: Frame, cursor: Cursor, maxMetadataBytes: number): Head | undefined {
   try {
     return readOptionalHead(frame, cursor, maxMetadataBytes);
   } catch (error) {
@@ -92,8 +92,8 @@ export function readFaultHead(frame: Frame, cursor: Cursor, maxMetadataBytes: nu
   }
 }
 
-/** What follows it. */
-export function readFaultBody(cursor: Cursor, head: Head | undefined): ReceivedFault {
+/** The code, the message and the details. */
+function readFaultBody(cursor: Cursor, head: Head | undefined): ReceivedFault {
   const code = codeFromNumber(cursor.byte());
   const message = cursor.nested().text();
   return { code, message, head, details: cursor.position === cursor.end ? undefined : cursor.rest() };

@@ -59,24 +59,8 @@ const LEAVING = 1;
 
 /** Writes a head with the fields that are set. */
 export function writeHead(out: ByteWriter, head: HeadFields): void {
-  const { codec, trailers, refused, leaving, reason } = head;
+  const { timeoutMs, metadata, fingerprint, codec, trailers, refused, leaving, reason } = head;
   const start = out.position;
-  writeFields(out, head);
-  if (codec !== undefined) writeField(out, CODEC, encodeText(codec, MAX_CODEC_BYTES));
-  if (trailers !== undefined) writeField(out, TRAILERS, trailers);
-  if (refused === true) writeField(out, REFUSED, leaving === true ? Uint8Array.of(LEAVING) : NOTHING);
-  if (reason !== undefined) writeField(out, REASON, encodeText(reason, MAX_REASON_BYTES));
-  endHead(out, start);
-}
-
-/** The same of the fields that a caller in standard MessagePack sends. */
-export function writeCallerHead(out: ByteWriter, head: HeadFields): void {
-  const start = out.position;
-  writeFields(out, head);
-  endHead(out, start);
-}
-
-function writeFields(out: ByteWriter, { timeoutMs, metadata, fingerprint }: HeadFields): void {
   if (timeoutMs !== undefined) {
     out.byte(TIMEOUT);
     const at = out.position;
@@ -86,10 +70,11 @@ function writeFields(out: ByteWriter, { timeoutMs, metadata, fingerprint }: Head
   }
   if (metadata !== undefined) writeField(out, METADATA, metadata);
   if (fingerprint !== undefined) writeField(out, FINGERPRINT, uint32(fingerprint));
-}
-
-/** Puts the length of the fields from `start` on before them. */
-function endHead(out: ByteWriter, start: number): void {
+  if (codec !== undefined) writeField(out, CODEC, encodeText(codec, MAX_CODEC_BYTES));
+  if (trailers !== undefined) writeField(out, TRAILERS, trailers);
+  if (refused === true) writeField(out, REFUSED, leaving === true ? Uint8Array.of(LEAVING) : NOTHING);
+  if (reason !== undefined) writeField(out, REASON, encodeText(reason, MAX_REASON_BYTES));
+  // The length of the fields goes before them.
   const { position } = out;
   const length = position - start;
   out.varint(length);

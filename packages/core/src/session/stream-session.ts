@@ -1,11 +1,11 @@
-import { BulkMethods } from "../call/bulk.js";
+import type { BulkMethods } from "../call/bulk.js";
 import type { DuplexStream } from "../call/caller.js";
 import type { Callee, Carrier, CarrierSettings } from "../call/carrier.js";
 import type { StreamSource } from "../call/item-source.js";
 import type { ItemStream } from "../call/item-stream.js";
 import type { CallOptions } from "../call/options.js";
 import { SchemaHandshake } from "../call/schemas.js";
-import type { LaneHost } from "../call/session-lane.js";
+import { type LaneHost, PeerLane } from "../call/peer-lane.js";
 import { callingOf } from "../client/calling.js";
 import { StartingCall } from "../client/starting-call.js";
 import type { AnyMethod, MethodDescriptor, Via } from "../contract/descriptor.js";
@@ -16,8 +16,9 @@ import type { MemoryBudget } from "../memory-budget.js";
 import type { ServingHost } from "../server/serving.js";
 import type { Channel, FrameHandler } from "../transport/channel.js";
 import { lostCall, neverSent, turnedAway } from "../transport/close-codes.js";
-import type { CloseInfo, DirectSession, DirectStream, TransportSession } from "../transport/session.js";
+import type { DirectSession, DirectStream, TransportSession } from "../transport/session.js";
 import { directSession } from "../transport/web-session.js";
+import type { Frame } from "../wire/frame.js";
 import { Drain, type DrainHost } from "./drain.js";
 import type { ClosedSession, CloseOptions, SessionEnd } from "./options.js";
 import { OwnStreams, type StreamsHost } from "./own-streams.js";
@@ -25,8 +26,8 @@ import type { SessionParts } from "./parts.js";
 import { PeerStreams, type PeerStreamsHost } from "./peer-streams.js";
 import type { ClientSession } from "./session.js";
 
-/** The side that calls, and what both sides share, but for the lanes that this side opens. */
-export abstract class CallingSession<Transport extends TransportSession>
+/** A session that makes each call on a stream of its own; `LaneSession` adds the lanes that calls share. */
+export class StreamSession<Transport extends TransportSession>
   implements ClientSession<Transport>, DrainHost, LaneHost, PeerStreamsHost, ServingHost, StreamsHost
 {
   readonly closed: Promise<SessionEnd>;
@@ -37,13 +38,16 @@ export abstract class CallingSession<Transport extends TransportSession>
   readonly budget: MemoryBudget;
   readonly callee: Callee;
   protected readonly drainage: Drain = new Drain(this);
-  protected readonly bulk: BulkMethods = new BulkMethods();
+  /** The methods whose messages are large; undefined where no call shares a lane. */
+  protected readonly bulk: BulkMethods | undefined;
   protected readonly ownStreams: OwnStreams = new OwnStreams(this);
   protected readonly pickStream = (): Carrier => this.ownStreams.open();
   protected ended = false;
   private readonly pickNotifyStream = (): Carrier => this.ownStreams.openForNotify();
   readonly schemas: SchemaHandshake = new SchemaHandshake();
   private readonly via: Via;
+  /** The lane on which the peer said that it goes away. */
+  private leavingOn: PeerLane | undefined;
   readonly onForeign: SessionParts["onForeign"];
   private readonly enter: SessionParts["enter"];
   private readonly onEnd: (end: SessionEnd) => void;
@@ -138,13 +142,19 @@ export abstract class CallingSession<Transport extends TransportSession>
   }
 
   /** What carries a call, by how it is to travel. */
-  protected abstract pickOf(via: Via, usual: "lane" | "stream", method: AnyMethod): () => Carrier;
+  protected pickOf(_via: Via, _usual: "lane" | "stream", _method: AnyMethod): () => Carrier {
+    return this.pickStream;
+  }
 
   /** Tells the peer that this side goes away, as far as the session lasts. */
-  abstract goaway(stage: number): void;
+  goaway(stage: number): void {
+    this.leavingOn?.goaway(stage);
+  }
 
   /** Takes a lane that the peer opened. */
-  abstract onLane(channel: Channel, onOver: () => void): FrameHandler;
+  onLane(channel: Channel, onOver: () => void): FrameHandler {
+    return new PeerLane(1, () => channel, this, onOver);
+  }
 
   callsServed(): number {
     return this.callee.calls;
@@ -164,24 +174,32 @@ export abstract class CallingSession<Transport extends TransportSession>
 
   onHello(): void {}
 
-  onGoaway(stage: number): void {
+  onGoaway(stage: number, lane: PeerLane): void {
+    this.leavingOn = lane;
     this.drainage.onGoaway(stage);
   }
 
-  abstract onPong(token: number): void;
+  /** An answer to no ping is passed over. */
+  onPong(_token: number): void {}
 
-  onClose(_info: CloseInfo): void {
+  onClose(_frame: Frame): void {
     throw new ProtocolError("a close frame on one of several streams");
   }
 
   /** Calls that are not over. */
-  abstract callsMade(): number;
+  callsMade(): number {
+    return this.ownStreams.made;
+  }
 
   /** Ends the lanes that this side sends notifications on; `onFinished` is called when the peer has what was sent. */
-  protected abstract finishLanes(onFinished: () => void): void;
+  protected finishLanes(onFinished: () => void): void {
+    onFinished();
+  }
 
   /** Notifications on the lanes of this side that the peer is not known to have received. */
-  protected abstract unacknowledgedOnLanes(): number;
+  protected unacknowledgedOnLanes(): number {
+    return 0;
+  }
 
   /** Last chance to send. */
   protected beforeClose(): void {}

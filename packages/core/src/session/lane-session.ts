@@ -1,11 +1,10 @@
 import type { Carrier } from "../call/carrier.js";
+import { BulkMethods } from "../call/bulk.js";
 import { Lane } from "../call/lane.js";
-import { SessionLane } from "../call/session-lane.js";
 import type { AnyMethod, Via } from "../contract/descriptor.js";
-import type { Channel, FrameHandler } from "../transport/channel.js";
 import { SessionCode } from "../transport/close-codes.js";
 import type { TransportSession } from "../transport/session.js";
-import { CallingSession } from "./calling-session.js";
+import { StreamSession } from "./stream-session.js";
 import type { Layouts } from "./layouts.js";
 import type { ClosedSession, DrainOptions } from "./options.js";
 import type { SessionParts } from "./parts.js";
@@ -13,24 +12,25 @@ import { Pings } from "./pings.js";
 import * as GoawayStage from "../wire/goaway-stage.js";
 import type { Session } from "./session.js";
 
-/** A session whose calls share lanes, or have streams of their own; what it is made of beside comes as its parts. */
-export class RpcSession<Transport extends TransportSession>
-  extends CallingSession<Transport>
+/** A session whose calls share lanes, or have streams of their own. */
+export class LaneSession<Transport extends TransportSession>
+  extends StreamSession<Transport>
   implements Session<Transport>
 {
   private readonly layouts: Layouts | undefined;
   protected readonly pings: Pings = new Pings();
+  protected override readonly bulk: BulkMethods = new BulkMethods();
   protected readonly pickLane = (): Carrier => this.lane();
   private readonly pickByLayout: () => Carrier;
   protected ourLane: Lane | undefined;
   /** Those of this side that have not ended, or only by a close. */
-  protected readonly lanes: Set<SessionLane> = new Set();
+  protected readonly lanes: Set<Lane> = new Set();
   /** Notifications on lanes that ended before the peer had received them. */
   private lostOnLanes = 0;
   /** The same when the peer was told that there is nothing more. */
   private lostBeforeParting: number | undefined;
   /** The session's own lane has ended, or one that was before it. */
-  private readonly onLaneOver = (lane: SessionLane): void => {
+  private readonly onLaneOver = (lane: Lane): void => {
     if (this.ourLane !== lane) return;
     this.ourLane = undefined;
     this.pings.fail("the lane has ended");
@@ -69,27 +69,23 @@ export class RpcSession<Transport extends TransportSession>
     return this.pings.rttMs;
   }
 
-  protected pickOf(via: Via, usual: "lane" | "stream", method: AnyMethod): () => Carrier {
+  protected override pickOf(via: Via, usual: "lane" | "stream", method: AnyMethod): () => Carrier {
     if (via === "stream" || (via === "auto" && usual === "stream")) return this.pickStream;
     if (via === "lane" || method.kind === "notify") return this.pickLane;
     if (this.bulk.has(method)) return this.pickStream;
     return this.pickByLayout;
   }
 
-  goaway(stage: number): void {
+  override goaway(stage: number): void {
     if (stage === GoawayStage.Finished) this.lostBeforeParting = this.lostOnLanes;
     this.openLane()?.goaway(stage);
   }
 
-  onLane(channel: Channel, onOver: () => void): FrameHandler {
-    return new Lane(1, () => channel, this, onOver);
-  }
-
-  callsMade(): number {
+  override callsMade(): number {
     return this.ownStreams.made + (this.ourLane?.callsMade ?? 0) + (this.layouts?.callsMade ?? 0);
   }
 
-  protected finishLanes(onFinished: () => void): void {
+  protected override finishLanes(onFinished: () => void): void {
     let waited = 1;
     const onOne = (): void => {
       if (--waited === 0) onFinished();
@@ -102,14 +98,14 @@ export class RpcSession<Transport extends TransportSession>
     onOne();
   }
 
-  protected unacknowledgedOnLanes(): number {
+  protected override unacknowledgedOnLanes(): number {
     if (this.parted && this.lostBeforeParting !== undefined) return this.lostBeforeParting;
     let sum = this.lostOnLanes;
     for (const lane of this.lanes) sum += lane.unacknowledged;
     return sum;
   }
 
-  onPong(token: number): void {
+  override onPong(token: number): void {
     this.pings.onPong(token);
   }
 
@@ -119,13 +115,13 @@ export class RpcSession<Transport extends TransportSession>
     return this.ourLane;
   }
 
-  private newLane(onOver: (lane: SessionLane) => void): Lane {
-    const lane = new Lane(0, SessionLane.on(this.openStream(), this.settings), this, (over) => {
+  private newLane(onOver: (lane: Lane) => void): Lane {
+    const lane = new Lane(0, Lane.on(this.openStream(), this.settings), this, () => {
       if (!this.ended) {
-        this.lanes.delete(over);
-        this.lostOnLanes += over.unacknowledged;
+        this.lanes.delete(lane);
+        this.lostOnLanes += lane.unacknowledged;
       }
-      onOver(over);
+      onOver(lane);
     });
     this.lanes.add(lane);
     return lane;

@@ -1,0 +1,171 @@
+import { codeNumber, ProtocolError, RpcError } from "../errors.js";
+import type { Channel, FrameHandler } from "../transport/channel.js";
+import { lostCall } from "../transport/close-codes.js";
+import { describeReset } from "../transport/reset-codes.js";
+import { Cursor } from "../wire/cursor.js";
+import type { Frame } from "../wire/frame.js";
+import { readHello, writeHello } from "../wire/hello.js";
+import { readGoaway, readPing } from "../wire/session-frames.js";
+import type { FrameWriter } from "../wire/writer.js";
+import type { Callee, CarrierSettings, LaneCallee } from "./carrier.js";
+import type { SessionFormat } from "./session-format.js";
+import * as FrameType from "../wire/frame-type.js";
+
+/** Above it an index would not fit a small integer. */
+const MAX_CALL_ID = 0x7fff_ffff;
+
+/** The session of a lane, and what arrives on the lane that concerns all of it. */
+export interface LaneHost {
+  readonly callee: Callee;
+  readonly settings: CarrierSettings;
+  /** The last of the calls that were made on the lane is over. */
+  onIdle(): void;
+  onHello(): void;
+  /** The peer goes away; the stage is a `GoawayStage`. */
+  onGoaway(stage: number, lane: PeerLane): void;
+  onPong(token: number): void;
+  /** A close frame. Throws `ProtocolError` where a session ends in another way. */
+  onClose(frame: Frame): void;
+}
+
+/** A lane on which only the peer calls, as far as this side knows; `Lane` adds the calls of this side. */
+export class PeerLane implements FrameHandler {
+  readonly channel: Channel;
+  readonly format: SessionFormat | undefined;
+  protected readonly ourBit: 0 | 1;
+  protected readonly host: LaneHost;
+  protected over = false;
+  private readonly callee: LaneCallee;
+  private readonly onOver: (lane: PeerLane) => void;
+  private greeted = false;
+
+  /**
+   * @param ourBit of the ids of our calls: 0 on the side that opened the stream, 1 on the other
+   * @param channel made here, as it tells the lane of its frames
+   * @param onOver called when the lane has ended
+   */
+  constructor(
+    ourBit: 0 | 1,
+    channel: (lane: FrameHandler) => Channel,
+    host: LaneHost,
+    onOver: (lane: PeerLane) => void,
+  ) {
+    this.ourBit = ourBit;
+    this.host = host;
+    this.onOver = onOver;
+    this.format = host.settings.format;
+    this.channel = channel(this);
+    this.channel.coalesce();
+    this.callee = host.callee.onLane(this.channel);
+    this.greet();
+  }
+
+  goaway(stage: number): void {
+    this.send(FrameType.Goaway, (out) => out.varint(stage));
+  }
+
+  onFrame(frame: Frame): void {
+    if (this.over && !this.isAwaited(frame)) return;
+    if (frame.callId > MAX_CALL_ID) throw new ProtocolError(`call id ${frame.callId} is beyond any limit`);
+    // A close may come instead of hello: the session was refused.
+    if (!this.greeted && frame.type !== FrameType.Close) this.onHello(frame);
+    else if (frame.type >= FrameType.Goaway && frame.type !== FrameType.HalfEnd && !frame.oversized)
+      this.onSessionFrame(frame);
+    else if ((frame.callId & 1) === this.ourBit) this.onFrameOfOurs(frame);
+    else this.callee.onFrame(frame);
+  }
+
+  onEnd(): void {
+    this.end(new RpcError("unavailable", "the peer ended the lane"));
+    this.channel.reset(codeNumber("cancelled"));
+  }
+
+  onReset(code: number): void {
+    const { code: status, message, refused } = describeReset(code);
+    this.end(new RpcError(status === "cancelled" ? "unavailable" : status, message, { refused }));
+    this.channel.reset(code);
+  }
+
+  onStopSending(code: number): void {
+    this.onReset(code);
+  }
+
+  onFailed(error: ProtocolError): void {
+    this.end(new RpcError("internal", `protocol error: ${error.message}`, { cause: error }));
+  }
+
+  onClosed(error: Error | undefined): void {
+    this.end(lostCall(error));
+  }
+
+  /** Sends a small frame, now or after the one that is being encoded. */
+  protected send(type: number, write: (out: FrameWriter) => void, id: number = 0): void {
+    this.channel.whenIdle(() => {
+      if (this.over && type !== FrameType.Pong) return;
+      const mark = this.channel.begin(type, id);
+      write(this.channel.out);
+      this.channel.commit(mark);
+    });
+  }
+
+  /** Handles a frame of a call that this side has made. */
+  protected onFrameOfOurs({ callId }: Frame): void {
+    throw notInProgress(callId);
+  }
+
+  protected onPong(token: number): void {
+    this.host.onPong(token);
+  }
+
+  /** Whether a frame still matters that arrives when the lane has ended. */
+  protected isAwaited(_frame: Frame): boolean {
+    return false;
+  }
+
+  /** The lane has ended, and with it all calls on it. */
+  protected end(_error: RpcError): void {
+    if (this.over) return;
+    this.over = true;
+    this.onOver(this);
+    this.callee.end();
+  }
+
+  private greet(): void {
+    const { compression } = this.channel;
+    const mark = this.channel.begin(FrameType.Hello, 0);
+    writeHello(this.channel.out, {
+      codec: this.format?.name,
+      compressions: Uint8Array.from(compression?.numbers ?? []),
+    });
+    this.channel.commit(mark);
+  }
+
+  private onHello(frame: Frame): void {
+    const { codec, compressions } = readHello(frame);
+    this.channel.compression?.onPeer(compressions);
+    if (codec !== undefined) this.callee.onHello(codec);
+    this.greeted = true;
+    this.host.onHello();
+  }
+
+  private onSessionFrame(frame: Frame): void {
+    const { type, callId, bytes, start, end } = frame;
+    if (callId !== 0) throw new ProtocolError(`a frame of type ${type} belongs to no call`);
+    if (type === FrameType.Goaway) {
+      this.host.onGoaway(readGoaway(frame), this);
+    } else if (type === FrameType.Ping) {
+      const answer = readPing(frame).slice();
+      this.send(FrameType.Pong, (out) => out.bytes(answer));
+    } else if (type === FrameType.Pong) {
+      this.onPong(new Cursor(bytes, start, end).varint());
+    } else if (type === FrameType.Close) {
+      this.host.onClose(frame);
+    } else {
+      throw new ProtocolError(`frame type ${type} is unknown`);
+    }
+  }
+}
+
+export function notInProgress(callId: number): ProtocolError {
+  return new ProtocolError(`a frame for call ${callId}, which is not in progress`);
+}
