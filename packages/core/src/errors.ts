@@ -46,7 +46,7 @@ export function codeFromNumber(number: number): Code {
 /** Marks errors across copies of this module, so that a handler's error is one whichever copy it was made by. */
 const RPC_ERROR: symbol = Symbol.for("quicrpc.RpcError");
 
-/** What an `RpcError` may carry beside its code and message. */
+/** Fields of an `RpcError` beside its code and message. */
 export interface RpcErrorOptions {
   /** The error's name in the method's schema; `rpcError` sets it. Sent only where the method declares it. */
   readonly reason?: string | undefined;
@@ -56,7 +56,7 @@ export interface RpcErrorOptions {
   readonly metadata?: MetadataInit | undefined;
   /** No handler was entered. Only the runtime says so to a peer. */
   readonly refused?: boolean | undefined;
-  /** What led to this error. It stays on this side. */
+  /** The error that led to this one. It is not sent to the peer. */
   readonly cause?: unknown;
 }
 
@@ -66,13 +66,13 @@ export interface RpcErrorOptions {
  */
 export class RpcError extends Error {
   override readonly name = "RpcError";
-  /** What led to this error, on this side. Programs whose `lib` is older than ES2022 see it too. */
+  /** The error that led to this one, on this side. Programs whose `lib` is older than ES2022 see it too. */
   declare cause?: unknown;
   readonly code: Code;
   readonly details: unknown;
   /** The error's name in the method's schema, where it has one and the details fit it; see `isRpcErrorOf`. */
   readonly reason: string | undefined;
-  /** Of an error that came from the peer: the call's trailers. */
+  /** The call's trailers, where the error came from the peer. */
   readonly metadata: Metadata;
   /** The call never reached a handler: to make it again is safe, whatever it does. */
   readonly refused: boolean;
@@ -97,7 +97,7 @@ export class RpcError extends Error {
   }
 
   /**
-   * What a call of a handler's own failed with, for the handler's caller: `throw RpcError.forward(error)` passes on its
+   * Makes an error that a handler's own call failed with fit for the handler's caller: `throw RpcError.forward(error)` passes on its
    * code, message, reason, details and metadata. `refused` is not passed on, since this handler did run.
    */
   static forward(error: RpcError): RpcError {

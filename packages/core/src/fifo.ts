@@ -4,7 +4,7 @@ const COMPACT_AT = 64;
 /** A queue: first in, first out. What was taken from it is released at once, and taking costs the same however many wait. */
 export class Fifo<T> {
   private entries: (T | undefined)[] = [];
-  /** Of the first entry; those before it were taken. */
+  /** Index of the first entry; those before it were taken. */
   private head = 0;
 
   get length(): number {

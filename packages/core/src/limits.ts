@@ -58,7 +58,7 @@ export interface Limits {
  */
 export const MAX_DEPTH = 100;
 
-/** What holds where nothing else is set. */
+/** Default limits. */
 export const DEFAULT_LIMITS: Limits = {
   maxFrameBytes: 4_194_304,
   maxDecompressedBytes: 4_194_304,
@@ -91,7 +91,7 @@ export function completeLimits(given?: Partial<Limits>): Limits {
   if (given === undefined) return DEFAULT_LIMITS;
   const limits = { ...DEFAULT_LIMITS, ...given };
   const quarter = Math.floor(limits.maxFrameBytes / 4);
-  // What is set by name holds; a default grows with what it has to hold.
+  // A limit that was given is kept; a default grows with the larger limits that were given.
   const maxSessionBytes = given.maxSessionBytes ?? Math.max(limits.maxSessionBytes, limits.maxFrameBytes * 8);
   const maxServerBytes = given.maxServerBytes ?? Math.max(limits.maxServerBytes, maxSessionBytes * 3);
   return {

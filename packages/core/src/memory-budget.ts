@@ -1,19 +1,19 @@
 import { RpcError } from "./errors.js";
 
-/** What a call in progress holds beside its message: its reply and context, and what its handler keeps. */
+/** Bytes that a call in progress counts beside its message: its reply, its context and its handler's own state. */
 export const CALL_BYTES = 2048;
-/** What a stream of the peer's holds beside what waits on it. */
+/** Bytes that a stream of the peer's counts beside the bytes that wait on it. */
 export const STREAM_BYTES = 4096;
-/** What a value of a message holds, at least, beside the bytes that it was read from: an empty object, say. */
+/** Bytes that a decoded value counts beside its encoded bytes: the size of an empty object, say. */
 export const VALUE_BYTES = 32;
 
-/** What an item that nobody has read holds beside its value: its place in the queue, with the room that queues grow by. */
+/** Bytes that an unread item counts beside its value: its place in the queue, with the room that queues grow by. */
 export const ITEM_BYTES = 96;
 
-/** So many that are measured are kept without looking whether they have to be. */
+/** Measured parts that are kept before the budget looks which of them still hold anything. */
 const FEW_MEASURED = 256;
 
-/** What is measured rather than counted, since nobody says when it is less. */
+/** A part whose charge is measured from time to time, because nothing reports when it shrinks. */
 export interface Measured {
   /** Corrects what it has charged. */
   measure(): unknown;
@@ -29,7 +29,7 @@ export interface ServerBudget {
 }
 
 /**
- * What the peer of one session makes this side hold, in bytes, estimated where it cannot be measured: frames that are not
+ * Counts the bytes that the peer of one session makes this side hold, estimated where they cannot be measured: frames that are not
  * complete, requests in progress, items that nobody has read, answers that the peer does not read. All of it is charged to
  * this budget, and so to that of the server that the session belongs to, and given back when it is no longer held.
  */
@@ -69,7 +69,7 @@ export class MemoryBudget {
     if (this.server !== undefined) this.server.held -= bytes;
   }
 
-  /** What is charged by `part` may be less by now. */
+  /** Notes that the charge of `part` may have shrunk. */
   watch(part: Measured): void {
     this.measured.add(part);
     if (this.measured.size <= this.mostMeasured) return;

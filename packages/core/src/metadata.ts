@@ -7,7 +7,7 @@ type ValueOf<Key extends string> = string extends Key
     ? Uint8Array
     : string;
 
-/** What metadata can be made from. An array as a value repeats its key. */
+/** Values that metadata can be made from. An array as a value repeats its key. */
 export type MetadataInit =
   | Metadata
   | Iterable<readonly [key: string, value: MetadataValue]>
@@ -17,7 +17,7 @@ export type MetadataInit =
 const KEY = /^(?!quicrpc-)[a-z0-9_.-]{1,256}$/;
 
 /**
- * What goes with a call beside its messages: keys with text or bytes, in the order they were added. A key may repeat. Keys
+ * Metadata of a call, sent beside its messages: keys with text or bytes, in the order they were added. A key may repeat. Keys
  * are case-insensitive and made of ASCII letters, digits, `_`, `.` and `-`; those that begin with `quicrpc-` are
  * reserved. Values are sent as they are: text as UTF-8, whatever its characters.
  */
@@ -96,7 +96,7 @@ export function isBinaryKey(key: string): boolean {
   return key.endsWith("-bin");
 }
 
-/** What is wrong with a key in lower case; undefined: nothing. */
+/** Explains why a lower-case key is not valid; undefined where it is. */
 export function keyProblem(key: string): string | undefined {
   if (KEY.test(key)) return undefined;
   return `metadata key ${JSON.stringify(key)} is reserved (quicrpc-*), or not 1 to 256 of a-z, 0-9, "_", "." and "-"`;

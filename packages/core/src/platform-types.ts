@@ -11,7 +11,7 @@ declare global {
 /** Bytes whose memory is not shared: `Uint8Array<ArrayBuffer>` where the compiler's typed arrays are generic (TypeScript 5.7). */
 export type UnsharedBytes = ReturnType<typeof Uint8Array.of>;
 
-/** What `for await` takes items from; it returns nothing at its end, and leaving it early releases what it holds. */
+/** An iterator for `for await`. It returns nothing at its end, and leaving the loop early releases what it holds. */
 export interface ItemIterator<Item> extends AsyncIterator<Item, undefined> {
   return(): Promise<IteratorResult<Item, undefined>>;
   [Symbol.asyncIterator](): ItemIterator<Item>;

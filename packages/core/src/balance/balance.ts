@@ -1,6 +1,6 @@
 import { Draw } from "./draw.js";
 
-/** What a balancer sees of a target. */
+/** A target as a balancer sees it. */
 export interface BalancedTarget {
   /** As it was given, such as a URL. */
   readonly target: string;
@@ -32,7 +32,7 @@ export function balancer(balance: BalanceName | Balance): Balance {
 
 /** Each in turn; those of more weight come more often, and not in a row. */
 function roundRobin(): Balance {
-  /** What each has gathered since it was last chosen. */
+  /** Weight that each target has gathered since it was last chosen. */
   const gathered = new WeakMap<BalancedTarget, number>();
   return (targets) => {
     let best = targets[0] as (typeof targets)[number];

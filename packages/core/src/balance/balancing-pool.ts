@@ -31,7 +31,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
   private readonly leaving: Set<Target<S>> = new Set();
   /** Notifications that targets which have left did not acknowledge. */
   private unacknowledged = 0;
-  /** Of those known, the ones that get calls. */
+  /** The known targets that get calls. */
   private candidates: readonly Target<S>[] = [];
 
   constructor(

@@ -29,7 +29,7 @@ export function targetSpecs(given: readonly (string | TargetSpec)[]): Required<T
 /** Failures of targets do not make it resolve more often than this, in milliseconds. */
 const MIN_INTERVAL_MS = 1000;
 
-/** What discovery is made of. */
+/** Options of the discovery of targets. */
 export interface DiscoveryOptions {
   readonly resolve: ResolveTargets;
   /** Milliseconds from one answer to the next question. */

@@ -1,4 +1,4 @@
-/** What is drawn by its weight. */
+/** An element that is drawn with a probability proportional to its weight. */
 interface Weighted {
   readonly weight: number;
 }
@@ -6,7 +6,7 @@ interface Weighted {
 /** Draws one of several at random, each as often as its weight says. The sums are kept for as long as the list is the same. */
 export class Draw {
   private list: readonly Weighted[] = [];
-  /** Of the weights up to each; undefined where all weigh the same. */
+  /** Cumulative sums of the weights; undefined where all weights are equal. */
   private sums: readonly number[] | undefined;
 
   /** The index of one of `targets`, but for that at `except`. */

@@ -29,7 +29,7 @@ export const DEFAULT_OUTLIERS: OutlierOptions = {
   maxEjectedShare: 0.5,
 };
 
-/** What the calls to one target came to, as far as ejecting it depends on it. */
+/** Results of the calls to one target, as far as its ejection depends on them. */
 export class OutlierRecord {
   private readonly options: OutlierOptions;
   private inARow = 0;

@@ -3,7 +3,7 @@ import type { Session } from "../session/session.js";
 import { type HealthCheck, HealthWatch } from "./health-watch.js";
 import { PooledSession } from "./pooled-session.js";
 
-/** What a slot is made of. */
+/** Options of a slot. */
 export interface SlotOptions<S extends Session> extends LinkOptions<S> {
   readonly health: HealthCheck | undefined;
   /** Told of each call that is over on the session that takes calls. */

@@ -27,7 +27,7 @@ export interface PoolTarget<S extends Session = Session> extends BalancedTarget 
   readonly ejectedUntil: number | undefined;
 }
 
-/** What a target is made of. */
+/** Options of a target. */
 export interface TargetOptions<S extends Session> extends Omit<LinkOptions<S>, "dial" | "reconnect"> {
   readonly dial: (target: string, signal: AbortSignal) => Promise<S>;
   readonly sessions: number;
@@ -95,7 +95,7 @@ export class Target<S extends Session> implements PoolTarget<S> {
     return undefined;
   }
 
-  /** Of its links. */
+  /** States of its links. */
   get states(): readonly (ConnectionState & { readonly error?: Error })[] {
     return this.slots.map(({ link }) => link.state);
   }
@@ -105,7 +105,7 @@ export class Target<S extends Session> implements PoolTarget<S> {
     return this.slots.every(({ link }) => link.refusal !== undefined) ? this.slots[0]?.link.refusal : undefined;
   }
 
-  /** Of the sessions that take calls, the one with the fewest in progress. */
+  /** Picks the session with the fewest calls in progress, among those that take calls. */
   pick(): PooledSession<S> | undefined {
     let best: PooledSession<S> | undefined;
     for (const { ready } of this.slots) {

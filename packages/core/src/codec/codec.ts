@@ -62,7 +62,7 @@ function decodeCarefully(shape: Shape, bytes: Uint8Array, start: number, end: nu
   return parseOrThrow(shape, readPayload(bytes, start, end), Mode.Wire);
 }
 
-/** What `shape` makes of `value`. */
+/** Parses `given` by `shape`. Throws an `RpcError` `invalid_argument` where it does not fit. */
 function parseOrThrow(shape: Shape, given: unknown, mode: Mode): unknown {
   const { value, issues } = parse(shape, given, mode);
   if (issues.length > 0) throw misfitError(issues);

@@ -1,4 +1,4 @@
-// What compiled code uses beside the plain readers and writers.
+// Helpers of compiled codecs, beside the plain readers and writers.
 import { misfit } from "../msgpack/misfit.js";
 import { type Reader, readMapHeader, readPlain, readString, readValue, skip } from "../msgpack/reader.js";
 import { writeValue } from "../msgpack/value.js";

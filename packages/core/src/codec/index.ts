@@ -1,4 +1,4 @@
-// What generated codecs are made of. Not for use by hand: it changes with the generator.
+// Building blocks of generated codecs. Not for use by hand: they change with the generator.
 export { bare } from "./bare.js";
 export { codec, decoder, encoder } from "./codec.js";
 export { countOf, entriesOf, readAny, readBy, readTag, requireObject, writeAny, writeBy } from "./compiled.js";

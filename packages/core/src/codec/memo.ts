@@ -1,13 +1,13 @@
 import { add, type Mode, run, type Shape, type ShapePayload } from "./shape.js";
 
-/** What a recursive shape made of a value. */
+/** Result of running a recursive shape on a value. */
 interface Outcome {
   readonly shape: Shape;
   readonly mode: Mode;
   readonly result: ShapePayload;
 }
 
-/** Of each value that a recursive shape was run on, while there is reason to remember. */
+/** Results by value that a recursive shape was run on; undefined while nothing is worth remembering. */
 let outcomes: Map<object, Outcome[]> | undefined;
 let isRemembering = false;
 

@@ -12,7 +12,7 @@ interface AnyIssue {
 const MAX_MESSAGE = 300;
 const MAX_KEY = 60;
 
-/** What a value is refused with: its first issues, each once, as the details of an `invalid_argument`. */
+/** Makes the error that refuses a value: `invalid_argument`, whose details are its first issues, each once. */
 export function misfitError(issues: readonly AnyIssue[]): RpcError {
   const details = new Map<string, { path: (string | number)[]; code: string; message: string }>();
   for (const { path, code = "custom", message } of issues.slice(0, MAX_ISSUES)) {

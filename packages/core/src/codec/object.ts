@@ -14,7 +14,7 @@ import {
   type ShapePayload,
 } from "./shape.js";
 
-/** What becomes of keys that an object does not declare: they are dropped, refused, or fit a shape. */
+/** How keys that an object does not declare are handled: dropped, refused, or parsed by a shape. */
 export type OtherKeys = "strip" | "strict" | Shape;
 
 /** An object with the fields of `fields`. */

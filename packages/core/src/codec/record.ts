@@ -19,7 +19,7 @@ export interface RecordKeys {
   readonly exactly?: readonly string[];
   /** The keys it may have. */
   readonly among?: readonly string[];
-  /** What each key must fit; numbers stand as text. */
+  /** Shape that each key must fit; a number as a key is text. */
   readonly fit?: Shape;
 }
 

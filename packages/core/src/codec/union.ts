@@ -38,7 +38,7 @@ function choose(options: readonly Shape[], payload: ShapePayload, mode: Mode): S
   const results = firstFit(options, payload, mode);
   if (!Array.isArray(results)) return results;
   const unfinished = results.filter((each) => !isAborted(each));
-  // Of the right type, but for a check: what that says is more use than that nothing fits.
+  // One option has the right type and fails a check: that check's message helps more than "nothing fits".
   if (unfinished.length === 1 && unfinished[0] !== undefined) {
     payload.value = unfinished[0].value;
     return unfinished[0];

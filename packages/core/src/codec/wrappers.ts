@@ -103,7 +103,7 @@ export function later(make: () => Shape, optin?: Shape["optin"], optout?: Shape[
   return { optin, optout, run: (payload, mode) => (made ??= make()).run(payload, mode) };
 }
 
-/** What `from` results in, as `to` has it. */
+/** Passes the result of `from` to `to`. */
 export function pipe(from: Shape, to: Shape): Shape {
   return {
     optin: from.optin,
@@ -114,7 +114,7 @@ export function pipe(from: Shape, to: Shape): Shape {
         result.aborted = true;
         return result;
       }
-      // What comes out of `from` is no longer as it was on the wire.
+      // The result of `from` is no longer in its wire form.
       return to.run({ value: result.value, issues: result.issues }, 0);
     },
   };

@@ -1,5 +1,5 @@
-// What is not compiled is done by zod itself, by the user's schema. zod's internals are reached through `_zod`, which it keeps for libraries
-// (zod.dev/library-authors).
+// Parts of a schema that are not compiled run in zod itself. zod's internals are reached through `_zod`, which it keeps for
+// libraries (zod.dev/library-authors).
 import { misfit } from "../msgpack/misfit.js";
 import { plain } from "../msgpack/value.js";
 import { hasFewNodes, MAX_NODES } from "./nodes.js";
@@ -73,7 +73,7 @@ export function external(schema: unknown, bigints = false): Shape {
   };
 }
 
-/** What `inner` results in, with the checks of a schema: refinements and others that are not compiled. */
+/** Runs `inner`, then the checks of a schema that are not compiled, such as refinements. */
 export function refined(inner: Shape, schema: unknown): Shape {
   const checks = checksOf(schema);
   return { ...inner, run: (payload, mode) => runChecks(inner.run(payload, mode), checks) };

@@ -49,7 +49,7 @@ export function unpackExactly(bytes: Uint8Array, start: number, end: number): un
 /** The one value that `read` finds in all of `bytes[start, end)`; a misfit where it ends elsewhere. */
 export function readWhole<T>(bytes: Uint8Array, start: number, end: number, read: (r: Reader, p: number) => T): T {
   const r = idle ?? new Reader();
-  // What is read may run code of its own, which reads something else.
+  // Reading may run code of the application's, which may read another message.
   idle = undefined;
   try {
     r.begin(bytes, start, end);

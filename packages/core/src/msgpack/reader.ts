@@ -171,7 +171,7 @@ export function readDate(r: Reader, p: number): Date {
   const { bytes, view } = r;
   const form = bytes[p];
   const long = form === 0xc7;
-  // Of twelve bytes after 0xc7 and their number, of eight after 0xd7, of four after 0xd6.
+  // A timestamp has twelve bytes after 0xc7 and its length, eight after 0xd7, or four after 0xd6.
   const start = p + (long ? 3 : 2);
   const end = start + (long ? 12 : form === 0xd7 ? 8 : 4);
   if ((long ? bytes[p + 1] !== 12 : form !== 0xd7 && form !== 0xd6) || bytes[start - 1] !== 0xff) misfit();

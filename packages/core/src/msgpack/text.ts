@@ -1,4 +1,4 @@
-/** What Node adds to byte arrays; where it is missing, the platform's TextEncoder and TextDecoder do the same, slower. */
+/** Methods that Node adds to byte arrays; where they are missing, the platform's TextEncoder and TextDecoder do the same, slower. */
 interface NativeText {
   /** Writes UTF-8 at `at` and returns how many bytes. */
   utf8Write(this: Uint8Array, text: string, at: number): number;

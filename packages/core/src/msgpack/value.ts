@@ -138,7 +138,7 @@ export function safeNumber(value: bigint): number | bigint {
   return Number.isSafeInteger(number) ? number : value;
 }
 
-/** What is said of values inside values beyond `MAX_DEPTH`. */
+/** Makes the error for values that are nested deeper than `MAX_DEPTH`. */
 export function tooDeep(): RangeError {
   return new RangeError(`nested deeper than ${MAX_DEPTH} levels`);
 }

@@ -31,7 +31,7 @@ export interface ByteStream {
   resume(): void;
 }
 
-/** What a byte stream tells its owner. */
+/** Receives the events of a byte stream. */
 export interface ByteStreamHandler {
   /** Bytes in order; the chunk belongs to the handler and is never written again. */
   onData(chunk: Uint8Array): void;

@@ -23,7 +23,7 @@ const settled: Promise<void> = Promise.resolve();
 /** One buffer serves every channel that sends each frame at once: `write` has taken the bytes when it returns. */
 const shared: FrameWriter = new FrameWriter(16 * 1024);
 
-/** What a channel tells its owner. After `onFailed` or `onClosed` nothing follows. */
+/** Receives the events of a channel. After `onFailed` or `onClosed` nothing follows. */
 export interface FrameHandler {
   /** Throws `ProtocolError` to give the channel up. */
   onFrame(frame: Frame): void;
@@ -37,19 +37,19 @@ export interface FrameHandler {
   onClosed(error: Error | undefined): void;
 }
 
-/** What all channels of a session have handed to the transport. */
+/** Counts the bytes that all channels of a session have handed to the transport. */
 export interface Traffic {
   sentBytes: number;
 }
 
-/** What the channels of a session share. */
+/** Settings and state that the channels of a session share. */
 export interface ChannelSettings {
   readonly limits: Limits;
-  /** What every stream begins with, before its kind. */
+  /** Bytes that every stream begins with, before its kind. */
   readonly prefix: Uint8Array;
   /** Undefined where nothing is compressed. */
   readonly compression: SessionCompression | undefined;
-  /** What the peer makes this side hold. */
+  /** Budget for the memory that the peer makes this side hold. */
   readonly budget: MemoryBudget;
   readonly traffic: Traffic;
 }
@@ -58,7 +58,7 @@ export interface ChannelSettings {
 export class Channel implements DirectStreamHandler, Measured {
   readonly stream: DirectStream;
   readonly compression: SessionCompression | undefined;
-  /** What a frame holds is copied when it is decoded. */
+  /** The contents of a frame are copied when it is decoded. */
   readonly borrows: boolean = true;
   /** False above the transport's high-water mark. */
   writable = true;
@@ -82,7 +82,7 @@ export class Channel implements DirectStreamHandler, Measured {
   private accepted = false;
   private pauses = 0;
   private heldBack = false;
-  /** What waited in the transport when it was last asked, as charged to the budget. */
+  /** Bytes that waited in the transport when it was last asked, as charged to the budget. */
   private unsentBytes = 0;
   /** Bytes handed over since then. */
   private unmeasured = 0;
@@ -336,7 +336,7 @@ export class Channel implements DirectStreamHandler, Measured {
     const fits = this.writable && this.unmeasured < MEASURE_AT ? true : this.measure();
     if (end) this.letGo();
     else if (!this.writable) this.holdBack();
-    // What is refused is told, and that adds to it; another side that opened the stream may have sent more before it knew.
+    // A refusal is answered, and the answer adds to the bytes that wait; the peer may have sent more before it received one.
     if (!fits && this.unsentBytes > 0 && this.budget.room < -this.limits.maxFrameBytes) this.failUnread();
   }
 

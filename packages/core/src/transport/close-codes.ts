@@ -50,9 +50,9 @@ export function lostCall(error: Error | undefined): RpcError {
   return noteEndOfSession(describeLoss(error));
 }
 
-/** Of the streams that a client opened before its handshake was complete, where the server does not take such. */
+/** Error code of streams that a client opened before its handshake was complete and that the server rejected. */
 const EARLY_DATA_REJECTED = "ERR_QUIC_EARLY_DATA_REJECTED";
-/** Of a session that began before its handshake was complete, which the server then refused. */
+/** Error code of a session that began before its handshake was complete and that the server then refused. */
 const CONNECTION_REFUSED = "ERR_QUIC_REFUSED";
 
 /** Whether a call left before the session's handshake, and the server did not take it: on the same session it can be made again. */

@@ -7,16 +7,16 @@ import type { FrameWriter } from "../wire/writer.js";
 const MIN_BYTES = 1024;
 
 /**
- * What one session compresses, and can read. What is compressed stands in its frame as the algorithm's number (1 byte) and
+ * Compression of one session, in both directions. A compressed message stands in its frame as the algorithm's number (1 byte) and
  * the algorithm's output.
  */
 export class SessionCompression {
-  /** Of the algorithms that this side reads. */
+  /** Numbers of the algorithms that this side reads. */
   readonly numbers: readonly number[];
   private readonly algorithms: readonly Compression[];
   private readonly minBytes: number;
   private readonly maxBytes: number;
-  /** What the peer reads; undefined until it has said so. */
+  /** An algorithm that the peer reads; undefined until its hello has arrived. */
   private chosen: Compression | undefined;
 
   /** @param maxBytes of a message that was compressed: `limits.maxDecompressedBytes` */
@@ -49,7 +49,7 @@ export class SessionCompression {
     out.flag(mark, FLAG_COMPRESSED);
   }
 
-  /** What was compressed into `bytes[start, end)`. Throws `RpcError` when it cannot be read, or is too large. */
+  /** Decompresses `bytes[start, end)`. Throws `RpcError` when it cannot be read, or is too large. */
   expand(bytes: Uint8Array, start: number, end: number): Uint8Array {
     const algorithm = this.algorithms.find(({ name }) => COMPRESSION_NUMBERS[name] === bytes[start]);
     if (algorithm === undefined) throw unknownCompression(bytes, start, end);
@@ -65,7 +65,7 @@ export class SessionCompression {
   }
 }
 
-/** What was compressed, for a session that may have no compression. */
+/** Decompresses for a session that may have no compression. */
 export function expand(
   compression: SessionCompression | undefined,
   bytes: Uint8Array,

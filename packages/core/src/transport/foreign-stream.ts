@@ -21,7 +21,7 @@ export function foreignStreams(
   };
 }
 
-/** What happened before the application attached. */
+/** An event that happened before the application attached its handler. */
 type Held = (handler: DirectStreamHandler) => void;
 
 /** A stream of another protocol, whose first bytes were looked at: it gives them, and all that follows, to the application. */

@@ -13,9 +13,9 @@ import type {
 const HIGH_WATER = 256 * 1024;
 /** Bytes of the largest datagram: what fits a packet of QUIC on any path (RFC 9000 §14.1). */
 const MAX_DATAGRAM = 1200;
-/** What is delivered in microtasks before a delivery waits for a macrotask, so that a busy pair starves neither timers nor I/O. */
+/** Bytes delivered in microtasks before a delivery waits for a macrotask, so that a busy pair starves neither timers nor I/O. */
 const MICROTASK_BYTES = 1024 * 1024;
-/** What a delivery counts for beside its bytes. */
+/** Bytes that a delivery counts beside its own. */
 const DELIVERY_BYTES = 1024;
 
 let delivered = 0;
@@ -103,7 +103,7 @@ class MemorySession implements DirectSession {
   }
 }
 
-/** What is on its way to a stream: bytes, or the end of its receiving side. */
+/** An event on its way to a stream: bytes, or the end of its receiving side. */
 type Event = Uint8Array | "end" | { readonly reset: number };
 
 class MemoryStream implements DirectStream {

@@ -1,7 +1,7 @@
 import { type Code, codeFromNumber, codeNumber } from "../errors.js";
 import * as ResetCode from "./reset-code.js";
 
-/** What a reset by the peer means to the calls on the stream; `refused` when it never looked at them. */
+/** Describes a reset by the peer to the calls on the stream; `refused` when the peer never read them. */
 export function describeReset(code: number): { code: Code; message: string; refused?: boolean } {
   switch (code) {
     case ResetCode.ProtocolError:
@@ -15,7 +15,7 @@ export function describeReset(code: number): { code: Code; message: string; refu
   }
 }
 
-/** What is said when a byte stream's session is closed for what a stream would be reset for. */
+/** Returns the reason for closing a session over a byte stream, where a session with streams would reset one of them. */
 export function closeReason(code: number): string {
   if (code === ResetCode.ProtocolError) return "protocol error";
   if (code === ResetCode.UnknownKind) return "the peer does not speak quicrpc";

@@ -1,5 +1,5 @@
 /**
- * What core asks of a transport: the W3C WebTransport shape, and beside it the direct interface that an engine may
+ * Interfaces that core asks of a transport: the W3C WebTransport shape, and beside it the direct interface that an engine may
  * offer for speed. A session that has `openStream` is direct; any other is driven through its WHATWG streams.
  */
 
@@ -26,7 +26,7 @@ export interface WebTransportSession {
 /** The part of a W3C `WebTransportDatagramDuplexStream` that core uses (W3C WebTransport §5). */
 export interface WebTransportDatagrams {
   readonly readable: ReadableStream<Uint8Array>;
-  /** What `createWritable` has taken the place of. */
+  /** The W3C member that `createWritable` replaced. */
   readonly writable?: WritableStream<Uint8Array>;
   createWritable?(): WritableStream<Uint8Array>;
   readonly maxDatagramSize: number;
@@ -48,7 +48,7 @@ export interface DirectSession {
    */
   openStream(): DirectStream;
   close(info?: CloseInfo): void;
-  /** What has been measured of the connection; absent where nothing is. */
+  /** Measurements of the connection; absent where there are none. */
   stats?(): SessionStats;
   /** Unreliable messages (RFC 9221); absent or undefined where there are none. */
   readonly datagrams?: Datagrams | undefined;
@@ -82,7 +82,7 @@ export interface SoleStream extends DirectStream {
   lose(error: Error): void;
 }
 
-/** What a direct session tells its owner. */
+/** Receives the events of a direct session. */
 export interface DirectSessionHandler {
   /** The peer opened a stream. */
   onStream(stream: DirectStream): void;
@@ -112,11 +112,11 @@ export interface DirectStream {
   /** Stops delivery, so that flow control stalls the peer (RFC 9000 §4.1). */
   pause(): void;
   resume(): void;
-  /** What is written leaves before that of streams with a lower number, where the connection is the bottleneck. Default 0. */
+  /** Bytes of a stream leave before those of streams with a lower number, where the connection is the bottleneck. Default 0. */
   setPriority?(priority: number): void;
 }
 
-/** What a direct stream tells its owner. `onEnd` or `onReset` is the last word of the receiving side. */
+/** Receives the events of a direct stream. `onEnd` or `onReset` is the last event of the receiving side. */
 export interface DirectStreamHandler {
   /** Bytes in order; the chunk belongs to the handler and is never written again, unless it `borrows`. */
   onData(chunk: Uint8Array): void;

@@ -11,7 +11,7 @@ export function withCode(error: unknown, tell: (code: number) => void): void {
 
 type StreamError = Error & { readonly streamErrorCode?: number | null };
 
-/** What `abort` and `cancel` take to send a code: a `WebTransportError` where the platform has it. */
+/** Makes the error with which `abort` and `cancel` send a code: a `WebTransportError` where the platform has it. */
 export function streamError(code: number): Error {
   const init = { message: `stream error ${code}`, source: "stream", streamErrorCode: code };
   const { WebTransportError } = globalThis as { WebTransportError?: new (...args: unknown[]) => StreamError };

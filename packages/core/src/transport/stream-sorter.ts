@@ -9,7 +9,7 @@ export type ForeignStreams = (stream: DirectStream, first: Uint8Array) => Direct
 
 /** Decides what becomes of a stream that the peer opened. */
 export interface StreamOwner {
-  /** What every stream of this protocol begins with, before its kind. */
+  /** Bytes that every stream of this protocol begins with, before its kind. */
   readonly prefix: Uint8Array;
   /** The channel of a stream of this protocol, by its kind; undefined for a kind that is unknown. */
   readonly channelOf: (kind: number, stream: DirectStream) => Channel | undefined;
@@ -64,7 +64,7 @@ export class StreamSorter implements DirectStreamHandler {
 
   onStopSending(code: number): void {
     if (!this.unsorted) this.target?.onStopSending(code);
-    // Of a call or a lane nothing is left to do; another protocol may still send on it.
+    // Nothing is left to do for a call or a lane; a stream of another protocol may still be sent on.
     else if (this.owner.onForeign === undefined) this.refuse(code);
     else this.stopped = code;
   }

@@ -151,7 +151,7 @@ class WebStream implements DirectStream {
   }
 
   reset(code: number): void {
-    // What came before FIN is still sent: streams are reset whose answer is on its way.
+    // After a FIN a reset does nothing: the bytes before the FIN are still to be sent.
     if (!this.sending && this.writer !== undefined) return;
     this.sending = false;
     this.resetCode = code;

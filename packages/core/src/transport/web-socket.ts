@@ -21,10 +21,10 @@ export interface WebSocketLike {
   readonly bufferedAmount: number;
   /** `onSent` is what the ws package offers beyond the standard: called when the data has left. */
   send(data: UnsharedBytes, onSent?: () => void): void;
-  /** Of the ws package: stop and resume reading. */
+  /** Stop and resume reading; only sockets of the ws package have them. */
   pause?(): void;
   resume?(): void;
-  /** Of the ws package: ends the connection without the closing handshake. */
+  /** Ends the connection without the closing handshake; only sockets of the ws package have it. */
   terminate?(): void;
   close(code?: number, reason?: string): void;
   addEventListener(
@@ -76,7 +76,7 @@ class SocketByteStream implements ByteStream {
     socket.addEventListener("open", () => this.open());
     socket.addEventListener("message", ({ data }) => this.onMessage(data));
     socket.addEventListener("close", ({ code, reason }) => this.closed(code, reason));
-    // What it has to say comes with the close event, which always follows.
+    // The close event, which always follows an error, says why.
     socket.addEventListener("error", () => {});
   }
 
