@@ -13,9 +13,9 @@ export const packages = {
   cli: { name: "quicrpc", imports: ["codegen", "core", "node", "services"], prints: true },
 };
 
-/** The folder whose own folders are layered, and its files that may import all of them. */
+/** The folder whose own folders are layered, and its files that may import all of them: its entries. */
 export const layered = "packages/core/src";
-export const entries = ["index"];
+export const entries = ["index", "generated", "transports"];
 
 /** Folders of `layered`, lowest layer first: one imports those of lower layers, and none of its own. Other files are below them all. */
 export const layers = [

@@ -1,5 +1,6 @@
 // A session of calls on one stream of a QUIC session that belongs to another protocol.
-import { createSession, type Session, webStreamSession } from "@quicrpc/core";
+import { createSession, type Session } from "@quicrpc/core";
+import { webStreamSession } from "@quicrpc/core/transport";
 import { devCertificate } from "@quicrpc/node";
 import { Endpoint, type QuicSession, type QuicStream } from "@quicrpc/quic";
 import { afterEach, expect, it } from "vitest";

@@ -1,4 +1,5 @@
-import { createMemoryPair, createSession, type DirectSession, type DirectStream, type Session } from "@quicrpc/core";
+import { createMemoryPair, createSession, type Session } from "@quicrpc/core";
+import type { DirectSession, DirectStream } from "@quicrpc/core/transport";
 import { beforeEach, describe, expect, it } from "vitest";
 import { behaviourRouter, methods, Witness } from "./behaviour/service.js";
 

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { type EventEmitter, once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import { connect as connectTls, type ConnectionOptions, type TLSSocket } from "node:tls";
-import { createRouter } from "@quicrpc/core";
+import { createRouter } from "@quicrpc/core/generated";
 import { type Peer, serve, type ServeOptions } from "@quicrpc/node";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { certificate, type TestCertificate } from "../packages/quic/test/certificates.js";

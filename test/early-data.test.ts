@@ -1,7 +1,8 @@
 // Calls in the first flight of a client that comes back (0-RTT), over real QUIC.
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { type Caller, createRouter, createSession, type Session } from "@quicrpc/core";
+import { type Caller, createSession, type Session } from "@quicrpc/core";
+import { createRouter } from "@quicrpc/core/generated";
 import { connect, devCertificate, dial, type DialOptions, serve, type ServeOptions, type Server } from "@quicrpc/node";
 import { connect as quicConnect, type QuicSession } from "@quicrpc/quic";
 import { afterEach, describe, expect, it } from "vitest";

@@ -1,6 +1,7 @@
 // Hooks of a server that throw or reject, over every listener: each costs the peer its session and goes to onError, and the
 // process goes on. (An exception or rejection that nobody catches fails the run.)
-import { createRouter, type FailureSite, type RpcError } from "@quicrpc/core";
+import { createRouter } from "@quicrpc/core/generated";
+import type { FailureSite, RpcError } from "@quicrpc/core";
 import { devCertificate, dial, type DialOptions, serve, type ServeOptions, type Server } from "@quicrpc/node";
 import { Endpoint } from "@quicrpc/quic";
 import { afterEach, describe, expect, it } from "vitest";

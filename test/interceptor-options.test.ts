@@ -1,5 +1,6 @@
 // `interceptors` of serve, dial and connect, over a transport that needs no engine.
-import { type Caller, createRouter, type Interceptor, retry, RpcError } from "@quicrpc/core";
+import { type Caller, type Interceptor, retry, RpcError } from "@quicrpc/core";
+import { createRouter } from "@quicrpc/core/generated";
 import { connect, dial, serve, type Server } from "@quicrpc/node";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { methods } from "./behaviour/service.js";

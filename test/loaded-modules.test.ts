@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 
 /** A call over QUIC, both sides in one process. */
 const program = `
-  const { createRouter, defineMethod, msgpackCodec } = await import("@quicrpc/core");
+  const { createRouter, defineMethod, msgpackCodec } = await import("@quicrpc/core/generated");
   const { connect, serve } = await import("@quicrpc/node");
   const { createRequire } = await import("node:module");
   const { cert, key, hash } = JSON.parse(process.argv[1]);

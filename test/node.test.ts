@@ -3,7 +3,9 @@ import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Connection, createRouter, type Session, refusalCode } from "@quicrpc/core";
+import type { Connection, Session } from "@quicrpc/core";
+import { createRouter } from "@quicrpc/core/generated";
+import { refusalCode } from "@quicrpc/core/transport";
 import {
   connect,
   type ConnectOptions,

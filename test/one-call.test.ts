@@ -1,4 +1,5 @@
-import { createMemoryPair, createRouter, createSession, defineMethod, zodCodec } from "@quicrpc/core";
+import { createMemoryPair, createSession } from "@quicrpc/core";
+import { createRouter, defineMethod, zodCodec } from "@quicrpc/core/generated";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";

@@ -1,5 +1,5 @@
 // Which pages a server lets in, over every listener that speaks HTTP: what their browsers say in Origin and Host.
-import { createRouter } from "@quicrpc/core";
+import { createRouter } from "@quicrpc/core/generated";
 import { devCertificate, dial, type DialOptions, serve, type ServeOptions } from "@quicrpc/node";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { methods } from "./behaviour/service.js";

@@ -1,4 +1,4 @@
-import { createRouter } from "@quicrpc/core";
+import { createRouter } from "@quicrpc/core/generated";
 import { connectPool, devCertificate, dnsTargets, serve, type Server } from "@quicrpc/node";
 import { createHealth, type Health, watchHealth } from "@quicrpc/services";
 import { afterEach, describe, expect, it } from "vitest";

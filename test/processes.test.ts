@@ -1,14 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { MessageChannel, Worker } from "node:worker_threads";
-import {
-  createRouter,
-  createSession,
-  defineMethod,
-  messagePortSession,
-  msgpackCodec,
-  type Session,
-} from "@quicrpc/core";
+import { createRouter, defineMethod, msgpackCodec } from "@quicrpc/core/generated";
+import { createSession, type Session } from "@quicrpc/core";
+import { messagePortSession } from "@quicrpc/core/transport";
 import { childProcessSession } from "@quicrpc/node";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { collect, failure } from "./behaviour/tools.js";
@@ -33,7 +28,9 @@ const parent = {
 
 /** What runs elsewhere; `transport` is an expression. */
 const program = (transport: string): string => `
-  const { createRouter, createSession, defineMethod, messagePortSession, msgpackCodec } = await import("@quicrpc/core");
+  const { createRouter, defineMethod, msgpackCodec } = await import("@quicrpc/core/generated");
+const { createSession } = await import("@quicrpc/core");
+const { messagePortSession } = await import("@quicrpc/core/transport");
   const { stdioSession } = await import("@quicrpc/node");
   const { workerData } = await import("node:worker_threads");
   const service = ${JSON.stringify(service)};

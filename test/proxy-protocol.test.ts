@@ -2,7 +2,9 @@
 import { once } from "node:events";
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { createRouter, createSession, webSocketSession } from "@quicrpc/core";
+import { createRouter } from "@quicrpc/core/generated";
+import { createSession } from "@quicrpc/core";
+import { webSocketSession } from "@quicrpc/core/transport";
 import { devCertificate, nodeStreamSession, type Peer, serve, type ServeOptions, type Server } from "@quicrpc/node";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";

@@ -1,4 +1,4 @@
-import type { DirectSession, DirectStream, DirectStreamHandler } from "@quicrpc/core";
+import type { DirectSession, DirectStream, DirectStreamHandler } from "@quicrpc/core/transport";
 
 /** The frame that a lane begins with, both ways, in hex. */
 export const HELLO = "4003 00 00 01";

@@ -1,5 +1,6 @@
 // Servers in processes of their own that end without a drain and are started again on their port, all defaults.
-import { type Connection, defineMethod, msgpackCodec } from "@quicrpc/core";
+import type { Connection } from "@quicrpc/core";
+import { defineMethod, msgpackCodec } from "@quicrpc/core/generated";
 import { connect, devCertificate } from "@quicrpc/node";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { failure } from "./behaviour/tools.js";

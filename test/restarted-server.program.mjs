@@ -1,5 +1,5 @@
 // A server with every default, which ends as its parent says. See restarted-server.ts.
-import { createRouter, defineMethod, msgpackCodec } from "@quicrpc/core";
+import { createRouter, defineMethod, msgpackCodec } from "@quicrpc/core/generated";
 import { serve } from "@quicrpc/node";
 
 const { url, tls, secret, port = 0 } = JSON.parse(process.argv[2]);

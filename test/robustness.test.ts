@@ -1,17 +1,7 @@
 // Users' code that misbehaves, and peers that ask for more than they should have: each costs what it must, and no more.
-import {
-  createMemoryPair,
-  createRouter,
-  createSession,
-  type DirectSession,
-  type DirectStream,
-  defineMethod,
-  msgpackCodec,
-  RpcError,
-  type Session,
-  type SessionOptions,
-  zodCodec,
-} from "@quicrpc/core";
+import { createMemoryPair, createSession, RpcError, type Session, type SessionOptions } from "@quicrpc/core";
+import { createRouter, defineMethod, msgpackCodec, zodCodec } from "@quicrpc/core/generated";
+import type { DirectSession, DirectStream } from "@quicrpc/core/transport";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { behaviourRouter, methods, Witness } from "./behaviour/service.js";

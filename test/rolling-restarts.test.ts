@@ -1,5 +1,6 @@
 // Servers that drain and come back under load: no call fails, and the state says no more than happened.
-import { type Caller, createRouter, RpcError } from "@quicrpc/core";
+import { type Caller, RpcError } from "@quicrpc/core";
+import { createRouter } from "@quicrpc/core/generated";
 import { connect, connectPool, devCertificate, serve, type Server } from "@quicrpc/node";
 import { afterEach, describe, expect, it } from "vitest";
 import { methods } from "./behaviour/service.js";

@@ -4,7 +4,9 @@ import { readFile, rename, writeFile } from "node:fs/promises";
 import { connect as connectTcp, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createRouter, refusalCode, RpcError, type Session } from "@quicrpc/core";
+import { createRouter } from "@quicrpc/core/generated";
+import { refusalCode } from "@quicrpc/core/transport";
+import { RpcError, type Session } from "@quicrpc/core";
 import {
   devCertificate,
   dial,

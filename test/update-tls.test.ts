@@ -1,4 +1,5 @@
-import { createRouter, type Session } from "@quicrpc/core";
+import { createRouter } from "@quicrpc/core/generated";
+import type { Session } from "@quicrpc/core";
 import { dial, type DialOptions, serve, type ServeOptions, type Server } from "@quicrpc/node";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { certificate, type TestCertificate } from "../packages/quic/test/certificates.js";

@@ -1,7 +1,7 @@
 // A client that closes its connection when its parent says so, and then has nothing left to do. See vanished.test.ts.
 import { once } from "node:events";
 import { connect } from "@quicrpc/node";
-import { defineMethod, msgpackCodec } from "@quicrpc/core";
+import { defineMethod, msgpackCodec } from "@quicrpc/core/generated";
 
 const [url, hash] = process.argv.slice(2);
 const service = { name: "test.v1.Restarted", id: 7101 };

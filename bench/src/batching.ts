@@ -1,4 +1,6 @@
-import { createRouter, createSession, defineMethod, type DirectSession, type Session, zodCodec } from "@quicrpc/core";
+import { createRouter, defineMethod, zodCodec } from "@quicrpc/core/generated";
+import { createSession, type Session } from "@quicrpc/core";
+import type { DirectSession } from "@quicrpc/core/transport";
 import { devCertificate } from "@quicrpc/node";
 import { Endpoint, type QuicSession } from "@quicrpc/quic";
 import { z } from "zod";

@@ -1,6 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { createMemoryPair, createRouter, createSession, defineMethod, zodCodec } from "@quicrpc/core";
+import { createMemoryPair, createSession } from "@quicrpc/core";
+import { createRouter, defineMethod, zodCodec } from "@quicrpc/core/generated";
 import { z } from "zod";
 import type { GrowthRow } from "./growth.js";
 import { round } from "./rows.js";

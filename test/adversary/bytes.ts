@@ -1,5 +1,5 @@
 // What an attacker writes, byte by byte (docs/protocol.md §3), and how it writes much of it.
-import type { DirectSession, DirectStream } from "@quicrpc/core";
+import type { DirectSession, DirectStream } from "@quicrpc/core/transport";
 
 const LANE = 0x02;
 const HELLO = [0x40, 0x03, 0x00, 0x00, 0x01];

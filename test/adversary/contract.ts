@@ -1,4 +1,5 @@
-import { defineMethod, type Limits, msgpackCodec, rawCodec, zodCodec } from "@quicrpc/core";
+import { defineMethod, msgpackCodec, rawCodec, zodCodec } from "@quicrpc/core/generated";
+import type { Limits } from "@quicrpc/core";
 import { z } from "zod";
 
 const service = { name: "test.v1.Victim", id: 4700 };

@@ -1,5 +1,6 @@
 // What a peer can make a server spend on refusing a message.
-import { defineMethod, json, msgpackCodec, RpcError, type SessionCodec } from "@quicrpc/core";
+import { defineMethod, msgpackCodec } from "@quicrpc/core/generated";
+import { json, RpcError, type SessionCodec } from "@quicrpc/core";
 import { afterAll, describe, expect, it } from "vitest";
 import { methods } from "./contract.js";
 import { MIB, schemes, Victim, withstand } from "./harness.js";

@@ -1,6 +1,7 @@
 // The server under attack, in a process of its own: `harness.ts` bundles and starts it.
 import { readFileSync, writeFileSync } from "node:fs";
-import { createRouter, RpcError } from "@quicrpc/core";
+import { createRouter } from "@quicrpc/core/generated";
+import { RpcError } from "@quicrpc/core";
 import { devCertificate, serve } from "@quicrpc/node";
 import { type Held, methods, type VictimSettings } from "./contract.js";
 

@@ -1,4 +1,5 @@
-import { createRouter, defineMethod, msgpackCodec, rawCodec, ServerLoad, type Session } from "@quicrpc/core";
+import { createRouter, defineMethod, msgpackCodec, rawCodec } from "@quicrpc/core/generated";
+import { ServerLoad, type Session } from "@quicrpc/core";
 import { afterEach, describe, expect, it } from "vitest";
 import { kinds, type Pair } from "./kinds.js";
 import { methods } from "./service.js";

@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
-import { createRouter, defineMethod, rawCodec, type RpcError, type StreamSource, zodCodec } from "@quicrpc/core";
+import { createRouter, defineMethod, rawCodec, zodCodec } from "@quicrpc/core/generated";
+import type { RpcError, StreamSource } from "@quicrpc/core";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { kinds, type Pair } from "./kinds.js";

@@ -2,16 +2,12 @@ import { Buffer } from "node:buffer";
 import {
   createRouter,
   defineMethod,
-  json,
   type MessageCodec,
-  msgpack,
   msgpackCodec,
-  msgpackRecords,
-  raw,
   rawCodec,
-  type SessionCodec,
   zodCodec,
-} from "@quicrpc/core";
+} from "@quicrpc/core/generated";
+import { json, msgpack, msgpackRecords, raw, type SessionCodec } from "@quicrpc/core";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { kinds, type Pair } from "./kinds.js";

@@ -1,4 +1,5 @@
-import { createRouter, defineMethod, json, type Session, zodCodec } from "@quicrpc/core";
+import { createRouter, defineMethod, zodCodec } from "@quicrpc/core/generated";
+import { json, type Session } from "@quicrpc/core";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { kinds, type Pair } from "./kinds.js";

@@ -1,11 +1,5 @@
-import {
-  type CallContext,
-  type CallOptions,
-  createRouter,
-  defineMethod,
-  msgpackCodec,
-  type Session,
-} from "@quicrpc/core";
+import type { CallContext, CallOptions, Session } from "@quicrpc/core";
+import { createRouter, defineMethod, msgpackCodec } from "@quicrpc/core/generated";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { describeCalls, MANY_CALLS } from "./describe-calls.js";
 import { kinds, type Pair } from "./kinds.js";

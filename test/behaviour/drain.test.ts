@@ -1,4 +1,5 @@
-import { createRouter, defineMethod, SessionCode, zodCodec } from "@quicrpc/core";
+import { createRouter, defineMethod, zodCodec } from "@quicrpc/core/generated";
+import { SessionCode } from "@quicrpc/core/transport";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { describeCalls } from "./describe-calls.js";

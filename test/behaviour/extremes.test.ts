@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
-import { createRouter, defineMethod, msgpackCodec, type Session, zodCodec } from "@quicrpc/core";
+import { createRouter, defineMethod, msgpackCodec, zodCodec } from "@quicrpc/core/generated";
+import type { Session } from "@quicrpc/core";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { kinds, type Pair } from "./kinds.js";

@@ -1,4 +1,4 @@
-import { createRouter } from "@quicrpc/core";
+import { createRouter } from "@quicrpc/core/generated";
 import { connect, dial, type DialOptions, serve, type ServeOptions, type Server } from "@quicrpc/node";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { certificate, type TestCertificate } from "../../packages/quic/test/certificates.js";

@@ -1,4 +1,6 @@
-import { createRouter, defineMethod, type CloseInfo, type Session, zodCodec } from "@quicrpc/core";
+import { createRouter, defineMethod, zodCodec } from "@quicrpc/core/generated";
+import type { CloseInfo } from "@quicrpc/core/transport";
+import type { Session } from "@quicrpc/core";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { kinds, type Kind } from "./kinds.js";

@@ -1,14 +1,8 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  createSession,
-  type DirectSession,
-  type Limits,
-  type Session,
-  type SessionOptions,
-  type TransportSession,
-} from "@quicrpc/core";
+import { createSession, type Limits, type Session, type SessionOptions } from "@quicrpc/core";
+import type { DirectSession, TransportSession } from "@quicrpc/core/transport";
 import { devCertificate, dial, type DialOptions, serve } from "@quicrpc/node";
 import { Witness } from "./service.js";
 import { sessionOptions } from "./session-options.js";

@@ -1,5 +1,6 @@
 import { getEventListeners } from "node:events";
-import type { CallOptions, Session, TransportSession } from "@quicrpc/core";
+import type { CallOptions, Session } from "@quicrpc/core";
+import type { TransportSession } from "@quicrpc/core/transport";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { heap } from "./heap.js";
 import { type Kind, kinds, type Pair } from "./kinds.js";

@@ -1,4 +1,4 @@
-import { createRouter, defineMethod, zodCodec } from "@quicrpc/core";
+import { createRouter, defineMethod, zodCodec } from "@quicrpc/core/generated";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { kinds } from "./kinds.js";

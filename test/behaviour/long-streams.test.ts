@@ -1,4 +1,5 @@
-import { createRouter, defineMethod, type ItemStream, msgpackCodec, rawCodec } from "@quicrpc/core";
+import { createRouter, defineMethod, msgpackCodec, rawCodec } from "@quicrpc/core/generated";
+import type { ItemStream } from "@quicrpc/core";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { heap, reachable } from "./heap.js";
 import { kinds, type Pair } from "./kinds.js";

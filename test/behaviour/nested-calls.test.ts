@@ -1,13 +1,5 @@
-import {
-  createMemoryPair,
-  createRouter,
-  createSession,
-  defineMethod,
-  type ItemStream,
-  msgpackCodec,
-  RpcError,
-  type Session,
-} from "@quicrpc/core";
+import { createMemoryPair, createSession, type ItemStream, RpcError, type Session } from "@quicrpc/core";
+import { createRouter, defineMethod, msgpackCodec } from "@quicrpc/core/generated";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { kinds, type Pair } from "./kinds.js";
 import { collect, failure } from "./tools.js";

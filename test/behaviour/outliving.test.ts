@@ -1,4 +1,5 @@
-import { createRouter, defineMethod, type ItemStream, msgpackCodec, type Session } from "@quicrpc/core";
+import { createRouter, defineMethod, msgpackCodec } from "@quicrpc/core/generated";
+import type { ItemStream, Session } from "@quicrpc/core";
 import { afterEach, describe, expect, it } from "vitest";
 import { kinds, type Pair } from "./kinds.js";
 import { methods } from "./service.js";

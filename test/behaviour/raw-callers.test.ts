@@ -1,5 +1,5 @@
 // Callers that do not keep to the protocol, over every kind of transport.
-import type { DirectStream } from "@quicrpc/core";
+import type { DirectStream } from "@quicrpc/core/transport";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { HELLO, PROTOCOL_ERROR } from "../raw-peer.js";

@@ -1,12 +1,5 @@
-import {
-  type CallContext,
-  type Code,
-  createRouter,
-  defineMethod,
-  msgpackCodec,
-  RpcError,
-  type Router,
-} from "@quicrpc/core";
+import { type CallContext, type Code, RpcError, type Router } from "@quicrpc/core";
+import { createRouter, defineMethod, msgpackCodec } from "@quicrpc/core/generated";
 
 const service = { name: "test.v1.Said", id: 4662 };
 

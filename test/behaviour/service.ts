@@ -1,4 +1,5 @@
-import { createRouter, defineMethod, RpcError, type Code, type Router, zodCodec } from "@quicrpc/core";
+import { createRouter, defineMethod, zodCodec } from "@quicrpc/core/generated";
+import { RpcError, type Code, type Router } from "@quicrpc/core";
 import { z } from "zod";
 
 const service = { name: "test.v1.Behaviour", id: 4660 };

@@ -1,4 +1,4 @@
-import { createRouter, defineMethod, msgpackCodec } from "@quicrpc/core";
+import { createRouter, defineMethod, msgpackCodec } from "@quicrpc/core/generated";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { kinds, type Pair } from "./kinds.js";
 import { methods } from "./service.js";

@@ -6,7 +6,7 @@ import type {
   TransportSession,
   WebTransportSession,
   WebTransportStream,
-} from "@quicrpc/core";
+} from "@quicrpc/core/transport";
 
 /** Told of each step: before what arrives is delivered, soon after what is sent. It may end the session. */
 export type OnStep = (step: string) => void;

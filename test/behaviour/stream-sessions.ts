@@ -1,11 +1,5 @@
-import {
-  type ClientSession,
-  createSession,
-  createStreamSession,
-  type Session,
-  type TransportSession,
-  type WebTransportSession,
-} from "@quicrpc/core";
+import { type ClientSession, createSession, createStreamSession, type Session } from "@quicrpc/core";
+import type { TransportSession, WebTransportSession } from "@quicrpc/core/transport";
 import type { QuicSession } from "@quicrpc/quic";
 import type { LocalKind } from "./kinds.js";
 import { Witness } from "./service.js";

@@ -7,15 +7,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect as connectTls, createServer as createTlsServer } from "node:tls";
 import { MessageChannel } from "node:worker_threads";
+import { createMemoryPair, DEFAULT_LIMITS } from "@quicrpc/core";
 import {
-  createMemoryPair,
-  DEFAULT_LIMITS,
   type DirectSession,
   messagePortSession,
   type WebTransportSession,
   webSocketSession,
   webStreamSession,
-} from "@quicrpc/core";
+} from "@quicrpc/core/transport";
 import { devCertificate, nodeStreamSession } from "@quicrpc/node";
 import { Endpoint, type QuicSession } from "@quicrpc/quic";
 import { expect } from "vitest";

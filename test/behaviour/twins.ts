@@ -1,4 +1,5 @@
-import type { AnyMethod, Router } from "@quicrpc/core";
+import type { AnyMethod } from "@quicrpc/core/generated";
+import type { Router } from "@quicrpc/core";
 
 /** The same method under another service, for a test that serves it in a way of its own beside what every session serves. */
 function twin<Method extends AnyMethod>(method: Method): Method {

@@ -1,4 +1,5 @@
-import { createRouter, defineMethod, RpcError, type Router, rpcError, zodCodec } from "@quicrpc/core";
+import { createRouter, defineMethod, zodCodec } from "@quicrpc/core/generated";
+import { RpcError, type Router, rpcError } from "@quicrpc/core";
 import { z } from "zod";
 
 const service = { name: "test.v1.Typed", id: 4663 };

@@ -1,4 +1,5 @@
-import { createRouter, defineMethod, type Session, zodCodec } from "@quicrpc/core";
+import { createRouter, defineMethod, zodCodec } from "@quicrpc/core/generated";
+import type { Session } from "@quicrpc/core";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { kinds, type Pair } from "./kinds.js";

@@ -1,4 +1,4 @@
-import type { DirectSession, DirectStream } from "@quicrpc/core";
+import type { DirectSession, DirectStream } from "@quicrpc/core/transport";
 
 /** Passes on all that happens on each of two sessions to the other, as if their far ends had one session between them. */
 export function joinSessions(one: DirectSession, other: DirectSession): void {

@@ -1,4 +1,4 @@
-import type { DirectSession } from "@quicrpc/core";
+import type { DirectSession } from "@quicrpc/core/transport";
 import type { DevCertificate } from "@quicrpc/node";
 import { Endpoint, type WebTransportSession } from "@quicrpc/quic";
 import { type WebSocket, WebSocketServer } from "ws";

@@ -96,7 +96,7 @@ describe.skipIf(executablePath === undefined)("a page's modules", () => {
 
   it("are loaded as they are published, by an import map", async () => {
     const imports: Record<string, string> = {
-      "@quicrpc/core/codec": "/modules/core/dist/codec/index.js",
+      "@quicrpc/core/generated": "/modules/core/dist/codec/index.js",
       msgpackr: "/modules/msgpackr/index.js",
     };
     for (const name of ["core", "browser", "services"]) {

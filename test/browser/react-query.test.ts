@@ -1,4 +1,5 @@
-import { createRouter, RpcError } from "@quicrpc/core";
+import { createRouter } from "@quicrpc/core/generated";
+import { RpcError } from "@quicrpc/core";
 import { devCertificate, serve, type Server } from "@quicrpc/node";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, it } from "vitest";

@@ -1,4 +1,4 @@
-import { defineMethod, msgpackCodec } from "@quicrpc/core";
+import { defineMethod, msgpackCodec } from "@quicrpc/core/generated";
 
 const service = { name: "test.v1.Chaos", id: 4701 };
 const number = msgpackCodec<number>();

@@ -1,6 +1,6 @@
 // The server of the chaos tests, in a process of its own that is killed and started again.
 import { openSync, writeSync } from "node:fs";
-import { createRouter } from "@quicrpc/core";
+import { createRouter } from "@quicrpc/core/generated";
 import { devCertificate, serve } from "@quicrpc/node";
 import { type Held, methods, type ServerSettings } from "./contract.js";
 

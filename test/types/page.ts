@@ -2,7 +2,8 @@
 import * as browser from "@quicrpc/browser";
 import * as ponyfill from "@quicrpc/browser/fails";
 import * as core from "@quicrpc/core";
-import * as codec from "@quicrpc/core/codec";
+import * as generated from "@quicrpc/core/generated";
+import * as transport from "@quicrpc/core/transport";
 import * as queries from "@quicrpc/react-query";
 import * as services from "@quicrpc/services";
 import {
@@ -13,7 +14,7 @@ import {
   feedMethods,
 } from "./generated/feed.js";
 
-export { codec, ponyfill, services };
+export { generated, ponyfill, services, transport };
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 /** Compiles only where both types are the same; `any` is the same as nothing but itself. */

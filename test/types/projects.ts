@@ -30,8 +30,11 @@ const PAGE = ["page.ts"];
 const SERVER = [...PAGE, "server.ts"];
 /** ts-morph, which generates code, needs TypeScript 5.6. */
 const BUILD = [...SERVER, "tools.ts"];
+/** A package of schemas, whose declarations name what our functions return. */
+const SCHEMAS = ["feed.service.ts"];
 
 const NODE_20: Settings = { extends: "@tsconfig/node20/tsconfig.json" };
+const PUBLISHED: Settings = { ...NODE_20, declaration: true };
 const NODE_22: Settings = { extends: "@tsconfig/node22/tsconfig.json" };
 const NODE_24: Settings = { extends: "@tsconfig/node24/tsconfig.json" };
 /** Where `require` of an ES module is understood. */
@@ -66,6 +69,8 @@ const NEXT: Settings = {
 export const projects: readonly Project[] = [
   { compiler: "typescript-5.4", name: "node20", settings: NODE_20, files: SERVER },
   { compiler: "typescript-5.4", name: "an old Vite", settings: OLD_VITE, files: PAGE },
+  { compiler: "typescript-5.4", name: "a package of schemas", settings: PUBLISHED, files: SCHEMAS },
+  { compiler: "typescript", name: "a package of schemas", settings: PUBLISHED, files: SCHEMAS },
   { compiler: "typescript-5.6", name: "node20", settings: NODE_20, files: BUILD },
   { compiler: "typescript-5.9", name: "node22", settings: NODE_22, files: SERVER },
   { compiler: "typescript-6", name: "Next", settings: NEXT, files: SERVER },

@@ -1,6 +1,7 @@
 // What `require` finds of each package that a Node program loads.
 const { createMemoryPair } = require("@quicrpc/core");
-const { encoder } = require("@quicrpc/core/codec");
+const { encoder } = require("@quicrpc/core/generated");
+const { messagePortSession } = require("@quicrpc/core/transport");
 const { dial } = require("@quicrpc/browser");
 const { serve } = require("@quicrpc/node");
 const { metrics } = require("@quicrpc/otel");
@@ -8,7 +9,17 @@ const { Endpoint } = require("@quicrpc/quic");
 const { createQueries } = require("@quicrpc/react-query");
 const { createHealth } = require("@quicrpc/services");
 
-const found = { createMemoryPair, encoder, dial, serve, metrics, Endpoint, createQueries, createHealth };
+const found = {
+  createMemoryPair,
+  encoder,
+  messagePortSession,
+  dial,
+  serve,
+  metrics,
+  Endpoint,
+  createQueries,
+  createHealth,
+};
 for (const [name, value] of Object.entries(found)) {
   if (typeof value !== "function") throw new TypeError(`${name} is ${typeof value}`);
 }

@@ -1,4 +1,5 @@
-import { type CallOptions, type Caller, createRouter, type MethodDescriptor, type Router } from "@quicrpc/core";
+import type { CallOptions, Caller, Router } from "@quicrpc/core";
+import { createRouter, type MethodDescriptor } from "@quicrpc/core/generated";
 import { connect, type Engine, serve } from "@quicrpc/node";
 import { type Certificate, type Client, type Contestant, service, Tally } from "../contestant.js";
 import { createBenchClient, createBenchRouter } from "../generated/bench.js";

@@ -1,4 +1,4 @@
-import { zodCodec } from "@quicrpc/core";
+import { zodCodec } from "@quicrpc/core/generated";
 import { messagesMethods } from "../generated/messages.js";
 import { Messages } from "../messages.service.js";
 import { quicrpc } from "./quicrpc.js";

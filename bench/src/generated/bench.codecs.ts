@@ -3,8 +3,8 @@
 /* eslint-disable */
 // @ts-nocheck
 
-import type { MessageCodec } from "@quicrpc/core";
-import * as wire from "@quicrpc/core/codec";
+import type { MessageCodec } from "@quicrpc/core/generated";
+import * as wire from "@quicrpc/core/generated";
 import type {
   BenchMultiplyInput,
   BenchMultiplyOutput,

@@ -16,7 +16,7 @@ import {
   type Router,
   type ServiceIdentity,
   type StreamSource,
-} from "@quicrpc/core";
+} from "@quicrpc/core/generated";
 import {
   benchMultiplyInputCodec,
   benchMultiplyOutputCodec,

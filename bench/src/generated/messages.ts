@@ -11,7 +11,7 @@ import {
   type MethodDescriptor,
   type Router,
   type ServiceIdentity,
-} from "@quicrpc/core";
+} from "@quicrpc/core/generated";
 import { pairCodec, userCodec, pointsCodec, textCodec } from "./messages.codecs.js";
 
 /** Two integers. */

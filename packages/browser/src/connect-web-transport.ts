@@ -1,4 +1,5 @@
-import { type ClientSessionOptions, createClientSession, type Session } from "@quicrpc/core";
+import type { ClientSessionOptions } from "@quicrpc/core/transport";
+import { createClientSession, type Session } from "@quicrpc/core";
 import { type BrowserConnection, heal, type HealingOptions, httpsUrl, type Way } from "./heal.js";
 import { inTime } from "./in-time.js";
 import type { BrowserTransport, CertificateHash, TransportInUse } from "./transport.js";

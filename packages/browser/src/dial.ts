@@ -1,4 +1,5 @@
-import { type Backoff, createSession, type Session, type SessionOptions } from "@quicrpc/core";
+import type { Backoff } from "@quicrpc/core/transport";
+import { createSession, type Session, type SessionOptions } from "@quicrpc/core";
 import { DEFAULT_TIMEOUT_MS, httpsUrl } from "./heal.js";
 import { type OpenOptions, openTransport } from "./open.js";
 import type { BrowserTransport, CertificateHash } from "./transport.js";

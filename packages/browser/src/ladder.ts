@@ -1,4 +1,5 @@
-import { type Backoff, backoffDelay, type Session } from "@quicrpc/core";
+import { type Backoff, backoffDelay } from "@quicrpc/core/transport";
+import type { Session } from "@quicrpc/core";
 import type { RunTransport, Way } from "./heal.js";
 import { inTime } from "./in-time.js";
 import { type OpenOptions, openTransport } from "./open.js";

@@ -1,4 +1,8 @@
-import { WEBTRANSPORT_STREAM_PROTOCOL, type WebTransportSession, webTransportStreamSession } from "@quicrpc/core";
+import {
+  WEBTRANSPORT_STREAM_PROTOCOL,
+  type WebTransportSession,
+  webTransportStreamSession,
+} from "@quicrpc/core/transport";
 import type { Opener } from "./transport.js";
 import { whenReady } from "./when-ready.js";
 

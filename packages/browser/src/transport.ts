@@ -1,4 +1,4 @@
-import type { DirectSession, WebTransportSession } from "@quicrpc/core";
+import type { DirectSession, WebTransportSession } from "@quicrpc/core/transport";
 
 /** The platform's `WebTransport`; to a program whose `lib` has none, the part of it that a session uses. */
 export type PlatformWebTransport = typeof globalThis extends { WebTransport: { readonly prototype: infer Found } }

@@ -1,4 +1,4 @@
-import { WEBSOCKET_PROTOCOL, webSocketSession } from "@quicrpc/core";
+import { WEBSOCKET_PROTOCOL, webSocketSession } from "@quicrpc/core/transport";
 import type { Opener } from "./transport.js";
 
 /** Opens a session over the platform's own WebSocket. */

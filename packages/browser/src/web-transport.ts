@@ -1,4 +1,4 @@
-import { WEBSOCKET_PROTOCOL } from "@quicrpc/core";
+import { WEBSOCKET_PROTOCOL } from "@quicrpc/core/transport";
 import type { CertificateHash, Opener } from "./transport.js";
 import { whenReady } from "./when-ready.js";
 

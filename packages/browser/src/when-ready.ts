@@ -1,4 +1,4 @@
-import type { WebTransportSession } from "@quicrpc/core";
+import type { WebTransportSession } from "@quicrpc/core/transport";
 
 /** Until the session is ready. When `signal` aborts before, the session is closed. */
 export async function whenReady(session: WebTransportSession, signal: AbortSignal): Promise<void> {

@@ -1,14 +1,6 @@
-import {
-  type CloseInfo,
-  createMemoryPair,
-  createRouter,
-  createSession,
-  defineMethod,
-  type DirectSession,
-  msgpackCodec,
-  type Session,
-  webSocketSession,
-} from "@quicrpc/core";
+import { type CloseInfo, type DirectSession, webSocketSession } from "@quicrpc/core/transport";
+import { createMemoryPair, createSession, type Session } from "@quicrpc/core";
+import { createRouter, defineMethod, msgpackCodec } from "@quicrpc/core/generated";
 import { vi } from "vitest";
 
 const text = msgpackCodec<string>();

@@ -1,5 +1,6 @@
 import { createInterface } from "node:readline";
-import { type AnyMethod, type CallOptions, rawCodec, RpcError, type Session } from "@quicrpc/core";
+import { type AnyMethod, rawCodec } from "@quicrpc/core/generated";
+import { type CallOptions, RpcError, type Session } from "@quicrpc/core";
 import { Command } from "commander";
 import { describedMethod, parseJson, parseMethod } from "./described-method.js";
 import { EXIT, printJson, TARGET_HELP, type TargetOptions, withSession, withTarget } from "./target.js";

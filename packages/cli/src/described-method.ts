@@ -1,13 +1,5 @@
-import {
-  type AnyMethod,
-  type CallOptions,
-  defineMethod,
-  type MessageCodec,
-  msgpackCodec,
-  rawCodec,
-  RpcError,
-  type Session,
-} from "@quicrpc/core";
+import { type AnyMethod, defineMethod, type MessageCodec, msgpackCodec, rawCodec } from "@quicrpc/core/generated";
+import { type CallOptions, RpcError, type Session } from "@quicrpc/core";
 import { createReflectionClient, type MethodDescription } from "@quicrpc/services";
 import { InvalidArgumentError } from "commander";
 

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
-import { type AnyMethod, type CallOptions, printable, RpcError, type Session, type Via } from "@quicrpc/core";
+import type { AnyMethod, Via } from "@quicrpc/core/generated";
+import { type CallOptions, printable, RpcError, type Session } from "@quicrpc/core";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { describedMethod, parseJson, parseMethod } from "./described-method.js";
 import { LoadRun, type OneCall, type Outcome } from "./load-run.js";

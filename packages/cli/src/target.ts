@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
-import { printable, RpcError, type Session, type UnsharedBytes } from "@quicrpc/core";
+import { printable, RpcError, type Session } from "@quicrpc/core";
+import type { UnsharedBytes } from "@quicrpc/core/transport";
 import { type Command, InvalidArgumentError } from "commander";
 import { colorsFor } from "./report.js";
 

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { createRouter, defineMethod } from "@quicrpc/core";
+import { createRouter, defineMethod } from "@quicrpc/core/generated";
 import { serve } from "@quicrpc/node";
 import { createReflection } from "@quicrpc/services";
 import { describe, expect, test } from "vitest";

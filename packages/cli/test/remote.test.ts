@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { createRouter, defineMethod, msgpackCodec, rawCodec, RpcError } from "@quicrpc/core";
+import { createRouter, defineMethod, msgpackCodec, rawCodec } from "@quicrpc/core/generated";
+import { RpcError } from "@quicrpc/core";
 import { serve, type Server } from "@quicrpc/node";
 import { createHealth, createReflection, type Health } from "@quicrpc/services";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

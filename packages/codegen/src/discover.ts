@@ -1,4 +1,4 @@
-import { isServiceSchema, type MethodSchema } from "@quicrpc/core";
+import { isServiceSchema, type MethodSchema } from "@quicrpc/core/generated";
 import type { Expression } from "ts-morph";
 import { Node } from "./source/compiler.js";
 import { type Diagnostic, placeOf, type SourcePlace } from "./diagnostics.js";

@@ -1,4 +1,4 @@
-import { isBytesSchema, isCode, isStreamSchema, type Payload } from "@quicrpc/core";
+import { isBytesSchema, isCode, isStreamSchema, type Payload } from "@quicrpc/core/generated";
 import type { Expression } from "ts-morph";
 import { Node } from "./source/compiler.js";
 import type { Diagnostic } from "./diagnostics.js";

@@ -1,4 +1,4 @@
-import type { MethodKind, MethodTooling, Via } from "@quicrpc/core";
+import type { MethodKind, MethodTooling, Via } from "@quicrpc/core/generated";
 import type { Node } from "ts-morph";
 import type { CodecPlan } from "./codec/plan.js";
 import type { ServiceSnapshot } from "./shape/shape.js";

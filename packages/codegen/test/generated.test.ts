@@ -1,4 +1,5 @@
-import type { AnyMethod, Router } from "@quicrpc/core";
+import type { AnyMethod } from "@quicrpc/core/generated";
+import type { Router } from "@quicrpc/core";
 import { spawnSync } from "node:child_process";
 import { copyFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -228,7 +229,7 @@ describe("generated code", () => {
        export const One = service("demo.v1.One", { one: rpc({ ${payloads} }) });`,
     );
     const { files } = await generate({ files: [schema] });
-    const imports = /import \{([^}]*)\} from "@quicrpc\/core"/.exec(files[0]?.text ?? "")?.[1] ?? "";
+    const imports = /import \{([^}]*)\} from "@quicrpc\/core\/generated"/.exec(files[0]?.text ?? "")?.[1] ?? "";
     expect(imports.match(/\w*Stream\w*/g)?.join(", ") ?? "").toBe(streamTypes);
   });
 
@@ -245,10 +246,14 @@ describe("generated code", () => {
        }) }) });`,
     );
     const { files } = await generate({ files: [schema], target: "client" });
-    expect(files[0]?.text).toMatch(
-      /^.*\n\nimport \{ describeMethod, unaryCalls, type CallOptions, type Caller, type MethodDescriptor \} from "@quicrpc\/core";/,
-    );
-    expect(files[1]?.text).toContain('\nimport type { MessageCodec } from "@quicrpc/core";\n');
+    const imported = /import \{([^}]*)\} from "@quicrpc\/core\/generated";/.exec(files[0]?.text ?? "")?.[1] ?? "";
+    expect(
+      imported
+        .match(/[\w ]+/g)
+        ?.map((name) => name.trim())
+        .filter((name) => name !== ""),
+    ).toEqual(["describeMethod", "unaryCalls", "type CallOptions", "type Caller", "type MethodDescriptor"]);
+    expect(files[1]?.text).toContain('\nimport type { MessageCodec } from "@quicrpc/core/generated";\n');
   });
 });
 

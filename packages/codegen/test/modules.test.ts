@@ -1,4 +1,4 @@
-import type { MessageCodec } from "@quicrpc/core";
+import type { MessageCodec } from "@quicrpc/core/generated";
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { ts } from "ts-morph";
 import { afterAll, describe, expect, test } from "vitest";
-import type { MessageCodec } from "@quicrpc/core";
+import type { MessageCodec } from "@quicrpc/core/generated";
 import { generate, writeGenerated } from "../src/index.js";
 import { commentLines, keyText, lineComment, quoted, templateText } from "../src/print/text.js";
 import { createWorkspace } from "./workspace.js";

@@ -1,4 +1,4 @@
-import type { AnyMethod } from "@quicrpc/core";
+import type { AnyMethod } from "@quicrpc/core/generated";
 import { afterAll, expect, test } from "vitest";
 import { generate, writeGenerated } from "../src/index.js";
 import { createWorkspace } from "./workspace.js";

@@ -1,4 +1,5 @@
-import { type Awaitable, type ErrorHook, type Limits, RpcError } from "@quicrpc/core";
+import type { Awaitable } from "@quicrpc/core/generated";
+import { type ErrorHook, type Limits, RpcError } from "@quicrpc/core";
 import type { Admission } from "./listen/listener.js";
 import type { Peer } from "./peer.js";
 

@@ -1,4 +1,5 @@
-import { createPool, type Pool, type PoolOptions, type ResolveTargets, type TargetSpec } from "@quicrpc/core";
+import { createPool, type Pool, type PoolOptions } from "@quicrpc/core";
+import type { ResolveTargets, TargetSpec } from "@quicrpc/core/transport";
 import { type DialOptions, dialSession } from "./dial.js";
 import type { DnsTargets } from "./dns-targets.js";
 import { isPermanent } from "./permanent.js";

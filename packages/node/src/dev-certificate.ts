@@ -2,7 +2,7 @@ import { createHash, createPrivateKey, randomUUID, X509Certificate } from "node:
 import { link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
-import type { UnsharedBytes } from "@quicrpc/core";
+import type { UnsharedBytes } from "@quicrpc/core/transport";
 
 /** A certificate that a client trusts by its hash (W3C WebTransport §9.4, `serverCertificateHashes`). */
 export interface DevCertificate {

@@ -1,11 +1,5 @@
-import {
-  combineRouters,
-  createSession,
-  interceptCaller,
-  type Interceptor,
-  type Session,
-  type SessionOptions,
-} from "@quicrpc/core";
+import { combineRouters } from "@quicrpc/core/transport";
+import { createSession, interceptCaller, type Interceptor, type Session, type SessionOptions } from "@quicrpc/core";
 import { DEFAULT_TRANSPORT, type QuicSession, type TransportOptions } from "@quicrpc/quic";
 import type { Dialler, TransportDialOptions } from "./dial/dialler.js";
 import { dialQuic } from "./dial/quic.js";

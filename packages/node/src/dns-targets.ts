@@ -1,5 +1,5 @@
 import { Resolver } from "node:dns/promises";
-import type { ResolveTargets, TargetSpec } from "@quicrpc/core";
+import type { ResolveTargets, TargetSpec } from "@quicrpc/core/transport";
 
 /** What is asked of DNS; `Resolver` of `node:dns/promises` is one. */
 export interface DnsResolver {

@@ -1,4 +1,4 @@
-import type { DrainOptions } from "@quicrpc/core";
+import type { DrainOptions } from "@quicrpc/core/transport";
 import type { Server } from "./serve.js";
 
 /** Options of `drainOnSignal`. */

@@ -1,4 +1,5 @@
-import { interceptCaller, type Interceptor, RpcError, type Session, type TransportSession } from "@quicrpc/core";
+import { interceptCaller, type Interceptor, RpcError, type Session } from "@quicrpc/core";
+import type { TransportSession } from "@quicrpc/core/transport";
 import type { QuicSession } from "@quicrpc/quic";
 
 /**

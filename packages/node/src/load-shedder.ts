@@ -1,4 +1,4 @@
-import type { LoadShedder } from "@quicrpc/core";
+import type { LoadShedder } from "@quicrpc/core/transport";
 
 /** When calls are refused rather than served late. */
 export interface LoadSheddingOptions {

@@ -1,24 +1,14 @@
 import {
   type CloseOptions,
   combineRouters,
-  createSession,
-  DEFAULT_LIMITS,
   type DrainOptions,
-  type ErrorHook,
   errorHook,
   guarded,
-  type Interceptor,
-  interceptRouter,
-  type Limits,
   refusalCode,
-  type Router,
-  RpcError,
-  ServerLoad,
-  type Session,
   type SessionEnd,
-  type SessionOptions,
   type Unacknowledged,
-} from "@quicrpc/core";
+} from "@quicrpc/core/transport";
+import { createSession, DEFAULT_LIMITS, type ErrorHook, type Interceptor, interceptRouter, type Limits, type Router, RpcError, ServerLoad, type Session, type SessionOptions } from "@quicrpc/core";
 import type { ClientCertificateOptions, ListenTransportOptions, ServerCertificateOptions } from "@quicrpc/quic";
 import { type Authenticate, Authentications } from "./authenticate.js";
 import type { Engine } from "./dial/dialler.js";

@@ -1,5 +1,6 @@
 import { hashKey } from "@tanstack/react-query";
-import { defineMethod, json, msgpackCodec } from "@quicrpc/core";
+import { defineMethod, msgpackCodec } from "@quicrpc/core/generated";
+import { json } from "@quicrpc/core";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { methodKey, withInput } from "./key.js";

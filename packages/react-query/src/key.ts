@@ -1,4 +1,5 @@
-import { type AnyMethod, json } from "@quicrpc/core";
+import type { AnyMethod } from "@quicrpc/core/generated";
+import { json } from "@quicrpc/core";
 import type { QueryKey } from "@tanstack/react-query";
 
 /** The key by which all calls of `method` are found: scope (where there is one), service, method. Plain JSON, as all keys are. */

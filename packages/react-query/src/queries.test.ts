@@ -1,12 +1,5 @@
-import {
-  createMemoryPair,
-  createRouter,
-  createSession,
-  defineMethod,
-  msgpackCodec,
-  RpcError,
-  type Session,
-} from "@quicrpc/core";
+import { createMemoryPair, createSession, RpcError, type Session } from "@quicrpc/core";
+import { createRouter, defineMethod, msgpackCodec } from "@quicrpc/core/generated";
 import { QueryClient, QueryObserver, skipToken } from "@tanstack/react-query";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createQueries } from "./index.js";

@@ -1,4 +1,5 @@
-import type { AnyMethod, Caller, MethodDescriptor, MethodKind, StreamSource } from "@quicrpc/core";
+import type { AnyMethod, MethodDescriptor, MethodKind } from "@quicrpc/core/generated";
+import type { Caller, StreamSource } from "@quicrpc/core";
 import { methodKey } from "./key.js";
 import {
   type MutationMethod,

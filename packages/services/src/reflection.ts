@@ -1,4 +1,5 @@
-import { type AnyMethod, type MessageCodec, rawCodec, type Router, RpcError } from "@quicrpc/core";
+import { type AnyMethod, type MessageCodec, rawCodec } from "@quicrpc/core/generated";
+import { type Router, RpcError } from "@quicrpc/core";
 import {
   createReflectionRouter,
   type MethodDescription,

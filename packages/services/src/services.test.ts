@@ -1,4 +1,5 @@
-import { createMemoryPair, createRouter, createSession, defineMethod, type Router, type Session } from "@quicrpc/core";
+import { createMemoryPair, createSession, type Router, type Session } from "@quicrpc/core";
+import { createRouter, defineMethod } from "@quicrpc/core/generated";
 import { describe, expect, it } from "vitest";
 import { createHealthClient, createReflectionClient } from "./index.js";
 import { createHealth, watchHealth } from "./health.js";

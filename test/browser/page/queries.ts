@@ -1,4 +1,4 @@
-import { defineMethod, type MethodDescriptor, msgpackCodec } from "@quicrpc/core";
+import { defineMethod, type MethodDescriptor, msgpackCodec } from "@quicrpc/core/generated";
 
 /** The service that the page of React calls. */
 

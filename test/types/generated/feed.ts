@@ -21,7 +21,7 @@ import {
   type RpcErrorOf,
   type ServiceIdentity,
   type StreamSource,
-} from "@quicrpc/core";
+} from "@quicrpc/core/generated";
 import {
   feedReadInputCodec,
   postCodec,

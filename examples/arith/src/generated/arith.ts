@@ -15,7 +15,7 @@ import {
   type Router,
   type ServiceIdentity,
   type StreamSource,
-} from "@quicrpc/core";
+} from "@quicrpc/core/generated";
 import {
   arithMultiplyInputCodec,
   arithMultiplyOutputCodec,

@@ -14,7 +14,7 @@ import {
   type Router,
   type ServiceIdentity,
   type StreamSource,
-} from "@quicrpc/core";
+} from "@quicrpc/core/generated";
 import { orderCodec } from "./orders.codecs.js";
 
 /** What CBOR has tags for, and JSON has not. */

@@ -19,7 +19,7 @@ import {
   type Router,
   type ServiceIdentity,
   type StreamSource,
-} from "@quicrpc/core";
+} from "@quicrpc/core/generated";
 import {
   whiteboardJoinInputCodec,
   whiteboardJoinItemCodec,

@@ -5,7 +5,7 @@ import { expression } from "./literals.js";
 import type { CheckNode, CodecNode, RecordKeysNode } from "./node.js";
 import type { CodecPrinter } from "./printer.js";
 
-/** The expression that makes the shape of `node`, in the words of `@quicrpc/core/codec`; named parts by their names. */
+/** The expression that makes the shape of `node`, in the words of `@quicrpc/core/generated`; named parts by their names. */
 export function shapeExpression(node: CodecNode, printer: CodecPrinter): Layout {
   const of = (part: CodecNode): Layout => shapeReference(part, printer);
   const call = (name: string, ...args: Layout[]): Layout => callOf(`wire.${name}`, args);

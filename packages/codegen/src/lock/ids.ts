@@ -1,4 +1,4 @@
-import { defaultServiceId } from "@quicrpc/core";
+import { defaultServiceId } from "@quicrpc/core/generated";
 import { type Lock, serviceOf } from "./lock.js";
 
 /** Decides what names services and methods on the wire. */

@@ -52,9 +52,9 @@ function join(
   code: readonly string[],
 ): string {
   const all = [
-    messages.length === 0 ? "" : 'import type { MessageCodec } from "@quicrpc/core";\n',
+    messages.length === 0 ? "" : 'import type { MessageCodec } from "@quicrpc/core/generated";\n',
     names.zodImport,
-    `import * as ${WIRE} from "@quicrpc/core/codec";\n`,
+    `import * as ${WIRE} from "@quicrpc/core/generated";\n`,
     imports.print(),
   ];
   return joinParts([headerFor(source) + UNCHECKED, all.join(""), ...code]);

@@ -2,7 +2,7 @@ import type * as morph from "ts-morph";
 import { ts } from "../source/compiler.js";
 import { importText } from "./imports.js";
 
-/** What generated files call `@quicrpc/core/codec`. */
+/** The name that generated files give to the namespace of `@quicrpc/core/generated`. */
 export const WIRE: string = "wire";
 
 const CORE_VALUES: readonly string[] = [
@@ -30,17 +30,17 @@ const CORE_TYPES: readonly string[] = [
   "ServiceIdentity",
   "StreamSource",
 ];
-/** What generated files have by name of @quicrpc/core. */
+/** What generated files have by name of `@quicrpc/core/generated`. */
 export const CORE_IMPORTS: readonly string[] = [...CORE_VALUES, ...CORE_TYPES, "MessageCodec", WIRE];
 
-/** The import of what the code in `text` uses of @quicrpc/core. */
+/** The import of what the code in `text` uses of `@quicrpc/core/generated`. */
 export function coreImport(text: string): string {
   const used = namesIn(ts.createSourceFile("generated.ts", text, ts.ScriptTarget.ESNext, true));
   const values = CORE_VALUES.filter((name) => used.has(name));
   const types = CORE_TYPES.filter((name) => used.has(name));
   return values.length === 0
-    ? importText("import type", types, "@quicrpc/core")
-    : importText("import", [...values, ...types.map((name) => `type ${name}`)], "@quicrpc/core");
+    ? importText("import type", types, "@quicrpc/core/generated")
+    : importText("import", [...values, ...types.map((name) => `type ${name}`)], "@quicrpc/core/generated");
 }
 
 /** The names that the code of `file` refers to, those of members aside. */

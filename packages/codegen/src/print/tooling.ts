@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import type { ServiceTooling } from "@quicrpc/core";
+import type { ServiceTooling } from "@quicrpc/core/generated";
 import type { FileModel } from "../model.js";
 import { camelCase } from "../names.js";
 import { headerFor } from "./header.js";
@@ -25,7 +25,7 @@ export function printTooling({ schemaFile, services }: FileModel): string {
     const { layout } = literal(tooling);
     return `${comment}${render(assignment(`export const ${toolingName(prefix)}: ServiceTooling`, layout))}\n`;
   });
-  const imports = 'import type { ServiceTooling } from "@quicrpc/core";\n';
+  const imports = 'import type { ServiceTooling } from "@quicrpc/core/generated";\n';
   return [headerFor(basename(schemaFile)), imports, ...constants].join("\n");
 }
 

@@ -1,4 +1,4 @@
-import { fnv1a } from "@quicrpc/core";
+import { fnv1a } from "@quicrpc/core/generated";
 import { CanonicalText, compareText } from "./canonical.js";
 import type { MethodSnapshot, ShapeTypes } from "./shape.js";
 

@@ -1,4 +1,4 @@
-import type { MethodTooling } from "@quicrpc/core";
+import type { MethodTooling } from "@quicrpc/core/generated";
 import type { FoundMethod } from "../discover.js";
 import type { MethodShape, PayloadPart } from "../methods.js";
 import { isZodSchema } from "../types/zod.js";

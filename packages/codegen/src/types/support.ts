@@ -1,4 +1,4 @@
-import { isBytesSchema, isStreamSchema, type Payload } from "@quicrpc/core";
+import { isBytesSchema, isStreamSchema, type Payload } from "@quicrpc/core/generated";
 import type { DiagnosticCode } from "../diagnostics.js";
 import { type AnySchema, defOf, isZod3Schema, isZodSchema } from "./zod.js";
 

@@ -1,6 +1,7 @@
 // Codecs that do not explain: with a shape left out they must still take all that fits, and nothing else.
 import { dirname } from "node:path";
-import { type MessageCodec, RpcError } from "@quicrpc/core";
+import type { MessageCodec } from "@quicrpc/core/generated";
+import { RpcError } from "@quicrpc/core";
 import { build } from "esbuild";
 import fc from "fast-check";
 import { Packr } from "msgpackr";

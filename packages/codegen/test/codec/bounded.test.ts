@@ -1,4 +1,5 @@
-import { msgpackCodec, RpcError, zodCodec } from "@quicrpc/core";
+import { msgpackCodec, zodCodec } from "@quicrpc/core/generated";
+import { RpcError } from "@quicrpc/core";
 import fc from "fast-check";
 import { Packr } from "msgpackr";
 import { afterAll, describe, expect, test } from "vitest";

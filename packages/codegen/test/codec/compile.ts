@@ -1,4 +1,4 @@
-import type { MessageCodec, PayloadWriter } from "@quicrpc/core";
+import type { MessageCodec, PayloadWriter } from "@quicrpc/core/generated";
 import { expect } from "vitest";
 import type { z } from "zod";
 import { generate, writeGenerated } from "../../src/index.js";

@@ -4,7 +4,7 @@ import type { Limits } from "../limits.js";
 import type { Metadata, MetadataInit } from "../metadata.js";
 
 /** A call that another is made for, as its handler's context. */
-export interface ParentCall {
+interface ParentCall {
   readonly signal: AbortSignal;
   /** Milliseconds since the epoch. */
   readonly deadline: number | undefined;

@@ -89,12 +89,6 @@ export interface MethodTooling {
 // oxlint-disable-next-line typescript/no-explicit-any -- unknown would not accept methods of any types
 export type AnyMethod<Kind extends MethodKind = MethodKind> = MethodDescriptor<Kind, any, any, any, any>;
 
-/** A service as the runtime needs it; `quicrpc gen` writes them. */
-export interface ServiceDescriptor<Methods extends Record<string, AnyMethod> = Record<string, AnyMethod>>
-  extends ServiceIdentity {
-  readonly methods: Methods;
-}
-
 /** What is left to say of a method once its service, name and kind are known. */
 export interface MethodOptions<Sent, Received, Returned, Result, Errors extends MethodErrors = NoErrors> {
   readonly id: number;

@@ -2,7 +2,7 @@ import type { Code } from "../errors.js";
 import type { Schema } from "./schema.js";
 
 /** An error as `rpc` takes it: the schema of its details, or what there is to say of it. */
-export type ErrorSchema = Schema | { readonly code?: Code; readonly details?: Schema };
+type ErrorSchema = Schema | { readonly code?: Code; readonly details?: Schema };
 
 /** Errors by name, as `rpc` takes them. */
 export type ErrorSchemas = Readonly<Record<string, ErrorSchema>>;

@@ -41,7 +41,7 @@ export type ErrorArguments<Details> = undefined extends Details
   : [details: Details, options?: TypedErrorOptions];
 
 /** What else an error that a method declares may carry. */
-export interface TypedErrorOptions extends Pick<RpcErrorOptions, "metadata" | "cause"> {
+interface TypedErrorOptions extends Pick<RpcErrorOptions, "metadata" | "cause"> {
   /** Default: the error's name. */
   readonly message?: string;
 }

@@ -60,7 +60,7 @@ export interface NotifySchema<Input extends Schema | undefined = Schema | undefi
 export type MethodSchema = RpcSchema | NotifySchema;
 
 /** Marks service schemas across copies of this module (a schema loader may have its own). */
-export const SERVICE_SCHEMA: unique symbol = Symbol.for("quicrpc.service") as typeof SERVICE_SCHEMA;
+const SERVICE_SCHEMA: unique symbol = Symbol.for("quicrpc.service") as typeof SERVICE_SCHEMA;
 
 /** A named set of methods, as written by hand and read by `quicrpc gen`. */
 export interface ServiceSchema<

@@ -1,5 +1,6 @@
 import type { CertificateOptions, TransportOptions } from "@quicrpc/quic";
-import type { Limits, TransportSession, UnsharedBytes } from "@quicrpc/core";
+import type { Limits } from "@quicrpc/core";
+import type { TransportSession, UnsharedBytes } from "@quicrpc/core/transport";
 
 /** What carries WebTransport. */
 export type Engine = "quic" | "fails";

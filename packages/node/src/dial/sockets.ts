@@ -1,6 +1,6 @@
 import { connect as connectTcp, type Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
-import type { DirectSession } from "@quicrpc/core";
+import type { DirectSession } from "@quicrpc/core/transport";
 import { ALPN, DEFAULT_PORT } from "../protocol.js";
 import { nodeStreamSession } from "../stream/node-stream.js";
 import { attempt, hostOf, type TransportDialOptions } from "./dialler.js";

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
-import { DEFAULT_LIMITS, type DirectSession, WEBSOCKET_PROTOCOL, webSocketSession } from "@quicrpc/core";
+import { DEFAULT_LIMITS } from "@quicrpc/core";
+import { type DirectSession, WEBSOCKET_PROTOCOL, webSocketSession } from "@quicrpc/core/transport";
 import { WebSocket } from "ws";
 import { MAX_WEBSOCKET_MESSAGE } from "../protocol.js";
 import { attempt, hostOf, type TransportDialOptions } from "./dialler.js";

@@ -8,7 +8,7 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { TLSSocket } from "node:tls";
-import { WEBTRANSPORT_STREAM_PROTOCOL } from "@quicrpc/core";
+import { WEBTRANSPORT_STREAM_PROTOCOL } from "@quicrpc/core/transport";
 import { divert } from "../listen/divert.js";
 import type { Door } from "../listen/door.js";
 import { holdReads } from "../listen/held-reads.js";

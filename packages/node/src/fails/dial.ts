@@ -1,6 +1,6 @@
 import type { ClientHttp2Session, ClientHttp2Stream } from "node:http2";
 import type { TLSSocket } from "node:tls";
-import { type DirectSession, WEBTRANSPORT_STREAM_PROTOCOL, webTransportStreamSession } from "@quicrpc/core";
+import { type DirectSession, WEBTRANSPORT_STREAM_PROTOCOL, webTransportStreamSession } from "@quicrpc/core/transport";
 import { attempt, type TransportDialOptions } from "../dial/dialler.js";
 import { requirePinned } from "../dial/tls.js";
 import { lettingGo } from "./closing.js";

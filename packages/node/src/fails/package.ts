@@ -1,6 +1,6 @@
 import type { EventEmitter } from "node:events";
 import type { ClientHttp2Session, Http2SecureServer, IncomingHttpHeaders } from "node:http2";
-import type { WebTransportSession } from "@quicrpc/core";
+import type { WebTransportSession } from "@quicrpc/core/transport";
 import { quietly } from "./quiet.js";
 
 /**

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http2";
 import type { Duplex } from "node:stream";
-import { WEBTRANSPORT_STREAM_PROTOCOL, webTransportStreamSession } from "@quicrpc/core";
+import { WEBTRANSPORT_STREAM_PROTOCOL, webTransportStreamSession } from "@quicrpc/core/transport";
 import type { Door, Visit } from "../listen/door.js";
 import { type Arrival, type ListenSettings, placed } from "../listen/listener.js";
 import type { Guest } from "../listen/socket-server.js";

@@ -1,12 +1,5 @@
-import {
-  type ByteStreamOptions,
-  type CloseInfo,
-  type ErrorHook,
-  type Limits,
-  refusalCode,
-  RpcError,
-  type TransportSession,
-} from "@quicrpc/core";
+import { type ByteStreamOptions, type CloseInfo, refusalCode, type TransportSession } from "@quicrpc/core/transport";
+import { type ErrorHook, type Limits, RpcError } from "@quicrpc/core";
 import type { ClientCertificateOptions, ListenTransportOptions, ServerCertificateOptions } from "@quicrpc/quic";
 import type { TrustedProxies } from "./proxy-protocol.js";
 import type { PageGuard } from "../page-guard.js";

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { WEBSOCKET_PROTOCOL, webSocketSession } from "@quicrpc/core";
+import { WEBSOCKET_PROTOCOL, webSocketSession } from "@quicrpc/core/transport";
 import { type WebSocket, WebSocketServer } from "ws";
 import { headersOf, pathOf } from "../peer.js";
 import { MAX_WEBSOCKET_MESSAGE } from "../protocol.js";

@@ -7,7 +7,7 @@ import {
   type ByteStreamOptions,
   type DirectSession,
   type Role,
-} from "@quicrpc/core";
+} from "@quicrpc/core/transport";
 
 /** Bytes that wait to be sent above which `write` returns false. */
 const HIGH_WATER = 256 * 1024;

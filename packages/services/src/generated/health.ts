@@ -14,7 +14,7 @@ import {
   type Router,
   type ServiceIdentity,
   type StreamSource,
-} from "@quicrpc/core";
+} from "@quicrpc/core/generated";
 import { healthRequestCodec, healthStateCodec } from "./health.codecs.js";
 
 export interface HealthRequest {

@@ -11,7 +11,7 @@ import {
   type MethodDescriptor,
   type Router,
   type ServiceIdentity,
-} from "@quicrpc/core";
+} from "@quicrpc/core/generated";
 import { reflectionListOutputCodec, reflectionDescribeInputCodec, serviceDetailsCodec } from "./reflection.codecs.js";
 
 export interface ReflectionListOutput {

@@ -9,7 +9,7 @@ import {
   type Caller,
   type ItemStream,
   type MethodDescriptor,
-} from "@quicrpc/core";
+} from "@quicrpc/core/generated";
 import {
   arithMultiplyInputCodec,
   arithMultiplyOutputCodec,

@@ -1,0 +1,124 @@
+// The entry of generated code, of methods described by hand, and of tools.
+export type { Caller, DuplexStream } from "./call/caller.js";
+export { type Issue, msgpackCodec, rawCodec, zodCodec, type ZodCodecOptions } from "./call/codec.js";
+export type { StreamSource } from "./call/item-source.js";
+export type { ItemStream } from "./call/item-stream.js";
+export type { CallOptions } from "./call/options.js";
+export {
+  clientStreamCalls,
+  datagramCalls,
+  defineMethod,
+  duplexCalls,
+  notifyCalls,
+  serverStreamCalls,
+  unaryCalls,
+} from "./client/call-kinds.js";
+export {
+  type AnyMethod,
+  describeMethod,
+  type MessageCodec,
+  type MethodDescriptor,
+  type MethodKind,
+  type MethodTooling,
+  type PayloadWriter,
+  type PlainCodec,
+  type ServiceIdentity,
+  type ServiceTooling,
+  type Via,
+} from "./contract/descriptor.js";
+export type { ErrorDescriptor, RpcErrorOf } from "./contract/method-errors.js";
+export { isBytesSchema, isStreamSchema, type Payload } from "./contract/schema.js";
+export { isServiceSchema, type MethodSchema } from "./contract/service.js";
+export { defaultServiceId, fnv1a } from "./contract/service-id.js";
+export { isCode } from "./errors.js";
+export type { CallContext } from "./server/context.js";
+export { type Awaitable, createRouter, type Handlers, type Router } from "./server/router.js";
+
+// Building blocks of generated codecs. Not for use by hand: they change with the generator.
+export { bare } from "./codec/bare.js";
+export { codec, decoder, encoder } from "./codec/codec.js";
+export { countOf, entriesOf, readAny, readBy, readTag, requireObject, writeAny, writeBy } from "./codec/compiled.js";
+export {
+  atLeast,
+  atMost,
+  type Check,
+  endsWith,
+  exactSize,
+  includes,
+  integer,
+  isMultiple,
+  lessThan,
+  longerThan,
+  maxSize,
+  minSize,
+  moreThan,
+  multipleOf,
+  pattern,
+  shorterThan,
+  startsWith,
+} from "./codec/check.js";
+export type { Read, Write } from "./codec/halves.js";
+export { array, map, set, tuple } from "./codec/containers.js";
+export { record, type RecordKeys } from "./codec/record.js";
+export { loose, object, type OtherKeys } from "./codec/object.js";
+export {
+  any,
+  bigint,
+  boolean,
+  bytes,
+  date,
+  literal,
+  never,
+  nil,
+  nothing,
+  number,
+  string,
+  template,
+} from "./codec/scalars.js";
+export type { Shape } from "./codec/shape.js";
+export { discriminated, intersection, union } from "./codec/union.js";
+export {
+  caught,
+  exactOptional,
+  freeze,
+  frozen,
+  later,
+  lazy,
+  nonOptional,
+  nullable,
+  optional,
+  pipe,
+  prefault,
+  withDefault,
+} from "./codec/wrappers.js";
+export { applyChecks, defaultOf, external, refined, schemaAt } from "./codec/zod-schema.js";
+export { misfit } from "./msgpack/misfit.js";
+export {
+  readArrayHeader,
+  readBigInt,
+  readBoolean,
+  readBytes,
+  readDate,
+  type Reader,
+  readInt,
+  readMapHeader,
+  readNil,
+  readNumber,
+  readString,
+  restart,
+  skip,
+} from "./msgpack/reader.js";
+export { MAX_DEPTH } from "./limits.js";
+export { useTextPlatform } from "./msgpack/text.js";
+export {
+  writeArrayHeader,
+  writeBigInt,
+  writeBoolean,
+  writeBytes,
+  writeDate,
+  writeInt,
+  writeMapHeader,
+  writeNil,
+  writeNumber,
+  writeString,
+} from "./msgpack/write.js";

@@ -1,0 +1,33 @@
+// The entry of those who bring a transport, or a way to connect or to serve of their own.
+export type { ResolveTargets, TargetSpec } from "./balance/discovery.js";
+export { type Backoff, backoffDelay } from "./connection/backoff.js";
+export { guarded } from "./guarded.js";
+export type { UnsharedBytes } from "./platform-types.js";
+export type { LoadShedder } from "./server/admission.js";
+export { errorHook } from "./server/error-hook.js";
+export { type Awaitable, combineRouters } from "./server/router.js";
+export type { ClientSessionOptions } from "./session/create-client-session.js";
+export type { CloseOptions, DrainOptions, SessionEnd, Unacknowledged } from "./session/options.js";
+export {
+  byteStreamSession,
+  type ByteStream,
+  type ByteStreamHandler,
+  type ByteStreamOptions,
+  type Role,
+} from "./transport/byte-stream.js";
+export { refusalCode, SessionCode } from "./transport/close-codes.js";
+export { messagePortSession, type MessagePortLike } from "./transport/message-port.js";
+export type {
+  CloseInfo,
+  DirectSession,
+  DirectSessionHandler,
+  DirectStream,
+  DirectStreamHandler,
+  SoleStream,
+  TransportSession,
+  WebTransportSession,
+  WebTransportStream,
+} from "./transport/session.js";
+export { webStreamSession } from "./transport/web-byte-stream.js";
+export { webSocketSession, type WebSocketLike, WEBSOCKET_PROTOCOL } from "./transport/web-socket.js";
+export { WEBTRANSPORT_STREAM_PROTOCOL, webTransportStreamSession } from "./transport/web-transport-stream.js";
