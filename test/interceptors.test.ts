@@ -1,5 +1,23 @@
 // The interceptors that core brings, in-process and by a virtual clock.
-import { authentication, bearerToken, type Caller, type CallLog, concurrencyLimit, ContextValue, createMemoryPair, createSession, defaultTimeout, type Interceptor, interceptCaller, interceptRouter, type Logger, logging, retry, type RetryOptions, RpcError } from "@quicrpc/core";
+import {
+  authentication,
+  bearerToken,
+  type Caller,
+  type CallLog,
+  concurrencyLimit,
+  ContextValue,
+  createMemoryPair,
+  createSession,
+  defaultTimeout,
+  type Interceptor,
+  interceptCaller,
+  interceptRouter,
+  type Logger,
+  logging,
+  retry,
+  type RetryOptions,
+  RpcError,
+} from "@quicrpc/core";
 import { createRouter, defineMethod, msgpackCodec } from "@quicrpc/core/generated";
 import { pino } from "pino";
 import { afterEach, describe, expect, it, vi } from "vitest";

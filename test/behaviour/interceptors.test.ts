@@ -1,4 +1,13 @@
-import { type Caller, type InterceptedCall, type Interceptor, interceptCaller, interceptRouter, observed, RpcError, withOutputs } from "@quicrpc/core";
+import {
+  type Caller,
+  type InterceptedCall,
+  type Interceptor,
+  interceptCaller,
+  interceptRouter,
+  observed,
+  RpcError,
+  withOutputs,
+} from "@quicrpc/core";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { kinds, type Pair } from "./kinds.js";
 import { said, saidRouter } from "./said-service.js";

@@ -1,4 +1,10 @@
-import { type Connection, type ConnectionOptions, createConnection, interceptCaller, type Session } from "@quicrpc/core";
+import {
+  type Connection,
+  type ConnectionOptions,
+  createConnection,
+  interceptCaller,
+  type Session,
+} from "@quicrpc/core";
 import type { QuicSession } from "@quicrpc/quic";
 import { type DialOptions, dialSession } from "./dial.js";
 import { isPermanent } from "./permanent.js";

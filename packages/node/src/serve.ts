@@ -8,7 +8,19 @@ import {
   type SessionEnd,
   type Unacknowledged,
 } from "@quicrpc/core/transport";
-import { createSession, DEFAULT_LIMITS, type ErrorHook, type Interceptor, interceptRouter, type Limits, type Router, RpcError, ServerLoad, type Session, type SessionOptions } from "@quicrpc/core";
+import {
+  createSession,
+  DEFAULT_LIMITS,
+  type ErrorHook,
+  type Interceptor,
+  interceptRouter,
+  type Limits,
+  type Router,
+  RpcError,
+  ServerLoad,
+  type Session,
+  type SessionOptions,
+} from "@quicrpc/core";
 import type { ClientCertificateOptions, ListenTransportOptions, ServerCertificateOptions } from "@quicrpc/quic";
 import { type Authenticate, Authentications } from "./authenticate.js";
 import type { Engine } from "./dial/dialler.js";

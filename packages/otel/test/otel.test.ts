@@ -14,7 +14,15 @@ import {
   type ReadableSpan,
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
-import { type Caller, createMemoryPair, createSession, type Interceptor, interceptCaller, interceptRouter, RpcError } from "@quicrpc/core";
+import {
+  type Caller,
+  createMemoryPair,
+  createSession,
+  type Interceptor,
+  interceptCaller,
+  interceptRouter,
+  RpcError,
+} from "@quicrpc/core";
 import { createRouter, defineMethod, msgpackCodec } from "@quicrpc/core/generated";
 import { metrics, tracing } from "@quicrpc/otel";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";

@@ -1,6 +1,13 @@
 import { type BrowserConnection, connect, connectWebTransport } from "@quicrpc/browser";
 import { connect as connectPonyfill } from "@quicrpc/browser/fails";
-import { type CallOptions, createSession, createStreamSession, type Limits, type Session, type SessionOptions } from "@quicrpc/core";
+import {
+  type CallOptions,
+  createSession,
+  createStreamSession,
+  type Limits,
+  type Session,
+  type SessionOptions,
+} from "@quicrpc/core";
 import { type TransportSession, WEBSOCKET_PROTOCOL, webSocketSession } from "@quicrpc/core/transport";
 import type { Kind, Pair, PairOptions } from "../../behaviour/kinds.js";
 import { Witness } from "../../behaviour/service.js";
