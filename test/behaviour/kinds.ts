@@ -205,7 +205,7 @@ const everyKind: readonly LocalKind[] =
     ? [memory, ...overQuic, ...overHttp3, ...byteStreams]
     : [memory, ...byteStreams];
 
-/** Those that the suite runs over; `test/stream-sessions.test.ts` has it run over sessions that have no lanes for calls. */
+/** Those that the suite runs over; the project "stream sessions" of vitest.config.ts runs it over sessions that have no lanes for calls. */
 export const kinds: readonly LocalKind[] =
   process.env["QUICRPC_STREAM_SESSIONS"] === undefined ? everyKind : [streamSessions];
 

@@ -1,12 +1,15 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 const packageRoot = fileURLToPath(new URL("..", import.meta.url));
-const prebuilt = readdirSync(join(packageRoot, "prebuilds")).find((name) => name.endsWith(".node")) as string;
+/** The name of the engine here. Without one there are no names to expect. */
+const prebuilt = existsSync(join(packageRoot, "prebuilds"))
+  ? (readdirSync(join(packageRoot, "prebuilds")).find((name) => name.endsWith(".node")) as string)
+  : "";
 const platform = prebuilt.replace(/\.node$/, "");
 let copy: string;
 
@@ -29,14 +32,14 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(copy, { recursive: true }));
 
-test("without an engine for this platform one error names it and the way out", () => {
+test.skipIf(prebuilt === "")("without an engine for this platform one error names it and the way out", () => {
   const { code, message } = bindWith(undefined);
   expect(code).toBe("ERR_QUIC_NATIVE_MISSING");
   expect(message).toContain(`not available on ${platform}: there is no prebuilt engine for it`);
   expect(message).toContain('Build it with "npm run build:native"');
 });
 
-test("an engine that cannot be loaded is named with the reason", () => {
+test.skipIf(prebuilt === "")("an engine that cannot be loaded is named with the reason", () => {
   const { code, message } = bindWith("no library");
   expect(code).toBe("ERR_QUIC_NATIVE_MISSING");
   expect(message).toContain(`not available on ${platform}: the engine could not be loaded`);

@@ -22,7 +22,7 @@ const { remote, lane } = globalThis as unknown as { remote: Remote; lane: Lane }
 
 let meetings = 0;
 
-/** Not in the table of docs/conformance.md, as the same in Node: `test/stream-sessions.test.ts`. */
+/** Not in the table of docs/conformance.md, as the same in Node: the project "stream sessions" of `vitest.config.ts`. */
 const streamSessions: PageKind = {
   lane: "createStreamSession",
   name: "a page, a stream for each call",

@@ -1,0 +1,51 @@
+import type { RunnerTask, RunnerTestCase, RunnerTestSuite } from "vitest";
+import { TestRunner } from "vitest";
+
+/** How a failure says that there is no QUIC engine, wherever in its causes or in what a process wrote. */
+const MISSING = /ERR_QUIC_NATIVE_MISSING|QUIC is not available on/;
+const NOTE = "needs the QUIC engine";
+
+/** Runs tests on a machine without the QUIC engine: those that fail because they ask for it count as skipped. */
+export default class EngineRunner extends TestRunner {
+  override async onAfterRunTask(test: RunnerTestCase): Promise<void> {
+    await super.onAfterRunTask(test);
+    skipIfMissing(test);
+  }
+
+  override async onAfterRunSuite(suite: RunnerTestSuite): Promise<void> {
+    await super.onAfterRunSuite(suite);
+    if (skipIfMissing(suite)) skipAll(suite.tasks);
+  }
+}
+
+/** Whether the task failed for want of an engine; then it no longer has. */
+function skipIfMissing(task: RunnerTask): boolean {
+  const { result } = task;
+  if (result?.state !== "fail" || result.errors?.every((error) => MISSING.test(textOf(error))) !== true) return false;
+  task.result = { ...result, state: "skip", errors: [], note: NOTE };
+  task.mode = "skip";
+  return true;
+}
+
+/** What a `beforeAll` or a module could not prepare has not run. */
+function skipAll(tasks: readonly RunnerTask[]): void {
+  for (const task of tasks) {
+    task.mode = "skip";
+    task.result = { state: "skip", note: NOTE };
+    if (task.type === "suite") skipAll(task.tasks);
+  }
+}
+
+function textOf(error: unknown): string {
+  const seen = new Set<unknown>();
+  const withCauses = (_key: string, value: unknown): unknown => {
+    if (typeof value === "bigint") return String(value);
+    if (typeof value !== "object" || value === null) return value;
+    if (seen.has(value)) return undefined;
+    seen.add(value);
+    if (!(value instanceof Error)) return value;
+    const { message, stack, cause } = value;
+    return { ...value, message, stack, cause };
+  };
+  return JSON.stringify(error, withCauses);
+}
