@@ -4,6 +4,7 @@ import { type EventEmitter, once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import { connect as connectTls, type ConnectionOptions, type TLSSocket } from "node:tls";
 import { createRouter } from "@quicrpc/core/generated";
+import { failsTransport } from "@quicrpc/fails-components";
 import { type Peer, serve, type ServeOptions } from "@quicrpc/node";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { certificate, type TestCertificate } from "../packages/quic/test/certificates.js";
@@ -60,7 +61,7 @@ const KINDS: [name: string, alpn: string, options: Partial<ServeOptions>, ask: A
   [
     "WebTransport over HTTP/2",
     "h2",
-    { listen: ["https://127.0.0.1:0/rpc"], engine: "fails", httpVersion: 2 },
+    { listen: ["https://127.0.0.1:0/rpc"], transports: [failsTransport({ httpVersion: 2 })] },
     (socket) => {
       const session = connectHttp2("https://localhost", { createConnection: () => socket });
       session.on("error", () => {});
@@ -81,7 +82,7 @@ const KINDS: [name: string, alpn: string, options: Partial<ServeOptions>, ask: A
   [
     "the ponyfill's WebSocket",
     "http/1.1",
-    { listen: ["https://127.0.0.1:0/rpc"], engine: "fails", httpVersion: 2 },
+    { listen: ["https://127.0.0.1:0/rpc"], transports: [failsTransport({ httpVersion: 2 })] },
     askWebSocket("webtransport_kDraft2_quicrpc.v1.stream"),
   ],
 ];

@@ -4,14 +4,16 @@ import { request as httpRequest } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { createRouter } from "@quicrpc/core/generated";
 import { RpcError, type Session } from "@quicrpc/core";
-import { devCertificate, dial, serve, type ServeOptions, type Server } from "@quicrpc/node";
+import { createRouter } from "@quicrpc/core/generated";
+import { failsTransport } from "@quicrpc/fails-components";
+import { devCertificate, dial, type DialOptions, serve, type ServeOptions, type Server } from "@quicrpc/node";
 import { Endpoint } from "@quicrpc/quic";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
 import { Door } from "../packages/node/dist/listen/door.js";
 import { methods } from "./behaviour/service.js";
+import { trustOf } from "./trust.js";
 
 const open: { close(): Promise<unknown> }[] = [];
 afterEach(async () => {
@@ -26,7 +28,7 @@ interface Way {
   readonly name: string;
   readonly listen: string;
   readonly serving?: Partial<ServeOptions>;
-  readonly dialling?: { readonly engine: "fails"; readonly httpVersion: 2 };
+  readonly dialling?: Pick<DialOptions, "transports">;
 }
 
 const engine = process.env["QUICRPC_NO_ENGINE"] === undefined;
@@ -44,8 +46,8 @@ const ways: readonly Way[] = [
   {
     name: "WebTransport over HTTP/2",
     listen: "https://127.0.0.1:0/rpc",
-    serving: { engine: "fails", httpVersion: 2 },
-    dialling: { engine: "fails", httpVersion: 2 },
+    serving: { transports: [failsTransport({ httpVersion: 2 })] },
+    dialling: { transports: [failsTransport({ httpVersion: 2 })] },
   },
 ];
 const overTls = ways.filter(({ name }) => ["TLS", "WebSocket over TLS", "WebTransport over HTTP/2"].includes(name));
@@ -59,8 +61,8 @@ async function served({ listen, serving }: Way, options: Partial<ServeOptions>):
 }
 
 async function dialled({ dialling }: Way, server: Server): Promise<Session> {
-  const { hash } = await devCertificate();
-  const session = await dial(server.urls[0] as string, { serverCertificateHashes: [hash], ...dialling });
+  const url = server.urls[0] as string;
+  const session = await dial(url, { ...trustOf(url, await devCertificate()), ...dialling });
   open.push(session);
   return session;
 }

@@ -12,12 +12,12 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { RpcError, type Session } from "@quicrpc/core";
+import { type FailsSession, failsTransport, http2Transport } from "@quicrpc/fails-components";
 import {
   connect,
   devCertificate,
   type DevCertificate,
   dial,
-  type FailsTransport,
   type Peer,
   serve,
   type ServeOptions,
@@ -28,7 +28,7 @@ import { certificate as issue } from "../packages/quic/test/certificates.js";
 import { behaviourRouter, methods, Witness } from "./behaviour/service.js";
 import { collect } from "./behaviour/tools.js";
 
-/** `@fails-components/webtransport` as an engine: what it would do by itself, and does not here. */
+/** `@fails-components/webtransport` as a transport: what it would do by itself, and does not here. */
 
 let certificate: DevCertificate;
 let witness: Witness;
@@ -50,8 +50,7 @@ afterEach(async () => {
 async function serving(options: Partial<ServeOptions> = {}): Promise<number> {
   server = await serve({
     listen: ["https://127.0.0.1:0/rpc"],
-    engine: "fails",
-    httpVersion: 2,
+    transports: [failsTransport({ httpVersion: 2 })],
     tls: { cert: certificate.cert, key: certificate.key },
     routers: [behaviourRouter(witness)],
     ...options,
@@ -62,8 +61,7 @@ async function serving(options: Partial<ServeOptions> = {}): Promise<number> {
 async function dialling(port: number, path: string = "/rpc", options: object = {}): Promise<Session> {
   const trust = { serverCertificateHashes: [certificate.hash] };
   const session = await dial(`https://127.0.0.1:${port}${path}`, {
-    engine: "fails",
-    httpVersion: 2,
+    transports: [failsTransport({ httpVersion: 2 })],
     ...trust,
     ...options,
   });
@@ -130,22 +128,26 @@ describe("flow", () => {
 describe("HTTP/3 without its transport", () => {
   it("dial says why it is HTTP/2, and rejects where HTTP/3 was asked for", async () => {
     const port = await serving();
-    const session = await dialling(port, "/rpc", { httpVersion: undefined });
-    const { httpVersion, reason } = session.transport as FailsTransport;
+    const session = await dialling(port, "/rpc", { transports: [failsTransport()] });
+    const { httpVersion, reason } = session.transport as FailsSession;
     expect(httpVersion).toBe(2);
     expect(reason).toMatch(/^HTTP\/3 needs @fails-components\/webtransport-transport-http3-quiche, which /);
-    const error = await failure(dial(`https://127.0.0.1:${port}/rpc`, { engine: "fails", httpVersion: 3 }));
+    const error = await failure(
+      dial(`https://127.0.0.1:${port}/rpc`, { transports: [failsTransport({ httpVersion: 3 })] }),
+    );
     expect(error).toMatchObject({ code: "ERR_FAILS_HTTP3" });
-    const again = connect(`https://127.0.0.1:${port}/rpc`, { engine: "fails", httpVersion: 3 });
+    const again = connect(`https://127.0.0.1:${port}/rpc`, { transports: [failsTransport({ httpVersion: 3 })] });
     expect(await failure(again)).toMatchObject({ code: "ERR_FAILS_HTTP3" });
   });
 
   it("serve warns, and rejects where HTTP/3 was asked for", async () => {
     const warned = once(process, "warning");
-    await serving({ httpVersion: undefined as unknown as 2 });
+    await serving({ transports: [failsTransport()] });
     expect((await warned)[0]).toMatchObject({ code: "QUICRPC_FAILS_HTTP2" });
     await server?.close();
-    expect(await failure(serving({ httpVersion: 3 }))).toMatchObject({ code: "ERR_FAILS_HTTP3" });
+    expect(await failure(serving({ transports: [failsTransport({ httpVersion: 3 })] }))).toMatchObject({
+      code: "ERR_FAILS_HTTP3",
+    });
   });
 });
 
@@ -193,8 +195,7 @@ describe("requests", () => {
     const port = await serving();
     expect(await failure(dialling(port, "/other"))).toMatchObject({ code: "ERR_FAILS_REFUSED", status: 404 });
     const connecting = connect(`https://127.0.0.1:${port}/other`, {
-      engine: "fails",
-      httpVersion: 2,
+      transports: [failsTransport({ httpVersion: 2 })],
       serverCertificateHashes: [certificate.hash],
     });
     expect(await failure(connecting)).toMatchObject({ status: 404 });
@@ -202,7 +203,7 @@ describe("requests", () => {
 
   it("nobody there, and a certificate that is not trusted, are told apart", async () => {
     const port = await serving();
-    const untrusted = dial(`https://127.0.0.1:${port}/rpc`, { engine: "fails", httpVersion: 2 });
+    const untrusted = dial(`https://127.0.0.1:${port}/rpc`, { transports: [failsTransport({ httpVersion: 2 })] });
     expect(await failure(untrusted)).toMatchObject({ code: "DEPTH_ZERO_SELF_SIGNED_CERT" });
     const other = { ...certificate.hash, value: new Uint8Array(32) };
     const unpinned = dialling(port, "/rpc", { serverCertificateHashes: [other] });
@@ -212,7 +213,7 @@ describe("requests", () => {
   });
 
   it.each(["ca", "cert", "serverName"])("the option %s, which the package has not, is refused", async (name) => {
-    const dialled = dial("https://127.0.0.1:1/rpc", { engine: "fails", [name]: "x" });
+    const dialled = dial("https://127.0.0.1:1/rpc", { transports: [failsTransport()], [name]: "x" });
     expect(await failure(dialled)).toBeInstanceOf(TypeError);
   });
 
@@ -223,9 +224,10 @@ describe("requests", () => {
     const roots = join(await mkdtemp(join(tmpdir(), "quicrpc-")), "roots.pem");
     await writeFile(roots, authority.cert);
     const script = `
+      import { failsTransport } from "@quicrpc/fails-components";
       import { dial } from "@quicrpc/node";
       for (const serverCertificateHashes of [undefined, [{ algorithm: "sha-256", value: new Uint8Array(32) }]]) {
-        const options = { engine: "fails", httpVersion: 2, ...(serverCertificateHashes && { serverCertificateHashes }) };
+        const options = { transports: [failsTransport({ httpVersion: 2 })], ...(serverCertificateHashes && { serverCertificateHashes }) };
         await dial("https://localhost:${port}/rpc", options).then(
           async (session) => { console.error("RESULT taken"); await session.close(); },
           ({ code }) => console.error("RESULT", code),
@@ -294,7 +296,7 @@ describe("peers that break the rules", () => {
 
 describe("one port number for everything", () => {
   async function together(options: Partial<ServeOptions> = {}): Promise<number> {
-    return serving({ engine: "quic", webSocket: true, http2: true, ...options });
+    return serving({ webSocket: true, transports: [http2Transport()], ...options });
   }
 
   it("QUIC's WebTransport, WebTransport over HTTP/2 and WebSocket, with one certificate, authentication and drain", async () => {

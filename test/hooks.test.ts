@@ -1,12 +1,14 @@
 // Hooks of a server that throw or reject, over every listener: each costs the peer its session and goes to onError, and the
 // process goes on. (An exception or rejection that nobody catches fails the run.)
-import { createRouter } from "@quicrpc/core/generated";
 import type { FailureSite, RpcError } from "@quicrpc/core";
+import { createRouter } from "@quicrpc/core/generated";
+import { failsTransport } from "@quicrpc/fails-components";
 import { devCertificate, dial, type DialOptions, serve, type ServeOptions, type Server } from "@quicrpc/node";
 import { Endpoint } from "@quicrpc/quic";
 import { afterEach, describe, expect, it } from "vitest";
 import { certificate } from "../packages/quic/test/certificates.js";
 import { methods } from "./behaviour/service.js";
+import { trustOf } from "./trust.js";
 
 const open: { close(): unknown }[] = [];
 afterEach(async () => {
@@ -16,7 +18,7 @@ afterEach(async () => {
 const { echo } = methods;
 const router = createRouter({ echo }, { echo: (input) => input });
 
-const FAILS: Partial<ServeOptions> & DialOptions = { engine: "fails", httpVersion: 2 };
+const FAILS: Partial<ServeOptions> & DialOptions = { transports: [failsTransport({ httpVersion: 2 })] };
 const QUIC: [name: string, url: string, options: Partial<ServeOptions> & DialOptions][] = [
   ["quic://", "quic://127.0.0.1:0", {}],
   ["WebTransport", "https://127.0.0.1:0/rpc", {}],
@@ -65,8 +67,8 @@ describe.each(KINDS)("hooks of a server over %s", (_, url, kind) => {
   }
 
   async function echoed(server: Server, options: DialOptions = {}): Promise<string> {
-    const { hash } = await devCertificate();
-    const session = await dial(server.urls[0] as string, { serverCertificateHashes: [hash], ...kind, ...options });
+    const url = server.urls[0] as string;
+    const session = await dial(url, { ...trustOf(url, await devCertificate()), ...kind, ...options });
     try {
       return (await session.unary(echo, { text: "on" })).text;
     } finally {
@@ -160,8 +162,8 @@ describe.each(KINDS)("a loadShedder that throws, over %s", (_, url, kind) => {
       ...kind,
     });
     open.push(server);
-    const { hash } = await devCertificate();
-    const session = await dial(server.urls[0] as string, { serverCertificateHashes: [hash], ...kind });
+    const dialled = server.urls[0] as string;
+    const session = await dial(dialled, { ...trustOf(dialled, await devCertificate()), ...kind });
     open.push(session);
     const outcome = await session.unary(echo, { text: "" }).then(
       () => "served",
@@ -203,8 +205,7 @@ describe.each(WEB)("allowedOrigins over %s", (_, url, kind) => {
       ...kind,
     });
     open.push(server);
-    const { hash } = await devCertificate();
-    const options = { serverCertificateHashes: [hash], ...kind };
+    const options = { ...trustOf(url, await devCertificate()), ...kind };
     const refused = dial(server.urls[0] as string, { ...options, headers: { origin: "https://odd.example" } });
     await expect(refused).rejects.toThrow(/500/);
     expect(errors).toEqual([`allowedOrigins: ${message}`]);

@@ -13,7 +13,18 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { compilers, projects } from "./types/projects.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const folders = ["core", "quic", "services", "node", "otel", "browser", "react-query", "codegen", "cli"];
+const folders = [
+  "core",
+  "quic",
+  "services",
+  "node",
+  "otel",
+  "browser",
+  "fails-components",
+  "react-query",
+  "codegen",
+  "cli",
+];
 
 const files: Record<string, string> = {
   "tsconfig.json": JSON.stringify({

@@ -1,8 +1,10 @@
 // Which pages a server lets in, over every listener that speaks HTTP: what their browsers say in Origin and Host.
 import { createRouter } from "@quicrpc/core/generated";
+import { failsTransport } from "@quicrpc/fails-components";
 import { devCertificate, dial, type DialOptions, serve, type ServeOptions } from "@quicrpc/node";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { methods } from "./behaviour/service.js";
+import { trustOf } from "./trust.js";
 
 const open: { close(): unknown }[] = [];
 let logged: string[] = [];
@@ -27,7 +29,7 @@ const KINDS: typeof QUIC = [
   ...(process.env["QUICRPC_NO_ENGINE"] === undefined ? QUIC : []),
   ["ws://", "ws://127.0.0.1:0/rpc", {}],
   ["wss://", "wss://127.0.0.1:0/rpc", {}],
-  ["WebTransport over HTTP/2", "https://127.0.0.1:0/rpc", { engine: "fails", httpVersion: 2 }],
+  ["WebTransport over HTTP/2", "https://127.0.0.1:0/rpc", { transports: [failsTransport({ httpVersion: 2 })] }],
 ];
 
 /** Asks for a session with the headers of a page; says "taken", or the status of the refusal. */
@@ -38,13 +40,8 @@ async function served(url: string, options: Partial<ServeOptions> & DialOptions)
   const server = await serve({ listen: [url], tls: await devCertificate(), routers: [router], ...options });
   open.push(server);
   return async (headers) => {
-    const { engine, httpVersion } = options;
-    const dialling = {
-      serverCertificateHashes: [hash],
-      headers,
-      ...(engine && { engine }),
-      ...(httpVersion && { httpVersion }),
-    };
+    const { transports = [] } = options;
+    const dialling = { ...trustOf(url, { hash }), headers, transports };
     try {
       const session = await dial(server.urls[0] as string, dialling);
       open.push(session);

@@ -5,6 +5,7 @@ import { connect, devCertificate } from "@quicrpc/node";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { failure } from "./behaviour/tools.js";
 import { ENDS, type ServerSettings, ServerProcess } from "./restarted-server.js";
+import { trustOf } from "./trust.js";
 
 const service = { name: "test.v1.Restarted", id: 7101 };
 const pid = defineMethod(service, "unary", "pid", { id: 1, output: msgpackCodec<number>() });
@@ -35,7 +36,7 @@ describe.each(kinds)("restart: $name", ({ scheme, ends }) => {
     settings = { url: `${scheme}://127.0.0.1`, tls: { cert, key } };
     server = await ServerProcess.start(settings);
     settings = { ...settings, port: server.port };
-    connection = await connect(`${scheme}://127.0.0.1:${server.port}/`, { serverCertificateHashes: [hash] });
+    connection = await connect(`${scheme}://127.0.0.1:${server.port}/`, trustOf(`${scheme}:`, { hash }));
   });
   afterEach(async () => {
     await connection.close();
@@ -89,9 +90,7 @@ describe.each(kinds.slice(0, 2))("restart under many clients: $name", ({ scheme 
     const { port } = server;
     const dialled = performance.now();
     const connections = await Promise.all(
-      Array.from({ length: CLIENTS }, () =>
-        connect(`${scheme}://127.0.0.1:${port}/`, { serverCertificateHashes: [hash] }),
-      ),
+      Array.from({ length: CLIENTS }, () => connect(`${scheme}://127.0.0.1:${port}/`, trustOf(`${scheme}:`, { hash }))),
     );
     const dialling = performance.now() - dialled;
     try {

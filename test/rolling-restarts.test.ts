@@ -4,6 +4,7 @@ import { createRouter } from "@quicrpc/core/generated";
 import { connect, connectPool, devCertificate, serve, type Server } from "@quicrpc/node";
 import { afterEach, describe, expect, it } from "vitest";
 import { methods } from "./behaviour/service.js";
+import { trustOf } from "./trust.js";
 
 const open: { close(): Promise<unknown> }[] = [];
 afterEach(async () => {
@@ -84,7 +85,7 @@ describe.each(schemes)("rolling restarts over %s", (scheme) => {
     const { hash } = await devCertificate();
     let server = await served(`${scheme}://127.0.0.1:0/rpc`);
     const url = server.urls[0] as string;
-    const connection = await connect(url, { serverCertificateHashes: [hash] });
+    const connection = await connect(url, trustOf(url, { hash }));
     open.push(connection);
     const seen = watched(connection.states());
     const calls = load(connection);
@@ -105,7 +106,7 @@ describe.each(schemes)("rolling restarts over %s", (scheme) => {
     const { hash } = await devCertificate();
     const servers = await Promise.all([0, 1].map(() => served(`${scheme}://127.0.0.1:0/rpc`)));
     const urls = servers.map((server) => server.urls[0] as string);
-    const pool = await connectPool(urls, { serverCertificateHashes: [hash] });
+    const pool = await connectPool(urls, trustOf(urls[0] as string, { hash }));
     open.push(pool);
     const allReady = async (): Promise<void> => {
       while (pool.targets.some(({ status }) => status !== "ready")) await soon(5);

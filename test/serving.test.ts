@@ -20,6 +20,7 @@ import {
 import { afterEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { behaviourRouter, methods, Witness } from "./behaviour/service.js";
+import { trustOf } from "./trust.js";
 
 const open: { close(): Promise<unknown> }[] = [];
 afterEach(async () => {
@@ -39,7 +40,7 @@ async function served(options: Partial<ServeOptions>): Promise<Server> {
 
 async function dialled(url: string | undefined, options: DialOptions = {}): Promise<Session> {
   const { hash } = await devCertificate();
-  const session = await dial(url ?? "none", { serverCertificateHashes: [hash], ...options });
+  const session = await dial(url ?? "none", { ...trustOf(url ?? "", { hash }), ...options });
   open.push(session);
   return session;
 }

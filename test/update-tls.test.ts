@@ -1,5 +1,6 @@
-import { createRouter } from "@quicrpc/core/generated";
 import type { Session } from "@quicrpc/core";
+import { createRouter } from "@quicrpc/core/generated";
+import { failsTransport, http2Transport } from "@quicrpc/fails-components";
 import { dial, type DialOptions, serve, type ServeOptions, type Server } from "@quicrpc/node";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { certificate, type TestCertificate } from "../packages/quic/test/certificates.js";
@@ -25,8 +26,8 @@ const KINDS: readonly [
   ],
   [
     "HTTP/2 beside https",
-    { listen: ["https://127.0.0.1:0/rpc"], http2: true },
-    (port) => [`https://127.0.0.1:${port}/rpc`, { engine: "fails", httpVersion: 2 }],
+    { listen: ["https://127.0.0.1:0/rpc"], transports: [http2Transport()] },
+    (port) => [`https://127.0.0.1:${port}/rpc`, { transports: [failsTransport({ httpVersion: 2 })] }],
   ],
 ];
 
@@ -109,7 +110,7 @@ describe.each(KINDS)("server.updateTls: %s", (kind, options, client) => {
     expect(() => server.updateTls({ tls: identity(after) })).toThrow(/closed/);
   });
 
-  // Clients of the engine "fails" neither name a server of their own choice nor have certificates.
+  // Clients of failsTransport() neither name a server of their own choice nor have certificates.
   if (kind === "HTTP/2 beside https") return;
 
   describe("by name, and with clients' certificates", () => {

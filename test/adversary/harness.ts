@@ -16,6 +16,7 @@ import type { TransportDialOptions } from "../../packages/node/dist/dial/dialler
 import { startProgram } from "../child-program.js";
 import { RawPeer } from "../raw-peer.js";
 import { type Held, methods, type VictimSettings } from "./contract.js";
+import { trustOf } from "../trust.js";
 
 /** Bytes of JavaScript's heap that the victim may have. */
 const HEAP_MIB = 256;
@@ -110,7 +111,7 @@ export class Victim {
   /** A session of our own client. */
   async dial(scheme: string, options: DialOptions = {}): Promise<Session> {
     const { hash } = await devCertificate();
-    return dial(this.url(scheme), { serverCertificateHashes: [hash], ...options });
+    return dial(this.url(scheme), { ...trustOf(this.url(scheme), { hash }), ...options });
   }
 
   /** A transport session on which nothing has been said, for a peer that says what it wants. */

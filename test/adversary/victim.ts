@@ -1,7 +1,8 @@
 // The server under attack, in a process of its own: `harness.ts` bundles and starts it.
 import { readFileSync, writeFileSync } from "node:fs";
-import { createRouter } from "@quicrpc/core/generated";
 import { RpcError } from "@quicrpc/core";
+import { createRouter } from "@quicrpc/core/generated";
+import { http2Transport } from "@quicrpc/fails-components";
 import { devCertificate, serve } from "@quicrpc/node";
 import { type Held, methods, type VictimSettings } from "./contract.js";
 
@@ -56,7 +57,7 @@ const { cert, key } = await devCertificate();
 const server = await serve({
   listen,
   webSocket,
-  http2,
+  ...(http2 && { transports: [http2Transport()] }),
   tls: { cert, key },
   routers: [router],
   ...(limits !== undefined && { limits }),

@@ -3,7 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createSession, type Limits, type Session, type SessionOptions } from "@quicrpc/core";
 import type { DirectSession, TransportSession } from "@quicrpc/core/transport";
+import { failsTransport } from "@quicrpc/fails-components";
 import { devCertificate, dial, type DialOptions, serve } from "@quicrpc/node";
+import { trustOf } from "../trust.js";
 import { Witness } from "./service.js";
 import { sessionOptions } from "./session-options.js";
 import { streamSessions } from "./stream-sessions.js";
@@ -145,7 +147,7 @@ function served(
   make: Join,
   listen: () => string,
   exceptions = ofOneStream,
-  over: Pick<DialOptions, "engine" | "httpVersion"> = {},
+  over: Pick<DialOptions, "transports"> = {},
 ): LocalKind {
   return {
     name,
@@ -167,10 +169,10 @@ function served(
         ...over,
         onSession,
       });
-      const trust = { serverCertificateHashes: [hash] };
-      const client = await dial(listener.urls[0] as string, {
+      const url = listener.urls[0] as string;
+      const client = await dial(url, {
         ...sessionOptions(new Witness(), limits, options.client),
-        ...trust,
+        ...trustOf(url, { hash }),
         ...over,
       });
       const close = async (): Promise<void> => {
@@ -190,7 +192,9 @@ const byteStreams: readonly LocalKind[] = [
   served("Unix socket", joinUnix, () => `unix:${join(mkdtempSync(join(tmpdir(), "quicrpc-")), "socket")}`, withoutTls),
   served("WebSocket", joinWebSocket("ws"), () => "ws://127.0.0.1:0/rpc", withoutTls),
   served("WebSocket over TLS", joinWebSocket("wss"), () => "wss://127.0.0.1:0/rpc"),
-  served("fails HTTP/2", joinFails, () => "https://127.0.0.1:0/rpc", ofFails, { engine: "fails", httpVersion: 2 }),
+  served("fails HTTP/2", joinFails, () => "https://127.0.0.1:0/rpc", ofFails, {
+    transports: [failsTransport({ httpVersion: 2 })],
+  }),
 ];
 
 const overHttp3: readonly LocalKind[] = [

@@ -15,12 +15,12 @@ import {
   webSocketSession,
   webStreamSession,
 } from "@quicrpc/core/transport";
+import { failsTransport } from "@quicrpc/fails-components";
 import { devCertificate, nodeStreamSession } from "@quicrpc/node";
+import type { Listener } from "@quicrpc/node/transport";
 import { Endpoint, type QuicSession } from "@quicrpc/quic";
 import { expect } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
-import { dialFails } from "../../packages/node/dist/fails/dial.js";
-import { listenWeb } from "../../packages/node/dist/listen/web.js";
 import { PageGuard } from "../../packages/node/dist/page-guard.js";
 
 /** Both ends of a transport session on which nobody has said anything yet. */
@@ -147,14 +147,16 @@ export const joinFails: Join = async () => {
     transport: undefined,
     trustedProxies: undefined,
     limits: DEFAULT_LIMITS,
+    web: { webSocket: false, protocols: [] },
   };
-  const listen = listenWeb({ webSocket: false, http2: true });
-  const listener = await listen({ host: HOST, port: 0, path: "/" }, settings, ({ transport, visit }) => {
+  const { listen, dial } = failsTransport({ httpVersion: 2 });
+  const listeners = await listen?.({ host: HOST, port: 0, path: "/" }, settings, ({ transport, visit }) => {
     visit.admit();
     onServer(transport as DirectSession);
   });
-  const client = await dialFails(new URL(listener.url), { httpVersion: 2, serverCertificateHashes: [hash] });
-  return { client, server: await server, release: () => listener.close() };
+  const [listener] = listeners as [Listener];
+  const client = await dial?.(new URL(listener.url), { serverCertificateHashes: [hash] });
+  return { client: client as DirectSession, server: await server, release: () => listener.close() };
 };
 
 /** Only what the W3C interface has, so that core drives the session through WHATWG streams. */

@@ -1,6 +1,7 @@
 import { createSocket } from "node:dgram";
 import type { FallbackOptions, TransportInUse } from "@quicrpc/browser";
-import { devCertificate, type DevCertificate, serve, type Server } from "@quicrpc/node";
+import { http2Transport } from "@quicrpc/fails-components";
+import { devCertificate, type DevCertificate, serve, type ServeOptions, type Server } from "@quicrpc/node";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { behaviourRouter, Witness } from "../behaviour/service.js";
@@ -62,7 +63,7 @@ describe.skipIf(executablePath === undefined)("connect in a page", () => {
     await server?.close();
   });
 
-  async function listen(url: string, options: { http2?: boolean } = {}): Promise<number> {
+  async function listen(url: string, options: Partial<ServeOptions> = {}): Promise<number> {
     const { cert, key } = certificate;
     server = await serve({
       ...options,
@@ -118,7 +119,7 @@ describe.skipIf(executablePath === undefined)("connect in a page", () => {
   });
 
   it("takes a WebSocket where the page has an HTTP/2 connection to the server, on which browsers open it (RFC 8441)", async () => {
-    const port = await listen("https://127.0.0.1:0/rpc", { http2: true });
+    const port = await listen("https://127.0.0.1:0/rpc", { transports: [http2Transport()] });
     await page.evaluate(`(async () => {
       await fetch("https://127.0.0.1:${port}/", { mode: "no-cors", credentials: "include" });
       globalThis.WebTransport = undefined;

@@ -1,4 +1,5 @@
 import { createSocket } from "node:dgram";
+import { failsTransport } from "@quicrpc/fails-components";
 import { devCertificate, serve, type Server } from "@quicrpc/node";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { behaviourRouter, Witness } from "../behaviour/service.js";
@@ -6,7 +7,8 @@ import { bundle } from "./bundle.js";
 import { Chromium, executablePath } from "./chromium.js";
 
 const CLIENT = `
-  import { connect } from "@quicrpc/browser/fails";
+  import { connect } from "@quicrpc/browser";
+  import { ponyfillTransport } from "@quicrpc/fails-components/browser";
   import { methods } from "./behaviour/service.js";
   globalThis.asked = [];
   globalThis.WebTransport = new Proxy(WebTransport, {
@@ -15,13 +17,14 @@ const CLIENT = `
       return new target(...given);
     },
   });
-  globalThis.attempt = async (url, options) => {
-    const connection = await connect(url, options);
+  globalThis.attempt = async (url, native) => {
+    const transport = ponyfillTransport();
+    const connection = await connect(url, native ? { fallback: { transport } } : { transport, fallback: false });
     const text = "x".repeat(3_000_000);
     const answer = await connection.unary(methods.echo, { text });
-    const { transport } = connection;
+    const inUse = connection.transport;
     await connection.close();
-    return { ...transport, echoed: answer.text === text, asked };
+    return { ...inUse, echoed: answer.text === text, asked };
   };
 `;
 
@@ -37,30 +40,30 @@ describe.skipIf(executablePath === undefined)("the ponyfill in a page", () => {
   afterAll(() => chromium?.close());
   afterEach(() => server?.close());
 
-  async function attempt(options: object, prepare?: (port: number) => Promise<void>): Promise<unknown> {
+  async function attempt(native: boolean, prepare?: (port: number) => Promise<void>): Promise<unknown> {
     const { cert, key } = await devCertificate();
     const routers = [behaviourRouter(new Witness())];
     // Over TCP alone.
-    const over = { engine: "fails", httpVersion: 2 } as const;
+    const over = { transports: [failsTransport({ httpVersion: 2 })] };
     server = await serve({ listen: ["https://127.0.0.1:0/rpc"], ...over, tls: { cert, key }, routers });
     const { port } = server.address;
     await prepare?.(port);
     const page = await chromium.open();
     try {
       await page.addScriptTag({ content: client });
-      return await page.evaluate(`attempt("https://127.0.0.1:${port}/rpc?a=b", ${JSON.stringify(options)})`);
+      return await page.evaluate(`attempt("https://127.0.0.1:${port}/rpc?a=b", ${native})`);
     } finally {
       await page.close();
     }
   }
 
   it("connects by itself, and the package to no stranger", async () => {
-    expect(await attempt({ native: false })).toEqual({ kind: "ponyfill", echoed: true, asked: [] });
+    expect(await attempt(false)).toEqual({ kind: "ponyfill", echoed: true, asked: [] });
   });
 
   it("takes WebTransport's place where UDP disappears", async () => {
     const blackHole = createSocket("udp4");
-    const seen = await attempt({}, (port) => new Promise((bound) => void blackHole.bind(port, "127.0.0.1", bound)));
+    const seen = await attempt(true, (port) => new Promise((bound) => void blackHole.bind(port, "127.0.0.1", bound)));
     blackHole.close();
     expect(seen).toEqual({
       kind: "ponyfill",

@@ -1,4 +1,5 @@
 import type { Limits, Session } from "@quicrpc/core";
+import { http2Transport } from "@quicrpc/fails-components";
 import { type DevCertificate, serve, type Server } from "@quicrpc/node";
 import { methods, Witness } from "../behaviour/service.js";
 import { sessionOptions } from "../behaviour/session-options.js";
@@ -48,7 +49,7 @@ export class RemoteServers implements Remote {
       ...sessionOptions(witness, limits),
       listen: ["https://127.0.0.1:0/rpc"],
       webSocket: true,
-      http2: true,
+      transports: [http2Transport()],
       tls: { cert, key },
       ...(typeof maxStreams === "number" && { transport: { maxConcurrentStreams: maxStreams } }),
       onSession,

@@ -1,9 +1,9 @@
 // Compiled under the settings of users' projects, never run: all that a page imports, and what its items are.
 import * as browser from "@quicrpc/browser";
-import * as ponyfill from "@quicrpc/browser/fails";
 import * as core from "@quicrpc/core";
 import * as generated from "@quicrpc/core/generated";
 import * as transport from "@quicrpc/core/transport";
+import * as ponyfill from "@quicrpc/fails-components/browser";
 import * as queries from "@quicrpc/react-query";
 import * as services from "@quicrpc/services";
 import {

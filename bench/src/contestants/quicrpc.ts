@@ -1,6 +1,7 @@
 import type { CallOptions, Caller, Router } from "@quicrpc/core";
 import { createRouter, type MethodDescriptor } from "@quicrpc/core/generated";
-import { connect, type Engine, serve } from "@quicrpc/node";
+import { failsTransport } from "@quicrpc/fails-components";
+import { connect, serve, type TransportProvider } from "@quicrpc/node";
 import { type Certificate, type Client, type Contestant, service, Tally } from "../contestant.js";
 import { createBenchClient, createBenchRouter } from "../generated/bench.js";
 import { messagesMethods } from "../generated/messages.js";
@@ -12,8 +13,7 @@ export type MessageMethods = Pick<typeof messagesMethods, "user" | "points">;
 interface Over {
   readonly scheme?: "quic" | "https";
   readonly earlyData?: boolean;
-  /** "fails" is over HTTP/2. */
-  readonly engine?: Engine;
+  readonly transports?: readonly TransportProvider[];
   /** Default: as generated. */
   readonly messages?: MessageMethods;
 }
@@ -21,9 +21,9 @@ interface Over {
 /** Every message is validated against its schema on both sides, both ways. */
 export function quicrpc(
   options: CallOptions,
-  { scheme = "quic", earlyData = false, engine, messages = messagesMethods }: Over = {},
+  { scheme = "quic", earlyData = false, transports = [], messages = messagesMethods }: Over = {},
 ): Contestant {
-  const over = { earlyData, ...(engine !== undefined && { engine, httpVersion: 2 as const }) };
+  const over = { earlyData, transports };
   // Those that only rest must not end meanwhile.
   const transport = { maxSessions: 20_000, idleTimeoutMs: 0 };
   const open = async (host: string, port: number, { hash }: Certificate): Promise<Client> => {
@@ -33,8 +33,7 @@ export function quicrpc(
   return {
     async serve(host, tls) {
       const { address } = await serve({
-        host,
-        port: 0,
+        listen: [`${scheme}://${host}:0`],
         tls,
         transport,
         ...over,
@@ -110,6 +109,12 @@ export const lane: Contestant = quicrpc({ via: "lane" });
 export const stream: Contestant = quicrpc({ via: "stream" });
 export const auto: Contestant = quicrpc({});
 export const webTransport: Contestant = quicrpc({}, { scheme: "https" });
-export const fails: Contestant = quicrpc({}, { scheme: "https", engine: "fails" });
+export const fails: Contestant = quicrpc(
+  {},
+  {
+    scheme: "https",
+    transports: [failsTransport({ httpVersion: 2 })],
+  },
+);
 /** Empty calls are idempotent: they leave with the first flight. */
 export const early: Contestant = quicrpc({}, { earlyData: true });

@@ -3,7 +3,7 @@ import { createClientSession, type Session } from "@quicrpc/core";
 import { type BrowserConnection, heal, type HealingOptions, httpsUrl, type Way } from "./heal.js";
 import { inTime } from "./in-time.js";
 import type { BrowserTransport, CertificateHash, TransportInUse } from "./transport.js";
-import { webTransportOpener } from "./web-transport.js";
+import { webTransport } from "./web-transport.js";
 
 /** Options of `connectWebTransport`. */
 export interface WebTransportConnectOptions extends ClientSessionOptions, Omit<HealingOptions, "limits"> {
@@ -24,7 +24,10 @@ export async function connectWebTransport(
   url: string | URL,
   options: WebTransportConnectOptions = {},
 ): Promise<BrowserConnection> {
-  const open = webTransportOpener(httpsUrl(url), options.serverCertificateHashes);
+  const target = httpsUrl(url);
+  const { serverCertificateHashes } = options;
+  const open = (signal: AbortSignal): Promise<BrowserTransport> =>
+    webTransport.open(target, signal, { serverCertificateHashes });
   const run = options.session ?? ((transport) => createClientSession(transport, options));
   let inUse: TransportInUse | undefined;
   const way: Way = {

@@ -18,17 +18,8 @@ export async function connect<Context = unknown>(
   url: string | URL,
   options: ConnectOptions<Context> = {},
 ): Promise<BrowserConnection> {
-  const { fallback, serverCertificateHashes, reconnect, backoff, timeoutMs, signal, ...session } = options;
+  const { fallback } = options;
   const retry = fallback === false ? undefined : fallback?.retry;
-  return heal(
-    new Ladder({ ...openers(url, { serverCertificateHashes, fallback }), retry }),
-    (transport) => createSession(transport, session),
-    {
-      ...(reconnect !== undefined && { reconnect }),
-      ...(backoff !== undefined && { backoff }),
-      ...(timeoutMs !== undefined && { timeoutMs }),
-      ...(signal !== undefined && { signal }),
-      ...(session.limits !== undefined && { limits: session.limits }),
-    },
-  );
+  const ladder = new Ladder({ ...openers(url, options), retry });
+  return heal(ladder, (transport) => createSession(transport, options), options);
 }

@@ -1,24 +1,26 @@
 import type { Backoff } from "@quicrpc/core/transport";
 import { createSession, type Session, type SessionOptions } from "@quicrpc/core";
 import { DEFAULT_TIMEOUT_MS, httpsUrl } from "./heal.js";
-import { type OpenOptions, openTransport } from "./open.js";
-import type { BrowserTransport, CertificateHash } from "./transport.js";
-import { webSocketOpener } from "./web-socket.js";
-import { webTransportOpener } from "./web-transport.js";
+import { type Candidate, type OpenOptions, openTransport } from "./open.js";
+import type { BrowserTransport, CertificateHash, PageTransport } from "./transport.js";
+import { webSocketTransport } from "./web-socket.js";
+import { webTransport } from "./web-transport.js";
 
 /** Milliseconds for which WebTransport is tried alone. */
-export const DEFAULT_FALLBACK_MS = 1500;
+const DEFAULT_FALLBACK_MS = 1500;
 
-/** When a WebSocket takes WebTransport's place. */
+/** When another transport takes the place of the first. */
 export interface FallbackOptions {
-  /** Default: `wss:`, with the same host, port and path. */
+  /** What is used then. Default: a WebSocket. */
+  readonly transport?: PageTransport;
+  /** Default: `wss:` for a WebSocket, with the same host, port and path. */
   readonly url?: string | URL;
-  /** Milliseconds without an answer by WebTransport after which the WebSocket is tried as well. Default 1500. */
+  /** Milliseconds without an answer by the first after which the fallback is tried as well. Default 1500. */
   readonly afterMs?: number;
   /**
-   * When `connect` tries WebTransport again while a WebSocket is in use: first after some 5 s, then after twice as long each
+   * When `connect` tries the first again while the fallback is in use: first after some 5 s, then after twice as long each
    * time, up to 5 minutes, and when the network is back. New calls go to it once it has answered; those in progress finish
-   * on the WebSocket. `false`: not before the WebSocket is lost.
+   * on the fallback. `false`: not before the fallback is lost.
    */
   readonly retry?: Partial<Backoff> | false;
 }
@@ -27,8 +29,10 @@ export interface FallbackOptions {
 export interface ReachOptions {
   /** Hashes of the certificates to trust (W3C WebTransport §9.4): ECDSA P-256, valid now, for at most 14 days. */
   readonly serverCertificateHashes?: readonly CertificateHash[] | undefined;
+  /** What is tried first. Default: the browser's own WebTransport. */
+  readonly transport?: PageTransport | undefined;
   /**
-   * The WebSocket that is used where WebTransport is missing, refused or does not answer; `false` for none. Browsers trust
+   * The WebSocket, or another transport, that is used where WebTransport is missing, refused or does not answer; `false` for none. Browsers trust
    * no hash of a certificate there: theirs must be one that the browser trusts by itself.
    */
   readonly fallback?: FallbackOptions | false | undefined;
@@ -49,22 +53,26 @@ export async function dial<Context = unknown>(
   url: string | URL,
   options: DialOptions<Context> = {},
 ): Promise<Session<BrowserTransport>> {
-  const { serverCertificateHashes, fallback, timeoutMs = DEFAULT_TIMEOUT_MS, signal, ...session } = options;
-  const opening = openers(url, { serverCertificateHashes, fallback });
+  const { timeoutMs = DEFAULT_TIMEOUT_MS, signal } = options;
+  const opening = openers(url, options);
   const { transport } = await openTransport({ ...opening, timeoutMs, signal: signal ?? new AbortController().signal });
-  return createSession(transport, session);
+  return createSession(transport, options);
 }
 
 /** What opens the transports to `url`. */
 export function openers(
   url: string | URL,
-  { serverCertificateHashes, fallback = {} }: ReachOptions,
+  { serverCertificateHashes, transport = webTransport, fallback = {} }: ReachOptions,
 ): Pick<OpenOptions, "first" | "fallback"> {
   const target = httpsUrl(url);
-  const first = { kind: "webtransport", open: webTransportOpener(target, serverCertificateHashes) } as const;
+  const candidate = (transport: PageTransport, own?: string | URL): Candidate => {
+    const { kind, name, scheme } = transport;
+    const url = new URL(own ?? target);
+    if (own === undefined) url.protocol = scheme;
+    return { kind, name, open: (signal) => transport.open(url, signal, { serverCertificateHashes }) };
+  };
+  const first = candidate(transport);
   if (fallback === false) return { first, fallback: undefined };
-  const socketUrl = new URL(fallback.url ?? target);
-  if (fallback.url === undefined) socketUrl.protocol = "wss:";
-  const { afterMs = DEFAULT_FALLBACK_MS } = fallback;
-  return { first, fallback: { kind: "websocket", open: webSocketOpener(socketUrl), afterMs } };
+  const { transport: next = webSocketTransport, url: own, afterMs = DEFAULT_FALLBACK_MS } = fallback;
+  return { first, fallback: { ...candidate(next, own), afterMs } };
 }

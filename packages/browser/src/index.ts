@@ -2,4 +2,12 @@ export { connect, type ConnectOptions } from "./connect.js";
 export { connectWebTransport, type WebTransportConnectOptions } from "./connect-web-transport.js";
 export { dial, type DialOptions, type FallbackOptions } from "./dial.js";
 export type { BrowserConnection } from "./heal.js";
-export type { BrowserTransport, CertificateHash, PlatformWebTransport, TransportInUse } from "./transport.js";
+export type {
+  BrowserTransport,
+  CertificateHash,
+  OpenSettings,
+  PageTransport,
+  PlatformWebTransport,
+  TransportInUse,
+  TransportKind,
+} from "./transport.js";

@@ -2,8 +2,9 @@ import { RpcError } from "@quicrpc/core";
 import type { Opener, OpenTransport, TransportInUse } from "./transport.js";
 
 /** A transport that may be tried. */
-interface Candidate {
+export interface Candidate {
   readonly kind: TransportInUse["kind"];
+  readonly name: string;
   readonly open: Opener;
 }
 
@@ -23,12 +24,6 @@ export interface OpenOptions {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
-
-const NAMES: Readonly<Record<TransportInUse["kind"], string>> = {
-  webtransport: "WebTransport",
-  websocket: "WebSocket",
-  ponyfill: "the ponyfill",
-};
 
 /**
  * Opens a session over the first transport, or else over the fallback, which is tried as soon as that has failed or has
@@ -72,7 +67,7 @@ class Race {
     this.timeout = setTimeout(() => this.expire(), timeoutMs);
     if (fallback !== undefined) {
       const known = worked ? ", though it did before" : ": UDP may be blocked";
-      const because = `${NAMES[first.kind]} did not answer within ${fallback.afterMs} ms${known}`;
+      const because = `${first.name} did not answer within ${fallback.afterMs} ms${known}`;
       this.headStart = setTimeout(() => this.fallBack(because), fallback.afterMs);
     }
     this.attempt(first);
@@ -86,7 +81,7 @@ class Race {
     this.attempt(fallback);
   }
 
-  private attempt({ kind, open }: Candidate): void {
+  private attempt({ kind, name, open }: Candidate): void {
     const controller = new AbortController();
     this.attempts.set(kind, controller);
     open(controller.signal).then(
@@ -97,15 +92,15 @@ class Race {
         this.resolve({ kind, transport, reason: kind === this.options.first.kind ? undefined : this.reason });
       },
       (error: unknown) => {
-        if (!this.over) this.failed(kind, error);
+        if (!this.over) this.failed(kind, name, error);
       },
     );
   }
 
-  private failed(kind: TransportInUse["kind"], error: unknown): void {
+  private failed(kind: TransportInUse["kind"], name: string, error: unknown): void {
     this.attempts.delete(kind);
     const why = error instanceof Error && error.message !== "" ? error.message : String(error);
-    const failure = `${NAMES[kind]} failed: ${why}`;
+    const failure = `${name} failed: ${why}`;
     this.failures.push(failure);
     if (kind === this.options.first.kind) this.fallBack(failure);
     const expected = this.options.fallback === undefined ? 1 : 2;

@@ -15,18 +15,41 @@ export interface CertificateHash {
   readonly value: ArrayBuffer | ArrayBufferView;
 }
 
-/** Which transport a session runs over, and why not over WebTransport. */
+/** What a transport calls itself: "webtransport", "websocket", or the name of a package's own. */
+export type TransportKind = "webtransport" | "websocket" | (string & {});
+
+/** Which transport a session runs over, and why not over the first. */
 export interface TransportInUse {
-  readonly kind: "webtransport" | "websocket" | "ponyfill";
-  /** What became of WebTransport when it was last tried; undefined where it is in use. */
+  readonly kind: TransportKind;
+  /** What became of the first transport when it was last tried; undefined where it is in use. */
   readonly reason: string | undefined;
-  /** When WebTransport is tried again, in milliseconds since the epoch; undefined during an attempt, and where none follows. */
+  /** When the first transport is tried again, in milliseconds since the epoch; undefined during an attempt, and where none follows. */
   readonly retryAt?: number;
 }
 
 /** A transport that is ready for a session. */
 export interface OpenTransport extends TransportInUse {
   readonly transport: BrowserTransport;
+}
+
+/** What a transport is told before it connects. */
+export interface OpenSettings {
+  /** Hashes of the certificates to trust; a transport that can trust none passes them over, as a WebSocket does. */
+  readonly serverCertificateHashes: readonly CertificateHash[] | undefined;
+}
+
+/**
+ * One way for a page to reach its server. `connect` and `dial` have WebTransport and WebSocket; the options `transport` and
+ * `fallback.transport` take others.
+ */
+export interface PageTransport {
+  readonly kind: TransportKind;
+  /** The name in errors: "WebTransport". */
+  readonly name: string;
+  /** The scheme of its URLs: the page's URL is changed to it, where no other is given. */
+  readonly scheme: "https:" | "wss:";
+  /** Opens a session; rejects when it cannot, or when the signal fires. A signal that fires later closes it. */
+  open(url: URL, signal: AbortSignal, settings: OpenSettings): Promise<BrowserTransport>;
 }
 
 /** Opens a transport; rejects when it cannot, or when the signal fires. A signal that fires later closes it. */

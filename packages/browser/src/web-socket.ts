@@ -1,9 +1,12 @@
 import { WEBSOCKET_PROTOCOL, webSocketSession } from "@quicrpc/core/transport";
-import type { Opener } from "./transport.js";
+import type { PageTransport } from "./transport.js";
 
-/** Opens a session over the platform's own WebSocket. */
-export function webSocketOpener(url: URL): Opener {
-  return (signal) =>
+/** The platform's own WebSocket. */
+export const webSocketTransport: PageTransport = {
+  kind: "websocket",
+  name: "WebSocket",
+  scheme: "wss:",
+  open: (url, signal) =>
     new Promise((resolve, reject) => {
       if (typeof WebSocket === "undefined") throw new Error("it is missing here");
       const socket = new WebSocket(url, [WEBSOCKET_PROTOCOL]);
@@ -18,5 +21,5 @@ export function webSocketOpener(url: URL): Opener {
         socket.close();
         reject(signal.reason);
       });
-    });
-}
+    }),
+};

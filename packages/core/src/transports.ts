@@ -31,3 +31,4 @@ export type {
 export { webStreamSession } from "./transport/web-byte-stream.js";
 export { webSocketSession, type WebSocketLike, WEBSOCKET_PROTOCOL } from "./transport/web-socket.js";
 export { WEBTRANSPORT_STREAM_PROTOCOL, webTransportStreamSession } from "./transport/web-transport-stream.js";
+export { whenTransportReady } from "./transport/when-ready.js";

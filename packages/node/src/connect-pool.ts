@@ -4,6 +4,7 @@ import { type DialOptions, dialSession } from "./dial.js";
 import type { DnsTargets } from "./dns-targets.js";
 import { isPermanent } from "./permanent.js";
 import { noteOpen } from "./still-open.js";
+import { providerFor } from "./transport/choose.js";
 
 /** Options of `connectPool`. `timeoutMs` is for each attempt, and for all that is tried until the first target is ready. */
 export interface ConnectPoolOptions<Context = unknown>
@@ -24,10 +25,13 @@ export async function connectPool<Context = unknown>(
   const { balance, sessionsPerTarget, outliers, health, refreshMs, backoff, signal, ...rest } = options;
   const { timeoutMs = DEFAULT_TIMEOUT_MS, limits } = rest;
   const isDns = "serverName" in targets;
-  const dialOptions = { ...(isDns && { serverName: targets.serverName }), ...rest, timeoutMs };
+  const dialOptions = { ...rest, timeoutMs };
+  const named = isDns ? { serverName: targets.serverName, ...dialOptions } : dialOptions;
+  const hasTls = (target: string): boolean =>
+    providerFor(new URL(target).protocol, "dial", rest.transports).abilities.tls;
   const pool = createPool(
     isDns ? targets.resolve : targets,
-    (target, given) => dialSession(target, { ...dialOptions, signal: given }),
+    async (target, given) => dialSession(target, { ...(hasTls(target) ? named : dialOptions), signal: given }),
     {
       isPermanent,
       ...(balance !== undefined && { balance }),

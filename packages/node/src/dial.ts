@@ -1,35 +1,21 @@
 import { combineRouters } from "@quicrpc/core/transport";
 import { createSession, interceptCaller, type Interceptor, type Session, type SessionOptions } from "@quicrpc/core";
 import { DEFAULT_TRANSPORT, type QuicSession, type TransportOptions } from "@quicrpc/quic";
-import type { Dialler, TransportDialOptions } from "./dial/dialler.js";
-import { dialQuic } from "./dial/quic.js";
-import { dialWebTransport } from "./dial/web-transport.js";
 import { heldWhileEarly } from "./early-data.js";
 import { noteOpen } from "./still-open.js";
+import { providerFor } from "./transport/choose.js";
+import type { TransportDialOptions } from "./transport/dialling.js";
+import type { TransportProvider } from "./transport/provider.js";
+import { requireDialable } from "./transport/refuse.js";
 
 /** How one session is made. Without `ca` and `serverCertificateHashes`, the system's roots are trusted. */
 export interface DialOptions<Context = unknown> extends SessionOptions<Context>, TransportDialOptions {
   readonly limits?: NonNullable<SessionOptions<Context>["limits"]>;
   /** Around each call made; the first is the outermost. Those around what is served go into `interceptRouter`. */
   readonly interceptors?: readonly Interceptor[];
+  /** Transports beside the built-in ones; the first that takes the URL's scheme is used. Default: none. */
+  readonly transports?: readonly TransportProvider[];
 }
-
-// Loaded when they are used: `node:tls`, `node:http2` and `ws` take longer to load, and more memory, than the QUIC engine.
-const dialTcp: Dialler = async (...args) => (await import("./dial/sockets.js")).dialTcp(...args);
-const dialTls: Dialler = async (...args) => (await import("./dial/sockets.js")).dialTls(...args);
-const dialUnix: Dialler = async (...args) => (await import("./dial/sockets.js")).dialUnix(...args);
-const dialWebSocket: Dialler = async (...args) => (await import("./dial/web-socket.js")).dialWebSocket(...args);
-const dialFails: Dialler = async (...args) => (await import("./fails/dial.js")).dialFails(...args);
-
-const DIALLERS: ReadonlyMap<string, Dialler> = new Map<string, Dialler>([
-  ["quic:", dialQuic],
-  ["https:", dialWebTransport],
-  ["tcp:", dialTcp],
-  ["tls:", dialTls],
-  ["unix:", dialUnix],
-  ["ws:", dialWebSocket],
-  ["wss:", dialWebSocket],
-]);
 
 /** Streams that a server may open, at first, to a client that serves nothing. */
 const FEW_STREAMS = 8;
@@ -54,18 +40,12 @@ export async function dial<Context = unknown>(url: string | URL, options: DialOp
 /** The same for what heals, which is listed as open in its place. */
 export async function dialSession<Context>(url: string | URL, options: DialOptions<Context>): Promise<Session> {
   const target = new URL(url);
-  const dialler = options.engine === "fails" ? dialFails : DIALLERS.get(target.protocol);
-  if (dialler === undefined) {
-    const known = Array.from(DIALLERS.keys(), (scheme) => `${scheme}//`).join(", ");
-    throw new TypeError(`${target.protocol}// is no transport: a URL begins with one of ${known}`);
-  }
+  const provider = providerFor(target.protocol, "dial", options.transports);
+  requireDialable(provider, target.protocol, options);
   const combined = [combineRouters(options.routers ?? [])];
-  const transportSession = await dialler(target, { ...options, transport: transportFor(options) });
+  const transportSession = await provider.dial(target, { ...options, transport: transportFor(options) });
   const session = createSession(transportSession, { ...options, routers: combined });
-  const held =
-    options.earlyData === true && target.protocol === "quic:"
-      ? heldWhileEarly(session as Session<QuicSession>)
-      : session;
+  const held = options.earlyData === true ? heldWhileEarly(session as Session<QuicSession>) : session;
   return interceptCaller(held, options.interceptors ?? []);
 }
 

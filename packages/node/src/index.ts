@@ -11,14 +11,13 @@ export {
 } from "./dns-targets.js";
 export { dial, type DialOptions } from "./dial.js";
 export { devCertificate, type DevCertificate, type DevCertificateOptions } from "./dev-certificate.js";
-export type { Engine } from "./dial/dialler.js";
-export type { FailsTransport } from "./fails/dial.js";
 export type { Authenticate } from "./authenticate.js";
 export { drainOnSignal, type DrainOnSignalOptions } from "./drain-on-signal.js";
 export type { TlsUpdate } from "./listen/listener.js";
 export type { LoadSheddingOptions } from "./load-shedder.js";
 export type { AllowedOrigins } from "./page-guard.js";
 export type { Peer, TransportKind } from "./peer.js";
+export type { TransportAbilities, TransportProvider } from "./transport/provider.js";
 export { serve, type ServeOptions, type Server, type ServerStats } from "./serve.js";
 export { childProcessSession, nodeStreamSession, type NodeStreams, stdioSession } from "./stream/node-stream.js";
 export { type CertificateFiles, watchTls, type WatchTlsOptions } from "./watch-tls.js";

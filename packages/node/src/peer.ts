@@ -1,15 +1,7 @@
 import type { X509Certificate } from "node:crypto";
 
-/** What a session runs over. WebTransport is HTTP/3's, but where it says otherwise. */
-export type TransportKind =
-  | "quic"
-  | "webtransport"
-  | "webtransport-http2"
-  | "webtransport-websocket"
-  | "tcp"
-  | "tls"
-  | "unix"
-  | "websocket";
+/** What a session runs over: of the built-in transports, or a name of a provider's own. */
+export type TransportKind = "quic" | "webtransport" | "tcp" | "tls" | "unix" | "websocket" | (string & {});
 
 /** Who has connected, and how: what `authenticate` decides by. */
 export interface Peer {

@@ -1,14 +1,16 @@
 import { QuicError } from "@quicrpc/quic";
 
 /** OpenSSL's verdicts on a certificate, as Node's `tls` has them in an error's `code`, and names that do not exist. */
-const CODES: RegExp =
-  /^(ERR_TLS_|ERR_SSL_|ERR_FAILS_(?!REFUSED)|CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH|ENOTFOUND$)/;
+const CODES: RegExp = /^(ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH|ENOTFOUND$)/;
 
 /** Whether a failure to connect lies in what was given (the URL, the trust, the protocol), so that waiting cannot mend it. */
 export function isPermanent(error: Error): boolean {
   if (error instanceof TypeError) return true;
   if (error instanceof QuicError && (error.source === "tls" || error.source === "usage")) return true;
-  const { code, status } = error as NodeJS.ErrnoException & { readonly status?: unknown };
+  const { code, status, permanent } = error as NodeJS.ErrnoException &
+    Readonly<Record<"status" | "permanent", unknown>>;
+  // A provider of the application's own says so itself.
+  if (permanent === true) return true;
   if (typeof status === "number") return refuses(status);
   return typeof code === "string" && (CODES.test(code) || code === "ERR_QUIC_NATIVE_MISSING");
 }

@@ -23,9 +23,8 @@ import {
 } from "@quicrpc/core";
 import type { ClientCertificateOptions, ListenTransportOptions, ServerCertificateOptions } from "@quicrpc/quic";
 import { type Authenticate, Authentications } from "./authenticate.js";
-import type { Engine } from "./dial/dialler.js";
 import { isEarly, runWhenProven } from "./early-data.js";
-import { listen } from "./listen/listen.js";
+import { targetOf, type ProvidedTarget } from "./listen/listen.js";
 import { type Arrival, type Listener, type ListenSettings, noRoom, type TlsUpdate } from "./listen/listener.js";
 import { TrustedProxies } from "./listen/proxy-protocol.js";
 import { type LoadSheddingOptions, OverloadGuard } from "./load-shedder.js";
@@ -33,6 +32,9 @@ import { type AllowedOrigins, PageGuard } from "./page-guard.js";
 import type { Peer } from "./peer.js";
 import { DEFAULT_PORT } from "./protocol.js";
 import { noteOpen } from "./still-open.js";
+import { providerFor } from "./transport/choose.js";
+import type { TransportProvider } from "./transport/provider.js";
+import { requireListenable } from "./transport/refuse.js";
 
 /** Options of `serve`: those of every session it makes, and its own. `keepAlive` is for transports other than QUIC. */
 export interface ServeOptions<Context = unknown> extends Omit<SessionOptions<Context>, "connection" | "load"> {
@@ -50,18 +52,8 @@ export interface ServeOptions<Context = unknown> extends Omit<SessionOptions<Con
    * the same path: for clients that UDP does not reach. Default false.
    */
   readonly webSocket?: boolean;
-  /**
-   * Whether WebTransport over HTTP/2, and the WebSocket of its ponyfill for browsers, is offered there as well; clients use it
-   * by `@fails-components/webtransport`, which must be installed. Default false.
-   */
-  readonly http2?: boolean;
-  /**
-   * What carries `https://`: this project's own QUIC engine, or `@fails-components/webtransport`, which has HTTP/2, and HTTP/3
-   * where its quiche transport is installed; then `https://` is the default of `listen`. Default "quic".
-   */
-  readonly engine?: Engine;
-  /** Of the engine "fails": 2 for HTTP/2 alone, 3 to reject where HTTP/3 cannot be had. Default: a warning says so. */
-  readonly httpVersion?: 2 | 3;
+  /** Transports beside the built-in ones; the first that takes a URL's scheme listens there. Default: none. */
+  readonly transports?: readonly TransportProvider[];
   /**
    * Certificate chain and private key in PEM, or several, chosen by name; `devCertificate()` makes one for development.
    * Not needed for `tcp://`, `ws://` and `unix:`.
@@ -218,9 +210,12 @@ class RpcServer<Context> implements Server {
     const { authenticate } = options;
     this.authentications = authenticate && new Authentications(authenticate, limits, onError);
     const { tls, secret, clientCertificates, allowedOrigins, allowedHosts, transport, earlyData = false } = options;
+    const { webSocket = false, transports = [] } = options;
+    const web = { webSocket, protocols: transports.flatMap(({ webProtocol }) => webProtocol ?? []) };
     const trustedProxies = options.trustedProxies && new TrustedProxies(options.trustedProxies);
     const pages = new PageGuard({ allowedOrigins, allowedHosts, onError });
-    this.settings = { tls, secret, clientCertificates, pages, transport, trustedProxies, earlyData, limits, onError };
+    const certificates = { tls, secret, clientCertificates };
+    this.settings = { ...certificates, pages, transport, trustedProxies, earlyData, limits, onError, web };
   }
 
   get urls(): readonly string[] {
@@ -234,20 +229,25 @@ class RpcServer<Context> implements Server {
   }
 
   async start(): Promise<void> {
-    const { listen: targets, host, port = DEFAULT_PORT } = this.options;
-    const { engine = "quic", httpVersion, webSocket = false, http2 = false } = this.options;
     const onArrival = (arrival: Arrival): void => void this.take(arrival);
+    const targets = this.targets();
+    requireListenable(targets, this.settings);
     try {
       // One after the other, so that a failure leaves none that is about to start.
-      const offer = { engine, httpVersion, webSocket, http2 };
-      const scheme = engine === "fails" ? "https:" : "quic:";
-      for (const target of targets ?? [{ scheme, host, port, path: "/" }]) {
-        this.listeners.push(...(await listen(target, offer, this.settings, onArrival)));
+      for (const target of targets) {
+        this.listeners.push(...(await target.provider.listen(target, this.settings, onArrival)));
       }
     } catch (error) {
       await this.close();
       throw error;
     }
+  }
+
+  private targets(): readonly ProvidedTarget[] {
+    const { listen, host, port = DEFAULT_PORT, transports = [] } = this.options;
+    if (listen !== undefined) return listen.map((url) => targetOf(new URL(url), transports));
+    const scheme = "quic:";
+    return [{ scheme, provider: providerFor(scheme, "listen", transports), host, port, path: "/" }];
   }
 
   async drain(options?: DrainOptions): Promise<Unacknowledged> {

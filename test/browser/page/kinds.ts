@@ -1,5 +1,4 @@
 import { type BrowserConnection, connect, connectWebTransport } from "@quicrpc/browser";
-import { connect as connectPonyfill } from "@quicrpc/browser/fails";
 import {
   type CallOptions,
   createSession,
@@ -9,6 +8,7 @@ import {
   type SessionOptions,
 } from "@quicrpc/core";
 import { type TransportSession, WEBSOCKET_PROTOCOL, webSocketSession } from "@quicrpc/core/transport";
+import { ponyfillTransport } from "@quicrpc/fails-components/browser";
 import type { Kind, Pair, PairOptions } from "../../behaviour/kinds.js";
 import { Witness } from "../../behaviour/service.js";
 import { sessionOptions } from "../../behaviour/session-options.js";
@@ -137,7 +137,8 @@ async function connectedBy(
 ): Promise<BrowserConnection> {
   const options = { reconnect: false, serverCertificateHashes: hashes(hash) };
   if (lane === "ponyfill") {
-    return connectPonyfill(url, { ...sessionOptions(new Witness(), limits, own), reconnect: false, native: false });
+    const over = { transport: ponyfillTransport(), fallback: false, reconnect: false } as const;
+    return connect(url, { ...sessionOptions(new Witness(), limits, own), ...over });
   }
   if (lane !== "connectWebTransport") {
     const all = { ...options, ...sessionOptions(new Witness(), limits, own) };

@@ -1,6 +1,6 @@
 import { type ClientTlsOptions, connect, type QuicSession } from "@quicrpc/quic";
 import { ALPN, DEFAULT_PORT } from "../protocol.js";
-import { hostOf, type TransportDialOptions } from "./dialler.js";
+import { hostOf, type TransportDialOptions } from "../transport/dialling.js";
 
 /** Dials `quic://host[:port]`. Rejects with a `QuicError`. */
 export function dialQuic(url: URL, options: TransportDialOptions): Promise<QuicSession> {

@@ -3,7 +3,7 @@ import type { TLSSocket } from "node:tls";
 import type { DirectSession } from "@quicrpc/core/transport";
 import { ALPN, DEFAULT_PORT } from "../protocol.js";
 import { nodeStreamSession } from "../stream/node-stream.js";
-import { attempt, hostOf, type TransportDialOptions } from "./dialler.js";
+import { attempt, hostOf, type TransportDialOptions } from "../transport/dialling.js";
 import { connectTrusted } from "./tls.js";
 
 /** Dials `tcp://host[:port]`: without encryption. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { isIP } from "node:net";
 import { connect, type ConnectionOptions, type TLSSocket } from "node:tls";
-import { hostOf, type TransportDialOptions } from "./dialler.js";
+import { hostOf, type TransportDialOptions } from "../transport/dialling.js";
 
 /** What Node's `tls` takes of the options. */
 function clientTls(url: URL, options: TransportDialOptions): ConnectionOptions {

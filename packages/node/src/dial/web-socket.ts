@@ -3,7 +3,7 @@ import { DEFAULT_LIMITS } from "@quicrpc/core";
 import { type DirectSession, WEBSOCKET_PROTOCOL, webSocketSession } from "@quicrpc/core/transport";
 import { WebSocket } from "ws";
 import { MAX_WEBSOCKET_MESSAGE } from "../protocol.js";
-import { attempt, hostOf, type TransportDialOptions } from "./dialler.js";
+import { attempt, hostOf, type TransportDialOptions } from "../transport/dialling.js";
 import { connectTrusted } from "./tls.js";
 
 /** Dials `ws://` and `wss://`. */

@@ -1,7 +1,7 @@
 import { connectWebTransport, type WebTransportSession } from "@quicrpc/quic";
 import { WEB_TRANSPORT_PROTOCOL } from "../protocol.js";
 import { clientTls } from "./quic.js";
-import type { TransportDialOptions } from "./dialler.js";
+import type { TransportDialOptions } from "../transport/dialling.js";
 
 /** Dials `https://host[:port]/path`: WebTransport over HTTP/3. Rejects with a `QuicError`. */
 export function dialWebTransport(url: URL, options: TransportDialOptions): Promise<WebTransportSession> {

@@ -4,6 +4,7 @@ import type { ClientCertificateOptions, ListenTransportOptions, ServerCertificat
 import type { TrustedProxies } from "./proxy-protocol.js";
 import type { PageGuard } from "../page-guard.js";
 import type { Peer } from "../peer.js";
+import type { WebProtocol } from "../transport/provider.js";
 
 /** Where to listen. */
 export interface ListenTarget {
@@ -13,7 +14,15 @@ export interface ListenTarget {
   readonly path: string;
 }
 
-/** How to listen; what concerns other transports is passed over. */
+/** What a server offers on the TCP port beside each listener over UDP. */
+export interface WebOffer {
+  /** WebSocket, over HTTP/1.1. */
+  readonly webSocket: boolean;
+  /** Protocols of providers that were given. */
+  readonly protocols: readonly WebProtocol[];
+}
+
+/** How to listen. Settings that a listener's transport cannot carry have been refused before. */
 export interface ListenSettings {
   readonly tls: ServerCertificateOptions | readonly ServerCertificateOptions[] | undefined;
   readonly clientCertificates: ClientCertificateOptions | undefined;
@@ -27,6 +36,7 @@ export interface ListenSettings {
   /** Whose TCP connections begin with a header of the PROXY protocol. */
   readonly trustedProxies: TrustedProxies | undefined;
   readonly limits: Limits;
+  readonly web: WebOffer;
 }
 
 /** What may change while a server runs; what is left out stays as it is. */
@@ -96,10 +106,3 @@ export interface Listener {
   ref(): void;
   unref(): void;
 }
-
-/** Starts a listener. */
-export type Listen = (
-  target: ListenTarget,
-  settings: ListenSettings,
-  onArrival: (arrival: Arrival) => void,
-) => Promise<Listener>;

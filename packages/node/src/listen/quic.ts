@@ -10,13 +10,16 @@ import {
 import { secretOf } from "./secret.js";
 import { headersOf, pathOf, type Peer } from "../peer.js";
 import { ALPN, WEB_TRANSPORT_PROTOCOL } from "../protocol.js";
-import type { Admission, Listen, ListenSettings } from "./listener.js";
+import type { ListenTransport } from "../transport/provider.js";
+import { type Listen, listenBeside } from "./beside.js";
+import type { Admission, ListenSettings } from "./listener.js";
 
 /** Listens for `quic://` on a UDP port, and there for WebTransport on the target's path as well. */
-export const listenQuic: Listen = (target, settings, onArrival) => listen("quic", target, settings, onArrival);
+export const listenQuic: ListenTransport = (...given) => listenBeside((...given) => listen("quic", ...given), ...given);
 
 /** The same, named by the URL that WebTransport clients use: `https://host:port/path`. */
-export const listenWebTransport: Listen = (target, settings, onArrival) => listen("https", target, settings, onArrival);
+export const listenWebTransport: ListenTransport = (...given) =>
+  listenBeside((...given) => listen("https", ...given), ...given);
 
 const listen = async (
   scheme: "quic" | "https",

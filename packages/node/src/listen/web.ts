@@ -1,29 +1,23 @@
 import { createServer, type IncomingMessage, STATUS_CODES } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import type { TLSSocket } from "node:tls";
-import { FailsAcceptor } from "../fails/acceptor.js";
 import { divert } from "./divert.js";
 import { Door, doorLimits } from "./door.js";
-import type { Listen, Listener } from "./listener.js";
+import type { Listen } from "./beside.js";
+import type { Listener, WebOffer } from "./listener.js";
 import { type Guest, Guests, socketListener, startServer } from "./socket-server.js";
 import { ServerTls } from "./tls-settings.js";
 import { MAX_HEADER_FIELDS, WebSocketUpgrades } from "./web-socket.js";
 
-/** What a TCP port for the web offers. */
-export interface WebOffer {
-  /** WebSocket, over HTTP/1.1. */
-  readonly webSocket: boolean;
-  /** WebTransport over HTTP/2, and the WebSocket of its ponyfill. */
-  readonly http2: boolean;
-}
-
 /** Listens for `ws://`: WebSocket without encryption. */
-export const listenWs: Listen = (target, settings, onArrival) =>
-  listen(false, { webSocket: true, http2: false }, target, settings, onArrival);
+export const listenWs: Listen = (...given) => listen(false, { webSocket: true, protocols: [] }, ...given);
 
-/** Listens for `wss://`, and for what else is offered, on one port: clients choose HTTP/1.1 or HTTP/2 in the TLS handshake (RFC 7301). */
+/** Listens for `wss://`. */
+export const listenWss: Listen = (...given) => listen(true, { webSocket: true, protocols: [] }, ...given);
+
+/** Listens for what is offered on one port with TLS: clients choose the protocol in the TLS handshake (RFC 7301). */
 export function listenWeb(offer: WebOffer): Listen {
-  return (target, settings, onArrival) => listen(true, offer, target, settings, onArrival);
+  return (...given) => listen(true, offer, ...given);
 }
 
 const listen = async (
@@ -37,24 +31,25 @@ const listen = async (
   const webSockets = offer.webSocket
     ? new WebSocketUpgrades(path, secure ? undefined : (host ?? ""), settings)
     : undefined;
-  const fails = offer.http2
-    ? await FailsAcceptor.create(path, settings, door, () => listener.url, onArrival)
-    : undefined;
+  const acceptors = await Promise.all(
+    offer.protocols.map((start) => start(path, settings, door, () => listener.url, onArrival)),
+  );
   const tls = secure ? new ServerTls(settings) : undefined;
   const secureServer =
     tls &&
     createHttpsServer({
       ...tls.options,
-      ALPNProtocols: fails === undefined ? ["http/1.1"] : ["h2", "http/1.1"],
+      ALPNProtocols: [...acceptors.map(({ alpn }) => alpn), "http/1.1"],
     });
   const server = secureServer ?? createServer();
-  if (fails !== undefined) {
+  if (acceptors.length > 0) {
     // Before the server reads HTTP/1.1 from it.
     divert(server, "secureConnection", (_, socket: TLSSocket) => {
-      if (socket.alpnProtocol !== "h2") return false;
+      const acceptor = acceptors.find(({ alpn }) => alpn === socket.alpnProtocol);
+      if (acceptor === undefined) return false;
       const guest = guests.of(socket);
       if (guest === undefined) socket.destroy();
-      else fails.takeConnection(socket, guest);
+      else acceptor.takeConnection(socket, guest);
       return true;
     });
   }
@@ -66,12 +61,11 @@ const listen = async (
       request.socket.destroy();
       return;
     }
-    const isPonyfill = fails?.asks(request) === true;
-    const status =
-      refusalOfFields(request) ??
-      (isPonyfill ? fails.refusal(request) : webSockets === undefined ? 400 : webSockets.refusal(request));
+    const acceptor = acceptors.find((acceptor) => acceptor.asks(request));
+    const refusing = acceptor ?? webSockets;
+    const status = refusalOfFields(request) ?? (refusing === undefined ? 400 : refusing.refusal(request));
     if (status !== undefined) refuse(request, guest, status);
-    else if (isPonyfill) fails.takeUpgrade(request, head, guest);
+    else if (acceptor !== undefined) acceptor.takeUpgrade(request, head, guest);
     else webSockets?.take(request, head, guest, listener.url, onArrival);
   });
   const guests = new Guests(server, door, settings.trustedProxies);
@@ -81,7 +75,7 @@ const listen = async (
   return {
     ...listener,
     stop: () => {
-      fails?.stop();
+      for (const acceptor of acceptors) acceptor.stop();
       listener.stop();
     },
     ...(secureServer !== undefined && { updateTls: (settings) => tls?.update(secureServer, settings) }),

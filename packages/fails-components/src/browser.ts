@@ -1,10 +1,10 @@
+import type { PageTransport } from "@quicrpc/browser";
 import {
   WEBTRANSPORT_STREAM_PROTOCOL,
   type WebTransportSession,
   webTransportStreamSession,
+  whenTransportReady,
 } from "@quicrpc/core/transport";
-import type { Opener } from "./transport.js";
-import { whenReady } from "./when-ready.js";
 
 /** A session of `@fails-components/webtransport` in a browser. */
 interface PonyfillSession extends WebTransportSession {
@@ -20,9 +20,11 @@ const WINDOW = 2 * 1024 * 1024;
 
 let loading: Promise<Ponyfill> | undefined;
 
-/** Opens a session of the ponyfill: WebTransport over a WebSocket. */
-export function ponyfillOpener(url: URL): Opener {
-  return async (signal) => {
+const ponyfill: PageTransport = {
+  kind: "ponyfill",
+  name: "the ponyfill",
+  scheme: "https:",
+  async open(url, signal) {
     loading ??= load();
     const WebTransportPonyfill = await loading;
     signal.throwIfAborted();
@@ -33,11 +35,19 @@ export function ponyfillOpener(url: URL): Opener {
       initialSessionFlowControlWindow: WINDOW,
       sessionFlowControlWindowSizeLimit: WINDOW,
     });
-    await whenReady(session, signal);
+    await whenTransportReady(session, signal);
     if (session.protocol === WEBTRANSPORT_STREAM_PROTOCOL) return webTransportStreamSession(session, "client");
     session.close();
     throw new Error(`the server does not speak ${WEBTRANSPORT_STREAM_PROTOCOL}`);
-  };
+  },
+};
+
+/**
+ * WebTransport over the WebSocket of the package's ponyfill, for pages whose server has `http2Transport()` or
+ * `failsTransport()`: `connect(url, { fallback: { transport: ponyfillTransport() } })`. It trusts no hashes of certificates.
+ */
+export function ponyfillTransport(): PageTransport {
+  return ponyfill;
 }
 
 /** Loads the package, and keeps it from connecting to a stranger meanwhile. */

@@ -1,8 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { createSecureContext } from "node:tls";
-import { Door, doorLimits } from "../listen/door.js";
-import type { Listen, Listener } from "../listen/listener.js";
-import { firstCertificate } from "../listen/tls-settings.js";
+import { Door, doorLimits, firstCertificate, type Listen, type Listener } from "@quicrpc/node/transport";
 import { FAILS_STREAMS, FAILS_WINDOWS, failsError, type FailsServer, loadFails } from "./package.js";
 import { FailsRequests } from "./requests.js";
 
@@ -12,7 +10,7 @@ import { FailsRequests } from "./requests.js";
  */
 export const listenFailsHttp3: Listen = async ({ host, port, path: given }, settings, onArrival): Promise<Listener> => {
   if (settings.clientCertificates !== undefined) {
-    throw new TypeError('the engine "fails" cannot ask for clientCertificates over HTTP/3');
+    throw new TypeError("failsTransport() cannot ask for clientCertificates over HTTP/3");
   }
   const { Http3Server } = await loadFails();
   const path = given || "/";

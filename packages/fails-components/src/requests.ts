@@ -1,11 +1,19 @@
 import type { IncomingHttpHeaders } from "node:http2";
 import type { Duplex } from "node:stream";
 import { WEBTRANSPORT_STREAM_PROTOCOL, webTransportStreamSession } from "@quicrpc/core/transport";
-import type { Door, Visit } from "../listen/door.js";
-import { type Arrival, type ListenSettings, placed } from "../listen/listener.js";
-import type { Guest } from "../listen/socket-server.js";
-import { certificateRefusal, verifiedCertificate } from "../listen/tls-settings.js";
-import { headersOf, pathOf, type Peer, type TransportKind } from "../peer.js";
+import {
+  type Arrival,
+  certificateRefusal,
+  type Door,
+  type Guest,
+  headersOf,
+  type ListenSettings,
+  pathOf,
+  type Peer,
+  placed,
+  verifiedCertificate,
+  type Visit,
+} from "@quicrpc/node/transport";
 import type { TLSSocket } from "node:tls";
 import { lettingGo } from "./closing.js";
 import { refuseLateStreams } from "./containment.js";
@@ -13,7 +21,7 @@ import type { FailsAnswer, FailsServer, FailsServerSession } from "./package.js"
 
 /** What a request came over. */
 export interface Source {
-  readonly transport: TransportKind & `webtransport-${string}`;
+  readonly transport: "webtransport-http2" | "webtransport-websocket";
   readonly socket: TLSSocket;
   readonly guest: Guest;
   /** Holds the session: a stream of the connection, or the socket itself. */

@@ -1,4 +1,4 @@
-import type { FailsSession } from "./package.js";
+import type { PackageSession } from "./package.js";
 
 /** What holds a session: a connection, or a stream of one. */
 export interface Holder {
@@ -10,7 +10,7 @@ export interface Holder {
  * be gone; and where both sides do so at once, it destroys an ended stream that was not reset, for which Node's HTTP/2
  * sends empty frames without end. How a session ends has been said on its stream by then.
  */
-export function lettingGo(session: FailsSession, holder: Holder): FailsSession {
+export function lettingGo(session: PackageSession, holder: Holder): PackageSession {
   const { ready, closed, datagrams, incomingBidirectionalStreams, incomingUnidirectionalStreams } = session;
   return {
     ready,

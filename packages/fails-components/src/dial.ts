@@ -1,8 +1,7 @@
 import type { ClientHttp2Session, ClientHttp2Stream } from "node:http2";
 import type { TLSSocket } from "node:tls";
 import { type DirectSession, WEBTRANSPORT_STREAM_PROTOCOL, webTransportStreamSession } from "@quicrpc/core/transport";
-import { attempt, type TransportDialOptions } from "../dial/dialler.js";
-import { requirePinned } from "../dial/tls.js";
+import { attempt, requirePinned, type TransportDialOptions } from "@quicrpc/node/transport";
 import { lettingGo } from "./closing.js";
 import { containReads, pingWhileAlive, refuseLateStreams } from "./containment.js";
 import {
@@ -18,8 +17,8 @@ import {
 /** Milliseconds for which HTTP/3 is tried alone: where UDP is blocked nothing says so. */
 const HTTP3_MS = 1500;
 
-/** A session of the engine "fails". */
-export interface FailsTransport extends DirectSession {
+/** What a session by `failsTransport()` runs over: `Session.transport` of what `dial` makes. */
+export interface FailsSession extends DirectSession {
   readonly httpVersion: 2 | 3;
   /** Why it is not HTTP/3; undefined where it is, or where HTTP/2 was asked for. */
   readonly reason: string | undefined;
@@ -29,9 +28,13 @@ export interface FailsTransport extends DirectSession {
  * Dials `https://host[:port]/path` with `@fails-components/webtransport`: HTTP/3 where its quiche transport is there and the
  * server answers, otherwise HTTP/2, or what `httpVersion` says.
  */
-export async function dialFails(url: URL, options: TransportDialOptions): Promise<FailsTransport> {
-  requireSupported(url, options);
-  const { httpVersion, timeoutMs } = options;
+export async function dialFails(
+  url: URL,
+  options: TransportDialOptions,
+  httpVersion: 2 | 3 | undefined,
+): Promise<FailsSession> {
+  requireSupported(options);
+  const { timeoutMs } = options;
   const fails = await loadFails();
   if (httpVersion === 2) return dialHttp2(fails, url, options, undefined);
   const problem = await http3Problem();
@@ -48,12 +51,11 @@ export async function dialFails(url: URL, options: TransportDialOptions): Promis
 }
 
 /** Throws `TypeError` for what the package would pass over in silence. */
-function requireSupported(url: URL, { ca, cert, serverName }: TransportDialOptions): void {
-  if (url.protocol !== "https:") throw new TypeError(`the engine "fails" dials https://, not ${url.protocol}//`);
+function requireSupported({ ca, cert, serverName }: TransportDialOptions): void {
   const given = Object.entries({ ca, cert, serverName }).find(([, value]) => value !== undefined);
   if (given === undefined) return;
   throw new TypeError(
-    `the engine "fails" has no option ${given[0]}: it trusts the system's roots (NODE_EXTRA_CA_CERTS adds to them) or serverCertificateHashes`,
+    `failsTransport() does not take the option ${given[0]}: it trusts the system's roots (NODE_EXTRA_CA_CERTS adds to them) or serverCertificateHashes`,
   );
 }
 
@@ -62,7 +64,7 @@ function dialHttp2(
   url: URL,
   options: TransportDialOptions,
   reason: string | undefined,
-): Promise<FailsTransport> {
+): Promise<FailsSession> {
   return attempt(url, options, (resolve, reject) => {
     const session = new fails.WebTransport(url.href, { ...settings(options), forceReliable: true });
     session.closed.catch(() => {});
@@ -96,8 +98,8 @@ function dialHttp2(
   });
 }
 
-async function dialHttp3(fails: FailsPackage, url: URL, options: TransportDialOptions): Promise<FailsTransport> {
-  if (options.headers !== undefined) throw new TypeError('the engine "fails" sends no headers over HTTP/3');
+async function dialHttp3(fails: FailsPackage, url: URL, options: TransportDialOptions): Promise<FailsSession> {
+  if (options.headers !== undefined) throw new TypeError("failsTransport() sends no headers over HTTP/3");
   return attempt(url, options, (resolve, reject) => {
     let session: FailsClientSession | undefined;
     let givenUp = false;
@@ -145,7 +147,7 @@ function transportOf(
   httpVersion: 2 | 3,
   reason: string | undefined,
   { limits }: TransportDialOptions,
-): FailsTransport {
+): FailsSession {
   if (session.protocol !== WEBTRANSPORT_STREAM_PROTOCOL) {
     session.close();
     throw failsError("ERR_FAILS_PROTOCOL", `the server does not speak ${WEBTRANSPORT_STREAM_PROTOCOL}`);
@@ -162,7 +164,7 @@ function refuse({ href }: URL, status: number | undefined, cause: unknown): neve
     status === undefined
       ? `${href} did not take the session (@fails-components/webtransport does not tell why)`
       : `${href} answered with status ${status}`;
-  throw Object.assign(failsError("ERR_FAILS_REFUSED", text, cause), { status });
+  throw Object.assign(failsError("ERR_FAILS_REFUSED", text, { cause, permanent: false }), { status });
 }
 
 /** Adds to the package's request, and tells of the stream that it makes. */

@@ -3,10 +3,7 @@ import type { ClientHttp2Session, Http2SecureServer, IncomingHttpHeaders } from 
 import type { WebTransportSession } from "@quicrpc/core/transport";
 import { quietly } from "./quiet.js";
 
-/**
- * The part of `@fails-components/webtransport` 1.6 that is used. Its own types cannot be named here: whoever does not
- * install it must be able to compile against this package.
- */
+/** The part of `@fails-components/webtransport` 1.6 that is used, with insides that its own types do not name. */
 export interface FailsPackage {
   readonly WebTransport: new (url: string, options: object) => FailsClientSession;
   readonly Http2Server: new (options: object) => FailsServer;
@@ -16,7 +13,7 @@ export interface FailsPackage {
 }
 
 /** A session, of either side. */
-export interface FailsSession extends WebTransportSession {
+export interface PackageSession extends WebTransportSession {
   readonly incomingUnidirectionalStreams: ReadableStream<unknown>;
 }
 
@@ -28,7 +25,7 @@ export interface FailsInside {
 }
 
 /** A session of the client, with the insides that hold its connection. */
-export interface FailsClientSession extends FailsSession {
+export interface FailsClientSession extends PackageSession {
   /** The subprotocol that the server chose; "" for none. */
   readonly protocol: string;
   readonly sessionint?: FailsInside & FailsConnection;
@@ -40,7 +37,7 @@ interface FailsConnection {
 }
 
 /** A session of the server. */
-export interface FailsServerSession extends FailsSession, FailsInside {
+export interface FailsServerSession extends PackageSession, FailsInside {
   /** What the request callback answered with. */
   readonly userData: unknown;
   readonly peerAddress: string | undefined;
@@ -94,22 +91,27 @@ export const FAILS_STREAMS: Readonly<Record<string, number>> = {
   initialUnidirectionalStreams: 1,
 };
 
-/** An error of this engine; `code` says what to do about it. */
-export function failsError(code: string, message: string, cause?: unknown): Error & { code: string } {
-  return Object.assign(new Error(message, cause === undefined ? undefined : { cause }), { code });
+/** An error of this transport; `code` says what to do about it. `permanent`: trying again will hardly mend it. */
+export function failsError(
+  code: string,
+  message: string,
+  { cause, permanent = true }: { readonly cause?: unknown; readonly permanent?: boolean } = {},
+): Error & { code: string; permanent: boolean } {
+  return Object.assign(new Error(message, cause === undefined ? undefined : { cause }), { code, permanent });
 }
 
 let loading: Promise<FailsPackage> | undefined;
 
-/** Loads the package. Rejects with `ERR_FAILS_MISSING` where it is not installed. */
+/** Loads the package, which takes a while and looks for quiche: when it is used. Rejects with `ERR_FAILS_MISSING`. */
 export async function loadFails(): Promise<FailsPackage> {
   loading ??= quietly(load);
   try {
     return await loading;
   } catch (error) {
     loading = undefined;
-    const text = `the engine "fails" and the option http2 need ${PACKAGE}@1.6, which ${failure(error)}`;
-    throw failsError("ERR_FAILS_MISSING", text, error);
+    throw failsError("ERR_FAILS_MISSING", `@quicrpc/fails-components needs ${PACKAGE}@1.6, which ${failure(error)}`, {
+      cause: error,
+    });
   }
 }
 

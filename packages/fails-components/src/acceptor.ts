@@ -9,12 +9,14 @@ import {
 } from "node:http2";
 import type { TLSSocket } from "node:tls";
 import { WEBTRANSPORT_STREAM_PROTOCOL } from "@quicrpc/core/transport";
-import { divert } from "../listen/divert.js";
-import type { Door } from "../listen/door.js";
-import { holdReads } from "../listen/held-reads.js";
-import type { Arrival, ListenSettings } from "../listen/listener.js";
-import type { Guest } from "../listen/socket-server.js";
-import { firstCertificate } from "../listen/tls-settings.js";
+import {
+  divert,
+  firstCertificate,
+  type Guest,
+  holdReads,
+  type WebAcceptor,
+  type WebProtocol,
+} from "@quicrpc/node/transport";
 import { containReads, pingWhileAlive } from "./containment.js";
 import { FAILS_STREAMS, FAILS_WINDOWS, loadFails, unsupportedVersion } from "./package.js";
 import { FailsRequests } from "./requests.js";
@@ -27,7 +29,8 @@ const MAX_STREAMS = 100;
  * the ponyfill. The server of `@fails-components/webtransport` itself never listens, since it knows one certificate, no
  * client certificates and no limits.
  */
-export class FailsAcceptor {
+class FailsAcceptor implements WebAcceptor {
+  readonly alpn: string = "h2";
   private readonly http2: Http2SecureServer;
   private readonly requests: FailsRequests;
   /** The connection whose HTTP/2 session is being made. */
@@ -41,13 +44,7 @@ export class FailsAcceptor {
   }
 
   /** @param url of the listener, once it has one */
-  static async create(
-    path: string,
-    settings: ListenSettings,
-    door: Door,
-    url: () => string,
-    onArrival: (arrival: Arrival) => void,
-  ): Promise<FailsAcceptor> {
+  static async create(...[path, settings, door, url, onArrival]: Parameters<WebProtocol>): Promise<FailsAcceptor> {
     const { Http2Server } = await loadFails();
     const { cert, key: privKey } = firstCertificate(settings);
     const secret = randomBytes(16).toString("hex");
@@ -107,6 +104,9 @@ export class FailsAcceptor {
     });
   }
 }
+
+/** Takes this package's part of the connections of a TCP port. */
+export const failsProtocol: WebProtocol = (...given) => FailsAcceptor.create(...given);
 
 function isPonyfill(offered: string | undefined): boolean {
   const names = offered?.split(",") ?? [];

@@ -1,11 +1,8 @@
 import type { CertificateOptions, TransportOptions } from "@quicrpc/quic";
 import type { Limits } from "@quicrpc/core";
-import type { TransportSession, UnsharedBytes } from "@quicrpc/core/transport";
+import type { UnsharedBytes } from "@quicrpc/core/transport";
 
-/** What carries WebTransport. */
-export type Engine = "quic" | "fails";
-
-/** How a transport session is made; what concerns other transports is passed over. */
+/** How a transport session is made. An option that the URL's transport cannot carry is refused. */
 export interface TransportDialOptions extends Partial<CertificateOptions> {
   /** Roots to trust instead of the system's, PEM. */
   readonly ca?: string | Uint8Array;
@@ -16,15 +13,8 @@ export interface TransportDialOptions extends Partial<CertificateOptions> {
   }[];
   /** The name to find in the certificate, where it is not the URL's host. */
   readonly serverName?: string;
-  /** Of the HTTP request, over WebSocket and WebTransport. */
+  /** Header fields of the HTTP request, over WebSocket and WebTransport; other transports have none. */
   readonly headers?: Readonly<Record<string, string>>;
-  /**
-   * What carries `https://`: this project's own engine, or `@fails-components/webtransport`, which must be installed. Default
-   * "quic".
-   */
-  readonly engine?: Engine;
-  /** Of the engine "fails". Default: 3 where its quiche transport is installed and the server answers, otherwise 2. */
-  readonly httpVersion?: 2 | 3;
   /** Milliseconds until the attempt is given up. Default 10,000. */
   readonly timeoutMs?: number;
   /** Aborting gives the attempt up. */
@@ -39,9 +29,6 @@ export interface TransportDialOptions extends Partial<CertificateOptions> {
   readonly earlyData?: boolean;
   readonly limits?: Partial<Limits>;
 }
-
-/** Makes a transport session with what the URL names. */
-export type Dialler = (url: URL, options: TransportDialOptions) => Promise<TransportSession>;
 
 /** Default for `timeoutMs`. */
 const DIAL_TIMEOUT_MS = 10_000;

@@ -1,0 +1,50 @@
+import type { TransportAbilities, TransportProvider } from "@quicrpc/node";
+
+/** Options of `failsTransport`. */
+export interface FailsTransportOptions {
+  /**
+   * 2: HTTP/2 alone. 3: HTTP/3 alone for clients; servers reject where it cannot be had, and have HTTP/2 as well. Default: HTTP/3
+   * where the package's quiche transport is installed, and for clients where the server answers; otherwise HTTP/2.
+   */
+  readonly httpVersion?: 2 | 3;
+}
+
+/** All calls of a session share one byte stream, whose flow control is the protocol's own. */
+const ABILITIES: TransportAbilities = {
+  streams: false,
+  datagrams: false,
+  headers: true,
+  tls: true,
+  // Servers over HTTP/2 ask for them; the package's client has none to show.
+  clientCertificates: true,
+  earlyData: false,
+  proxyHeader: true,
+};
+
+/**
+ * `https://` by `@fails-components/webtransport` in place of this project's own engine, of servers and clients:
+ * `serve({ transports: [failsTransport()], listen: ["https://[::]:4433"] })`, `connect(url, { transports: [failsTransport()] })`.
+ */
+export function failsTransport({ httpVersion }: FailsTransportOptions = {}): TransportProvider {
+  return {
+    name: "@fails-components/webtransport",
+    schemes: ["https:"],
+    abilities: ABILITIES,
+    defaultPort: 443,
+    dial: async (url, options) => (await import("./dial.js")).dialFails(url, options, httpVersion),
+    listen: async (...given) => (await import("./listen.js")).listenFails(httpVersion, ...given),
+  };
+}
+
+/**
+ * WebTransport over HTTP/2, and over the WebSocket of the package's ponyfill for browsers, on the TCP port of the same number
+ * as each listener of `quic://` and `https://`: `serve({ transports: [http2Transport()] })`.
+ */
+export function http2Transport(): TransportProvider {
+  return {
+    name: "WebTransport over HTTP/2",
+    schemes: [],
+    abilities: ABILITIES,
+    webProtocol: async (...given) => (await import("./acceptor.js")).failsProtocol(...given),
+  };
+}

@@ -1,0 +1,44 @@
+import type { Arrival, Listener, ListenSettings, ListenTarget } from "./listener.js";
+
+/** Starts a listener. */
+export type Listen = (
+  target: ListenTarget,
+  settings: ListenSettings,
+  onArrival: (arrival: Arrival) => void,
+) => Promise<Listener>;
+
+/** Free ports of one protocol whose number is tried for the other as well. */
+const MAX_TRIES = 10;
+
+/** Starts a listener over UDP, and one on the TCP port of the same number where `serve` offers anything there. */
+export async function listenBeside(
+  overUdp: Listen,
+  ...[target, settings, onArrival]: Parameters<Listen>
+): Promise<readonly Listener[]> {
+  const { webSocket, protocols } = settings.web;
+  if (!webSocket && protocols.length === 0) return [await overUdp(target, settings, onArrival)];
+  const overTcp: Listen = async (...given) => (await import("./web.js")).listenWeb(settings.web)(...given);
+  return listenTwice(overUdp, overTcp, target, settings, onArrival);
+}
+
+/** Starts two listeners on ports of the same number. */
+export async function listenTwice(
+  one: Listen,
+  other: Listen,
+  ...[target, settings, onArrival]: Parameters<Listen>
+): Promise<readonly Listener[]> {
+  for (let tries = 1; ; tries++) {
+    const first = await one(target, settings, onArrival);
+    try {
+      const { port } = first.address ?? target;
+      return [first, await other({ ...target, port, path: target.path || "/" }, settings, onArrival)];
+    } catch (error) {
+      await first.close();
+      if (!isTaken(error) || target.port !== 0 || tries === MAX_TRIES) throw error;
+    }
+  }
+}
+
+function isTaken(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === "EADDRINUSE";
+}

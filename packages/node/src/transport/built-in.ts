@@ -1,0 +1,97 @@
+import { dialQuic } from "../dial/quic.js";
+import { dialWebTransport } from "../dial/web-transport.js";
+import { listenQuic, listenWebTransport } from "../listen/quic.js";
+import type { TransportAbilities, TransportProvider } from "./provider.js";
+
+const NOTHING: TransportAbilities = {
+  streams: false,
+  datagrams: false,
+  headers: false,
+  tls: false,
+  clientCertificates: false,
+  earlyData: false,
+  proxyHeader: false,
+};
+const OVER_QUIC = { ...NOTHING, streams: true, datagrams: true, tls: true, clientCertificates: true };
+const OVER_TCP = { ...NOTHING, proxyHeader: true };
+const OVER_TLS = { ...OVER_TCP, tls: true, clientCertificates: true };
+
+/** `quic://`: QUIC by the engine of `@quicrpc/quic`, and for servers WebTransport beside it, on the path "/". */
+const quicTransport: TransportProvider = {
+  name: "QUIC",
+  schemes: ["quic:"],
+  abilities: { ...OVER_QUIC, earlyData: true },
+  dial: dialQuic,
+  listen: listenQuic,
+};
+
+/** `https://`: WebTransport over HTTP/3 by the same engine, and for servers QUIC beside it. */
+const webTransport: TransportProvider = {
+  name: "WebTransport",
+  schemes: ["https:"],
+  abilities: { ...OVER_QUIC, headers: true },
+  defaultPort: 443,
+  dial: dialWebTransport,
+  listen: listenWebTransport,
+};
+
+// The others are loaded when they are used: `node:tls`, `node:http` and `ws` take longer to load, and more memory, than the
+// QUIC engine.
+
+/** `tls://`: TLS 1.3 over TCP. */
+const tlsTransport: TransportProvider = {
+  name: "TLS",
+  schemes: ["tls:"],
+  abilities: OVER_TLS,
+  dial: async (...given) => (await import("../dial/sockets.js")).dialTls(...given),
+  listen: async (...given) => [await (await import("../listen/sockets.js")).listenTls(...given)],
+};
+
+/** `tcp://`: without encryption, for a network that is trusted. */
+const tcpTransport: TransportProvider = {
+  name: "TCP",
+  schemes: ["tcp:"],
+  abilities: OVER_TCP,
+  dial: async (...given) => (await import("../dial/sockets.js")).dialTcp(...given),
+  listen: async (...given) => [await (await import("../listen/sockets.js")).listenTcp(...given)],
+};
+
+/** `unix:/path`: a Unix socket. */
+const unixTransport: TransportProvider = {
+  name: "a Unix socket",
+  schemes: ["unix:"],
+  abilities: NOTHING,
+  dial: async (...given) => (await import("../dial/sockets.js")).dialUnix(...given),
+  listen: async (...given) => [await (await import("../listen/sockets.js")).listenUnix(...given)],
+};
+
+/** `wss://`: WebSocket over TLS. */
+const webSocketTransport: TransportProvider = {
+  name: "WebSocket over TLS",
+  schemes: ["wss:"],
+  abilities: { ...OVER_TLS, headers: true },
+  defaultPort: 443,
+  dial: async (...given) => (await import("../dial/web-socket.js")).dialWebSocket(...given),
+  listen: async (...given) => [await (await import("../listen/web.js")).listenWss(...given)],
+};
+
+/** `ws://`: WebSocket without encryption. */
+const plainWebSocketTransport: TransportProvider = {
+  name: "WebSocket without TLS",
+  schemes: ["ws:"],
+  abilities: { ...OVER_TCP, headers: true },
+  defaultPort: 80,
+  dial: async (...given) => (await import("../dial/web-socket.js")).dialWebSocket(...given),
+  listen: async (...given) => [await (await import("../listen/web.js")).listenWs(...given)],
+};
+
+/** The transports of `serve`, `connect` and `dial` that nobody has to name. */
+export const BUILT_IN: readonly TransportProvider[] = [
+  quicTransport,
+  webTransport,
+  tlsTransport,
+  webSocketTransport,
+  tcpTransport,
+  plainWebSocketTransport,
+  unixTransport,
+];

@@ -1,0 +1,25 @@
+import { BUILT_IN } from "./built-in.js";
+import type { TransportProvider } from "./provider.js";
+
+/** A provider that can dial, or listen. */
+export type Able<What extends "dial" | "listen"> = TransportProvider & Required<Pick<TransportProvider, What>>;
+
+/**
+ * The provider for a URL's scheme, such as "quic:": of those given, or else a built-in one. Throws `TypeError` where there is
+ * none that can do `what`.
+ */
+export function providerFor<What extends "dial" | "listen">(
+  scheme: string,
+  what: What,
+  given: readonly TransportProvider[] = [],
+): Able<What> {
+  const all = [...given, ...BUILT_IN];
+  const found = all.find(
+    (provider): provider is Able<What> => provider[what] !== undefined && provider.schemes.includes(scheme),
+  );
+  if (found !== undefined) return found;
+  const able = all.filter((provider) => provider[what] !== undefined).flatMap(({ schemes }) => schemes);
+  const known = Array.from(new Set(able), (scheme) => `${scheme}//`).join(", ");
+  const text = what === "dial" ? "a URL begins" : "a URL to listen on begins";
+  throw new TypeError(`${scheme}// is no transport: ${text} with one of ${known}`);
+}

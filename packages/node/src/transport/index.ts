@@ -1,0 +1,28 @@
+// What a package needs that brings a transport for `serve` and `connect`.
+export { attempt, hostOf, type TransportDialOptions } from "./dialling.js";
+export type {
+  DialTransport,
+  ListenTransport,
+  TransportAbilities,
+  TransportProvider,
+  WebAcceptor,
+  WebProtocol,
+} from "./provider.js";
+export { requirePinned } from "../dial/tls.js";
+export { type Listen, listenTwice } from "../listen/beside.js";
+export { divert } from "../listen/divert.js";
+export { Door, doorLimits, type DoorLimits, type Visit } from "../listen/door.js";
+export { holdReads } from "../listen/held-reads.js";
+export {
+  type Admission,
+  type Arrival,
+  type Listener,
+  type ListenSettings,
+  type ListenTarget,
+  placed,
+  type WebOffer,
+} from "../listen/listener.js";
+export type { Guest, SocketName } from "../listen/socket-server.js";
+export { certificateRefusal, firstCertificate, verifiedCertificate } from "../listen/tls-settings.js";
+export { listenWeb } from "../listen/web.js";
+export { headersOf, pathOf, type Peer, type TransportKind } from "../peer.js";

@@ -1,0 +1,52 @@
+import type { ListenSettings } from "../listen/listener.js";
+import type { TransportDialOptions } from "./dialling.js";
+import type { TransportAbilities, TransportProvider } from "./provider.js";
+
+/** What each option of a client needs of the transport. */
+const DIAL_NEEDS: readonly (readonly [keyof TransportDialOptions, keyof TransportAbilities, string])[] = [
+  ["headers", "headers", "has no header fields"],
+  ["ca", "tls", "has no TLS"],
+  ["serverCertificateHashes", "tls", "has no TLS"],
+  ["serverName", "tls", "has no TLS"],
+  ["cert", "clientCertificates", "has no certificates of clients"],
+  ["key", "clientCertificates", "has no certificates of clients"],
+  ["earlyData", "earlyData", "has no early data"],
+];
+
+/** Throws `TypeError` where an option names something that the transport cannot carry, which would be lost in silence. */
+export function requireDialable(
+  { name, abilities }: TransportProvider,
+  scheme: string,
+  options: TransportDialOptions,
+): void {
+  for (const [option, ability, lack] of DIAL_NEEDS) {
+    const value = options[option];
+    if (value === undefined || value === false || abilities[ability]) continue;
+    throw new TypeError(`the option ${option} cannot travel by ${scheme}//: ${name} ${lack}`);
+  }
+}
+
+/** Throws `TypeError` where a server's setting names something that its listeners cannot carry. */
+export function requireListenable(
+  targets: readonly { readonly scheme: string; readonly provider: TransportProvider }[],
+  { tls, clientCertificates, earlyData, trustedProxies, web }: ListenSettings,
+): void {
+  for (const { scheme, provider } of targets) {
+    const { name, abilities } = provider;
+    if (abilities.tls && tls === undefined) {
+      throw new TypeError(
+        `serve() needs the option tls for ${scheme}//: { cert, key }, or devCertificate() to develop`,
+      );
+    }
+    if (clientCertificates === undefined || clientCertificates.required === false) continue;
+    if (abilities.clientCertificates) continue;
+    throw new TypeError(
+      `clientCertificates are required, and ${scheme}// cannot ask for them: ${name} has none. { required: false } lets clients in without`,
+    );
+  }
+  const able = (ability: keyof TransportAbilities): boolean =>
+    targets.some(({ provider }) => provider.abilities[ability]);
+  if (earlyData && !able("earlyData")) throw new TypeError("the option earlyData needs a listener of quic://");
+  if (trustedProxies === undefined || able("proxyHeader") || web.webSocket || web.protocols.length > 0) return;
+  throw new TypeError("the option trustedProxies needs a listener over TCP: tls://, wss://, tcp:// or ws://");
+}
