@@ -21,6 +21,11 @@ export interface BindOptions {
    */
   reusePort?: boolean;
   /**
+   * Whether several datagrams pass in one system call where the system has a way (on Linux GSO, GRO and recvmmsg). Without, each takes one of its own:
+   * for a network driver that spoils what it is handed together. Default true, or what QUICRPC_OFFLOAD says (1 or 0).
+   */
+  offload?: boolean;
+  /**
    * At least 32 secret bytes, the same after a restart: the endpoint then ends sessions of the one before it, which was
    * bound to the same address on a host of the same name (stateless reset, RFC 9000 §10.3). With `reusePort` so does each
    * that shares the port, for processes that are gone, and leaves the sessions of those that live alone. All that are given
@@ -42,19 +47,21 @@ export interface EngineOptions {
   readonly driver: string;
   readonly busyPoll: boolean;
   readonly reusePort: boolean;
+  readonly offload: boolean;
   /** Empty for a random one. */
   readonly secret: Uint8Array;
 }
 
 export function engineOptions(options: BindOptions = {}): EngineOptions {
-  const { host, port, driver, busyPoll, reusePort = false, secret = new Uint8Array(0) } = options;
+  const { host, port, driver, busyPoll, offload, reusePort = false, secret = new Uint8Array(0) } = options;
   if (!(secret instanceof Uint8Array)) throw invalidOption("secret must be a Uint8Array of at least 32 bytes");
   return {
     host: addressOf(host),
     port: portOf(port),
     driver: chooseDriver(driver),
-    busyPoll: chooseBusyPoll(busyPoll),
+    busyPoll: flagOf("QUICRPC_BUSY_POLL", busyPoll),
     reusePort,
+    offload: flagOf("QUICRPC_OFFLOAD", offload),
     secret,
   };
 }
@@ -84,8 +91,9 @@ function chooseDriver(option: BindOptions["driver"]): string {
   return "thread";
 }
 
-function chooseBusyPoll(option: BindOptions["busyPoll"] = true): boolean {
-  const said = process.env["QUICRPC_BUSY_POLL"] || (option ? "1" : "0");
+/** The process's environment goes before the option. */
+function flagOf(variable: string, option = true): boolean {
+  const said = process.env[variable] || (option ? "1" : "0");
   if (said === "1" || said === "0") return said === "1";
-  throw invalidOption(`QUICRPC_BUSY_POLL must be 1 or 0, not ${JSON.stringify(said)}`);
+  throw invalidOption(`${variable} must be 1 or 0, not ${JSON.stringify(said)}`);
 }

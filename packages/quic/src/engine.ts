@@ -56,12 +56,13 @@ export class Engine {
 
   readonly #closed: () => void;
 
-  constructor({ host, port, driver, busyPoll, reusePort, secret }: EngineOptions) {
+  constructor({ host, port, driver, busyPoll, reusePort, offload, secret }: EngineOptions) {
     const dispatch = (count: number, slab: Uint8Array): boolean => this.#dispatch(count, slab);
     const text = new TextEncoder();
     const flag = (set: boolean): Uint8Array => Uint8Array.of(set ? 1 : 0);
     const names = [text.encode(host), text.encode(driver)];
-    const options = packFields([...names, flag(busyPoll), flag(reusePort), secret, text.encode(hostname())]);
+    const flags = [flag(busyPoll), flag(reusePort), flag(offload)];
+    const options = packFields([...names, ...flags, secret, text.encode(hostname())]);
     this.native = unwrap(loadNative().bind(options, port, dispatch, this.#records));
     this.#closed = closedOnExit(this.native);
     this.threaded = this.native.driver() === "thread";

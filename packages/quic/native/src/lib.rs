@@ -37,13 +37,14 @@ use crate::error::Failure;
 use crate::ffi::bound::Methods;
 use crate::fields::Fields;
 use crate::secret::Secret;
-use crate::socket::{Sharing, Socket};
+use crate::socket::{Offload, Sharing, Socket};
 
 /// The functions JavaScript sees, besides `bind`.
 const METHODS: &[Methods] = &[methods::METHODS, web_methods::METHODS];
 
 /// Makes the endpoint that `bind` asks for. `options` are fields: an IP address or nothing, the driver, whether it polls
-/// busily and whether to share the port (one byte each), a secret of at least 32 bytes or nothing, and this host's name.
+/// busily, whether to share the port, whether to pass several datagrams at once (one byte each), a secret of at least 32
+/// bytes or nothing, and this host's name.
 fn endpoint_for(options: &[u8], port: u16) -> Result<(Endpoint, driver::Options), Failure> {
     let mut fields = Fields::new(options);
     let host = String::from_utf8_lossy(fields.take());
@@ -56,7 +57,12 @@ fn endpoint_for(options: &[u8], port: u16) -> Result<(Endpoint, driver::Options)
     } else {
         Sharing::None
     };
-    let socket = Socket::bind(methods::ip_or_any(&host)?, port, sharing)?;
+    let offload = if fields.take() == [1] {
+        Offload::System
+    } else {
+        Offload::None
+    };
+    let socket = Socket::bind(methods::ip_or_any(&host)?, port, sharing, offload)?;
     let secret = Secret::new(fields.take(), fields.take())?;
     Ok((Endpoint::new(socket, &secret), driver))
 }

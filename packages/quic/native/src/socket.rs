@@ -8,12 +8,19 @@ use quinn_udp::{RecvMeta, UdpSocketState};
 use socket2::{Domain, Protocol, SockRef, Type};
 
 use crate::error::Failure;
+use crate::ffi::gro::receive_singly;
 
 /// Bytes asked of the kernel for SO_RCVBUF and SO_SNDBUF; it grants what its own limits allow. With Linux's default of
 /// 208 KiB a bulk transfer loses datagrams whenever its reader is busy for a moment.
 const BUFFER_BYTES: usize = 4 << 20;
-/// Buffers per receive call; with GRO each may hold up to 64 KiB of datagrams.
-pub const RECEIVE_SLOTS: usize = 8;
+/// Below this a smaller buffer is not worth asking for.
+const LEAST_BUFFER_BYTES: usize = 64 << 10;
+/// Buffers per receive call, where the system fills several; with GRO each may hold up to 64 KiB of datagrams.
+const RECEIVE_SLOTS: usize = if quinn_udp::BATCH_SIZE < 8 {
+    quinn_udp::BATCH_SIZE
+} else {
+    8
+};
 const RECEIVE_SLOT_BYTES: usize = 65_536;
 /// Bytes of one GSO send: an IP packet holds 64 KiB with its headers.
 const MAX_GSO_BYTES: usize = 65_000;
@@ -32,7 +39,9 @@ pub struct Socket {
     io: UdpSocket,
     state: UdpSocketState,
     address: SocketAddr,
+    /// One slot after another: as many as a receive call fills at most.
     buffer: Vec<u8>,
+    offload: Offload,
     /// A transmit the kernel had no room for. While it waits, nothing else is sent.
     unsent: Option<(qp::Transmit, Vec<u8>)>,
     sharing: Sharing,
@@ -47,9 +56,26 @@ pub enum Sharing {
     Port,
 }
 
+/// Whether several datagrams pass in one system call where the system has a way (GSO, GRO, recvmmsg). Without, the socket
+/// behaves as on a system that has none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offload {
+    None,
+    System,
+}
+
+impl Offload {
+    fn slots(self) -> usize {
+        match self {
+            Offload::None => 1,
+            Offload::System => RECEIVE_SLOTS,
+        }
+    }
+}
+
 impl Socket {
     /// Without a host: dual stack `::`, or `0.0.0.0` where IPv6 is unavailable.
-    pub fn bind(host: Option<IpAddr>, port: u16, sharing: Sharing) -> Result<Self, Failure> {
+    pub fn bind(host: Option<IpAddr>, port: u16, sharing: Sharing, offload: Offload) -> Result<Self, Failure> {
         let bound = match host {
             Some(ip) => bind(ip, port, sharing),
             None => bind(Ipv6Addr::UNSPECIFIED.into(), port, sharing).or_else(|error| {
@@ -64,13 +90,17 @@ impl Socket {
         let doing = format!("bind UDP {wanted}");
         let io = bound.map_err(|error| Failure::system(&error, &doing))?;
         let state = UdpSocketState::new((&io).into()).map_err(|error| Failure::system(&error, &doing))?;
+        if offload == Offload::None {
+            receive_singly(&io);
+        }
         enlarge_buffers(&io);
         let address = io.local_addr().map_err(|error| Failure::system(&error, &doing))?;
         Ok(Socket {
             io,
             state,
             address,
-            buffer: vec![0; RECEIVE_SLOTS * RECEIVE_SLOT_BYTES],
+            buffer: vec![0; offload.slots() * RECEIVE_SLOT_BYTES],
+            offload,
             unsent: None,
             sharing,
             sent: false,
@@ -86,7 +116,7 @@ impl Socket {
                 self.address
             )));
         }
-        Socket::bind(Some(host), port, self.sharing)
+        Socket::bind(Some(host), port, self.sharing, self.offload)
     }
 
     pub fn io(&self) -> &UdpSocket {
@@ -117,6 +147,9 @@ impl Socket {
 
     /// Read anew before each send: quinn-udp lowers it to 1 when the kernel refuses a GSO send.
     pub fn max_segments(&self, datagram_bytes: u16) -> usize {
+        if self.offload == Offload::None {
+            return 1;
+        }
         self.state
             .max_gso_segments()
             .min(MAX_GSO_BYTES / usize::from(datagram_bytes))
@@ -182,26 +215,28 @@ impl Socket {
         }
     }
 
-    /// One receive call; `each` gets every buffer with its description. Returns the number of buffers filled.
-    pub fn receive(&mut self, mut each: impl FnMut(&mut Self, &RecvMeta, &[u8])) -> usize {
+    /// One receive call; `each` gets every buffer with its description. Returns whether there may be more to receive: a call
+    /// that fills every buffer says nothing about that, nor does one that reports the failure of an earlier send (ICMP).
+    pub fn receive(&mut self, mut each: impl FnMut(&mut Self, &RecvMeta, &[u8])) -> bool {
+        let slots = self.offload.slots();
         let mut meta = [RecvMeta::default(); RECEIVE_SLOTS];
         let mut buffer = std::mem::take(&mut self.buffer);
-        let filled = {
-            let mut rest = buffer.as_mut_slice();
-            let mut slots: [IoSliceMut; RECEIVE_SLOTS] = std::array::from_fn(|_| {
-                let (slot, tail) = std::mem::take(&mut rest).split_at_mut(RECEIVE_SLOT_BYTES);
-                rest = tail;
-                IoSliceMut::new(slot)
-            });
-            // WouldBlock and the errors of earlier sends (ICMP) both mean: nothing to read now.
-            self.state.recv((&self.io).into(), &mut slots, &mut meta).unwrap_or(0)
+        let received = {
+            let mut chunks = buffer.chunks_exact_mut(RECEIVE_SLOT_BYTES);
+            let mut buffers: [IoSliceMut; RECEIVE_SLOTS] =
+                std::array::from_fn(|_| IoSliceMut::new(chunks.next().unwrap_or_default()));
+            self.state
+                .recv((&self.io).into(), &mut buffers[..slots], &mut meta[..slots])
         };
-        for (index, meta) in meta.iter().enumerate().take(filled) {
-            let start = index * RECEIVE_SLOT_BYTES;
-            each(self, meta, &buffer[start..start + meta.len]);
+        let filled = *received.as_ref().unwrap_or(&0);
+        for (meta, slot) in meta.iter().zip(buffer.chunks_exact(RECEIVE_SLOT_BYTES)).take(filled) {
+            each(self, meta, &slot[..meta.len]);
         }
         self.buffer = buffer;
-        filled
+        received.map_or_else(
+            |error| error.kind() != io::ErrorKind::WouldBlock,
+            |filled| filled == slots,
+        )
     }
 }
 
@@ -225,8 +260,8 @@ fn bind(ip: IpAddr, port: u16, sharing: Sharing) -> io::Result<UdpSocket> {
 /// Larger buffers only help; what was granted is reported in the stats.
 fn enlarge_buffers(io: &UdpSocket) {
     let socket = SockRef::from(io);
-    let _ = socket.set_recv_buffer_size(BUFFER_BYTES);
-    let _ = socket.set_send_buffer_size(BUFFER_BYTES);
+    let _ = largest(|bytes| socket.set_recv_buffer_size(bytes));
+    let _ = largest(|bytes| socket.set_send_buffer_size(bytes));
     // With CAP_NET_ADMIN, beyond net.core.rmem_max and wmem_max.
     #[cfg(target_os = "linux")]
     {
@@ -243,5 +278,28 @@ fn enlarge_buffers(io: &UdpSocket) {
         {
             let _ = set_socket_send_buffer_size_force(io, BUFFER_BYTES);
         }
+    }
+}
+
+/// Asks for `BUFFER_BYTES`, then for half of it and so on: Linux grants what its limit allows, macOS and FreeBSD refuse
+/// anything beyond it and would leave the socket with a few KiB.
+fn largest<E>(mut set: impl FnMut(usize) -> Result<(), E>) -> Option<usize> {
+    let halves = std::iter::successors(Some(BUFFER_BYTES), |bytes| Some(bytes / 2));
+    halves
+        .take_while(|bytes| *bytes >= LEAST_BUFFER_BYTES)
+        .find(|bytes| set(*bytes).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_is_as_large_as_the_system_takes() {
+        let granted = |limit| largest(|bytes| if bytes > limit { Err(()) } else { Ok(()) });
+        assert_eq!(granted(usize::MAX), Some(BUFFER_BYTES));
+        assert_eq!(granted(BUFFER_BYTES - 1), Some(BUFFER_BYTES / 2));
+        assert_eq!(granted(100 << 10), Some(LEAST_BUFFER_BYTES));
+        assert_eq!(granted(1), None);
     }
 }

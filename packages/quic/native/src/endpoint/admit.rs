@@ -224,7 +224,7 @@ mod tests {
 
     use super::*;
     use crate::secret::Secret;
-    use crate::socket::{Sharing, Socket};
+    use crate::socket::{Offload, Sharing, Socket};
 
     const LIMITS: Limits = Limits {
         sessions: 10,
@@ -250,7 +250,12 @@ mod tests {
     fn judged(present: Present) -> Judgement {
         let localhost = Ipv4Addr::LOCALHOST.into();
         let secret = Secret::new(&[], &[]).ok().unwrap();
-        let mut endpoint = Endpoint::new(Socket::bind(Some(localhost), 0, Sharing::None).ok().unwrap(), &secret);
+        let mut endpoint = Endpoint::new(
+            Socket::bind(Some(localhost), 0, Sharing::None, Offload::System)
+                .ok()
+                .unwrap(),
+            &secret,
+        );
         (endpoint.admitted, endpoint.held, endpoint.handshaking) =
             (present.admitted, present.held, present.handshaking);
         endpoint.draining = present.draining;

@@ -65,12 +65,14 @@ mod tests {
     use std::net::Ipv4Addr;
 
     use super::*;
-    use crate::socket::Sharing;
+    use crate::socket::{Offload, Sharing};
 
     #[test]
     fn what_waits_is_bounded_and_leaves_when_it_is_due() {
         let localhost = Ipv4Addr::LOCALHOST;
-        let mut socket = Socket::bind(Some(localhost.into()), 0, Sharing::None).ok().unwrap();
+        let mut socket = Socket::bind(Some(localhost.into()), 0, Sharing::None, Offload::System)
+            .ok()
+            .unwrap();
         let transmit = qp::Transmit {
             destination: (localhost, 9).into(),
             ecn: None,

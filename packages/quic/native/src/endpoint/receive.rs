@@ -8,7 +8,6 @@ use quinn_proto as qp;
 
 use super::Endpoint;
 use crate::connection::Phase;
-use crate::socket::RECEIVE_SLOTS;
 
 /// Read in one go: about what one call brings where the kernel puts datagrams together (GRO). What stays in the socket
 /// while JavaScript runs is acknowledged later by as much, and the peer takes that for a queue on the way.
@@ -22,18 +21,17 @@ impl Endpoint {
     pub fn receive(&mut self) -> usize {
         let mut touched = std::mem::take(&mut self.dirty);
         let mut buffers = Vec::new();
-        let (mut datagrams, mut received) = (0, 0);
-        while datagrams < MOST_DATAGRAMS && received < MOST_BYTES {
-            let filled = self.socket.receive(|_, meta, bytes| {
+        let (mut datagrams, mut received, mut calls) = (0, 0, 0);
+        let mut more = true;
+        while more && calls < MOST_DATAGRAMS && datagrams < MOST_DATAGRAMS && received < MOST_BYTES {
+            calls += 1;
+            more = self.socket.receive(|_, meta, bytes| {
                 // An empty one takes a system call like any other.
                 datagrams += meta.len.div_ceil(meta.stride.max(1)).max(1);
                 received += meta.len;
                 // One allocation per GRO buffer; its datagrams share it.
                 buffers.push((*meta, BytesMut::from(bytes)));
             });
-            if filled < RECEIVE_SLOTS {
-                break;
-            }
         }
         // Not before: were this thread held up in between, what arrived meanwhile would seem to have come early, and the
         // shortest round trip ever seen, which congestion control goes by, would be one that never was.

@@ -6,6 +6,7 @@ pub mod args;
 pub mod bound;
 mod entry;
 pub mod env;
+pub mod gro;
 pub mod hook;
 pub mod memory;
 pub mod page;
