@@ -1,5 +1,5 @@
 // `interceptors` of serve, dial and connect, over a transport that needs no engine.
-import { type Caller, type Interceptor, retry, RpcError } from "@quicrpc/core";
+import { type TypedCaller, type Interceptor, retry, RpcError } from "@quicrpc/core";
 import { createRouter } from "@quicrpc/core/generated";
 import { connect, dial, serve, type Server } from "@quicrpc/node";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -36,7 +36,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-type Join = (url: string, options: { interceptors: Interceptor[] }) => Promise<Caller & AsyncDisposable>;
+type Join = (url: string, options: { interceptors: Interceptor[] }) => Promise<TypedCaller & AsyncDisposable>;
 const joins: [name: string, join: Join][] = [
   ["dial", (url, options) => dial(url, options)],
   ["connect", (url, options) => connect(url, options)],

@@ -2,7 +2,7 @@
 import {
   authentication,
   bearerToken,
-  type Caller,
+  type TypedCaller,
   type CallLog,
   concurrencyLimit,
   ContextValue,
@@ -39,7 +39,7 @@ type Handle = (input: unknown, context: { deadline: number | undefined }) => unk
 function connect(
   handle: Handle,
   { callers = [], callees = [] }: { callers?: Interceptor[]; callees?: Interceptor[] },
-): Caller {
+): TypedCaller {
   const [here, there] = createMemoryPair();
   const router = createRouter(m, { get: handle, put: handle, list: handle, add: handle } as never);
   createSession(there, { routers: [interceptRouter(router, callees)], onError: () => {} });

@@ -1,5 +1,5 @@
 // Servers that drain and come back under load: no call fails, and the state says no more than happened.
-import { type Caller, RpcError } from "@quicrpc/core";
+import { type TypedCaller, RpcError } from "@quicrpc/core";
 import { createRouter } from "@quicrpc/core/generated";
 import { connect, connectPool, devCertificate, serve, type Server } from "@quicrpc/node";
 import { afterEach, describe, expect, it } from "vitest";
@@ -42,7 +42,7 @@ async function served(url: string): Promise<Server> {
 }
 
 /** Calls without a pause until told to stop; gives how many calls there were, and how each that failed did. */
-function load(caller: Caller): { stop(): Promise<{ calls: number; failures: string[] }> } {
+function load(caller: TypedCaller): { stop(): Promise<{ calls: number; failures: string[] }> } {
   const stopping = new AbortController();
   let calls = 0;
   const failures: string[] = [];

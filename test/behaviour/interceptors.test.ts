@@ -1,5 +1,5 @@
 import {
-  type Caller,
+  type TypedCaller,
   type InterceptedCall,
   type Interceptor,
   interceptCaller,
@@ -38,7 +38,7 @@ describe.each(kinds)("interceptors: $name", (kind) => {
   describe.each(carriers)("by $via", ({ via }) => {
     let pair: Pair;
     let notes: string[];
-    let client: Caller;
+    let client: TypedCaller;
     let witness: Witness;
     beforeEach(async () => {
       notes = [];

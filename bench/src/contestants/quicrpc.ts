@@ -1,4 +1,4 @@
-import type { CallOptions, Caller, Router } from "@quicrpc/core";
+import type { CallOptions, TypedCaller, Router } from "@quicrpc/core";
 import { createRouter, type MethodDescriptor } from "@quicrpc/core/generated";
 import { failsTransport } from "@quicrpc/fails-components";
 import { connect, serve, type TransportProvider } from "@quicrpc/node";
@@ -71,7 +71,7 @@ function echoes({ user, points }: MessageMethods): Router {
 }
 
 function clientOf(
-  session: Caller & { close(): Promise<unknown> },
+  session: TypedCaller & { close(): Promise<unknown> },
   options: CallOptions,
   messages: MessageMethods,
 ): Client {

@@ -183,13 +183,13 @@ export interface BenchClient {
 /** Calls bench.v1.Bench over `caller`, such as a session. */
 export function createBenchClient(caller: Caller): BenchClient {
   return {
-    multiply: (input, options) => caller.unary(benchMethods.multiply, input, options),
-    empty: (options) => caller.unary(benchMethods.empty, undefined, options),
-    echo: (input, options) => caller.unary(benchMethods.echo, input, options),
-    wait: (input, options) => caller.unary(benchMethods.wait, input, options),
-    tell: (input, options) => caller.notify(benchMethods.tell, input, options),
-    told: (input, options) => caller.unary(benchMethods.told, input, options),
-    items: (input, options) => caller.serverStream(benchMethods.items, input, options),
-    upload: (source, options) => caller.clientStream(benchMethods.upload, source, options),
+    multiply: (input, options) => caller.start(benchMethods.multiply, input, options),
+    empty: (options) => caller.start(benchMethods.empty, undefined, options),
+    echo: (input, options) => caller.start(benchMethods.echo, input, options),
+    wait: (input, options) => caller.start(benchMethods.wait, input, options),
+    tell: (input, options) => caller.start(benchMethods.tell, input, options),
+    told: (input, options) => caller.start(benchMethods.told, input, options),
+    items: (input, options) => caller.start(benchMethods.items, input, options),
+    upload: (source, options) => caller.start(benchMethods.upload, source, options),
   };
 }

@@ -118,9 +118,9 @@ export interface MessagesClient {
 /** Calls bench.v1.Messages over `caller`, such as a session. */
 export function createMessagesClient(caller: Caller): MessagesClient {
   return {
-    pair: (input, options) => caller.unary(messagesMethods.pair, input, options),
-    user: (input, options) => caller.unary(messagesMethods.user, input, options),
-    points: (input, options) => caller.unary(messagesMethods.points, input, options),
-    text: (input, options) => caller.unary(messagesMethods.text, input, options),
+    pair: (input, options) => caller.start(messagesMethods.pair, input, options),
+    user: (input, options) => caller.start(messagesMethods.user, input, options),
+    points: (input, options) => caller.start(messagesMethods.points, input, options),
+    text: (input, options) => caller.start(messagesMethods.text, input, options),
   };
 }

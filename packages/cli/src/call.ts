@@ -47,15 +47,15 @@ async function call(session: Session, method: AnyMethod, input: unknown, options
   // The kind was given by the peer: the descriptor was made for it.
   switch (method.kind) {
     case "unary":
-      return print(method, await session.unary(method as AnyMethod<"unary">, input, options));
+      return print(method, await session.start(method, input, options));
     case "notify":
-      return session.notify(method as AnyMethod<"notify">, input, options);
+      return session.start(method, input, options);
     case "client_stream":
-      return print(method, await session.clientStream(method as AnyMethod<"client_stream">, stdin(method), options));
+      return print(method, await session.start(method, stdin(method), options));
     case "server_stream":
-      return printAll(method, session.serverStream(method as AnyMethod<"server_stream">, input, options));
+      return printAll(method, session.start(method, input, options));
     case "duplex": {
-      const { readable, writable } = session.duplex(method as AnyMethod<"duplex">, options);
+      const { readable, writable } = session.start(method, undefined, options);
       const sending = sendAll(stdin(method), writable);
       await printAll(method, readable);
       return sending;

@@ -85,12 +85,12 @@ function callOf(method: AnyMethod, input: unknown, options: CallOptions): OneCal
   switch (method.kind) {
     case "unary":
       return async (session) => {
-        await session.unary(method as AnyMethod<"unary">, input, options);
+        await session.start(method, input, options);
         return 0;
       };
     case "notify":
       return async (session) => {
-        await session.notify(method as AnyMethod<"notify">, input, options);
+        await session.start(method, input, options);
         // Nothing answers: a turn of the event loop for each in flight.
         await setImmediate();
         return undefined;
@@ -98,7 +98,7 @@ function callOf(method: AnyMethod, input: unknown, options: CallOptions): OneCal
     case "server_stream":
       return async (session) => {
         let items = 0;
-        for await (const _ of session.serverStream(method as AnyMethod<"server_stream">, input, options)) items++;
+        for await (const _ of session.start(method, input, options)) items++;
         return items;
       };
     default:

@@ -145,7 +145,7 @@ describe("generated code", () => {
       createSumRouter(handlers: object): { methods: readonly { method: { name: string } }[] };
     };
     const calls: unknown[][] = [];
-    const client = generated.createSumClient({ unary: (...args: unknown[]) => void calls.push(args) });
+    const client = generated.createSumClient({ start: (...args: unknown[]) => void calls.push(args) });
     client["add"]?.({ a: 1 }, { timeoutMs: 5 });
     client["reset"]?.({ timeoutMs: 6 });
     expect(calls.map(([, input, options]) => [input, options])).toEqual([
@@ -181,22 +181,20 @@ describe("generated code", () => {
     };
     const { talkMethods } = generated;
     const calls: unknown[][] = [];
-    const note =
-      (kind: string) =>
-      (...args: unknown[]): unknown => {
-        calls.push([kind, ...args]);
-        return kind;
-      };
-    const client = generated.createTalkClient({ clientStream: note("clientStream"), duplex: note("duplex") });
+    const start = (method: AnyMethod, ...args: unknown[]): unknown => {
+      calls.push([method, ...args]);
+      return method.kind;
+    };
+    const client = generated.createTalkClient({ start });
     const source = [{ a: 1 }];
     const options = { timeoutMs: 5 };
-    expect(client["sum"]?.(source, options)).toBe("clientStream");
-    expect(client["drop"]?.(source)).toBe("clientStream");
+    expect(client["sum"]?.(source, options)).toBe("client_stream");
+    expect(client["drop"]?.(source)).toBe("client_stream");
     expect(client["chat"]?.(options)).toBe("duplex");
     expect(calls).toEqual([
-      ["clientStream", talkMethods["sum"], source, options],
-      ["clientStream", talkMethods["drop"], source, undefined],
-      ["duplex", talkMethods["chat"], options],
+      [talkMethods["sum"], source, options],
+      [talkMethods["drop"], source, undefined],
+      [talkMethods["chat"], undefined, options],
     ]);
     // The codecs are those of one item.
     for (const method of Object.values(talkMethods)) {

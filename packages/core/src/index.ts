@@ -1,4 +1,5 @@
 // The entry of applications. `generated.ts` and `transports.ts` are the others; README.md says what is in which.
+export { createCaller, type TypedCaller } from "./call/base-caller.js";
 export type { DuplexStream, Caller } from "./call/caller.js";
 export type { StreamSource } from "./call/item-source.js";
 export type { ItemStream } from "./call/item-stream.js";

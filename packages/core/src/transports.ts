@@ -1,6 +1,7 @@
 // The entry of those who bring a transport, or a way to connect or to serve of their own.
 export type { ResolveTargets, TargetSpec } from "./balance/discovery.js";
 export { type Backoff, backoffDelay } from "./connection/backoff.js";
+export type { AnyAnswer, BeginCall } from "./call/base-caller.js";
 export { guarded } from "./guarded.js";
 export type { UnsharedBytes } from "./platform-types.js";
 export type { LoadShedder } from "./server/admission.js";

@@ -15,7 +15,7 @@ import {
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
 import {
-  type Caller,
+  type TypedCaller,
   createMemoryPair,
   createSession,
   type Interceptor,
@@ -35,7 +35,7 @@ const m = {
 };
 
 /** A caller and handlers on one session, both behind `interceptor`. */
-function connect(interceptor: Interceptor, inHandler: () => void = () => {}): Caller {
+function connect(interceptor: Interceptor, inHandler: () => void = () => {}): TypedCaller {
   const [here, there] = createMemoryPair();
   const router = createRouter(m, {
     echo: (input) => {

@@ -58,17 +58,13 @@ function queriesOf(method: AnyMethod, caller: Caller, scope: string | undefined)
   const key = methodKey(scope, method);
   switch (method.kind) {
     case "unary":
-      return unaryMethod(key, (input, options) => caller.unary(method as AnyMethod<"unary">, input, options));
+      return unaryMethod(key, (input, options) => caller.start(method, input, options));
     case "server_stream":
-      return streamMethod(key, (input, options) =>
-        caller.serverStream(method as AnyMethod<"server_stream">, input, options),
-      );
+      return streamMethod(key, (input, options) => caller.start(method, input, options));
     case "notify":
-      return mutationMethod(key, (input, options) => caller.notify(method as AnyMethod<"notify">, input, options));
+      return mutationMethod(key, (input, options) => caller.start(method, input, options));
     case "client_stream":
-      return mutationMethod(key, (source: StreamSource<unknown>, options) =>
-        caller.clientStream(method as AnyMethod<"client_stream">, source, options),
-      );
+      return mutationMethod(key, (source: StreamSource<unknown>, options) => caller.start(method, source, options));
     case "duplex":
       return {};
   }

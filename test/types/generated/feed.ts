@@ -154,11 +154,11 @@ export interface FeedClient {
 /** Calls types.v1.Feed over `caller`, such as a session. */
 export function createFeedClient(caller: Caller): FeedClient {
   return {
-    read: (input, options) => caller.unary(feedMethods.read, input, options),
-    watch: (input, options) => caller.serverStream(feedMethods.watch, input, options),
-    publish: (source, options) => caller.clientStream(feedMethods.publish, source, options),
-    talk: (options) => caller.duplex(feedMethods.talk, options),
-    copy: (options) => caller.duplex(feedMethods.copy, options),
-    seen: (input, options) => caller.notify(feedMethods.seen, input, options),
+    read: (input, options) => caller.start(feedMethods.read, input, options),
+    watch: (input, options) => caller.start(feedMethods.watch, input, options),
+    publish: (source, options) => caller.start(feedMethods.publish, source, options),
+    talk: (options) => caller.start(feedMethods.talk, undefined, options),
+    copy: (options) => caller.start(feedMethods.copy, undefined, options),
+    seen: (input, options) => caller.start(feedMethods.seen, input, options),
   };
 }

@@ -73,7 +73,7 @@ export interface OrdersClient {
 /** Calls shop.v1.Orders over `caller`, such as a session. */
 export function createOrdersClient(caller: Caller): OrdersClient {
   return {
-    place: (input, options) => caller.unary(ordersMethods.place, input, options),
-    all: (options) => caller.serverStream(ordersMethods.all, undefined, options),
+    place: (input, options) => caller.start(ordersMethods.place, input, options),
+    all: (options) => caller.start(ordersMethods.all, undefined, options),
   };
 }

@@ -323,13 +323,13 @@ export interface WhiteboardClient {
 /** Calls whiteboard.v1.Whiteboard over `caller`, such as a session. */
 export function createWhiteboardClient(caller: Caller): WhiteboardClient {
   return {
-    join: (input, options) => caller.serverStream(whiteboardMethods.join, input, options),
-    draw: (options) => caller.duplex(whiteboardMethods.draw, options),
-    point: (input, options) => caller.notify(whiteboardMethods.point, input, options),
-    messages: (input, options) => caller.serverStream(whiteboardMethods.messages, input, options),
-    say: (input, options) => caller.unary(whiteboardMethods.say, input, options),
-    upload: (source, options) => caller.clientStream(whiteboardMethods.upload, source, options),
-    download: (input, options) => caller.serverStream(whiteboardMethods.download, input, options),
+    join: (input, options) => caller.start(whiteboardMethods.join, input, options),
+    draw: (options) => caller.start(whiteboardMethods.draw, undefined, options),
+    point: (input, options) => caller.start(whiteboardMethods.point, input, options),
+    messages: (input, options) => caller.start(whiteboardMethods.messages, input, options),
+    say: (input, options) => caller.start(whiteboardMethods.say, input, options),
+    upload: (source, options) => caller.start(whiteboardMethods.upload, source, options),
+    download: (input, options) => caller.start(whiteboardMethods.download, input, options),
   };
 }
 
@@ -379,6 +379,6 @@ export interface PageClient {
 /** Calls whiteboard.v1.Page over `caller`, such as a session. */
 export function createPageClient(caller: Caller): PageClient {
   return {
-    cursor: (input, options) => caller.notify(pageMethods.cursor, input, options),
+    cursor: (input, options) => caller.start(pageMethods.cursor, input, options),
   };
 }

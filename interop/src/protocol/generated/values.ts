@@ -230,17 +230,17 @@ export interface ProtocolClient {
 /** Calls interop.v1.Protocol over `caller`, such as a session. */
 export function createProtocolClient(caller: Caller): ProtocolClient {
   return {
-    echo: (input, options) => caller.unary(protocolMethods.echo, input, options),
-    nested: (input, options) => caller.unary(protocolMethods.nested, input, options),
-    count: (input, options) => caller.serverStream(protocolMethods.count, input, options),
-    sum: (source, options) => caller.clientStream(protocolMethods.sum, source, options),
-    talk: (options) => caller.duplex(protocolMethods.talk, options),
-    copy: (options) => caller.duplex(protocolMethods.copy, options),
-    refuse: (options) => caller.unary(protocolMethods.refuse, undefined, options),
-    wait: (options) => caller.unary(protocolMethods.wait, undefined, options),
-    waits: (options) => caller.unary(protocolMethods.waits, undefined, options),
-    note: (input, options) => caller.notify(protocolMethods.note, input, options),
-    noted: (options) => caller.unary(protocolMethods.noted, undefined, options),
-    leave: (options) => caller.unary(protocolMethods.leave, undefined, options),
+    echo: (input, options) => caller.start(protocolMethods.echo, input, options),
+    nested: (input, options) => caller.start(protocolMethods.nested, input, options),
+    count: (input, options) => caller.start(protocolMethods.count, input, options),
+    sum: (source, options) => caller.start(protocolMethods.sum, source, options),
+    talk: (options) => caller.start(protocolMethods.talk, undefined, options),
+    copy: (options) => caller.start(protocolMethods.copy, undefined, options),
+    refuse: (options) => caller.start(protocolMethods.refuse, undefined, options),
+    wait: (options) => caller.start(protocolMethods.wait, undefined, options),
+    waits: (options) => caller.start(protocolMethods.waits, undefined, options),
+    note: (input, options) => caller.start(protocolMethods.note, input, options),
+    noted: (options) => caller.start(protocolMethods.noted, undefined, options),
+    leave: (options) => caller.start(protocolMethods.leave, undefined, options),
   };
 }

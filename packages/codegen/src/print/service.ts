@@ -58,7 +58,7 @@ function printClientFactory(service: ServiceModel): string {
   const { prefix, name, methods } = service;
   const entries = methods.map((method): Layout => {
     const [parameters, passed] = callArguments(method);
-    const call = callOf(`caller.${INVOKE[method.kind]}`, [`${tableName(service)}.${method.name}`, ...passed]);
+    const call = callOf("caller.start", [`${tableName(service)}.${method.name}`, ...passed]);
     return [group([`${method.name}: (${parameters.join(", ")}) =>`, group(indent(line, call))]), ","];
   });
   const body = ["return {", ...entries.map((each) => indent(hardLine, each)), hardLine, "};"];
@@ -74,14 +74,6 @@ function about(what: string, docs: string | undefined): string {
 function member({ docs }: MethodModel, layout: Layout): string {
   return `${jsDoc(docs, "  ")}${render(indent(hardLine, layout, ";")).slice(1)}\n`;
 }
-
-const INVOKE: Readonly<Record<MethodModel["kind"], string>> = {
-  unary: "unary",
-  notify: "notify",
-  server_stream: "serverStream",
-  client_stream: "clientStream",
-  duplex: "duplex",
-};
 
 const STREAMS_INPUT: ReadonlySet<MethodModel["kind"]> = new Set(["client_stream", "duplex"]);
 const STREAMS_OUTPUT: ReadonlySet<MethodModel["kind"]> = new Set(["server_stream", "duplex"]);
@@ -126,16 +118,10 @@ function clientResult({ kind, input, output }: MethodModel): TypeNode {
 
 /** The parameters of a client's method, and what it passes to the caller after the descriptor. */
 function callArguments({ kind, input }: MethodModel): readonly [parameters: string[], passed: string[]] {
-  if (kind === "duplex") return [["options"], ["options"]];
-  if (kind === "client_stream")
-    return [
-      ["source", "options"],
-      ["source", "options"],
-    ];
-  return input === undefined
-    ? [["options"], ["undefined", "options"]]
-    : [
-        ["input", "options"],
-        ["input", "options"],
-      ];
+  if (kind === "duplex" || input === undefined) return [["options"], ["undefined", "options"]];
+  const own = kind === "client_stream" ? "source" : "input";
+  return [
+    [own, "options"],
+    [own, "options"],
+  ];
 }

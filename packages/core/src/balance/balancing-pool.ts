@@ -84,13 +84,13 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
   }
 
   connect(): void {
-    this.start();
+    this.startTargets();
     for (const target of this.known) target.hurry();
   }
 
   async ready(options?: ReadyOptions): Promise<void> {
     const ready = (): true | undefined => (this.candidates.length > 0 ? true : undefined);
-    const connect = (): void => this.start();
+    const connect = (): void => this.startTargets();
     await whenReady(this.states(), { connect, ready, refusal: () => this.refusal, why: () => this.why() }, options);
   }
 
@@ -126,11 +126,11 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     if (this.over) throw closedError(undefined);
     const { refusal } = this;
     if (refusal !== undefined) throw notReady(refusal);
-    this.start();
+    this.startTargets();
   }
 
   /** Leaves `idle`; otherwise does nothing. */
-  private start(): void {
+  private startTargets(): void {
     if (this.state.status !== "idle") return;
     this.watched.set({ status: "connecting", failures: 0 });
     this.discovery?.start();

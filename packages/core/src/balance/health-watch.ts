@@ -1,8 +1,8 @@
-import type { Caller } from "../call/caller.js";
+import type { TypedCaller } from "../call/base-caller.js";
 import { type Backoff, backoffDelay } from "../connection/backoff.js";
 
 /** Tells whether a peer is able to serve: now, and each change. Ends at the latest when the signal fires. */
-export type HealthCheck = (caller: Caller, signal: AbortSignal) => AsyncIterable<boolean>;
+export type HealthCheck = (caller: TypedCaller, signal: AbortSignal) => AsyncIterable<boolean>;
 
 /** Watches the health of one session, until `stop`. What fails is tried again, and the peer is not able meanwhile. */
 export class HealthWatch {
@@ -11,7 +11,7 @@ export class HealthWatch {
   private failures = 0;
 
   /** @param tell told of each change; nothing is known before the first */
-  constructor(caller: Caller, check: HealthCheck, backoff: Backoff, tell: (able: boolean) => void) {
+  constructor(caller: TypedCaller, check: HealthCheck, backoff: Backoff, tell: (able: boolean) => void) {
     const { signal } = this.abort;
     const watch = async (): Promise<void> => {
       try {

@@ -162,7 +162,7 @@ describe("balancing", () => {
   it("several sessions with one target share its calls", async () => {
     await pooled(["a"], { sessionsPerTarget: 3 });
     expect(pool.targets[0]?.sessions).toHaveLength(3);
-    const sessions = pool.targets[0]?.sessions.map((session) => vi.spyOn(session, "unary")) ?? [];
+    const sessions = pool.targets[0]?.sessions.map((session) => vi.spyOn(session, "start")) ?? [];
     for (let i = 0; i < 6; i++) void pool.unary(methods.never, undefined).catch(() => {});
     expect(sessions.map(({ mock }) => mock.calls.length)).toEqual([2, 2, 2]);
   });

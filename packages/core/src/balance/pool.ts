@@ -1,4 +1,4 @@
-import type { Caller } from "../call/caller.js";
+import type { TypedCaller } from "../call/base-caller.js";
 import type { Backoff } from "../connection/backoff.js";
 import type { ReadyOptions } from "../connection/ready.js";
 import type { ConnectionState } from "../connection/state.js";
@@ -34,7 +34,7 @@ export interface PoolOptions {
 }
 
 /** A caller whose calls are spread over sessions with several targets. */
-export interface Pool<S extends Session = Session> extends Caller {
+export interface Pool<S extends Session = Session> extends TypedCaller {
   /** `ready` while any target takes calls. */
   readonly state: ConnectionState;
   /** The present state, then each change, until `closed`; a slow reader skips to the latest. */

@@ -1,43 +1,47 @@
-import type { CallOptions } from "./options.js";
+import type { MethodDescriptor, MethodKind } from "../contract/descriptor.js";
 import type { StreamSource } from "./item-source.js";
 import type { ItemStream } from "./item-stream.js";
-import type { MethodDescriptor } from "../contract/descriptor.js";
-
-/** Makes calls; generated clients are a thin face over it, and without generated code it is the whole client. */
-export interface Caller {
-  /** Resolves with the answer, rejects with an `RpcError`. */
-  unary<Sent, Received, Returned, Result>(
-    method: MethodDescriptor<"unary", Sent, Received, Returned, Result>,
-    input: Sent,
-    options?: CallOptions,
-  ): Promise<Result>;
-  /** Resolves when the notification has been handed to the transport; whether it arrives is not known. */
-  notify<Sent, Received>(
-    method: MethodDescriptor<"notify", Sent, Received, void, void>,
-    input: Sent,
-    options?: CallOptions,
-  ): Promise<void>;
-  /** The call starts at once; its failure is thrown by the stream. */
-  serverStream<Sent, Received, Returned, Result>(
-    method: MethodDescriptor<"server_stream", Sent, Received, Returned, Result>,
-    input: Sent,
-    options?: CallOptions,
-  ): ItemStream<Result>;
-  /** Streams `source`, as fast as the callee takes it. Resolves with the answer, which may come before its end. */
-  clientStream<Sent, Received, Returned, Result>(
-    method: MethodDescriptor<"client_stream", Sent, Received, Returned, Result>,
-    source: StreamSource<Sent>,
-    options?: CallOptions,
-  ): Promise<Result>;
-  /** The call starts at once. Closing `writable` ends the items sent; leaving `readable` cancels the call. */
-  duplex<Sent, Received, Returned, Result>(
-    method: MethodDescriptor<"duplex", Sent, Received, Returned, Result>,
-    options?: CallOptions,
-  ): DuplexStream<Sent, Result>;
-}
+import type { CallOptions } from "./options.js";
 
 /** The two directions of a duplex call. */
 export interface DuplexStream<Sent, Result> {
   readonly readable: ItemStream<Result>;
   readonly writable: WritableStream<Sent>;
+}
+
+/** The input that a call takes, by the kind of its method. */
+export interface CallInputs<Sent> {
+  readonly unary: Sent;
+  readonly notify: Sent;
+  readonly server_stream: Sent;
+  /** The call streams its source as fast as the callee takes it. */
+  readonly client_stream: StreamSource<Sent>;
+  /** The messages are written to the answer's `writable`. */
+  readonly duplex: undefined;
+}
+
+/** What a call gives at once, by the kind of its method. Its failure is never thrown: the promise rejects, or the stream fails. */
+export interface CallAnswers<Sent, Result> {
+  /** Resolves with the answer. */
+  readonly unary: Promise<Result>;
+  /** Resolves when the notification has been handed to the transport; whether it arrives is not known. */
+  readonly notify: Promise<void>;
+  readonly server_stream: ItemStream<Result>;
+  /** Resolves with the answer, which may come before the end of the source. */
+  readonly client_stream: Promise<Result>;
+  /** Closing `writable` ends the items sent; leaving `readable` cancels the call. */
+  readonly duplex: DuplexStream<Sent, Result>;
+}
+
+/**
+ * Makes calls. Generated clients need nothing else, so whatever can carry a call can be one: a session, a connection, a
+ * pool, a server in the same process.
+ */
+export interface Caller {
+  /** Starts a call of any kind, at once. Fails with `RpcError`, by what it returns. */
+  start<Kind extends MethodKind, Sent, Received, Returned, Result>(
+    method: MethodDescriptor<Kind, Sent, Received, Returned, Result>,
+    input: CallInputs<Sent>[Kind],
+    options?: CallOptions,
+  ): CallAnswers<Sent, Result>[Kind];
 }

@@ -10,7 +10,7 @@ import {
   type ServiceIdentity,
 } from "../contract/descriptor.js";
 import type { MethodErrors, NoErrors } from "../contract/method-errors.js";
-import type { RpcError } from "../errors.js";
+import { callFailure, RpcError } from "../errors.js";
 import type { Calling, InputCode, NewCall } from "./calling.js";
 import { callWritable } from "./call-writable.js";
 import { notifyByDatagram } from "./datagram-notifier.js";
@@ -24,7 +24,7 @@ export const unaryCalls: Calling<"unary"> = {
   start: (call, input) => new Promise((resolve, reject) => void call.answered(input, resolve, reject)),
 };
 
-/** Sent and forgotten. `start` throws what is wrong. */
+/** Sent and forgotten. */
 export const notifyCalls: Calling<"notify"> = {
   kind: "notify",
   start: startNotify,
@@ -91,8 +91,12 @@ export function defineMethod<
   return describeMethod(service, calling as Calling<Kind>, name, options);
 }
 
-function startNotify(call: NewCall, input: unknown): void | Promise<void> {
-  return call.notify(input);
+function startNotify(call: NewCall, input: unknown): Promise<void> {
+  try {
+    return call.notify(input) ?? Promise.resolve();
+  } catch (error) {
+    return Promise.reject(callFailure(RpcError.from(error)));
+  }
 }
 
 /** Tells a source that its call has not begun. */

@@ -1,4 +1,4 @@
-import type { DuplexStream } from "../call/caller.js";
+import type { CallAnswers, DuplexStream } from "../call/caller.js";
 import type { CarrierSettings } from "../call/carrier.js";
 import type { ItemStream, NewItemQueue } from "../call/item-stream.js";
 import type { LateDuplex } from "../call/late-stream.js";
@@ -57,8 +57,8 @@ export interface SendingCall {
 
 /** Makes the calls of one kind. */
 export interface Calling<Kind extends MethodKind = MethodKind> extends CallingCode<Kind> {
-  /** Makes one. Its failure is not thrown, but told by what is returned, which is what `Caller` returns. */
-  start(call: NewCall, input: unknown): unknown;
+  /** Makes one. Its failure is not thrown, but told by what is returned. */
+  start(call: NewCall, input: unknown): CallAnswers<unknown, unknown>[Kind];
   /**
    * Sends a notification as one datagram; absent where datagrams are not asked for. Returns whether it was, or is to go by
    * `start`; throws `RpcError` where it may not.

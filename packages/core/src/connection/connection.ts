@@ -1,4 +1,4 @@
-import type { Caller } from "../call/caller.js";
+import type { TypedCaller } from "../call/base-caller.js";
 import { completeLimits, type Limits } from "../limits.js";
 import type { ItemIterator } from "../platform-types.js";
 import type { ClosedSession, CloseOptions, DrainOptions, SessionEnd } from "../session/options.js";
@@ -34,7 +34,7 @@ export interface ImprovingOptions<S extends Session> {
 }
 
 /** A caller whose sessions come and go. */
-export interface Connection<S extends Session = Session> extends Caller {
+export interface Connection<S extends Session = Session> extends TypedCaller {
   readonly state: ConnectionState;
   /** The present state, then each change, until `closed`; a slow reader skips to the latest. */
   states(): ItemIterator<ConnectionState>;

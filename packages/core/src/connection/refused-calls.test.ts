@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { msgpackCodec } from "../call/codec.js";
+import { createCaller } from "../call/base-caller.js";
 import { itemQueue } from "../call/item-stream.js";
 import { defineMethod } from "../client/call-kinds.js";
 import { deferred } from "../deferred.js";
@@ -27,17 +28,14 @@ class Refusing {
       this.refused++;
       return refusal();
     };
-    const own: Partial<Session> = {
-      draining: this.begun.promise,
-      unary: async () => {
-        throw refuse();
-      },
-      serverStream: () => {
-        const queue = itemQueue<never>({ onTaken() {}, onAbandoned() {} });
-        queueMicrotask(() => queue.end(refuse()));
-        return queue.stream;
-      },
-    };
+    const refused = createCaller((method) => {
+      if (method.kind === "unary") return Promise.resolve().then(() => Promise.reject(refuse()));
+      const queue = itemQueue<never>({ onTaken() {}, onAbandoned() {} });
+      queueMicrotask(() => queue.end(refuse()));
+      return queue.stream;
+    });
+    const { begun } = this;
+    const own: Partial<Session> = { draining: begun.promise, start: refused.start.bind(refused) };
     this.session = new Proxy(session, {
       get: (target, name) => {
         const value: unknown = Reflect.get(name in own ? own : target, name, target);

@@ -1,10 +1,10 @@
-import type { Caller, DuplexStream } from "../call/caller.js";
-import type { StreamSource } from "../call/item-source.js";
+import { type AnyAnswer, BaseCaller } from "../call/base-caller.js";
+import type { Caller } from "../call/caller.js";
 import type { ItemStream } from "../call/item-stream.js";
 import type { CallOptions } from "../call/options.js";
 import { payloadSize } from "../call/payload.js";
 import { callingOf } from "../client/calling.js";
-import type { AnyMethod, MethodDescriptor } from "../contract/descriptor.js";
+import type { AnyMethod } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import { isEndOfSession, isRejectedEarly } from "../transport/close-codes.js";
@@ -17,11 +17,12 @@ import { remaining, WaitingCalls } from "./waiting-calls.js";
  * goes away waits for the next, as often as that happens and as long as it may wait; one refused by a peer that has too much to
  * do is made on another session, once.
  */
-export abstract class SessionCaller<C extends Caller> implements Caller {
+export abstract class SessionCaller<C extends Caller> extends BaseCaller {
   protected readonly waiting: WaitingCalls<C>;
   private readonly limits: Limits;
 
   constructor(limits: Limits) {
+    super();
     this.limits = limits;
     this.waiting = new WaitingCalls(limits);
   }
@@ -33,15 +34,22 @@ export abstract class SessionCaller<C extends Caller> implements Caller {
   /** A call is about to wait. Throws `RpcError` when there is nothing to wait for. */
   protected abstract beforeWait(): void;
 
-  unary<Sent, Received, Returned, Result>(
-    method: MethodDescriptor<"unary", Sent, Received, Returned, Result>,
-    input: Sent,
-    options?: CallOptions,
-  ): Promise<Result> {
+  begin(method: AnyMethod, input: unknown, options: CallOptions | undefined): AnyAnswer {
+    switch (method.kind) {
+      case "unary":
+        return this.unaryCall(method, input, options);
+      case "server_stream":
+        return this.streamCall(method, input, options);
+      default:
+        return this.nowOrLater(method, input, options, (session, own) => session.start(method, input, own));
+    }
+  }
+
+  private unaryCall(method: AnyMethod<"unary">, input: unknown, options: CallOptions | undefined): Promise<unknown> {
     let refusals: Refusals | undefined;
-    const send = (session: C, own: CallOptions | undefined): Promise<Result> => {
+    const send = (session: C, own: CallOptions | undefined): Promise<unknown> => {
       const since = startOf(own);
-      return session.unary(method, input, own).catch((error: unknown) => {
+      return session.start(method, input, own).catch((error: unknown) => {
         refusals ??= new Refusals();
         const other = this.afterRefusal(error, session, options, refusals);
         const left = remaining(own, own?.timeoutMs, since);
@@ -54,26 +62,17 @@ export abstract class SessionCaller<C extends Caller> implements Caller {
     return this.later(method, input, options, send, refusals);
   }
 
-  notify<Sent, Received>(
-    method: MethodDescriptor<"notify", Sent, Received, void, void>,
-    input: Sent,
-    options?: CallOptions,
-  ): Promise<void> {
-    const send = (session: C, own: CallOptions | undefined): Promise<void> => session.notify(method, input, own);
-    return this.nowOrLater(method, input, options, send);
-  }
-
-  serverStream<Sent, Received, Returned, Result>(
-    method: MethodDescriptor<"server_stream", Sent, Received, Returned, Result>,
-    input: Sent,
-    options?: CallOptions,
-  ): ItemStream<Result> {
+  private streamCall(
+    method: AnyMethod<"server_stream">,
+    input: unknown,
+    options: CallOptions | undefined,
+  ): ItemStream<unknown> {
     const refusals = new Refusals();
     /** What the caller reads; what later sessions send is fed into it. */
-    const given: { stream?: ItemStream<Result> } = {};
-    const send = (session: C, own: CallOptions | undefined): ItemStream<Result> => {
+    const given: { stream?: ItemStream<unknown> } = {};
+    const send = (session: C, own: CallOptions | undefined): ItemStream<unknown> => {
       const since = startOf(own);
-      const stream = session.serverStream(method, input, own);
+      const stream = session.start(method, input, own);
       (given.stream ?? stream).orElse((error, resume) => {
         let next: C | undefined;
         try {
@@ -90,21 +89,6 @@ export abstract class SessionCaller<C extends Caller> implements Caller {
     };
     given.stream = this.nowOrLater(method, input, options, send, refusals);
     return given.stream;
-  }
-
-  clientStream<Sent, Received, Returned, Result>(
-    method: MethodDescriptor<"client_stream", Sent, Received, Returned, Result>,
-    source: StreamSource<Sent>,
-    options?: CallOptions,
-  ): Promise<Result> {
-    return this.nowOrLater(method, source, options, (session, own) => session.clientStream(method, source, own));
-  }
-
-  duplex<Sent, Received, Returned, Result>(
-    method: MethodDescriptor<"duplex", Sent, Received, Returned, Result>,
-    options?: CallOptions,
-  ): DuplexStream<Sent, Result> {
-    return this.nowOrLater(method, undefined, options, (session, own) => session.duplex(method, own));
   }
 
   /** Sessions may be there again. */

@@ -85,9 +85,11 @@ export interface MethodTooling {
   readonly output?: Readonly<Record<string, unknown>>;
 }
 
-/** A method of any types, as in a table of methods. */
-// oxlint-disable-next-line typescript/no-explicit-any -- unknown would not accept methods of any types
-export type AnyMethod<Kind extends MethodKind = MethodKind> = MethodDescriptor<Kind, any, any, any, any>;
+/** A method of any types, as in a table of methods. Its `kind` tells the kinds apart. */
+export type AnyMethod<Kind extends MethodKind = MethodKind> = {
+  // oxlint-disable-next-line typescript/no-explicit-any -- unknown would not accept methods of any types
+  [Each in Kind]: MethodDescriptor<Each, any, any, any, any>;
+}[Kind];
 
 /** What is left to say of a method once its service, name and kind are known. */
 export interface MethodOptions<Sent, Received, Returned, Result, Errors extends MethodErrors = NoErrors> {

@@ -1,10 +1,10 @@
 import { onAbort } from "../call/abort.js";
+import { type AnyAnswer, BaseCaller, type TypedCaller } from "../call/base-caller.js";
 import type { Caller, DuplexStream } from "../call/caller.js";
-import type { StreamSource } from "../call/item-source.js";
 import { itemQueue, type ItemStream } from "../call/item-stream.js";
 import { LateItems } from "../call/late-stream.js";
 import type { CallOptions } from "../call/options.js";
-import type { AnyMethod, MethodDescriptor } from "../contract/descriptor.js";
+import type { AnyMethod } from "../contract/descriptor.js";
 import { callFailure, RpcError } from "../errors.js";
 import { Metadata } from "../metadata.js";
 import { compose, type InterceptedAnswer, type InterceptedCall, type Interceptor, type Next } from "./interceptor.js";
@@ -14,12 +14,13 @@ import { SourceItems } from "./source-items.js";
 import { WritableItems } from "./writable-items.js";
 
 const CALLS = [
+  "start",
   "unary",
   "notify",
   "serverStream",
   "clientStream",
   "duplex",
-] as const satisfies readonly (keyof Caller)[];
+] as const satisfies readonly (keyof TypedCaller)[];
 
 /**
  * `caller` with `interceptors` around each call made through what is returned; the first is the outermost. A session or
@@ -31,47 +32,51 @@ export function interceptCaller<C extends Caller>(caller: C, interceptors: reado
   const calls = new Map<PropertyKey, unknown>(CALLS.map((name) => [name, intercepted[name].bind(intercepted)]));
   return new Proxy(caller, {
     get(target, name) {
-      const call = calls.get(name);
-      if (call !== undefined) return call;
       const value: unknown = Reflect.get(target, name, target);
-      return typeof value === "function" ? value.bind(target) : value;
+      if (value === undefined) return undefined;
+      return calls.get(name) ?? (typeof value === "function" ? value.bind(target) : value);
     },
   });
 }
 
-class InterceptedCaller implements Caller {
+class InterceptedCaller extends BaseCaller {
   private readonly next: Next;
 
   constructor(caller: Caller, interceptors: readonly Interceptor[]) {
+    super();
     this.next = compose(interceptors, (call) => makeCall(caller, call));
   }
 
-  async unary<Sent, Received, Returned, Result>(
-    method: MethodDescriptor<"unary", Sent, Received, Returned, Result>,
-    input: Sent,
-    options?: CallOptions,
-  ): Promise<Result> {
-    const { output } = await this.run(callOf(method, options, { input }));
-    return output as Result;
+  begin(method: AnyMethod, input: unknown, options: CallOptions | undefined): AnyAnswer {
+    switch (method.kind) {
+      case "unary":
+        return this.answer(callOf(method, options, { input }));
+      case "notify":
+        return this.answer(callOf(method, options, { input })).then(nothing);
+      case "client_stream":
+        return this.clientStreamCall(method, input, options);
+      case "server_stream": {
+        const abort = new LinkedAbort(options?.signal);
+        return this.stream(callOf(method, { ...options, signal: abort.signal }, { input }), abort, nothing);
+      }
+      case "duplex":
+        return this.duplexCall(method, options);
+    }
   }
 
-  async notify<Sent, Received>(
-    method: MethodDescriptor<"notify", Sent, Received, void, void>,
-    input: Sent,
-    options?: CallOptions,
-  ): Promise<void> {
-    await this.run(callOf(method, options, { input }));
+  private async answer(call: InterceptedCall): Promise<unknown> {
+    const { output } = await this.run(call);
+    return output;
   }
 
-  async clientStream<Sent, Received, Returned, Result>(
-    method: MethodDescriptor<"client_stream", Sent, Received, Returned, Result>,
-    source: StreamSource<Sent>,
-    options?: CallOptions,
-  ): Promise<Result> {
+  private async clientStreamCall(
+    method: AnyMethod,
+    source: unknown,
+    options: CallOptions | undefined,
+  ): Promise<unknown> {
     const inputs = new SourceItems(source);
     try {
-      const { output } = await this.run(callOf(method, options, { inputs }));
-      return output as Result;
+      return await this.answer(callOf(method, options, { inputs }));
     } catch (error) {
       // An interceptor may have refused the call before anything was read.
       inputs.stop();
@@ -79,33 +84,21 @@ class InterceptedCaller implements Caller {
     }
   }
 
-  serverStream<Sent, Received, Returned, Result>(
-    method: MethodDescriptor<"server_stream", Sent, Received, Returned, Result>,
-    input: Sent,
-    options?: CallOptions,
-  ): ItemStream<Result> {
-    const abort = new LinkedAbort(options?.signal);
-    return this.stream(callOf(method, { ...options, signal: abort.signal }, { input }), abort, () => {});
-  }
-
-  duplex<Sent, Received, Returned, Result>(
-    method: MethodDescriptor<"duplex", Sent, Received, Returned, Result>,
-    options?: CallOptions,
-  ): DuplexStream<Sent, Result> {
+  private duplexCall(method: AnyMethod, options: CallOptions | undefined): DuplexStream<unknown, unknown> {
     const abort = new LinkedAbort(options?.signal);
     const inputs = new WritableItems((error) => abort.fire(error));
     const call = callOf(method, { ...options, signal: abort.signal }, { inputs });
-    const readable = this.stream<Result>(call, abort, (error) => {
+    const readable = this.stream(call, abort, (error) => {
       inputs.end(error ?? new RpcError("cancelled", "the call is over"));
     });
     return { readable, writable: inputs.writable };
   }
 
-  private stream<Result>(
+  private stream(
     call: InterceptedCall,
     abort: LinkedAbort,
     onOver: (error: RpcError | undefined) => void,
-  ): ItemStream<Result> {
+  ): ItemStream<unknown> {
     const end = (error: RpcError | undefined): void => {
       abort.unlink();
       // Reaches the call also where an interceptor's generator would pass on that nobody reads only after its next item.
@@ -125,7 +118,7 @@ class InterceptedCaller implements Caller {
         end(error as RpcError);
       },
     );
-    return late.stream as ItemStream<Result>;
+    return late.stream;
   }
 
   private async run(call: InterceptedCall): Promise<InterceptedAnswer> {
@@ -185,3 +178,5 @@ class LinkedAbort {
     this.controller.abort(reason);
   }
 }
+
+function nothing(): void {}

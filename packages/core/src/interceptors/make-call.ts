@@ -10,22 +10,18 @@ export async function makeCall(caller: Caller, call: InterceptedCall): Promise<I
   const heard = new Heard();
   switch (method.kind) {
     case "unary":
-      heard.output = await caller.unary(method as typeof method & { kind: "unary" }, input, heard.listening(call));
+      heard.output = await caller.start(method, input, heard.listening(call));
       return heard;
     case "client_stream":
-      heard.output = await caller.clientStream(
-        method as typeof method & { kind: "client_stream" },
-        inputs as AsyncIterable<unknown>,
-        heard.listening(call),
-      );
+      heard.output = await caller.start(method, inputs, heard.listening(call));
       return heard;
     case "notify":
-      await caller.notify(method as typeof method & { kind: "notify" }, input, own(call));
+      await caller.start(method, input, own(call));
       return heard;
     case "server_stream":
-      return answerOf(caller.serverStream(method as typeof method & { kind: "server_stream" }, input, own(call)));
+      return answerOf(caller.start(method, input, own(call)));
     case "duplex": {
-      const { readable, writable } = caller.duplex(method as typeof method & { kind: "duplex" }, own(call));
+      const { readable, writable } = caller.start(method, undefined, own(call));
       void pour(inputs as AsyncIterable<unknown>, writable);
       return answerOf(readable);
     }

@@ -1,4 +1,4 @@
-import type { Caller } from "../call/caller.js";
+import type { TypedCaller } from "../call/base-caller.js";
 import type { SchemaHandshake } from "../call/schemas.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import type { RpcError } from "../errors.js";
@@ -32,14 +32,14 @@ export interface CallContext<Context = unknown> {
   /** The method that was called. */
   readonly method: AnyMethod;
   /** Calls back to the caller, over the same session. */
-  readonly session: Caller;
+  readonly session: TypedCaller;
   /** What the application keeps for the connection. */
   readonly connection: Context;
 }
 
 /** What the contexts of a session's calls share. */
 export interface ContextSettings<Context> {
-  readonly session: Caller;
+  readonly session: TypedCaller;
   readonly connection: Context;
   readonly limits: Limits;
   readonly schemas: SchemaHandshake;
@@ -71,7 +71,7 @@ export class IncomingContext<Context> implements CallContext<Context> {
     this.#settings = settings;
   }
 
-  get session(): Caller {
+  get session(): TypedCaller {
     return this.#settings.session;
   }
 

@@ -1,5 +1,5 @@
 import type { Callee, LaneCallee } from "../call/carrier.js";
-import type { Caller } from "../call/caller.js";
+import type { TypedCaller } from "../call/base-caller.js";
 import { IncomingCallStream } from "../call/incoming-stream.js";
 import type { SchemaHandshake } from "../call/schemas.js";
 import { ServedLane } from "../call/served-lane.js";
@@ -17,7 +17,7 @@ import { MethodTable, type Router } from "./router.js";
 import { ServerLoad } from "./server-load.js";
 
 /** The session whose peer's calls are served. */
-export interface ServingHost extends Caller {
+export interface ServingHost extends TypedCaller {
   readonly budget: MemoryBudget;
   readonly limits: Limits;
   readonly schemas: SchemaHandshake;

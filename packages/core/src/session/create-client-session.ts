@@ -25,5 +25,5 @@ export function createClientSession<Transport extends TransportSession>(
     settings: plainSettings(completeLimits(limits), prefix),
     via,
     callee: () => unserved,
-  }).start();
+  }).open();
 }

@@ -33,5 +33,5 @@ export function createSession<Context = unknown, Transport extends TransportSess
     sole === undefined
       ? new LaneSession(transport, { ...parts, layouts: (host) => new Layouts(host) })
       : new SoleSession(transport, sole, keepAlive, parts);
-  return session.start();
+  return session.open();
 }

@@ -15,5 +15,5 @@ export function createStreamSession<Transport extends WebTransportSession>(
   { limits, prefix }: Omit<ClientSessionOptions, "via"> = {},
 ): ClientSession<Transport> {
   const settings = plainSettings(completeLimits(limits), prefix);
-  return new StreamSession(transport, { settings, callee: () => unserved }).start();
+  return new StreamSession(transport, { settings, callee: () => unserved }).open();
 }

@@ -43,8 +43,8 @@ export class LaneSession<Transport extends TransportSession>
     this.pickByLayout = layouts === undefined ? this.pickLane : () => layouts.pick();
   }
 
-  override start(): this {
-    super.start();
+  override open(): this {
+    super.open();
     // Its hello tells the peer what this side reads.
     if (this.settings.compression !== undefined) this.openLane();
     return this;

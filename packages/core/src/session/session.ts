@@ -1,9 +1,9 @@
-import type { Caller } from "../call/caller.js";
+import type { TypedCaller } from "../call/base-caller.js";
 import type { TransportSession } from "../transport/session.js";
 import type { ClosedSession, CloseOptions, DrainOptions, SessionEnd } from "./options.js";
 
 /** Calls over one transport session. */
-export interface ClientSession<Transport extends TransportSession = TransportSession> extends Caller {
+export interface ClientSession<Transport extends TransportSession = TransportSession> extends TypedCaller {
   /** What the session runs over. */
   readonly transport: Transport;
   /** Resolves when the session has ended, whichever way. Never rejects. */

@@ -22,7 +22,7 @@ export class SoleSession<Transport extends TransportSession> extends LaneSession
     this.keepAlive = keepAlive;
   }
 
-  override start(): this {
+  override open(): this {
     this.attach();
     if (this.ended) return this;
     const { stream, keepAlive } = this;

@@ -1,14 +1,12 @@
+import { type AnyAnswer, BaseCaller } from "../call/base-caller.js";
 import type { BulkMethods } from "../call/bulk.js";
-import type { DuplexStream } from "../call/caller.js";
 import type { Callee, Carrier, CarrierSettings } from "../call/carrier.js";
-import type { StreamSource } from "../call/item-source.js";
-import type { ItemStream } from "../call/item-stream.js";
 import type { CallOptions } from "../call/options.js";
 import { SchemaHandshake } from "../call/schemas.js";
 import { type LaneHost, PeerLane } from "../call/peer-lane.js";
 import { callingOf } from "../client/calling.js";
 import { StartingCall } from "../client/starting-call.js";
-import type { AnyMethod, MethodDescriptor, Via } from "../contract/descriptor.js";
+import type { AnyMethod, Via } from "../contract/descriptor.js";
 import { deferred } from "../deferred.js";
 import { callFailure, codeNumber, ProtocolError, RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
@@ -28,6 +26,7 @@ import type { ClientSession } from "./session.js";
 
 /** A session that makes each call on a stream of its own; `LaneSession` adds the lanes that calls share. */
 export class StreamSession<Transport extends TransportSession>
+  extends BaseCaller
   implements ClientSession<Transport>, DrainHost, LaneHost, PeerStreamsHost, ServingHost, StreamsHost
 {
   readonly closed: Promise<SessionEnd>;
@@ -59,6 +58,7 @@ export class StreamSession<Transport extends TransportSession>
   private lost: RpcError | undefined;
 
   constructor(transport: Transport, { settings, via = "auto", callee, onForeign, enter }: SessionParts) {
+    super();
     this.enter = enter;
     this.transport = transport;
     this.direct = directSession(transport);
@@ -73,47 +73,19 @@ export class StreamSession<Transport extends TransportSession>
     this.onEnd = resolve;
   }
 
-  unary<Sent, Received, Returned, Result>(
-    method: MethodDescriptor<"unary", Sent, Received, Returned, Result>,
-    input: Sent,
-    options?: CallOptions,
-  ): Promise<Result> {
-    return callingOf(method).start(this.invocation(method, options, "lane"), input) as Promise<Result>;
-  }
-
-  async notify<Sent, Received>(
-    method: MethodDescriptor<"notify", Sent, Received, void, void>,
-    input: Sent,
-    options?: CallOptions,
-  ): Promise<void> {
-    try {
-      this.sendNotification(method, input, options);
-    } catch (error) {
-      throw callFailure(RpcError.from(error));
+  begin(method: AnyMethod, input: unknown, options: CallOptions | undefined): AnyAnswer {
+    const calling = callingOf(method);
+    const invocation = this.invocation(method, options);
+    if (calling.byDatagram !== undefined && options?.via === undefined) {
+      try {
+        this.requireOpen();
+        if (this.drainage.objection !== undefined) throw turnedAway(this.drainage.objection);
+        if (calling.byDatagram(this.direct.datagrams, this.settings, invocation, input)) return Promise.resolve();
+      } catch (error) {
+        return Promise.reject(callFailure(RpcError.from(error)));
+      }
     }
-  }
-
-  serverStream<Sent, Received, Returned, Result>(
-    method: MethodDescriptor<"server_stream", Sent, Received, Returned, Result>,
-    input: Sent,
-    options?: CallOptions,
-  ): ItemStream<Result> {
-    return callingOf(method).start(this.invocation(method, options, "stream"), input) as ItemStream<Result>;
-  }
-
-  clientStream<Sent, Received, Returned, Result>(
-    method: MethodDescriptor<"client_stream", Sent, Received, Returned, Result>,
-    source: StreamSource<Sent>,
-    options?: CallOptions,
-  ): Promise<Result> {
-    return callingOf(method).start(this.invocation(method, options, "stream"), source) as Promise<Result>;
-  }
-
-  duplex<Sent, Received, Returned, Result>(
-    method: MethodDescriptor<"duplex", Sent, Received, Returned, Result>,
-    options?: CallOptions,
-  ): DuplexStream<Sent, Result> {
-    return callingOf(method).start(this.invocation(method, options, "stream"), undefined) as DuplexStream<Sent, Result>;
+    return calling.start(invocation, input);
   }
 
   get unacknowledged(): number {
@@ -205,7 +177,7 @@ export class StreamSession<Transport extends TransportSession>
   protected beforeClose(): void {}
 
   /** Begins. To be called once, when the session is made: what the peer opens may be there already. */
-  start(): this {
+  open(): this {
     if (this.direct.sole !== undefined) throw new TypeError("a session of one byte stream is made by createSession");
     this.attach();
     return this;
@@ -244,7 +216,8 @@ export class StreamSession<Transport extends TransportSession>
     }
   }
 
-  private invocation(method: AnyMethod, options: CallOptions | undefined, usual: "lane" | "stream"): StartingCall {
+  private invocation(method: AnyMethod, options: CallOptions | undefined): StartingCall {
+    const usual = method.kind === "unary" || method.kind === "notify" ? "lane" : "stream";
     const { objection } = this.drainage;
     const prioritized = (options?.priority ?? method.priority) !== undefined;
     const via = options?.via ?? method.via ?? (prioritized ? "stream" : this.via);
@@ -255,17 +228,6 @@ export class StreamSession<Transport extends TransportSession>
       };
     } else if (method.kind === "notify" && pick === this.pickStream) pick = this.pickNotifyStream;
     return new StartingCall(pick, method, options, this.limits, this.schemas, this.bulk);
-  }
-
-  private sendNotification(method: AnyMethod, input: unknown, options: CallOptions | undefined): void {
-    const invocation = this.invocation(method, options, "lane");
-    const calling = callingOf(method);
-    if (calling.byDatagram !== undefined && options?.via === undefined) {
-      this.requireOpen();
-      if (this.drainage.objection !== undefined) throw turnedAway(this.drainage.objection);
-      if (calling.byDatagram(this.direct.datagrams, this.settings, invocation, input)) return;
-    }
-    calling.start(invocation, input);
   }
 
   /** Takes no more calls, and resolves when the peer has received the notifications that were sent, or after so long. */

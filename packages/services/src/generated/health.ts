@@ -87,7 +87,7 @@ export interface HealthClient {
 /** Calls quicrpc.v1.Health over `caller`, such as a session. */
 export function createHealthClient(caller: Caller): HealthClient {
   return {
-    check: (input, options) => caller.unary(healthMethods.check, input, options),
-    watch: (input, options) => caller.serverStream(healthMethods.watch, input, options),
+    check: (input, options) => caller.start(healthMethods.check, input, options),
+    watch: (input, options) => caller.start(healthMethods.watch, input, options),
   };
 }

@@ -129,7 +129,7 @@ export interface ReflectionClient {
 /** Calls quicrpc.v1.Reflection over `caller`, such as a session. */
 export function createReflectionClient(caller: Caller): ReflectionClient {
   return {
-    list: (options) => caller.unary(reflectionMethods.list, undefined, options),
-    describe: (input, options) => caller.unary(reflectionMethods.describe, input, options),
+    list: (options) => caller.start(reflectionMethods.list, undefined, options),
+    describe: (input, options) => caller.start(reflectionMethods.describe, input, options),
   };
 }

@@ -121,9 +121,9 @@ export interface ArithClient {
 /** Calls demo.v1.Arith over `caller`, such as a session. */
 export function createArithClient(caller: Caller): ArithClient {
   return {
-    multiply: (input, options) => caller.unary(arithMethods.multiply, input, options),
-    divide: (input, options) => caller.unary(arithMethods.divide, input, options),
-    log: (input, options) => caller.notify(arithMethods.log, input, options),
-    ticks: (input, options) => caller.serverStream(arithMethods.ticks, input, options),
+    multiply: (input, options) => caller.start(arithMethods.multiply, input, options),
+    divide: (input, options) => caller.start(arithMethods.divide, input, options),
+    log: (input, options) => caller.start(arithMethods.log, input, options),
+    ticks: (input, options) => caller.start(arithMethods.ticks, input, options),
   };
 }

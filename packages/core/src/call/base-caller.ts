@@ -1,0 +1,82 @@
+import type { AnyMethod, MethodDescriptor, MethodKind } from "../contract/descriptor.js";
+import type { CallAnswers, Caller, CallInputs } from "./caller.js";
+import type { CallOptions } from "./options.js";
+
+/**
+ * Starts a call of any kind, without the types of its messages. Returns, at once, the member of `CallAnswers` that
+ * belongs to the method's kind; whatever fails is told by that.
+ */
+export type BeginCall = (method: AnyMethod, input: unknown, options: CallOptions | undefined) => AnyAnswer;
+
+/** The answer of a call whose method may be of any kind. */
+// oxlint-disable-next-line typescript/no-explicit-any -- the messages are of any types
+export type AnyAnswer = CallAnswers<any, any>[MethodKind];
+
+/** Gives `begin` the types of messages, for each kind of call. It is the only place that does. */
+export abstract class BaseCaller implements Caller {
+  abstract begin(method: AnyMethod, input: unknown, options: CallOptions | undefined): AnyAnswer;
+
+  start<Kind extends MethodKind, Sent, Received, Returned, Result>(
+    method: MethodDescriptor<Kind, Sent, Received, Returned, Result>,
+    input: CallInputs<Sent>[Kind],
+    options?: CallOptions,
+  ): CallAnswers<Sent, Result>[Kind] {
+    return this.begin(method as AnyMethod, input, options) as CallAnswers<Sent, Result>[Kind];
+  }
+
+  unary<Sent, Received, Returned, Result>(
+    method: MethodDescriptor<"unary", Sent, Received, Returned, Result>,
+    input: Sent,
+    options?: CallOptions,
+  ): CallAnswers<Sent, Result>["unary"] {
+    return this.start(method, input, options);
+  }
+
+  notify<Sent, Received>(
+    method: MethodDescriptor<"notify", Sent, Received, void, void>,
+    input: Sent,
+    options?: CallOptions,
+  ): CallAnswers<Sent, void>["notify"] {
+    return this.start(method, input, options);
+  }
+
+  serverStream<Sent, Received, Returned, Result>(
+    method: MethodDescriptor<"server_stream", Sent, Received, Returned, Result>,
+    input: Sent,
+    options?: CallOptions,
+  ): CallAnswers<Sent, Result>["server_stream"] {
+    return this.start(method, input, options);
+  }
+
+  clientStream<Sent, Received, Returned, Result>(
+    method: MethodDescriptor<"client_stream", Sent, Received, Returned, Result>,
+    source: CallInputs<Sent>["client_stream"],
+    options?: CallOptions,
+  ): CallAnswers<Sent, Result>["client_stream"] {
+    return this.start(method, source, options);
+  }
+
+  duplex<Sent, Received, Returned, Result>(
+    method: MethodDescriptor<"duplex", Sent, Received, Returned, Result>,
+    options?: CallOptions,
+  ): CallAnswers<Sent, Result>["duplex"] {
+    return this.start(method, undefined, options);
+  }
+}
+
+/** A caller with a method for each kind of call beside `start`. Sessions, connections and pools are such. */
+export type TypedCaller = Omit<BaseCaller, "begin">;
+
+/** A caller whose calls `begin` starts: for whatever carries calls without being a session. */
+export function createCaller(begin: BeginCall): TypedCaller {
+  return new FunctionCaller(begin);
+}
+
+class FunctionCaller extends BaseCaller {
+  readonly begin: BeginCall;
+
+  constructor(begin: BeginCall) {
+    super();
+    this.begin = begin;
+  }
+}
