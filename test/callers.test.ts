@@ -2,7 +2,6 @@ import {
   type Caller,
   createCaller,
   createMemoryPair,
-  createRouter,
   createSession,
   type DuplexStream,
   interceptCaller,
