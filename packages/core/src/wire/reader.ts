@@ -59,7 +59,6 @@ export class FrameReader {
   /** Calls `onFrame` for each frame that `chunk`, from `position` on, completes. */
   push(chunk: Uint8Array, position: number, onFrame: (frame: Frame) => void): void {
     let at = position;
-    if (this.partialLength > 0) at = this.completePartial(chunk, at, onFrame);
     while (!this.stopped && at < chunk.length) {
       if (this.toSkip > 0) {
         const skipped = Math.min(this.toSkip, chunk.length - at);
@@ -67,67 +66,39 @@ export class FrameReader {
         at += skipped;
         continue;
       }
-      const size = this.frameSize(chunk, at, chunk.length);
-      if (size > this.maxFrameBytes && preludeSize(chunk, at, chunk.length) > 0) {
-        this.emitOversized(chunk, at, size, onFrame);
-        continue;
+      const size = this.partialLength > 0 ? 0 : this.sizeOf(chunk, at, chunk.length);
+      if (size > 0 && size <= this.maxFrameBytes && at + size <= chunk.length) {
+        this.emit(chunk, at, size, false, onFrame);
+        at += size;
+      } else {
+        at = this.addToPartial(chunk, at, onFrame);
       }
-      if (size === 0 || at + size > chunk.length) {
-        if (!this.keep(chunk, at, chunk.length, size)) this.giveUpPartial(size, onFrame);
-        return;
-      }
-      this.emit(chunk, at, size, onFrame);
-      at += size;
     }
   }
 
-  private completePartial(chunk: Uint8Array, position: number, onFrame: (frame: Frame) => void): number {
+  /** Takes what `chunk` has of one frame, as far as it is to be kept; emits the frame where that is all. Returns where it ends. */
+  private addToPartial(chunk: Uint8Array, position: number, onFrame: (frame: Frame) => void): number {
     let at = position;
-    let size = this.frameSize(this.partial, 0, this.partialLength);
+    let size = this.sizeOf(this.partial, 0, this.partialLength);
     while (size === 0 && at < chunk.length) {
-      this.keep(chunk, at, at + 1, 0);
-      at++;
-      size = this.frameSize(this.partial, 0, this.partialLength);
+      this.keep(chunk, at, ++at, 0);
+      size = this.sizeOf(this.partial, 0, this.partialLength);
     }
-    if (size > this.maxFrameBytes) return this.completePrelude(chunk, at, size, onFrame);
     if (size === 0) return at;
-    const taken = Math.min(size - this.partialLength, chunk.length - at);
-    const fits = this.keep(chunk, at, at + taken, size);
+    const isAllowed = size <= this.maxFrameBytes;
+    const taken = isAllowed ? Math.min(size - this.partialLength, chunk.length - at) : 0;
+    const fits = isAllowed && this.keep(chunk, at, at + taken, size);
     at += taken;
-    if (this.partialLength < size) {
-      if (!fits) this.giveUpPartial(size, onFrame);
-      return at;
-    }
-    const whole = this.partial;
+    const { partial, partialLength } = this;
+    if (partialLength < size && fits) return at;
+    this.toSkip = size - partialLength;
     this.setPartialLength(0);
     // Taken away while it is read: `onFrame` may push again.
     this.partial = NOTHING;
-    this.emit(whole, 0, size, onFrame);
-    if (whole.length > KEPT_BUFFER) giveBuffer(whole);
-    else if (!this.stopped && this.partial === NOTHING) this.partial = whole;
+    this.emit(partial, 0, size, this.toSkip > 0, onFrame);
+    if (partial.length > KEPT_BUFFER) giveBuffer(partial);
+    else if (!this.stopped && this.partial === NOTHING) this.partial = partial;
     return at;
-  }
-
-  /** Of a frame that is too large, only what says whose it is. */
-  private completePrelude(chunk: Uint8Array, position: number, size: number, onFrame: (frame: Frame) => void): number {
-    let at = position;
-    while (preludeSize(this.partial, 0, this.partialLength) === 0 && at < chunk.length) {
-      this.keep(chunk, at, at + 1, 0);
-      at++;
-    }
-    if (preludeSize(this.partial, 0, this.partialLength) > 0) this.giveUpPartial(size, onFrame);
-    return at;
-  }
-
-  /** Tells of the frame that has begun to arrive, and passes over it. */
-  private giveUpPartial(size: number, onFrame: (frame: Frame) => void): void {
-    const { partial, partialLength } = this;
-    this.setPartialLength(0);
-    // Taken away while it is read, as a whole one is.
-    this.partial = NOTHING;
-    this.emitOversized(partial, 0, size, onFrame);
-    this.toSkip -= partialLength;
-    giveBuffer(partial);
   }
 
   /**
@@ -159,59 +130,43 @@ export class FrameReader {
     return true;
   }
 
-  /** Bytes of the frame at `at`, its length field included; 0 while the length field is incomplete. */
-  private frameSize(bytes: Uint8Array, at: number, end: number): number {
+  /**
+   * Bytes of the frame at `at`, its length field included; 0 while that is incomplete, or, of a frame that is too large, what says
+   * whose it is.
+   */
+  private sizeOf(bytes: Uint8Array, at: number, end: number): number {
     const lengthSize = varintLengthFromFirstByte(bytes[at] as number);
     if (at + lengthSize > end) return 0;
     const length = readVarint(bytes, at);
-    if (length < 2) throw new ProtocolError(`a frame of ${length} bytes is too short to be one`);
-    if (length > MAX_LENGTH) throw new ProtocolError(`a frame of ${length} bytes is longer than any`);
-    return lengthSize + length;
+    if (length < 2 || length > MAX_LENGTH) throw new ProtocolError(`no frame has ${length} bytes`);
+    const size = lengthSize + length;
+    const idAt = at + lengthSize + 1;
+    if (size > this.maxFrameBytes && (idAt >= end || bodyAt(bytes, idAt) > end)) return 0;
+    return size;
   }
 
-  private emit(bytes: Uint8Array, at: number, size: number, onFrame: (frame: Frame) => void): void {
+  private emit(bytes: Uint8Array, at: number, size: number, oversized: boolean, onFrame: (frame: Frame) => void): void {
     const { frame } = this;
     const typeAt = at + varintLengthFromFirstByte(bytes[at] as number);
     const typeAndFlags = bytes[typeAt] as number;
-    const idAt = typeAt + 1;
-    const start = idAt + varintLengthFromFirstByte(bytes[idAt] as number);
-    const end = at + size;
-    if (start > end) throw new ProtocolError("a frame ends within its call id");
+    const start = bodyAt(bytes, typeAt + 1);
+    if (start > at + size) throw new ProtocolError("a frame ends within its call id");
     frame.type = typeAndFlags & TYPE_MASK;
     frame.flags = typeAndFlags & ~TYPE_MASK;
-    frame.callId = readVarint(bytes, idAt);
+    frame.callId = readVarint(bytes, typeAt + 1);
     if (!flagsAllowed(frame.type, frame.flags)) throw new ProtocolError("a frame has flags without a meaning");
     frame.bytes = bytes;
     frame.start = start;
-    frame.end = end;
+    frame.end = oversized ? start : at + size;
     frame.size = size;
-    frame.oversized = false;
+    frame.oversized = oversized;
     onFrame(frame);
     // A stream at rest must not keep the transport's buffer that its last frame came in.
     frame.bytes = NOTHING;
   }
-
-  private emitOversized(bytes: Uint8Array, at: number, size: number, onFrame: (frame: Frame) => void): void {
-    const { frame } = this;
-    const typeAt = at + varintLengthFromFirstByte(bytes[at] as number);
-    const typeAndFlags = bytes[typeAt] as number;
-    frame.type = typeAndFlags & TYPE_MASK;
-    frame.flags = typeAndFlags & ~TYPE_MASK;
-    frame.callId = readVarint(bytes, typeAt + 1);
-    frame.bytes = NOTHING;
-    frame.start = 0;
-    frame.end = 0;
-    frame.size = size;
-    frame.oversized = true;
-    this.toSkip = size;
-    onFrame(frame);
-  }
 }
 
-/** Bytes of length, type and call id together; 0 while they are incomplete. */
-function preludeSize(bytes: Uint8Array, at: number, end: number): number {
-  const idAt = at + varintLengthFromFirstByte(bytes[at] as number) + 1;
-  if (idAt >= end) return 0;
-  const size = idAt + varintLengthFromFirstByte(bytes[idAt] as number) - at;
-  return at + size > end ? 0 : size;
+/** Where the body of a frame begins whose call id is at `idAt`. */
+function bodyAt(bytes: Uint8Array, idAt: number): number {
+  return idAt + varintLengthFromFirstByte(bytes[idAt] as number);
 }
