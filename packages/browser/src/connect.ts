@@ -1,7 +1,8 @@
-import { createSession } from "@quicrpc/core";
+import { createClientSession, type Session, type SessionOptions } from "@quicrpc/core";
 import { type DialOptions, openers } from "./dial.js";
 import { type BrowserConnection, heal, type HealingOptions } from "./heal.js";
 import { Ladder } from "./ladder.js";
+import type { BrowserTransport } from "./transport.js";
 
 /** Options of `connect`. */
 export interface ConnectOptions<Context = unknown>
@@ -21,5 +22,29 @@ export async function connect<Context = unknown>(
   const { fallback } = options;
   const retry = fallback === false ? undefined : fallback?.retry;
   const ladder = new Ladder({ ...openers(url, options), retry });
-  return heal(ladder, (transport) => createSession(transport, options), options);
+  return heal(ladder, (transport) => run(transport, options), options);
+}
+
+/** Options that take more than a session which only calls, in MessagePack. */
+const NEED_MORE = [
+  "routers",
+  "loadShedder",
+  "load",
+  "codec",
+  "codecs",
+  "compression",
+  "onForeignStream",
+  "onForeignDatagram",
+] as const;
+
+/** Runs the protocol over a transport. A page that only calls, in MessagePack and over WebTransport, has all that takes already. */
+async function run<Context>(
+  transport: BrowserTransport,
+  options: SessionOptions<Context>,
+): Promise<Session<BrowserTransport>> {
+  const isMore = NEED_MORE.some((name) => options[name] !== undefined);
+  // A direct session is one over a WebSocket.
+  if (!isMore && !("openStream" in transport)) return createClientSession(transport, options);
+  const { createSession } = await import("./loaded-later.js");
+  return createSession(transport, options);
 }

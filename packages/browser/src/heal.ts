@@ -36,7 +36,9 @@ export interface Way {
 }
 
 /** Runs the protocol over a transport. */
-export type RunTransport = (transport: BrowserTransport) => Session<BrowserTransport>;
+export type RunTransport = (
+  transport: BrowserTransport,
+) => Session<BrowserTransport> | Promise<Session<BrowserTransport>>;
 
 /** A connection by `way`, of the sessions that `run` makes. Resolves when the first is ready. */
 export async function heal(

@@ -128,7 +128,7 @@ async function answering(
   run: RunTransport,
   signal: AbortSignal,
 ): Promise<Session<BrowserTransport>> {
-  const session = run(await open(signal));
+  const session = await run(await open(signal));
   await session.ping();
   return session;
 }

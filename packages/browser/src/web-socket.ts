@@ -1,14 +1,16 @@
-import { WEBSOCKET_PROTOCOL, webSocketSession } from "@quicrpc/core/transport";
+import { WEBSOCKET_PROTOCOL } from "@quicrpc/core/transport";
 import type { PageTransport } from "./transport.js";
 
-/** The platform's own WebSocket. */
+/** The platform's own WebSocket; the code of its sessions is loaded when one is opened. */
 export const webSocketTransport: PageTransport = {
   kind: "websocket",
   name: "WebSocket",
   scheme: "wss:",
-  open: (url, signal) =>
-    new Promise((resolve, reject) => {
-      if (typeof WebSocket === "undefined") throw new Error("it is missing here");
+  async open(url, signal) {
+    if (typeof WebSocket === "undefined") throw new Error("it is missing here");
+    const { webSocketSession } = await import("./loaded-later.js");
+    return new Promise((resolve, reject) => {
+      signal.throwIfAborted();
       const socket = new WebSocket(url, [WEBSOCKET_PROTOCOL]);
       // Before it opens: messages may come at once.
       const session = webSocketSession(socket, "client");
@@ -21,5 +23,6 @@ export const webSocketTransport: PageTransport = {
         socket.close();
         reject(signal.reason);
       });
-    }),
+    });
+  },
 };
