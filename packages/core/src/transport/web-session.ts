@@ -119,10 +119,11 @@ function webStream(
     if (opened === undefined) opening.then(() => act(action), nothing);
     else action(opened)?.catch(nothing);
   };
+  const isHeld = (): boolean => paused && receiving;
   const receive = async ({ reader }: Opened, to: DirectStreamHandler): Promise<void> => {
     for (;;) {
       const next = await reader.read().catch((error: unknown) => ({ error }));
-      while (paused && receiving) await new Promise<void>((resolve) => (wake = resolve));
+      while (isHeld()) await new Promise<void>((resolve) => (wake = resolve));
       if (!receiving) return;
       if ("error" in next) {
         withCode(next.error, (code) => end(() => to.onReset(code)));
