@@ -1,6 +1,7 @@
 import { combineRouters } from "@quicrpc/core/transport";
 import { createSession, interceptCaller, type Interceptor, type Session, type SessionOptions } from "@quicrpc/core";
 import { DEFAULT_TRANSPORT, type QuicSession, type TransportOptions } from "@quicrpc/quic";
+import { inTurn } from "./dial/turns.js";
 import { heldWhileEarly } from "./early-data.js";
 import { noteOpen } from "./still-open.js";
 import { providerFor } from "./transport/choose.js";
@@ -43,7 +44,8 @@ export async function dialSession<Context>(url: string | URL, options: DialOptio
   const provider = providerFor(target.protocol, "dial", options.transports);
   requireDialable(provider, target.protocol, options);
   const combined = [combineRouters(options.routers ?? [])];
-  const transportSession = await provider.dial(target, { ...options, transport: transportFor(options) });
+  const dialled = { ...options, transport: transportFor(options) };
+  const transportSession = await inTurn(target, options.signal, () => provider.dial(target, dialled));
   const session = createSession(transportSession, { ...options, routers: combined });
   const held = options.earlyData === true ? heldWhileEarly(session as Session<QuicSession>) : session;
   return interceptCaller(held, options.interceptors ?? []);
