@@ -17,16 +17,20 @@ const { values } = parseArgs({
 await setup();
 const folder = mkdtempSync(join(tmpdir(), "quicrpc-chaos-"));
 const accounts = join(folder, "accounts");
+const restarts = join(folder, "restarts");
 const env = {
   QUICRPC_CHAOS_SECONDS: values.seconds,
   QUICRPC_CHAOS_SEED: values.seed,
   QUICRPC_CHAOS_ACCOUNTS: accounts,
+  QUICRPC_CHAOS_RESTARTS: restarts,
 };
 const { code } = await run([...tool.vitest, "run", "test/chaos"], { env });
-const rows = readFileSync(accounts, "utf8")
-  .trim()
-  .split("\n")
-  .map((line) => JSON.parse(line));
+const [rows, restartRows] = [accounts, restarts].map((file) =>
+  readFileSync(file, "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line)),
+);
 rmSync(folder, { recursive: true });
 
 const head = [
@@ -41,6 +45,21 @@ const text = table(
     return [`\`${scheme}//\``, ...counts.map((count) => count.toLocaleString("en")), `${recovered.toFixed(2)} s`];
   }),
 );
-console.log(text);
-if (values["write-docs"]) await writePlaces("docs/guarantees.md", "npm run chaos -- --write-docs", { chaos: text });
+const seconds = (ms) => `${(ms / 1000).toFixed(2)} s`;
+const restartText = table(
+  [
+    "| over | clients | lost sessions and failed dials | half of them called again after | all of them |",
+    "|---|---:|---:|---:|---:|",
+  ],
+  restartRows.map(({ scheme, clients, failures, half, all }) => [
+    `\`${scheme}//\``,
+    ...[clients, failures].map((count) => count.toLocaleString("en")),
+    ...[half, all].map(seconds),
+  ]),
+);
+console.log(`${text}\n\n${restartText}`);
+if (values["write-docs"]) {
+  const places = { chaos: text, restarts: restartText };
+  await writePlaces("docs/guarantees.md", "npm run chaos -- --write-docs", places);
+}
 process.exit(code);
