@@ -3,15 +3,29 @@ import { defineConfig } from "vitest/config";
 
 /** `scripts/test.mjs` says so where the QUIC engine is missing and cannot be built. */
 const withoutEngine = process.env["QUICRPC_NO_ENGINE"] !== undefined;
+/** `npm test -- --quick` leaves out what takes long. */
+const quick = process.env["QUICRPC_QUICK"] !== undefined;
 
 /** Tests with processes of their own that take a whole machine: they run one file after the other, when all others have. */
 const alone = ["test/{adversary,browser,chaos}/**/*.test.ts", "packages/quic/test/browser.test.ts"];
+
+/** Tests that take several seconds. */
+const slow = [
+  "test/behaviour/{extremes,kill,leaks,long-streams}.test.ts",
+  "test/{doors,early-data,pack,pages,restart,rolling-restarts}.test.ts",
+  "test/fuzz/**/*.test.ts",
+  "packages/cli/test/**/*.test.ts",
+  "packages/codegen/test/{compilers,formatted,names}.test.ts",
+  "packages/codegen/test/codec/**/*.test.ts",
+  "packages/quic/test/{cluster,process,runtimes,tls,windows}.test.ts",
+];
 
 /** Topics of behaviours that sessions by `createStreamSession` show too: test/behaviour/stream-sessions.ts says what they cannot. */
 const ofStreamSessions =
   "{admission,basic,bytes,cancellation,datagrams,deadlines,drain,errors,extremes,foreign-streams,interceptors,kill,leaks," +
   "limits,long-streams,metadata,schemas,sessions,slow-reader,stream-limit,typed-errors,unserved}";
 
+const nowhere = ["**/node_modules/**"];
 /** Most of a test's time is spent waiting: two at a time fit on two cores. */
 const maxWorkers = Math.max(2, availableParallelism() - 1);
 
@@ -24,14 +38,14 @@ export default defineConfig({
     ...(withoutEngine && { runner: "./test/engine-runner.ts" }),
     testTimeout: 20_000,
     hookTimeout: 20_000,
+    maxWorkers,
     projects: [
       {
         extends: true,
         test: {
           name: "shared",
           include: ["{packages,examples}/*/src/**/*.test.ts", "packages/*/test/**/*.test.ts", "test/**/*.test.ts"],
-          exclude: ["**/node_modules/**", ...alone],
-          maxWorkers,
+          exclude: [...nowhere, ...alone, ...(quick ? slow : [])],
           sequence: { groupOrder: 0 },
         },
       },
@@ -39,9 +53,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: "stream sessions",
-          include: [`test/behaviour/${ofStreamSessions}.test.ts`],
+          include: quick ? [] : [`test/behaviour/${ofStreamSessions}.test.ts`],
           env: { QUICRPC_STREAM_SESSIONS: "1" },
-          maxWorkers,
           sequence: { groupOrder: 0 },
         },
       },
@@ -49,8 +62,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: "alone",
-          include: alone,
-          exclude: ["**/node_modules/**"],
+          include: quick ? [] : alone,
+          exclude: nowhere,
           maxWorkers: 1,
           sequence: { groupOrder: 1 },
         },

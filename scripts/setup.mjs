@@ -18,11 +18,21 @@ export const tool = {
   quicrpc: [join(root, "packages/cli/dist/main.js")],
 };
 
+const BUILD_ENGINE = "packages/quic/scripts/build-native.mjs";
+const NO_ENGINE = "It is built with cargo, which is not on the PATH: install Rust from https://rustup.rs.";
+
 /** How to run npm: through this Node when npm started us, as a command otherwise. */
 export function npm(args) {
   const path = process.env.npm_execpath;
   if (path !== undefined && basename(path) === "npm-cli.js") return { args: [path, ...args] };
   return { args, command: "npm", shell: process.platform === "win32" };
+}
+
+/** What a script's opening comment says is its help. */
+if (process.argv.slice(2).some((argument) => argument === "--help" || argument === "-h")) {
+  const [comment] = /^(?:\/\/.*\n)*/.exec(readFileSync(process.argv[1], "utf8"));
+  process.stdout.write(comment.replaceAll(/^\/\/ ?/gm, ""));
+  process.exit(0);
 }
 
 const running = new Set();
@@ -74,18 +84,23 @@ export async function step(label, args, { advice, ...options }) {
 
 /**
  * Everything the repository needs to run: dependencies, the native engine, the TypeScript build. Returns whether there is
- * an engine; without one it ends the process unless `engineOptional`.
+ * an engine; where there is none and no cargo to build it, it ends the process before anything is installed, unless `engineOptional`.
  */
 export async function setup({ engineOptional = false } = {}) {
   const [major, minor] = process.versions.node.split(".").map(Number);
   if (major < 20 || (major === 20 && minor < 19)) {
     fail(`Node 20.19 or newer is needed; this is ${process.version}.`);
   }
+  const engine = (await run([BUILD_ENGINE, "--possible"], { capture: true })).code === 0;
+  if (!engine && !engineOptional) fail(`This needs the QUIC engine. ${NO_ENGINE}`);
+  if (!engine) console.log(`Without the QUIC engine: QUIC and WebTransport are left out. ${NO_ENGINE}`);
   await installPackages();
-  const { code } = await run(["packages/quic/scripts/build-native.mjs"]);
-  if (code !== 0 && !engineOptional) process.exit(code);
+  if (engine) {
+    const { code } = await run([BUILD_ENGINE]);
+    if (code !== 0) process.exit(code);
+  }
   await step("build: tsc -b", [...tool.tsc, "-b", ...pretty()], { advice: "Fix the type errors below." });
-  return code === 0;
+  return engine;
 }
 
 /** Generates and builds the examples that `npm start` and the tests run, and nothing imports. */

@@ -1,7 +1,12 @@
-import { buildExamples, run, setup } from "./setup.mjs";
+// npm start: sets everything up, serves an example, calls it from a second process and shows the result. Without the QUIC engine it
+// does so over TLS.
+//   npm start               examples/arith
+//   npm run start:cbor      examples/cbor, a codec of one's own
+//   npm run example:whiteboard   examples/whiteboard, a page for several people
+import { buildExamples, fail, run, setup } from "./setup.mjs";
 
-const [script = "arith/dist/demo.js"] = process.argv.slice(2);
-await setup();
+const [script = "arith/dist/demo.js", scheme = "tls"] = process.argv.slice(2);
+const engine = await setup({ engineOptional: scheme !== "https" });
 await buildExamples();
-const { code } = await run([`examples/${script}`]);
+const { code } = await run([`examples/${script}`], { env: engine ? {} : { LISTEN: "tls://localhost:0" } });
 process.exit(code);

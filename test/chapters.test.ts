@@ -13,13 +13,19 @@ const everything = [
 ];
 
 describe("a run says what it left out", () => {
-  it("by file and reason", () => {
+  it("in a line for each reason, or for each file where there is none", () => {
     const noted = { name: "two", state: "skipped", note: "it needs bun" } as const;
-    const lines = skippedLines([...everything, { file: "a.test.ts", tests: [noted, noted] }]);
-    expect(lines).toEqual([
+    const of = (file: string): Ran => ({ file, tests: [noted, noted] });
+    expect(skippedLines([...everything, of("a.test.ts")])).toEqual([
       "skipped: 3 tests",
-      "  1 of packages/quic/test/browser.test.ts",
-      "  2 of a.test.ts: it needs bun",
+      "  1 in packages/quic/test/browser.test.ts",
+      "  2 in a.test.ts: it needs bun",
+    ]);
+    const idle = ["scopes", "memory"].map((name) => ran(`test/browser/${name}.test.ts`, "skipped", "skipped"));
+    expect(skippedLines([of("a.test.ts"), of("b.test.ts"), ...idle])).toEqual([
+      "skipped: 8 tests",
+      "  4 in 2 files: it needs bun",
+      expect.stringMatching(/^ {2}4 in 2 files: needs a Chromium: as root `apt-get install chromium`/),
     ]);
     expect(skippedLines([ran("a.test.ts", "passed")])).toEqual(["skipped: nothing"]);
   });

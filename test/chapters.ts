@@ -32,19 +32,31 @@ const CHAPTERS: readonly Chapter[] = [
   },
 ];
 
-/** The tests that were skipped, counted by file and reason. */
+/** The tests that were skipped, one line for each reason; of those that give none, one for each file. */
 export function skippedLines(ran: readonly Ran[]): string[] {
-  const counts = new Map<string, number>();
+  const groups = new Map<string, { count: number; readonly reason: string; readonly files: Set<string> }>();
   for (const { file, tests } of ran) {
+    const needs = isIdle(tests) ? CHAPTERS.find(({ holds }) => holds.test(file))?.needs : undefined;
     for (const { state, note } of tests) {
       if (state !== "skipped") continue;
-      const line = note === undefined ? file : `${file}: ${note}`;
-      counts.set(line, (counts.get(line) ?? 0) + 1);
+      const reason = note ?? (needs === undefined ? "" : `needs ${needs}`);
+      const key = reason === "" ? file : reason;
+      const group = groups.get(key) ?? { count: 0, reason, files: new Set() };
+      group.count += 1;
+      group.files.add(file);
+      groups.set(key, group);
     }
   }
-  const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
-  if (total === 0) return ["skipped: nothing"];
-  return [`skipped: ${total} tests`, ...Array.from(counts, ([line, count]) => `  ${count} of ${line}`)];
+  const lines = Array.from(groups.values(), ({ count, reason, files }) => {
+    const [first] = files;
+    return `  ${count} in ${files.size === 1 ? first : `${files.size} files`}${reason === "" ? "" : `: ${reason}`}`;
+  });
+  const total = [...groups.values()].reduce((sum, { count }) => sum + count, 0);
+  return total === 0 ? ["skipped: nothing"] : [`skipped: ${total} tests`, ...lines];
+}
+
+function isIdle(tests: Ran["tests"]): boolean {
+  return tests.every(({ state }) => state === "skipped");
 }
 
 /** Why each of the chapters that were wanted counts as left out: a file of its was skipped as a whole, or none ran. */
@@ -53,7 +65,7 @@ export function missingChapters(ran: readonly Ran[], wanted: readonly string[]):
     const chapter = CHAPTERS.find((one) => one.name === name);
     if (chapter === undefined) return [`QUICRPC_CHAPTERS: ${name} is no chapter`];
     const files = ran.filter(({ file }) => chapter.holds.test(file));
-    const idle = files.filter(({ tests }) => tests.every(({ state }) => state === "skipped"));
+    const idle = files.filter(({ tests }) => isIdle(tests));
     if (files.length > 0 && idle.length === 0) return [];
     const left = files.length === 0 ? "no test of it ran" : `skipped: ${idle.map(({ file }) => file).join(", ")}`;
     return [`the chapter ${name} was left out (${left}); it needs ${chapter.needs}`];

@@ -209,9 +209,14 @@ const everyKind: readonly LocalKind[] =
     ? [memory, ...overQuic, ...overHttp3, ...byteStreams]
     : [memory, ...byteStreams];
 
+/** Kinds that `npm test -- --quick` runs over: one without a network, one with streams of its own, and one byte stream. */
+const QUICK = ["in-process", "QUIC", "TCP"];
+const someKinds =
+  process.env["QUICRPC_QUICK"] === undefined ? everyKind : everyKind.filter(({ name }) => QUICK.includes(name));
+
 /** Those that the suite runs over; the project "stream sessions" of vitest.config.ts runs it over sessions that have no lanes for calls. */
 export const kinds: readonly LocalKind[] =
-  process.env["QUICRPC_STREAM_SESSIONS"] === undefined ? everyKind : [streamSessions];
+  process.env["QUICRPC_STREAM_SESSIONS"] === undefined ? someKinds : [streamSessions];
 
 /** The kinds that can show a behaviour. */
 export function kindsFor(behaviour: string): readonly Kind[] {

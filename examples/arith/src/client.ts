@@ -7,7 +7,7 @@ const { hash } = await devCertificate();
 
 const connecting = performance.now();
 const session = await connect(url, { serverCertificateHashes: [hash] });
-report("connect", `${url}, QUIC with TLS 1.3`, connecting);
+report("connect", url.startsWith("quic:") ? `${url}, QUIC with TLS 1.3` : url, connecting);
 
 const arith = createArithClient(session);
 
@@ -29,7 +29,7 @@ try {
   report("error", `divide 9 / 0: ${error.code}, "${error.message}"`, dividing);
 }
 
-await arith.log({ line: "hello over QUIC" });
+await arith.log({ line: "hello from another process" });
 
 let since = performance.now();
 for await (const { i } of arith.ticks({ n: 3, everyMs: 50 })) {

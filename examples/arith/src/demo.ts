@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
 const server = spawn(process.execPath, [script("server.js")], {
-  env: { ...process.env, PORT: "0" },
+  env: { LISTEN: "quic://localhost:0", ...process.env },
   stdio: ["ignore", "pipe", "inherit"],
 });
 const children: ChildProcess[] = [server];
@@ -39,7 +39,7 @@ function servedUrl(): Promise<string | undefined> {
     const lines = createInterface({ input: server.stdout });
     lines.on("line", (line) => {
       console.log(`server   ${line}`);
-      resolve(/quic:\S+/.exec(line)?.[0]);
+      resolve(/\w+:\/\/\S+/.exec(line)?.[0]);
     });
     server.once("exit", () => resolve(undefined));
   });

@@ -21,9 +21,9 @@ const router = createArithRouter({
   },
 });
 
-const port = Number(process.env["PORT"] ?? 4433);
-const server = await serve({ port, tls: await devCertificate(), routers: [router] });
-console.log(`serving demo.v1.Arith on quic://localhost:${server.address.port}`);
+const url = process.env["LISTEN"] ?? "quic://localhost:4433";
+const server = await serve({ listen: [url], tls: await devCertificate(), routers: [router] });
+console.log(`serving demo.v1.Arith on ${server.urls[0]}`);
 
 process.once("SIGTERM", () => void server.close());
 process.once("SIGINT", () => void server.close());

@@ -1,10 +1,11 @@
-// A server and its clients, over QUIC in one process; the generated code knows nothing of the codec.
+// A server and its clients in one process; the generated code knows nothing of the codec.
 import { RpcError } from "@quicrpc/core";
 import { connect, devCertificate, serve } from "@quicrpc/node";
 import { cbor } from "./cbor.js";
 import { createOrdersClient, createOrdersRouter, type Order } from "./generated/orders.js";
 
 const { cert, key, hash } = await devCertificate();
+const url = process.env["LISTEN"] ?? "quic://localhost:0";
 const placed: Order[] = [];
 const router = createOrdersRouter({
   place: (order) => {
@@ -19,7 +20,7 @@ const order = { id: "o-1", at: new Date(0), cents: 2n ** 62n, tags: new Set(["ne
 {
   // What the peer may choose; MessagePack, JSON and raw bytes are known everywhere.
   await using server = await serve({
-    listen: ["quic://127.0.0.1:0"],
+    listen: [url],
     tls: { cert, key },
     routers: [router],
     codecs: [cbor],
@@ -31,7 +32,7 @@ const order = { id: "o-1", at: new Date(0), cents: 2n ** 62n, tags: new Set(["ne
 }
 
 {
-  await using server = await serve({ listen: ["quic://127.0.0.1:0"], tls: { cert, key }, routers: [router] });
+  await using server = await serve({ listen: [url], tls: { cert, key }, routers: [router] });
   await using connection = await connect(String(server.urls[0]), { ...trust, codec: cbor });
   const refused = await createOrdersClient(connection)
     .place(order)

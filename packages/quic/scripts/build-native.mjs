@@ -1,5 +1,6 @@
 // Builds the native engine with cargo and copies it to prebuilds/<platform>-<arch>[-gnu|-musl].node.
-// Skips the build when sources and lockfile are unchanged.
+// Skips the build when sources and lockfile are unchanged. `--possible` builds nothing: exit code 0 where there is an engine, or
+// could be.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -40,6 +41,9 @@ const output = join(prebuilds, `${platformName()}.node`);
 const stamp = join(target, `${platformName()}.stamp`);
 const wanted = fingerprint();
 
+if (process.argv.includes("--possible")) {
+  process.exit(existsSync(output) || spawnSync("cargo", ["--version"]).status === 0 ? 0 : 1);
+}
 if (existsSync(output) && existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) {
   console.log("native engine: up to date");
   process.exit(0);
