@@ -3,7 +3,7 @@
 //   npm start               examples/arith
 //   npm run start:cbor      examples/cbor, a codec of one's own
 //   npm run example:whiteboard   examples/whiteboard, a page for several people
-import { buildExamples, fail, run, setup } from "./setup.mjs";
+import { buildExamples, run, setup } from "./setup.mjs";
 
 const [script = "arith/dist/demo.js", scheme = "tls"] = process.argv.slice(2);
 const engine = await setup({ engineOptional: scheme !== "https" });
