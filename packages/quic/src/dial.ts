@@ -11,6 +11,7 @@ import {
 import { unwrap } from "./native.js";
 import { isLoopback, isPortClosed } from "./port-probe.js";
 import type { QuicSession } from "./session.js";
+import { sessionStats } from "./stats.js";
 import { type ClientTlsOptions, encodeClientTls } from "./tls-options.js";
 
 /** Options of `connect`. */
@@ -39,6 +40,9 @@ export interface ConnectOptions {
 /** How long an address may be silent before its port is probed: on this machine, and elsewhere. */
 const ANSWER_HERE_MS = 25;
 const ANSWER_ELSEWHERE_MS = 300;
+
+/** How long an attempt hears nothing before another to the same address runs beside it: QUIC repeats its first packet less and less often. */
+const SILENT_ATTEMPT_MS = 2000;
 
 /** Everything about a dial but the address. */
 interface Plan {
@@ -116,6 +120,7 @@ class Attempts {
   #reject!: (reason: unknown) => void;
   #waiting: string[] = [];
   #next: NodeJS.Timeout | undefined;
+  readonly #timers: Set<NodeJS.Timeout> = new Set();
   #firstError: unknown;
   #settled = false;
 
@@ -147,6 +152,10 @@ class Attempts {
       return;
     }
     if (this.#waiting.length > 0) this.#next = setTimeout(() => this.#tryNext(), CONNECTION_ATTEMPT_DELAY_MS);
+    this.#attempt(address);
+  }
+
+  #attempt(address: string): void {
     const { engine, port, serverName, tls, transport, earlyData } = this.#plan;
     let handle: number;
     try {
@@ -157,6 +166,7 @@ class Attempts {
     }
     this.#open.add(handle);
     setTimeout(() => this.#probePort(handle, address), isLoopback(address) ? ANSWER_HERE_MS : ANSWER_ELSEWHERE_MS);
+    this.#watch(handle, address);
     engine.dial(handle, {
       connected: (session) => {
         this.#open.delete(handle);
@@ -172,6 +182,19 @@ class Attempts {
         this.#failed(error);
       },
     });
+  }
+
+  /** Whoever comes back from a restart, or out of reach, finds a fresh packet soon. The first attempt to succeed wins. */
+  #watch(handle: number, address: string, before = 0): void {
+    const { native } = this.#plan.engine;
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      if (!this.#open.has(handle)) return;
+      const { receivedUdpDatagrams } = sessionStats(native.sessionStats(handle));
+      if (receivedUdpDatagrams > before) this.#watch(handle, address, receivedUdpDatagrams);
+      else this.#attempt(address);
+    }, SILENT_ATTEMPT_MS);
+    this.#timers.add(timer);
   }
 
   /** Nothing came from there for a while: the system may know that nobody listens. */
@@ -195,6 +218,7 @@ class Attempts {
   #settle(): void {
     this.#settled = true;
     clearTimeout(this.#next);
+    for (const timer of this.#timers) clearTimeout(timer);
     const { engine } = this.#plan;
     for (const handle of this.#open) {
       engine.kick();

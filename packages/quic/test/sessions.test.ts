@@ -20,10 +20,22 @@ import {
   onSessionEvents,
   onStreamEvents,
   readAll,
+  selectivePath,
   World,
 } from "./harness.js";
 
 const hashOf = (value: Uint8Array) => ({ serverCertificateHashes: [{ algorithm: "sha-256" as const, value }] });
+
+/** Of the first byte (RFC 9000 §17). */
+function isLong(packet: Uint8Array): boolean {
+  return ((packet[0] ?? 0) & 0x80) !== 0;
+}
+
+/** The connection id that the sender of a packet with a long header has chosen (RFC 9000 §17.2). */
+function sourceId(packet: Buffer): string {
+  const at = 6 + packet.readUInt8(5);
+  return packet.subarray(at + 1, at + 1 + packet.readUInt8(at)).toString("hex");
+}
 
 /** How a session ends, as its handler is told. */
 function ending(session: QuicSession): Promise<{ info: CloseInfo; error: Error | undefined }> {
@@ -289,6 +301,29 @@ describe.each(DRIVERS)("sessions, %s driver", (driver) => {
         code: "ERR_QUIC_HANDSHAKE_TIMEOUT",
         message: expect.stringContaining(`no answer from 127.0.0.1:${port} over UDP`),
       });
+    });
+
+    test("an attempt that nothing comes from is joined by a second one, and the first to succeed wins", async () => {
+      const server = await world.serve(echo);
+      let lost: string | undefined;
+      const path = await selectivePath(server.address.port, (packet) => {
+        if (!isLong(packet)) return true;
+        lost ??= sourceId(packet);
+        return sourceId(packet) !== lost;
+      });
+      onTestFinished(() => path.close());
+      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+      onTestFinished(() => void vi.useRealTimers());
+      const client = world.bind();
+      const tls = hashOf(world.certificate.hash);
+      const dialled = client.connect({ host: "127.0.0.1", port: path.port, alpn: ALPN, tls });
+      await path.arrived;
+      expect(client.stats().sessions).toBe(1);
+      vi.advanceTimersByTime(2000);
+      expect(client.stats().sessions).toBe(2);
+      vi.useRealTimers();
+      await dialled;
+      await vi.waitFor(() => expect(client.stats().sessions).toBe(1));
     });
 
     test("an abort signal, before and during", async () => {
