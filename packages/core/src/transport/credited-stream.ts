@@ -2,6 +2,7 @@ import { asError, ProtocolError } from "../errors.js";
 import { Fifo } from "../fifo.js";
 import { readVarint, varintLength, varintLengthFromFirstByte, writeVarint } from "../wire/varint.js";
 import type { ByteStream, ByteStreamHandler } from "./byte-stream.js";
+import { HeldBytes } from "./held-bytes.js";
 import type { WebTransportStream } from "./session.js";
 
 /** Bytes sent and not yet taken by the peer, at most. */
@@ -33,8 +34,10 @@ export class CreditedStream implements ByteStream {
   private ending = false;
   private finished = false;
   private peerEnded = false;
-  /** Arrived while nobody takes it; null is the peer's end. */
-  private readonly held: Fifo<Uint8Array | null> = new Fifo();
+  /** Arrived while nobody takes it. */
+  private readonly held: HeldBytes = new HeldBytes();
+  /** The peer's end has arrived, behind `held`, and nobody has taken it. */
+  private endHeld = false;
   private paused = false;
   /** Bytes taken since the last acknowledgement. */
   private taken = 0;
@@ -173,7 +176,7 @@ export class CreditedStream implements ByteStream {
         const chunk = bytes.subarray(at, at + this.remaining);
         at += chunk.length;
         this.remaining -= chunk.length;
-        this.hold(chunk);
+        this.arrived(chunk);
       } else {
         this.varint[this.varintBytes++] = bytes[at++] as number;
         if (this.varintBytes === varintLengthFromFirstByte(this.varint[0] as number)) {
@@ -207,20 +210,26 @@ export class CreditedStream implements ByteStream {
     this.queue.clear();
     this.queued = 0;
     this.sendQueued();
-    this.hold(null);
+    this.endHeld = true;
+    this.deliver();
   }
 
-  private hold(chunk: Uint8Array | null): void {
-    this.held.push(chunk);
-    this.deliver();
+  private arrived(chunk: Uint8Array): void {
+    const { handler } = this;
+    if (handler === undefined || this.paused || this.held.bytes > 0) this.held.push(chunk);
+    else this.take(chunk, handler);
   }
 
   private deliver(): void {
     while (!this.paused && this.handler !== undefined && this.over === undefined) {
       const chunk = this.held.shift();
-      if (chunk === undefined) return;
-      if (chunk === null) this.handler.onEnd();
-      else this.take(chunk, this.handler);
+      if (chunk !== undefined) {
+        this.take(chunk, this.handler);
+        continue;
+      }
+      if (!this.endHeld) return;
+      this.endHeld = false;
+      this.handler.onEnd();
     }
   }
 

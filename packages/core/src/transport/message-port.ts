@@ -1,4 +1,3 @@
-import { Fifo } from "../fifo.js";
 import {
   byteStreamSession,
   type ByteStream,
@@ -6,6 +5,7 @@ import {
   type ByteStreamOptions,
   type Role,
 } from "./byte-stream.js";
+import { HeldBytes } from "./held-bytes.js";
 import type { DirectSession } from "./session.js";
 
 /** The part of the standard `MessagePort` that is used; a dedicated `Worker`, and a worker's own scope, have it too. */
@@ -39,7 +39,10 @@ class PortByteStream implements ByteStream {
   private drainWanted = false;
   private taken = 0;
   private paused = false;
-  private readonly held: Fifo<Uint8Array | null> = new Fifo();
+  /** Arrived while nobody takes it. */
+  private readonly held: HeldBytes = new HeldBytes();
+  /** The peer's end has arrived, behind `held`, and nobody has taken it. */
+  private endHeld = false;
   private sending = true;
   private over = false;
 
@@ -89,9 +92,14 @@ class PortByteStream implements ByteStream {
   resume(): void {
     this.paused = false;
     while (!this.paused && !this.over) {
-      const message = this.held.shift();
-      if (message === undefined) return;
-      this.take(message);
+      const bytes = this.held.shift();
+      if (bytes !== undefined) {
+        this.take(bytes);
+        continue;
+      }
+      if (!this.endHeld) return;
+      this.endHeld = false;
+      this.handler?.onEnd();
     }
   }
 
@@ -102,22 +110,24 @@ class PortByteStream implements ByteStream {
   private onMessage(message: unknown): void {
     if (this.over) return;
     if (typeof message === "number") this.acknowledged(message);
-    else if (message !== null && !(message instanceof Uint8Array)) this.closed(new Error("a message that is no bytes"));
-    else if (this.paused || this.held.length > 0) this.held.push(message);
+    else if (message === null) this.ended();
+    else if (!(message instanceof Uint8Array)) this.closed(new Error("a message that is no bytes"));
+    else if (this.paused || this.held.bytes > 0) this.held.push(message);
     else this.take(message);
   }
 
-  private take(message: Uint8Array | null): void {
-    if (message === null) {
-      this.handler?.onEnd();
-      return;
-    }
-    this.taken += message.length;
+  private ended(): void {
+    if (this.paused || this.held.bytes > 0) this.endHeld = true;
+    else this.handler?.onEnd();
+  }
+
+  private take(bytes: Uint8Array): void {
+    this.taken += bytes.length;
     if (this.taken >= ACK_STEP) {
       this.post(this.taken);
       this.taken = 0;
     }
-    this.handler?.onData(message);
+    this.handler?.onData(bytes);
   }
 
   private acknowledged(bytes: number): void {

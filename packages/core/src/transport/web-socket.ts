@@ -1,4 +1,3 @@
-import { Fifo } from "../fifo.js";
 import type { UnsharedBytes } from "../platform-types.js";
 import {
   byteStreamSession,
@@ -7,6 +6,7 @@ import {
   type ByteStreamOptions,
   type Role,
 } from "./byte-stream.js";
+import { HeldBytes } from "./held-bytes.js";
 import type { DirectSession } from "./session.js";
 
 /** The subprotocol that both sides of a WebSocket agree on (RFC 6455 §1.9). */
@@ -59,7 +59,8 @@ class SocketByteStream implements ByteStream {
   /** Written before the socket was open. */
   private early: UnsharedBytes[] | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
-  private readonly held: Fifo<Uint8Array> = new Fifo();
+  /** Arrived while nobody takes it. */
+  private readonly held: HeldBytes = new HeldBytes();
   private paused = false;
   private full = false;
   private ending = false;
@@ -145,8 +146,9 @@ class SocketByteStream implements ByteStream {
       this.socket.close(UNSUPPORTED_DATA, "messages are binary");
       return;
     }
-    this.held.push(new Uint8Array(data));
-    this.deliver();
+    const bytes = new Uint8Array(data);
+    if (this.paused || this.handler === undefined || this.held.bytes > 0) this.held.push(bytes);
+    else this.handler.onData(bytes);
   }
 
   private deliver(): void {

@@ -1,0 +1,52 @@
+import { Fifo } from "../fifo.js";
+
+/** Bytes of one piece: how much more than the bytes themselves is held, at most. */
+const PIECE = 16 * 1024;
+
+/**
+ * Bytes that arrived while nobody takes them, first in, first out. They are copied into pieces of one size: chunks of one byte,
+ * as objects of their own, would take a hundred times what they hold, and keep the packets that they came in.
+ */
+export class HeldBytes {
+  /** Bytes held. */
+  bytes = 0;
+  private readonly pieces: Fifo<Uint8Array> = new Fifo();
+  /** The newest piece, while there is room in it. */
+  private last: Uint8Array | undefined;
+  private filled = 0;
+
+  push(chunk: Uint8Array): void {
+    this.bytes += chunk.length;
+    for (let rest = chunk; rest.length > 0; ) {
+      let { last } = this;
+      if (last === undefined) {
+        this.last = last = new Uint8Array(PIECE);
+        this.filled = 0;
+        this.pieces.push(last);
+      }
+      const part = rest.subarray(0, PIECE - this.filled);
+      last.set(part, this.filled);
+      rest = rest.subarray(part.length);
+      this.filled += part.length;
+      if (this.filled === PIECE) this.last = undefined;
+    }
+  }
+
+  /** Takes the first piece; undefined where nothing is held. */
+  shift(): Uint8Array | undefined {
+    let piece = this.pieces.shift();
+    if (piece === undefined) return undefined;
+    if (piece === this.last) {
+      piece = piece.subarray(0, this.filled);
+      this.last = undefined;
+    }
+    this.bytes -= piece.length;
+    return piece;
+  }
+
+  clear(): void {
+    this.pieces.clear();
+    this.last = undefined;
+    this.bytes = 0;
+  }
+}
