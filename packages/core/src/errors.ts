@@ -58,6 +58,8 @@ export interface RpcErrorOptions {
   readonly refused?: boolean | undefined;
   /** The error that led to this one. It is not sent to the peer. */
   readonly cause?: unknown;
+  /** A sentence about what can be done. It is not sent to the peer. */
+  readonly hint?: string | undefined;
 }
 
 /**
@@ -81,6 +83,12 @@ export class RpcError extends Error {
    * `unavailable` or `internal`, and `onError` the error; see `forward`.
    */
   readonly fromCall: boolean = false;
+  /** The method whose call failed with it, as "service/method"; every error of a call that this side made has one. */
+  declare readonly method?: string;
+  /** The peer of that call, by its URL or address, as far as it is known. */
+  declare readonly peer?: string;
+  /** A sentence about what can be done. */
+  declare readonly hint?: string;
 
   constructor(code: Code, message: string, options: RpcErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -89,6 +97,7 @@ export class RpcError extends Error {
     this.reason = options.reason;
     this.metadata = Metadata.from(options.metadata);
     this.refused = options.refused ?? false;
+    if (options.hint !== undefined) this.hint = options.hint;
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {
@@ -119,10 +128,19 @@ export class RpcError extends Error {
 
 Object.defineProperty(RpcError.prototype, RPC_ERROR, { value: true });
 
-/** Notes that a call of this side failed with the error. */
-export function callFailure(error: RpcError): RpcError {
-  (error as { fromCall: boolean }).fromCall = true;
+/** Notes that a call of this side failed with the error: of which method, and at which peer. What it says already stays. */
+export function callFailure(error: RpcError, method: string, peer?: string): RpcError {
+  const noted = error as { -readonly [Name in "fromCall" | "method" | "peer"]: RpcError[Name] };
+  noted.fromCall = true;
+  noted.method ??= method;
+  if (peer !== undefined) noted.peer ??= peer;
   return error;
+}
+
+/** The hint of an error of this library. */
+export function hintOf(error: unknown): string | undefined {
+  const { hint } = (error ?? {}) as { readonly hint?: unknown };
+  return typeof hint === "string" ? hint : undefined;
 }
 
 /** A peer broke the protocol: the stream it happened on is given up. */

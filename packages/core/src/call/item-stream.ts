@@ -1,3 +1,4 @@
+import { rejectionAtCaller } from "../callers-line.js";
 import { Fifo } from "../fifo.js";
 import { Metadata } from "../metadata.js";
 import type { ItemIterator } from "../platform-types.js";
@@ -66,7 +67,9 @@ interface Held<Item> {
   readonly bytes: number;
 }
 
-type Waiter<Item> = { resolve: (result: IteratorResult<Item, undefined>) => void; reject: (error: unknown) => void };
+type Waiter<Item> = {
+  resolve: (result: IteratorResult<Item, undefined> | Promise<never>) => void;
+};
 
 /**
  * Asked about the error that a stream is about to end with: true when the stream goes on instead, fed by what has made its
@@ -124,12 +127,12 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner): ItemQueue<Item> {
     return item;
   };
   /** An error is thrown once; after it the sequence is over, as a generator's. */
-  const settle = ({ resolve, reject }: Waiter<Item>): void => {
+  const settle = ({ resolve }: Waiter<Item>): void => {
     const error = ending?.error;
     onTold?.();
     ending = { error: undefined };
     if (error === undefined) resolve(over());
-    else reject(error);
+    else resolve(rejectionAtCaller(error));
   };
 
   const queue: Omit<ItemQueue<Item>, "stream"> = {
@@ -202,8 +205,8 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner): ItemQueue<Item> {
         next() {
           if (left) return Promise.resolve(over());
           if (held.length > 0) return Promise.resolve({ value: take(), done: false });
-          return new Promise((resolve, reject) => {
-            const waiter = { resolve, reject };
+          return new Promise((resolve) => {
+            const waiter = { resolve };
             if (ending === undefined) waiters.push(waiter);
             else settle(waiter);
           });

@@ -1,3 +1,4 @@
+import { rejectionAtCaller } from "../callers-line.js";
 import { itemSource } from "../call/item-source.js";
 import { LateDuplex } from "../call/late-stream.js";
 import { itemQueue } from "../call/item-stream.js";
@@ -10,7 +11,7 @@ import {
   type ServiceIdentity,
 } from "../contract/descriptor.js";
 import type { MethodErrors, NoErrors } from "../contract/method-errors.js";
-import { callFailure, RpcError } from "../errors.js";
+import { RpcError } from "../errors.js";
 import type { Calling, InputCode, NewCall } from "./calling.js";
 import { callWritable } from "./call-writable.js";
 import { notifyByDatagram } from "./datagram-notifier.js";
@@ -21,7 +22,7 @@ const inputCode: InputCode = { Items: OutgoingItems };
 /** Request out, response or error in. */
 export const unaryCalls: Calling<"unary"> = {
   kind: "unary",
-  start: (call, input) => new Promise((resolve, reject) => void call.answered(input, resolve, reject)),
+  start: (call, input) => new Promise((resolve) => void call.answered(input, resolve)),
 };
 
 /** Sent and forgotten. */
@@ -47,13 +48,12 @@ export const serverStreamCalls: Calling<"server_stream"> = {
 export const clientStreamCalls: Calling<"client_stream"> = {
   kind: "client_stream",
   start: (call, source) =>
-    new Promise((resolve, reject) => {
+    new Promise((resolve) => {
       let sending = false;
-      const fail = (error: RpcError): void => {
-        reject(error);
+      const onFailed = (): void => {
         if (!sending) leave(source);
       };
-      const items = call.answered(undefined, resolve, fail, inputCode);
+      const items = call.answered(undefined, resolve, inputCode, onFailed);
       sending = items !== undefined;
       if (items !== undefined) void sendItems(items, source);
     }),
@@ -95,7 +95,7 @@ function startNotify(call: NewCall, input: unknown): Promise<void> {
   try {
     return call.notify(input) ?? Promise.resolve();
   } catch (error) {
-    return Promise.reject(callFailure(RpcError.from(error)));
+    return rejectionAtCaller(call.failure(RpcError.from(error)));
   }
 }
 

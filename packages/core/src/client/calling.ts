@@ -14,17 +14,21 @@ import type { OutgoingItems } from "./outgoing-items.js";
  * a bundle has it where a service needs it.
  */
 export interface NewCall {
+  /** The error as the call's caller gets it. */
+  failure(error: RpcError): RpcError;
   /** Sent and forgotten. Throws what is wrong, or returns a promise where that is not known yet. */
   notify(input: unknown): void | Promise<void>;
   /**
-   * With one answer, for `resolve` or `reject`. With `code` the caller streams its input into what is returned; undefined when the
-   * call is not made, or not yet.
+   * With one answer: `resolve` gets it, or a promise that rejects with the call's error. With `code` the caller streams its
+   * input into what is returned; undefined when the call is not made, or not yet.
+   *
+   * @param onFailed called before the caller learns of a failure
    */
   answered(
     input: unknown,
-    resolve: (value: unknown) => void,
-    reject: (error: RpcError) => void,
+    resolve: (answer: unknown) => void,
     code?: InputCode,
+    onFailed?: () => void,
   ): ItemTarget | undefined;
   /** With a stream of answers, kept in a queue. */
   streamed(input: unknown, newQueue: NewItemQueue): ItemStream<unknown>;

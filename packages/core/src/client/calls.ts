@@ -1,3 +1,4 @@
+import { rejectionAtCaller } from "../callers-line.js";
 import type { BulkMethods } from "../call/bulk.js";
 import type { Carrier, OutgoingCall } from "../call/carrier.js";
 import { errorOf } from "../call/fault.js";
@@ -7,7 +8,7 @@ import { decodePayload } from "../call/payload.js";
 import type { SchemaHandshake } from "../call/schemas.js";
 import { codecIn } from "../call/session-format.js";
 import type { AnyMethod } from "../contract/descriptor.js";
-import { callFailure, type Code, ProtocolError, RpcError } from "../errors.js";
+import { type Code, ProtocolError, RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import { Cursor } from "../wire/cursor.js";
 import type { ReceivedFault } from "../wire/fault.js";
@@ -15,14 +16,23 @@ import type { Frame } from "../wire/frame.js";
 import type { Head } from "../wire/head.js";
 import { readOptionalHead } from "../wire/request.js";
 import type { AnswerListener } from "./answer-listener.js";
+import { failureOf } from "./failure.js";
 import type { OutgoingItems } from "./outgoing-items.js";
+
+/** What the calls of one session share. */
+export interface CallHost {
+  readonly limits: Limits;
+  readonly schemas: SchemaHandshake;
+  /** The methods whose messages are large; undefined where no call shares a lane. */
+  readonly bulk: BulkMethods | undefined;
+  /** The peer's name in errors, such as its URL. */
+  readonly peer: string | undefined;
+}
 
 /** What a call is made with. */
 export interface CallSettings {
   readonly method: AnyMethod;
-  readonly limits: Limits;
-  readonly schemas: SchemaHandshake;
-  readonly bulk: BulkMethods | undefined;
+  readonly host: CallHost;
 }
 
 /** A call that this side makes: what its carrier and what starts it see. */
@@ -34,22 +44,18 @@ export abstract class Call implements OutgoingCall {
   /** Who asked for metadata and trailers. */
   listener: AnswerListener | undefined;
   readonly method: AnyMethod;
-  protected readonly schemas: SchemaHandshake;
-  protected readonly limits: Limits;
+  protected readonly host: CallHost;
   /** The callee has begun to answer: no headers may follow. */
   protected answered = false;
   protected carrier: Carrier | undefined;
   /** Of the request's frame. */
   requestBytes = 0;
-  protected readonly bulk: BulkMethods | undefined;
   private id = 0;
-  private over = false;
+  protected over = false;
 
-  constructor({ method, limits, schemas, bulk }: CallSettings) {
-    this.bulk = bulk;
+  constructor({ method, host }: CallSettings) {
     this.method = method;
-    this.limits = limits;
-    this.schemas = schemas;
+    this.host = host;
   }
 
   /** The call has its carrier and id; its request is about to be sent. */
@@ -81,7 +87,7 @@ export abstract class Call implements OutgoingCall {
       this.onMetadata(head);
     } catch (error) {
       if (error instanceof ProtocolError) throw error;
-      this.giveUp(this.schemas.unreadable(this.method, error));
+      this.giveUp(this.host.schemas.unreadable(this.method, error));
     }
   }
 
@@ -100,7 +106,7 @@ export abstract class Call implements OutgoingCall {
   /** The callee's metadata has come, or will not. */
   protected onMetadata(head: Head | undefined): void {
     this.answered = true;
-    if (head?.fingerprint !== undefined) this.schemas.learn(this.method, head.fingerprint);
+    if (head?.fingerprint !== undefined) this.host.schemas.learn(this.method, head.fingerprint);
     this.listener?.header(head?.metadata);
   }
 
@@ -109,7 +115,7 @@ export abstract class Call implements OutgoingCall {
   }
 
   protected readHead(frame: Frame, cursor: Cursor): Head | undefined {
-    return readOptionalHead(frame, cursor, this.limits.maxMetadataBytes);
+    return readOptionalHead(frame, cursor, this.host.limits.maxMetadataBytes);
   }
 
   /** The call is over, whichever way. */
@@ -123,18 +129,19 @@ export abstract class Call implements OutgoingCall {
 
 /** A call with one answer: unary, or client streaming. */
 export class AnsweredCall extends Call {
-  private readonly resolve: (value: unknown) => void;
-  private readonly reject: (error: RpcError) => void;
+  private readonly resolve: (answer: unknown) => void;
+  private readonly onFailed: (() => void) | undefined;
 
-  constructor(settings: CallSettings, resolve: (value: unknown) => void, reject: (error: RpcError) => void) {
+  /** @param resolve gets the answer, or a promise that rejects */
+  constructor(settings: CallSettings, resolve: (answer: unknown) => void, onFailed: (() => void) | undefined) {
     super(settings);
     this.resolve = resolve;
-    this.reject = reject;
+    this.onFailed = onFailed;
   }
 
   onResponse(frame: Frame): void {
     this.settle();
-    this.bulk?.note(this.method, Math.max(this.requestBytes, frame.size));
+    this.host.bulk?.note(this.method, Math.max(this.requestBytes, frame.size));
     let result: unknown;
     try {
       const cursor = cursorOf(frame);
@@ -145,7 +152,7 @@ export class AnsweredCall extends Call {
       const { channel } = this.carrier as Carrier;
       result = decodePayload(codec, frame, cursor, channel.compression, channel.budget);
     } catch (error) {
-      this.reject(callFailure(this.schemas.unreadable(this.method, error)));
+      this.fail(this.host.schemas.unreadable(this.method, error));
       return;
     }
     this.resolve(result);
@@ -164,8 +171,14 @@ export class AnsweredCall extends Call {
   }
 
   onError(error: RpcError): void {
+    if (this.over) return;
     this.settle();
-    this.reject(callFailure(error));
+    this.fail(error);
+  }
+
+  private fail(error: RpcError): void {
+    this.resolve(rejectionAtCaller(failureOf(error, this.method, this.host.peer)));
+    this.onFailed?.();
   }
 }
 
@@ -177,7 +190,7 @@ export class StreamedCall extends Call {
 
   constructor(settings: CallSettings, newQueue: NewItemQueue) {
     super(settings);
-    this.receiver = new ItemReceiver(newQueue, settings.limits, () => {
+    this.receiver = new ItemReceiver(newQueue, settings.host.limits, () => {
       this.giveUp(new RpcError("cancelled", "the caller wants no more items"));
     });
   }
@@ -197,7 +210,7 @@ export class StreamedCall extends Call {
       this.receiver.receive(frame);
     } catch (error) {
       if (error instanceof ProtocolError) throw error;
-      this.giveUp(this.schemas.unreadable(this.method, error));
+      this.giveUp(this.host.schemas.unreadable(this.method, error));
     }
   }
 
@@ -215,7 +228,7 @@ export class StreamedCall extends Call {
       if (!this.answered) this.onMetadata(head);
       this.onTrailers(head);
     } catch (error) {
-      this.end(this.schemas.unreadable(this.method, error));
+      this.end(this.host.schemas.unreadable(this.method, error));
       return;
     }
     this.end(undefined);
@@ -235,9 +248,9 @@ export class StreamedCall extends Call {
     super.onTrailers(head);
   }
 
-  private end(error: RpcError | undefined): void {
+  private end(given: RpcError | undefined): void {
     this.settle();
-    if (error !== undefined) callFailure(error);
+    const error = given && failureOf(given, this.method, this.host.peer);
     this.receiver.end(error);
     this.receiver.releaseAll();
     this.onOver?.(error);

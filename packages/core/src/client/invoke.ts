@@ -24,13 +24,12 @@ export interface Invocation extends CallSettings {
 }
 
 /** A notification that is to go by datagram. */
-export interface NotificationCall extends Pick<Invocation, "method" | "options"> {
-  readonly limits: Limits;
-}
+export type NotificationCall = Pick<Invocation, "method" | "options" | "host">;
 
 /** One notification: sent and forgotten. */
 export function invokeNotify(invocation: Invocation, input: unknown): void {
-  const { pick, options, limits } = invocation;
+  const { pick, options } = invocation;
+  const { limits } = invocation.host;
   timeoutOf(options, limits);
   throwIfAborted(options);
   const head = requestHead(undefined, options, limits);
@@ -43,7 +42,7 @@ export function invokeNotify(invocation: Invocation, input: unknown): void {
 /** One notification as a whole frame, for a datagram. */
 export function writeNotification(
   out: FrameWriter,
-  { method, options, limits }: NotificationCall,
+  { method, options, host: { limits } }: NotificationCall,
   format: SessionFormat | undefined,
   input: unknown,
 ): void {
@@ -73,7 +72,8 @@ export function startCall(
   input: unknown,
   itemsOf?: (carrier: Carrier, id: number) => OutgoingItems,
 ): void {
-  const { pick, options, limits } = invocation;
+  const { pick, options } = invocation;
+  const { limits } = invocation.host;
   let carrier: Carrier;
   let id: number;
   let timeoutMs: number | undefined;
@@ -124,7 +124,7 @@ function sendRequest(
   carrier: Carrier,
   id: number,
   type: typeof FrameType.Request | typeof FrameType.Notify,
-  { method, limits, schemas, options }: Invocation,
+  { method, host: { limits, schemas }, options }: Invocation,
   input: unknown,
   given: HeadFields | undefined,
   itemsFollow: boolean = false,

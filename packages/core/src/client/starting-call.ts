@@ -1,15 +1,13 @@
-import type { BulkMethods } from "../call/bulk.js";
 import type { DuplexStream } from "../call/caller.js";
 import type { Carrier } from "../call/carrier.js";
 import type { ItemStream, NewItemQueue } from "../call/item-stream.js";
 import type { CallOptions } from "../call/options.js";
-import type { SchemaHandshake } from "../call/schemas.js";
 import type { ItemTarget } from "../call/send-items.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
-import type { Limits } from "../limits.js";
 import type { InputCode, NewCall, SendingCall } from "./calling.js";
-import { AnsweredCall, type Call, StreamedCall } from "./calls.js";
+import { AnsweredCall, type Call, type CallHost, StreamedCall } from "./calls.js";
+import { failureOf } from "./failure.js";
 import { type Invocation, invokeNotify, startCall } from "./invoke.js";
 import type { OutgoingItems } from "./outgoing-items.js";
 
@@ -18,24 +16,17 @@ export class StartingCall implements Invocation, NewCall {
   readonly pick: () => Carrier;
   readonly method: AnyMethod;
   readonly options: CallOptions | undefined;
-  readonly limits: Limits;
-  readonly schemas: SchemaHandshake;
-  readonly bulk: BulkMethods | undefined;
+  readonly host: CallHost;
 
-  constructor(
-    pick: () => Carrier,
-    method: AnyMethod,
-    options: CallOptions | undefined,
-    limits: Limits,
-    schemas: SchemaHandshake,
-    bulk: BulkMethods | undefined,
-  ) {
+  constructor(pick: () => Carrier, method: AnyMethod, options: CallOptions | undefined, host: CallHost) {
     this.pick = pick;
     this.method = method;
     this.options = options;
-    this.limits = limits;
-    this.schemas = schemas;
-    this.bulk = bulk;
+    this.host = host;
+  }
+
+  failure(error: RpcError): RpcError {
+    return failureOf(error, this.method, this.host.peer);
   }
 
   notify(input: unknown): void {
@@ -44,11 +35,11 @@ export class StartingCall implements Invocation, NewCall {
 
   answered(
     input: unknown,
-    resolve: (value: unknown) => void,
-    reject: (error: RpcError) => void,
+    resolve: (answer: unknown) => void,
     code?: InputCode,
+    onFailed?: () => void,
   ): ItemTarget | undefined {
-    const call = new AnsweredCall(this, resolve, reject);
+    const call = new AnsweredCall(this, resolve, onFailed);
     startCall(call, this, input, code && this.itemsOf(call, code));
     return call.items;
   }
@@ -74,7 +65,7 @@ export class StartingCall implements Invocation, NewCall {
   /** What the caller streams. */
   private itemsOf(call: Call, { Items }: InputCode): (carrier: Carrier, id: number) => OutgoingItems {
     return (carrier, id) =>
-      new Items(carrier, id, this.method, this.limits, (error) => {
+      new Items(carrier, id, this.method, this.host.limits, (error) => {
         call.giveUp(RpcError.from(error, "unknown"), "cancelled");
       });
   }

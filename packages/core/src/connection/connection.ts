@@ -21,6 +21,8 @@ export interface ConnectionOptions {
    * calls do not wait then but fail with it. Attempts go on. Default: never.
    */
   readonly isPermanent?: (error: Error) => boolean;
+  /** The server's name in the errors of calls that wait for a session, such as its URL. */
+  readonly peer?: string | undefined;
 }
 
 /** How a connection replaces a session that works by one that works better. */
@@ -74,7 +76,7 @@ class HealingConnection<S extends Session> extends SessionCaller<S> implements C
   private readonly link: Link<S>;
 
   constructor(dial: (signal: AbortSignal) => Promise<S>, options: ConnectionOptions & ImprovingOptions<S>) {
-    super(completeLimits(options.limits));
+    super(completeLimits(options.limits), options.peer);
     this.link = new Link({
       dial,
       backoff: { ...DEFAULT_BACKOFF, ...options.backoff },

@@ -1,8 +1,11 @@
 import type { DuplexStream } from "../call/caller.js";
 import type { ItemStream } from "../call/item-stream.js";
 import { LateItems } from "../call/late-stream.js";
+import { rejectionAtCaller } from "../callers-line.js";
 import type { NewCall } from "../client/calling.js";
-import { callFailure, type RpcError } from "../errors.js";
+import { failureOf } from "../client/failure.js";
+import type { AnyMethod } from "../contract/descriptor.js";
+import type { RpcError } from "../errors.js";
 
 /** A call that waits for a session: exactly one of `start` and `fail` is called, once, unless it is taken back. */
 export interface LateCall {
@@ -14,15 +17,24 @@ export interface LateCall {
 /**
  * A call that is made once there is a session for it.
  *
+ * @param peer the name of the peer in errors
  * @param queue returns what takes the call back
  */
-export function lateCall(queue: (call: LateCall) => () => void): NewCall {
-  const promised = (resolve: (value: never) => void, reject: (error: RpcError) => void): void =>
-    void queue({ start: (make) => resolve(make() as never), fail: (error) => reject(callFailure(error)) });
+export function lateCall(method: AnyMethod, peer: string | undefined, queue: (call: LateCall) => () => void): NewCall {
+  const failure = (error: RpcError): RpcError => failureOf(error, method, peer);
+  const promised = (resolve: (answer: never) => void, onFailed?: () => void): void =>
+    void queue({
+      start: (make) => resolve(make() as never),
+      fail(error) {
+        resolve(rejectionAtCaller(failure(error)) as never);
+        onFailed?.();
+      },
+    });
   return {
-    notify: () => new Promise(promised),
-    answered(_input, resolve, reject) {
-      promised(resolve, reject);
+    failure,
+    notify: () => new Promise<void>((resolve) => promised(resolve)),
+    answered(_input, resolve, _code, onFailed) {
+      promised(resolve, onFailed);
       return undefined;
     },
     streamed(_input, newQueue) {
@@ -32,7 +44,7 @@ export function lateCall(queue: (call: LateCall) => () => void): NewCall {
           const stream = make() as ItemStream<unknown>;
           late.follow(stream, stream);
         },
-        fail: (error) => late.fail(callFailure(error)),
+        fail: (error) => late.fail(failure(error)),
       });
       return late.stream;
     },
@@ -40,7 +52,7 @@ export function lateCall(queue: (call: LateCall) => () => void): NewCall {
       const late = new Late<unknown, unknown>(newQueue, () => takeBack());
       const takeBack = queue({
         start: (make) => late.follow(make() as DuplexStream<unknown, unknown>),
-        fail: (error) => late.fail(callFailure(error)),
+        fail: (error) => late.fail(failure(error)),
       });
       return late;
     },

@@ -5,7 +5,7 @@ import type { CallOptions } from "../call/options.js";
 import { payloadSize } from "../call/payload.js";
 import { callingOf } from "../client/calling.js";
 import type { AnyMethod } from "../contract/descriptor.js";
-import { RpcError } from "../errors.js";
+import { hintOf, RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import { isEndOfSession, isRejectedEarly } from "../transport/close-codes.js";
 import { type LateCall, lateCall } from "./late-call.js";
@@ -20,9 +20,12 @@ import { remaining, WaitingCalls } from "./waiting-calls.js";
 export abstract class SessionCaller<C extends Caller> extends BaseCaller {
   protected readonly waiting: WaitingCalls<C>;
   private readonly limits: Limits;
+  private readonly peer: string | undefined;
 
-  constructor(limits: Limits) {
+  /** @param peer the name of the peer in errors */
+  constructor(limits: Limits, peer?: string) {
     super();
+    this.peer = peer;
     this.limits = limits;
     this.waiting = new WaitingCalls(limits);
   }
@@ -82,7 +85,7 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
         }
         const left = remaining(own, own?.timeoutMs, since);
         const queue = this.queueOf(method, input, left, send, refusals, next);
-        lateCall(queue).streamed(input, resume);
+        lateCall(method, this.peer, queue).streamed(input, resume);
         return true;
       });
       return stream;
@@ -116,7 +119,7 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
     refusals?: Refusals,
   ): Result {
     const queue = this.queueOf(method, input, options, send, refusals, undefined);
-    return callingOf(method).start(lateCall(queue), input) as Result;
+    return callingOf(method).start(lateCall(method, this.peer, queue), input) as Result;
   }
 
   /** Makes a call on `next`, or has it wait for a session; what it gives takes it back. */
@@ -194,13 +197,17 @@ class Refusals {
 /** The error of a call that does not wait. */
 export function notReady(cause: Error | undefined): RpcError {
   const because = cause === undefined ? "" : `: ${cause.message}`;
-  return new RpcError("unavailable", `there is no session${because}`, { refused: true, cause });
+  return new RpcError("unavailable", `there is no session${because}`, { refused: true, cause, hint: hintOf(cause) });
 }
 
 /** The error of a call once nothing makes sessions any more. */
 export function closedError(cause: Error | undefined): RpcError {
   const because = cause === undefined ? "" : `: ${cause.message}`;
-  return new RpcError("unavailable", `the connection makes no more calls${because}`, { refused: true, cause });
+  return new RpcError("unavailable", `the connection makes no more calls${because}`, {
+    refused: true,
+    cause,
+    hint: hintOf(cause),
+  });
 }
 
 function neverRan(error: unknown): error is RpcError {

@@ -2,7 +2,7 @@ import type { Caller } from "../call/caller.js";
 import type { CallOptions } from "../call/options.js";
 import { throwIfAborted, timeoutOf } from "../call/options.js";
 import { watch } from "../call/watch.js";
-import { RpcError } from "../errors.js";
+import { hintOf, RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 
 /** A call that has not been sent. Exactly one of `start` and `fail` is called, once, unless it is taken back. */
@@ -102,10 +102,8 @@ function overfull(limit: string): RpcError {
 
 function noSession(patience: number, deadline: boolean, cause: Error | undefined): RpcError {
   const because = cause === undefined ? "" : `: ${cause.message}`;
+  const options = { refused: true, cause, hint: hintOf(cause) };
   return deadline
-    ? new RpcError("deadline_exceeded", `no session within ${patience} ms${because}`, { refused: true, cause })
-    : new RpcError("unavailable", `no session within limits.maxQueuedMs (${patience} ms)${because}`, {
-        refused: true,
-        cause,
-      });
+    ? new RpcError("deadline_exceeded", `no session within ${patience} ms${because}`, options)
+    : new RpcError("unavailable", `no session within limits.maxQueuedMs (${patience} ms)${because}`, options);
 }

@@ -4,7 +4,7 @@ import type { Caller, DuplexStream } from "../call/caller.js";
 import { itemQueue, type ItemStream } from "../call/item-stream.js";
 import { LateItems } from "../call/late-stream.js";
 import type { CallOptions } from "../call/options.js";
-import type { AnyMethod } from "../contract/descriptor.js";
+import { type AnyMethod, fullName } from "../contract/descriptor.js";
 import { callFailure, RpcError } from "../errors.js";
 import { Metadata } from "../metadata.js";
 import { compose, type InterceptedAnswer, type InterceptedCall, type Interceptor, type Next } from "./interceptor.js";
@@ -102,7 +102,7 @@ class InterceptedCaller extends BaseCaller {
     const end = (error: RpcError | undefined): void => {
       abort.unlink();
       // Reaches the call also where an interceptor's generator would pass on that nobody reads only after its next item.
-      if (error !== undefined) abort.fire(callFailure(error));
+      if (error !== undefined) abort.fire(callFailure(error, fullName(call.method)));
       onOver(error);
     };
     const late = new LateItems<unknown>(itemQueue, () =>
@@ -125,7 +125,7 @@ class InterceptedCaller extends BaseCaller {
     try {
       return await this.next(call);
     } catch (error) {
-      throw callFailure(RpcError.from(error));
+      throw callFailure(RpcError.from(error), fullName(call.method));
     }
   }
 }

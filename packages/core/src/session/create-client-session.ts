@@ -11,6 +11,7 @@ export interface ClientSessionOptions {
   readonly limits?: Partial<Limits>;
   readonly prefix?: Uint8Array;
   readonly via?: Via;
+  readonly peer?: string | undefined;
 }
 
 /**
@@ -19,11 +20,12 @@ export interface ClientSessionOptions {
  */
 export function createClientSession<Transport extends TransportSession>(
   transport: Transport,
-  { limits, prefix, via }: ClientSessionOptions = {},
+  { limits, prefix, via, peer }: ClientSessionOptions = {},
 ): Session<Transport> {
   return new LaneSession(transport, {
     settings: plainSettings(completeLimits(limits), prefix),
     via,
+    peer,
     callee: () => unserved,
   }).open();
 }

@@ -16,12 +16,13 @@ export function createSession<Context = unknown, Transport extends TransportSess
   transport: Transport,
   options: SessionOptions<Context> = {},
 ): Session<Transport> {
-  const { via, keepAlive = {}, onForeignStream } = options;
+  const { via, keepAlive = {}, onForeignStream, peer } = options;
   const settings = carrierSettings(options, completeLimits(options.limits), options.load);
   const { formats, compression, prefix } = settings;
   const parts: SessionParts = {
     settings,
     via,
+    peer,
     callee: (host) => new Serving(host, { ...options, formats, compression, prefix }),
     enter: (close) => options.load?.enter(settings.budget, close),
     onForeign:

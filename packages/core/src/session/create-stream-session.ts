@@ -12,8 +12,8 @@ import { StreamSession } from "./stream-session.js";
  */
 export function createStreamSession<Transport extends WebTransportSession>(
   transport: Transport,
-  { limits, prefix }: Omit<ClientSessionOptions, "via"> = {},
+  { limits, prefix, peer }: Omit<ClientSessionOptions, "via"> = {},
 ): ClientSession<Transport> {
   const settings = plainSettings(completeLimits(limits), prefix);
-  return new StreamSession(transport, { settings, callee: () => unserved }).open();
+  return new StreamSession(transport, { settings, peer, callee: () => unserved }).open();
 }

@@ -19,7 +19,7 @@ export class LaneSession<Transport extends TransportSession>
 {
   private readonly layouts: Layouts | undefined;
   protected readonly pings: Pings = new Pings();
-  protected override readonly bulk: BulkMethods = new BulkMethods();
+  override readonly bulk: BulkMethods = new BulkMethods();
   protected readonly pickLane = (): Carrier => this.lane();
   private readonly pickByLayout: () => Carrier;
   protected ourLane: Lane | undefined;

@@ -35,6 +35,8 @@ export interface SessionOptions<Context = unknown> extends CarrierOptions {
   readonly onForeignDatagram?: (bytes: Uint8Array) => void;
   /** How calls travel that do not say so themselves. Default "auto". */
   readonly via?: Via;
+  /** The peer's name in the errors of calls, such as its URL, without what is secret in it. */
+  readonly peer?: string | undefined;
 }
 
 /** How a session ended. */

@@ -9,6 +9,8 @@ import type { Layouts, LayoutsHost } from "./layouts.js";
 export interface SessionParts {
   readonly settings: CarrierSettings;
   readonly via?: Via | undefined;
+  /** The peer's name in errors, such as its URL. */
+  readonly peer?: string | undefined;
   /** Makes what takes the peer's calls. */
   readonly callee: (host: ServingHost) => Callee;
   /** Tells the server that the session has begun, and how to close it; returns what tells of its end. */

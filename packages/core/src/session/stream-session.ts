@@ -1,14 +1,16 @@
 import { type AnyAnswer, BaseCaller } from "../call/base-caller.js";
+import { rejectionAtCaller } from "../callers-line.js";
 import type { BulkMethods } from "../call/bulk.js";
 import type { Callee, Carrier, CarrierSettings } from "../call/carrier.js";
 import type { CallOptions } from "../call/options.js";
 import { SchemaHandshake } from "../call/schemas.js";
 import { type LaneHost, PeerLane } from "../call/peer-lane.js";
+import type { CallHost } from "../client/calls.js";
 import { callingOf } from "../client/calling.js";
 import { StartingCall } from "../client/starting-call.js";
 import type { AnyMethod, Via } from "../contract/descriptor.js";
 import { deferred } from "../deferred.js";
-import { callFailure, codeNumber, ProtocolError, RpcError } from "../errors.js";
+import { codeNumber, ProtocolError, RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import type { MemoryBudget } from "../memory-budget.js";
 import type { ServingHost } from "../server/serving.js";
@@ -27,7 +29,7 @@ import type { ClientSession } from "./session.js";
 /** A session that makes each call on a stream of its own; `LaneSession` adds the lanes that calls share. */
 export class StreamSession<Transport extends TransportSession>
   extends BaseCaller
-  implements ClientSession<Transport>, DrainHost, LaneHost, PeerStreamsHost, ServingHost, StreamsHost
+  implements ClientSession<Transport>, CallHost, DrainHost, LaneHost, PeerStreamsHost, ServingHost, StreamsHost
 {
   readonly closed: Promise<SessionEnd>;
   readonly transport: Transport;
@@ -38,7 +40,8 @@ export class StreamSession<Transport extends TransportSession>
   readonly callee: Callee;
   protected readonly drainage: Drain = new Drain(this);
   /** The methods whose messages are large; undefined where no call shares a lane. */
-  protected readonly bulk: BulkMethods | undefined;
+  readonly bulk: BulkMethods | undefined;
+  readonly peer: string | undefined;
   protected readonly ownStreams: OwnStreams = new OwnStreams(this);
   protected readonly pickStream = (): Carrier => this.ownStreams.open();
   protected ended = false;
@@ -57,8 +60,9 @@ export class StreamSession<Transport extends TransportSession>
   /** What calls fail with after the session was lost. */
   private lost: RpcError | undefined;
 
-  constructor(transport: Transport, { settings, via = "auto", callee, onForeign, enter }: SessionParts) {
+  constructor(transport: Transport, { settings, via = "auto", callee, onForeign, enter, peer }: SessionParts) {
     super();
+    this.peer = peer;
     this.enter = enter;
     this.transport = transport;
     this.direct = directSession(transport);
@@ -82,7 +86,7 @@ export class StreamSession<Transport extends TransportSession>
         if (this.drainage.objection !== undefined) throw turnedAway(this.drainage.objection);
         if (calling.byDatagram(this.direct.datagrams, this.settings, invocation, input)) return Promise.resolve();
       } catch (error) {
-        return Promise.reject(callFailure(RpcError.from(error)));
+        return rejectionAtCaller(invocation.failure(RpcError.from(error)));
       }
     }
     return calling.start(invocation, input);
@@ -227,7 +231,7 @@ export class StreamSession<Transport extends TransportSession>
         throw turnedAway(objection);
       };
     } else if (method.kind === "notify" && pick === this.pickStream) pick = this.pickNotifyStream;
-    return new StartingCall(pick, method, options, this.limits, this.schemas, this.bulk);
+    return new StartingCall(pick, method, options, this);
   }
 
   /** Takes no more calls, and resolves when the peer has received the notifications that were sent, or after so long. */

@@ -1,0 +1,167 @@
+// Where a call failed: its method, its peer, and the line that made it.
+import {
+  createConnection,
+  createMemoryPair,
+  createSession,
+  interceptCaller,
+  RpcError,
+  type TypedCaller,
+} from "@quicrpc/core";
+import { createRouter, defineMethod, msgpackCodec } from "@quicrpc/core/generated";
+import { afterEach, describe, expect, it } from "vitest";
+
+const service = { name: "test.v1.Failing", id: 32 };
+const number = msgpackCodec<number>();
+const methods = {
+  fail: defineMethod(service, "unary", "fail", { id: 1, input: number, output: number }),
+  never: defineMethod(service, "unary", "never", { id: 2, input: number, output: number }),
+  items: defineMethod(service, "server_stream", "items", { id: 3, input: number, output: number }),
+  sum: defineMethod(service, "client_stream", "sum", { id: 4, input: number, output: number }),
+  note: defineMethod(service, "notify", "note", { id: 5, input: number }),
+};
+const router = createRouter(methods, {
+  fail: () => {
+    throw new RpcError("not_found", "there is none");
+  },
+  never: () => new Promise<number>(() => {}),
+  async *items(n) {
+    yield n;
+    throw new RpcError("not_found", "there are no more");
+  },
+  sum: () => {
+    throw new RpcError("not_found", "there is none");
+  },
+  note: () => {},
+});
+
+const opened: { close(): Promise<unknown> }[] = [];
+const open = (): ReturnType<typeof createSession> => {
+  const [near, far] = createMemoryPair();
+  createSession(far, { routers: [router] });
+  const session = createSession(near, { peer: "memory://server" });
+  opened.push(session);
+  return session;
+};
+
+const CALLERS: Record<string, () => TypedCaller> = {
+  "a session": open,
+  "a connection": () => {
+    const connection = createConnection(async () => open());
+    opened.push(connection);
+    return connection;
+  },
+  "an intercepted connection": () => {
+    const connection = createConnection(async () => open());
+    opened.push(connection);
+    const pass = Array.from({ length: 4 }, () => interceptCaller<TypedCaller>);
+    return pass.reduce<TypedCaller>(
+      (caller, around) => around(caller, [async (call, next) => await next(call)]),
+      connection,
+    );
+  },
+};
+
+async function failureOf(call: () => Promise<unknown>): Promise<RpcError> {
+  try {
+    await call();
+  } catch (error) {
+    return error as RpcError;
+  }
+  return expect.unreachable();
+}
+
+describe.each(Object.entries(CALLERS))("an error of %s", (_name, make) => {
+  afterEach(async () => {
+    for (const each of opened.splice(0)) await each.close();
+  });
+
+  it("names the method, the peer and the line of the call", async () => {
+    const caller = make();
+    const error = await failureOf(async function makesTheCall() {
+      await caller.unary(methods.fail, 1);
+    });
+    expect(error).toMatchObject({ code: "not_found", method: "test.v1.Failing/fail", peer: "memory://server" });
+    expect(error.stack).toMatch(/^RpcError: there is none\n/);
+    expect(error.stack).toContain("makesTheCall");
+  });
+
+  it("does so where the call takes a stream", async () => {
+    const caller = make();
+    const error = await failureOf(async function makesTheCall() {
+      await caller.clientStream(methods.sum, [1, 2]);
+    });
+    expect(error).toMatchObject({ code: "not_found", method: "test.v1.Failing/sum", peer: "memory://server" });
+    expect(error.stack).toContain("makesTheCall");
+  });
+
+  it("does so where a stream of answers fails", async () => {
+    const caller = make();
+    const error = await failureOf(async function readsTheItems() {
+      for await (const item of caller.serverStream(methods.items, 7)) expect(item).toBe(7);
+    });
+    expect(error).toMatchObject({ code: "not_found", method: "test.v1.Failing/items", peer: "memory://server" });
+    expect(error.stack).toContain("readsTheItems");
+  });
+
+  it("does so before anything is sent", async () => {
+    const caller = make();
+    const error = await failureOf(async function makesTheCall() {
+      await caller.unary(methods.never, 1, { timeoutMs: Number.NaN });
+    });
+    expect(error).toMatchObject({ code: "invalid_argument", method: "test.v1.Failing/never" });
+    expect(error.stack).toContain("makesTheCall");
+  });
+
+  it("does so for notifications", async () => {
+    const caller = make();
+    const error = await failureOf(async function makesTheCall() {
+      await caller.notify(methods.note, 1, { deadline: new Date("never") });
+    });
+    expect(error).toMatchObject({ code: "invalid_argument", method: "test.v1.Failing/note" });
+    expect(error.stack).toContain("makesTheCall");
+  });
+});
+
+describe("calls that end with their session", () => {
+  it("have an error each, which names their own method", async () => {
+    const session = open();
+    const calls = [
+      failureOf(async () => await session.unary(methods.never, 1)),
+      failureOf(async () => await session.unary(methods.never, 2, { via: "stream" })),
+      failureOf(async function sums() {
+        await session.clientStream(methods.sum, (async function* () {})(), { via: "lane" });
+      }),
+    ];
+    await session.close({ closeCode: 1 });
+    const errors = await Promise.all(calls);
+    expect(new Set(errors).size).toBe(3);
+    expect(errors.map(({ method }) => method)).toEqual([
+      "test.v1.Failing/never",
+      "test.v1.Failing/never",
+      "test.v1.Failing/sum",
+    ]);
+    expect(errors[2]?.stack).toContain("sums");
+  });
+});
+
+describe("a call without a session", () => {
+  it("names the method, the peer and what can be done", async () => {
+    const cause = Object.assign(new Error("nobody listens"), { hint: "start the server" });
+    const connection = createConnection(() => Promise.reject(cause), {
+      peer: "memory://nobody",
+      isPermanent: () => true,
+    });
+    const error = await failureOf(async function makesTheCall() {
+      await connection.unary(methods.fail, 1);
+    });
+    expect(error).toMatchObject({
+      code: "unavailable",
+      method: "test.v1.Failing/fail",
+      peer: "memory://nobody",
+      hint: "start the server",
+      cause,
+    });
+    expect(error.stack).toContain("makesTheCall");
+    await connection.close();
+  });
+});
