@@ -9,6 +9,8 @@ interface V8Error {
 
 const platform: ErrorConstructor & V8Error = Error;
 
+const turn: Promise<void> = Promise.resolve();
+
 /**
  * Rejects with `error`, whose stack then has the lines that wait for it: those that made the call. The promise of a call
  * is resolved with what this returns. An engine knows who waits for a promise while it settles, so that only calls that
@@ -16,8 +18,8 @@ const platform: ErrorConstructor & V8Error = Error;
  */
 export async function rejectionAtCaller(error: Error): Promise<never> {
   // By then the promise of the call follows this one.
-  await undefined;
-  await undefined;
+  await turn;
+  await turn;
   const { stackTraceLimit: limit } = platform;
   if (platform.captureStackTrace === undefined || typeof limit !== "number" || limit === 0) throw error;
   try {
