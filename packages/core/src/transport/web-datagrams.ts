@@ -1,7 +1,7 @@
 import type { Datagrams, WebTransportDatagrams } from "./session.js";
 
 /** The direct interface of W3C datagrams; undefined where there are none, or the application has them. */
-export function webDatagrams(given: WebTransportDatagrams | undefined): Datagrams | undefined {
+function webDatagrams(given: WebTransportDatagrams | undefined): Datagrams | undefined {
   const writable = given?.createWritable?.() ?? given?.writable;
   if (given === undefined || writable === undefined || writable.locked) return undefined;
   const writer = writable.getWriter();
