@@ -9,6 +9,8 @@ const gates = [
   "knip",
   "publint",
   "attw",
+  "tarballs",
+  "third-party:check",
   "check:rust",
   "lint:workflows",
   "size",

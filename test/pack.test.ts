@@ -13,19 +13,6 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { compilers, projects } from "./types/projects.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const folders = [
-  "core",
-  "quic",
-  "services",
-  "node",
-  "otel",
-  "browser",
-  "fails-components",
-  "react-query",
-  "codegen",
-  "cli",
-];
-
 const files: Record<string, string> = {
   "tsconfig.json": JSON.stringify({
     compilerOptions: {
@@ -81,6 +68,11 @@ const files: Record<string, string> = {
       useQuery(arith.multiply.queryOptions({ a, b: 2 })).data?.pro;`,
 };
 
+/** The package of the engine that was built here. */
+const { glibcVersionRuntime } = (process.report.getReport() as { header: { glibcVersionRuntime?: string } }).header;
+const libc = process.platform !== "linux" ? "" : glibcVersionRuntime === undefined ? "-musl" : "-gnu";
+const engine = `@quicrpc/quic-${process.platform}-${process.arch}${libc}`;
+
 let scratch: string;
 let project: string;
 
@@ -110,13 +102,9 @@ async function install(): Promise<void> {
     Object.assign(dependencies, peerDependencies);
   }
   dependencies["@types/react"] = "^19.0.0";
-  for (const folder of folders) {
-    const { name } = await json<{ name: string }>(join(root, "packages", folder, "package.json"));
-    const packed = await npm(["pack", `./packages/${folder}`, "--json", "--pack-destination", scratch], root);
-    const [{ filename, files: list }] = JSON.parse(packed) as [{ filename: string; files: { path: string }[] }];
-    const strays = list.map(({ path }) => path).filter((path) => /\.test\.|tsbuildinfo|^native\/target/.test(path));
-    expect(strays, `${name} packs what it should not`).toEqual([]);
-    dependencies[name] = `file:${join(scratch, filename)}`;
+  const packed = await command(process.execPath, ["scripts/pack.mjs", join(scratch, "tarballs"), "--json"], root);
+  for (const { name, path } of JSON.parse(packed) as { name: string; path: string }[]) {
+    if (!name.startsWith("@quicrpc/quic-") || name === engine) dependencies[name] = `file:${path}`;
   }
   await writeFile(join(project, "package.json"), JSON.stringify({ private: true, type: "module", dependencies }));
   await npm(["install", "--prefer-offline", "--no-audit", "--no-fund"], project);

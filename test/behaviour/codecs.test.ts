@@ -7,7 +7,8 @@ import {
   rawCodec,
   zodCodec,
 } from "@quicrpc/core/generated";
-import { json, msgpack, msgpackRecords, raw, type SessionCodec } from "@quicrpc/core";
+import { json, msgpack, raw, type SessionCodec } from "@quicrpc/core";
+import { msgpackRecords } from "@quicrpc/core/records";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { kinds, type Pair } from "./kinds.js";

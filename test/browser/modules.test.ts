@@ -97,13 +97,11 @@ describe.skipIf(executablePath === undefined)("a page's modules", () => {
   it("are loaded as they are published, by an import map", async () => {
     const imports: Record<string, string> = {
       "@quicrpc/core/generated": "/modules/core/dist/codec/index.js",
-      msgpackr: "/modules/msgpackr/index.js",
     };
     for (const name of ["core", "browser", "services"]) {
       imports[`@quicrpc/${name}`] = `/modules/${name}/dist/index.js`;
       await publish(join(packages, name, "dist"), `/modules/${name}/dist`);
     }
-    await publish(here("../../node_modules/msgpackr"), "/modules/msgpackr");
     chromium.put("/page.js", { body: PAGE });
     const map = `<script type=importmap>${JSON.stringify({ imports })}</script>`;
     expect(await attempt(`${map}<script type=module src=/page.js></script>`)).toEqual(CONNECTED);

@@ -1,4 +1,5 @@
-import { createMemoryPair, createSession, json, msgpackRecords } from "@quicrpc/core";
+import { createMemoryPair, createSession, json } from "@quicrpc/core";
+import { msgpackRecords } from "@quicrpc/core/records";
 import { nodeCompressions } from "../../packages/node/src/compression.js";
 import { framed } from "../behaviour/raw.js";
 import { RawPeer, settle } from "../raw-peer.js";

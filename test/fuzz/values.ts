@@ -1,7 +1,8 @@
 import { RpcError, type SessionCodec } from "@quicrpc/core";
 import { json } from "../../packages/core/src/call/json.js";
 import { requireModest } from "../../packages/core/src/call/nesting.js";
-import { msgpack, msgpackRecords } from "../../packages/core/src/call/session-codecs.js";
+import { msgpackRecords } from "../../packages/core/src/call/records-codec.js";
+import { msgpack } from "../../packages/core/src/call/session-codecs.js";
 import { misfit } from "../../packages/core/src/msgpack/misfit.js";
 import { unpackExactly } from "../../packages/core/src/msgpack/message.js";
 import { plain } from "../../packages/core/src/msgpack/value.js";

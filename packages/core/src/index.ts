@@ -5,7 +5,7 @@ export type { StreamSource } from "./call/item-source.js";
 export type { ItemStream } from "./call/item-stream.js";
 export { json } from "./call/json.js";
 export type { CallOptions } from "./call/options.js";
-export { msgpack, msgpackRecords, raw } from "./call/session-codecs.js";
+export { msgpack, raw } from "./call/session-codecs.js";
 export { createPool, type Pool, type PoolOptions } from "./balance/pool.js";
 export { type Connection, type ConnectionOptions, createConnection } from "./connection/connection.js";
 export type { ConnectionState } from "./connection/state.js";

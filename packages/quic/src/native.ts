@@ -1,6 +1,4 @@
-import { existsSync } from "node:fs";
-import { createRequire } from "node:module";
-import { fileURLToPath } from "node:url";
+import { loadEngine } from "./engine-file.js";
 import { QuicError, type QuicErrorSource } from "./errors.js";
 
 /** A failure as the engine reports it. */
@@ -110,53 +108,10 @@ export function fromFailure([source, code, message, closeCode, reason, status]: 
   return new QuicError({ source, code, message, closeCode, reason, status });
 }
 
-/** Mirrors `platformName` in scripts/build-native.mjs. */
-function platformName(): string {
-  const name = `${process.platform}-${process.arch}`;
-  return process.platform === "linux" ? `${name}-${isMusl() ? "musl" : "gnu"}` : name;
-}
-
-function isMusl(): boolean {
-  try {
-    // Without this a report resolves the names of open sockets, which takes seconds behind a slow DNS server.
-    Object.assign(process.report, { excludeNetwork: true });
-    const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } };
-    return header.glibcVersionRuntime === undefined;
-  } catch {
-    return false;
-  }
-}
-
 let loaded: NativeModule | undefined;
 
 /** Loads the engine for this platform, once per thread. */
 export function loadNative(): NativeModule {
-  if (loaded !== undefined) return loaded;
-  const platform = platformName();
-  const path = fileURLToPath(new URL(`../prebuilds/${platform}.node`, import.meta.url));
-  if (!existsSync(path)) {
-    throw missing(platform, "there is no prebuilt engine for it in this package");
-  }
-  try {
-    loaded = createRequire(import.meta.url)(path) as NativeModule;
-    return loaded;
-  } catch (cause) {
-    throw missing(platform, reasonOf(cause), cause);
-  }
-}
-
-function reasonOf(cause: unknown): string {
-  const text = cause instanceof Error ? cause.message : String(cause);
-  const glibc = /GLIBC_([\d.]+)/.exec(text);
-  if (glibc !== null) return `the engine needs glibc ${glibc[1]} or newer, which this system does not have`;
-  return `the engine could not be loaded: ${text}`;
-}
-
-function missing(platform: string, why: string, cause?: unknown): QuicError {
-  return new QuicError({
-    source: "system",
-    code: "ERR_QUIC_NATIVE_MISSING",
-    message: `QUIC is not available on ${platform}: ${why}. Build it with "npm run build:native" in a source checkout (needs Rust), or use a WebTransport session of another package`,
-    cause,
-  });
+  loaded ??= loadEngine() as NativeModule;
+  return loaded;
 }

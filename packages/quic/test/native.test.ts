@@ -1,23 +1,21 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 const packageRoot = fileURLToPath(new URL("..", import.meta.url));
-/** The name of the engine here. Without one there are no names to expect. */
-const prebuilt = existsSync(join(packageRoot, "prebuilds"))
-  ? (readdirSync(join(packageRoot, "prebuilds")).find((name) => name.endsWith(".node")) as string)
-  : "";
-const platform = prebuilt.replace(/\.node$/, "");
+const { glibcVersionRuntime } = (process.report.getReport() as { header: { glibcVersionRuntime?: string } }).header;
+const libc = process.platform !== "linux" ? "" : glibcVersionRuntime === undefined ? "-musl" : "-gnu";
+const platform = `${process.platform}-${process.arch}${libc}`;
 let copy: string;
 
 /** The error of binding with a copy of the package whose engine is `engine`. */
 function bindWith(engine: string | undefined): { code: string; message: string } {
   if (engine !== undefined) {
     mkdirSync(join(copy, "prebuilds"));
-    writeFileSync(join(copy, "prebuilds", prebuilt), engine);
+    writeFileSync(join(copy, "prebuilds", `${platform}.node`), engine);
   }
   const program = `
     import { Endpoint } from ${JSON.stringify(join(copy, "dist/index.js"))};
@@ -32,14 +30,46 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(copy, { recursive: true }));
 
-test.skipIf(prebuilt === "")("without an engine for this platform one error names it and the way out", () => {
+/** The copy's package.json, as published with engines for these platforms. */
+function publishedWith(...platforms: string[]): void {
+  const optionalDependencies = Object.fromEntries(platforms.map((name) => [`@quicrpc/quic-${name}`, "0.1.0"]));
+  writeFileSync(join(copy, "package.json"), JSON.stringify({ type: "module", optionalDependencies }));
+}
+
+test("without an engine in a checkout one error says how to build it", () => {
   const { code, message } = bindWith(undefined);
   expect(code).toBe("ERR_QUIC_NATIVE_MISSING");
-  expect(message).toContain(`not available on ${platform}: there is no prebuilt engine for it`);
-  expect(message).toContain('Build it with "npm run build:native"');
+  expect(message).toContain(`not available on ${platform}: it has not been built`);
+  expect(message).toContain('Build it with "npm run build:native -w @quicrpc/quic"');
 });
 
-test.skipIf(prebuilt === "")("an engine that cannot be loaded is named with the reason", () => {
+test("where the package of the platform's engine is not installed, the error names it and says why that may be", () => {
+  publishedWith("plan9-x64", platform);
+  const { code, message } = bindWith(undefined);
+  expect(code).toBe("ERR_QUIC_NATIVE_MISSING");
+  expect(message).toContain(`@quicrpc/quic-${platform} is not installed. Install with optional dependencies`);
+});
+
+test("on a platform that has none the error says which have, and what works here", () => {
+  publishedWith("plan9-x64", "plan9-arm64");
+  const { code, message } = bindWith(undefined);
+  expect(code).toBe("ERR_QUIC_NATIVE_MISSING");
+  expect(message).toContain(
+    `not available on ${platform}: there is no engine for it (there is one for plan9-x64, plan9-arm64)`,
+  );
+  expect(message).toContain("wss:// and tls://");
+});
+
+test("the engine of the platform's own package is found", () => {
+  publishedWith(platform);
+  const installed = join(copy, "node_modules/@quicrpc", `quic-${platform}`);
+  mkdirSync(installed, { recursive: true });
+  writeFileSync(join(installed, "package.json"), '{ "main": "engine.node" }');
+  writeFileSync(join(installed, "engine.node"), "no library");
+  expect(bindWith(undefined).message).toContain(`not available on ${platform}: the engine could not be loaded`);
+});
+
+test("an engine that cannot be loaded is named with the reason", () => {
   const { code, message } = bindWith("no library");
   expect(code).toBe("ERR_QUIC_NATIVE_MISSING");
   expect(message).toContain(`not available on ${platform}: the engine could not be loaded`);

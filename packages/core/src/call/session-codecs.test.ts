@@ -7,7 +7,8 @@ import { FrameWriter } from "../wire/writer.js";
 import { json } from "./json.js";
 import { recordsFormat } from "../wire/msgpack.js";
 import { requireModest, requireSendable } from "./nesting.js";
-import { msgpack, msgpackRecords, raw } from "./session-codecs.js";
+import { msgpackRecords } from "./records-codec.js";
+import { msgpack, raw } from "./session-codecs.js";
 
 function encode(codec: SessionCodec, value: unknown): Uint8Array {
   const out = new FrameWriter(16);

@@ -1,0 +1,20 @@
+import { fnv1a } from "../contract/service-id.js";
+import { appendBytes, type SessionCodec } from "../contract/session-codec.js";
+import { recordsFormat } from "../wire/msgpack.js";
+
+/**
+ * MessagePack in which objects are records: their keys are written once in a message, or not at all where both sides
+ * were given them in `structures`. Maps and Sets stay what they are. The format is msgpackr's record extension.
+ *
+ * @param structures the keys of objects, each list in the order in which the objects have them. The codec's name holds a hash
+ * of them, so that two sides whose lists differ do not read each other wrongly: their calls fail with `unimplemented`.
+ */
+export function msgpackRecords(structures: readonly (readonly string[])[] = []): SessionCodec {
+  const format = recordsFormat(structures);
+  const hash = fnv1a(JSON.stringify(structures)).toString(16);
+  return {
+    name: structures.length === 0 ? "msgpack-records" : `msgpack-records-${hash}`,
+    encode: (value, out) => appendBytes(out, format.pack(value)),
+    decode: (bytes, start, end) => format.unpack(bytes, start, end),
+  };
+}

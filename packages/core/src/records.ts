@@ -1,0 +1,2 @@
+// The entry of those who install msgpackr beside core.
+export { msgpackRecords } from "./call/records-codec.js";

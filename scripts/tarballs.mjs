@@ -1,0 +1,96 @@
+// Packs everything that is published and looks at what users would get: licences, sources that source maps name, nothing that
+// runs on installing, sizes below limits. Ends with a dry run of publishing, and with the tree of a server as npm installs it.
+// `node scripts/tarballs.mjs [--all]`, which is that of scripts/pack.mjs.
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, posix } from "node:path";
+import { platformName } from "../packages/quic/scripts/platforms.mjs";
+import { pack } from "./pack.mjs";
+import { fail, npm, run } from "./setup.mjs";
+
+/** Kilobytes of a tarball, about a tenth above what they are. An engine has one limit for all platforms. */
+const LIMITS = {
+  "@quicrpc/core": 560,
+  "@quicrpc/quic": 115,
+  "@quicrpc/services": 35,
+  "@quicrpc/node": 150,
+  "@quicrpc/browser": 35,
+  "@quicrpc/fails-components": 40,
+  "@quicrpc/otel": 10,
+  "@quicrpc/react-query": 12,
+  "@quicrpc/codegen": 290,
+  quicrpc: 65,
+};
+const ENGINE_LIMIT = 2000;
+/** What a server installs: packages, and kilobytes of their files without zod's. */
+const SERVER = ["@quicrpc/core", "@quicrpc/quic", "@quicrpc/node", `@quicrpc/quic-${platformName()}`];
+const SERVER_PACKAGES = 14;
+const SERVER_KILOBYTES = 14_000;
+const SCRIPTS = ["preinstall", "install", "postinstall"];
+const STRAYS = /\.test\.|tsbuildinfo|^native\/|^prebuilds\//;
+
+const scratch = mkdtempSync(join(tmpdir(), "quicrpc-tarballs-"));
+const faults = [];
+try {
+  const packed = await pack(join(scratch, "tarballs"), { all: process.argv.includes("--all") });
+  for (const one of packed) await examine(one);
+  await examineServer(packed);
+} finally {
+  rmSync(scratch, { recursive: true, force: true, maxRetries: 3 });
+}
+if (faults.length > 0) fail(faults.join("\n"));
+
+async function examine({ name, path, size, files }) {
+  const kilobytes = Math.round(size / 1000);
+  const limit = LIMITS[name] ?? ENGINE_LIMIT;
+  console.log(`${name}: ${kilobytes} kB, at most ${limit}`);
+  const faulty = (fault) => void faults.push(`${name}: ${fault}`);
+  if (kilobytes > limit) faulty(`the tarball has ${kilobytes} kB, at most ${limit} are allowed`);
+  const wanted = ["LICENSE", "README.md", ...(LIMITS[name] === undefined ? ["THIRD-PARTY.md"] : [])];
+  for (const file of wanted.filter((file) => !files.includes(file))) faulty(`${file} is missing`);
+  for (const file of files.filter((file) => STRAYS.test(file))) faulty(`packs ${file}`);
+  const folder = mkdtempSync(join(scratch, "unpacked-"));
+  await must({ args: ["-xzf", path, "-C", folder], command: "tar" }, name);
+  const { scripts = {} } = JSON.parse(readFileSync(join(folder, "package/package.json"), "utf8"));
+  for (const script of SCRIPTS.filter((script) => scripts[script] !== undefined)) faulty(`runs a script: ${script}`);
+  for (const map of files.filter((file) => file.endsWith(".map"))) {
+    const { sources, sourceRoot = "" } = JSON.parse(readFileSync(join(folder, "package", map), "utf8"));
+    const named = sources.map((source) => posix.join(posix.dirname(map), sourceRoot, source));
+    for (const source of named.filter((source) => !files.includes(source)))
+      faulty(`${map} names ${source}, which is not there`);
+  }
+  await must(npm(["publish", path, "--dry-run", "--access", "public", "--ignore-scripts"]), name);
+}
+
+/** The packages of a server, installed. */
+async function examineServer(packed) {
+  const project = join(scratch, "server");
+  mkdirSync(project);
+  const tarballs = packed.filter(({ name }) => SERVER.includes(name));
+  const dependencies = Object.fromEntries(tarballs.map(({ name, path }) => [name, `file:${path}`]));
+  writeFileSync(join(project, "package.json"), JSON.stringify({ private: true, dependencies }));
+  await must({ ...npm(["install", "--prefer-offline", "--no-audit", "--no-fund"]), cwd: project }, "a server");
+  const installed = JSON.parse(readFileSync(join(project, "node_modules/.package-lock.json"), "utf8")).packages;
+  const names = Object.keys(installed).filter((path) => statSync(join(project, path), { throwIfNoEntry: false }));
+  const kilobytes = Math.round(
+    (sizeOf(join(project, "node_modules")) - sizeOf(join(project, "node_modules/zod"))) / 1000,
+  );
+  console.log(
+    `a server: ${names.length} packages, ${kilobytes} kB, at most ${SERVER_PACKAGES} and ${SERVER_KILOBYTES}`,
+  );
+  if (names.length > SERVER_PACKAGES) faults.push(`a server installs ${names.length} packages: ${names.join(", ")}`);
+  if (kilobytes > SERVER_KILOBYTES) faults.push(`a server installs ${kilobytes} kB`);
+  for (const name of names.filter((name) => installed[name].hasInstallScript)) {
+    faults.push(`a server runs the install script of ${name}`);
+  }
+}
+
+function sizeOf(folder) {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return files.reduce((sum, entry) => sum + statSync(join(entry.parentPath ?? entry.path, entry.name)).size, 0);
+}
+
+async function must({ args, ...how }, name) {
+  const { code, output } = await run(args, { ...how, capture: true });
+  if (code !== 0) throw new Error(`${name}: ${args.join(" ")}\n${output}`);
+}
