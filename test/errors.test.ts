@@ -1,6 +1,7 @@
 // Where a call failed: its method, its peer, and the line that made it.
 import {
   createConnection,
+  createLocalCaller,
   createMemoryPair,
   createSession,
   interceptCaller,
@@ -8,6 +9,7 @@ import {
   type TypedCaller,
 } from "@quicrpc/core";
 import { createRouter, defineMethod, msgpackCodec } from "@quicrpc/core/generated";
+import { createReflection } from "@quicrpc/services";
 import { afterEach, describe, expect, it } from "vitest";
 
 const service = { name: "test.v1.Failing", id: 32 };
@@ -163,5 +165,48 @@ describe("a call without a session", () => {
     });
     expect(error.stack).toContain("makesTheCall");
     await connection.close();
+  });
+});
+
+describe("unimplemented", () => {
+  const other = defineMethod({ name: "test.v1.Other", id: 77 }, "unary", "get", { id: 1 });
+  const newer = defineMethod(service, "unary", "newer", { id: 99 });
+
+  it("names the service and method that was called, and says what to do", async () => {
+    const caller = createLocalCaller([router]);
+    const unknown = await failureOf(() => caller.unary(other, undefined));
+    expect(unknown).toMatchObject({
+      code: "unimplemented",
+      method: "test.v1.Other/get",
+      message: "no service test.v1.Other is served here",
+    });
+    expect(unknown.hint).toMatch(/the router of test\.v1\.Other .*`routers`/);
+    const method = await failureOf(() => caller.unary(newer, undefined));
+    expect(method.message).toBe("service test.v1.Failing has no method newer here");
+    expect(method.hint).toMatch(/another version of the schema/);
+    const nothing = await failureOf(() => createLocalCaller([]).unary(other, undefined));
+    expect(nothing.hint).toMatch(/`routers`/);
+  });
+
+  it("leaves what a handler says as it is", async () => {
+    const own = createRouter(
+      { other },
+      {
+        other: () => {
+          throw new RpcError("unimplemented", "not yet");
+        },
+      },
+    );
+    const error = await failureOf(() => createLocalCaller([own]).unary(other, undefined));
+    expect(error.message).toBe("not yet");
+    expect(error.hint).toBeUndefined();
+  });
+
+  it("says what is served where reflection does", async () => {
+    const caller = createLocalCaller([router, createReflection([router])]);
+    const unknown = await failureOf(() => caller.unary(other, undefined));
+    expect(unknown.message).toContain("(there are test.v1.Failing, quicrpc.v1.Reflection)");
+    const method = await failureOf(() => caller.unary(newer, undefined));
+    expect(method.message).toContain("(there are fail, never, items, sum, note)");
   });
 });

@@ -7,6 +7,7 @@ export { json } from "./call/json.js";
 export type { CallOptions } from "./call/options.js";
 export { msgpack, raw } from "./call/session-codecs.js";
 export { createPool, type Pool, type PoolOptions } from "./balance/pool.js";
+export { createLocalCaller, type LocalCallerOptions } from "./connection/local-caller.js";
 export { type Connection, type ConnectionOptions, createConnection } from "./connection/connection.js";
 export type { ConnectionState } from "./connection/state.js";
 export type { Compression } from "./contract/compression.js";

@@ -51,13 +51,34 @@ export function errorOf({ code, message, head, details }: ReceivedFault, method:
     reason = undefined;
     read = unpackDetails(bytes);
   }
-  const error = new RpcError(code, message, {
+  const unserved = code === "unimplemented" ? describeUnserved(message, method) : undefined;
+  const error = new RpcError(code, unserved?.message ?? message, {
     reason,
     details: read,
     metadata: decodeMetadata(head?.trailers),
     refused: head?.refused,
+    hint: unserved?.hint,
   });
   return head?.leaving === true ? noteEndOfSession(error) : error;
+}
+
+/**
+ * What a peer says of a method that it does not serve, with the names that only the caller knows; undefined where it says
+ * something else.
+ */
+function describeUnserved(
+  message: string,
+  { service, id, name }: AnyMethod,
+): { readonly message: string; readonly hint: string } | undefined {
+  const noService = `no service with id ${service.id} `;
+  if (message.startsWith(noService) || message.startsWith("nothing is served here")) {
+    const hint = `give the router of ${service.name} to the peer's option \`routers\`, or call a peer that serves it`;
+    return { message: message.replace(noService, () => `no service ${service.name} `), hint };
+  }
+  const noMethod = `service ${service.name} has no method with id ${id} `;
+  if (!message.startsWith(noMethod)) return undefined;
+  const hint = "the peer was generated from another version of the schema: generate both sides from one";
+  return { message: message.replace(noMethod, () => `service ${service.name} has no method ${name} `), hint };
 }
 
 /** Details that cannot be read are left out. */

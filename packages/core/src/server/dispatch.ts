@@ -177,15 +177,25 @@ export class Dispatcher<Context> implements RequestHandler {
     return decodePayload(codecIn(peerFormat, method.input), frame, cursor, compression, budget);
   }
 
+  /** The caller adds the names that it knows; ours are told where reflection tells them to everybody. */
   private unknownMethod({ serviceId, methodId }: IncomingRequest): RpcError {
-    const service = this.settings.table.serviceName(serviceId);
-    return new RpcError(
-      "unimplemented",
+    const { table } = this.settings;
+    const service = table.serviceName(serviceId);
+    const text =
       service === undefined
-        ? `no service with id ${serviceId} is served here`
-        : `service ${service} has no method with id ${methodId} here`,
-    );
+        ? `no service with id ${serviceId} is served here${listed(table.reflectedServices())}`
+        : `service ${service} has no method with id ${methodId} here${listed(table.reflectedMethods(service))}`;
+    return new RpcError("unimplemented", text);
   }
+}
+
+/** Names in a message. */
+const MAX_LISTED = 20;
+
+function listed(names: readonly string[]): string {
+  if (names.length === 0) return "";
+  const more = names.length > MAX_LISTED ? ` and ${names.length - MAX_LISTED} more` : "";
+  return ` (there are ${names.slice(0, MAX_LISTED).join(", ")}${more})`;
 }
 
 function wrongKind(method: AnyMethod, called: string): RpcError {

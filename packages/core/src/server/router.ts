@@ -61,6 +61,9 @@ export function combineRouters<Context>(routers: readonly Router<Context>[]): Ro
   return MethodTable.of(routers);
 }
 
+/** The service of `@quicrpc/services` that describes all others. */
+const REFLECTION = "quicrpc.v1.Reflection";
+
 /** All that a session serves, by the ids on the wire. */
 export class MethodTable<Context> implements Router<Context> {
   private static readonly empty: MethodTable<unknown> = new MethodTable([]);
@@ -88,6 +91,18 @@ export class MethodTable<Context> implements Router<Context> {
   /** The name of a served service. */
   serviceName(serviceId: number): string | undefined {
     return this.serviceNames.get(serviceId);
+  }
+
+  /** The names of all services, where reflection tells them to everybody; otherwise none. */
+  reflectedServices(): readonly string[] {
+    const names = Array.from(this.serviceNames.values());
+    return names.includes(REFLECTION) ? names : [];
+  }
+
+  /** The same of the methods of one service. */
+  reflectedMethods(service: string): readonly string[] {
+    if (this.reflectedServices().length === 0) return [];
+    return this.methods.filter(({ method }) => method.service.name === service).map(({ method }) => method.name);
   }
 
   private add(bound: BoundMethod<Context>): void {

@@ -1,0 +1,32 @@
+import { interceptRouter } from "../interceptors/intercept-router.js";
+import type { Interceptor } from "../interceptors/interceptor.js";
+import { combineRouters, type Router } from "../server/router.js";
+import { createSession } from "../session/create-session.js";
+import type { SessionOptions } from "../session/options.js";
+import type { Session } from "../session/session.js";
+import { createMemoryPair } from "../transport/memory.js";
+
+/** Options of `createLocalCaller`: those of the side that serves. */
+export interface LocalCallerOptions<Context = unknown> extends Omit<SessionOptions<Context>, "routers" | "peer"> {
+  /** Around each call served, as of `serve`; the first is the outermost. */
+  readonly interceptors?: readonly Interceptor[];
+}
+
+/**
+ * Calls one's own routers in the same process, such as to render pages on the server, or in tests. Calls go the way of all
+ * others, but for the network: they are encoded, validated and intercepted, and fail by the same rules. `connection` is what
+ * handlers find in their context, which `authenticate` makes for others. It holds no timer, and need not be closed.
+ */
+export function createLocalCaller<Context = unknown>(
+  routers: readonly Router<Context>[],
+  { interceptors = [], ...options }: LocalCallerOptions<Context> = {},
+): Session {
+  const [near, far] = createMemoryPair();
+  createSession(far, { ...options, routers: [interceptRouter(combineRouters(routers), interceptors)] });
+  const { limits, codec } = options;
+  return createSession(near, {
+    peer: "this process",
+    ...(limits !== undefined && { limits }),
+    ...(codec !== undefined && { codec }),
+  });
+}

@@ -1,0 +1,70 @@
+// A typed caller of one's own router, in the same process.
+import { createLocalCaller, type Interceptor, interceptRouter, RpcError } from "@quicrpc/core";
+import { createRouter, defineMethod, zodCodec } from "@quicrpc/core/generated";
+import { expect, it, vi } from "vitest";
+import { z } from "zod";
+
+const service = { name: "test.v1.Local", id: 33 };
+const user = z.object({ name: z.string().min(2) });
+const methods = {
+  greet: defineMethod(service, "unary", "greet", { id: 1, input: zodCodec(user), output: zodCodec(z.string()) }),
+  names: defineMethod(service, "server_stream", "names", { id: 2, output: zodCodec(z.string()) }),
+  crash: defineMethod(service, "unary", "crash", { id: 3 }),
+};
+const router = createRouter<typeof methods, { readonly locale: string }>(methods, {
+  greet: ({ name }, { connection }) => `${connection.locale === "de" ? "Hallo" : "Hello"}, ${name}`,
+  names: () => ["a", "b"],
+  crash: () => {
+    throw new Error("the secret");
+  },
+});
+
+it("calls, with what handlers find as their connection", async () => {
+  const caller = createLocalCaller([router], { connection: { locale: "de" } });
+  expect(await caller.unary(methods.greet, { name: "Ada" })).toBe("Hallo, Ada");
+  const names: string[] = [];
+  for await (const name of caller.serverStream(methods.names, undefined)) names.push(name);
+  expect(names).toEqual(["a", "b"]);
+});
+
+it("validates, and hides what a handler throws, as over a network", async () => {
+  const onError = vi.fn<(error: unknown) => void>();
+  const caller = createLocalCaller([router], { connection: { locale: "en" }, onError });
+  await expect(caller.unary(methods.greet, { name: "A" })).rejects.toMatchObject({ code: "invalid_argument" });
+  const failed = caller.unary(methods.crash, undefined);
+  await expect(failed).rejects.toMatchObject({ code: "internal", method: "test.v1.Local/crash", peer: "this process" });
+  await expect(failed).rejects.not.toThrow(/secret/);
+  expect(onError.mock.calls[0]?.[0]).toMatchObject({ message: "the secret" });
+});
+
+it("runs the interceptors of the server, and those of one router", async () => {
+  const seen: string[] = [];
+  const note =
+    (name: string): Interceptor =>
+    (call, next) => {
+      seen.push(`${name} ${call.side} ${call.method.name}`);
+      if (call.metadata.get("authorization") === undefined) throw new RpcError("unauthenticated", "who is it?");
+      return next(call);
+    };
+  const caller = createLocalCaller([interceptRouter(router, [note("router")])], {
+    connection: { locale: "en" },
+    interceptors: [note("server")],
+  });
+  await expect(caller.unary(methods.greet, { name: "Ada" })).rejects.toMatchObject({ code: "unauthenticated" });
+  const options = { metadata: { authorization: "Bearer 1" } };
+  expect(await caller.unary(methods.greet, { name: "Ada" }, options)).toBe("Hello, Ada");
+  expect(seen).toEqual(["server callee greet", "server callee greet", "router callee greet"]);
+});
+
+it("keeps no timer, whether it is closed or not", async () => {
+  vi.useFakeTimers();
+  try {
+    const caller = createLocalCaller([router], { connection: { locale: "en" } });
+    const call = caller.unary(methods.greet, { name: "Ada" });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(await call).toBe("Hello, Ada");
+    expect(vi.getTimerCount()).toBe(0);
+  } finally {
+    vi.useRealTimers();
+  }
+});
