@@ -93,5 +93,6 @@ export const behaviours: Readonly<Record<string, readonly string[]>> = {
     "C74 a server that was killed and started again on its port is noticed at once, by calls that wait and by new ones",
     "C75 what a peer makes this side hold is counted, and given back to the byte, however calls and sessions end",
     "C76 beyond limits.maxSessionBytes calls are refused by what they really hold, and the session lives",
+    "C77 what a client proves itself with is read before anything else of its session, which loses none of it",
   ],
 };

@@ -1,4 +1,4 @@
-import type { ClientSessionOptions } from "@quicrpc/core/transport";
+import { type ClientSessionOptions, type Credentials, withCredentials } from "@quicrpc/core/transport";
 import { createClientSession, type Session } from "@quicrpc/core";
 import { type BrowserConnection, heal, type HealingOptions, httpsUrl, type Way } from "./heal.js";
 import { inTime } from "./in-time.js";
@@ -6,7 +6,14 @@ import type { BrowserTransport, CertificateHash, TransportInUse } from "./transp
 import { webTransport } from "./web-transport.js";
 
 /** Options of `connectWebTransport`. */
-export interface WebTransportConnectOptions extends ClientSessionOptions, Omit<HealingOptions, "limits"> {
+export interface WebTransportConnectOptions
+  extends Omit<ClientSessionOptions, "credentials">,
+    Omit<HealingOptions, "limits"> {
+  /**
+   * What this page proves itself with over any transport, asked for anew for each session: a token, or what gives one. It goes in
+   * the session's greeting, and `authenticate` of the server has it as `Peer.credentials`. Default: nothing is sent. What `session` makes sends none of it.
+   */
+  readonly credentials?: Credentials;
   /** Hashes of the certificates to trust (W3C WebTransport §9.4): ECDSA P-256, valid now, for at most 14 days. */
   readonly serverCertificateHashes?: readonly CertificateHash[];
   /**
@@ -28,7 +35,7 @@ export async function connectWebTransport(
   const { serverCertificateHashes } = options;
   const open = (signal: AbortSignal): Promise<BrowserTransport> =>
     webTransport.open(target, signal, { serverCertificateHashes });
-  const run = options.session ?? ((transport) => createClientSession(transport, options));
+  const run = options.session ?? (async (transport) => createClientSession(transport, await withCredentials(options)));
   let inUse: TransportInUse | undefined;
   const way: Way = {
     get inUse() {

@@ -1,4 +1,5 @@
 import { createClientSession, type Session, type SessionOptions } from "@quicrpc/core";
+import { withCredentials } from "@quicrpc/core/transport";
 import { type DialOptions, openers } from "./dial.js";
 import { type BrowserConnection, heal, type HealingOptions } from "./heal.js";
 import { Ladder } from "./ladder.js";
@@ -22,7 +23,7 @@ export async function connect<Context = unknown>(
   const { fallback } = options;
   const retry = fallback === false ? undefined : fallback?.retry;
   const ladder = new Ladder({ ...openers(url, options), retry });
-  return heal(ladder, (transport) => run(transport, options), options);
+  return heal(ladder, async (transport) => run(transport, await withCredentials(options)), options);
 }
 
 /** Options that take more than a session which only calls, in MessagePack. */

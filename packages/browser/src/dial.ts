@@ -1,4 +1,4 @@
-import type { Backoff } from "@quicrpc/core/transport";
+import { type Backoff, type Credentials, withCredentials } from "@quicrpc/core/transport";
 import { createSession, type Session, type SessionOptions } from "@quicrpc/core";
 import { DEFAULT_TIMEOUT_MS, httpsUrl } from "./heal.js";
 import { type Candidate, type OpenOptions, openTransport } from "./open.js";
@@ -39,7 +39,12 @@ export interface ReachOptions {
 }
 
 /** Options of `dial`. */
-export interface DialOptions<Context = unknown> extends SessionOptions<Context>, ReachOptions {
+export interface DialOptions<Context = unknown> extends Omit<SessionOptions<Context>, "credentials">, ReachOptions {
+  /**
+   * What this page proves itself with over any transport, asked for anew for each session: a token, or what gives one. It goes in
+   * the session's greeting, and `authenticate` of the server has it as `Peer.credentials`. Default: nothing is sent.
+   */
+  readonly credentials?: Credentials;
   /** Milliseconds for all that is tried. Default 10,000. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
@@ -55,8 +60,9 @@ export async function dial<Context = unknown>(
 ): Promise<Session<BrowserTransport>> {
   const { timeoutMs = DEFAULT_TIMEOUT_MS, signal } = options;
   const opening = openers(url, options);
+  const own = await withCredentials(options);
   const { transport } = await openTransport({ ...opening, timeoutMs, signal: signal ?? new AbortController().signal });
-  return createSession(transport, options);
+  return createSession(transport, own);
 }
 
 /** What opens the transports to `url`. */

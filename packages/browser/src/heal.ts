@@ -1,3 +1,4 @@
+import type { Awaitable } from "@quicrpc/core/transport";
 import { type Connection, type ConnectionOptions, createConnection, type Session } from "@quicrpc/core";
 import { PageLife } from "./page.js";
 import type { BrowserTransport, TransportInUse } from "./transport.js";
@@ -36,9 +37,7 @@ export interface Way {
 }
 
 /** Runs the protocol over a transport. */
-export type RunTransport = (
-  transport: BrowserTransport,
-) => Session<BrowserTransport> | Promise<Session<BrowserTransport>>;
+export type RunTransport = (transport: BrowserTransport) => Awaitable<Session<BrowserTransport>>;
 
 /** A connection by `way`, of the sessions that `run` makes. Resolves when the first is ready. */
 export async function heal(

@@ -46,6 +46,8 @@ export interface Limits {
    * `authenticate` has let in, whatever it does meanwhile.
    */
   readonly maxHandshakeMs: number;
+  /** Bytes of a client's greeting that are read before `authenticate` has decided: its credentials, and a few more. */
+  readonly maxGreetingBytes: number;
   /** Calls of `authenticate` of `serve` at once, until they have settled; other sessions wait for their turn. */
   readonly maxAuthentications: number;
   /** Largest timeout, of both sides; larger ones are lowered to it. 2^31-1 is the largest delay of a timer. */
@@ -78,6 +80,7 @@ export const DEFAULT_LIMITS: Limits = {
   maxQueuedMs: 10_000,
   maxDrainMs: 30_000,
   maxHandshakeMs: 10_000,
+  maxGreetingBytes: 16 * 1024,
   maxAuthentications: 256,
   maxTimeoutMs: 2_147_483_647,
 };

@@ -8,6 +8,7 @@ export type { LoadShedder } from "./server/admission.js";
 export { errorHook } from "./server/error-hook.js";
 export { type Awaitable, combineRouters } from "./server/router.js";
 export type { ClientSessionOptions } from "./session/create-client-session.js";
+export { type Credentials, withCredentials } from "./session/credentials.js";
 export type { CloseOptions, DrainOptions, SessionEnd, Unacknowledged } from "./session/options.js";
 export {
   byteStreamSession,
@@ -17,6 +18,7 @@ export {
   type Role,
 } from "./transport/byte-stream.js";
 export { refusalCode, SessionCode } from "./transport/close-codes.js";
+export { type Greeting, type GreetingOptions, receiveGreeting } from "./transport/greeting.js";
 export { messagePortSession, type MessagePortLike } from "./transport/message-port.js";
 export type {
   CloseInfo,

@@ -13,6 +13,7 @@ import {
   divert,
   firstCertificate,
   type Guest,
+  type HeldReads,
   holdReads,
   type WebAcceptor,
   type WebProtocol,
@@ -79,7 +80,7 @@ class FailsAcceptor implements WebAcceptor {
     // The package would read it before it is able to.
     if (head.length > 0) socket.unshift(head);
     containReads(socket);
-    const hold = (): (() => void) => holdReads(socket);
+    const hold = (): HeldReads => holdReads(socket);
     this.requests.source = { transport: "webtransport-websocket", socket, guest, holder: socket, hold };
     this.http2.emit("upgrade", request, socket, Buffer.alloc(0));
   }
@@ -99,7 +100,7 @@ class FailsAcceptor implements WebAcceptor {
       if (++streams > MAX_STREAMS) session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
       if (header[":method"] !== "CONNECT") return;
       containReads(stream);
-      const hold = (): (() => void) => holdReads(stream);
+      const hold = (): HeldReads => holdReads(stream);
       this.requests.source = { transport: kindOf(header), ...connecting, holder: stream, hold };
     });
   }

@@ -3,13 +3,14 @@ import type { Duplex } from "node:stream";
 import { WEBTRANSPORT_STREAM_PROTOCOL, webTransportStreamSession } from "@quicrpc/core/transport";
 import {
   type Arrival,
+  type ArrivingPeer,
   certificateRefusal,
   type Door,
   type Guest,
   headersOf,
+  type HeldReads,
   type ListenSettings,
   pathOf,
-  type Peer,
   placed,
   verifiedCertificate,
   type Visit,
@@ -27,7 +28,7 @@ export interface Source {
   /** Holds the session: a stream of the connection, or the socket itself. */
   readonly holder: Duplex;
   /** Holds back what arrives for the session. */
-  readonly hold: () => () => void;
+  readonly hold: () => HeldReads;
 }
 
 /** A request that was accepted, as its session gives it back. */
@@ -145,7 +146,7 @@ function peerOf(
   header: IncomingHttpHeaders,
   source: Source | undefined,
   listener: string,
-): Peer {
+): ArrivingPeer {
   return {
     transport: source?.transport ?? "webtransport",
     listener,
@@ -169,7 +170,7 @@ function fieldsOf(name: string, value: string | string[] | undefined): [string, 
 }
 
 /** "host:port", as the package tells it of HTTP/3. */
-function addressOf(text: string | undefined): Peer["remoteAddress"] {
+function addressOf(text: string | undefined): ArrivingPeer["remoteAddress"] {
   const parts = text?.match(/^\[?(.*?)\]?:(\d+)$/);
   return parts ? { host: parts[1] as string, port: Number(parts[2]) } : undefined;
 }

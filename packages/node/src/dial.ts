@@ -1,4 +1,4 @@
-import { combineRouters } from "@quicrpc/core/transport";
+import { combineRouters, type Credentials, withCredentials } from "@quicrpc/core/transport";
 import { createSession, interceptCaller, type Interceptor, type Session, type SessionOptions } from "@quicrpc/core";
 import { DEFAULT_TRANSPORT, type QuicSession, type TransportOptions } from "@quicrpc/quic";
 import { inTurn } from "./dial/turns.js";
@@ -10,7 +10,14 @@ import type { TransportProvider } from "./transport/provider.js";
 import { requireDialable } from "./transport/refuse.js";
 
 /** How one session is made. Without `ca` and `serverCertificateHashes`, the system's roots are trusted. */
-export interface DialOptions<Context = unknown> extends SessionOptions<Context>, TransportDialOptions {
+export interface DialOptions<Context = unknown>
+  extends Omit<SessionOptions<Context>, "credentials">,
+    TransportDialOptions {
+  /**
+   * What this client proves itself with over any transport, asked for anew for each session: a token, or what gives one. It goes in
+   * the session's greeting, and `authenticate` of the server has it as `Peer.credentials`. Default: nothing is sent.
+   */
+  readonly credentials?: Credentials;
   readonly limits?: NonNullable<SessionOptions<Context>["limits"]>;
   /** Around each call made; the first is the outermost. Those around what is served go into `interceptRouter`. */
   readonly interceptors?: readonly Interceptor[];
@@ -44,9 +51,10 @@ export async function dialSession<Context>(url: string | URL, options: DialOptio
   const provider = providerFor(target.protocol, "dial", options.transports);
   requireDialable(provider, target.protocol, options);
   const combined = [combineRouters(options.routers ?? [])];
+  const own = await withCredentials({ ...options, routers: combined });
   const dialled = { ...options, transport: transportFor(options) };
   const transportSession = await inTurn(target, options.signal, () => provider.dial(target, dialled));
-  const session = createSession(transportSession, { ...options, routers: combined });
+  const session = createSession(transportSession, own);
   const held = options.earlyData === true ? heldWhileEarly(session as Session<QuicSession>) : session;
   return interceptCaller(held, options.interceptors ?? []);
 }

@@ -16,6 +16,13 @@ export interface Peer {
   readonly path: string | undefined;
   /** The page the request came from, as its browser says; programs send what they like, or nothing. */
   readonly origin: string | undefined;
+  /**
+   * What the client's option `credentials` was, over any transport: undefined where it sent none. Read from its greeting when it is asked for,
+   * at most `limits.maxGreetingBytes`; a client that has said nothing within half of `limits.maxHandshakeMs` has sent none. Rejects
+   * with an `RpcError`, which `authenticate` may pass on, where the greeting is malformed or the client is gone. Of early data
+   * (`earlyData`) it may be a recording.
+   */
+  readonly credentials: Promise<string | undefined>;
   /** The certificate that it has proven to own (mutual TLS). */
   readonly certificate: X509Certificate | undefined;
   /**

@@ -23,6 +23,7 @@ import {
 } from "@quicrpc/core";
 import type { ClientCertificateOptions, ListenTransportOptions, ServerCertificateOptions } from "@quicrpc/quic";
 import { type Authenticate, Authentications } from "./authenticate.js";
+import { greetedPeer } from "./credentials.js";
 import { isEarly, runWhenProven } from "./early-data.js";
 import { targetOf, type ProvidedTarget } from "./listen/listen.js";
 import { type Arrival, type Listener, type ListenSettings, noRoom, type TlsUpdate } from "./listen/listener.js";
@@ -167,6 +168,11 @@ export async function serve<Context = unknown>(options: ServeOptions<Context>): 
   await server.start();
   server.onEnd = note(server.urls.join(", "));
   return server;
+}
+
+/** An arrival whose peer says what its greeting does. */
+interface Admitted extends Arrival {
+  readonly peer: Peer;
 }
 
 class RpcServer<Context> implements Server {
@@ -330,8 +336,12 @@ class RpcServer<Context> implements Server {
     return total(ends);
   }
 
-  /** Nothing of the session is read before it is authenticated: what it sends meanwhile is held back by flow control. */
-  private async take(arrival: Arrival): Promise<void> {
+  /**
+   * Nothing of the session is read before it is authenticated, but its greeting where `authenticate` asks for that: what it sends
+   * meanwhile is held back by flow control.
+   */
+  private async take(arrived: Arrival): Promise<void> {
+    const arrival = { ...arrived, peer: greetedPeer(arrived, this.limits, this.options.prefix) };
     const { refusal, visit } = arrival;
     this.arriving.add(arrival);
     visit.arrived();
@@ -349,7 +359,7 @@ class RpcServer<Context> implements Server {
     }
   }
 
-  private adopt(arrival: Arrival, connection: Context): void {
+  private adopt(arrival: Admitted, connection: Context): void {
     const { transport, peer } = arrival;
     const { onSession, onSessionEnd } = this.options;
     const routers = (isEarly(transport) ? this.earlyRouters : undefined) ?? this.sessionOptions.routers;
@@ -364,7 +374,7 @@ class RpcServer<Context> implements Server {
   }
 
   /** Only an `RpcError` says to the peer why. Another exception, of the hook `name`, goes to `onError`. */
-  private refuse(error: unknown, name: string, { transport, peer, visit }: Arrival): void {
+  private refuse(error: unknown, name: string, { transport, peer, visit }: Admitted): void {
     visit.refuse();
     const told = error instanceof RpcError ? error : new RpcError("internal", "the server could not take the session");
     transport.close({ closeCode: refusalCode(told.code), reason: told.message });

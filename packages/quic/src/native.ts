@@ -26,6 +26,7 @@ type NativeRequest = readonly [
 export interface NativeEndpoint {
   acceptSession(session: number, protocol: string, fields: string): void;
   admitSession(session: number): number;
+  greetSession(session: number): void;
   address(): NativeAddress | undefined;
   askSession(
     connection: number,

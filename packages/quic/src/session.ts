@@ -59,6 +59,7 @@ export class QuicSession {
   readonly handle: number;
   #handler: SessionHandler | undefined;
   #early: { stream: QuicStream; unidirectional: boolean }[] = [];
+  #onFirstStream: ((stream: QuicStream) => void) | undefined;
   #probing = false;
   #ended: { info: CloseInfo; error: QuicError | undefined } | undefined;
   #face: SessionFace | undefined;
@@ -117,6 +118,21 @@ export class QuicSession {
   admit(): boolean {
     this.engine.kick();
     return this.engine.native.admitSession(this.handle) !== 0;
+  }
+
+  /**
+   * Calls `onStream` with the first bidirectional stream that the peer has opened or opens, for a look at its first bytes
+   * (`QuicStream.peek`): before `admit` too. The handler that is attached later receives the stream, and all its bytes.
+   */
+  firstStream(onStream: (stream: QuicStream) => void): void {
+    const first = this.#early.find(({ unidirectional }) => !unidirectional);
+    if (first !== undefined) {
+      onStream(first.stream);
+      return;
+    }
+    this.#onFirstStream = onStream;
+    this.engine.kick();
+    this.engine.native.greetSession(this.handle);
   }
 
   /** Starts delivery to `handler`, beginning with what arrived before. Once per session. */
@@ -265,6 +281,11 @@ export class QuicSession {
     if (this.#handler !== undefined) offer(this.#handler, stream, unidirectional);
     else if (this.#early.length < MAX_UNCLAIMED_STREAMS) this.#early.push({ stream, unidirectional });
     else stream.refuse();
+    if (this.#onFirstStream !== undefined && !unidirectional) {
+      const onFirst = this.#onFirstStream;
+      this.#onFirstStream = undefined;
+      onFirst(stream);
+    }
   }
 
   /** @internal */

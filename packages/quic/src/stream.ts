@@ -27,8 +27,14 @@ export interface StreamHandler {
   onClosed(error: Error | undefined): void;
 }
 
-/** An event kept until there is someone to tell. */
-type Held = (handler: StreamHandler) => void;
+/** An event kept until there is someone to tell: bytes, or what calls the handler. */
+type Held = Uint8Array | ((handler: StreamHandler) => void);
+
+/** Someone who looks at the first bytes, ahead of the handler. */
+interface Peek {
+  readonly look: (bytes: Uint8Array) => boolean;
+  readonly onOver: () => void;
+}
 
 /** One bidirectional QUIC stream. Every method is synchronous; after the stream's end they do nothing. */
 export class QuicStream {
@@ -43,6 +49,7 @@ export class QuicStream {
   #receiving = true;
   #enginePaused = false;
   #held: Held[] = [];
+  #peek: Peek | undefined;
   #face: StreamFace | undefined;
 
   /**
@@ -77,6 +84,16 @@ export class QuicStream {
     }
     this.#handler = handler;
     if (!this.#paused) this.#flow();
+  }
+
+  /**
+   * Ahead of `attach`: calls `look` with the bytes that have arrived, and again with more, until it returns false. Then the
+   * peer is held back until there is a handler, which receives all of them. `onOver` is called where the stream ends before.
+   */
+  peek(look: (bytes: Uint8Array) => boolean, onOver: () => void): void {
+    this.#peek = { look, onOver };
+    const [first] = this.#held;
+    if (first !== undefined) this.#look();
   }
 
   /**
@@ -183,7 +200,7 @@ export class QuicStream {
     if (handler === undefined || this.#paused) return;
     const held = this.#held;
     try {
-      while (held.length > 0 && !this.#paused) held.shift()?.(handler);
+      while (held.length > 0 && !this.#paused) tell(handler, held.shift() as Held);
     } finally {
       if (!this.#paused && !this.#flowing) this.#flow();
     }
@@ -213,9 +230,27 @@ export class QuicStream {
       return;
     }
     // Copied: one held byte would keep its whole slab.
-    const copy = chunk.slice();
-    this.#held.push((handler) => handler.onData(copy));
-    this.#pauseEngine(true);
+    const [first] = this.#held;
+    if (this.#peek !== undefined && first instanceof Uint8Array) this.#held[0] = Buffer.concat([first, chunk]);
+    else this.#held.push(chunk.slice());
+    if (this.#peek === undefined) this.#pauseEngine(true);
+    else this.#look();
+  }
+
+  #look(): void {
+    const [first] = this.#held;
+    if (!(first instanceof Uint8Array) || !this.#receiving) this.#peekIsOver();
+    else if (this.#peek?.look(first) === true) this.#pauseEngine(false);
+    else {
+      this.#peek = undefined;
+      this.#pauseEngine(true);
+    }
+  }
+
+  #peekIsOver(): void {
+    const peek = this.#peek;
+    this.#peek = undefined;
+    peek?.onOver();
   }
 
   /** @internal */
@@ -225,6 +260,7 @@ export class QuicStream {
     this.#receiving = false;
     if (this.#flowing) (this.#handler as StreamHandler).onEnd();
     else this.#held.push((handler) => handler.onEnd());
+    this.#peekIsOver();
   }
 
   /** @internal */
@@ -234,6 +270,7 @@ export class QuicStream {
     this.#receiving = false;
     if (this.#flowing) (this.#handler as StreamHandler).onReset(code);
     else this.#held.push((handler) => handler.onReset(code));
+    this.#peekIsOver();
   }
 
   /** @internal Sending-side events: pausing does not delay them. */
@@ -259,10 +296,16 @@ export class QuicStream {
     this.#receiving = false;
     if (this.#handler !== undefined && this.#held.length === 0) this.#handler.onClosed(error);
     else this.#held.push((handler) => handler.onClosed(error));
+    this.#peekIsOver();
   }
 
-  #tell(event: Held): void {
+  #tell(event: (handler: StreamHandler) => void): void {
     if (this.#handler !== undefined) event(this.#handler);
     else this.#held.push(event);
   }
+}
+
+function tell(handler: StreamHandler, event: Held): void {
+  if (event instanceof Uint8Array) handler.onData(event);
+  else event(handler);
 }

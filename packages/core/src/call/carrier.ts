@@ -9,6 +9,8 @@ import type { FormatTable, SessionFormat } from "./session-format.js";
 export interface CarrierSettings extends ChannelSettings {
   /** How messages of the calls that this side makes are written. */
   readonly format: SessionFormat | undefined;
+  /** What this side proves itself with, until its first lane has said it. */
+  credentials: string | undefined;
 }
 
 /** What carries notifications of the peer: a carrier of calls, or a datagram. */

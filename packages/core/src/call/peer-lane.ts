@@ -132,10 +132,14 @@ export class PeerLane implements FrameHandler {
 
   private greet(): void {
     const { compression } = this.channel;
+    const { settings } = this.host;
+    const { credentials } = settings;
+    settings.credentials = undefined;
     const mark = this.channel.begin(FrameType.Hello, 0);
     writeHello(this.channel.out, {
       codec: this.format?.name,
       compressions: Uint8Array.from(compression?.numbers ?? []),
+      credentials,
     });
     this.channel.commit(mark);
   }

@@ -3,6 +3,7 @@ import { msgpack } from "../call/session-codecs.js";
 import { FormatTable } from "../call/session-format.js";
 import type { CompressionOptions } from "../contract/compression.js";
 import type { SessionCodec } from "../contract/session-codec.js";
+import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import { MemoryBudget, type ServerBudget } from "../memory-budget.js";
 import { SessionCompression } from "../transport/compression.js";
@@ -23,6 +24,11 @@ export interface CarrierOptions {
    * streams could be taken for them. Both sides must have the same. Default: nothing.
    */
   readonly prefix?: Uint8Array;
+  /**
+   * What this side, as the client, proves itself with before any call, such as a token: at most `limits.maxGreetingBytes` with what
+   * else a greeting says. The server's `authenticate`, or `receiveGreeting`, has it. Default: nothing is sent.
+   */
+  readonly credentials?: string;
 }
 
 // Pure: sessions of plain settings leave the table, and the codecs in it, out of a bundle.
@@ -31,11 +37,13 @@ const standardFormats = /* @__PURE__ */ new FormatTable([]);
 /** How calls are carried in standard MessagePack, without compression. */
 export function plainSettings(
   limits: Limits,
-  prefix: Uint8Array = new Uint8Array(0),
+  { prefix = new Uint8Array(0), credentials }: Pick<CarrierOptions, "prefix" | "credentials"> = {},
   server?: ServerBudget,
 ): CarrierSettings {
+  requireShort(credentials, limits);
   return {
     format: undefined,
+    credentials,
     limits,
     budget: new MemoryBudget(limits.maxSessionBytes, "limits.maxSessionBytes", server),
     traffic: { sentBytes: 0 },
@@ -46,20 +54,28 @@ export function plainSettings(
 
 /** How calls are carried, with the codecs that the peer may choose. Throws `TypeError` for a codec whose name does not fit. */
 export function carrierSettings(
-  { codec = msgpack, codecs = [], compression, prefix }: CarrierOptions,
+  { codec = msgpack, codecs = [], compression, ...carried }: CarrierOptions,
   limits: Limits,
   server?: ServerBudget,
 ): CarrierSettings & { readonly formats: FormatTable } {
   const usual = codec === msgpack && codecs.length === 0;
   const formats = usual ? standardFormats : new FormatTable([codec, ...codecs]);
-  const { budget, traffic, prefix: ownPrefix } = plainSettings(limits, prefix, server);
   return {
+    ...plainSettings(limits, carried, server),
     format: formats.find(codec.name),
     formats,
-    limits,
-    budget,
-    traffic,
-    prefix: ownPrefix,
     compression: compression && new SessionCompression(compression, limits.maxDecompressedBytes),
   };
+}
+
+/** Bytes of a greeting beside the credentials, at most. */
+const GREETING_OVERHEAD = 512;
+
+/** Throws `RpcError` where credentials are longer than a server takes. */
+function requireShort(credentials: string | undefined, { maxGreetingBytes }: Limits): void {
+  if (credentials === undefined || 3 * credentials.length + GREETING_OVERHEAD <= maxGreetingBytes) return;
+  const bytes = new TextEncoder().encode(credentials).length;
+  if (bytes + GREETING_OVERHEAD <= maxGreetingBytes) return;
+  const text = `credentials of ${bytes} bytes do not fit a greeting of ${maxGreetingBytes} (limits.maxGreetingBytes)`;
+  throw new RpcError("invalid_argument", text);
 }

@@ -10,6 +10,7 @@ import type { Session } from "./session.js";
 export interface ClientSessionOptions {
   readonly limits?: Partial<Limits>;
   readonly prefix?: Uint8Array;
+  readonly credentials?: string;
   readonly via?: Via;
   readonly peer?: string | undefined;
 }
@@ -20,10 +21,10 @@ export interface ClientSessionOptions {
  */
 export function createClientSession<Transport extends TransportSession>(
   transport: Transport,
-  { limits, prefix, via, peer }: ClientSessionOptions = {},
+  { limits, via, peer, ...carried }: ClientSessionOptions = {},
 ): Session<Transport> {
   return new LaneSession(transport, {
-    settings: plainSettings(completeLimits(limits), prefix),
+    settings: plainSettings(completeLimits(limits), carried),
     via,
     peer,
     callee: () => unserved,

@@ -12,8 +12,8 @@ import { StreamSession } from "./stream-session.js";
  */
 export function createStreamSession<Transport extends WebTransportSession>(
   transport: Transport,
-  { limits, prefix, peer }: Omit<ClientSessionOptions, "via"> = {},
+  { limits, prefix, peer }: Omit<ClientSessionOptions, "via" | "credentials"> = {},
 ): ClientSession<Transport> {
-  const settings = plainSettings(completeLimits(limits), prefix);
+  const settings = plainSettings(completeLimits(limits), prefix === undefined ? {} : { prefix });
   return new StreamSession(transport, { settings, peer, callee: () => unserved }).open();
 }

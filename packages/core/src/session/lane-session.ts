@@ -45,8 +45,8 @@ export class LaneSession<Transport extends TransportSession>
 
   override open(): this {
     super.open();
-    // Its hello tells the peer what this side reads.
-    if (this.settings.compression !== undefined) this.openLane();
+    // Its hello tells the peer what this side reads, and who it is.
+    if (this.settings.compression !== undefined || this.settings.credentials !== undefined) this.openLane();
     return this;
   }
 

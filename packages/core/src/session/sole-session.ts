@@ -33,6 +33,8 @@ export class SoleSession<Transport extends TransportSession> extends LaneSession
     );
     // It stays the session's when it has ended: there is no other.
     const lane = soleLane(stream, this, () => this.pings.fail("the lane has ended"));
+    // A message of its own over a WebSocket: a server may want to read it before whatever follows.
+    if (stream.opener) lane.channel.flushNow();
     this.ourLane = lane;
     this.lanes.add(lane);
     if (keepAlive !== false) {

@@ -1,6 +1,7 @@
 import { closeError } from "./close-codes.js";
 import { DEFAULT_LIMITS } from "../limits.js";
 import { closeFrame } from "../wire/session-frames.js";
+import { joined } from "./joined.js";
 import { closeReason } from "./reset-codes.js";
 import type {
   CloseInfo,
@@ -69,6 +70,9 @@ class ByteStreamSession implements DirectSession, ByteStreamHandler {
   private ending: { info: CloseInfo; error: Error | undefined } | undefined;
   private told = false;
   private attached = false;
+  /** What was looked at ahead of a handler, and is still to be delivered. */
+  private held: Uint8Array | undefined;
+  private peek: { look: (bytes: Uint8Array) => boolean; onOver: () => void } | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(bytes: ByteStream, role: Role, options: ByteStreamOptions) {
@@ -102,7 +106,26 @@ class ByteStreamSession implements DirectSession, ByteStreamHandler {
   }
 
   onData(chunk: Uint8Array): void {
-    if (this.ending === undefined) this.streamHandler?.onData(chunk);
+    if (this.ending !== undefined) return;
+    if (this.streamHandler !== undefined && this.held === undefined) this.streamHandler.onData(chunk);
+    else this.hold(chunk);
+  }
+
+  /** Keeps what arrives ahead of a handler, and shows it to whoever looks. */
+  private hold(chunk: Uint8Array): void {
+    this.held = this.held === undefined ? chunk.slice() : joined(this.held, chunk);
+    if (this.peek === undefined || this.peek.look(this.held)) return;
+    this.peek = undefined;
+    this.bytes.pause();
+  }
+
+  /** Delivers what was held, and goes on. */
+  private deliverHeld(): void {
+    const { held } = this;
+    this.held = undefined;
+    if (this.ending !== undefined) return;
+    if (held !== undefined) this.streamHandler?.onData(held);
+    this.bytes.resume();
   }
 
   onDrain(): void {
@@ -130,6 +153,11 @@ class ByteStreamSession implements DirectSession, ByteStreamHandler {
       opener,
       attach: (handler) => {
         this.streamHandler = handler;
+        if (this.held !== undefined) queueMicrotask(() => this.deliverHeld());
+      },
+      peek: (look, onOver) => {
+        this.peek = { look, onOver };
+        this.start();
       },
       write: (bytes) => this.ending !== undefined || this.bytes.write(bytes),
       pendingBytes: () => this.bytes.pendingBytes(),
@@ -168,6 +196,8 @@ class ByteStreamSession implements DirectSession, ByteStreamHandler {
   private tell(): void {
     if (this.told || this.ending === undefined) return;
     this.told = true;
+    this.peek?.onOver();
+    this.peek = undefined;
     this.handler?.onClosed(this.ending.info, this.ending.error);
   }
 }

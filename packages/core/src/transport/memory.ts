@@ -1,5 +1,6 @@
 import { Fifo } from "../fifo.js";
 import { closeError } from "./close-codes.js";
+import { joined } from "./joined.js";
 import type {
   CloseInfo,
   Datagrams,
@@ -50,6 +51,17 @@ class MemorySession implements DirectSession {
   private handler: DirectSessionHandler | undefined;
   private early: MemoryStream[] = [];
   private ended: { info: CloseInfo; error: Error | undefined } | undefined;
+  private onFirstStream: ((stream: DirectStream) => void) | undefined;
+
+  firstStream(onStream: (stream: DirectStream) => void): void {
+    const [first] = this.early;
+    if (first === undefined) {
+      this.onFirstStream = onStream;
+      return;
+    }
+    onStream(first);
+    first.showArrived();
+  }
 
   attach(handler: DirectSessionHandler): void {
     this.handler = handler;
@@ -92,6 +104,11 @@ class MemorySession implements DirectSession {
     if (this.ended !== undefined) return;
     if (this.handler === undefined) this.early.push(stream);
     else this.handler.onStream(stream);
+    const { onFirstStream } = this;
+    if (onFirstStream === undefined) return;
+    this.onFirstStream = undefined;
+    onFirstStream(stream);
+    stream.showArrived();
   }
 
   private end(info: CloseInfo, error: Error | undefined): void {
@@ -119,6 +136,7 @@ class MemoryStream implements DirectStream {
   private drainWanted = false;
   /** The peer asked this side to stop, and the handler is to be told. */
   private stopped: number | undefined;
+  private peeking: { look: (bytes: Uint8Array) => boolean; onOver: () => void; seen: Uint8Array } | undefined;
 
   constructor(session: MemorySession) {
     this.session = session;
@@ -128,6 +146,33 @@ class MemoryStream implements DirectStream {
     this.handler = handler;
     this.schedule();
     if (this.stopped !== undefined) queueMicrotask(() => this.tellStopped());
+  }
+
+  peek(look: (bytes: Uint8Array) => boolean, onOver: () => void): void {
+    this.peeking = { look, onOver, seen: new Uint8Array(0) };
+  }
+
+  /** Shows what arrived before anybody looked. */
+  showArrived(): void {
+    const events: Event[] = [];
+    for (let event = this.arrived.shift(); event !== undefined; event = this.arrived.shift()) events.push(event);
+    for (const event of events) {
+      this.arrived.push(event);
+      this.show(event);
+    }
+  }
+
+  /** Shows bytes to whoever looks ahead of a handler. */
+  private show(event: Event): void {
+    const { peeking } = this;
+    if (peeking === undefined) return;
+    if (event instanceof Uint8Array) {
+      peeking.seen = joined(peeking.seen, event);
+      if (peeking.look(peeking.seen)) return;
+    } else {
+      peeking.onOver();
+    }
+    this.peeking = undefined;
   }
 
   write(bytes: Uint8Array, end = false): boolean {
@@ -180,6 +225,8 @@ class MemoryStream implements DirectStream {
     this.receiving = false;
     this.sending = false;
     this.dropArrived();
+    this.peeking?.onOver();
+    this.peeking = undefined;
     if (live) this.handler?.onClosed(error);
   }
 
@@ -187,6 +234,7 @@ class MemoryStream implements DirectStream {
     if (!this.receiving) return;
     if (event instanceof Uint8Array) this.arrivedBytes += event.length;
     this.arrived.push(event);
+    this.show(event);
     this.schedule();
   }
 

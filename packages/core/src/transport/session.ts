@@ -52,6 +52,11 @@ export interface DirectSession {
   stats?(): SessionStats;
   /** Unreliable messages (RFC 9221); absent or undefined where there are none. */
   readonly datagrams?: Datagrams | undefined;
+  /**
+   * Calls `onStream` with the first stream that the peer opens, for a look at its first bytes (`DirectStream.peek`). The handler
+   * that is attached later receives the stream, and all its bytes.
+   */
+  firstStream?(onStream: (stream: DirectStream) => void): void;
   /** Present where the session is one byte stream: all calls share one lane on it, and `openStream` throws. */
   readonly sole?: SoleStream;
 }
@@ -112,6 +117,11 @@ export interface DirectStream {
   /** Stops delivery, so that flow control stalls the peer (RFC 9000 §4.1). */
   pause(): void;
   resume(): void;
+  /**
+   * Ahead of `attach`: calls `look` with all bytes that have arrived, and again with more, until it returns false. Then the
+   * peer is held back until there is a handler, which receives all of them. `onOver` is called where the stream ends before.
+   */
+  peek?(look: (bytes: Uint8Array) => boolean, onOver: () => void): void;
   /** Bytes of a stream leave before those of streams with a lower number, where the connection is the bottleneck. Default 0. */
   setPriority?(priority: number): void;
 }

@@ -2,6 +2,7 @@ import { ProtocolError } from "../errors.js";
 import { readVarint, varintLengthFromFirstByte } from "../wire/varint.js";
 import type { Channel } from "./channel.js";
 import type { DirectStream, DirectStreamHandler } from "./session.js";
+import { joined } from "./joined.js";
 import * as ResetCode from "./reset-code.js";
 
 /** Takes a stream of another protocol, whose `first` bytes were read already; what follows goes to what it returns. */
@@ -48,7 +49,7 @@ export class StreamSorter implements DirectStreamHandler {
   onData(chunk: Uint8Array): void {
     if (this.channel !== undefined) this.channel.onData(chunk);
     else if (this.foreign !== undefined) this.foreign.onData(chunk);
-    else if (!this.over) this.sort(this.first === undefined ? chunk : join(this.first, chunk));
+    else if (!this.over) this.sort(this.first === undefined ? chunk : joined(this.first, chunk));
   }
 
   onEnd(): void {
@@ -143,11 +144,4 @@ export class StreamSorter implements DirectStreamHandler {
     this.first = undefined;
     this.owner.onUnclaimed();
   }
-}
-
-function join(first: Uint8Array, second: Uint8Array): Uint8Array {
-  const whole = new Uint8Array(first.length + second.length);
-  whole.set(first);
-  whole.set(second, first.length);
-  return whole;
 }

@@ -11,6 +11,8 @@ export interface Hello {
   readonly codec: string | undefined;
   /** Numbers of the compressions that this side reads. */
   readonly compressions: Uint8Array;
+  /** What the client of a session proves itself with: on the session's first lane, where `authenticate` has read it before. */
+  readonly credentials?: string | undefined;
 }
 
 const Field = {
@@ -18,13 +20,16 @@ const Field = {
   Compressions: 0x1,
   /** UTF-8 */
   Codec: 0x2,
+  /** UTF-8 */
+  Credentials: 0x3,
 } as const;
 
 /** Appends the body of a hello. */
-export function writeHello(out: FrameWriter, { codec, compressions }: Hello): void {
+export function writeHello(out: FrameWriter, { codec, compressions, credentials }: Hello): void {
   out.varint(PROTOCOL_VERSION);
   if (compressions.length > 0) writeField(out, Field.Compressions, compressions);
   if (codec !== undefined) writeField(out, Field.Codec, encodeText(codec, 64));
+  if (credentials !== undefined) writeField(out, Field.Credentials, new TextEncoder().encode(credentials));
 }
 
 function writeField(out: FrameWriter, key: number, value: Uint8Array): void {
@@ -35,12 +40,7 @@ function writeField(out: FrameWriter, key: number, value: Uint8Array): void {
 
 /** Reads a hello; throws `ProtocolError` where it is none, or one that this side does not understand. */
 export function readHello(frame: Frame): Hello {
-  if (frame.type !== FrameType.Hello) throw new ProtocolError("a lane begins with hello");
-  const cursor = new Cursor(frame.bytes, frame.start, frame.end);
-  const version = cursor.varint();
-  if (version !== PROTOCOL_VERSION) {
-    throw new ProtocolError(`the peer speaks version ${version} of the protocol, this side ${PROTOCOL_VERSION}`);
-  }
+  const cursor = fieldsOf(frame);
   let codec: string | undefined;
   let compressions: Uint8Array = new Uint8Array(0);
   while (cursor.position < frame.end) {
@@ -51,4 +51,23 @@ export function readHello(frame: Frame): Hello {
     else if (key % 2 === 0) throw new ProtocolError(`the setting ${key} of a hello is not understood here`);
   }
   return { codec, compressions };
+}
+
+/** Reads the credentials of a lane's first frame; undefined where there are none. Throws `ProtocolError` as `readHello` does. */
+export function readCredentials(frame: Frame): string | undefined {
+  const cursor = fieldsOf(frame);
+  while (cursor.position < frame.end) {
+    const key = cursor.varint();
+    const value = cursor.nested();
+    if (key === Field.Credentials) return value.text();
+  }
+  return undefined;
+}
+
+function fieldsOf(frame: Frame): Cursor {
+  if (frame.type !== FrameType.Hello) throw new ProtocolError("a lane begins with hello");
+  const cursor = new Cursor(frame.bytes, frame.start, frame.end);
+  const version = cursor.varint();
+  if (version === PROTOCOL_VERSION) return cursor;
+  throw new ProtocolError(`the peer speaks version ${version} of the protocol, this side ${PROTOCOL_VERSION}`);
 }

@@ -10,7 +10,7 @@ import { packDetails, readFault, writeFault } from "./fault.js";
 import { FLAG_COMPRESSED, FLAG_HEAD, type Frame } from "./frame.js";
 import * as FrameType from "./frame-type.js";
 import { type Head, type HeadFields, writeHead } from "./head.js";
-import { readHello, writeHello } from "./hello.js";
+import { readCredentials, readHello, writeHello } from "./hello.js";
 import { decodeMetadata, encodeMetadata, type RawMetadata } from "./metadata.js";
 import { pack, unpack } from "../msgpack/message.js";
 import { FrameReader } from "./reader.js";
@@ -38,6 +38,7 @@ interface Fields {
   fingerprint?: number;
   /** Of a hello. */
   compressions?: string;
+  credentials?: string;
   /** What stands there compressed. */
   compressed?: string;
   code?: Code;
@@ -106,7 +107,8 @@ function write(fields: Fields): Uint8Array {
   const flags = (head === undefined ? 0 : FLAG_HEAD) | (fields.compressed === undefined ? 0 : FLAG_COMPRESSED);
   const mark = out.begin(types[fields.type] | flags, fields.callId);
   if (fields.type === "Hello") {
-    writeHello(out, { codec: fields.codec, compressions: bytesOf(fields.compressions ?? "") });
+    const { codec, compressions = "", credentials } = fields;
+    writeHello(out, { codec, compressions: bytesOf(compressions), credentials });
   }
   if (fields.serviceId !== undefined) writeMethodId(out, fields.serviceId, fields.methodId as number);
   if (fields.type === "Error") {
@@ -216,7 +218,9 @@ function unexpected(): never {
 
 function settingsOf(frame: Frame): Partial<Fields> {
   const { codec, compressions } = readHello(frame);
+  const credentials = readCredentials(frame);
   return {
+    ...(credentials !== undefined && { credentials }),
     ...(codec !== undefined && { codec }),
     ...(compressions.length > 0 && { compressions: hexOf(compressions) }),
   };

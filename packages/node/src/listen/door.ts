@@ -1,5 +1,6 @@
 import type { Limits } from "@quicrpc/core";
 import type { ListenTransportOptions } from "@quicrpc/quic";
+import type { HeldReads } from "./held-reads.js";
 
 /** Sessions at once of a listener. */
 const MAX_SESSIONS = 10_000;
@@ -96,7 +97,7 @@ export class Visit {
   private over = false;
   /** Visits that this one's connection carries. */
   private carried = 0;
-  private release: (() => void) | undefined;
+  private held: HeldReads | undefined;
   private gone: (() => void) | undefined;
 
   constructor(door: Door, source: string | undefined, close: () => void, within: number) {
@@ -140,9 +141,14 @@ export class Visit {
     };
   }
 
-  /** What the peer sends from here on is held back until it is known whether it may have a session; then `release` is called. */
-  hold(release: () => void): void {
-    this.release = release;
+  /** What the peer sends from here on is held back until it is known whether it may have a session. */
+  hold(held: HeldReads): void {
+    this.held = held;
+  }
+
+  /** Lets so many bytes pass ahead of that: what the client says of itself. */
+  greet(bytes: number): void {
+    this.held?.pass(bytes);
   }
 
   /** It waits for `authenticate`, which has `remainingMs`. */
@@ -217,8 +223,8 @@ export class Visit {
   }
 
   private releaseHeld(): void {
-    this.release?.();
-    this.release = undefined;
+    this.held?.release();
+    this.held = undefined;
   }
 }
 

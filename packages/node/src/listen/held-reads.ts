@@ -1,25 +1,51 @@
 import type { Duplex } from "node:stream";
 
+/** What arrives on a stream, held back. */
+export interface HeldReads {
+  /** Lets so many bytes pass, of what is held or arrives later. */
+  pass(bytes: number): void;
+  /** Lets everything pass from now on. */
+  release(): void;
+}
+
 /**
- * Holds back what arrives on a stream, and stops the peer by flow control, until the function returned is called. What was on
- * its way lies in one piece then: as objects of their own, pieces of one byte would take a hundred times their size.
+ * Holds back what arrives on a stream, and stops the peer by flow control, until it is released. What was on its way lies in one
+ * piece then: as objects of their own, pieces of one byte would take a hundred times their size.
  */
-export function holdReads(stream: Duplex): () => void {
+export function holdReads(stream: Duplex): HeldReads {
   const push = stream.push.bind(stream);
   const held = new Gathered();
+  let allowed = 0;
   let ended = false;
+  /** Gives on what may pass of the bytes, and keeps the rest. Returns whether more may follow. */
+  const take = (bytes: Uint8Array): boolean => {
+    const passing = bytes.subarray(0, allowed);
+    allowed -= passing.length;
+    held.append(bytes.subarray(passing.length));
+    const wanted = passing.length === 0 || push(passing);
+    return wanted && allowed > 0;
+  };
   stream.push = (chunk: Uint8Array | null): boolean => {
-    if (chunk === null) ended = true;
-    else held.append(chunk);
+    if (chunk !== null) return take(chunk);
+    ended = true;
+    // Whoever reads what may pass is to know that no more comes.
+    if (allowed > 0 && held.isEmpty) push(null);
     return false;
   };
-  return () => {
-    stream.push = push;
-    const bytes = held.take();
-    if (bytes.length > 0) push(bytes);
-    if (ended) push(null);
-    // The system's reading was stopped, and a stream that has begun to flow does not ask for it again by itself.
-    else if (!stream.destroyed) stream.read(0);
+  return {
+    pass(bytes) {
+      allowed += bytes;
+      if (!held.isEmpty) take(held.take());
+      if (!ended && allowed > 0 && !stream.destroyed) stream.read(0);
+    },
+    release() {
+      stream.push = push;
+      const bytes = held.take();
+      if (bytes.length > 0) push(bytes);
+      if (ended) push(null);
+      // The system's reading was stopped, and a stream that has begun to flow does not ask for it again by itself.
+      else if (!stream.destroyed) stream.read(0);
+    },
   };
 }
 
@@ -28,7 +54,12 @@ class Gathered {
   private buffer: Buffer = Buffer.alloc(0);
   private length = 0;
 
+  get isEmpty(): boolean {
+    return this.length === 0;
+  }
+
   append(bytes: Uint8Array): void {
+    if (bytes.length === 0) return;
     const needed = this.length + bytes.length;
     if (needed > this.buffer.length) {
       const larger = Buffer.allocUnsafeSlow(Math.max(needed, 2 * this.buffer.length, 1024));

@@ -74,16 +74,21 @@ export interface Admission {
   arrived(): void;
   /** Calls `listener` when the peer has left, as far as that is known of a peer that nothing is read of. */
   onGone(listener: () => void): void;
+  /** Lets so many bytes pass of what is held back: the client's greeting. Absent where a transport holds nothing back itself. */
+  greet?(bytes: number): void;
   /** It may have a session if there is room for one more: returns whether there is. What was held back of it may pass. */
   admit(): boolean;
   /** It gets none, and a moment to take in why. */
   refuse(): void;
 }
 
+/** A peer whose greeting has not been read; `serve` adds what that says. */
+export type ArrivingPeer = Omit<Peer, "credentials">;
+
 /** A transport session that a peer has opened; nothing of it has been read yet. */
 export interface Arrival {
   readonly transport: TransportSession;
-  readonly peer: Peer;
+  readonly peer: ArrivingPeer;
   readonly visit: Admission;
   /** Why it is refused, whatever `authenticate` would say. */
   readonly refusal?: RpcError | undefined;

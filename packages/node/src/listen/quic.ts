@@ -8,11 +8,11 @@ import {
   WebTransportSession,
 } from "@quicrpc/quic";
 import { secretOf } from "./secret.js";
-import { headersOf, pathOf, type Peer } from "../peer.js";
+import { headersOf, pathOf } from "../peer.js";
 import { ALPN, WEB_TRANSPORT_PROTOCOL } from "../protocol.js";
 import type { ListenTransport } from "../transport/provider.js";
 import { type Listen, listenBeside } from "./beside.js";
-import type { Admission, ListenSettings } from "./listener.js";
+import type { Admission, ArrivingPeer, ListenSettings } from "./listener.js";
 
 /** Listens for `quic://` on a UDP port, and there for WebTransport on the target's path as well. */
 export const listenQuic: ListenTransport = (...given) => listenBeside((...given) => listen("quic", ...given), ...given);
@@ -96,7 +96,7 @@ function visitOf(session: QuicSession, { maxHandshakeMs }: Limits): Admission {
   };
 }
 
-function peerOf(session: QuicSession, listener: string): Peer {
+function peerOf(session: QuicSession, listener: string): ArrivingPeer {
   const web = session instanceof WebTransportSession ? session : undefined;
   let headers: Headers | undefined;
   return {

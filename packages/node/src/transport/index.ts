@@ -12,10 +12,11 @@ export { requirePinned } from "../dial/tls.js";
 export { type Listen, listenTwice } from "../listen/beside.js";
 export { divert } from "../listen/divert.js";
 export { Door, doorLimits, type DoorLimits, type Visit } from "../listen/door.js";
-export { holdReads } from "../listen/held-reads.js";
+export { type HeldReads, holdReads } from "../listen/held-reads.js";
 export {
   type Admission,
   type Arrival,
+  type ArrivingPeer,
   type Listener,
   type ListenSettings,
   type ListenTarget,

@@ -108,8 +108,8 @@ impl Connection {
     }
 
     /// Those of a session that is not admitted stay with QUIC. HTTP/3 looks at each.
-    pub fn takes_streams(&self) -> bool {
-        self.phase == Phase::Live && (self.pending.is_open() || self.web.is_some())
+    pub fn takes_streams(&self, dir: qp::Dir) -> bool {
+        self.phase == Phase::Live && (self.pending.takes(dir) || self.web.is_some())
     }
 
     /// JavaScript knows a dialled connection from the start, an accepted one from its handshake on.
@@ -221,7 +221,7 @@ impl Connection {
 
     /// The application has taken `bytes` of a stream. Returns whether that allows the peer more, which is to be sent.
     pub fn note_read(&mut self, bytes: usize) -> bool {
-        if !self.receive_window.read(bytes) {
+        if !self.receive_window.read(bytes) || !self.pending.is_open() {
             return false;
         }
         let grown = self.receive_window.grow(Instant::now(), self.proto.rtt());

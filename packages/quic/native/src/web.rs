@@ -30,6 +30,8 @@ pub struct WebSession {
     pub admitted: bool,
     /// Streams that wait for that.
     pub waiting: Vec<Handle>,
+    /// The first bidirectional stream does not wait.
+    pub greeting: bool,
 }
 
 impl WebSession {
@@ -43,6 +45,7 @@ impl WebSession {
             incoming: id.is_some(),
             admitted: false,
             waiting: Vec::new(),
+            greeting: false,
         };
         if let Some(id) = id {
             session.identify(id);

@@ -15,6 +15,7 @@ pub const METHODS: Methods = &[
     ("admitSession", admit_session),
     ("askSession", ask_session),
     ("drainSession", drain_session),
+    ("greetSession", greet_session),
     ("maxDatagramSize", max_datagram_size),
     ("rejectSession", reject_session),
     ("sendDatagram", send_datagram),
@@ -54,6 +55,12 @@ fn admit_session(host: &Rc<Host>, args: &Args) -> Answer {
     let session = Session::unpack(args.number(0));
     let admitted = host.with(|endpoint| endpoint.admit_session(session));
     number(u32::from(admitted.unwrap_or(true)))
+}
+
+/// (session)
+fn greet_session(host: &Rc<Host>, args: &Args) -> Answer {
+    host.with(|endpoint| endpoint.greet_session(Session::unpack(args.number(0))));
+    Answer::Nothing
 }
 
 /// (connection, authority, path, subprotocols, fields) → session or failure

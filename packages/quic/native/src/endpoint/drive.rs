@@ -135,9 +135,10 @@ impl Endpoint {
     /// Takes the peer's streams; those of a session that is not admitted stay with QUIC, under flow control.
     pub(super) fn accept(&mut self, index: usize, dir: Dir) {
         while let Some(Some(connection)) = self.connections.get_mut(index)
-            && connection.takes_streams()
+            && connection.takes_streams(dir)
             && let Some(id) = connection.proto.streams().accept(dir)
         {
+            connection.pending.note_stream();
             let mut stream = Stream::remote(connection.handle, id);
             stream.internal = connection.web.is_some();
             let Some(handle) = self.streams.insert(stream) else {
@@ -232,7 +233,7 @@ impl Endpoint {
         if let Some(handle) = self.by_id(index, id) {
             self.stop_stream(index, handle, code);
         } else if let Some(Some(connection)) = self.connections.get_mut(index)
-            && connection.takes_streams()
+            && connection.takes_streams(id.dir())
         {
             // It has been forgotten here, and QUIC is still sending the rest of it. Before the connection takes streams,
             // `accept` is to find that the stream was stopped.

@@ -33,6 +33,8 @@ pub struct Pending {
     sessions: usize,
     /// Its streams are accepted and its windows are whole.
     open: bool,
+    /// Of a connection without HTTP/3: its first bidirectional stream is accepted ahead of that.
+    greeting: bool,
     /// Datagrams that arrived for sessions which are not admitted yet, by the session's index.
     datagrams: Vec<(u32, Bytes)>,
     datagram_bytes: usize,
@@ -63,6 +65,16 @@ impl Pending {
 
     pub fn is_open(&self) -> bool {
         self.open
+    }
+
+    /// Says whether streams of this direction are accepted now.
+    pub fn takes(&self, dir: Dir) -> bool {
+        self.open || (self.greeting && dir == Dir::Bi)
+    }
+
+    /// A stream has been accepted: ahead of the admission there is one.
+    pub fn note_stream(&mut self) {
+        self.greeting = false;
     }
 
     /// Keeps a copy while there is room: the packet that it came in may be large.
@@ -120,6 +132,38 @@ impl Endpoint {
         }
         self.mark(index);
         true
+    }
+
+    /// Takes the first bidirectional stream of a session ahead of its admission, for what its client says of itself there.
+    pub fn greet_session(&mut self, session: Session) {
+        let Some(handle) = self.connection_of(session).map(|connection| connection.handle) else {
+            return;
+        };
+        let index = handle.index as usize;
+        if let Session::WebTransport(key) = session
+            && let Some(state) = self.sessions.get_mut(key).filter(|it| it.awaits_admission())
+        {
+            let streams = &self.streams;
+            let is_bidirectional = |&stream: &Handle| {
+                streams
+                    .get(stream)
+                    .and_then(|it| it.id)
+                    .is_some_and(|id| id.dir() == Dir::Bi)
+            };
+            match state.waiting.iter().position(is_bidirectional) {
+                Some(first) => {
+                    let stream = state.waiting.remove(first);
+                    self.announce_waiting(session, vec![stream]);
+                }
+                None => state.greeting = true,
+            }
+        } else if let Session::Quic(_) = session
+            && let Some(connection) = self.connection(handle).filter(|it| !it.pending.open && it.incoming)
+        {
+            connection.pending.greeting = true;
+            self.accept(index, Dir::Bi);
+        }
+        self.mark(index);
     }
 
     fn count_session(&mut self, index: usize) {

@@ -266,7 +266,9 @@ impl Endpoint {
         {
             stream.internal = false;
             stream.session = Some(session);
-            if let Some(state) = self.sessions.get_mut(session).filter(|it| it.awaits_admission()) {
+            if let Some(state) = self.sessions.get_mut(session).filter(|it| it.awaits_admission())
+                && !(id.dir() == Dir::Bi && std::mem::take(&mut state.greeting))
+            {
                 stream.paused = true;
                 state.waiting.push(handle);
                 return;

@@ -1,0 +1,105 @@
+import { RpcError } from "../errors.js";
+import { DEFAULT_LIMITS, type Limits } from "../limits.js";
+import { MemoryBudget } from "../memory-budget.js";
+import { readCredentials } from "../wire/hello.js";
+import { FrameReader } from "../wire/reader.js";
+import * as StreamKind from "../wire/stream-kind.js";
+import { readVarint, varintLengthFromFirstByte } from "../wire/varint.js";
+import type { DirectStream, TransportSession } from "./session.js";
+
+/** What a client says of itself before any call. */
+export interface Greeting {
+  /** What the client's option `credentials` was; undefined where it sent none. */
+  readonly credentials: string | undefined;
+}
+
+/** Options of `receiveGreeting`. */
+export interface GreetingOptions {
+  /** As the session's own. */
+  readonly prefix?: Uint8Array;
+  /** Of these, `maxGreetingBytes`, and `maxHandshakeMs`, of which a client has half. */
+  readonly limits?: Partial<Limits>;
+  /** Milliseconds after which a client that has said nothing is taken for one without credentials. Default: half of `maxHandshakeMs`. */
+  readonly timeoutMs?: number;
+}
+
+const NOTHING: Greeting = { credentials: undefined };
+
+/**
+ * Reads what the client of a transport session says of itself, before a session is made of it: `createSession` on the same
+ * transport receives all bytes again. At most `limits.maxGreetingBytes` are read, and nothing that follows. Resolves without
+ * credentials where the client begins with something else, or has said nothing in time. Rejects with an `RpcError` where the
+ * greeting is too large or malformed, the peer is gone, or the transport has no `firstStream` and is no byte stream.
+ */
+export function receiveGreeting(
+  transport: TransportSession,
+  { prefix = new Uint8Array(0), limits, timeoutMs }: GreetingOptions = {},
+): Promise<Greeting> {
+  const { maxGreetingBytes, maxHandshakeMs } = { ...DEFAULT_LIMITS, ...limits };
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => resolve(NOTHING), timeoutMs ?? maxHandshakeMs / 2);
+    const settle = (greeting: Greeting): void => {
+      clearTimeout(timer);
+      resolve(greeting);
+    };
+    const fail = (error: RpcError): void => {
+      clearTimeout(timer);
+      reject(error);
+    };
+    const look = (bytes: Uint8Array, expected: Uint8Array): boolean => {
+      try {
+        const greeting = greetingIn(bytes, expected, maxGreetingBytes);
+        if (greeting === undefined) return true;
+        settle(greeting);
+      } catch (error) {
+        fail(RpcError.from(error, "invalid_argument"));
+      }
+      return false;
+    };
+    const gone = (): void => fail(new RpcError("cancelled", "the peer ended its first stream before its greeting"));
+    const onStream = (stream: DirectStream, expected: Uint8Array): void => {
+      if (stream.peek === undefined) fail(unable());
+      else stream.peek((bytes) => look(bytes, expected), gone);
+    };
+    if (!("openStream" in transport)) fail(unable());
+    // One byte stream has no prefix.
+    else if (transport.sole !== undefined) onStream(transport.sole, new Uint8Array(0));
+    else if (transport.firstStream === undefined) fail(unable());
+    else transport.firstStream((stream) => onStream(stream, prefix));
+  });
+}
+
+function unable(): RpcError {
+  return new RpcError("internal", "the transport cannot be read before there is a session: it carries no credentials");
+}
+
+/** The greeting that a stream begins with; undefined while more bytes are needed. */
+function greetingIn(bytes: Uint8Array, prefix: Uint8Array, maxBytes: number): Greeting | undefined {
+  const known = Math.min(prefix.length, bytes.length);
+  for (let at = 0; at < known; at++) if (bytes[at] !== prefix[at]) return NOTHING;
+  let at = prefix.length;
+  const kindEnd = varintEnd(bytes, at);
+  if (kindEnd === undefined) return undefined;
+  if (readVarint(bytes, at) !== StreamKind.Lane) return NOTHING;
+  at = kindEnd;
+  const bodyStart = varintEnd(bytes, at);
+  if (bodyStart === undefined) return undefined;
+  const end = bodyStart + readVarint(bytes, at);
+  if (end - at > maxBytes) {
+    throw new RpcError("resource_exhausted", `a greeting has at most ${maxBytes} bytes (limits.maxGreetingBytes)`);
+  }
+  if (bytes.length < end) return undefined;
+  let credentials: string | undefined;
+  const reader = new FrameReader(maxBytes, new MemoryBudget(maxBytes, "limits.maxGreetingBytes"));
+  reader.push(bytes.subarray(0, end), at, (frame) => {
+    credentials = readCredentials(frame);
+  });
+  return { credentials };
+}
+
+/** Where the varint at `at` ends; undefined while it is incomplete. */
+function varintEnd(bytes: Uint8Array, at: number): number | undefined {
+  if (at >= bytes.length) return undefined;
+  const end = at + varintLengthFromFirstByte(bytes[at] as number);
+  return end > bytes.length ? undefined : end;
+}

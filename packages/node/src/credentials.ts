@@ -1,0 +1,30 @@
+import type { Limits } from "@quicrpc/core";
+import { receiveGreeting } from "@quicrpc/core/transport";
+import type { Arrival } from "./listen/listener.js";
+import type { Peer } from "./peer.js";
+
+/** Bytes that a transport puts around a greeting, such as the head of a WebSocket message. */
+const FRAMING = 4096;
+
+/** The peer of an arrival, whose greeting is read when somebody asks for it; otherwise it stays unread until the session begins. */
+export function greetedPeer({ transport, peer, visit }: Arrival, limits: Limits, prefix: Uint8Array | undefined): Peer {
+  let reading: Promise<string | undefined> | undefined;
+  const read = async (): Promise<string | undefined> => {
+    const greeting = receiveGreeting(transport, {
+      limits,
+      timeoutMs: Math.min(visit.remainingMs, limits.maxHandshakeMs / 2),
+      ...(prefix !== undefined && { prefix }),
+    });
+    visit.greet?.(limits.maxGreetingBytes + FRAMING);
+    return (await greeting).credentials;
+  };
+  return Object.defineProperty(peer as Peer, "credentials", {
+    enumerable: true,
+    get: () => {
+      reading ??= read();
+      // Whoever only looks at the field need not wait for it.
+      reading.catch(() => {});
+      return reading;
+    },
+  });
+}
