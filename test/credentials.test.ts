@@ -25,10 +25,7 @@ afterEach(async () => {
 });
 
 const { echo } = methods;
-const router = createRouter(
-  { echo },
-  { echo: (_, { connection }: CallContext<unknown>) => ({ text: String(connection) }) },
-);
+const router = createRouter({ echo }, { echo: (_, { connection }: CallContext) => ({ text: String(connection) }) });
 
 const fails = { transports: [failsTransport({ httpVersion: 2 })] };
 const WAYS: [name: string, listen: () => string, options: Pick<DialOptions, "transports">][] = [

@@ -6,12 +6,10 @@ import { methods, Witness } from "./service.js";
 import { sessionOptions } from "./session-options.js";
 import { collect } from "./tools.js";
 
-const C77 = "C77 what a client proves itself with is read before anything else of its session, which loses none of it";
-
 describe.each(kindsFor("C77") as readonly LocalKind[])("credentials: $name", ({ join, face }) => {
   const options = sessionOptions(new Witness(), {});
 
-  it(C77, async () => {
+  it("C77 what a client proves itself with is read before anything else of its session, which loses none of it", async () => {
     const { client, server, release } = await join();
     const caller = createSession(face(client), { credentials: "a token, ä, 字" });
     // Calls that have left before anybody was asked wait unread.
@@ -29,7 +27,7 @@ describe.each(kindsFor("C77") as readonly LocalKind[])("credentials: $name", ({ 
     await release();
   });
 
-  it(`${C77}: a client without any`, async () => {
+  it("C77 a client without any has sent none", async () => {
     const { client, server, release } = await join();
     const caller = createSession(face(client));
     const answer = caller.unary(methods.echo, { text: "a" });
@@ -40,7 +38,7 @@ describe.each(kindsFor("C77") as readonly LocalKind[])("credentials: $name", ({ 
     await release();
   });
 
-  it(`${C77}: a client that says nothing`, async () => {
+  it("C77 a client that says nothing", async () => {
     const { client, server, release } = await join();
     expect(await receiveGreeting(face(server), { timeoutMs: 1 })).toEqual({ credentials: undefined });
     const callee = createSession(face(server), options);
@@ -51,7 +49,7 @@ describe.each(kindsFor("C77") as readonly LocalKind[])("credentials: $name", ({ 
     await release();
   });
 
-  it(`${C77}: more than may be`, async () => {
+  it("C77 more than may be", async () => {
     const { client, server, release } = await join();
     const caller = createSession(face(client), { credentials: "x".repeat(2000) });
     const reading = receiveGreeting(face(server), { limits: { maxGreetingBytes: 1000 } });
