@@ -12,9 +12,9 @@ import type {
   BenchTellInput,
   BenchToldInput,
   BenchToldOutput,
+  BenchUploadOutput,
   BenchItemsInput,
   BenchItemsItem,
-  BenchUploadOutput,
 } from "./bench.js";
 
 export const benchMultiplyInputCodec: MessageCodec<BenchMultiplyInput, BenchMultiplyInput> = wire.codec(
@@ -33,9 +33,9 @@ export const benchEchoInputCodec: MessageCodec<Uint8Array, Uint8Array> = wire.co
   readBenchEchoInput,
 );
 export const benchEchoOutputCodec: MessageCodec<Uint8Array, Uint8Array> = wire.codec(
-  () => benchEchoOutputShape,
-  writeBenchEchoOutput,
-  readBenchEchoOutput,
+  () => benchEchoInputShape,
+  writeBenchEchoInput,
+  readBenchEchoInput,
 );
 export const benchWaitInputCodec: MessageCodec<BenchWaitInput, BenchWaitInput> = wire.codec(
   () => benchWaitInputShape,
@@ -58,19 +58,19 @@ export const benchToldOutputCodec: MessageCodec<BenchToldOutput, BenchToldOutput
   readBenchToldOutput,
 );
 export const benchItemsInputCodec: MessageCodec<BenchItemsInput, BenchItemsInput> = wire.codec(
-  () => benchItemsInputShape,
-  writeBenchItemsInput,
-  readBenchItemsInput,
+  () => benchToldOutputShape,
+  writeBenchToldOutput,
+  readBenchToldOutput,
 );
 export const benchItemsItemCodec: MessageCodec<BenchItemsItem, BenchItemsItem> = wire.codec(
-  () => benchItemsItemShape,
-  writeBenchItemsItem,
-  readBenchItemsItem,
+  () => benchTellInputShape,
+  writeBenchTellInput,
+  readBenchTellInput,
 );
 export const benchUploadInputItemCodec: MessageCodec<Uint8Array, Uint8Array> = wire.codec(
-  () => benchUploadInputItemShape,
-  writeBenchUploadInputItem,
-  readBenchUploadInputItem,
+  () => benchEchoInputShape,
+  writeBenchEchoInput,
+  readBenchEchoInput,
 );
 export const benchUploadOutputCodec: MessageCodec<BenchUploadOutput, BenchUploadOutput> = wire.codec(
   () => benchUploadOutputShape,
@@ -80,12 +80,10 @@ export const benchUploadOutputCodec: MessageCodec<BenchUploadOutput, BenchUpload
 
 function writeBenchMultiplyInput(b: Uint8Array, p: number, value: BenchMultiplyInput): number {
   wire.requireObject(value);
-  // "a"
   b[p] = 0x82;
   b[p + 1] = 0xa1;
   b[p + 2] = 0x61;
   p = wire.writeInt(b, p + 3, value.a);
-  // "b"
   b[p] = 0xa1;
   b[p + 1] = 0x62;
   p = wire.writeInt(b, p + 2, value.b);
@@ -95,42 +93,19 @@ function writeBenchMultiplyInput(b: Uint8Array, p: number, value: BenchMultiplyI
 function readBenchMultiplyInput(r: wire.Reader, p: number): BenchMultiplyInput {
   const { bytes, view } = r;
   const start = p;
-  // "a"
   if (view.getUint16(p) !== 0x82a1 || bytes[p + 2] !== 0x61) return readBenchMultiplyInputInAnyOrder(r, start);
   const a = wire.readInt(r, p + 3);
   p = r.position;
-  // "b"
   if (view.getUint16(p) !== 0xa162) return readBenchMultiplyInputInAnyOrder(r, start);
   const b_ = wire.readInt(r, p + 2);
   p = r.position;
   return { a, b: b_ };
 }
 
-function readBenchMultiplyInputInAnyOrder(r: wire.Reader, p: number): BenchMultiplyInput {
-  wire.restart(r, p);
-  let a: number | undefined;
-  let b_: number | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "a": {
-        a = wire.readInt(r, r.position);
-        break;
-      }
-      case "b": {
-        b_ = wire.readInt(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (a === undefined || b_ === undefined) return wire.misfit();
-  return { a, b: b_ };
-}
+const readBenchMultiplyInputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readBenchMultiplyInput, ["a", "b"]);
 
 function writeBenchMultiplyOutput(b: Uint8Array, p: number, value: BenchMultiplyOutput): number {
   wire.requireObject(value);
-  // "pro"
   b[p] = 0x81;
   b[p + 1] = 0xa3;
   b[p + 2] = 0x70;
@@ -143,7 +118,6 @@ function writeBenchMultiplyOutput(b: Uint8Array, p: number, value: BenchMultiply
 function readBenchMultiplyOutput(r: wire.Reader, p: number): BenchMultiplyOutput {
   const { bytes, view } = r;
   const start = p;
-  // "pro"
   if (view.getInt32(p) !== (0x81a37072 | 0) || bytes[p + 4] !== 0x6f) {
     return readBenchMultiplyOutputInAnyOrder(r, start);
   }
@@ -152,22 +126,7 @@ function readBenchMultiplyOutput(r: wire.Reader, p: number): BenchMultiplyOutput
   return { pro };
 }
 
-function readBenchMultiplyOutputInAnyOrder(r: wire.Reader, p: number): BenchMultiplyOutput {
-  wire.restart(r, p);
-  let pro: number | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "pro": {
-        pro = wire.readInt(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (pro === undefined) return wire.misfit();
-  return { pro };
-}
+const readBenchMultiplyOutputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readBenchMultiplyOutput, ["pro"]);
 
 function writeBenchEchoInput(b: Uint8Array, p: number, value: Uint8Array): number {
   p = wire.writeBytes(b, p, value);
@@ -179,19 +138,8 @@ function readBenchEchoInput(r: wire.Reader, p: number): Uint8Array {
   return value;
 }
 
-function writeBenchEchoOutput(b: Uint8Array, p: number, value: Uint8Array): number {
-  p = wire.writeBytes(b, p, value);
-  return p;
-}
-
-function readBenchEchoOutput(r: wire.Reader, p: number): Uint8Array {
-  const value = wire.readBytes(r, p);
-  return value;
-}
-
 function writeBenchWaitInput(b: Uint8Array, p: number, value: BenchWaitInput): number {
   wire.requireObject(value);
-  // "ms"
   b[p] = 0x81;
   b[p + 1] = 0xa2;
   b[p + 2] = 0x6d;
@@ -203,33 +151,16 @@ function writeBenchWaitInput(b: Uint8Array, p: number, value: BenchWaitInput): n
 function readBenchWaitInput(r: wire.Reader, p: number): BenchWaitInput {
   const { view } = r;
   const start = p;
-  // "ms"
   if (view.getInt32(p) !== (0x81a26d73 | 0)) return readBenchWaitInputInAnyOrder(r, start);
   const ms = wire.readInt(r, p + 4);
   p = r.position;
   return { ms };
 }
 
-function readBenchWaitInputInAnyOrder(r: wire.Reader, p: number): BenchWaitInput {
-  wire.restart(r, p);
-  let ms: number | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "ms": {
-        ms = wire.readInt(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (ms === undefined) return wire.misfit();
-  return { ms };
-}
+const readBenchWaitInputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readBenchWaitInput, ["ms"]);
 
 function writeBenchTellInput(b: Uint8Array, p: number, value: BenchTellInput): number {
   wire.requireObject(value);
-  // "i"
   b[p] = 0x81;
   b[p + 1] = 0xa1;
   b[p + 2] = 0x69;
@@ -240,33 +171,16 @@ function writeBenchTellInput(b: Uint8Array, p: number, value: BenchTellInput): n
 function readBenchTellInput(r: wire.Reader, p: number): BenchTellInput {
   const { bytes, view } = r;
   const start = p;
-  // "i"
   if (view.getUint16(p) !== 0x81a1 || bytes[p + 2] !== 0x69) return readBenchTellInputInAnyOrder(r, start);
   const i = wire.readInt(r, p + 3);
   p = r.position;
   return { i };
 }
 
-function readBenchTellInputInAnyOrder(r: wire.Reader, p: number): BenchTellInput {
-  wire.restart(r, p);
-  let i: number | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "i": {
-        i = wire.readInt(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (i === undefined) return wire.misfit();
-  return { i };
-}
+const readBenchTellInputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readBenchTellInput, ["i"]);
 
 function writeBenchToldInput(b: Uint8Array, p: number, value: BenchToldInput): number {
   wire.requireObject(value);
-  // "expected"
   b[p] = 0x81;
   b[p + 1] = 0xa8;
   b[p + 2] = 0x65;
@@ -284,7 +198,6 @@ function writeBenchToldInput(b: Uint8Array, p: number, value: BenchToldInput): n
 function readBenchToldInput(r: wire.Reader, p: number): BenchToldInput {
   const { view } = r;
   const start = p;
-  // "expected"
   if (
     view.getInt32(p) !== (0x81a86578 | 0) ||
     view.getInt32(p + 4) !== 0x70656374 ||
@@ -297,26 +210,10 @@ function readBenchToldInput(r: wire.Reader, p: number): BenchToldInput {
   return { expected };
 }
 
-function readBenchToldInputInAnyOrder(r: wire.Reader, p: number): BenchToldInput {
-  wire.restart(r, p);
-  let expected: number | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "expected": {
-        expected = wire.readInt(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (expected === undefined) return wire.misfit();
-  return { expected };
-}
+const readBenchToldInputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readBenchToldInput, ["expected"]);
 
 function writeBenchToldOutput(b: Uint8Array, p: number, value: BenchToldOutput): number {
   wire.requireObject(value);
-  // "count"
   b[p] = 0x81;
   b[p + 1] = 0xa5;
   b[p + 2] = 0x63;
@@ -331,7 +228,6 @@ function writeBenchToldOutput(b: Uint8Array, p: number, value: BenchToldOutput):
 function readBenchToldOutput(r: wire.Reader, p: number): BenchToldOutput {
   const { view } = r;
   const start = p;
-  // "count"
   if (view.getInt32(p) !== (0x81a5636f | 0) || view.getInt32(p + 3) !== 0x6f756e74) {
     return readBenchToldOutputInAnyOrder(r, start);
   }
@@ -340,116 +236,10 @@ function readBenchToldOutput(r: wire.Reader, p: number): BenchToldOutput {
   return { count };
 }
 
-function readBenchToldOutputInAnyOrder(r: wire.Reader, p: number): BenchToldOutput {
-  wire.restart(r, p);
-  let count: number | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "count": {
-        count = wire.readInt(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (count === undefined) return wire.misfit();
-  return { count };
-}
-
-function writeBenchItemsInput(b: Uint8Array, p: number, value: BenchItemsInput): number {
-  wire.requireObject(value);
-  // "count"
-  b[p] = 0x81;
-  b[p + 1] = 0xa5;
-  b[p + 2] = 0x63;
-  b[p + 3] = 0x6f;
-  b[p + 4] = 0x75;
-  b[p + 5] = 0x6e;
-  b[p + 6] = 0x74;
-  p = wire.writeInt(b, p + 7, value.count);
-  return p;
-}
-
-function readBenchItemsInput(r: wire.Reader, p: number): BenchItemsInput {
-  const { view } = r;
-  const start = p;
-  // "count"
-  if (view.getInt32(p) !== (0x81a5636f | 0) || view.getInt32(p + 3) !== 0x6f756e74) {
-    return readBenchItemsInputInAnyOrder(r, start);
-  }
-  const count = wire.readInt(r, p + 7);
-  p = r.position;
-  return { count };
-}
-
-function readBenchItemsInputInAnyOrder(r: wire.Reader, p: number): BenchItemsInput {
-  wire.restart(r, p);
-  let count: number | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "count": {
-        count = wire.readInt(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (count === undefined) return wire.misfit();
-  return { count };
-}
-
-function writeBenchItemsItem(b: Uint8Array, p: number, value: BenchItemsItem): number {
-  wire.requireObject(value);
-  // "i"
-  b[p] = 0x81;
-  b[p + 1] = 0xa1;
-  b[p + 2] = 0x69;
-  p = wire.writeInt(b, p + 3, value.i);
-  return p;
-}
-
-function readBenchItemsItem(r: wire.Reader, p: number): BenchItemsItem {
-  const { bytes, view } = r;
-  const start = p;
-  // "i"
-  if (view.getUint16(p) !== 0x81a1 || bytes[p + 2] !== 0x69) return readBenchItemsItemInAnyOrder(r, start);
-  const i = wire.readInt(r, p + 3);
-  p = r.position;
-  return { i };
-}
-
-function readBenchItemsItemInAnyOrder(r: wire.Reader, p: number): BenchItemsItem {
-  wire.restart(r, p);
-  let i: number | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "i": {
-        i = wire.readInt(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (i === undefined) return wire.misfit();
-  return { i };
-}
-
-function writeBenchUploadInputItem(b: Uint8Array, p: number, value: Uint8Array): number {
-  p = wire.writeBytes(b, p, value);
-  return p;
-}
-
-function readBenchUploadInputItem(r: wire.Reader, p: number): Uint8Array {
-  const value = wire.readBytes(r, p);
-  return value;
-}
+const readBenchToldOutputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readBenchToldOutput, ["count"]);
 
 function writeBenchUploadOutput(b: Uint8Array, p: number, value: BenchUploadOutput): number {
   wire.requireObject(value);
-  // "bytes"
   b[p] = 0x81;
   b[p + 1] = 0xa5;
   b[p + 2] = 0x62;
@@ -464,7 +254,6 @@ function writeBenchUploadOutput(b: Uint8Array, p: number, value: BenchUploadOutp
 function readBenchUploadOutput(r: wire.Reader, p: number): BenchUploadOutput {
   const { view } = r;
   const start = p;
-  // "bytes"
   if (view.getInt32(p) !== (0x81a56279 | 0) || view.getInt32(p + 3) !== 0x79746573) {
     return readBenchUploadOutputInAnyOrder(r, start);
   }
@@ -473,22 +262,7 @@ function readBenchUploadOutput(r: wire.Reader, p: number): BenchUploadOutput {
   return { bytes: bytes_ };
 }
 
-function readBenchUploadOutputInAnyOrder(r: wire.Reader, p: number): BenchUploadOutput {
-  wire.restart(r, p);
-  let bytes_: number | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "bytes": {
-        bytes_ = wire.readInt(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (bytes_ === undefined) return wire.misfit();
-  return { bytes: bytes_ };
-}
+const readBenchUploadOutputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readBenchUploadOutput, ["bytes"]);
 
 const benchMultiplyInputShape: wire.Shape = wire.object({
   a: wire.number(wire.integer()),
@@ -496,12 +270,8 @@ const benchMultiplyInputShape: wire.Shape = wire.object({
 });
 const benchMultiplyOutputShape: wire.Shape = wire.object({ pro: wire.number(wire.integer()) });
 const benchEchoInputShape: wire.Shape = wire.bytes();
-const benchEchoOutputShape: wire.Shape = wire.bytes();
 const benchWaitInputShape: wire.Shape = wire.object({ ms: wire.number(wire.integer()) });
 const benchTellInputShape: wire.Shape = wire.object({ i: wire.number(wire.integer()) });
 const benchToldInputShape: wire.Shape = wire.object({ expected: wire.number(wire.integer()) });
 const benchToldOutputShape: wire.Shape = wire.object({ count: wire.number(wire.integer()) });
-const benchItemsInputShape: wire.Shape = wire.object({ count: wire.number(wire.integer()) });
-const benchItemsItemShape: wire.Shape = wire.object({ i: wire.number(wire.integer()) });
-const benchUploadInputItemShape: wire.Shape = wire.bytes();
 const benchUploadOutputShape: wire.Shape = wire.object({ bytes: wire.number(wire.integer()) });

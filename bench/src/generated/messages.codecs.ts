@@ -14,12 +14,10 @@ export const textCodec: MessageCodec<Text, Text> = wire.codec(() => textShape, w
 
 function writePair(b: Uint8Array, p: number, value: Pair): number {
   wire.requireObject(value);
-  // "a"
   b[p] = 0x82;
   b[p + 1] = 0xa1;
   b[p + 2] = 0x61;
   p = wire.writeInt(b, p + 3, value.a);
-  // "b"
   b[p] = 0xa1;
   b[p + 1] = 0x62;
   p = wire.writeInt(b, p + 2, value.b);
@@ -29,48 +27,24 @@ function writePair(b: Uint8Array, p: number, value: Pair): number {
 function readPair(r: wire.Reader, p: number): Pair {
   const { bytes, view } = r;
   const start = p;
-  // "a"
   if (view.getUint16(p) !== 0x82a1 || bytes[p + 2] !== 0x61) return readPairInAnyOrder(r, start);
   const a = wire.readInt(r, p + 3);
   p = r.position;
-  // "b"
   if (view.getUint16(p) !== 0xa162) return readPairInAnyOrder(r, start);
   const b_ = wire.readInt(r, p + 2);
   p = r.position;
   return { a, b: b_ };
 }
 
-function readPairInAnyOrder(r: wire.Reader, p: number): Pair {
-  wire.restart(r, p);
-  let a: number | undefined;
-  let b_: number | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "a": {
-        a = wire.readInt(r, r.position);
-        break;
-      }
-      case "b": {
-        b_ = wire.readInt(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (a === undefined || b_ === undefined) return wire.misfit();
-  return { a, b: b_ };
-}
+const readPairInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readPair, ["a", "b"]);
 
 function writeUser(b: Uint8Array, p: number, value: User): number {
   wire.requireObject(value);
-  // "id"
   b[p] = 0x89;
   b[p + 1] = 0xa2;
   b[p + 2] = 0x69;
   b[p + 3] = 0x64;
   p = wire.writeInt(b, p + 4, value.id);
-  // "name"
   b[p] = 0xa4;
   b[p + 1] = 0x6e;
   b[p + 2] = 0x61;
@@ -78,7 +52,6 @@ function writeUser(b: Uint8Array, p: number, value: User): number {
   b[p + 4] = 0x65;
   if (value.name.length === 0 || wire.longerThan(value.name, 64)) return wire.misfit();
   p = wire.writeString(b, p + 5, value.name);
-  // "email"
   b[p] = 0xa5;
   b[p + 1] = 0x65;
   b[p + 2] = 0x6d;
@@ -86,14 +59,12 @@ function writeUser(b: Uint8Array, p: number, value: User): number {
   b[p + 4] = 0x69;
   b[p + 5] = 0x6c;
   p = wire.writeString(b, p + 6, value.email);
-  // "age"
   b[p] = 0xa3;
   b[p + 1] = 0x61;
   b[p + 2] = 0x67;
   b[p + 3] = 0x65;
   if (value.age < 0 || value.age > 150) return wire.misfit();
   p = wire.writeInt(b, p + 4, value.age);
-  // "active"
   b[p] = 0xa6;
   b[p + 1] = 0x61;
   b[p + 2] = 0x63;
@@ -102,7 +73,6 @@ function writeUser(b: Uint8Array, p: number, value: User): number {
   b[p + 5] = 0x76;
   b[p + 6] = 0x65;
   p = wire.writeBoolean(b, p + 7, value.active);
-  // "role"
   b[p] = 0xa4;
   b[p + 1] = 0x72;
   b[p + 2] = 0x6f;
@@ -110,14 +80,12 @@ function writeUser(b: Uint8Array, p: number, value: User): number {
   b[p + 4] = 0x65;
   if (value.role !== "admin" && value.role !== "editor" && value.role !== "viewer") return wire.misfit();
   p = wire.writeString(b, p + 5, value.role);
-  // "tags"
   b[p] = 0xa4;
   b[p + 1] = 0x74;
   b[p + 2] = 0x61;
   b[p + 3] = 0x67;
   b[p + 4] = 0x73;
   p = writeUserTags(b, p + 5, value.tags);
-  // "address"
   b[p] = 0xa7;
   b[p + 1] = 0x61;
   b[p + 2] = 0x64;
@@ -127,7 +95,6 @@ function writeUser(b: Uint8Array, p: number, value: User): number {
   b[p + 6] = 0x73;
   b[p + 7] = 0x73;
   p = writeUserAddress(b, p + 8, value.address);
-  // "createdAt"
   b[p] = 0xa9;
   b[p + 1] = 0x63;
   b[p + 2] = 0x72;
@@ -145,42 +112,33 @@ function writeUser(b: Uint8Array, p: number, value: User): number {
 function readUser(r: wire.Reader, p: number): User {
   const { bytes, view } = r;
   const start = p;
-  // "id"
   if (view.getInt32(p) !== (0x89a26964 | 0)) return readUserInAnyOrder(r, start);
   const id = wire.readInt(r, p + 4);
   p = r.position;
-  // "name"
   if (view.getInt32(p) !== (0xa46e616d | 0) || bytes[p + 4] !== 0x65) return readUserInAnyOrder(r, start);
   const name = wire.readString(r, p + 5);
   if (name.length === 0 || wire.longerThan(name, 64)) return wire.misfit();
   p = r.position;
-  // "email"
   if (view.getInt32(p) !== (0xa5656d61 | 0) || view.getInt32(p + 2) !== 0x6d61696c) return readUserInAnyOrder(r, start);
   const email = wire.readString(r, p + 6);
   p = r.position;
-  // "age"
   if (view.getInt32(p) !== (0xa3616765 | 0)) return readUserInAnyOrder(r, start);
   const age = wire.readInt(r, p + 4);
   if (age < 0 || age > 150) return wire.misfit();
   p = r.position;
-  // "active"
   if (view.getInt32(p) !== (0xa6616374 | 0) || view.getInt32(p + 3) !== 0x74697665) return readUserInAnyOrder(r, start);
   const active = wire.readBoolean(r, p + 7);
   p = r.position;
-  // "role"
   if (view.getInt32(p) !== (0xa4726f6c | 0) || bytes[p + 4] !== 0x65) return readUserInAnyOrder(r, start);
   const role = wire.readString(r, p + 5);
   if (role !== "admin" && role !== "editor" && role !== "viewer") return wire.misfit();
   p = r.position;
-  // "tags"
   if (view.getInt32(p) !== (0xa4746167 | 0) || bytes[p + 4] !== 0x73) return readUserInAnyOrder(r, start);
   const tags = readUserTags(r, p + 5);
   p = r.position;
-  // "address"
   if (view.getInt32(p) !== (0xa7616464 | 0) || view.getInt32(p + 4) !== 0x72657373) return readUserInAnyOrder(r, start);
   const address = readUserAddress(r, p + 8);
   p = r.position;
-  // "createdAt"
   if (
     view.getInt32(p) !== (0xa9637265 | 0) ||
     view.getInt32(p + 4) !== 0x61746564 ||
@@ -193,78 +151,17 @@ function readUser(r: wire.Reader, p: number): User {
   return { id, name, email, age, active, role, tags, address, createdAt };
 }
 
-function readUserInAnyOrder(r: wire.Reader, p: number): User {
-  wire.restart(r, p);
-  let id: number | undefined;
-  let name: string | undefined;
-  let email: string | undefined;
-  let age: number | undefined;
-  let active: boolean | undefined;
-  let role: "admin" | "editor" | "viewer" | undefined;
-  let tags: string[] | undefined;
-  let address: UserAddress | undefined;
-  let createdAt: number | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "id": {
-        id = wire.readInt(r, r.position);
-        break;
-      }
-      case "name": {
-        name = wire.readString(r, r.position);
-        if (name.length === 0 || wire.longerThan(name, 64)) return wire.misfit();
-        break;
-      }
-      case "email": {
-        email = wire.readString(r, r.position);
-        break;
-      }
-      case "age": {
-        age = wire.readInt(r, r.position);
-        if (age < 0 || age > 150) return wire.misfit();
-        break;
-      }
-      case "active": {
-        active = wire.readBoolean(r, r.position);
-        break;
-      }
-      case "role": {
-        const literal = wire.readString(r, r.position);
-        if (literal !== "admin" && literal !== "editor" && literal !== "viewer") return wire.misfit();
-        role = literal;
-        break;
-      }
-      case "tags": {
-        tags = readUserTags(r, r.position);
-        break;
-      }
-      case "address": {
-        address = readUserAddress(r, r.position);
-        break;
-      }
-      case "createdAt": {
-        createdAt = wire.readNumber(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (
-    id === undefined ||
-    name === undefined ||
-    email === undefined ||
-    age === undefined ||
-    active === undefined ||
-    role === undefined ||
-    tags === undefined ||
-    address === undefined ||
-    createdAt === undefined
-  ) {
-    return wire.misfit();
-  }
-  return { id, name, email, age, active, role, tags, address, createdAt };
-}
+const readUserInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readUser, [
+  "id",
+  "name",
+  "email",
+  "age",
+  "active",
+  "role",
+  "tags",
+  "address",
+  "createdAt",
+]);
 
 function writeUserTags(b: Uint8Array, p: number, value: readonly string[]): number {
   if (!Array.isArray(value)) return wire.misfit();
@@ -292,7 +189,6 @@ function writeUserAddress(b: Uint8Array, p: number, value: UserAddress): number 
   let count = 3;
   if (value.country !== undefined) count++;
   p = wire.writeMapHeader(b, p, count);
-  // "street"
   b[p] = 0xa6;
   b[p + 1] = 0x73;
   b[p + 2] = 0x74;
@@ -301,21 +197,18 @@ function writeUserAddress(b: Uint8Array, p: number, value: UserAddress): number 
   b[p + 5] = 0x65;
   b[p + 6] = 0x74;
   p = wire.writeString(b, p + 7, value.street);
-  // "city"
   b[p] = 0xa4;
   b[p + 1] = 0x63;
   b[p + 2] = 0x69;
   b[p + 3] = 0x74;
   b[p + 4] = 0x79;
   p = wire.writeString(b, p + 5, value.city);
-  // "zip"
   b[p] = 0xa3;
   b[p + 1] = 0x7a;
   b[p + 2] = 0x69;
   b[p + 3] = 0x70;
   p = wire.writeString(b, p + 4, value.zip);
   if (value.country !== undefined) {
-    // "country"
     b[p] = 0xa7;
     b[p + 1] = 0x63;
     b[p + 2] = 0x6f;
@@ -332,26 +225,19 @@ function writeUserAddress(b: Uint8Array, p: number, value: UserAddress): number 
 function readUserAddress(r: wire.Reader, p: number): UserAddress {
   const { bytes, view } = r;
   const start = p;
-  let left = wire.readMapHeader(r, p);
+  let left = wire.readMapHeader(r, p) - 3;
   p = r.position;
-  // "street"
   if (view.getInt32(p) !== (0xa6737472 | 0) || view.getInt32(p + 3) !== 0x72656574) {
     return readUserAddressInAnyOrder(r, start);
   }
   const street = wire.readString(r, p + 7);
   p = r.position;
-  left--;
-  // "city"
   if (view.getInt32(p) !== (0xa4636974 | 0) || bytes[p + 4] !== 0x79) return readUserAddressInAnyOrder(r, start);
   const city = wire.readString(r, p + 5);
   p = r.position;
-  left--;
-  // "zip"
   if (view.getInt32(p) !== (0xa37a6970 | 0)) return readUserAddressInAnyOrder(r, start);
   const zip = wire.readString(r, p + 4);
   p = r.position;
-  left--;
-  // "country"
   let country: string | undefined;
   if (left > 0 && view.getInt32(p) === (0xa7636f75 | 0) && view.getInt32(p + 4) === 0x6e747279) {
     country = wire.readString(r, p + 8);
@@ -366,44 +252,15 @@ function readUserAddress(r: wire.Reader, p: number): UserAddress {
   return { street, city, zip, country };
 }
 
-function readUserAddressInAnyOrder(r: wire.Reader, p: number): UserAddress {
-  wire.restart(r, p);
-  let street: string | undefined;
-  let city: string | undefined;
-  let zip: string | undefined;
-  let country: string | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "street": {
-        street = wire.readString(r, r.position);
-        break;
-      }
-      case "city": {
-        city = wire.readString(r, r.position);
-        break;
-      }
-      case "zip": {
-        zip = wire.readString(r, r.position);
-        break;
-      }
-      case "country": {
-        country = wire.readString(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (street === undefined || city === undefined || zip === undefined) return wire.misfit();
-  if (country === undefined) {
-    return { street, city, zip };
-  }
-  return { street, city, zip, country };
-}
+const readUserAddressInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readUserAddress, [
+  "street",
+  "city",
+  "zip",
+  "country",
+]);
 
 function writePoints(b: Uint8Array, p: number, value: Points): number {
   wire.requireObject(value);
-  // "points"
   b[p] = 0x81;
   b[p + 1] = 0xa6;
   b[p + 2] = 0x70;
@@ -419,7 +276,6 @@ function writePoints(b: Uint8Array, p: number, value: Points): number {
 function readPoints(r: wire.Reader, p: number): Points {
   const { view } = r;
   const start = p;
-  // "points"
   if (view.getInt32(p) !== (0x81a6706f | 0) || view.getInt32(p + 4) !== 0x696e7473) {
     return readPointsInAnyOrder(r, start);
   }
@@ -428,22 +284,7 @@ function readPoints(r: wire.Reader, p: number): Points {
   return { points };
 }
 
-function readPointsInAnyOrder(r: wire.Reader, p: number): Points {
-  wire.restart(r, p);
-  let points: PointsPoint[] | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "points": {
-        points = readPointsPoints(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (points === undefined) return wire.misfit();
-  return { points };
-}
+const readPointsInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readPoints, ["points"]);
 
 function writePointsPoints(b: Uint8Array, p: number, value: readonly PointsPoint[]): number {
   if (!Array.isArray(value)) return wire.misfit();
@@ -466,16 +307,13 @@ function readPointsPoints(r: wire.Reader, p: number): PointsPoint[] {
 
 function writePointsPoint(b: Uint8Array, p: number, value: PointsPoint): number {
   wire.requireObject(value);
-  // "x"
   b[p] = 0x83;
   b[p + 1] = 0xa1;
   b[p + 2] = 0x78;
   p = wire.writeNumber(b, p + 3, value.x);
-  // "y"
   b[p] = 0xa1;
   b[p + 1] = 0x79;
   p = wire.writeNumber(b, p + 2, value.y);
-  // "label"
   b[p] = 0xa5;
   b[p + 1] = 0x6c;
   b[p + 2] = 0x61;
@@ -489,15 +327,12 @@ function writePointsPoint(b: Uint8Array, p: number, value: PointsPoint): number 
 function readPointsPoint(r: wire.Reader, p: number): PointsPoint {
   const { bytes, view } = r;
   const start = p;
-  // "x"
   if (view.getUint16(p) !== 0x83a1 || bytes[p + 2] !== 0x78) return readPointsPointInAnyOrder(r, start);
   const x = wire.readNumber(r, p + 3);
   p = r.position;
-  // "y"
   if (view.getUint16(p) !== 0xa179) return readPointsPointInAnyOrder(r, start);
   const y = wire.readNumber(r, p + 2);
   p = r.position;
-  // "label"
   if (view.getInt32(p) !== (0xa56c6162 | 0) || view.getInt32(p + 2) !== 0x6162656c) {
     return readPointsPointInAnyOrder(r, start);
   }
@@ -506,36 +341,10 @@ function readPointsPoint(r: wire.Reader, p: number): PointsPoint {
   return { x, y, label };
 }
 
-function readPointsPointInAnyOrder(r: wire.Reader, p: number): PointsPoint {
-  wire.restart(r, p);
-  let x: number | undefined;
-  let y: number | undefined;
-  let label: string | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "x": {
-        x = wire.readNumber(r, r.position);
-        break;
-      }
-      case "y": {
-        y = wire.readNumber(r, r.position);
-        break;
-      }
-      case "label": {
-        label = wire.readString(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (x === undefined || y === undefined || label === undefined) return wire.misfit();
-  return { x, y, label };
-}
+const readPointsPointInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readPointsPoint, ["x", "y", "label"]);
 
 function writeText(b: Uint8Array, p: number, value: Text): number {
   wire.requireObject(value);
-  // "title"
   b[p] = 0x82;
   b[p + 1] = 0xa5;
   b[p + 2] = 0x74;
@@ -544,7 +353,6 @@ function writeText(b: Uint8Array, p: number, value: Text): number {
   b[p + 5] = 0x6c;
   b[p + 6] = 0x65;
   p = wire.writeString(b, p + 7, value.title);
-  // "body"
   b[p] = 0xa4;
   b[p + 1] = 0x62;
   b[p + 2] = 0x6f;
@@ -557,38 +365,16 @@ function writeText(b: Uint8Array, p: number, value: Text): number {
 function readText(r: wire.Reader, p: number): Text {
   const { bytes, view } = r;
   const start = p;
-  // "title"
   if (view.getInt32(p) !== (0x82a57469 | 0) || view.getInt32(p + 3) !== 0x69746c65) return readTextInAnyOrder(r, start);
   const title = wire.readString(r, p + 7);
   p = r.position;
-  // "body"
   if (view.getInt32(p) !== (0xa4626f64 | 0) || bytes[p + 4] !== 0x79) return readTextInAnyOrder(r, start);
   const body = wire.readString(r, p + 5);
   p = r.position;
   return { title, body };
 }
 
-function readTextInAnyOrder(r: wire.Reader, p: number): Text {
-  wire.restart(r, p);
-  let title: string | undefined;
-  let body: string | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "title": {
-        title = wire.readString(r, r.position);
-        break;
-      }
-      case "body": {
-        body = wire.readString(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (title === undefined || body === undefined) return wire.misfit();
-  return { title, body };
-}
+const readTextInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readText, ["title", "body"]);
 
 const pairShape: wire.Shape = wire.object({ a: wire.number(wire.integer()), b: wire.number(wire.integer()) });
 const userTagsShape: wire.Shape = wire.array(wire.string(), wire.maxSize(8));

@@ -2,6 +2,50 @@
 
 import type { ServiceTooling } from "@quicrpc/core/generated";
 
+const part1 = {
+  street: { type: "string" },
+  city: { type: "string" },
+  zip: { type: "string" },
+  country: { type: "string" },
+};
+const part2 = {
+  type: "object",
+  properties: {
+    id: { type: "integer" },
+    name: { type: "string", minLength: 1, maxLength: 64 },
+    email: { type: "string" },
+    age: { type: "integer", minimum: 0, maximum: 150 },
+    active: { type: "boolean" },
+    role: { type: "string", enum: ["admin", "editor", "viewer"] },
+    tags: { maxItems: 8, type: "array", items: { type: "string" } },
+    address: {
+      type: "object",
+      properties: part1,
+      required: ["street", "city", "zip"],
+    },
+    createdAt: { type: "number" },
+  },
+  required: ["id", "name", "email", "age", "active", "role", "tags", "address", "createdAt"],
+};
+const part3 = {
+  type: "object",
+  properties: {
+    points: {
+      type: "array",
+      items: {
+        type: "object",
+        properties: {
+          x: { type: "number" },
+          y: { type: "number" },
+          label: { type: "string" },
+        },
+        required: ["x", "y", "label"],
+      },
+    },
+  },
+  required: ["points"],
+};
+
 /** What tools are told of bench.v1.Messages: comments, JSON Schemas of its messages, and their shapes. */
 export const messagesTooling: ServiceTooling = {
   methods: {
@@ -12,94 +56,8 @@ export const messagesTooling: ServiceTooling = {
         required: ["a", "b"],
       },
     },
-    user: {
-      input: {
-        type: "object",
-        properties: {
-          id: { type: "integer" },
-          name: { type: "string", minLength: 1, maxLength: 64 },
-          email: { type: "string" },
-          age: { type: "integer", minimum: 0, maximum: 150 },
-          active: { type: "boolean" },
-          role: { type: "string", enum: ["admin", "editor", "viewer"] },
-          tags: { maxItems: 8, type: "array", items: { type: "string" } },
-          address: {
-            type: "object",
-            properties: {
-              street: { type: "string" },
-              city: { type: "string" },
-              zip: { type: "string" },
-              country: { type: "string" },
-            },
-            required: ["street", "city", "zip"],
-          },
-          createdAt: { type: "number" },
-        },
-        required: ["id", "name", "email", "age", "active", "role", "tags", "address", "createdAt"],
-      },
-      output: {
-        type: "object",
-        properties: {
-          id: { type: "integer" },
-          name: { type: "string", minLength: 1, maxLength: 64 },
-          email: { type: "string" },
-          age: { type: "integer", minimum: 0, maximum: 150 },
-          active: { type: "boolean" },
-          role: { type: "string", enum: ["admin", "editor", "viewer"] },
-          tags: { maxItems: 8, type: "array", items: { type: "string" } },
-          address: {
-            type: "object",
-            properties: {
-              street: { type: "string" },
-              city: { type: "string" },
-              zip: { type: "string" },
-              country: { type: "string" },
-            },
-            required: ["street", "city", "zip"],
-          },
-          createdAt: { type: "number" },
-        },
-        required: ["id", "name", "email", "age", "active", "role", "tags", "address", "createdAt"],
-      },
-    },
-    points: {
-      input: {
-        type: "object",
-        properties: {
-          points: {
-            type: "array",
-            items: {
-              type: "object",
-              properties: {
-                x: { type: "number" },
-                y: { type: "number" },
-                label: { type: "string" },
-              },
-              required: ["x", "y", "label"],
-            },
-          },
-        },
-        required: ["points"],
-      },
-      output: {
-        type: "object",
-        properties: {
-          points: {
-            type: "array",
-            items: {
-              type: "object",
-              properties: {
-                x: { type: "number" },
-                y: { type: "number" },
-                label: { type: "string" },
-              },
-              required: ["x", "y", "label"],
-            },
-          },
-        },
-        required: ["points"],
-      },
-    },
+    user: { input: part2, output: part2 },
+    points: { input: part3, output: part3 },
     text: {
       input: {
         type: "object",
@@ -148,16 +106,7 @@ export const messagesTooling: ServiceTooling = {
           createdAt: { type: "number" },
         },
       },
-      UserAddress: {
-        type: "object",
-        fields: {
-          street: { type: "string" },
-          city: { type: "string" },
-          zip: { type: "string" },
-          country: { type: "string" },
-        },
-        optional: ["country"],
-      },
+      UserAddress: { type: "object", fields: part1, optional: ["country"] },
       Points: {
         type: "object",
         fields: {

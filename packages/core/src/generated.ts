@@ -58,6 +58,7 @@ export {
   startsWith,
 } from "./codec/check.js";
 export type { Read, Write } from "./codec/halves.js";
+export { inAnyOrder } from "./codec/in-any-order.js";
 export { array, map, set, tuple } from "./codec/containers.js";
 export { record, type RecordKeys } from "./codec/record.js";
 export { loose, object, type OtherKeys } from "./codec/object.js";
@@ -105,7 +106,6 @@ export {
   readNil,
   readNumber,
   readString,
-  restart,
   skip,
 } from "./msgpack/reader.js";
 export { MAX_DEPTH } from "./limits.js";

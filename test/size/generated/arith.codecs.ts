@@ -8,11 +8,11 @@ import * as wire from "@quicrpc/core/generated";
 import type {
   ArithMultiplyInput,
   ArithMultiplyOutput,
-  ArithDivideInput,
   ArithDivideOutput,
   ArithLogInput,
   ArithTicksInput,
   Tick,
+  ArithDivideInput,
 } from "./arith.js";
 
 export const arithMultiplyInputCodec: MessageCodec<ArithMultiplyInput, never> = wire.encoder(
@@ -24,8 +24,8 @@ export const arithMultiplyOutputCodec: MessageCodec<unknown, ArithMultiplyOutput
   readArithMultiplyOutput,
 );
 export const arithDivideInputCodec: MessageCodec<ArithDivideInput, never> = wire.encoder(
-  () => arithDivideInputShape,
-  writeArithDivideInput,
+  () => arithMultiplyInputShape,
+  writeArithMultiplyInput,
 );
 export const arithDivideOutputCodec: MessageCodec<unknown, ArithDivideOutput> = wire.decoder(
   () => arithDivideOutputShape,
@@ -43,12 +43,10 @@ export const tickCodec: MessageCodec<unknown, Tick> = wire.decoder(() => tickSha
 
 function writeArithMultiplyInput(b: Uint8Array, p: number, value: ArithMultiplyInput): number {
   wire.requireObject(value);
-  // "a"
   b[p] = 0x82;
   b[p + 1] = 0xa1;
   b[p + 2] = 0x61;
   p = wire.writeInt(b, p + 3, value.a);
-  // "b"
   b[p] = 0xa1;
   b[p + 1] = 0x62;
   p = wire.writeInt(b, p + 2, value.b);
@@ -58,7 +56,6 @@ function writeArithMultiplyInput(b: Uint8Array, p: number, value: ArithMultiplyI
 function readArithMultiplyOutput(r: wire.Reader, p: number): ArithMultiplyOutput {
   const { bytes, view } = r;
   const start = p;
-  // "pro"
   if (view.getInt32(p) !== (0x81a37072 | 0) || bytes[p + 4] !== 0x6f) {
     return readArithMultiplyOutputInAnyOrder(r, start);
   }
@@ -67,76 +64,24 @@ function readArithMultiplyOutput(r: wire.Reader, p: number): ArithMultiplyOutput
   return { pro };
 }
 
-function readArithMultiplyOutputInAnyOrder(r: wire.Reader, p: number): ArithMultiplyOutput {
-  wire.restart(r, p);
-  let pro: number | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "pro": {
-        pro = wire.readInt(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (pro === undefined) return wire.misfit();
-  return { pro };
-}
-
-function writeArithDivideInput(b: Uint8Array, p: number, value: ArithDivideInput): number {
-  wire.requireObject(value);
-  // "a"
-  b[p] = 0x82;
-  b[p + 1] = 0xa1;
-  b[p + 2] = 0x61;
-  p = wire.writeInt(b, p + 3, value.a);
-  // "b"
-  b[p] = 0xa1;
-  b[p + 1] = 0x62;
-  p = wire.writeInt(b, p + 2, value.b);
-  return p;
-}
+const readArithMultiplyOutputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readArithMultiplyOutput, ["pro"]);
 
 function readArithDivideOutput(r: wire.Reader, p: number): ArithDivideOutput {
   const { bytes, view } = r;
   const start = p;
-  // "quo"
   if (view.getInt32(p) !== (0x82a37175 | 0) || bytes[p + 4] !== 0x6f) return readArithDivideOutputInAnyOrder(r, start);
   const quo = wire.readInt(r, p + 5);
   p = r.position;
-  // "rem"
   if (view.getInt32(p) !== (0xa372656d | 0)) return readArithDivideOutputInAnyOrder(r, start);
   const rem = wire.readInt(r, p + 4);
   p = r.position;
   return { quo, rem };
 }
 
-function readArithDivideOutputInAnyOrder(r: wire.Reader, p: number): ArithDivideOutput {
-  wire.restart(r, p);
-  let quo: number | undefined;
-  let rem: number | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "quo": {
-        quo = wire.readInt(r, r.position);
-        break;
-      }
-      case "rem": {
-        rem = wire.readInt(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (quo === undefined || rem === undefined) return wire.misfit();
-  return { quo, rem };
-}
+const readArithDivideOutputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readArithDivideOutput, ["quo", "rem"]);
 
 function writeArithLogInput(b: Uint8Array, p: number, value: ArithLogInput): number {
   wire.requireObject(value);
-  // "line"
   b[p] = 0x81;
   b[p + 1] = 0xa4;
   b[p + 2] = 0x6c;
@@ -152,13 +97,11 @@ function writeArithTicksInput(b: Uint8Array, p: number, value: ArithTicksInput):
   let count = 1;
   if (value.everyMs !== undefined) count++;
   p = wire.writeMapHeader(b, p, count);
-  // "n"
   b[p] = 0xa1;
   b[p + 1] = 0x6e;
   if (value.n < 0) return wire.misfit();
   p = wire.writeInt(b, p + 2, value.n);
   if (value.everyMs !== undefined) {
-    // "everyMs"
     b[p] = 0xa7;
     b[p + 1] = 0x65;
     b[p + 2] = 0x76;
@@ -176,48 +119,22 @@ function writeArithTicksInput(b: Uint8Array, p: number, value: ArithTicksInput):
 function readTick(r: wire.Reader, p: number): Tick {
   const { bytes, view } = r;
   const start = p;
-  // "i"
   if (view.getUint16(p) !== 0x82a1 || bytes[p + 2] !== 0x69) return readTickInAnyOrder(r, start);
   const i = wire.readInt(r, p + 3);
   p = r.position;
-  // "at"
   if (view.getUint16(p) !== 0xa261 || bytes[p + 2] !== 0x74) return readTickInAnyOrder(r, start);
   const at = wire.readNumber(r, p + 3);
   p = r.position;
   return { i, at };
 }
 
-function readTickInAnyOrder(r: wire.Reader, p: number): Tick {
-  wire.restart(r, p);
-  let i: number | undefined;
-  let at: number | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "i": {
-        i = wire.readInt(r, r.position);
-        break;
-      }
-      case "at": {
-        at = wire.readNumber(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (i === undefined || at === undefined) return wire.misfit();
-  return { i, at };
-}
+const readTickInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readTick, ["i", "at"]);
 
 const arithMultiplyInputShape: wire.Shape = wire.object({
   a: wire.number(wire.integer()),
   b: wire.number(wire.integer()),
 });
 const arithMultiplyOutputShape: wire.Shape = wire.object({ pro: wire.number(wire.integer()) });
-const arithDivideInputShape: wire.Shape = wire.object({
-  a: wire.number(wire.integer()),
-  b: wire.number(wire.integer()),
-});
 const arithDivideOutputShape: wire.Shape = wire.object({
   quo: wire.number(wire.integer()),
   rem: wire.number(wire.integer()),

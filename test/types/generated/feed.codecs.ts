@@ -29,14 +29,13 @@ export const feedTalkInputItemCodec: MessageCodec<string, string> = wire.codec(
   readFeedTalkInputItem,
 );
 export const feedSeenInputCodec: MessageCodec<FeedSeenInput, FeedSeenInput> = wire.codec(
-  () => feedSeenInputShape,
-  writeFeedSeenInput,
-  readFeedSeenInput,
+  () => feedReadInputShape,
+  writeFeedReadInput,
+  readFeedReadInput,
 );
 
 function writeFeedReadInput(b: Uint8Array, p: number, value: FeedReadInput): number {
   wire.requireObject(value);
-  // "id"
   b[p] = 0x81;
   b[p + 1] = 0xa2;
   b[p + 2] = 0x69;
@@ -48,48 +47,29 @@ function writeFeedReadInput(b: Uint8Array, p: number, value: FeedReadInput): num
 function readFeedReadInput(r: wire.Reader, p: number): FeedReadInput {
   const { view } = r;
   const start = p;
-  // "id"
   if (view.getInt32(p) !== (0x81a26964 | 0)) return readFeedReadInputInAnyOrder(r, start);
   const id = wire.readInt(r, p + 4);
   p = r.position;
   return { id };
 }
 
-function readFeedReadInputInAnyOrder(r: wire.Reader, p: number): FeedReadInput {
-  wire.restart(r, p);
-  let id: number | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "id": {
-        id = wire.readInt(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (id === undefined) return wire.misfit();
-  return { id };
-}
+const readFeedReadInputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readFeedReadInput, ["id"]);
 
 function writePost(b: Uint8Array, p: number, value: Post): number {
   wire.requireObject(value);
   let count = 2;
   if (value.at !== undefined) count++;
   p = wire.writeMapHeader(b, p, count);
-  // "id"
   b[p] = 0xa2;
   b[p + 1] = 0x69;
   b[p + 2] = 0x64;
   p = wire.writeInt(b, p + 3, value.id);
   if (value.at !== undefined) {
-    // "at"
     b[p] = 0xa2;
     b[p + 1] = 0x61;
     b[p + 2] = 0x74;
     p = wire.writeDate(b, p + 3, value.at);
   }
-  // "body"
   b[p] = 0xa4;
   b[p + 1] = 0x62;
   b[p + 2] = 0x6f;
@@ -102,25 +82,20 @@ function writePost(b: Uint8Array, p: number, value: Post): number {
 function readPost(r: wire.Reader, p: number): Post {
   const { bytes, view } = r;
   const start = p;
-  let left = wire.readMapHeader(r, p);
+  let left = wire.readMapHeader(r, p) - 2;
   p = r.position;
-  // "id"
   if (view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) return readPostInAnyOrder(r, start);
   const id = wire.readInt(r, p + 3);
   p = r.position;
-  left--;
-  // "at"
   let at: Date | undefined;
   if (left > 0 && view.getUint16(p) === 0xa261 && bytes[p + 2] === 0x74) {
     at = wire.readDate(r, p + 3);
     p = r.position;
     left--;
   }
-  // "body"
   if (view.getInt32(p) !== (0xa4626f64 | 0) || bytes[p + 4] !== 0x79) return readPostInAnyOrder(r, start);
   const body: string | Uint8Array = wire.readBy(r, p + 5, postBodyShape);
   p = r.position;
-  left--;
   if (left !== 0) return readPostInAnyOrder(r, start);
   r.position = p;
   if (at === undefined) {
@@ -129,39 +104,10 @@ function readPost(r: wire.Reader, p: number): Post {
   return { id, at, body };
 }
 
-function readPostInAnyOrder(r: wire.Reader, p: number): Post {
-  wire.restart(r, p);
-  let id: number | undefined;
-  let at: Date | undefined;
-  let body: string | Uint8Array | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "id": {
-        id = wire.readInt(r, r.position);
-        break;
-      }
-      case "at": {
-        at = wire.readDate(r, r.position);
-        break;
-      }
-      case "body": {
-        body = wire.readBy(r, r.position, postBodyShape);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (id === undefined || body === undefined) return wire.misfit();
-  if (at === undefined) {
-    return { id, body };
-  }
-  return { id, at, body };
-}
+const readPostInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readPost, ["id", "at", "body"]);
 
 function writeFeedWatchInput(b: Uint8Array, p: number, value: FeedWatchInput): number {
   wire.requireObject(value);
-  // "since"
   b[p] = 0x81;
   b[p + 1] = 0xa5;
   b[p + 2] = 0x73;
@@ -176,7 +122,6 @@ function writeFeedWatchInput(b: Uint8Array, p: number, value: FeedWatchInput): n
 function readFeedWatchInput(r: wire.Reader, p: number): FeedWatchInput {
   const { view } = r;
   const start = p;
-  // "since"
   if (view.getInt32(p) !== (0x81a57369 | 0) || view.getInt32(p + 3) !== 0x696e6365) {
     return readFeedWatchInputInAnyOrder(r, start);
   }
@@ -185,26 +130,10 @@ function readFeedWatchInput(r: wire.Reader, p: number): FeedWatchInput {
   return { since };
 }
 
-function readFeedWatchInputInAnyOrder(r: wire.Reader, p: number): FeedWatchInput {
-  wire.restart(r, p);
-  let since: bigint | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "since": {
-        since = wire.readBigInt(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (since === undefined) return wire.misfit();
-  return { since };
-}
+const readFeedWatchInputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readFeedWatchInput, ["since"]);
 
 function writeFeedPublishOutput(b: Uint8Array, p: number, value: FeedPublishOutput): number {
   wire.requireObject(value);
-  // "count"
   b[p] = 0x81;
   b[p + 1] = 0xa5;
   b[p + 2] = 0x63;
@@ -219,7 +148,6 @@ function writeFeedPublishOutput(b: Uint8Array, p: number, value: FeedPublishOutp
 function readFeedPublishOutput(r: wire.Reader, p: number): FeedPublishOutput {
   const { view } = r;
   const start = p;
-  // "count"
   if (view.getInt32(p) !== (0x81a5636f | 0) || view.getInt32(p + 3) !== 0x6f756e74) {
     return readFeedPublishOutputInAnyOrder(r, start);
   }
@@ -228,22 +156,7 @@ function readFeedPublishOutput(r: wire.Reader, p: number): FeedPublishOutput {
   return { count };
 }
 
-function readFeedPublishOutputInAnyOrder(r: wire.Reader, p: number): FeedPublishOutput {
-  wire.restart(r, p);
-  let count: number | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "count": {
-        count = wire.readInt(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (count === undefined) return wire.misfit();
-  return { count };
-}
+const readFeedPublishOutputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readFeedPublishOutput, ["count"]);
 
 function writeFeedTalkInputItem(b: Uint8Array, p: number, value: string): number {
   p = wire.writeString(b, p, value);
@@ -253,44 +166,6 @@ function writeFeedTalkInputItem(b: Uint8Array, p: number, value: string): number
 function readFeedTalkInputItem(r: wire.Reader, p: number): string {
   const value = wire.readString(r, p);
   return value;
-}
-
-function writeFeedSeenInput(b: Uint8Array, p: number, value: FeedSeenInput): number {
-  wire.requireObject(value);
-  // "id"
-  b[p] = 0x81;
-  b[p + 1] = 0xa2;
-  b[p + 2] = 0x69;
-  b[p + 3] = 0x64;
-  p = wire.writeInt(b, p + 4, value.id);
-  return p;
-}
-
-function readFeedSeenInput(r: wire.Reader, p: number): FeedSeenInput {
-  const { view } = r;
-  const start = p;
-  // "id"
-  if (view.getInt32(p) !== (0x81a26964 | 0)) return readFeedSeenInputInAnyOrder(r, start);
-  const id = wire.readInt(r, p + 4);
-  p = r.position;
-  return { id };
-}
-
-function readFeedSeenInputInAnyOrder(r: wire.Reader, p: number): FeedSeenInput {
-  wire.restart(r, p);
-  let id: number | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "id": {
-        id = wire.readInt(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (id === undefined) return wire.misfit();
-  return { id };
 }
 
 const feedReadInputShape: wire.Shape = wire.object({ id: wire.number(wire.integer()) });
@@ -303,4 +178,3 @@ const postShape: wire.Shape = wire.object({
 const feedWatchInputShape: wire.Shape = wire.object({ since: wire.bigint() });
 const feedPublishOutputShape: wire.Shape = wire.object({ count: wire.number(wire.integer()) });
 const feedTalkInputItemShape: wire.Shape = wire.string();
-const feedSeenInputShape: wire.Shape = wire.object({ id: wire.number(wire.integer()) });

@@ -2,6 +2,25 @@
 
 import type { ServiceTooling } from "@quicrpc/core/generated";
 
+const part1 = {
+  type: "object",
+  properties: {
+    id: { type: "integer" },
+    at: { type: "string", format: "date-time", "x-quicrpc-type": "date" },
+    body: {
+      anyOf: [
+        { type: "string" },
+        {
+          type: "string",
+          contentEncoding: "base64",
+          "x-quicrpc-type": "bytes",
+        },
+      ],
+    },
+  },
+  required: ["id", "body"],
+};
+
 /** What tools are told of types.v1.Feed: comments, JSON Schemas of its messages, and their shapes. */
 export const feedTooling: ServiceTooling = {
   docs: "A method of each kind, to see what TypeScript knows of each.",
@@ -12,24 +31,7 @@ export const feedTooling: ServiceTooling = {
         properties: { id: { type: "integer" } },
         required: ["id"],
       },
-      output: {
-        type: "object",
-        properties: {
-          id: { type: "integer" },
-          at: { type: "string", format: "date-time", "x-quicrpc-type": "date" },
-          body: {
-            anyOf: [
-              { type: "string" },
-              {
-                type: "string",
-                contentEncoding: "base64",
-                "x-quicrpc-type": "bytes",
-              },
-            ],
-          },
-        },
-        required: ["id", "body"],
-      },
+      output: part1,
     },
     watch: {
       input: {
@@ -37,71 +39,17 @@ export const feedTooling: ServiceTooling = {
         properties: { since: { type: "integer", "x-quicrpc-type": "bigint" } },
         required: ["since"],
       },
-      output: {
-        type: "object",
-        properties: {
-          id: { type: "integer" },
-          at: { type: "string", format: "date-time", "x-quicrpc-type": "date" },
-          body: {
-            anyOf: [
-              { type: "string" },
-              {
-                type: "string",
-                contentEncoding: "base64",
-                "x-quicrpc-type": "bytes",
-              },
-            ],
-          },
-        },
-        required: ["id", "body"],
-      },
+      output: part1,
     },
     publish: {
-      input: {
-        type: "object",
-        properties: {
-          id: { type: "integer" },
-          at: { type: "string", format: "date-time", "x-quicrpc-type": "date" },
-          body: {
-            anyOf: [
-              { type: "string" },
-              {
-                type: "string",
-                contentEncoding: "base64",
-                "x-quicrpc-type": "bytes",
-              },
-            ],
-          },
-        },
-        required: ["id", "body"],
-      },
+      input: part1,
       output: {
         type: "object",
         properties: { count: { type: "integer" } },
         required: ["count"],
       },
     },
-    talk: {
-      input: { type: "string" },
-      output: {
-        type: "object",
-        properties: {
-          id: { type: "integer" },
-          at: { type: "string", format: "date-time", "x-quicrpc-type": "date" },
-          body: {
-            anyOf: [
-              { type: "string" },
-              {
-                type: "string",
-                contentEncoding: "base64",
-                "x-quicrpc-type": "bytes",
-              },
-            ],
-          },
-        },
-        required: ["id", "body"],
-      },
-    },
+    talk: { input: { type: "string" }, output: part1 },
     copy: {},
     seen: {
       input: {

@@ -8,12 +8,12 @@ import * as wire from "@quicrpc/core/generated";
 import type {
   ArithMultiplyInput,
   ArithMultiplyOutput,
-  ArithDivideInput,
   ArithDivideOutput,
   ArithLogInput,
   ArithTicksInput,
   ArithTicksInputParsed,
   Tick,
+  ArithDivideInput,
 } from "./arith.js";
 
 export const arithMultiplyInputCodec: MessageCodec<ArithMultiplyInput, ArithMultiplyInput> = wire.codec(
@@ -27,9 +27,9 @@ export const arithMultiplyOutputCodec: MessageCodec<ArithMultiplyOutput, ArithMu
   readArithMultiplyOutput,
 );
 export const arithDivideInputCodec: MessageCodec<ArithDivideInput, ArithDivideInput> = wire.codec(
-  () => arithDivideInputShape,
-  writeArithDivideInput,
-  readArithDivideInput,
+  () => arithMultiplyInputShape,
+  writeArithMultiplyInput,
+  readArithMultiplyInput,
 );
 export const arithDivideOutputCodec: MessageCodec<ArithDivideOutput, ArithDivideOutput> = wire.codec(
   () => arithDivideOutputShape,
@@ -50,12 +50,10 @@ export const tickCodec: MessageCodec<Tick, Tick> = wire.codec(() => tickShape, w
 
 function writeArithMultiplyInput(b: Uint8Array, p: number, value: ArithMultiplyInput): number {
   wire.requireObject(value);
-  // "a"
   b[p] = 0x82;
   b[p + 1] = 0xa1;
   b[p + 2] = 0x61;
   p = wire.writeInt(b, p + 3, value.a);
-  // "b"
   b[p] = 0xa1;
   b[p + 1] = 0x62;
   p = wire.writeInt(b, p + 2, value.b);
@@ -65,42 +63,19 @@ function writeArithMultiplyInput(b: Uint8Array, p: number, value: ArithMultiplyI
 function readArithMultiplyInput(r: wire.Reader, p: number): ArithMultiplyInput {
   const { bytes, view } = r;
   const start = p;
-  // "a"
   if (view.getUint16(p) !== 0x82a1 || bytes[p + 2] !== 0x61) return readArithMultiplyInputInAnyOrder(r, start);
   const a = wire.readInt(r, p + 3);
   p = r.position;
-  // "b"
   if (view.getUint16(p) !== 0xa162) return readArithMultiplyInputInAnyOrder(r, start);
   const b_ = wire.readInt(r, p + 2);
   p = r.position;
   return { a, b: b_ };
 }
 
-function readArithMultiplyInputInAnyOrder(r: wire.Reader, p: number): ArithMultiplyInput {
-  wire.restart(r, p);
-  let a: number | undefined;
-  let b_: number | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "a": {
-        a = wire.readInt(r, r.position);
-        break;
-      }
-      case "b": {
-        b_ = wire.readInt(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (a === undefined || b_ === undefined) return wire.misfit();
-  return { a, b: b_ };
-}
+const readArithMultiplyInputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readArithMultiplyInput, ["a", "b"]);
 
 function writeArithMultiplyOutput(b: Uint8Array, p: number, value: ArithMultiplyOutput): number {
   wire.requireObject(value);
-  // "pro"
   b[p] = 0x81;
   b[p + 1] = 0xa3;
   b[p + 2] = 0x70;
@@ -113,7 +88,6 @@ function writeArithMultiplyOutput(b: Uint8Array, p: number, value: ArithMultiply
 function readArithMultiplyOutput(r: wire.Reader, p: number): ArithMultiplyOutput {
   const { bytes, view } = r;
   const start = p;
-  // "pro"
   if (view.getInt32(p) !== (0x81a37072 | 0) || bytes[p + 4] !== 0x6f) {
     return readArithMultiplyOutputInAnyOrder(r, start);
   }
@@ -122,83 +96,16 @@ function readArithMultiplyOutput(r: wire.Reader, p: number): ArithMultiplyOutput
   return { pro };
 }
 
-function readArithMultiplyOutputInAnyOrder(r: wire.Reader, p: number): ArithMultiplyOutput {
-  wire.restart(r, p);
-  let pro: number | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "pro": {
-        pro = wire.readInt(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (pro === undefined) return wire.misfit();
-  return { pro };
-}
-
-function writeArithDivideInput(b: Uint8Array, p: number, value: ArithDivideInput): number {
-  wire.requireObject(value);
-  // "a"
-  b[p] = 0x82;
-  b[p + 1] = 0xa1;
-  b[p + 2] = 0x61;
-  p = wire.writeInt(b, p + 3, value.a);
-  // "b"
-  b[p] = 0xa1;
-  b[p + 1] = 0x62;
-  p = wire.writeInt(b, p + 2, value.b);
-  return p;
-}
-
-function readArithDivideInput(r: wire.Reader, p: number): ArithDivideInput {
-  const { bytes, view } = r;
-  const start = p;
-  // "a"
-  if (view.getUint16(p) !== 0x82a1 || bytes[p + 2] !== 0x61) return readArithDivideInputInAnyOrder(r, start);
-  const a = wire.readInt(r, p + 3);
-  p = r.position;
-  // "b"
-  if (view.getUint16(p) !== 0xa162) return readArithDivideInputInAnyOrder(r, start);
-  const b_ = wire.readInt(r, p + 2);
-  p = r.position;
-  return { a, b: b_ };
-}
-
-function readArithDivideInputInAnyOrder(r: wire.Reader, p: number): ArithDivideInput {
-  wire.restart(r, p);
-  let a: number | undefined;
-  let b_: number | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "a": {
-        a = wire.readInt(r, r.position);
-        break;
-      }
-      case "b": {
-        b_ = wire.readInt(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (a === undefined || b_ === undefined) return wire.misfit();
-  return { a, b: b_ };
-}
+const readArithMultiplyOutputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readArithMultiplyOutput, ["pro"]);
 
 function writeArithDivideOutput(b: Uint8Array, p: number, value: ArithDivideOutput): number {
   wire.requireObject(value);
-  // "quo"
   b[p] = 0x82;
   b[p + 1] = 0xa3;
   b[p + 2] = 0x71;
   b[p + 3] = 0x75;
   b[p + 4] = 0x6f;
   p = wire.writeInt(b, p + 5, value.quo);
-  // "rem"
   b[p] = 0xa3;
   b[p + 1] = 0x72;
   b[p + 2] = 0x65;
@@ -210,42 +117,19 @@ function writeArithDivideOutput(b: Uint8Array, p: number, value: ArithDivideOutp
 function readArithDivideOutput(r: wire.Reader, p: number): ArithDivideOutput {
   const { bytes, view } = r;
   const start = p;
-  // "quo"
   if (view.getInt32(p) !== (0x82a37175 | 0) || bytes[p + 4] !== 0x6f) return readArithDivideOutputInAnyOrder(r, start);
   const quo = wire.readInt(r, p + 5);
   p = r.position;
-  // "rem"
   if (view.getInt32(p) !== (0xa372656d | 0)) return readArithDivideOutputInAnyOrder(r, start);
   const rem = wire.readInt(r, p + 4);
   p = r.position;
   return { quo, rem };
 }
 
-function readArithDivideOutputInAnyOrder(r: wire.Reader, p: number): ArithDivideOutput {
-  wire.restart(r, p);
-  let quo: number | undefined;
-  let rem: number | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "quo": {
-        quo = wire.readInt(r, r.position);
-        break;
-      }
-      case "rem": {
-        rem = wire.readInt(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (quo === undefined || rem === undefined) return wire.misfit();
-  return { quo, rem };
-}
+const readArithDivideOutputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readArithDivideOutput, ["quo", "rem"]);
 
 function writeArithLogInput(b: Uint8Array, p: number, value: ArithLogInput): number {
   wire.requireObject(value);
-  // "line"
   b[p] = 0x81;
   b[p + 1] = 0xa4;
   b[p + 2] = 0x6c;
@@ -259,7 +143,6 @@ function writeArithLogInput(b: Uint8Array, p: number, value: ArithLogInput): num
 function readArithLogInput(r: wire.Reader, p: number): ArithLogInput {
   const { view } = r;
   const start = p;
-  // "line"
   if (view.getInt32(p) !== (0x81a46c69 | 0) || view.getInt32(p + 2) !== 0x6c696e65) {
     return readArithLogInputInAnyOrder(r, start);
   }
@@ -268,35 +151,18 @@ function readArithLogInput(r: wire.Reader, p: number): ArithLogInput {
   return { line };
 }
 
-function readArithLogInputInAnyOrder(r: wire.Reader, p: number): ArithLogInput {
-  wire.restart(r, p);
-  let line: string | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "line": {
-        line = wire.readString(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (line === undefined) return wire.misfit();
-  return { line };
-}
+const readArithLogInputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readArithLogInput, ["line"]);
 
 function writeArithTicksInput(b: Uint8Array, p: number, value: ArithTicksInput): number {
   wire.requireObject(value);
   let count = 1;
   if (value.everyMs !== undefined) count++;
   p = wire.writeMapHeader(b, p, count);
-  // "n"
   b[p] = 0xa1;
   b[p + 1] = 0x6e;
   if (value.n < 0) return wire.misfit();
   p = wire.writeInt(b, p + 2, value.n);
   if (value.everyMs !== undefined) {
-    // "everyMs"
     b[p] = 0xa7;
     b[p + 1] = 0x65;
     b[p + 2] = 0x76;
@@ -314,15 +180,12 @@ function writeArithTicksInput(b: Uint8Array, p: number, value: ArithTicksInput):
 function readArithTicksInput(r: wire.Reader, p: number): ArithTicksInputParsed {
   const { view } = r;
   const start = p;
-  let left = wire.readMapHeader(r, p);
+  let left = wire.readMapHeader(r, p) - 1;
   p = r.position;
-  // "n"
   if (view.getUint16(p) !== 0xa16e) return readArithTicksInputInAnyOrder(r, start);
   const n = wire.readInt(r, p + 2);
   if (n < 0) return wire.misfit();
   p = r.position;
-  left--;
-  // "everyMs"
   let everyMs: number | undefined;
   if (left > 0 && view.getInt32(p) === (0xa7657665 | 0) && view.getInt32(p + 4) === 0x72794d73) {
     everyMs = wire.readInt(r, p + 8);
@@ -335,38 +198,14 @@ function readArithTicksInput(r: wire.Reader, p: number): ArithTicksInputParsed {
   return { n, everyMs: everyMs === undefined ? 0 : everyMs };
 }
 
-function readArithTicksInputInAnyOrder(r: wire.Reader, p: number): ArithTicksInputParsed {
-  wire.restart(r, p);
-  let n: number | undefined;
-  let everyMs: number | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "n": {
-        n = wire.readInt(r, r.position);
-        if (n < 0) return wire.misfit();
-        break;
-      }
-      case "everyMs": {
-        everyMs = wire.readInt(r, r.position);
-        if (everyMs < 0) return wire.misfit();
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (n === undefined) return wire.misfit();
-  return { n, everyMs: everyMs === undefined ? 0 : everyMs };
-}
+const readArithTicksInputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readArithTicksInput, ["n", "everyMs"]);
 
 function writeTick(b: Uint8Array, p: number, value: Tick): number {
   wire.requireObject(value);
-  // "i"
   b[p] = 0x82;
   b[p + 1] = 0xa1;
   b[p + 2] = 0x69;
   p = wire.writeInt(b, p + 3, value.i);
-  // "at"
   b[p] = 0xa2;
   b[p + 1] = 0x61;
   b[p + 2] = 0x74;
@@ -377,48 +216,22 @@ function writeTick(b: Uint8Array, p: number, value: Tick): number {
 function readTick(r: wire.Reader, p: number): Tick {
   const { bytes, view } = r;
   const start = p;
-  // "i"
   if (view.getUint16(p) !== 0x82a1 || bytes[p + 2] !== 0x69) return readTickInAnyOrder(r, start);
   const i = wire.readInt(r, p + 3);
   p = r.position;
-  // "at"
   if (view.getUint16(p) !== 0xa261 || bytes[p + 2] !== 0x74) return readTickInAnyOrder(r, start);
   const at = wire.readNumber(r, p + 3);
   p = r.position;
   return { i, at };
 }
 
-function readTickInAnyOrder(r: wire.Reader, p: number): Tick {
-  wire.restart(r, p);
-  let i: number | undefined;
-  let at: number | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "i": {
-        i = wire.readInt(r, r.position);
-        break;
-      }
-      case "at": {
-        at = wire.readNumber(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (i === undefined || at === undefined) return wire.misfit();
-  return { i, at };
-}
+const readTickInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readTick, ["i", "at"]);
 
 const arithMultiplyInputShape: wire.Shape = wire.object({
   a: wire.number(wire.integer()),
   b: wire.number(wire.integer()),
 });
 const arithMultiplyOutputShape: wire.Shape = wire.object({ pro: wire.number(wire.integer()) });
-const arithDivideInputShape: wire.Shape = wire.object({
-  a: wire.number(wire.integer()),
-  b: wire.number(wire.integer()),
-});
 const arithDivideOutputShape: wire.Shape = wire.object({
   quo: wire.number(wire.integer()),
   rem: wire.number(wire.integer()),

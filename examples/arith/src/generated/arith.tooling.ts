@@ -2,6 +2,14 @@
 
 import type { ServiceTooling } from "@quicrpc/core/generated";
 
+const part1 = {
+  type: "object",
+  fields: {
+    a: { type: "number", checks: { format: "integer" } },
+    b: { type: "number", checks: { format: "integer" } },
+  },
+};
+
 /** What tools are told of demo.v1.Arith: comments, JSON Schemas of its messages, and their shapes. */
 export const arithTooling: ServiceTooling = {
   docs: "Integer arithmetic, and a clock.",
@@ -92,24 +100,12 @@ export const arithTooling: ServiceTooling = {
       },
     },
     types: {
-      ArithMultiplyInput: {
-        type: "object",
-        fields: {
-          a: { type: "number", checks: { format: "integer" } },
-          b: { type: "number", checks: { format: "integer" } },
-        },
-      },
+      ArithMultiplyInput: part1,
       ArithMultiplyOutput: {
         type: "object",
         fields: { pro: { type: "number", checks: { format: "integer" } } },
       },
-      ArithDivideInput: {
-        type: "object",
-        fields: {
-          a: { type: "number", checks: { format: "integer" } },
-          b: { type: "number", checks: { format: "integer" } },
-        },
-      },
+      ArithDivideInput: part1,
       ArithDivideOutput: {
         type: "object",
         fields: {

@@ -11,18 +11,15 @@ export const orderCodec: MessageCodec<Order, Order> = wire.codec(() => orderShap
 
 function writeOrder(b: Uint8Array, p: number, value: Order): number {
   wire.requireObject(value);
-  // "id"
   b[p] = 0x84;
   b[p + 1] = 0xa2;
   b[p + 2] = 0x69;
   b[p + 3] = 0x64;
   p = wire.writeString(b, p + 4, value.id);
-  // "at"
   b[p] = 0xa2;
   b[p + 1] = 0x61;
   b[p + 2] = 0x74;
   p = wire.writeDate(b, p + 3, value.at);
-  // "cents"
   b[p] = 0xa5;
   b[p + 1] = 0x63;
   b[p + 2] = 0x65;
@@ -30,7 +27,6 @@ function writeOrder(b: Uint8Array, p: number, value: Order): number {
   b[p + 4] = 0x74;
   b[p + 5] = 0x73;
   p = wire.writeBigInt(b, p + 6, value.cents);
-  // "tags"
   b[p] = 0xa4;
   b[p + 1] = 0x74;
   b[p + 2] = 0x61;
@@ -43,58 +39,24 @@ function writeOrder(b: Uint8Array, p: number, value: Order): number {
 function readOrder(r: wire.Reader, p: number): Order {
   const { bytes, view } = r;
   const start = p;
-  // "id"
   if (view.getInt32(p) !== (0x84a26964 | 0)) return readOrderInAnyOrder(r, start);
   const id = wire.readString(r, p + 4);
   p = r.position;
-  // "at"
   if (view.getUint16(p) !== 0xa261 || bytes[p + 2] !== 0x74) return readOrderInAnyOrder(r, start);
   const at = wire.readDate(r, p + 3);
   p = r.position;
-  // "cents"
   if (view.getInt32(p) !== (0xa563656e | 0) || view.getInt32(p + 2) !== 0x656e7473) {
     return readOrderInAnyOrder(r, start);
   }
   const cents = wire.readBigInt(r, p + 6);
   p = r.position;
-  // "tags"
   if (view.getInt32(p) !== (0xa4746167 | 0) || bytes[p + 4] !== 0x73) return readOrderInAnyOrder(r, start);
   const tags = readOrderTags(r, p + 5);
   p = r.position;
   return { id, at, cents, tags };
 }
 
-function readOrderInAnyOrder(r: wire.Reader, p: number): Order {
-  wire.restart(r, p);
-  let id: string | undefined;
-  let at: Date | undefined;
-  let cents: bigint | undefined;
-  let tags: Set<string> | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "id": {
-        id = wire.readString(r, r.position);
-        break;
-      }
-      case "at": {
-        at = wire.readDate(r, r.position);
-        break;
-      }
-      case "cents": {
-        cents = wire.readBigInt(r, r.position);
-        break;
-      }
-      case "tags": {
-        tags = readOrderTags(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (id === undefined || at === undefined || cents === undefined || tags === undefined) return wire.misfit();
-  return { id, at, cents, tags };
-}
+const readOrderInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readOrder, ["id", "at", "cents", "tags"]);
 
 function writeOrderTags(b: Uint8Array, p: number, value: ReadonlySet<string>): number {
   if (!(value instanceof Set)) return wire.misfit();

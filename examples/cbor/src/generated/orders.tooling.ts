@@ -2,60 +2,31 @@
 
 import type { ServiceTooling } from "@quicrpc/core/generated";
 
+const part1 = {
+  type: "object",
+  properties: {
+    id: { type: "string" },
+    at: { type: "string", format: "date-time", "x-quicrpc-type": "date" },
+    cents: { type: "integer", "x-quicrpc-type": "bigint" },
+    tags: {
+      type: "array",
+      items: { type: "string" },
+      uniqueItems: true,
+      "x-quicrpc-type": "set",
+    },
+  },
+  required: ["id", "at", "cents", "tags"],
+};
+
 /** What tools are told of shop.v1.Orders: comments, JSON Schemas of its messages, and their shapes. */
 export const ordersTooling: ServiceTooling = {
   methods: {
     place: {
       docs: "Gives back the order as it was placed.",
-      input: {
-        type: "object",
-        properties: {
-          id: { type: "string" },
-          at: { type: "string", format: "date-time", "x-quicrpc-type": "date" },
-          cents: { type: "integer", "x-quicrpc-type": "bigint" },
-          tags: {
-            type: "array",
-            items: { type: "string" },
-            uniqueItems: true,
-            "x-quicrpc-type": "set",
-          },
-        },
-        required: ["id", "at", "cents", "tags"],
-      },
-      output: {
-        type: "object",
-        properties: {
-          id: { type: "string" },
-          at: { type: "string", format: "date-time", "x-quicrpc-type": "date" },
-          cents: { type: "integer", "x-quicrpc-type": "bigint" },
-          tags: {
-            type: "array",
-            items: { type: "string" },
-            uniqueItems: true,
-            "x-quicrpc-type": "set",
-          },
-        },
-        required: ["id", "at", "cents", "tags"],
-      },
+      input: part1,
+      output: part1,
     },
-    all: {
-      docs: "Every order placed so far.",
-      output: {
-        type: "object",
-        properties: {
-          id: { type: "string" },
-          at: { type: "string", format: "date-time", "x-quicrpc-type": "date" },
-          cents: { type: "integer", "x-quicrpc-type": "bigint" },
-          tags: {
-            type: "array",
-            items: { type: "string" },
-            uniqueItems: true,
-            "x-quicrpc-type": "set",
-          },
-        },
-        required: ["id", "at", "cents", "tags"],
-      },
-    },
+    all: { docs: "Every order placed so far.", output: part1 },
   },
   snapshot: {
     id: 56348,

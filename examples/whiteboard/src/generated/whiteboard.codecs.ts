@@ -12,7 +12,6 @@ import type {
   BoardCommand,
   BoardCommandDraw,
   Piece,
-  Color,
   PiecePoint,
   BoardCommandUndo,
   BoardCommandClear,
@@ -21,7 +20,6 @@ import type {
   BoardEventErased,
   BoardEventErasedLine,
   BoardEventShown,
-  WhiteboardPointInput,
   WhiteboardMessagesInput,
   WhiteboardMessagesInputParsed,
   ChatMessage,
@@ -34,6 +32,7 @@ import type {
   WhiteboardUploadInputItemPart,
   WhiteboardDownloadInput,
   PageCursorInput,
+  WhiteboardPointInput,
 } from "./whiteboard.js";
 
 export const whiteboardJoinInputCodec: MessageCodec<WhiteboardJoinInput, WhiteboardJoinInput> = wire.codec(
@@ -57,9 +56,9 @@ export const boardEventCodec: MessageCodec<BoardEvent, BoardEvent> = wire.codec(
   readBoardEvent,
 );
 export const whiteboardPointInputCodec: MessageCodec<WhiteboardPointInput, WhiteboardPointInput> = wire.codec(
-  () => whiteboardPointInputShape,
-  writeWhiteboardPointInput,
-  readWhiteboardPointInput,
+  () => piecePointShape,
+  writePiecePoint,
+  readPiecePoint,
 );
 export const whiteboardMessagesInputCodec: MessageCodec<WhiteboardMessagesInput, WhiteboardMessagesInputParsed> =
   wire.codec(() => whiteboardMessagesInputShape, writeWhiteboardMessagesInput, readWhiteboardMessagesInput);
@@ -98,7 +97,6 @@ export const pageCursorInputCodec: MessageCodec<PageCursorInput, PageCursorInput
 
 function writeWhiteboardJoinInput(b: Uint8Array, p: number, value: WhiteboardJoinInput): number {
   wire.requireObject(value);
-  // "name"
   b[p] = 0x82;
   b[p + 1] = 0xa4;
   b[p + 2] = 0x6e;
@@ -107,7 +105,6 @@ function writeWhiteboardJoinInput(b: Uint8Array, p: number, value: WhiteboardJoi
   b[p + 5] = 0x65;
   if (!regexPattern.test(value.name) || wire.longerThan(value.name, 40)) return wire.misfit();
   p = wire.writeString(b, p + 6, value.name);
-  // "secret"
   b[p] = 0xa6;
   b[p + 1] = 0x73;
   b[p + 2] = 0x65;
@@ -123,14 +120,12 @@ function writeWhiteboardJoinInput(b: Uint8Array, p: number, value: WhiteboardJoi
 function readWhiteboardJoinInput(r: wire.Reader, p: number): WhiteboardJoinInput {
   const { view } = r;
   const start = p;
-  // "name"
   if (view.getInt32(p) !== (0x82a46e61 | 0) || view.getInt32(p + 2) !== 0x6e616d65) {
     return readWhiteboardJoinInputInAnyOrder(r, start);
   }
   const name = wire.readString(r, p + 6);
   if (!regexPattern.test(name) || wire.longerThan(name, 40)) return wire.misfit();
   p = r.position;
-  // "secret"
   if (view.getInt32(p) !== (0xa6736563 | 0) || view.getInt32(p + 3) !== 0x63726574) {
     return readWhiteboardJoinInputInAnyOrder(r, start);
   }
@@ -140,40 +135,16 @@ function readWhiteboardJoinInput(r: wire.Reader, p: number): WhiteboardJoinInput
   return { name, secret };
 }
 
-function readWhiteboardJoinInputInAnyOrder(r: wire.Reader, p: number): WhiteboardJoinInput {
-  wire.restart(r, p);
-  let name: string | undefined;
-  let secret: string | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "name": {
-        name = wire.readString(r, r.position);
-        if (!regexPattern.test(name) || wire.longerThan(name, 40)) return wire.misfit();
-        break;
-      }
-      case "secret": {
-        secret = wire.readString(r, r.position);
-        if (wire.shorterThan(secret, 16) || wire.longerThan(secret, 64)) return wire.misfit();
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (name === undefined || secret === undefined) return wire.misfit();
-  return { name, secret };
-}
+const readWhiteboardJoinInputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readWhiteboardJoinInput, ["name", "secret"]);
 
 function writeWhiteboardJoinItem(b: Uint8Array, p: number, value: WhiteboardJoinItem): number {
   wire.requireObject(value);
-  // "you"
   b[p] = 0x83;
   b[p + 1] = 0xa3;
   b[p + 2] = 0x79;
   b[p + 3] = 0x6f;
   b[p + 4] = 0x75;
   p = wire.writeString(b, p + 5, value.you);
-  // "server"
   b[p] = 0xa6;
   b[p + 1] = 0x73;
   b[p + 2] = 0x65;
@@ -182,7 +153,6 @@ function writeWhiteboardJoinItem(b: Uint8Array, p: number, value: WhiteboardJoin
   b[p + 5] = 0x65;
   b[p + 6] = 0x72;
   p = wire.writeString(b, p + 7, value.server);
-  // "people"
   b[p] = 0xa6;
   b[p + 1] = 0x70;
   b[p + 2] = 0x65;
@@ -197,17 +167,14 @@ function writeWhiteboardJoinItem(b: Uint8Array, p: number, value: WhiteboardJoin
 function readWhiteboardJoinItem(r: wire.Reader, p: number): WhiteboardJoinItem {
   const { bytes, view } = r;
   const start = p;
-  // "you"
   if (view.getInt32(p) !== (0x83a3796f | 0) || bytes[p + 4] !== 0x75) return readWhiteboardJoinItemInAnyOrder(r, start);
   const you = wire.readString(r, p + 5);
   p = r.position;
-  // "server"
   if (view.getInt32(p) !== (0xa6736572 | 0) || view.getInt32(p + 3) !== 0x72766572) {
     return readWhiteboardJoinItemInAnyOrder(r, start);
   }
   const server = wire.readString(r, p + 7);
   p = r.position;
-  // "people"
   if (view.getInt32(p) !== (0xa670656f | 0) || view.getInt32(p + 3) !== 0x6f706c65) {
     return readWhiteboardJoinItemInAnyOrder(r, start);
   }
@@ -216,32 +183,11 @@ function readWhiteboardJoinItem(r: wire.Reader, p: number): WhiteboardJoinItem {
   return { you, server, people };
 }
 
-function readWhiteboardJoinItemInAnyOrder(r: wire.Reader, p: number): WhiteboardJoinItem {
-  wire.restart(r, p);
-  let you: string | undefined;
-  let server: string | undefined;
-  let people: Person[] | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "you": {
-        you = wire.readString(r, r.position);
-        break;
-      }
-      case "server": {
-        server = wire.readString(r, r.position);
-        break;
-      }
-      case "people": {
-        people = readWhiteboardJoinItemPeople(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (you === undefined || server === undefined || people === undefined) return wire.misfit();
-  return { you, server, people };
-}
+const readWhiteboardJoinItemInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readWhiteboardJoinItem, [
+  "you",
+  "server",
+  "people",
+]);
 
 function writeWhiteboardJoinItemPeople(b: Uint8Array, p: number, value: readonly Person[]): number {
   if (!Array.isArray(value)) return wire.misfit();
@@ -264,20 +210,17 @@ function readWhiteboardJoinItemPeople(r: wire.Reader, p: number): Person[] {
 
 function writePerson(b: Uint8Array, p: number, value: Person): number {
   wire.requireObject(value);
-  // "id"
   b[p] = 0x83;
   b[p + 1] = 0xa2;
   b[p + 2] = 0x69;
   b[p + 3] = 0x64;
   p = wire.writeString(b, p + 4, value.id);
-  // "name"
   b[p] = 0xa4;
   b[p + 1] = 0x6e;
   b[p + 2] = 0x61;
   b[p + 3] = 0x6d;
   b[p + 4] = 0x65;
   p = wire.writeString(b, p + 5, value.name);
-  // "hue"
   b[p] = 0xa3;
   b[p + 1] = 0x68;
   b[p + 2] = 0x75;
@@ -290,15 +233,12 @@ function writePerson(b: Uint8Array, p: number, value: Person): number {
 function readPerson(r: wire.Reader, p: number): Person {
   const { bytes, view } = r;
   const start = p;
-  // "id"
   if (view.getInt32(p) !== (0x83a26964 | 0)) return readPersonInAnyOrder(r, start);
   const id = wire.readString(r, p + 4);
   p = r.position;
-  // "name"
   if (view.getInt32(p) !== (0xa46e616d | 0) || bytes[p + 4] !== 0x65) return readPersonInAnyOrder(r, start);
   const name = wire.readString(r, p + 5);
   p = r.position;
-  // "hue"
   if (view.getInt32(p) !== (0xa3687565 | 0)) return readPersonInAnyOrder(r, start);
   const hue = wire.readInt(r, p + 4);
   if (hue < 0 || hue > 359) return wire.misfit();
@@ -306,33 +246,7 @@ function readPerson(r: wire.Reader, p: number): Person {
   return { id, name, hue };
 }
 
-function readPersonInAnyOrder(r: wire.Reader, p: number): Person {
-  wire.restart(r, p);
-  let id: string | undefined;
-  let name: string | undefined;
-  let hue: number | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "id": {
-        id = wire.readString(r, r.position);
-        break;
-      }
-      case "name": {
-        name = wire.readString(r, r.position);
-        break;
-      }
-      case "hue": {
-        hue = wire.readInt(r, r.position);
-        if (hue < 0 || hue > 359) return wire.misfit();
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (id === undefined || name === undefined || hue === undefined) return wire.misfit();
-  return { id, name, hue };
-}
+const readPersonInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readPerson, ["id", "name", "hue"]);
 
 function writeBoardCommand(b: Uint8Array, p: number, value: BoardCommand): number {
   switch (value.type) {
@@ -362,7 +276,6 @@ function readBoardCommand(r: wire.Reader, p: number): BoardCommand {
 
 function writeBoardCommandDraw(b: Uint8Array, p: number, value: BoardCommandDraw): number {
   wire.requireObject(value);
-  // "type"
   b[p] = 0x82;
   b[p + 1] = 0xa4;
   b[p + 2] = 0x74;
@@ -371,7 +284,6 @@ function writeBoardCommandDraw(b: Uint8Array, p: number, value: BoardCommandDraw
   b[p + 5] = 0x65;
   if (value.type !== "draw") return wire.misfit();
   p = wire.writeString(b, p + 6, value.type);
-  // "piece"
   b[p] = 0xa5;
   b[p + 1] = 0x70;
   b[p + 2] = 0x69;
@@ -385,14 +297,12 @@ function writeBoardCommandDraw(b: Uint8Array, p: number, value: BoardCommandDraw
 function readBoardCommandDraw(r: wire.Reader, p: number): BoardCommandDraw {
   const { view } = r;
   const start = p;
-  // "type"
   if (view.getInt32(p) !== (0x82a47479 | 0) || view.getInt32(p + 2) !== 0x74797065) {
     return readBoardCommandDrawInAnyOrder(r, start);
   }
   const type = wire.readString(r, p + 6);
   if (type !== "draw") return wire.misfit();
   p = r.position;
-  // "piece"
   if (view.getInt32(p) !== (0xa5706965 | 0) || view.getInt32(p + 2) !== 0x69656365) {
     return readBoardCommandDrawInAnyOrder(r, start);
   }
@@ -401,33 +311,10 @@ function readBoardCommandDraw(r: wire.Reader, p: number): BoardCommandDraw {
   return { type, piece };
 }
 
-function readBoardCommandDrawInAnyOrder(r: wire.Reader, p: number): BoardCommandDraw {
-  wire.restart(r, p);
-  let type: "draw" | undefined;
-  let piece: Piece | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "type": {
-        const literal = wire.readString(r, r.position);
-        if (literal !== "draw") return wire.misfit();
-        type = literal;
-        break;
-      }
-      case "piece": {
-        piece = readPiece(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (type === undefined || piece === undefined) return wire.misfit();
-  return { type, piece };
-}
+const readBoardCommandDrawInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readBoardCommandDraw, ["type", "piece"]);
 
 function writePiece(b: Uint8Array, p: number, value: Piece): number {
   wire.requireObject(value);
-  // "line"
   b[p] = 0x84;
   b[p + 1] = 0xa4;
   b[p + 2] = 0x6c;
@@ -436,7 +323,6 @@ function writePiece(b: Uint8Array, p: number, value: Piece): number {
   b[p + 5] = 0x65;
   if (value.line < 0) return wire.misfit();
   p = wire.writeInt(b, p + 6, value.line);
-  // "color"
   b[p] = 0xa5;
   b[p + 1] = 0x63;
   b[p + 2] = 0x6f;
@@ -454,7 +340,6 @@ function writePiece(b: Uint8Array, p: number, value: Piece): number {
     return wire.misfit();
   }
   p = wire.writeString(b, p + 6, value.color);
-  // "width"
   b[p] = 0xa5;
   b[p + 1] = 0x77;
   b[p + 2] = 0x69;
@@ -463,7 +348,6 @@ function writePiece(b: Uint8Array, p: number, value: Piece): number {
   b[p + 5] = 0x68;
   if (value.width < 1 || value.width > 40) return wire.misfit();
   p = wire.writeInt(b, p + 6, value.width);
-  // "points"
   b[p] = 0xa6;
   b[p + 1] = 0x70;
   b[p + 2] = 0x6f;
@@ -478,14 +362,12 @@ function writePiece(b: Uint8Array, p: number, value: Piece): number {
 function readPiece(r: wire.Reader, p: number): Piece {
   const { view } = r;
   const start = p;
-  // "line"
   if (view.getInt32(p) !== (0x84a46c69 | 0) || view.getInt32(p + 2) !== 0x6c696e65) {
     return readPieceInAnyOrder(r, start);
   }
   const line = wire.readInt(r, p + 6);
   if (line < 0) return wire.misfit();
   p = r.position;
-  // "color"
   if (view.getInt32(p) !== (0xa5636f6c | 0) || view.getInt32(p + 2) !== 0x6f6c6f72) {
     return readPieceInAnyOrder(r, start);
   }
@@ -501,14 +383,12 @@ function readPiece(r: wire.Reader, p: number): Piece {
     return wire.misfit();
   }
   p = r.position;
-  // "width"
   if (view.getInt32(p) !== (0xa5776964 | 0) || view.getInt32(p + 2) !== 0x69647468) {
     return readPieceInAnyOrder(r, start);
   }
   const width = wire.readInt(r, p + 6);
   if (width < 1 || width > 40) return wire.misfit();
   p = r.position;
-  // "points"
   if (view.getInt32(p) !== (0xa6706f69 | 0) || view.getInt32(p + 3) !== 0x696e7473) {
     return readPieceInAnyOrder(r, start);
   }
@@ -517,50 +397,7 @@ function readPiece(r: wire.Reader, p: number): Piece {
   return { line, color, width, points };
 }
 
-function readPieceInAnyOrder(r: wire.Reader, p: number): Piece {
-  wire.restart(r, p);
-  let line: number | undefined;
-  let color: Color | undefined;
-  let width: number | undefined;
-  let points: PiecePoint[] | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "line": {
-        line = wire.readInt(r, r.position);
-        if (line < 0) return wire.misfit();
-        break;
-      }
-      case "color": {
-        const literal = wire.readString(r, r.position);
-        if (
-          literal !== "ink" &&
-          literal !== "red" &&
-          literal !== "orange" &&
-          literal !== "green" &&
-          literal !== "blue" &&
-          literal !== "violet"
-        ) {
-          return wire.misfit();
-        }
-        color = literal;
-        break;
-      }
-      case "width": {
-        width = wire.readInt(r, r.position);
-        if (width < 1 || width > 40) return wire.misfit();
-        break;
-      }
-      case "points": {
-        points = readPiecePoints(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (line === undefined || color === undefined || width === undefined || points === undefined) return wire.misfit();
-  return { line, color, width, points };
-}
+const readPieceInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readPiece, ["line", "color", "width", "points"]);
 
 function writePiecePoints(b: Uint8Array, p: number, value: readonly PiecePoint[]): number {
   if (!Array.isArray(value)) return wire.misfit();
@@ -585,13 +422,11 @@ function readPiecePoints(r: wire.Reader, p: number): PiecePoint[] {
 
 function writePiecePoint(b: Uint8Array, p: number, value: PiecePoint): number {
   wire.requireObject(value);
-  // "x"
   b[p] = 0x82;
   b[p + 1] = 0xa1;
   b[p + 2] = 0x78;
   if (value.x < 0 || value.x > 1600) return wire.misfit();
   p = wire.writeInt(b, p + 3, value.x);
-  // "y"
   b[p] = 0xa1;
   b[p + 1] = 0x79;
   if (value.y < 0 || value.y > 1000) return wire.misfit();
@@ -602,12 +437,10 @@ function writePiecePoint(b: Uint8Array, p: number, value: PiecePoint): number {
 function readPiecePoint(r: wire.Reader, p: number): PiecePoint {
   const { bytes, view } = r;
   const start = p;
-  // "x"
   if (view.getUint16(p) !== 0x82a1 || bytes[p + 2] !== 0x78) return readPiecePointInAnyOrder(r, start);
   const x = wire.readInt(r, p + 3);
   if (x < 0 || x > 1600) return wire.misfit();
   p = r.position;
-  // "y"
   if (view.getUint16(p) !== 0xa179) return readPiecePointInAnyOrder(r, start);
   const y = wire.readInt(r, p + 2);
   if (y < 0 || y > 1000) return wire.misfit();
@@ -615,33 +448,10 @@ function readPiecePoint(r: wire.Reader, p: number): PiecePoint {
   return { x, y };
 }
 
-function readPiecePointInAnyOrder(r: wire.Reader, p: number): PiecePoint {
-  wire.restart(r, p);
-  let x: number | undefined;
-  let y: number | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "x": {
-        x = wire.readInt(r, r.position);
-        if (x < 0 || x > 1600) return wire.misfit();
-        break;
-      }
-      case "y": {
-        y = wire.readInt(r, r.position);
-        if (y < 0 || y > 1000) return wire.misfit();
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (x === undefined || y === undefined) return wire.misfit();
-  return { x, y };
-}
+const readPiecePointInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readPiecePoint, ["x", "y"]);
 
 function writeBoardCommandUndo(b: Uint8Array, p: number, value: BoardCommandUndo): number {
   wire.requireObject(value);
-  // "type"
   b[p] = 0x81;
   b[p + 1] = 0xa4;
   b[p + 2] = 0x74;
@@ -656,7 +466,6 @@ function writeBoardCommandUndo(b: Uint8Array, p: number, value: BoardCommandUndo
 function readBoardCommandUndo(r: wire.Reader, p: number): BoardCommandUndo {
   const { view } = r;
   const start = p;
-  // "type"
   if (view.getInt32(p) !== (0x81a47479 | 0) || view.getInt32(p + 2) !== 0x74797065) {
     return readBoardCommandUndoInAnyOrder(r, start);
   }
@@ -666,28 +475,10 @@ function readBoardCommandUndo(r: wire.Reader, p: number): BoardCommandUndo {
   return { type };
 }
 
-function readBoardCommandUndoInAnyOrder(r: wire.Reader, p: number): BoardCommandUndo {
-  wire.restart(r, p);
-  let type: "undo" | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "type": {
-        const literal = wire.readString(r, r.position);
-        if (literal !== "undo") return wire.misfit();
-        type = literal;
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (type === undefined) return wire.misfit();
-  return { type };
-}
+const readBoardCommandUndoInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readBoardCommandUndo, ["type"]);
 
 function writeBoardCommandClear(b: Uint8Array, p: number, value: BoardCommandClear): number {
   wire.requireObject(value);
-  // "type"
   b[p] = 0x81;
   b[p + 1] = 0xa4;
   b[p + 2] = 0x74;
@@ -702,7 +493,6 @@ function writeBoardCommandClear(b: Uint8Array, p: number, value: BoardCommandCle
 function readBoardCommandClear(r: wire.Reader, p: number): BoardCommandClear {
   const { view } = r;
   const start = p;
-  // "type"
   if (view.getInt32(p) !== (0x81a47479 | 0) || view.getInt32(p + 2) !== 0x74797065) {
     return readBoardCommandClearInAnyOrder(r, start);
   }
@@ -712,24 +502,7 @@ function readBoardCommandClear(r: wire.Reader, p: number): BoardCommandClear {
   return { type };
 }
 
-function readBoardCommandClearInAnyOrder(r: wire.Reader, p: number): BoardCommandClear {
-  wire.restart(r, p);
-  let type: "clear" | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "type": {
-        const literal = wire.readString(r, r.position);
-        if (literal !== "clear") return wire.misfit();
-        type = literal;
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (type === undefined) return wire.misfit();
-  return { type };
-}
+const readBoardCommandClearInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readBoardCommandClear, ["type"]);
 
 function writeBoardEvent(b: Uint8Array, p: number, value: BoardEvent): number {
   switch (value.type) {
@@ -759,7 +532,6 @@ function readBoardEvent(r: wire.Reader, p: number): BoardEvent {
 
 function writeBoardEventDrawn(b: Uint8Array, p: number, value: BoardEventDrawn): number {
   wire.requireObject(value);
-  // "type"
   b[p] = 0x83;
   b[p + 1] = 0xa4;
   b[p + 2] = 0x74;
@@ -768,12 +540,10 @@ function writeBoardEventDrawn(b: Uint8Array, p: number, value: BoardEventDrawn):
   b[p + 5] = 0x65;
   if (value.type !== "drawn") return wire.misfit();
   p = wire.writeString(b, p + 6, value.type);
-  // "by"
   b[p] = 0xa2;
   b[p + 1] = 0x62;
   b[p + 2] = 0x79;
   p = wire.writeString(b, p + 3, value.by);
-  // "piece"
   b[p] = 0xa5;
   b[p + 1] = 0x70;
   b[p + 2] = 0x69;
@@ -787,18 +557,15 @@ function writeBoardEventDrawn(b: Uint8Array, p: number, value: BoardEventDrawn):
 function readBoardEventDrawn(r: wire.Reader, p: number): BoardEventDrawn {
   const { bytes, view } = r;
   const start = p;
-  // "type"
   if (view.getInt32(p) !== (0x83a47479 | 0) || view.getInt32(p + 2) !== 0x74797065) {
     return readBoardEventDrawnInAnyOrder(r, start);
   }
   const type = wire.readString(r, p + 6);
   if (type !== "drawn") return wire.misfit();
   p = r.position;
-  // "by"
   if (view.getUint16(p) !== 0xa262 || bytes[p + 2] !== 0x79) return readBoardEventDrawnInAnyOrder(r, start);
   const by = wire.readString(r, p + 3);
   p = r.position;
-  // "piece"
   if (view.getInt32(p) !== (0xa5706965 | 0) || view.getInt32(p + 2) !== 0x69656365) {
     return readBoardEventDrawnInAnyOrder(r, start);
   }
@@ -807,38 +574,10 @@ function readBoardEventDrawn(r: wire.Reader, p: number): BoardEventDrawn {
   return { type, by, piece };
 }
 
-function readBoardEventDrawnInAnyOrder(r: wire.Reader, p: number): BoardEventDrawn {
-  wire.restart(r, p);
-  let type: "drawn" | undefined;
-  let by: string | undefined;
-  let piece: Piece | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "type": {
-        const literal = wire.readString(r, r.position);
-        if (literal !== "drawn") return wire.misfit();
-        type = literal;
-        break;
-      }
-      case "by": {
-        by = wire.readString(r, r.position);
-        break;
-      }
-      case "piece": {
-        piece = readPiece(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (type === undefined || by === undefined || piece === undefined) return wire.misfit();
-  return { type, by, piece };
-}
+const readBoardEventDrawnInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readBoardEventDrawn, ["type", "by", "piece"]);
 
 function writeBoardEventErased(b: Uint8Array, p: number, value: BoardEventErased): number {
   wire.requireObject(value);
-  // "type"
   b[p] = 0x82;
   b[p + 1] = 0xa4;
   b[p + 2] = 0x74;
@@ -847,7 +586,6 @@ function writeBoardEventErased(b: Uint8Array, p: number, value: BoardEventErased
   b[p + 5] = 0x65;
   if (value.type !== "erased") return wire.misfit();
   p = wire.writeString(b, p + 6, value.type);
-  // "lines"
   b[p] = 0xa5;
   b[p + 1] = 0x6c;
   b[p + 2] = 0x69;
@@ -861,14 +599,12 @@ function writeBoardEventErased(b: Uint8Array, p: number, value: BoardEventErased
 function readBoardEventErased(r: wire.Reader, p: number): BoardEventErased {
   const { view } = r;
   const start = p;
-  // "type"
   if (view.getInt32(p) !== (0x82a47479 | 0) || view.getInt32(p + 2) !== 0x74797065) {
     return readBoardEventErasedInAnyOrder(r, start);
   }
   const type = wire.readString(r, p + 6);
   if (type !== "erased") return wire.misfit();
   p = r.position;
-  // "lines"
   if (view.getInt32(p) !== (0xa56c696e | 0) || view.getInt32(p + 2) !== 0x696e6573) {
     return readBoardEventErasedInAnyOrder(r, start);
   }
@@ -877,29 +613,7 @@ function readBoardEventErased(r: wire.Reader, p: number): BoardEventErased {
   return { type, lines };
 }
 
-function readBoardEventErasedInAnyOrder(r: wire.Reader, p: number): BoardEventErased {
-  wire.restart(r, p);
-  let type: "erased" | undefined;
-  let lines: BoardEventErasedLine[] | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "type": {
-        const literal = wire.readString(r, r.position);
-        if (literal !== "erased") return wire.misfit();
-        type = literal;
-        break;
-      }
-      case "lines": {
-        lines = readBoardEventErasedLines(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (type === undefined || lines === undefined) return wire.misfit();
-  return { type, lines };
-}
+const readBoardEventErasedInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readBoardEventErased, ["type", "lines"]);
 
 function writeBoardEventErasedLines(b: Uint8Array, p: number, value: readonly BoardEventErasedLine[]): number {
   if (!Array.isArray(value)) return wire.misfit();
@@ -922,13 +636,11 @@ function readBoardEventErasedLines(r: wire.Reader, p: number): BoardEventErasedL
 
 function writeBoardEventErasedLine(b: Uint8Array, p: number, value: BoardEventErasedLine): number {
   wire.requireObject(value);
-  // "by"
   b[p] = 0x82;
   b[p + 1] = 0xa2;
   b[p + 2] = 0x62;
   b[p + 3] = 0x79;
   p = wire.writeString(b, p + 4, value.by);
-  // "line"
   b[p] = 0xa4;
   b[p + 1] = 0x6c;
   b[p + 2] = 0x69;
@@ -941,11 +653,9 @@ function writeBoardEventErasedLine(b: Uint8Array, p: number, value: BoardEventEr
 function readBoardEventErasedLine(r: wire.Reader, p: number): BoardEventErasedLine {
   const { bytes, view } = r;
   const start = p;
-  // "by"
   if (view.getInt32(p) !== (0x82a26279 | 0)) return readBoardEventErasedLineInAnyOrder(r, start);
   const by = wire.readString(r, p + 4);
   p = r.position;
-  // "line"
   if (view.getInt32(p) !== (0xa46c696e | 0) || bytes[p + 4] !== 0x65) {
     return readBoardEventErasedLineInAnyOrder(r, start);
   }
@@ -954,31 +664,10 @@ function readBoardEventErasedLine(r: wire.Reader, p: number): BoardEventErasedLi
   return { by, line };
 }
 
-function readBoardEventErasedLineInAnyOrder(r: wire.Reader, p: number): BoardEventErasedLine {
-  wire.restart(r, p);
-  let by: string | undefined;
-  let line: number | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "by": {
-        by = wire.readString(r, r.position);
-        break;
-      }
-      case "line": {
-        line = wire.readInt(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (by === undefined || line === undefined) return wire.misfit();
-  return { by, line };
-}
+const readBoardEventErasedLineInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readBoardEventErasedLine, ["by", "line"]);
 
 function writeBoardEventShown(b: Uint8Array, p: number, value: BoardEventShown): number {
   wire.requireObject(value);
-  // "type"
   b[p] = 0x81;
   b[p + 1] = 0xa4;
   b[p + 2] = 0x74;
@@ -993,7 +682,6 @@ function writeBoardEventShown(b: Uint8Array, p: number, value: BoardEventShown):
 function readBoardEventShown(r: wire.Reader, p: number): BoardEventShown {
   const { view } = r;
   const start = p;
-  // "type"
   if (view.getInt32(p) !== (0x81a47479 | 0) || view.getInt32(p + 2) !== 0x74797065) {
     return readBoardEventShownInAnyOrder(r, start);
   }
@@ -1003,80 +691,7 @@ function readBoardEventShown(r: wire.Reader, p: number): BoardEventShown {
   return { type };
 }
 
-function readBoardEventShownInAnyOrder(r: wire.Reader, p: number): BoardEventShown {
-  wire.restart(r, p);
-  let type: "shown" | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "type": {
-        const literal = wire.readString(r, r.position);
-        if (literal !== "shown") return wire.misfit();
-        type = literal;
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (type === undefined) return wire.misfit();
-  return { type };
-}
-
-function writeWhiteboardPointInput(b: Uint8Array, p: number, value: WhiteboardPointInput): number {
-  wire.requireObject(value);
-  // "x"
-  b[p] = 0x82;
-  b[p + 1] = 0xa1;
-  b[p + 2] = 0x78;
-  if (value.x < 0 || value.x > 1600) return wire.misfit();
-  p = wire.writeInt(b, p + 3, value.x);
-  // "y"
-  b[p] = 0xa1;
-  b[p + 1] = 0x79;
-  if (value.y < 0 || value.y > 1000) return wire.misfit();
-  p = wire.writeInt(b, p + 2, value.y);
-  return p;
-}
-
-function readWhiteboardPointInput(r: wire.Reader, p: number): WhiteboardPointInput {
-  const { bytes, view } = r;
-  const start = p;
-  // "x"
-  if (view.getUint16(p) !== 0x82a1 || bytes[p + 2] !== 0x78) return readWhiteboardPointInputInAnyOrder(r, start);
-  const x = wire.readInt(r, p + 3);
-  if (x < 0 || x > 1600) return wire.misfit();
-  p = r.position;
-  // "y"
-  if (view.getUint16(p) !== 0xa179) return readWhiteboardPointInputInAnyOrder(r, start);
-  const y = wire.readInt(r, p + 2);
-  if (y < 0 || y > 1000) return wire.misfit();
-  p = r.position;
-  return { x, y };
-}
-
-function readWhiteboardPointInputInAnyOrder(r: wire.Reader, p: number): WhiteboardPointInput {
-  wire.restart(r, p);
-  let x: number | undefined;
-  let y: number | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "x": {
-        x = wire.readInt(r, r.position);
-        if (x < 0 || x > 1600) return wire.misfit();
-        break;
-      }
-      case "y": {
-        y = wire.readInt(r, r.position);
-        if (y < 0 || y > 1000) return wire.misfit();
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (x === undefined || y === undefined) return wire.misfit();
-  return { x, y };
-}
+const readBoardEventShownInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readBoardEventShown, ["type"]);
 
 function writeWhiteboardMessagesInput(b: Uint8Array, p: number, value: WhiteboardMessagesInput): number {
   wire.requireObject(value);
@@ -1084,7 +699,6 @@ function writeWhiteboardMessagesInput(b: Uint8Array, p: number, value: Whiteboar
   if (value.after !== undefined) count++;
   p = wire.writeMapHeader(b, p, count);
   if (value.after !== undefined) {
-    // "after"
     b[p] = 0xa5;
     b[p + 1] = 0x61;
     b[p + 2] = 0x66;
@@ -1102,7 +716,6 @@ function readWhiteboardMessagesInput(r: wire.Reader, p: number): WhiteboardMessa
   const start = p;
   let left = wire.readMapHeader(r, p);
   p = r.position;
-  // "after"
   let after: number | undefined;
   if (left > 0 && view.getInt32(p) === (0xa5616674 | 0) && view.getInt32(p + 2) === 0x66746572) {
     after = wire.readInt(r, p + 6);
@@ -1115,46 +728,27 @@ function readWhiteboardMessagesInput(r: wire.Reader, p: number): WhiteboardMessa
   return { after: after === undefined ? 0 : after };
 }
 
-function readWhiteboardMessagesInputInAnyOrder(r: wire.Reader, p: number): WhiteboardMessagesInputParsed {
-  wire.restart(r, p);
-  let after: number | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "after": {
-        after = wire.readInt(r, r.position);
-        if (after < 0) return wire.misfit();
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  return { after: after === undefined ? 0 : after };
-}
+const readWhiteboardMessagesInputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readWhiteboardMessagesInput, ["after"]);
 
 function writeChatMessage(b: Uint8Array, p: number, value: ChatMessage): number {
   wire.requireObject(value);
   let count = 4;
   if (value.file !== undefined) count++;
   p = wire.writeMapHeader(b, p, count);
-  // "id"
   b[p] = 0xa2;
   b[p + 1] = 0x69;
   b[p + 2] = 0x64;
   p = wire.writeInt(b, p + 3, value.id);
-  // "at"
   b[p] = 0xa2;
   b[p + 1] = 0x61;
   b[p + 2] = 0x74;
   p = wire.writeDate(b, p + 3, value.at);
-  // "from"
   b[p] = 0xa4;
   b[p + 1] = 0x66;
   b[p + 2] = 0x72;
   b[p + 3] = 0x6f;
   b[p + 4] = 0x6d;
   p = writePerson(b, p + 5, value.from);
-  // "text"
   b[p] = 0xa4;
   b[p + 1] = 0x74;
   b[p + 2] = 0x65;
@@ -1162,7 +756,6 @@ function writeChatMessage(b: Uint8Array, p: number, value: ChatMessage): number 
   b[p + 4] = 0x74;
   p = wire.writeString(b, p + 5, value.text);
   if (value.file !== undefined) {
-    // "file"
     b[p] = 0xa4;
     b[p + 1] = 0x66;
     b[p + 2] = 0x69;
@@ -1176,29 +769,20 @@ function writeChatMessage(b: Uint8Array, p: number, value: ChatMessage): number 
 function readChatMessage(r: wire.Reader, p: number): ChatMessage {
   const { bytes, view } = r;
   const start = p;
-  let left = wire.readMapHeader(r, p);
+  let left = wire.readMapHeader(r, p) - 4;
   p = r.position;
-  // "id"
   if (view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) return readChatMessageInAnyOrder(r, start);
   const id = wire.readInt(r, p + 3);
   p = r.position;
-  left--;
-  // "at"
   if (view.getUint16(p) !== 0xa261 || bytes[p + 2] !== 0x74) return readChatMessageInAnyOrder(r, start);
   const at = wire.readDate(r, p + 3);
   p = r.position;
-  left--;
-  // "from"
   if (view.getInt32(p) !== (0xa466726f | 0) || bytes[p + 4] !== 0x6d) return readChatMessageInAnyOrder(r, start);
   const from = readPerson(r, p + 5);
   p = r.position;
-  left--;
-  // "text"
   if (view.getInt32(p) !== (0xa4746578 | 0) || bytes[p + 4] !== 0x74) return readChatMessageInAnyOrder(r, start);
   const text = wire.readString(r, p + 5);
   p = r.position;
-  left--;
-  // "file"
   let file: SharedFile | undefined;
   if (left > 0 && view.getInt32(p) === (0xa466696c | 0) && bytes[p + 4] === 0x65) {
     file = readSharedFile(r, p + 5);
@@ -1213,55 +797,21 @@ function readChatMessage(r: wire.Reader, p: number): ChatMessage {
   return { id, at, from, text, file };
 }
 
-function readChatMessageInAnyOrder(r: wire.Reader, p: number): ChatMessage {
-  wire.restart(r, p);
-  let id: number | undefined;
-  let at: Date | undefined;
-  let from: Person | undefined;
-  let text: string | undefined;
-  let file: SharedFile | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "id": {
-        id = wire.readInt(r, r.position);
-        break;
-      }
-      case "at": {
-        at = wire.readDate(r, r.position);
-        break;
-      }
-      case "from": {
-        from = readPerson(r, r.position);
-        break;
-      }
-      case "text": {
-        text = wire.readString(r, r.position);
-        break;
-      }
-      case "file": {
-        file = readSharedFile(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (id === undefined || at === undefined || from === undefined || text === undefined) return wire.misfit();
-  if (file === undefined) {
-    return { id, at, from, text };
-  }
-  return { id, at, from, text, file };
-}
+const readChatMessageInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readChatMessage, [
+  "id",
+  "at",
+  "from",
+  "text",
+  "file",
+]);
 
 function writeSharedFile(b: Uint8Array, p: number, value: SharedFile): number {
   wire.requireObject(value);
-  // "id"
   b[p] = 0x84;
   b[p + 1] = 0xa2;
   b[p + 2] = 0x69;
   b[p + 3] = 0x64;
   p = wire.writeString(b, p + 4, value.id);
-  // "name"
   b[p] = 0xa4;
   b[p + 1] = 0x6e;
   b[p + 2] = 0x61;
@@ -1269,7 +819,6 @@ function writeSharedFile(b: Uint8Array, p: number, value: SharedFile): number {
   b[p + 4] = 0x65;
   if (value.name.length === 0 || wire.longerThan(value.name, 200)) return wire.misfit();
   p = wire.writeString(b, p + 5, value.name);
-  // "type"
   b[p] = 0xa4;
   b[p + 1] = 0x74;
   b[p + 2] = 0x79;
@@ -1277,7 +826,6 @@ function writeSharedFile(b: Uint8Array, p: number, value: SharedFile): number {
   b[p + 4] = 0x65;
   if (wire.longerThan(value.type, 100)) return wire.misfit();
   p = wire.writeString(b, p + 5, value.type);
-  // "size"
   b[p] = 0xa4;
   b[p + 1] = 0x73;
   b[p + 2] = 0x69;
@@ -1291,21 +839,17 @@ function writeSharedFile(b: Uint8Array, p: number, value: SharedFile): number {
 function readSharedFile(r: wire.Reader, p: number): SharedFile {
   const { bytes, view } = r;
   const start = p;
-  // "id"
   if (view.getInt32(p) !== (0x84a26964 | 0)) return readSharedFileInAnyOrder(r, start);
   const id = wire.readString(r, p + 4);
   p = r.position;
-  // "name"
   if (view.getInt32(p) !== (0xa46e616d | 0) || bytes[p + 4] !== 0x65) return readSharedFileInAnyOrder(r, start);
   const name = wire.readString(r, p + 5);
   if (name.length === 0 || wire.longerThan(name, 200)) return wire.misfit();
   p = r.position;
-  // "type"
   if (view.getInt32(p) !== (0xa4747970 | 0) || bytes[p + 4] !== 0x65) return readSharedFileInAnyOrder(r, start);
   const type = wire.readString(r, p + 5);
   if (wire.longerThan(type, 100)) return wire.misfit();
   p = r.position;
-  // "size"
   if (view.getInt32(p) !== (0xa473697a | 0) || bytes[p + 4] !== 0x65) return readSharedFileInAnyOrder(r, start);
   const size = wire.readInt(r, p + 5);
   if (size < 0 || size > 33554432) return wire.misfit();
@@ -1313,44 +857,10 @@ function readSharedFile(r: wire.Reader, p: number): SharedFile {
   return { id, name, type, size };
 }
 
-function readSharedFileInAnyOrder(r: wire.Reader, p: number): SharedFile {
-  wire.restart(r, p);
-  let id: string | undefined;
-  let name: string | undefined;
-  let type: string | undefined;
-  let size: number | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "id": {
-        id = wire.readString(r, r.position);
-        break;
-      }
-      case "name": {
-        name = wire.readString(r, r.position);
-        if (name.length === 0 || wire.longerThan(name, 200)) return wire.misfit();
-        break;
-      }
-      case "type": {
-        type = wire.readString(r, r.position);
-        if (wire.longerThan(type, 100)) return wire.misfit();
-        break;
-      }
-      case "size": {
-        size = wire.readInt(r, r.position);
-        if (size < 0 || size > 33554432) return wire.misfit();
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (id === undefined || name === undefined || type === undefined || size === undefined) return wire.misfit();
-  return { id, name, type, size };
-}
+const readSharedFileInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readSharedFile, ["id", "name", "type", "size"]);
 
 function writeWhiteboardSayInput(b: Uint8Array, p: number, value: WhiteboardSayInput): number {
   wire.requireObject(value);
-  // "text"
   b[p] = 0x81;
   b[p + 1] = 0xa4;
   b[p + 2] = 0x74;
@@ -1365,7 +875,6 @@ function writeWhiteboardSayInput(b: Uint8Array, p: number, value: WhiteboardSayI
 function readWhiteboardSayInput(r: wire.Reader, p: number): WhiteboardSayInput {
   const { view } = r;
   const start = p;
-  // "text"
   if (view.getInt32(p) !== (0x81a47465 | 0) || view.getInt32(p + 2) !== 0x74657874) {
     return readWhiteboardSayInputInAnyOrder(r, start);
   }
@@ -1375,27 +884,10 @@ function readWhiteboardSayInput(r: wire.Reader, p: number): WhiteboardSayInput {
   return { text };
 }
 
-function readWhiteboardSayInputInAnyOrder(r: wire.Reader, p: number): WhiteboardSayInput {
-  wire.restart(r, p);
-  let text: string | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "text": {
-        text = wire.readString(r, r.position);
-        if (!regexPattern.test(text) || wire.longerThan(text, 1000)) return wire.misfit();
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (text === undefined) return wire.misfit();
-  return { text };
-}
+const readWhiteboardSayInputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readWhiteboardSayInput, ["text"]);
 
 function writeWhiteboardSayOutput(b: Uint8Array, p: number, value: WhiteboardSayOutput): number {
   wire.requireObject(value);
-  // "id"
   b[p] = 0x81;
   b[p + 1] = 0xa2;
   b[p + 2] = 0x69;
@@ -1407,29 +899,13 @@ function writeWhiteboardSayOutput(b: Uint8Array, p: number, value: WhiteboardSay
 function readWhiteboardSayOutput(r: wire.Reader, p: number): WhiteboardSayOutput {
   const { view } = r;
   const start = p;
-  // "id"
   if (view.getInt32(p) !== (0x81a26964 | 0)) return readWhiteboardSayOutputInAnyOrder(r, start);
   const id = wire.readInt(r, p + 4);
   p = r.position;
   return { id };
 }
 
-function readWhiteboardSayOutputInAnyOrder(r: wire.Reader, p: number): WhiteboardSayOutput {
-  wire.restart(r, p);
-  let id: number | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "id": {
-        id = wire.readInt(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (id === undefined) return wire.misfit();
-  return { id };
-}
+const readWhiteboardSayOutputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readWhiteboardSayOutput, ["id"]);
 
 function writeWhiteboardUploadInputItem(b: Uint8Array, p: number, value: WhiteboardUploadInputItem): number {
   switch (value.type) {
@@ -1455,7 +931,6 @@ function readWhiteboardUploadInputItem(r: wire.Reader, p: number): WhiteboardUpl
 
 function writeWhiteboardUploadInputItemFile(b: Uint8Array, p: number, value: WhiteboardUploadInputItemFile): number {
   wire.requireObject(value);
-  // "type"
   b[p] = 0x82;
   b[p + 1] = 0xa4;
   b[p + 2] = 0x74;
@@ -1464,7 +939,6 @@ function writeWhiteboardUploadInputItemFile(b: Uint8Array, p: number, value: Whi
   b[p + 5] = 0x65;
   if (value.type !== "file") return wire.misfit();
   p = wire.writeString(b, p + 6, value.type);
-  // "file"
   b[p] = 0xa4;
   b[p + 1] = 0x66;
   b[p + 2] = 0x69;
@@ -1477,14 +951,12 @@ function writeWhiteboardUploadInputItemFile(b: Uint8Array, p: number, value: Whi
 function readWhiteboardUploadInputItemFile(r: wire.Reader, p: number): WhiteboardUploadInputItemFile {
   const { bytes, view } = r;
   const start = p;
-  // "type"
   if (view.getInt32(p) !== (0x82a47479 | 0) || view.getInt32(p + 2) !== 0x74797065) {
     return readWhiteboardUploadInputItemFileInAnyOrder(r, start);
   }
   const type = wire.readString(r, p + 6);
   if (type !== "file") return wire.misfit();
   p = r.position;
-  // "file"
   if (view.getInt32(p) !== (0xa466696c | 0) || bytes[p + 4] !== 0x65) {
     return readWhiteboardUploadInputItemFileInAnyOrder(r, start);
   }
@@ -1493,29 +965,10 @@ function readWhiteboardUploadInputItemFile(r: wire.Reader, p: number): Whiteboar
   return { type, file };
 }
 
-function readWhiteboardUploadInputItemFileInAnyOrder(r: wire.Reader, p: number): WhiteboardUploadInputItemFile {
-  wire.restart(r, p);
-  let type: "file" | undefined;
-  let file: WhiteboardUploadInputItemFileFile | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "type": {
-        const literal = wire.readString(r, r.position);
-        if (literal !== "file") return wire.misfit();
-        type = literal;
-        break;
-      }
-      case "file": {
-        file = readWhiteboardUploadInputItemFileFile(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (type === undefined || file === undefined) return wire.misfit();
-  return { type, file };
-}
+const readWhiteboardUploadInputItemFileInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readWhiteboardUploadInputItemFile, [
+  "type",
+  "file",
+]);
 
 function writeWhiteboardUploadInputItemFileFile(
   b: Uint8Array,
@@ -1523,7 +976,6 @@ function writeWhiteboardUploadInputItemFileFile(
   value: WhiteboardUploadInputItemFileFile,
 ): number {
   wire.requireObject(value);
-  // "name"
   b[p] = 0x83;
   b[p + 1] = 0xa4;
   b[p + 2] = 0x6e;
@@ -1532,7 +984,6 @@ function writeWhiteboardUploadInputItemFileFile(
   b[p + 5] = 0x65;
   if (value.name.length === 0 || wire.longerThan(value.name, 200)) return wire.misfit();
   p = wire.writeString(b, p + 6, value.name);
-  // "type"
   b[p] = 0xa4;
   b[p + 1] = 0x74;
   b[p + 2] = 0x79;
@@ -1540,7 +991,6 @@ function writeWhiteboardUploadInputItemFileFile(
   b[p + 4] = 0x65;
   if (wire.longerThan(value.type, 100)) return wire.misfit();
   p = wire.writeString(b, p + 5, value.type);
-  // "size"
   b[p] = 0xa4;
   b[p + 1] = 0x73;
   b[p + 2] = 0x69;
@@ -1554,21 +1004,18 @@ function writeWhiteboardUploadInputItemFileFile(
 function readWhiteboardUploadInputItemFileFile(r: wire.Reader, p: number): WhiteboardUploadInputItemFileFile {
   const { bytes, view } = r;
   const start = p;
-  // "name"
   if (view.getInt32(p) !== (0x83a46e61 | 0) || view.getInt32(p + 2) !== 0x6e616d65) {
     return readWhiteboardUploadInputItemFileFileInAnyOrder(r, start);
   }
   const name = wire.readString(r, p + 6);
   if (name.length === 0 || wire.longerThan(name, 200)) return wire.misfit();
   p = r.position;
-  // "type"
   if (view.getInt32(p) !== (0xa4747970 | 0) || bytes[p + 4] !== 0x65) {
     return readWhiteboardUploadInputItemFileFileInAnyOrder(r, start);
   }
   const type = wire.readString(r, p + 5);
   if (wire.longerThan(type, 100)) return wire.misfit();
   p = r.position;
-  // "size"
   if (view.getInt32(p) !== (0xa473697a | 0) || bytes[p + 4] !== 0x65) {
     return readWhiteboardUploadInputItemFileFileInAnyOrder(r, start);
   }
@@ -1578,39 +1025,13 @@ function readWhiteboardUploadInputItemFileFile(r: wire.Reader, p: number): White
   return { name, type, size };
 }
 
-function readWhiteboardUploadInputItemFileFileInAnyOrder(r: wire.Reader, p: number): WhiteboardUploadInputItemFileFile {
-  wire.restart(r, p);
-  let name: string | undefined;
-  let type: string | undefined;
-  let size: number | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "name": {
-        name = wire.readString(r, r.position);
-        if (name.length === 0 || wire.longerThan(name, 200)) return wire.misfit();
-        break;
-      }
-      case "type": {
-        type = wire.readString(r, r.position);
-        if (wire.longerThan(type, 100)) return wire.misfit();
-        break;
-      }
-      case "size": {
-        size = wire.readInt(r, r.position);
-        if (size < 0 || size > 33554432) return wire.misfit();
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (name === undefined || type === undefined || size === undefined) return wire.misfit();
-  return { name, type, size };
-}
+const readWhiteboardUploadInputItemFileFileInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(
+  readWhiteboardUploadInputItemFileFile,
+  ["name", "type", "size"],
+);
 
 function writeWhiteboardUploadInputItemPart(b: Uint8Array, p: number, value: WhiteboardUploadInputItemPart): number {
   wire.requireObject(value);
-  // "type"
   b[p] = 0x82;
   b[p + 1] = 0xa4;
   b[p + 2] = 0x74;
@@ -1619,7 +1040,6 @@ function writeWhiteboardUploadInputItemPart(b: Uint8Array, p: number, value: Whi
   b[p + 5] = 0x65;
   if (value.type !== "part") return wire.misfit();
   p = wire.writeString(b, p + 6, value.type);
-  // "bytes"
   b[p] = 0xa5;
   b[p + 1] = 0x62;
   b[p + 2] = 0x79;
@@ -1633,14 +1053,12 @@ function writeWhiteboardUploadInputItemPart(b: Uint8Array, p: number, value: Whi
 function readWhiteboardUploadInputItemPart(r: wire.Reader, p: number): WhiteboardUploadInputItemPart {
   const { view } = r;
   const start = p;
-  // "type"
   if (view.getInt32(p) !== (0x82a47479 | 0) || view.getInt32(p + 2) !== 0x74797065) {
     return readWhiteboardUploadInputItemPartInAnyOrder(r, start);
   }
   const type = wire.readString(r, p + 6);
   if (type !== "part") return wire.misfit();
   p = r.position;
-  // "bytes"
   if (view.getInt32(p) !== (0xa5627974 | 0) || view.getInt32(p + 2) !== 0x79746573) {
     return readWhiteboardUploadInputItemPartInAnyOrder(r, start);
   }
@@ -1649,33 +1067,13 @@ function readWhiteboardUploadInputItemPart(r: wire.Reader, p: number): Whiteboar
   return { type, bytes: bytes_ };
 }
 
-function readWhiteboardUploadInputItemPartInAnyOrder(r: wire.Reader, p: number): WhiteboardUploadInputItemPart {
-  wire.restart(r, p);
-  let type: "part" | undefined;
-  let bytes_: Uint8Array | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "type": {
-        const literal = wire.readString(r, r.position);
-        if (literal !== "part") return wire.misfit();
-        type = literal;
-        break;
-      }
-      case "bytes": {
-        bytes_ = wire.readBytes(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (type === undefined || bytes_ === undefined) return wire.misfit();
-  return { type, bytes: bytes_ };
-}
+const readWhiteboardUploadInputItemPartInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readWhiteboardUploadInputItemPart, [
+  "type",
+  "bytes",
+]);
 
 function writeWhiteboardDownloadInput(b: Uint8Array, p: number, value: WhiteboardDownloadInput): number {
   wire.requireObject(value);
-  // "id"
   b[p] = 0x81;
   b[p + 1] = 0xa2;
   b[p + 2] = 0x69;
@@ -1687,49 +1085,29 @@ function writeWhiteboardDownloadInput(b: Uint8Array, p: number, value: Whiteboar
 function readWhiteboardDownloadInput(r: wire.Reader, p: number): WhiteboardDownloadInput {
   const { view } = r;
   const start = p;
-  // "id"
   if (view.getInt32(p) !== (0x81a26964 | 0)) return readWhiteboardDownloadInputInAnyOrder(r, start);
   const id = wire.readString(r, p + 4);
   p = r.position;
   return { id };
 }
 
-function readWhiteboardDownloadInputInAnyOrder(r: wire.Reader, p: number): WhiteboardDownloadInput {
-  wire.restart(r, p);
-  let id: string | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "id": {
-        id = wire.readString(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (id === undefined) return wire.misfit();
-  return { id };
-}
+const readWhiteboardDownloadInputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readWhiteboardDownloadInput, ["id"]);
 
 function writePageCursorInput(b: Uint8Array, p: number, value: PageCursorInput): number {
   wire.requireObject(value);
-  // "by"
   b[p] = 0x84;
   b[p + 1] = 0xa2;
   b[p + 2] = 0x62;
   b[p + 3] = 0x79;
   p = wire.writeString(b, p + 4, value.by);
-  // "x"
   b[p] = 0xa1;
   b[p + 1] = 0x78;
   if (value.x < 0 || value.x > 1600) return wire.misfit();
   p = wire.writeInt(b, p + 2, value.x);
-  // "y"
   b[p] = 0xa1;
   b[p + 1] = 0x79;
   if (value.y < 0 || value.y > 1000) return wire.misfit();
   p = wire.writeInt(b, p + 2, value.y);
-  // "count"
   b[p] = 0xa5;
   b[p + 1] = 0x63;
   b[p + 2] = 0x6f;
@@ -1743,21 +1121,17 @@ function writePageCursorInput(b: Uint8Array, p: number, value: PageCursorInput):
 function readPageCursorInput(r: wire.Reader, p: number): PageCursorInput {
   const { view } = r;
   const start = p;
-  // "by"
   if (view.getInt32(p) !== (0x84a26279 | 0)) return readPageCursorInputInAnyOrder(r, start);
   const by = wire.readString(r, p + 4);
   p = r.position;
-  // "x"
   if (view.getUint16(p) !== 0xa178) return readPageCursorInputInAnyOrder(r, start);
   const x = wire.readInt(r, p + 2);
   if (x < 0 || x > 1600) return wire.misfit();
   p = r.position;
-  // "y"
   if (view.getUint16(p) !== 0xa179) return readPageCursorInputInAnyOrder(r, start);
   const y = wire.readInt(r, p + 2);
   if (y < 0 || y > 1000) return wire.misfit();
   p = r.position;
-  // "count"
   if (view.getInt32(p) !== (0xa5636f75 | 0) || view.getInt32(p + 2) !== 0x6f756e74) {
     return readPageCursorInputInAnyOrder(r, start);
   }
@@ -1766,39 +1140,7 @@ function readPageCursorInput(r: wire.Reader, p: number): PageCursorInput {
   return { by, x, y, count };
 }
 
-function readPageCursorInputInAnyOrder(r: wire.Reader, p: number): PageCursorInput {
-  wire.restart(r, p);
-  let by: string | undefined;
-  let x: number | undefined;
-  let y: number | undefined;
-  let count: number | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "by": {
-        by = wire.readString(r, r.position);
-        break;
-      }
-      case "x": {
-        x = wire.readInt(r, r.position);
-        if (x < 0 || x > 1600) return wire.misfit();
-        break;
-      }
-      case "y": {
-        y = wire.readInt(r, r.position);
-        if (y < 0 || y > 1000) return wire.misfit();
-        break;
-      }
-      case "count": {
-        count = wire.readInt(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (by === undefined || x === undefined || y === undefined || count === undefined) return wire.misfit();
-  return { by, x, y, count };
-}
+const readPageCursorInputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readPageCursorInput, ["by", "x", "y", "count"]);
 
 const regexPattern = /\S/;
 
@@ -1853,10 +1195,6 @@ const boardEventShape: wire.Shape = wire.discriminated("type", [
   ["erased", boardEventErasedShape],
   ["shown", boardEventShownShape],
 ]);
-const whiteboardPointInputShape: wire.Shape = wire.object({
-  x: wire.number(wire.integer(), wire.atLeast(0), wire.atMost(1600)),
-  y: wire.number(wire.integer(), wire.atLeast(0), wire.atMost(1000)),
-});
 const whiteboardMessagesInputShape: wire.Shape = wire.object({
   after: wire.withDefault(wire.number(wire.integer(), wire.atLeast(0)), () => 0),
 });

@@ -2,6 +2,62 @@
 
 import type { ServiceTooling } from "@quicrpc/core/generated";
 
+const part1 = {
+  type: "object",
+  properties: {
+    id: {
+      type: "string",
+      description: "The same for one participant, whatever becomes of the connection or the server.",
+    },
+    name: { type: "string" },
+    hue: { type: "integer", minimum: 0, maximum: 359 },
+  },
+  required: ["id", "name", "hue"],
+};
+const part2 = {
+  type: "object",
+  properties: {
+    x: { type: "integer", minimum: 0, maximum: 1600 },
+    y: { type: "integer", minimum: 0, maximum: 1000 },
+  },
+  required: ["x", "y"],
+};
+const part3 = {
+  type: "object",
+  properties: {
+    line: { type: "integer", minimum: 0 },
+    color: {
+      type: "string",
+      enum: ["ink", "red", "orange", "green", "blue", "violet"],
+    },
+    width: { type: "integer", minimum: 1, maximum: 40 },
+    points: { minItems: 1, maxItems: 256, type: "array", items: part2 },
+  },
+  required: ["line", "color", "width", "points"],
+};
+const part4 = {
+  type: "object",
+  properties: {
+    id: { type: "string" },
+    name: { type: "string", minLength: 1, maxLength: 200 },
+    type: { type: "string", maxLength: 100 },
+    size: {
+      type: "integer",
+      minimum: 0,
+      maximum: 33554432,
+      description: "Bytes.",
+    },
+  },
+  required: ["id", "name", "type", "size"],
+};
+const part5 = {
+  type: "object",
+  fields: {
+    x: { type: "number", checks: { format: "integer", min: 0, max: 1600 } },
+    y: { type: "number", checks: { format: "integer", min: 0, max: 1000 } },
+  },
+};
+
 /** What tools are told of whiteboard.v1.Whiteboard: comments, JSON Schemas of its messages, and their shapes. */
 export const whiteboardTooling: ServiceTooling = {
   docs: "A board that is drawn on together.",
@@ -29,21 +85,7 @@ export const whiteboardTooling: ServiceTooling = {
             type: "string",
             description: "Differs each time the server starts.",
           },
-          people: {
-            type: "array",
-            items: {
-              type: "object",
-              properties: {
-                id: {
-                  type: "string",
-                  description: "The same for one participant, whatever becomes of the connection or the server.",
-                },
-                name: { type: "string" },
-                hue: { type: "integer", minimum: 0, maximum: 359 },
-              },
-              required: ["id", "name", "hue"],
-            },
-          },
+          people: { type: "array", items: part1 },
         },
         required: ["you", "server", "people"],
       },
@@ -54,34 +96,7 @@ export const whiteboardTooling: ServiceTooling = {
         oneOf: [
           {
             type: "object",
-            properties: {
-              type: { type: "string", const: "draw" },
-              piece: {
-                type: "object",
-                properties: {
-                  line: { type: "integer", minimum: 0 },
-                  color: {
-                    type: "string",
-                    enum: ["ink", "red", "orange", "green", "blue", "violet"],
-                  },
-                  width: { type: "integer", minimum: 1, maximum: 40 },
-                  points: {
-                    minItems: 1,
-                    maxItems: 256,
-                    type: "array",
-                    items: {
-                      type: "object",
-                      properties: {
-                        x: { type: "integer", minimum: 0, maximum: 1600 },
-                        y: { type: "integer", minimum: 0, maximum: 1000 },
-                      },
-                      required: ["x", "y"],
-                    },
-                  },
-                },
-                required: ["line", "color", "width", "points"],
-              },
-            },
+            properties: { type: { type: "string", const: "draw" }, piece: part3 },
             required: ["type", "piece"],
           },
           {
@@ -104,31 +119,7 @@ export const whiteboardTooling: ServiceTooling = {
             properties: {
               type: { type: "string", const: "drawn" },
               by: { type: "string" },
-              piece: {
-                type: "object",
-                properties: {
-                  line: { type: "integer", minimum: 0 },
-                  color: {
-                    type: "string",
-                    enum: ["ink", "red", "orange", "green", "blue", "violet"],
-                  },
-                  width: { type: "integer", minimum: 1, maximum: 40 },
-                  points: {
-                    minItems: 1,
-                    maxItems: 256,
-                    type: "array",
-                    items: {
-                      type: "object",
-                      properties: {
-                        x: { type: "integer", minimum: 0, maximum: 1600 },
-                        y: { type: "integer", minimum: 0, maximum: 1000 },
-                      },
-                      required: ["x", "y"],
-                    },
-                  },
-                },
-                required: ["line", "color", "width", "points"],
-              },
+              piece: part3,
             },
             required: ["type", "by", "piece"],
           },
@@ -158,14 +149,7 @@ export const whiteboardTooling: ServiceTooling = {
     },
     point: {
       docs: "Where the participant points. It may be lost: the next one is on its way.",
-      input: {
-        type: "object",
-        properties: {
-          x: { type: "integer", minimum: 0, maximum: 1600 },
-          y: { type: "integer", minimum: 0, maximum: 1000 },
-        },
-        required: ["x", "y"],
-      },
+      input: part2,
     },
     messages: {
       docs: "The chat, from the message after `after` on.",
@@ -178,34 +162,9 @@ export const whiteboardTooling: ServiceTooling = {
         properties: {
           id: { type: "integer" },
           at: { type: "string", format: "date-time", "x-quicrpc-type": "date" },
-          from: {
-            type: "object",
-            properties: {
-              id: {
-                type: "string",
-                description: "The same for one participant, whatever becomes of the connection or the server.",
-              },
-              name: { type: "string" },
-              hue: { type: "integer", minimum: 0, maximum: 359 },
-            },
-            required: ["id", "name", "hue"],
-          },
+          from: part1,
           text: { type: "string" },
-          file: {
-            type: "object",
-            properties: {
-              id: { type: "string" },
-              name: { type: "string", minLength: 1, maxLength: 200 },
-              type: { type: "string", maxLength: 100 },
-              size: {
-                type: "integer",
-                minimum: 0,
-                maximum: 33554432,
-                description: "Bytes.",
-              },
-            },
-            required: ["id", "name", "type", "size"],
-          },
+          file: part4,
         },
         required: ["id", "at", "from", "text"],
       },
@@ -261,21 +220,7 @@ export const whiteboardTooling: ServiceTooling = {
           },
         ],
       },
-      output: {
-        type: "object",
-        properties: {
-          id: { type: "string" },
-          name: { type: "string", minLength: 1, maxLength: 200 },
-          type: { type: "string", maxLength: 100 },
-          size: {
-            type: "integer",
-            minimum: 0,
-            maximum: 33554432,
-            description: "Bytes.",
-          },
-        },
-        required: ["id", "name", "type", "size"],
-      },
+      output: part4,
     },
     download: {
       docs: "Of a file that was shared.",
@@ -388,13 +333,7 @@ export const whiteboardTooling: ServiceTooling = {
         type: "literal",
         values: ["ink", "red", "orange", "green", "blue", "violet"],
       },
-      PiecePoint: {
-        type: "object",
-        fields: {
-          x: { type: "number", checks: { format: "integer", min: 0, max: 1600 } },
-          y: { type: "number", checks: { format: "integer", min: 0, max: 1000 } },
-        },
-      },
+      PiecePoint: part5,
       BoardCommandUndo: {
         type: "object",
         fields: { type: { type: "literal", values: ["undo"] } },
@@ -440,13 +379,7 @@ export const whiteboardTooling: ServiceTooling = {
         type: "object",
         fields: { type: { type: "literal", values: ["shown"] } },
       },
-      WhiteboardPointInput: {
-        type: "object",
-        fields: {
-          x: { type: "number", checks: { format: "integer", min: 0, max: 1600 } },
-          y: { type: "number", checks: { format: "integer", min: 0, max: 1000 } },
-        },
-      },
+      WhiteboardPointInput: part5,
       WhiteboardMessagesInput: {
         type: "object",
         fields: { after: { type: "number", checks: { format: "integer", min: 0 } } },

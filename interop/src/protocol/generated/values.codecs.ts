@@ -35,14 +35,14 @@ export const protocolCountItemCodec: MessageCodec<ProtocolCountItem, ProtocolCou
   readProtocolCountItem,
 );
 export const protocolSumInputItemCodec: MessageCodec<number, number> = wire.codec(
-  () => protocolSumInputItemShape,
-  writeProtocolSumInputItem,
-  readProtocolSumInputItem,
+  () => protocolNestedOutputShape,
+  writeProtocolNestedOutput,
+  readProtocolNestedOutput,
 );
 export const protocolSumOutputCodec: MessageCodec<number, number> = wire.codec(
-  () => protocolSumOutputShape,
-  writeProtocolSumOutput,
-  readProtocolSumOutput,
+  () => protocolNestedOutputShape,
+  writeProtocolNestedOutput,
+  readProtocolNestedOutput,
 );
 export const protocolTalkInputItemCodec: MessageCodec<string, string> = wire.codec(
   () => protocolTalkInputItemShape,
@@ -50,14 +50,14 @@ export const protocolTalkInputItemCodec: MessageCodec<string, string> = wire.cod
   readProtocolTalkInputItem,
 );
 export const protocolTalkOutputItemCodec: MessageCodec<string, string> = wire.codec(
-  () => protocolTalkOutputItemShape,
-  writeProtocolTalkOutputItem,
-  readProtocolTalkOutputItem,
+  () => protocolTalkInputItemShape,
+  writeProtocolTalkInputItem,
+  readProtocolTalkInputItem,
 );
 export const protocolRefuseOutputCodec: MessageCodec<number, number> = wire.codec(
-  () => protocolRefuseOutputShape,
-  writeProtocolRefuseOutput,
-  readProtocolRefuseOutput,
+  () => protocolNestedOutputShape,
+  writeProtocolNestedOutput,
+  readProtocolNestedOutput,
 );
 export const protocolRefuseTooMuchDetailsCodec: MessageCodec<
   ProtocolRefuseTooMuchDetails,
@@ -68,9 +68,9 @@ export const protocolRefuseTooMuchDetailsCodec: MessageCodec<
   readProtocolRefuseTooMuchDetails,
 );
 export const protocolWaitOutputCodec: MessageCodec<number, number> = wire.codec(
-  () => protocolWaitOutputShape,
-  writeProtocolWaitOutput,
-  readProtocolWaitOutput,
+  () => protocolNestedOutputShape,
+  writeProtocolNestedOutput,
+  readProtocolNestedOutput,
 );
 export const protocolWaitsOutputCodec: MessageCodec<ProtocolWaitsOutput, ProtocolWaitsOutput> = wire.codec(
   () => protocolWaitsOutputShape,
@@ -78,9 +78,9 @@ export const protocolWaitsOutputCodec: MessageCodec<ProtocolWaitsOutput, Protoco
   readProtocolWaitsOutput,
 );
 export const protocolNoteInputCodec: MessageCodec<string, string> = wire.codec(
-  () => protocolNoteInputShape,
-  writeProtocolNoteInput,
-  readProtocolNoteInput,
+  () => protocolTalkInputItemShape,
+  writeProtocolTalkInputItem,
+  readProtocolTalkInputItem,
 );
 export const protocolNotedOutputCodec: MessageCodec<string[], string[]> = wire.codec(
   () => protocolNotedOutputShape,
@@ -93,7 +93,6 @@ function writeValues(b: Uint8Array, p: number, value: Values): number {
   let count = 15;
   if (value.maybe !== undefined) count++;
   p = wire.writeMapHeader(b, p, count);
-  // "nothing"
   b[p] = 0xa7;
   b[p + 1] = 0x6e;
   b[p + 2] = 0x6f;
@@ -103,78 +102,66 @@ function writeValues(b: Uint8Array, p: number, value: Values): number {
   b[p + 6] = 0x6e;
   b[p + 7] = 0x67;
   p = value.nothing === null ? wire.writeNil(b, p + 8) : wire.misfit();
-  // "flag"
   b[p] = 0xa4;
   b[p + 1] = 0x66;
   b[p + 2] = 0x6c;
   b[p + 3] = 0x61;
   b[p + 4] = 0x67;
   p = wire.writeBoolean(b, p + 5, value.flag);
-  // "text"
   b[p] = 0xa4;
   b[p + 1] = 0x74;
   b[p + 2] = 0x65;
   b[p + 3] = 0x78;
   b[p + 4] = 0x74;
   p = wire.writeString(b, p + 5, value.text);
-  // "data"
   b[p] = 0xa4;
   b[p + 1] = 0x64;
   b[p + 2] = 0x61;
   b[p + 3] = 0x74;
   b[p + 4] = 0x61;
   p = wire.writeBytes(b, p + 5, value.data);
-  // "int"
   b[p] = 0xa3;
   b[p + 1] = 0x69;
   b[p + 2] = 0x6e;
   b[p + 3] = 0x74;
   p = wire.writeInt(b, p + 4, value.int);
-  // "real"
   b[p] = 0xa4;
   b[p + 1] = 0x72;
   b[p + 2] = 0x65;
   b[p + 3] = 0x61;
   b[p + 4] = 0x6c;
   p = wire.writeNumber(b, p + 5, value.real);
-  // "big"
   b[p] = 0xa3;
   b[p + 1] = 0x62;
   b[p + 2] = 0x69;
   b[p + 3] = 0x67;
   p = wire.writeBigInt(b, p + 4, value.big);
-  // "at"
   b[p] = 0xa2;
   b[p + 1] = 0x61;
   b[p + 2] = 0x74;
   p = wire.writeDate(b, p + 3, value.at);
-  // "list"
   b[p] = 0xa4;
   b[p + 1] = 0x6c;
   b[p + 2] = 0x69;
   b[p + 3] = 0x73;
   b[p + 4] = 0x74;
   p = writeValuesList(b, p + 5, value.list);
-  // "pair"
   b[p] = 0xa4;
   b[p + 1] = 0x70;
   b[p + 2] = 0x61;
   b[p + 3] = 0x69;
   b[p + 4] = 0x72;
   p = writeValuesPair(b, p + 5, value.pair);
-  // "set"
   b[p] = 0xa3;
   b[p + 1] = 0x73;
   b[p + 2] = 0x65;
   b[p + 3] = 0x74;
   p = writeValuesSet(b, p + 4, value.set);
-  // "map"
   b[p] = 0xa3;
   b[p + 1] = 0x6d;
   b[p + 2] = 0x61;
   b[p + 3] = 0x70;
   p = writeValuesMap(b, p + 4, value.map);
-  // "record"
   b[p] = 0xa6;
   b[p + 1] = 0x72;
   b[p + 2] = 0x65;
@@ -183,7 +170,6 @@ function writeValues(b: Uint8Array, p: number, value: Values): number {
   b[p + 5] = 0x72;
   b[p + 6] = 0x64;
   p = writeValuesRecord(b, p + 7, value.record);
-  // "either"
   b[p] = 0xa6;
   b[p + 1] = 0x65;
   b[p + 2] = 0x69;
@@ -192,14 +178,12 @@ function writeValues(b: Uint8Array, p: number, value: Values): number {
   b[p + 5] = 0x65;
   b[p + 6] = 0x72;
   p = wire.writeBy(b, p + 7, value.either, valuesEitherShape);
-  // "gap"
   b[p] = 0xa3;
   b[p + 1] = 0x67;
   b[p + 2] = 0x61;
   b[p + 3] = 0x70;
   p = writeValuesGap(b, p + 4, value.gap);
   if (value.maybe !== undefined) {
-    // "maybe"
     b[p] = 0xa5;
     b[p + 1] = 0x6d;
     b[p + 2] = 0x61;
@@ -214,90 +198,59 @@ function writeValues(b: Uint8Array, p: number, value: Values): number {
 function readValues(r: wire.Reader, p: number): Values {
   const { bytes, view } = r;
   const start = p;
-  let left = wire.readMapHeader(r, p);
+  let left = wire.readMapHeader(r, p) - 15;
   p = r.position;
-  // "nothing"
   if (view.getInt32(p) !== (0xa76e6f74 | 0) || view.getInt32(p + 4) !== 0x68696e67) {
     return readValuesInAnyOrder(r, start);
   }
   const nothing = wire.readNil(r, p + 8);
   p = r.position;
-  left--;
-  // "flag"
   if (view.getInt32(p) !== (0xa4666c61 | 0) || bytes[p + 4] !== 0x67) return readValuesInAnyOrder(r, start);
   const flag = wire.readBoolean(r, p + 5);
   p = r.position;
-  left--;
-  // "text"
   if (view.getInt32(p) !== (0xa4746578 | 0) || bytes[p + 4] !== 0x74) return readValuesInAnyOrder(r, start);
   const text = wire.readString(r, p + 5);
   p = r.position;
-  left--;
-  // "data"
   if (view.getInt32(p) !== (0xa4646174 | 0) || bytes[p + 4] !== 0x61) return readValuesInAnyOrder(r, start);
   const data = wire.readBytes(r, p + 5);
   p = r.position;
-  left--;
-  // "int"
   if (view.getInt32(p) !== (0xa3696e74 | 0)) return readValuesInAnyOrder(r, start);
   const int = wire.readInt(r, p + 4);
   p = r.position;
-  left--;
-  // "real"
   if (view.getInt32(p) !== (0xa4726561 | 0) || bytes[p + 4] !== 0x6c) return readValuesInAnyOrder(r, start);
   const real = wire.readNumber(r, p + 5);
   p = r.position;
-  left--;
-  // "big"
   if (view.getInt32(p) !== (0xa3626967 | 0)) return readValuesInAnyOrder(r, start);
   const big = wire.readBigInt(r, p + 4);
   p = r.position;
-  left--;
-  // "at"
   if (view.getUint16(p) !== 0xa261 || bytes[p + 2] !== 0x74) return readValuesInAnyOrder(r, start);
   const at = wire.readDate(r, p + 3);
   p = r.position;
-  left--;
-  // "list"
   if (view.getInt32(p) !== (0xa46c6973 | 0) || bytes[p + 4] !== 0x74) return readValuesInAnyOrder(r, start);
   const list = readValuesList(r, p + 5);
   p = r.position;
-  left--;
-  // "pair"
   if (view.getInt32(p) !== (0xa4706169 | 0) || bytes[p + 4] !== 0x72) return readValuesInAnyOrder(r, start);
   const pair = readValuesPair(r, p + 5);
   p = r.position;
-  left--;
-  // "set"
   if (view.getInt32(p) !== (0xa3736574 | 0)) return readValuesInAnyOrder(r, start);
   const set = readValuesSet(r, p + 4);
   p = r.position;
-  left--;
-  // "map"
   if (view.getInt32(p) !== (0xa36d6170 | 0)) return readValuesInAnyOrder(r, start);
   const map = readValuesMap(r, p + 4);
   p = r.position;
-  left--;
-  // "record"
   if (view.getInt32(p) !== (0xa6726563 | 0) || view.getInt32(p + 3) !== 0x636f7264) {
     return readValuesInAnyOrder(r, start);
   }
   const record = readValuesRecord(r, p + 7);
   p = r.position;
-  left--;
-  // "either"
   if (view.getInt32(p) !== (0xa6656974 | 0) || view.getInt32(p + 3) !== 0x74686572) {
     return readValuesInAnyOrder(r, start);
   }
   const either: string | number = wire.readBy(r, p + 7, valuesEitherShape);
   p = r.position;
-  left--;
-  // "gap"
   if (view.getInt32(p) !== (0xa3676170 | 0)) return readValuesInAnyOrder(r, start);
   const gap = readValuesGap(r, p + 4);
   p = r.position;
-  left--;
-  // "maybe"
   let maybe: string | undefined;
   if (left > 0 && view.getInt32(p) === (0xa56d6179 | 0) && view.getInt32(p + 2) === 0x61796265) {
     maybe = wire.readString(r, p + 6);
@@ -312,118 +265,24 @@ function readValues(r: wire.Reader, p: number): Values {
   return { nothing, flag, text, data, int, real, big, at, list, pair, set, map, record, either, gap, maybe };
 }
 
-function readValuesInAnyOrder(r: wire.Reader, p: number): Values {
-  wire.restart(r, p);
-  let nothing: null | undefined;
-  let flag: boolean | undefined;
-  let text: string | undefined;
-  let data: Uint8Array | undefined;
-  let int: number | undefined;
-  let real: number | undefined;
-  let big: bigint | undefined;
-  let at: Date | undefined;
-  let list: number[] | undefined;
-  let pair: [string, number] | undefined;
-  let set: Set<number> | undefined;
-  let map: Map<number, string> | undefined;
-  let record: Record<string, number> | undefined;
-  let either: string | number | undefined;
-  let gap: (number | undefined)[] | undefined;
-  let maybe: string | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "nothing": {
-        nothing = wire.readNil(r, r.position);
-        break;
-      }
-      case "flag": {
-        flag = wire.readBoolean(r, r.position);
-        break;
-      }
-      case "text": {
-        text = wire.readString(r, r.position);
-        break;
-      }
-      case "data": {
-        data = wire.readBytes(r, r.position);
-        break;
-      }
-      case "int": {
-        int = wire.readInt(r, r.position);
-        break;
-      }
-      case "real": {
-        real = wire.readNumber(r, r.position);
-        break;
-      }
-      case "big": {
-        big = wire.readBigInt(r, r.position);
-        break;
-      }
-      case "at": {
-        at = wire.readDate(r, r.position);
-        break;
-      }
-      case "list": {
-        list = readValuesList(r, r.position);
-        break;
-      }
-      case "pair": {
-        pair = readValuesPair(r, r.position);
-        break;
-      }
-      case "set": {
-        set = readValuesSet(r, r.position);
-        break;
-      }
-      case "map": {
-        map = readValuesMap(r, r.position);
-        break;
-      }
-      case "record": {
-        record = readValuesRecord(r, r.position);
-        break;
-      }
-      case "either": {
-        either = wire.readBy(r, r.position, valuesEitherShape);
-        break;
-      }
-      case "gap": {
-        gap = readValuesGap(r, r.position);
-        break;
-      }
-      case "maybe": {
-        maybe = wire.readString(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (
-    nothing === undefined ||
-    flag === undefined ||
-    text === undefined ||
-    data === undefined ||
-    int === undefined ||
-    real === undefined ||
-    big === undefined ||
-    at === undefined ||
-    list === undefined ||
-    pair === undefined ||
-    set === undefined ||
-    map === undefined ||
-    record === undefined ||
-    either === undefined ||
-    gap === undefined
-  ) {
-    return wire.misfit();
-  }
-  if (maybe === undefined) {
-    return { nothing, flag, text, data, int, real, big, at, list, pair, set, map, record, either, gap };
-  }
-  return { nothing, flag, text, data, int, real, big, at, list, pair, set, map, record, either, gap, maybe };
-}
+const readValuesInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readValues, [
+  "nothing",
+  "flag",
+  "text",
+  "data",
+  "int",
+  "real",
+  "big",
+  "at",
+  "list",
+  "pair",
+  "set",
+  "map",
+  "record",
+  "either",
+  "gap",
+  "maybe",
+]);
 
 function writeValuesList(b: Uint8Array, p: number, value: readonly number[]): number {
   if (!Array.isArray(value)) return wire.misfit();
@@ -562,7 +421,6 @@ function readProtocolNestedOutput(r: wire.Reader, p: number): number {
 
 function writeProtocolCountInput(b: Uint8Array, p: number, value: ProtocolCountInput): number {
   wire.requireObject(value);
-  // "to"
   b[p] = 0x81;
   b[p + 1] = 0xa2;
   b[p + 2] = 0x74;
@@ -574,38 +432,20 @@ function writeProtocolCountInput(b: Uint8Array, p: number, value: ProtocolCountI
 function readProtocolCountInput(r: wire.Reader, p: number): ProtocolCountInput {
   const { view } = r;
   const start = p;
-  // "to"
   if (view.getInt32(p) !== (0x81a2746f | 0)) return readProtocolCountInputInAnyOrder(r, start);
   const to = wire.readInt(r, p + 4);
   p = r.position;
   return { to };
 }
 
-function readProtocolCountInputInAnyOrder(r: wire.Reader, p: number): ProtocolCountInput {
-  wire.restart(r, p);
-  let to: number | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "to": {
-        to = wire.readInt(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (to === undefined) return wire.misfit();
-  return { to };
-}
+const readProtocolCountInputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readProtocolCountInput, ["to"]);
 
 function writeProtocolCountItem(b: Uint8Array, p: number, value: ProtocolCountItem): number {
   wire.requireObject(value);
-  // "i"
   b[p] = 0x82;
   b[p + 1] = 0xa1;
   b[p + 2] = 0x69;
   p = wire.writeInt(b, p + 3, value.i);
-  // "pad"
   b[p] = 0xa3;
   b[p + 1] = 0x70;
   b[p + 2] = 0x61;
@@ -617,58 +457,16 @@ function writeProtocolCountItem(b: Uint8Array, p: number, value: ProtocolCountIt
 function readProtocolCountItem(r: wire.Reader, p: number): ProtocolCountItem {
   const { bytes, view } = r;
   const start = p;
-  // "i"
   if (view.getUint16(p) !== 0x82a1 || bytes[p + 2] !== 0x69) return readProtocolCountItemInAnyOrder(r, start);
   const i = wire.readInt(r, p + 3);
   p = r.position;
-  // "pad"
   if (view.getInt32(p) !== (0xa3706164 | 0)) return readProtocolCountItemInAnyOrder(r, start);
   const pad = wire.readString(r, p + 4);
   p = r.position;
   return { i, pad };
 }
 
-function readProtocolCountItemInAnyOrder(r: wire.Reader, p: number): ProtocolCountItem {
-  wire.restart(r, p);
-  let i: number | undefined;
-  let pad: string | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "i": {
-        i = wire.readInt(r, r.position);
-        break;
-      }
-      case "pad": {
-        pad = wire.readString(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (i === undefined || pad === undefined) return wire.misfit();
-  return { i, pad };
-}
-
-function writeProtocolSumInputItem(b: Uint8Array, p: number, value: number): number {
-  p = wire.writeInt(b, p, value);
-  return p;
-}
-
-function readProtocolSumInputItem(r: wire.Reader, p: number): number {
-  const value = wire.readInt(r, p);
-  return value;
-}
-
-function writeProtocolSumOutput(b: Uint8Array, p: number, value: number): number {
-  p = wire.writeInt(b, p, value);
-  return p;
-}
-
-function readProtocolSumOutput(r: wire.Reader, p: number): number {
-  const value = wire.readInt(r, p);
-  return value;
-}
+const readProtocolCountItemInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readProtocolCountItem, ["i", "pad"]);
 
 function writeProtocolTalkInputItem(b: Uint8Array, p: number, value: string): number {
   p = wire.writeString(b, p, value);
@@ -680,29 +478,8 @@ function readProtocolTalkInputItem(r: wire.Reader, p: number): string {
   return value;
 }
 
-function writeProtocolTalkOutputItem(b: Uint8Array, p: number, value: string): number {
-  p = wire.writeString(b, p, value);
-  return p;
-}
-
-function readProtocolTalkOutputItem(r: wire.Reader, p: number): string {
-  const value = wire.readString(r, p);
-  return value;
-}
-
-function writeProtocolRefuseOutput(b: Uint8Array, p: number, value: number): number {
-  p = wire.writeInt(b, p, value);
-  return p;
-}
-
-function readProtocolRefuseOutput(r: wire.Reader, p: number): number {
-  const value = wire.readInt(r, p);
-  return value;
-}
-
 function writeProtocolRefuseTooMuchDetails(b: Uint8Array, p: number, value: ProtocolRefuseTooMuchDetails): number {
   wire.requireObject(value);
-  // "most"
   b[p] = 0x81;
   b[p + 1] = 0xa4;
   b[p + 2] = 0x6d;
@@ -716,7 +493,6 @@ function writeProtocolRefuseTooMuchDetails(b: Uint8Array, p: number, value: Prot
 function readProtocolRefuseTooMuchDetails(r: wire.Reader, p: number): ProtocolRefuseTooMuchDetails {
   const { view } = r;
   const start = p;
-  // "most"
   if (view.getInt32(p) !== (0x81a46d6f | 0) || view.getInt32(p + 2) !== 0x6d6f7374) {
     return readProtocolRefuseTooMuchDetailsInAnyOrder(r, start);
   }
@@ -725,43 +501,18 @@ function readProtocolRefuseTooMuchDetails(r: wire.Reader, p: number): ProtocolRe
   return { most };
 }
 
-function readProtocolRefuseTooMuchDetailsInAnyOrder(r: wire.Reader, p: number): ProtocolRefuseTooMuchDetails {
-  wire.restart(r, p);
-  let most: bigint | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "most": {
-        most = wire.readBigInt(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (most === undefined) return wire.misfit();
-  return { most };
-}
-
-function writeProtocolWaitOutput(b: Uint8Array, p: number, value: number): number {
-  p = wire.writeInt(b, p, value);
-  return p;
-}
-
-function readProtocolWaitOutput(r: wire.Reader, p: number): number {
-  const value = wire.readInt(r, p);
-  return value;
-}
+const readProtocolRefuseTooMuchDetailsInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readProtocolRefuseTooMuchDetails, [
+  "most",
+]);
 
 function writeProtocolWaitsOutput(b: Uint8Array, p: number, value: ProtocolWaitsOutput): number {
   wire.requireObject(value);
-  // "now"
   b[p] = 0x82;
   b[p + 1] = 0xa3;
   b[p + 2] = 0x6e;
   b[p + 3] = 0x6f;
   b[p + 4] = 0x77;
   p = wire.writeInt(b, p + 5, value.now);
-  // "cancelled"
   b[p] = 0xa9;
   b[p + 1] = 0x63;
   b[p + 2] = 0x61;
@@ -779,13 +530,11 @@ function writeProtocolWaitsOutput(b: Uint8Array, p: number, value: ProtocolWaits
 function readProtocolWaitsOutput(r: wire.Reader, p: number): ProtocolWaitsOutput {
   const { bytes, view } = r;
   const start = p;
-  // "now"
   if (view.getInt32(p) !== (0x82a36e6f | 0) || bytes[p + 4] !== 0x77) {
     return readProtocolWaitsOutputInAnyOrder(r, start);
   }
   const now = wire.readInt(r, p + 5);
   p = r.position;
-  // "cancelled"
   if (
     view.getInt32(p) !== (0xa963616e | 0) ||
     view.getInt32(p + 4) !== 0x63656c6c ||
@@ -798,37 +547,10 @@ function readProtocolWaitsOutput(r: wire.Reader, p: number): ProtocolWaitsOutput
   return { now, cancelled };
 }
 
-function readProtocolWaitsOutputInAnyOrder(r: wire.Reader, p: number): ProtocolWaitsOutput {
-  wire.restart(r, p);
-  let now: number | undefined;
-  let cancelled: number | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "now": {
-        now = wire.readInt(r, r.position);
-        break;
-      }
-      case "cancelled": {
-        cancelled = wire.readInt(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (now === undefined || cancelled === undefined) return wire.misfit();
-  return { now, cancelled };
-}
-
-function writeProtocolNoteInput(b: Uint8Array, p: number, value: string): number {
-  p = wire.writeString(b, p, value);
-  return p;
-}
-
-function readProtocolNoteInput(r: wire.Reader, p: number): string {
-  const value = wire.readString(r, p);
-  return value;
-}
+const readProtocolWaitsOutputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readProtocolWaitsOutput, [
+  "now",
+  "cancelled",
+]);
 
 function writeProtocolNotedOutput(b: Uint8Array, p: number, value: readonly string[]): number {
   if (!Array.isArray(value)) return wire.misfit();
@@ -879,16 +601,10 @@ const protocolNestedInputShape: wire.Shape = wire.any();
 const protocolNestedOutputShape: wire.Shape = wire.number(wire.integer());
 const protocolCountInputShape: wire.Shape = wire.object({ to: wire.number(wire.integer()) });
 const protocolCountItemShape: wire.Shape = wire.object({ i: wire.number(wire.integer()), pad: wire.string() });
-const protocolSumInputItemShape: wire.Shape = wire.number(wire.integer());
-const protocolSumOutputShape: wire.Shape = wire.number(wire.integer());
 const protocolTalkInputItemShape: wire.Shape = wire.string();
-const protocolTalkOutputItemShape: wire.Shape = wire.string();
-const protocolRefuseOutputShape: wire.Shape = wire.number(wire.integer());
 const protocolRefuseTooMuchDetailsShape: wire.Shape = wire.object({ most: wire.bigint() });
-const protocolWaitOutputShape: wire.Shape = wire.number(wire.integer());
 const protocolWaitsOutputShape: wire.Shape = wire.object({
   now: wire.number(wire.integer()),
   cancelled: wire.number(wire.integer()),
 });
-const protocolNoteInputShape: wire.Shape = wire.string();
 const protocolNotedOutputShape: wire.Shape = wire.array(wire.string());

@@ -1,5 +1,6 @@
 import { group, indent, type Layout, line } from "../print/layout.js";
 import {
+  arrayOf,
   assignment,
   block,
   braced,
@@ -22,7 +23,7 @@ import { anyOrderName, readerName } from "./plan.js";
 import { comparisons } from "./print-keys.js";
 import type { CodecPrinter } from "./printer.js";
 
-/** The reader of a node that has one, and, unless code is to be short, the one it leaves objects to whose keys do not come in order. */
+/** The reader of a node that has one, and, unless code is to be short, the one that reads objects whose keys do not come in order. */
 export function printReader(node: CodecNode, printer: CodecPrinter): Layout[] {
   const codec = printer.codecOf(node);
   const type = printer.typeOf(node, "output");
@@ -33,13 +34,17 @@ export function printReader(node: CodecNode, printer: CodecPrinter): Layout[] {
     ]);
   const head = `${printer.exported}function ${readerName(codec)}`;
   if (node.kind !== "object" || !hasOwnCode(node)) return [functionOf(head, bodyOf(node, type, printer))];
-  const inAnyOrder = (): Layout[] => anyOrderBody(node.fields, node.others === "strict", type, printer);
+  const isStrict = node.others === "strict";
+  if (printer.short) return [functionOf(head, anyOrderBody(node.fields, isStrict, type, printer))];
   const levels = isDeep(node) ? `, ${DEPTH}` : "";
-  if (printer.short) return [functionOf(head, inAnyOrder())];
   const anyOrder = anyOrderName(codec);
+  const keys = arrayOf(node.fields.map((field) => quoted(field.name)));
   return [
     functionOf(head, orderedBody(node.fields, `${anyOrder}(r, start${levels})`, type, printer)),
-    functionOf(`function ${anyOrder}`, ["wire.restart(r, p);", ...inAnyOrder()]),
+    assignment(
+      `const ${anyOrder}`,
+callOf("/* @__PURE__ */ wire.inAnyOrder", [readerName(codec), keys, ...(isStrict ? ["true"] : [])], !isStrict),
+    ),
   ];
 }
 
@@ -124,17 +129,15 @@ function orderedBody(fields: readonly FieldNode[], anyOrder: string, type: TypeN
   const lines: Layout[] = [];
   let pending: number[] = [];
   if (absentable.length === 0) pending = mapHeader(fields.length);
-  else lines.push("let left = wire.readMapHeader(r, p);", "p = r.position;");
+  else lines.push(`let left = ${keysBeyond(fields.length - absentable.length)};`, "p = r.position;");
   for (const field of fields) {
     const name = names.of(field.name);
     const key = [...pending, ...keyBytes(field.name)];
     pending = [];
     const node = present(field.node);
     const at = offset("p", key.length);
-    lines.push(`// ${quoted(field.name)}`);
     if (presenceOf(field.node) === "required") {
       lines.push(expect(key), ...read(node, `const ${name}`, name, at, printer), "p = r.position;");
-      if (absentable.length > 0) lines.push("left--;");
     } else {
       lines.push(declaration(name, node, printer));
       lines.push(
@@ -153,6 +156,11 @@ function orderedBody(fields: readonly FieldNode[], anyOrder: string, type: TypeN
   }
   const parts = (["bytes", "view"] as const).filter((name) => used.has(name));
   return [`const { ${parts.join(", ")} } = r;`, "const start = p;", ...lines, ...result(fields, names, type, printer)];
+}
+
+/** How many keys a map has beyond those that must be there. */
+function keysBeyond(required: number): string {
+  return `wire.readMapHeader(r, p)${required === 0 ? "" : ` - ${required}`}`;
 }
 
 function anyOrderBody(fields: readonly FieldNode[], strict: boolean, type: TypeNode, printer: CodecPrinter): Layout[] {

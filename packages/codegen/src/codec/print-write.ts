@@ -109,9 +109,7 @@ function objectBody(fields: readonly FieldNode[], strict: boolean, printer: Code
   for (const field of fields) {
     const value = property("value", field.name);
     const bytes = [...pending, ...keyBytes(field.name)];
-    const key = printer.short
-      ? [`p = wire.writeString(b, p, ${quoted(field.name)});`]
-      : [`// ${quoted(field.name)}`, ...stores(bytes)];
+    const key = printer.short ? [`p = wire.writeString(b, p, ${quoted(field.name)});`] : stores(bytes);
     const at = printer.short ? "p" : offset("p", bytes.length);
     const body = [...key, ...write(present(field.node), value, at, printer)];
     if (presenceOf(field.node) === "required") lines.push(...body);

@@ -22,6 +22,7 @@ import {
 } from "./plan.js";
 import { printReader } from "./print-read.js";
 import { absenceOf, shapeExpression } from "./print-shape.js";
+import { SameCodecs } from "./same.js";
 import { printWriter } from "./print-write.js";
 import { isWhole } from "./whole.js";
 
@@ -38,6 +39,7 @@ export class CodecPrinter {
   /** What stands before the functions: `export` where other files use them. */
   readonly exported: "" | "export ";
   readonly #plan: CodecPlan;
+  readonly #same: SameCodecs;
   readonly #names: CodecNames;
   /** Whether code is to be short rather than fast: where a bundle is to be small, explanations are left out as well. */
   readonly short: boolean;
@@ -54,6 +56,7 @@ export class CodecPrinter {
   /** @param explain whether codecs say why a message does not fit */
   constructor(plan: CodecPlan, names: CodecNames, explain: boolean, isShared = false) {
     this.#plan = plan;
+    this.#same = new SameCodecs(plan);
     this.#names = names;
     this.#explain = explain;
     this.short = !explain;
@@ -62,11 +65,13 @@ export class CodecPrinter {
 
   /** The codecs of messages, which descriptors refer to, then the code they are made of. */
   print(): string[] {
-    const codecs = [...this.#plan.named.values()];
+    const all = [...this.#plan.named.values()];
+    // Other files use what is exported by name.
+    const codecs = all.filter((codec) => this.#first(codec) === codec);
     // What is not explained needs few shapes; of those that other files use, nobody knows here which.
     const early = this.#explain || this.exported !== "" ? this.#shapes(codecs) : undefined;
     const code = codecs.filter(({ hasCode, isShared }) => hasCode && !isShared).flatMap((codec) => this.#code(codec));
-    const messages = codecs.filter((codec) => codec.isPayload).map((codec) => this.#message(codec));
+    const messages = all.filter((codec) => codec.isPayload).map((codec) => this.#message(codec));
     const shapes = early ?? this.#shapes(codecs.filter((codec) => this.#shaped.has(codec)));
     const checks = codecs.filter(({ node }) => this.#checked.has(node)).map((codec) => this.#applyChecks(codec));
     const patterns = [...this.#patterns].map(
@@ -77,7 +82,13 @@ export class CodecPrinter {
   }
 
   named(node: CodecNode): NamedCodec | undefined {
-    return this.#plan.named.get(node);
+    const codec = this.#plan.named.get(node);
+    return codec && this.#first(codec);
+  }
+
+  /** The codec whose declarations are those of `codec`. */
+  #first(codec: NamedCodec): NamedCodec {
+    return this.exported === "" ? this.#same.of(codec) : codec;
   }
 
   codecOf(node: CodecNode): NamedCodec {
@@ -106,7 +117,8 @@ export class CodecPrinter {
 
   /** Whether the shape of `node` stands above. */
   isDeclared(node: CodecNode): boolean {
-    return this.#declared.has(node);
+    const codec = this.named(node);
+    return codec !== undefined && this.#declared.has(codec.node);
   }
 
   typeOf(node: CodecNode, direction: Direction): TypeNode {
@@ -153,16 +165,17 @@ export class CodecPrinter {
   }
 
   writer(codec: NamedCodec): string {
-    return this.#name(codec, writerName(codec));
+    return this.#name(codec, writerName(this.#first(codec)));
   }
 
   reader(codec: NamedCodec): string {
-    return this.#name(codec, readerName(codec));
+    return this.#name(codec, readerName(this.#first(codec)));
   }
 
   shape(codec: NamedCodec): string {
-    this.#shaped.add(codec);
-    return this.#name(codec, shapeName(codec));
+    const first = this.#first(codec);
+    this.#shaped.add(first);
+    return this.#name(codec, shapeName(first));
   }
 
   #name({ isShared }: NamedCodec, name: string): string {
@@ -224,7 +237,9 @@ export class CodecPrinter {
     return `${render(assignment(`const ${checksName(codec)}`, callOf("wire.applyChecks", [this.schema(codec.node)])))}\n`;
   }
 
-  #code({ node, uses }: NamedCodec): string[] {
+  #code(codec: NamedCodec): string[] {
+    const { node } = codec;
+    const uses = this.exported === "" ? this.#same.usesOf(codec) : codec.uses;
     this.#current = node;
     const functions = [
       ...(uses.has("write") ? [printWriter(node, this)] : []),

@@ -17,8 +17,10 @@ export class Reader {
   view: DataView = new DataView(NOTHING.buffer);
   position = 0;
   end = 0;
-  /** Bytes that may be read once more: see `restart`. */
+  /** Bytes that may be read once more, by readers of objects whose keys do not come in order. */
   patience = 0;
+  /** Where an object begins whose keys were put in order, or -1. */
+  copied = -1;
 
   /** Sets out to read `bytes[start, end)`. */
   begin(bytes: Uint8Array, start: number, end: number): void {
@@ -29,22 +31,12 @@ export class Reader {
     }
     this.position = start;
     this.end = end;
-    this.patience = (end - start) * MAX_RESTARTS;
+    this.patience = (end - start) * MAX_REREADS;
   }
 }
 
 /** How often a payload, in all, may be read once more. */
-const MAX_RESTARTS = 8;
-
-/**
- * An object that began at `p` is read once more, since its keys do not come in order. A misfit where that happens too often: inside one
- * another, n such objects would be read 2^n times.
- */
-export function restart(r: Reader, p: number): void {
-  if (r.position <= p) return;
-  r.patience -= r.position - p;
-  if (r.patience < 0) misfit();
-}
+const MAX_REREADS = 8;
 
 export function readNil(r: Reader, p: number): null {
   r.position = p + 1;

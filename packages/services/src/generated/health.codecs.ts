@@ -5,7 +5,7 @@
 
 import type { MessageCodec } from "@quicrpc/core/generated";
 import * as wire from "@quicrpc/core/generated";
-import type { HealthRequest, HealthState, HealthStatus } from "./health.js";
+import type { HealthRequest, HealthState } from "./health.js";
 
 export const healthRequestCodec: MessageCodec<HealthRequest, HealthRequest> = wire.codec(
   () => healthRequestShape,
@@ -20,7 +20,6 @@ export const healthStateCodec: MessageCodec<HealthState, HealthState> = wire.cod
 
 function writeHealthRequest(b: Uint8Array, p: number, value: HealthRequest): number {
   wire.requireObject(value);
-  // "service"
   b[p] = 0x81;
   b[p + 1] = 0xa7;
   b[p + 2] = 0x73;
@@ -37,7 +36,6 @@ function writeHealthRequest(b: Uint8Array, p: number, value: HealthRequest): num
 function readHealthRequest(r: wire.Reader, p: number): HealthRequest {
   const { bytes, view } = r;
   const start = p;
-  // "service"
   if (view.getInt32(p) !== (0x81a77365 | 0) || view.getInt32(p + 4) !== 0x72766963 || bytes[p + 8] !== 0x65) {
     return readHealthRequestInAnyOrder(r, start);
   }
@@ -46,26 +44,10 @@ function readHealthRequest(r: wire.Reader, p: number): HealthRequest {
   return { service };
 }
 
-function readHealthRequestInAnyOrder(r: wire.Reader, p: number): HealthRequest {
-  wire.restart(r, p);
-  let service: string | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "service": {
-        service = wire.readString(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (service === undefined) return wire.misfit();
-  return { service };
-}
+const readHealthRequestInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readHealthRequest, ["service"]);
 
 function writeHealthState(b: Uint8Array, p: number, value: HealthState): number {
   wire.requireObject(value);
-  // "status"
   b[p] = 0x81;
   b[p + 1] = 0xa6;
   b[p + 2] = 0x73;
@@ -82,7 +64,6 @@ function writeHealthState(b: Uint8Array, p: number, value: HealthState): number 
 function readHealthState(r: wire.Reader, p: number): HealthState {
   const { view } = r;
   const start = p;
-  // "status"
   if (view.getInt32(p) !== (0x81a67374 | 0) || view.getInt32(p + 4) !== 0x61747573) {
     return readHealthStateInAnyOrder(r, start);
   }
@@ -92,24 +73,7 @@ function readHealthState(r: wire.Reader, p: number): HealthState {
   return { status };
 }
 
-function readHealthStateInAnyOrder(r: wire.Reader, p: number): HealthState {
-  wire.restart(r, p);
-  let status: HealthStatus | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "status": {
-        const literal = wire.readString(r, r.position);
-        if (literal !== "serving" && literal !== "not_serving" && literal !== "unknown") return wire.misfit();
-        status = literal;
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (status === undefined) return wire.misfit();
-  return { status };
-}
+const readHealthStateInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readHealthState, ["status"]);
 
 const healthRequestShape: wire.Shape = wire.object({ service: wire.string() });
 const healthStateShape: wire.Shape = wire.object({ status: wire.literal("serving", "not_serving", "unknown") });

@@ -2,6 +2,14 @@
 
 import type { ServiceTooling } from "@quicrpc/core/generated";
 
+const part1 = {
+  type: "object",
+  properties: {
+    status: { type: "string", enum: ["serving", "not_serving", "unknown"] },
+  },
+  required: ["status"],
+};
+
 /** What tools are told of quicrpc.v1.Health: comments, JSON Schemas of its messages, and their shapes. */
 export const healthTooling: ServiceTooling = {
   docs: "Says whether services are able to serve.",
@@ -13,13 +21,7 @@ export const healthTooling: ServiceTooling = {
         properties: { service: { type: "string" } },
         required: ["service"],
       },
-      output: {
-        type: "object",
-        properties: {
-          status: { type: "string", enum: ["serving", "not_serving", "unknown"] },
-        },
-        required: ["status"],
-      },
+      output: part1,
     },
     watch: {
       docs: "The status now, then each change. A service that is not known is `unknown`, until it is.",
@@ -28,13 +30,7 @@ export const healthTooling: ServiceTooling = {
         properties: { service: { type: "string" } },
         required: ["service"],
       },
-      output: {
-        type: "object",
-        properties: {
-          status: { type: "string", enum: ["serving", "not_serving", "unknown"] },
-        },
-        required: ["status"],
-      },
+      output: part1,
     },
   },
   snapshot: {

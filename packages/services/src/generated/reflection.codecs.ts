@@ -9,8 +9,6 @@ import type {
   ReflectionListOutput,
   ServiceDescription,
   MethodDescription,
-  MethodDescriptionKind,
-  MessageForm,
   ReflectionDescribeInput,
   ServiceDetails,
   MethodDetails,
@@ -35,7 +33,6 @@ export const serviceDetailsCodec: MessageCodec<ServiceDetails, ServiceDetails> =
 
 function writeReflectionListOutput(b: Uint8Array, p: number, value: ReflectionListOutput): number {
   wire.requireObject(value);
-  // "services"
   b[p] = 0x81;
   b[p + 1] = 0xa8;
   b[p + 2] = 0x73;
@@ -53,7 +50,6 @@ function writeReflectionListOutput(b: Uint8Array, p: number, value: ReflectionLi
 function readReflectionListOutput(r: wire.Reader, p: number): ReflectionListOutput {
   const { view } = r;
   const start = p;
-  // "services"
   if (
     view.getInt32(p) !== (0x81a87365 | 0) ||
     view.getInt32(p + 4) !== 0x72766963 ||
@@ -66,22 +62,7 @@ function readReflectionListOutput(r: wire.Reader, p: number): ReflectionListOutp
   return { services };
 }
 
-function readReflectionListOutputInAnyOrder(r: wire.Reader, p: number): ReflectionListOutput {
-  wire.restart(r, p);
-  let services: ServiceDescription[] | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "services": {
-        services = readReflectionListOutputServices(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (services === undefined) return wire.misfit();
-  return { services };
-}
+const readReflectionListOutputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readReflectionListOutput, ["services"]);
 
 function writeReflectionListOutputServices(b: Uint8Array, p: number, value: readonly ServiceDescription[]): number {
   if (!Array.isArray(value)) return wire.misfit();
@@ -104,7 +85,6 @@ function readReflectionListOutputServices(r: wire.Reader, p: number): ServiceDes
 
 function writeServiceDescription(b: Uint8Array, p: number, value: ServiceDescription): number {
   wire.requireObject(value);
-  // "name"
   b[p] = 0x83;
   b[p + 1] = 0xa4;
   b[p + 2] = 0x6e;
@@ -112,12 +92,10 @@ function writeServiceDescription(b: Uint8Array, p: number, value: ServiceDescrip
   b[p + 4] = 0x6d;
   b[p + 5] = 0x65;
   p = wire.writeString(b, p + 6, value.name);
-  // "id"
   b[p] = 0xa2;
   b[p + 1] = 0x69;
   b[p + 2] = 0x64;
   p = wire.writeInt(b, p + 3, value.id);
-  // "methods"
   b[p] = 0xa7;
   b[p + 1] = 0x6d;
   b[p + 2] = 0x65;
@@ -133,17 +111,14 @@ function writeServiceDescription(b: Uint8Array, p: number, value: ServiceDescrip
 function readServiceDescription(r: wire.Reader, p: number): ServiceDescription {
   const { bytes, view } = r;
   const start = p;
-  // "name"
   if (view.getInt32(p) !== (0x83a46e61 | 0) || view.getInt32(p + 2) !== 0x6e616d65) {
     return readServiceDescriptionInAnyOrder(r, start);
   }
   const name = wire.readString(r, p + 6);
   p = r.position;
-  // "id"
   if (view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) return readServiceDescriptionInAnyOrder(r, start);
   const id = wire.readInt(r, p + 3);
   p = r.position;
-  // "methods"
   if (view.getInt32(p) !== (0xa76d6574 | 0) || view.getInt32(p + 4) !== 0x686f6473) {
     return readServiceDescriptionInAnyOrder(r, start);
   }
@@ -152,32 +127,11 @@ function readServiceDescription(r: wire.Reader, p: number): ServiceDescription {
   return { name, id, methods };
 }
 
-function readServiceDescriptionInAnyOrder(r: wire.Reader, p: number): ServiceDescription {
-  wire.restart(r, p);
-  let name: string | undefined;
-  let id: number | undefined;
-  let methods: MethodDescription[] | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "name": {
-        name = wire.readString(r, r.position);
-        break;
-      }
-      case "id": {
-        id = wire.readInt(r, r.position);
-        break;
-      }
-      case "methods": {
-        methods = readServiceDescriptionMethods(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (name === undefined || id === undefined || methods === undefined) return wire.misfit();
-  return { name, id, methods };
-}
+const readServiceDescriptionInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readServiceDescription, [
+  "name",
+  "id",
+  "methods",
+]);
 
 function writeServiceDescriptionMethods(b: Uint8Array, p: number, value: readonly MethodDescription[]): number {
   if (!Array.isArray(value)) return wire.misfit();
@@ -203,19 +157,16 @@ function writeMethodDescription(b: Uint8Array, p: number, value: MethodDescripti
   let count = 6;
   if (value.fingerprint !== undefined) count++;
   p = wire.writeMapHeader(b, p, count);
-  // "name"
   b[p] = 0xa4;
   b[p + 1] = 0x6e;
   b[p + 2] = 0x61;
   b[p + 3] = 0x6d;
   b[p + 4] = 0x65;
   p = wire.writeString(b, p + 5, value.name);
-  // "id"
   b[p] = 0xa2;
   b[p + 1] = 0x69;
   b[p + 2] = 0x64;
   p = wire.writeInt(b, p + 3, value.id);
-  // "kind"
   b[p] = 0xa4;
   b[p + 1] = 0x6b;
   b[p + 2] = 0x69;
@@ -231,7 +182,6 @@ function writeMethodDescription(b: Uint8Array, p: number, value: MethodDescripti
     return wire.misfit();
   }
   p = wire.writeString(b, p + 5, value.kind);
-  // "idempotent"
   b[p] = 0xaa;
   b[p + 1] = 0x69;
   b[p + 2] = 0x64;
@@ -244,7 +194,6 @@ function writeMethodDescription(b: Uint8Array, p: number, value: MethodDescripti
   b[p + 9] = 0x6e;
   b[p + 10] = 0x74;
   p = wire.writeBoolean(b, p + 11, value.idempotent);
-  // "takes"
   b[p] = 0xa5;
   b[p + 1] = 0x74;
   b[p + 2] = 0x61;
@@ -253,7 +202,6 @@ function writeMethodDescription(b: Uint8Array, p: number, value: MethodDescripti
   b[p + 5] = 0x73;
   if (value.takes !== "nothing" && value.takes !== "value" && value.takes !== "bytes") return wire.misfit();
   p = wire.writeString(b, p + 6, value.takes);
-  // "gives"
   b[p] = 0xa5;
   b[p + 1] = 0x67;
   b[p + 2] = 0x69;
@@ -263,7 +211,6 @@ function writeMethodDescription(b: Uint8Array, p: number, value: MethodDescripti
   if (value.gives !== "nothing" && value.gives !== "value" && value.gives !== "bytes") return wire.misfit();
   p = wire.writeString(b, p + 6, value.gives);
   if (value.fingerprint !== undefined) {
-    // "fingerprint"
     b[p] = 0xab;
     b[p + 1] = 0x66;
     b[p + 2] = 0x69;
@@ -284,19 +231,14 @@ function writeMethodDescription(b: Uint8Array, p: number, value: MethodDescripti
 function readMethodDescription(r: wire.Reader, p: number): MethodDescription {
   const { bytes, view } = r;
   const start = p;
-  let left = wire.readMapHeader(r, p);
+  let left = wire.readMapHeader(r, p) - 6;
   p = r.position;
-  // "name"
   if (view.getInt32(p) !== (0xa46e616d | 0) || bytes[p + 4] !== 0x65) return readMethodDescriptionInAnyOrder(r, start);
   const name = wire.readString(r, p + 5);
   p = r.position;
-  left--;
-  // "id"
   if (view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) return readMethodDescriptionInAnyOrder(r, start);
   const id = wire.readInt(r, p + 3);
   p = r.position;
-  left--;
-  // "kind"
   if (view.getInt32(p) !== (0xa46b696e | 0) || bytes[p + 4] !== 0x64) return readMethodDescriptionInAnyOrder(r, start);
   const kind = wire.readString(r, p + 5);
   if (
@@ -309,8 +251,6 @@ function readMethodDescription(r: wire.Reader, p: number): MethodDescription {
     return wire.misfit();
   }
   p = r.position;
-  left--;
-  // "idempotent"
   if (
     view.getInt32(p) !== (0xaa696465 | 0) ||
     view.getInt32(p + 4) !== 0x6d706f74 ||
@@ -320,24 +260,18 @@ function readMethodDescription(r: wire.Reader, p: number): MethodDescription {
   }
   const idempotent = wire.readBoolean(r, p + 11);
   p = r.position;
-  left--;
-  // "takes"
   if (view.getInt32(p) !== (0xa574616b | 0) || view.getInt32(p + 2) !== 0x616b6573) {
     return readMethodDescriptionInAnyOrder(r, start);
   }
   const takes = wire.readString(r, p + 6);
   if (takes !== "nothing" && takes !== "value" && takes !== "bytes") return wire.misfit();
   p = r.position;
-  left--;
-  // "gives"
   if (view.getInt32(p) !== (0xa5676976 | 0) || view.getInt32(p + 2) !== 0x69766573) {
     return readMethodDescriptionInAnyOrder(r, start);
   }
   const gives = wire.readString(r, p + 6);
   if (gives !== "nothing" && gives !== "value" && gives !== "bytes") return wire.misfit();
   p = r.position;
-  left--;
-  // "fingerprint"
   let fingerprint: number | undefined;
   if (
     left > 0 &&
@@ -357,82 +291,18 @@ function readMethodDescription(r: wire.Reader, p: number): MethodDescription {
   return { name, id, kind, idempotent, takes, gives, fingerprint };
 }
 
-function readMethodDescriptionInAnyOrder(r: wire.Reader, p: number): MethodDescription {
-  wire.restart(r, p);
-  let name: string | undefined;
-  let id: number | undefined;
-  let kind: MethodDescriptionKind | undefined;
-  let idempotent: boolean | undefined;
-  let takes: MessageForm | undefined;
-  let gives: MessageForm | undefined;
-  let fingerprint: number | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "name": {
-        name = wire.readString(r, r.position);
-        break;
-      }
-      case "id": {
-        id = wire.readInt(r, r.position);
-        break;
-      }
-      case "kind": {
-        const literal = wire.readString(r, r.position);
-        if (
-          literal !== "unary" &&
-          literal !== "notify" &&
-          literal !== "server_stream" &&
-          literal !== "client_stream" &&
-          literal !== "duplex"
-        ) {
-          return wire.misfit();
-        }
-        kind = literal;
-        break;
-      }
-      case "idempotent": {
-        idempotent = wire.readBoolean(r, r.position);
-        break;
-      }
-      case "takes": {
-        const literal = wire.readString(r, r.position);
-        if (literal !== "nothing" && literal !== "value" && literal !== "bytes") return wire.misfit();
-        takes = literal;
-        break;
-      }
-      case "gives": {
-        const literal = wire.readString(r, r.position);
-        if (literal !== "nothing" && literal !== "value" && literal !== "bytes") return wire.misfit();
-        gives = literal;
-        break;
-      }
-      case "fingerprint": {
-        fingerprint = wire.readInt(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (
-    name === undefined ||
-    id === undefined ||
-    kind === undefined ||
-    idempotent === undefined ||
-    takes === undefined ||
-    gives === undefined
-  ) {
-    return wire.misfit();
-  }
-  if (fingerprint === undefined) {
-    return { name, id, kind, idempotent, takes, gives };
-  }
-  return { name, id, kind, idempotent, takes, gives, fingerprint };
-}
+const readMethodDescriptionInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readMethodDescription, [
+  "name",
+  "id",
+  "kind",
+  "idempotent",
+  "takes",
+  "gives",
+  "fingerprint",
+]);
 
 function writeReflectionDescribeInput(b: Uint8Array, p: number, value: ReflectionDescribeInput): number {
   wire.requireObject(value);
-  // "service"
   b[p] = 0x81;
   b[p + 1] = 0xa7;
   b[p + 2] = 0x73;
@@ -449,7 +319,6 @@ function writeReflectionDescribeInput(b: Uint8Array, p: number, value: Reflectio
 function readReflectionDescribeInput(r: wire.Reader, p: number): ReflectionDescribeInput {
   const { bytes, view } = r;
   const start = p;
-  // "service"
   if (view.getInt32(p) !== (0x81a77365 | 0) || view.getInt32(p + 4) !== 0x72766963 || bytes[p + 8] !== 0x65) {
     return readReflectionDescribeInputInAnyOrder(r, start);
   }
@@ -458,22 +327,7 @@ function readReflectionDescribeInput(r: wire.Reader, p: number): ReflectionDescr
   return { service };
 }
 
-function readReflectionDescribeInputInAnyOrder(r: wire.Reader, p: number): ReflectionDescribeInput {
-  wire.restart(r, p);
-  let service: string | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "service": {
-        service = wire.readString(r, r.position);
-        break;
-      }
-      default:
-        wire.skip(r, r.position);
-    }
-  }
-  if (service === undefined) return wire.misfit();
-  return { service };
-}
+const readReflectionDescribeInputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readReflectionDescribeInput, ["service"]);
 
 function writeServiceDetails(b: Uint8Array, p: number, value: ServiceDetails, depth = wire.MAX_DEPTH): number {
   if (depth === 0) return wire.misfit();
@@ -482,7 +336,6 @@ function writeServiceDetails(b: Uint8Array, p: number, value: ServiceDetails, de
   if (value.docs !== undefined) count++;
   p = wire.writeMapHeader(b, p, count);
   if (value.docs !== undefined) {
-    // "docs"
     b[p] = 0xa4;
     b[p + 1] = 0x64;
     b[p + 2] = 0x6f;
@@ -490,7 +343,6 @@ function writeServiceDetails(b: Uint8Array, p: number, value: ServiceDetails, de
     b[p + 4] = 0x73;
     p = wire.writeString(b, p + 5, value.docs);
   }
-  // "methods"
   b[p] = 0xa7;
   b[p + 1] = 0x6d;
   b[p + 2] = 0x65;
@@ -500,7 +352,6 @@ function writeServiceDetails(b: Uint8Array, p: number, value: ServiceDetails, de
   b[p + 6] = 0x64;
   b[p + 7] = 0x73;
   p = writeServiceDetailsMethods(b, p + 8, value.methods, depth - 1);
-  // "snapshot"
   b[p] = 0xa8;
   b[p + 1] = 0x73;
   b[p + 2] = 0x6e;
@@ -518,29 +369,24 @@ function readServiceDetails(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): 
   if (depth === 0) return wire.misfit();
   const { bytes, view } = r;
   const start = p;
-  let left = wire.readMapHeader(r, p);
+  let left = wire.readMapHeader(r, p) - 2;
   p = r.position;
-  // "docs"
   let docs: string | undefined;
   if (left > 0 && view.getInt32(p) === (0xa4646f63 | 0) && bytes[p + 4] === 0x73) {
     docs = wire.readString(r, p + 5);
     p = r.position;
     left--;
   }
-  // "methods"
   if (view.getInt32(p) !== (0xa76d6574 | 0) || view.getInt32(p + 4) !== 0x686f6473) {
     return readServiceDetailsInAnyOrder(r, start, depth);
   }
   const methods = readServiceDetailsMethods(r, p + 8, depth - 1);
   p = r.position;
-  left--;
-  // "snapshot"
   if (view.getInt32(p) !== (0xa8736e61 | 0) || view.getInt32(p + 4) !== 0x7073686f || bytes[p + 8] !== 0x74) {
     return readServiceDetailsInAnyOrder(r, start, depth);
   }
   const snapshot = readJsonObject(r, p + 9, depth - 1);
   p = r.position;
-  left--;
   if (left !== 0) return readServiceDetailsInAnyOrder(r, start, depth);
   r.position = p;
   if (docs === undefined) {
@@ -549,36 +395,11 @@ function readServiceDetails(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): 
   return { docs, methods, snapshot };
 }
 
-function readServiceDetailsInAnyOrder(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): ServiceDetails {
-  if (depth === 0) return wire.misfit();
-  wire.restart(r, p);
-  let docs: string | undefined;
-  let methods: MethodDetails[] | undefined;
-  let snapshot: JsonObject | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "docs": {
-        docs = wire.readString(r, r.position);
-        break;
-      }
-      case "methods": {
-        methods = readServiceDetailsMethods(r, r.position, depth - 1);
-        break;
-      }
-      case "snapshot": {
-        snapshot = readJsonObject(r, r.position, depth - 1);
-        break;
-      }
-      default:
-        wire.skip(r, r.position, depth - 1);
-    }
-  }
-  if (methods === undefined || snapshot === undefined) return wire.misfit();
-  if (docs === undefined) {
-    return { methods, snapshot };
-  }
-  return { docs, methods, snapshot };
-}
+const readServiceDetailsInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readServiceDetails, [
+  "docs",
+  "methods",
+  "snapshot",
+]);
 
 function writeServiceDetailsMethods(
   b: Uint8Array,
@@ -614,7 +435,6 @@ function writeMethodDetails(b: Uint8Array, p: number, value: MethodDetails, dept
   if (value.input !== undefined) count++;
   if (value.output !== undefined) count++;
   p = wire.writeMapHeader(b, p, count);
-  // "name"
   b[p] = 0xa4;
   b[p + 1] = 0x6e;
   b[p + 2] = 0x61;
@@ -622,7 +442,6 @@ function writeMethodDetails(b: Uint8Array, p: number, value: MethodDetails, dept
   b[p + 4] = 0x65;
   p = wire.writeString(b, p + 5, value.name);
   if (value.docs !== undefined) {
-    // "docs"
     b[p] = 0xa4;
     b[p + 1] = 0x64;
     b[p + 2] = 0x6f;
@@ -631,7 +450,6 @@ function writeMethodDetails(b: Uint8Array, p: number, value: MethodDetails, dept
     p = wire.writeString(b, p + 5, value.docs);
   }
   if (value.input !== undefined) {
-    // "input"
     b[p] = 0xa5;
     b[p + 1] = 0x69;
     b[p + 2] = 0x6e;
@@ -641,7 +459,6 @@ function writeMethodDetails(b: Uint8Array, p: number, value: MethodDetails, dept
     p = writeJsonObject(b, p + 6, value.input, depth - 1);
   }
   if (value.output !== undefined) {
-    // "output"
     b[p] = 0xa6;
     b[p + 1] = 0x6f;
     b[p + 2] = 0x75;
@@ -658,30 +475,25 @@ function readMethodDetails(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): M
   if (depth === 0) return wire.misfit();
   const { bytes, view } = r;
   const start = p;
-  let left = wire.readMapHeader(r, p);
+  let left = wire.readMapHeader(r, p) - 1;
   p = r.position;
-  // "name"
   if (view.getInt32(p) !== (0xa46e616d | 0) || bytes[p + 4] !== 0x65) {
     return readMethodDetailsInAnyOrder(r, start, depth);
   }
   const name = wire.readString(r, p + 5);
   p = r.position;
-  left--;
-  // "docs"
   let docs: string | undefined;
   if (left > 0 && view.getInt32(p) === (0xa4646f63 | 0) && bytes[p + 4] === 0x73) {
     docs = wire.readString(r, p + 5);
     p = r.position;
     left--;
   }
-  // "input"
   let input: JsonObject | undefined;
   if (left > 0 && view.getInt32(p) === (0xa5696e70 | 0) && view.getInt32(p + 2) === 0x6e707574) {
     input = readJsonObject(r, p + 6, depth - 1);
     p = r.position;
     left--;
   }
-  // "output"
   let output: JsonObject | undefined;
   if (left > 0 && view.getInt32(p) === (0xa66f7574 | 0) && view.getInt32(p + 3) === 0x74707574) {
     output = readJsonObject(r, p + 7, depth - 1);
@@ -697,42 +509,12 @@ function readMethodDetails(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): M
   return result;
 }
 
-function readMethodDetailsInAnyOrder(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): MethodDetails {
-  if (depth === 0) return wire.misfit();
-  wire.restart(r, p);
-  let name: string | undefined;
-  let docs: string | undefined;
-  let input: JsonObject | undefined;
-  let output: JsonObject | undefined;
-  for (let left = wire.readMapHeader(r, p); left > 0; left--) {
-    switch (wire.readString(r, r.position)) {
-      case "name": {
-        name = wire.readString(r, r.position);
-        break;
-      }
-      case "docs": {
-        docs = wire.readString(r, r.position);
-        break;
-      }
-      case "input": {
-        input = readJsonObject(r, r.position, depth - 1);
-        break;
-      }
-      case "output": {
-        output = readJsonObject(r, r.position, depth - 1);
-        break;
-      }
-      default:
-        wire.skip(r, r.position, depth - 1);
-    }
-  }
-  if (name === undefined) return wire.misfit();
-  const result: MethodDetails = { name };
-  if (docs !== undefined) result.docs = docs;
-  if (input !== undefined) result.input = input;
-  if (output !== undefined) result.output = output;
-  return result;
-}
+const readMethodDetailsInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readMethodDetails, [
+  "name",
+  "docs",
+  "input",
+  "output",
+]);
 
 function writeJsonObject(b: Uint8Array, p: number, value: JsonObject, depth = wire.MAX_DEPTH): number {
   if (depth === 0) return wire.misfit();

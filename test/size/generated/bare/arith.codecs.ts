@@ -8,11 +8,11 @@ import * as wire from "@quicrpc/core/generated";
 import type {
   ArithMultiplyInput,
   ArithMultiplyOutput,
-  ArithDivideInput,
   ArithDivideOutput,
   ArithLogInput,
   ArithTicksInput,
   Tick,
+  ArithDivideInput,
 } from "./arith.js";
 
 export const arithMultiplyInputCodec: MessageCodec<ArithMultiplyInput, never> = wire.bare(
@@ -26,7 +26,7 @@ export const arithMultiplyOutputCodec: MessageCodec<unknown, ArithMultiplyOutput
 );
 export const arithDivideInputCodec: MessageCodec<ArithDivideInput, never> = wire.bare(
   "ArithDivideInput",
-  writeArithDivideInput,
+  writeArithMultiplyInput,
 );
 export const arithDivideOutputCodec: MessageCodec<unknown, ArithDivideOutput> = wire.bare(
   "ArithDivideOutput",
@@ -64,16 +64,6 @@ function readArithMultiplyOutput(r: wire.Reader, p: number): ArithMultiplyOutput
   }
   if (pro === undefined) return wire.misfit();
   return { pro };
-}
-
-function writeArithDivideInput(b: Uint8Array, p: number, value: ArithDivideInput): number {
-  wire.requireObject(value);
-  p = wire.writeMapHeader(b, p, 2);
-  p = wire.writeString(b, p, "a");
-  p = wire.writeInt(b, p, value.a);
-  p = wire.writeString(b, p, "b");
-  p = wire.writeInt(b, p, value.b);
-  return p;
 }
 
 function readArithDivideOutput(r: wire.Reader, p: number): ArithDivideOutput {

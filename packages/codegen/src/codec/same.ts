@@ -1,0 +1,146 @@
+import { typeText } from "../print/type-text.js";
+import type { TypeNode } from "../types/node.js";
+import { expression } from "./literals.js";
+import type { CheckNode, CodecNode, RecordKeysNode } from "./node.js";
+import type { CodecPlan, NamedCodec, Use } from "./plan.js";
+
+/** Finds the codecs of a plan that come to the same code, so that it is printed once. */
+export class SameCodecs {
+  readonly #plan: CodecPlan;
+  readonly #keys = new Map<CodecNode, number | undefined>();
+  /** A number for each description. */
+  readonly #numbers = new Map<string, number>();
+  readonly #first = new Map<number, NamedCodec>();
+  readonly #uses = new Map<NamedCodec, ReadonlySet<Use>>();
+
+  constructor(plan: CodecPlan) {
+    this.#plan = plan;
+    for (const codec of plan.named.values()) {
+      const key = codec.isShared ? undefined : this.#keyOf(codec.node);
+      if (key === undefined) continue;
+      const first = this.#first.get(key);
+      if (first === undefined || (!first.hasCode && codec.hasCode)) this.#first.set(key, codec);
+    }
+    for (const codec of plan.named.values()) {
+      const first = this.of(codec);
+      this.#uses.set(first, new Set([...(this.#uses.get(first) ?? []), ...codec.uses]));
+    }
+  }
+
+  /** What the code of `codec` is for, and of all that are the same. */
+  usesOf(codec: NamedCodec): ReadonlySet<Use> {
+    return this.#uses.get(codec) ?? codec.uses;
+  }
+
+  /** The codec whose code is that of `codec`: often itself. */
+  of(codec: NamedCodec): NamedCodec {
+    const key = codec.isShared ? undefined : this.#keyOf(codec.node);
+    return (key === undefined ? undefined : this.#first.get(key)) ?? codec;
+  }
+
+  /** A number that nodes share which come to the same; undefined for one that is only the same as itself, such as what zod runs. */
+  #keyOf(node: CodecNode): number | undefined {
+    if (this.#keys.has(node)) return this.#keys.get(node);
+    // A schema inside itself is told apart by its name.
+    this.#keys.set(node, undefined);
+    const text = this.#describe(node);
+    if (text === undefined) return undefined;
+    const key = this.#numbers.get(text) ?? this.#numbers.size;
+    this.#numbers.set(text, key);
+    this.#keys.set(node, key);
+    return key;
+  }
+
+  #describe(node: CodecNode): string | undefined {
+    const own = this.#body(node);
+    if (own === undefined) return undefined;
+    const types = (["input", "output"] as const).map((direction) => this.#plan.typeOf(node, direction));
+    const { optin, optout } = node.schema._zod;
+    return types.every(isPlain) ? [node.kind, own, optin, optout, ...types.map(leafText)].join(" ") : undefined;
+  }
+
+  #body(node: CodecNode): string | undefined {
+    const all = (...parts: readonly (CodecNode | undefined)[]): string | undefined => {
+      const keys = parts.map((part) => (part === undefined ? -1 : this.#keyOf(part)));
+      return keys.includes(undefined) ? undefined : keys.join();
+    };
+    const and = (keys: string | undefined, ...rest: readonly string[]): string | undefined =>
+      keys === undefined ? undefined : [keys, ...rest].join(" ");
+    switch (node.kind) {
+      case "string":
+      case "number":
+      case "bigint":
+      case "date":
+        return checkText(node.checks);
+      case "boolean":
+      case "bytes":
+      case "nil":
+      case "nothing":
+      case "any":
+      case "never":
+        return ".";
+      case "literal":
+        return `[${node.values.map(expression).join()}]`;
+      case "template":
+        return String(node.regex);
+      case "object": {
+        const { others } = node;
+        const rest = typeof others === "object" ? all(others) : others;
+        const fields = all(...node.fields.map((field) => field.node));
+        return rest && and(fields, rest, JSON.stringify(node.fields.map(({ name }) => name)));
+      }
+      case "array":
+      case "set":
+        return and(all(node.element), checkText(node.checks));
+      case "map":
+        return and(all(node.key, node.element), checkText(node.checks));
+      case "tuple":
+        return all(...node.items, node.rest);
+      case "record":
+        return and(all(node.element, "fit" in node.keys ? node.keys.fit : undefined), recordText(node.keys));
+      case "union":
+        return all(...node.options);
+      case "discriminated": {
+        const values = node.options.map((option) => `[${option.values.map(expression).join()}]`);
+        return and(all(...node.options.map((option) => option.node)), node.key, ...values);
+      }
+      case "intersection":
+        return all(node.left, node.right);
+      case "optional":
+      case "exactOptional":
+      case "nullable":
+      case "nonOptional":
+      case "frozen":
+        return all(node.inner);
+      case "default":
+      case "prefault":
+        return node.value.kind === "constant" ? and(all(node.inner), expression(node.value.value)) : undefined;
+      case "caught":
+        return and(all(node.inner), expression(node.value));
+      case "pipe":
+        return all(node.from, node.to);
+      default:
+        return undefined;
+    }
+  }
+}
+
+/** Whether a type is known here by its structure: one that only its schema tells may be another with the same code. */
+function isPlain(type: TypeNode): boolean {
+  return type.kind !== "schema";
+}
+
+/** What tells the types of scalars apart. Others are told apart by what they are made of. */
+function leafText(type: TypeNode): string {
+  return type.kind === "text" ? typeText(type) : type.kind;
+}
+
+function checkText(checks: readonly CheckNode[]): string {
+  return JSON.stringify(checks, (_key, value: unknown) =>
+    value instanceof RegExp || typeof value === "bigint" ? `${typeof value} ${value}` : value,
+  );
+}
+
+function recordText(keys: RecordKeysNode): string {
+  return JSON.stringify({ ...keys, fit: undefined });
+}
