@@ -27,7 +27,9 @@ const lines = (texts: readonly string[]): number => texts.join("").split("\n").l
 test("messages that are the same are written, read and described by the same code", async () => {
   const texts = await textOf(
     "same",
-    (index) => `input: z.object({ id: z.int(), user: User, tags: z.array(z.string()).max(10), at: z.date().optional() }),
+    (
+      index,
+    ) => `input: z.object({ id: z.int(), user: User, tags: z.array(z.string()).max(10), at: z.date().optional() }),
       output: ${index % 5 === 0 ? "stream" : ""}(z.object({ ok: z.boolean(), list: z.array(z.object({ a: z.number(), b: z.string().nullable() })) }))`,
   );
   expect(texts[1]?.match(/^function read/gm)).toHaveLength(6);
@@ -46,7 +48,9 @@ test("types that their schema alone tells are not taken for the same", async () 
 test("messages that differ take a few lines for each of their fields", async () => {
   const texts = await textOf(
     "differing",
-    (index) => `input: z.object({ id${index}: z.int(), user: User, tags${index}: z.array(z.string()).max(10), at: z.date().optional() }),
+    (
+      index,
+    ) => `input: z.object({ id${index}: z.int(), user: User, tags${index}: z.array(z.string()).max(10), at: z.date().optional() }),
       output: z.object({ ok${index}: z.boolean(), list: z.array(z.object({ a${index}: z.number(), b: z.string().nullable() })) })`,
   );
   expect(lines(texts) / METHODS).toBeLessThan(330);

@@ -43,7 +43,7 @@ export function printReader(node: CodecNode, printer: CodecPrinter): Layout[] {
     functionOf(head, orderedBody(node.fields, `${anyOrder}(r, start${levels})`, type, printer)),
     assignment(
       `const ${anyOrder}`,
-callOf("/* @__PURE__ */ wire.inAnyOrder", [readerName(codec), keys, ...(isStrict ? ["true"] : [])], !isStrict),
+      callOf("/* @__PURE__ */ wire.inAnyOrder", [readerName(codec), keys, ...(isStrict ? ["true"] : [])], !isStrict),
     ),
   ];
 }
