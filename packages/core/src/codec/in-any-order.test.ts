@@ -16,7 +16,7 @@ function inOrder(r: Reader, p: number): Pair {
   const a = readInt(r, r.position);
   if (readString(r, r.position) !== "b") return otherwise(r, p);
   const at = r.position;
-  const b = r.bytes[at]! >> 4 === 8 ? read(r, at) : readInt(r, at);
+  const b = r.view.getUint8(at) >> 4 === 8 ? read(r, at) : readInt(r, at);
   return { a, b };
 }
 
