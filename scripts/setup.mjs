@@ -1,6 +1,7 @@
 // Runs before anything is installed: Node built-ins only.
 import { execFileSync, spawn } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -98,6 +99,7 @@ export async function setup({ engineOptional = false } = {}) {
   if (!engine && !engineOptional) fail(`This needs the QUIC engine. ${NO_ENGINE}`);
   if (!engine) console.log(`Without the QUIC engine: QUIC and WebTransport are left out. ${NO_ENGINE}`);
   await installPackages();
+  keepCachesHere();
   if (engine) {
     const { code } = await run([BUILD_ENGINE]);
     if (code !== 0) process.exit(code);
@@ -105,6 +107,18 @@ export async function setup({ engineOptional = false } = {}) {
   removeStaleOutput();
   await step("build: tsc -b", [...tool.tsc, "-b", ...pretty()], { advice: "Fix the type errors below." });
   return engine;
+}
+
+/** Certificates for development are kept in the user's cache folder; where nothing can be written to it, beside the packages. */
+function keepCachesHere() {
+  const folder = process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache");
+  try {
+    mkdirSync(folder, { recursive: true });
+    accessSync(folder, constants.W_OK);
+  } catch {
+    process.env.XDG_CACHE_HOME = join(root, "node_modules/.cache");
+    console.log(`${folder} cannot be written to: node_modules/.cache takes its place`);
+  }
 }
 
 /** Generates and builds the examples that `npm start` and the tests run, and nothing imports. */
