@@ -16,7 +16,11 @@ function four(n: number): number[] {
 /** A frame; `length` says how long it claims to be, where that is not the truth. */
 export function frame(type: number, id: number, body: Uint8Array | readonly number[], length?: number): Uint8Array {
   const header = [type, ...four(id)];
-  return Uint8Array.from([...four(length ?? header.length + body.length), ...header, ...body]);
+  const start = [...four(length ?? header.length + body.length), ...header];
+  const bytes = new Uint8Array(start.length + body.length);
+  bytes.set(start);
+  bytes.set(body, start.length);
+  return bytes;
 }
 
 /** The body of a request or notification. */
@@ -54,6 +58,11 @@ export class Attacker {
   lanes(count: number): AttackerStream[] {
     if (this.session.sole !== undefined) return [new AttackerStream(this.session.sole, [LANE, ...HELLO])];
     return Array.from({ length: count }, () => this.stream([LANE, ...HELLO]));
+  }
+
+  /** Does the same on as many lanes as it can open, all at once. */
+  async onLanes(count: number, program: (lane: AttackerStream) => Promise<void>): Promise<void> {
+    await Promise.all(this.lanes(count).map(program));
   }
 
   /** A stream that begins with these bytes. */

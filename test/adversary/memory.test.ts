@@ -41,19 +41,19 @@ describe.each(schemes)("over %s", (scheme) => {
   it("frames that never end", () =>
     attacked(scheme, async (attacker) => {
       const most = new Uint8Array(4_000_000);
-      for (const lane of attacker.lanes(60)) {
+      await attacker.onLanes(60, async (lane) => {
         await lane.write(frame(FrameKind.request, 0, call(methods.echo), 4_100_000));
         await lane.write(most);
-      }
+      });
     }));
 
   it("answers that nobody reads, on many lanes", () =>
     attacked(scheme, async (attacker) => {
       const requests = (id: number) => frame(FrameKind.request, id, call(methods.bytes, uint(4_000_000)));
-      for (const lane of attacker.lanes(60)) {
+      await attacker.onLanes(60, async (lane) => {
         lane.deafen();
         for (let id = 0; id < 20; id += 2) await lane.write(requests(id));
-      }
+      });
       await pause(500);
     }));
 
@@ -74,11 +74,11 @@ describe.each(schemes)("over %s", (scheme) => {
       // An array of a million empty maps.
       const maps = new Uint8Array(1_000_005).fill(0x80);
       maps.set([0xdd, 0x00, 0x0f, 0x42, 0x40]);
-      for (const lane of attacker.lanes(8)) {
+      await attacker.onLanes(8, async (lane) => {
         for (let id = 0; id < 8; id += 2) {
           if (!(await lane.write(frame(FrameKind.request, id, call(methods.keep, maps))))) break;
         }
-      }
+      });
       await pause(500);
     }));
 
@@ -96,24 +96,24 @@ describe.each(schemes)("over %s", (scheme) => {
 
   it("items of a byte that nobody reads", () =>
     attacked(scheme, async (attacker) => {
-      for (const lane of attacker.lanes(20)) {
+      await attacker.onLanes(20, async (lane) => {
         for (let id = 0; id < 40; id += 2) {
           await lane.write(frame(FrameKind.request, id, call(methods.ignore)));
-          const items = Array.from({ length: 2000 }, () => [...frame(FrameKind.item, id, [0])]).flat();
-          if (!(await lane.write(Uint8Array.from(items)))) break;
+          const items = Buffer.concat(new Array<Uint8Array>(2000).fill(frame(FrameKind.item, id, [0])));
+          if (!(await lane.write(items))) break;
         }
-      }
+      });
       await pause(500);
     }));
 
   it("handlers that run until their callers are gone, of calls that are cancelled at once", () =>
     attacked(scheme, async (attacker) => {
-      for (const lane of attacker.lanes(4)) {
+      await attacker.onLanes(4, async (lane) => {
         for (let id = 0; id < 4000; id += 2) {
           const cancelled = [...frame(FrameKind.request, id, call(methods.hang)), ...frame(FrameKind.cancel, id, [1])];
           if (!(await lane.write(Uint8Array.from(cancelled)))) break;
         }
-      }
+      });
       await pause(500);
     }));
 });
@@ -133,12 +133,12 @@ describe.each(schemes.filter((scheme) => scheme === "quic:" || scheme === "tcp:"
           Array.from({ length: 6 }, async () => new Attacker(await server.transport(scheme))),
         );
         const strings = new Uint8Array(3_900_000);
-        for (const attacker of attackers) {
-          const [lane] = attacker.lanes(1) as [AttackerStream];
+        const keeping = async (lane: AttackerStream): Promise<void> => {
           for (let id = 0; id < 10; id += 2) {
             await lane.write(frame(FrameKind.request, id, call(methods.keepBytes, strings)), 200);
           }
-        }
+        };
+        await Promise.all(attackers.map((attacker) => attacker.onLanes(1, keeping)));
         await pause(500);
         for (const attacker of attackers) attacker.close();
       };
