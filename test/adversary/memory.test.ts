@@ -99,7 +99,7 @@ describe.each(schemes)("over %s", (scheme) => {
       await attacker.onLanes(20, async (lane) => {
         for (let id = 0; id < 40; id += 2) {
           await lane.write(frame(FrameKind.request, id, call(methods.ignore)));
-          const items = Buffer.concat(new Array<Uint8Array>(2000).fill(frame(FrameKind.item, id, [0])));
+          const items = Buffer.concat(Array.from({ length: 2000 }, () => frame(FrameKind.item, id, [0])));
           if (!(await lane.write(items))) break;
         }
       });
