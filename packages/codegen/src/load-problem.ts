@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, isAbsolute } from "node:path";
+import { fileURLToPath } from "node:url";
 import * as z from "zod";
 import { type Diagnostic, placeAt } from "./diagnostics.js";
 import { ts } from "./source/compiler.js";
@@ -112,17 +113,21 @@ function distance(a: string, b: string): number {
 function placeInStack(file: string, error: unknown): Pick<Diagnostic, "file" | "line" | "column" | "frame"> {
   const stack = error instanceof Error ? (error.stack ?? "") : "";
   for (const line of stack.split("\n")) {
-    const match = /\(?((?:file:\/\/)?[^()\s]+):(\d+):(\d+)\)?$/.exec(line);
-    if (match === null) continue;
-    const path = (match[1] ?? "").replace(/^file:\/\//, "");
-    if (!path.startsWith("/") || path.includes("/node_modules/")) {
-      if (!/^[A-Za-z]:[\\/]/.test(path) || path.includes("node_modules")) continue;
-    }
-    if (path === file || /\.[cm]?ts$/.test(path)) {
-      return readPlace(path, ...sourcePosition(path, Number(match[2]), Number(match[3])));
+    const frame = placeOfFrame(line);
+    if (frame === undefined || frame.path.includes("node_modules")) continue;
+    if (frame.path === file || /\.[cm]?ts$/.test(frame.path)) {
+      return readPlace(frame.path, ...sourcePosition(frame.path, frame.line, frame.column));
     }
   }
   return { file };
+}
+
+/** The file that a line of a stack names, if it does: `at f (/a b/c.ts:1:2)`, or without a function `at /a b/c.ts:1:2`; or its URL. */
+function placeOfFrame(line: string): { path: string; line: number; column: number } | undefined {
+  const place = (/^\s*at .*? \((.*)\)$/.exec(line) ?? /^\s*at (?:async )?(.*)$/.exec(line))?.[1] ?? "";
+  const [, name = "", row, column] = /^(.*):(\d+):(\d+)$/.exec(place) ?? [];
+  const path = name.startsWith("file:") ? fileURLToPath(name) : name;
+  return isAbsolute(path) ? { path, line: Number(row), column: Number(column) } : undefined;
 }
 
 function placeOfText(file: string, needle: string): Pick<Diagnostic, "file" | "line" | "column" | "frame"> {

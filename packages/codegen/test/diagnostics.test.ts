@@ -45,6 +45,11 @@ describe("modules", () => {
       ),
     ).toMatchSnapshot();
   });
+  test.each(["with spaces", "in (brackets)", "ünïcödé ☃"])("throws in a folder %s", async (folder) => {
+    const file = workspace.write(`${folder}/bad.service.ts`, 'export const a: string = "x";\nfail();\n');
+    const { diagnostics } = await generate({ files: [file] });
+    expect(diagnostics).toMatchObject([{ code: "load-failed", file, line: 2, column: 1 }]);
+  });
   test("import that does not exist", async () => {
     expect(await diagnose(`import { x } from "./nowhere.js";\nexport const y = x;\n`)).toMatchSnapshot();
   });
