@@ -1,6 +1,9 @@
 import { createMemoryPair, createSession } from "@quicrpc/core";
 import { createRouter, defineMethod, zodCodec } from "@quicrpc/core/generated";
+import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { RawPeer, settle } from "./raw-peer.js";
@@ -23,7 +26,24 @@ function bytesOnPage(name: string): string {
     .join("");
 }
 
+/** The files of a table on the page, without their ending, in order. */
+function filesOnPage(name: string): string[] {
+  const table = new RegExp(`<!-- ${name} -->\n([\\s\\S]*?)<!-- end of ${name} -->`).exec(page)?.[1];
+  if (table === undefined) throw new Error(`docs/one-call.md has no table ${name}`);
+  return [...table.matchAll(/^\| `(.+)\.ts` \|/gm)].map(([, file = ""]) => file);
+}
+
 describe("docs/one-call.md", () => {
+  it("names the files that a call passes, at most 14 of them on the way out", async () => {
+    const program = fileURLToPath(new URL("call-path.program.mjs", import.meta.url));
+    const { stdout } = await promisify(execFile)(process.execPath, [program]);
+    const { out, back } = JSON.parse(stdout) as Record<"out" | "back", string[]>;
+    expect(filesOnPage("out").toSorted()).toEqual(out);
+    expect(out.length).toBeLessThanOrEqual(14);
+    const onlyBack = back.filter((file) => !out.includes(file));
+    expect(filesOnPage("back").toSorted()).toEqual(onlyBack);
+  });
+
   it("shows the bytes that a caller sends in a lane", async () => {
     const [ours, theirs] = createMemoryPair();
     const peer = new RawPeer(theirs);

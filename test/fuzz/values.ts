@@ -6,7 +6,7 @@ import { msgpack } from "../../packages/core/src/call/session-codecs.js";
 import { misfit } from "../../packages/core/src/msgpack/misfit.js";
 import { unpackExactly } from "../../packages/core/src/msgpack/message.js";
 import { plain } from "../../packages/core/src/msgpack/value.js";
-import { ByteWriter } from "../../packages/core/src/wire/byte-writer.js";
+import { ByteWriter } from "../../packages/core/src/wire/writer.js";
 import type { Target } from "./fuzz.js";
 import { bytesOf } from "./wire.js";
 

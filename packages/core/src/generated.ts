@@ -4,15 +4,12 @@ export { type Issue, msgpackCodec, rawCodec, zodCodec, type ZodCodecOptions } fr
 export type { StreamSource } from "./call/item-source.js";
 export type { ItemStream } from "./call/item-stream.js";
 export type { CallOptions } from "./call/options.js";
-export {
-  clientStreamCalls,
-  datagramCalls,
-  defineMethod,
-  duplexCalls,
-  notifyCalls,
-  serverStreamCalls,
-  unaryCalls,
-} from "./client/call-kinds.js";
+export { clientStreamCalls } from "./client/client-stream.js";
+export { defineMethod } from "./client/define-method.js";
+export { duplexCalls } from "./client/duplex.js";
+export { datagramCalls, notifyCalls } from "./client/notify.js";
+export { serverStreamCalls } from "./client/server-stream.js";
+export { unaryCalls } from "./client/unary.js";
 export {
   type AnyMethod,
   describeMethod,

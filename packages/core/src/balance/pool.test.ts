@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { msgpackCodec } from "../call/codec.js";
-import { defineMethod } from "../client/call-kinds.js";
+import { defineMethod } from "../client/define-method.js";
 import { deferred } from "../deferred.js";
 import { type Code, RpcError } from "../errors.js";
 import { createRouter } from "../server/router.js";

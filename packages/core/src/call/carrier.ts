@@ -57,11 +57,8 @@ export interface AnswerCarrier extends CallChannel, NotificationCarrier {
 }
 
 /** Gives a call's own stream its priority, where the transport has such. */
-export function prioritize(
-  { single, channel }: Pick<CallChannel, "single" | "channel">,
-  priority: number | undefined,
-): void {
-  if (priority !== undefined && single) channel.stream.setPriority?.(priority);
+export function prioritize({ single, channel }: Pick<CallChannel, "single" | "channel">, priority: number): void {
+  if (single) channel.stream.setPriority?.(priority);
 }
 
 /** A call this side made, as its carrier sees it. `onResponse`, `onDone`, `onFault` or `onError` is the last word. */

@@ -10,7 +10,7 @@ import { decodeMetadata, type RawMetadata } from "../wire/metadata.js";
 import { readOptionalHead } from "../wire/request.js";
 import type { CallChannel } from "./carrier.js";
 import type { ReceiveFlow } from "./flow.js";
-import type { ItemQueue, ItemStream, NewItemQueue } from "./item-stream.js";
+import { type ItemQueue, itemQueue, type ItemStream } from "./item-stream.js";
 import { decodedBytes, decodePayload } from "./payload.js";
 
 /** The messages that one side of a call receives: item frames in, an `ItemStream` out, with the flow control between. */
@@ -27,9 +27,9 @@ export class ItemReceiver {
   private ended = false;
 
   /** @param onAbandoned the application wants no more items */
-  constructor(newQueue: NewItemQueue, limits: Limits, onAbandoned: () => void) {
+  constructor(limits: Limits, onAbandoned: () => void) {
     this.limits = limits;
-    this.queue = newQueue({
+    this.queue = itemQueue({
       onTaken: (size, held) => {
         this.release(held);
         this.flow?.consumed(size);
@@ -65,7 +65,7 @@ export class ItemReceiver {
     const cursor = new Cursor(frame.bytes, frame.start, frame.end);
     readOptionalHead(frame, cursor, this.limits.maxMetadataBytes);
     const budget = this.budget as MemoryBudget;
-    const item = decodePayload(this.codec, frame, cursor, this.compression, budget);
+    const item = decodePayload(this.codec, frame, cursor.position, this.compression, budget);
     const held = decodedBytes() + ITEM_BYTES;
     this.unreadBytes += held;
     const fits = budget.charge(held);

@@ -1,7 +1,7 @@
 import { type Deferred, deferred } from "../deferred.js";
 import { RpcError } from "../errors.js";
 import type { DuplexStream } from "./caller.js";
-import type { AnswerMetadata, ItemQueue, ItemStream, NewItemQueue } from "./item-stream.js";
+import { type AnswerMetadata, type ItemQueue, itemQueue, type ItemStream, type NewItemQueue } from "./item-stream.js";
 
 /** An `ItemStream` that can be had before the one it delivers. Takes one item at a time, as its reader does. */
 export class LateItems<Item> {
@@ -11,7 +11,7 @@ export class LateItems<Item> {
   private onTaken: (() => void) | undefined;
 
   /** @param onAbandoned the reader left before there was anything to follow */
-  constructor(newQueue: NewItemQueue, onAbandoned: () => void) {
+  constructor(onAbandoned: () => void, newQueue: NewItemQueue = itemQueue) {
     this.onAbandoned = onAbandoned;
     this.queue = newQueue<Item>({
       onTaken: () => {
@@ -69,12 +69,12 @@ export class LateDuplex<Sent, Result> implements DuplexStream<Sent, Result> {
   private following: WritableStreamDefaultWriter<Sent> | undefined;
 
   /** @param onAbandoned the caller gave up before there was a call to follow */
-  constructor(newQueue: NewItemQueue, onAbandoned: () => void) {
+  constructor(onAbandoned: () => void) {
     const giveUp = (error: RpcError): void => {
       onAbandoned();
       this.fail(error);
     };
-    this.items = new LateItems(newQueue, () => giveUp(new RpcError("cancelled", "the caller wants no more items")));
+    this.items = new LateItems(() => giveUp(new RpcError("cancelled", "the caller wants no more items")));
     this.writable = new WritableStream<Sent>({
       start: (controller) => {
         this.controller = controller;

@@ -3,16 +3,24 @@ import { type MemoryBudget, VALUE_BYTES } from "../memory-budget.js";
 import { allowance } from "../msgpack/reader.js";
 import type { Channel } from "../transport/channel.js";
 import { expand, type SessionCompression } from "../transport/compression.js";
-import type { Cursor } from "../wire/cursor.js";
 import { FLAG_COMPRESSED, FLAG_HEAD, type Frame } from "../wire/frame.js";
 import { type HeadFields, writeHead } from "../wire/head.js";
 import { tooLarge } from "../wire/too-large.js";
 import { FrameWriter } from "../wire/writer.js";
+import type { SessionFormat } from "./session-format.js";
 
 /** Where payloads are written: a channel, as a rule. */
 export interface PayloadTarget {
   readonly out: FrameWriter;
   readonly compression: SessionCompression | undefined;
+}
+
+/** The codec of a message on a carrier of `format`; undefined is standard MessagePack, which methods' codecs are made for. */
+export function codecIn(
+  format: SessionFormat | undefined,
+  codec: MessageCodec<unknown> | undefined,
+): MessageCodec<unknown> | undefined {
+  return format === undefined ? codec : format.of(codec);
 }
 
 /**
@@ -37,13 +45,13 @@ export function encodePayload(
 }
 
 /**
- * The value of the payload at the cursor; undefined where the method has no message there, whatever was sent. Throws
+ * The value of the payload at `position` of a frame; undefined where the method has no message there, whatever was sent. Throws
  * `RpcError` `resource_exhausted` for one of more values than the budget has room for.
  */
 export function decodePayload(
   codec: MessageCodec<unknown> | undefined,
-  { flags }: Frame,
-  { bytes, position, end }: Cursor,
+  { flags, bytes, end }: Frame,
+  position: number,
   compression: SessionCompression | undefined,
   budget: MemoryBudget,
 ): unknown {

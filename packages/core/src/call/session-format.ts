@@ -34,11 +34,6 @@ export class SessionFormat {
   }
 }
 
-/** The codec of a message on a carrier of `format`; undefined is standard MessagePack, which methods' codecs are made for. */
-export function codecIn(format: SessionFormat | undefined, codec: AnyCodec | undefined): AnyCodec | undefined {
-  return format === undefined ? codec : format.of(codec);
-}
-
 function translated(codec: AnyCodec, session: SessionCodec): AnyCodec {
   const values = codec.plain ?? byWayOfMsgpack(codec);
   return {

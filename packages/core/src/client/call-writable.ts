@@ -1,13 +1,13 @@
 import { cut } from "../call/raw-pieces.js";
 import type { ItemTarget } from "../call/send-items.js";
 import { RpcError } from "../errors.js";
-import type { SendingCall } from "./calling.js";
+import type { StreamedCall } from "./server-stream.js";
 
 /**
  * The sending side of a duplex call. A write waits while the callee does not keep up; closing ends the items, aborting
  * cancels the call. When the call is over, writes fail with its error.
  */
-export function callWritable(call: SendingCall): WritableStream<unknown> {
+export function callWritable(call: StreamedCall): WritableStream<unknown> {
   return new WritableStream<unknown>({
     start(controller) {
       call.onOver = (error) => controller.error(error ?? new RpcError("cancelled", "the call is over"));

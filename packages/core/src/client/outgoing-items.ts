@@ -1,12 +1,12 @@
 import type { Carrier } from "../call/carrier.js";
 import { SendFlow } from "../call/flow.js";
-import { sendMessage } from "../call/payload.js";
+import { codecIn, sendMessage } from "../call/payload.js";
 import { rawPieceOf } from "../call/raw-pieces.js";
 import type { ItemTarget } from "../call/send-items.js";
-import { codecIn } from "../call/session-format.js";
 import type { MessageCodec } from "../contract/codec.js";
-import type { AnyMethod } from "../contract/descriptor.js";
+import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
+import type { Call } from "./call.js";
 import * as FrameType from "../wire/frame-type.js";
 
 /** The items that a caller streams, after its request. */
@@ -14,22 +14,23 @@ export class OutgoingItems implements ItemTarget {
   readonly flow: SendFlow;
   readonly rawPiece: number | undefined;
   over = false;
-  /** Whether items are compressed; undefined by their length. */
-  compress: boolean | undefined;
   onGivenUp: (() => void) | undefined;
   private readonly carrier: Carrier;
   private readonly id: number;
   private readonly codec: MessageCodec<unknown> | undefined;
   private readonly limits: Limits;
-  private readonly onFailed: (error: unknown) => void;
+  private readonly call: Call;
+  private readonly compress: boolean | undefined;
 
-  /** @param onFailed the caller's own source failed, or gave what cannot be sent */
-  constructor(carrier: Carrier, id: number, method: AnyMethod, limits: Limits, onFailed: (error: unknown) => void) {
+  /** @param compress whether items are compressed; undefined by their length */
+  constructor(call: Call, carrier: Carrier, id: number, limits: Limits, compress: boolean | undefined) {
+    const { method } = call;
+    this.call = call;
+    this.compress = compress;
     this.carrier = carrier;
     this.id = id;
     this.codec = codecIn(carrier.format, method.input);
     this.limits = limits;
-    this.onFailed = onFailed;
     this.flow = new SendFlow(carrier);
     this.rawPiece = rawPieceOf(method.input, limits);
     carrier.channel.coalesce();
@@ -58,7 +59,7 @@ export class OutgoingItems implements ItemTarget {
     // The source itself failed, or its pump stops it.
     this.onGivenUp = undefined;
     this.stop();
-    this.onFailed(error);
+    this.call.giveUp(RpcError.from(error, "unknown"), "cancelled");
   }
 
   /** Nothing more is sent: the items have ended, the callee wants no more, or the call is over. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { msgpackCodec } from "../call/codec.js";
-import { defineMethod } from "../client/call-kinds.js";
+import { defineMethod } from "../client/define-method.js";
 import { type Deferred, deferred } from "../deferred.js";
 import type { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { msgpackCodec } from "../call/codec.js";
 import { createCaller } from "../call/base-caller.js";
 import { itemQueue } from "../call/item-stream.js";
-import { defineMethod } from "../client/call-kinds.js";
+import { defineMethod } from "../client/define-method.js";
 import { deferred } from "../deferred.js";
 import { RpcError } from "../errors.js";
 import { createRouter } from "../server/router.js";

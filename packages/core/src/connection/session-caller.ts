@@ -3,12 +3,12 @@ import type { Caller } from "../call/caller.js";
 import type { ItemStream } from "../call/item-stream.js";
 import type { CallOptions } from "../call/options.js";
 import { payloadSize } from "../call/payload.js";
-import { callingOf } from "../client/calling.js";
+import type { Calling } from "../client/calling.js";
+import { itemsLater, type LateCall } from "../client/late-call.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import { hintOf, RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import { isEndOfSession, isRejectedEarly } from "../transport/close-codes.js";
-import { type LateCall, lateCall } from "./late-call.js";
 import { remaining, WaitingCalls } from "./waiting-calls.js";
 
 /**
@@ -85,7 +85,7 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
         }
         const left = remaining(own, own?.timeoutMs, since);
         const queue = this.queueOf(method, input, left, send, refusals, next);
-        lateCall(method, this.peer, queue).streamed(input, resume);
+    itemsLater({ method, peer: this.peer, queue }, resume);
         return true;
       });
       return stream;
@@ -119,7 +119,8 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
     refusals?: Refusals,
   ): Result {
     const queue = this.queueOf(method, input, options, send, refusals, undefined);
-    return callingOf(method).start(lateCall(method, this.peer, queue), input) as Result;
+    const calling = method.calling as Calling;
+    return calling.startLate({ method, peer: this.peer, queue }, input) as Result;
   }
 
   /** Makes a call on `next`, or has it wait for a session; what it gives takes it back. */
@@ -130,7 +131,7 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
     send: Send<C, Result>,
     refusals: Refusals | undefined,
     next: C | undefined,
-  ): (call: LateCall) => () => void {
+  ): LateCall["queue"] {
     return (call) => {
       const start = (session: C, own: CallOptions | undefined): void => call.start(() => send(session, own));
       if (next === undefined)

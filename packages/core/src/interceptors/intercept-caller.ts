@@ -1,7 +1,7 @@
 import { onAbort } from "../call/abort.js";
 import { type AnyAnswer, BaseCaller, type TypedCaller } from "../call/base-caller.js";
 import type { Caller, DuplexStream } from "../call/caller.js";
-import { itemQueue, type ItemStream } from "../call/item-stream.js";
+import type { ItemStream } from "../call/item-stream.js";
 import { LateItems } from "../call/late-stream.js";
 import type { CallOptions } from "../call/options.js";
 import { type AnyMethod, fullName } from "../contract/descriptor.js";
@@ -105,9 +105,7 @@ class InterceptedCaller extends BaseCaller {
       if (error !== undefined) abort.fire(callFailure(error, fullName(call.method)));
       onOver(error);
     };
-    const late = new LateItems<unknown>(itemQueue, () =>
-      abort.fire(new RpcError("cancelled", "the caller wants no more items")),
-    );
+    const late = new LateItems<unknown>(() => abort.fire(new RpcError("cancelled", "the caller wants no more items")));
     this.run(call).then(
       (given) => {
         const answer = observed(given, { onOver: end });

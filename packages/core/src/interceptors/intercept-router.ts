@@ -1,4 +1,4 @@
-import { itemQueue, ItemStream } from "../call/item-stream.js";
+import { ItemStream } from "../call/item-stream.js";
 import { LateItems } from "../call/late-stream.js";
 import { streamsInput, streamsOutput } from "../contract/descriptor.js";
 import { Metadata } from "../metadata.js";
@@ -57,7 +57,7 @@ function intercept<Context>(
 /** What a handler gets: the stream itself, unless an interceptor replaced it. */
 function itemStream(items: AsyncIterable<unknown>): ItemStream<unknown> {
   if (items instanceof ItemStream) return items;
-  const late = new LateItems<unknown>(itemQueue, () => {});
+  const late = new LateItems<unknown>(() => {});
   late.follow(items, { metadata: new Metadata(), trailers: new Metadata() });
   return late.stream;
 }

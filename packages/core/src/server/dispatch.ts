@@ -1,6 +1,6 @@
 import { type AnswerCarrier, type NotificationCarrier, prioritize, type RequestHandler } from "../call/carrier.js";
-import { decodedBytes, decodePayload } from "../call/payload.js";
-import { codecIn, type FormatTable } from "../call/session-format.js";
+import { codecIn, decodedBytes, decodePayload } from "../call/payload.js";
+import type { FormatTable } from "../call/session-format.js";
 import { type AnyMethod, fullName, streamsInput, streamsOutput } from "../contract/descriptor.js";
 import { ProtocolError, RpcError } from "../errors.js";
 import { CALL_BYTES, type MemoryBudget } from "../memory-budget.js";
@@ -54,7 +54,7 @@ export class Dispatcher<Context> implements RequestHandler {
       return;
     }
     const { method } = bound;
-    prioritize(carrier, method.priority);
+    if (method.priority !== undefined) prioritize(carrier, method.priority);
     const { limits, schemas } = this.settings;
     let context: IncomingContext<Context>;
     let input: unknown;
@@ -174,7 +174,7 @@ export class Dispatcher<Context> implements RequestHandler {
     { cursor }: IncomingRequest,
   ): unknown {
     const { budget, compression } = this.settings;
-    return decodePayload(codecIn(peerFormat, method.input), frame, cursor, compression, budget);
+    return decodePayload(codecIn(peerFormat, method.input), frame, cursor.position, compression, budget);
   }
 
   /** The caller adds the names that it knows; ours are told where reflection tells them to everybody. */

@@ -3,13 +3,11 @@ import { expiries, type Expiry } from "../call/expiries.js";
 import { faultOf } from "../call/fault.js";
 import { SendFlow } from "../call/flow.js";
 import { ItemReceiver } from "../call/item-receiver.js";
-import { itemQueue } from "../call/item-stream.js";
 import type { ItemStream } from "../call/item-stream.js";
-import { sendHead, sendMessage } from "../call/payload.js";
+import { codecIn, sendHead, sendMessage } from "../call/payload.js";
 import { rawPieceOf } from "../call/raw-pieces.js";
 import { type ItemTarget, sendItems } from "../call/send-items.js";
-import type { SchemaHandshake } from "../call/schemas.js";
-import { codecIn } from "../call/session-format.js";
+import type { SchemaHandshake } from "../call/schema-handshake.js";
 import { fullName, isTunnel } from "../contract/descriptor.js";
 import { type Code, ProtocolError, RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
@@ -200,7 +198,7 @@ export class Reply implements IncomingCall, ItemTarget {
 
   /** The items that the caller streams, for the handler. */
   receiveItems(): ItemStream<unknown> {
-    this.input = new ItemReceiver(itemQueue, this.settings.limits, () => {
+    this.input = new ItemReceiver(this.settings.limits, () => {
       if (this.halfEnded) this.endCall();
       else this.carrier.stopItems();
     });

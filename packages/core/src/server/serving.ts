@@ -1,7 +1,7 @@
 import type { Callee, LaneCallee } from "../call/carrier.js";
 import type { TypedCaller } from "../call/base-caller.js";
 import { IncomingCallStream } from "../call/incoming-stream.js";
-import type { SchemaHandshake } from "../call/schemas.js";
+import type { SchemaHandshake } from "../call/schema-handshake.js";
 import { ServedLane } from "../call/served-lane.js";
 import type { FormatTable } from "../call/session-format.js";
 import { guarded } from "../guarded.js";

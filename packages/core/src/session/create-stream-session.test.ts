@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { msgpackCodec } from "../call/codec.js";
-import { defineMethod } from "../client/call-kinds.js";
+import { defineMethod } from "../client/define-method.js";
 import { type Deferred, deferred } from "../deferred.js";
 import type { RpcError } from "../errors.js";
 import { createRouter } from "../server/router.js";

@@ -17,7 +17,9 @@ export interface DrainHost {
  * more, and says when it has the answers of all it made. Then nothing is on its way, and the session can be closed.
  */
 export class Drain {
-  /** Fulfils when either side has begun to drain. */
+  /** Either side has begun to drain. */
+  hasBegun = false;
+  /** Fulfils then. */
   readonly begun: Promise<void>;
   /** This side takes no more calls. */
   refusing = false;
@@ -44,7 +46,7 @@ export class Drain {
   start(): void {
     if (this.refusing) return;
     this.refusing = true;
-    this.onBegun();
+    this.begin();
     this.host.goaway(GoawayStage.Refusing);
     this.check();
   }
@@ -52,11 +54,16 @@ export class Drain {
   onGoaway(stage: number): void {
     if (stage === GoawayStage.Finished) this.peerFinished = true;
     else this.refused = true;
-    this.onBegun();
+    this.begin();
     this.check();
   }
 
-  /** To be called when a call is over. */
+  private begin(): void {
+    this.hasBegun = true;
+    this.onBegun();
+  }
+
+  /** To be called when a call is over, once a drain has begun. */
   check(): void {
     if (this.host.callsMade() > 0) return;
     if (this.refused && !this.toldFinished) {

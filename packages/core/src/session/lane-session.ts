@@ -1,5 +1,4 @@
 import type { Carrier } from "../call/carrier.js";
-import { BulkMethods } from "../call/bulk.js";
 import { Lane } from "../call/lane.js";
 import type { AnyMethod, Via } from "../contract/descriptor.js";
 import { SessionCode } from "../transport/close-codes.js";
@@ -19,9 +18,7 @@ export class LaneSession<Transport extends TransportSession>
 {
   private readonly layouts: Layouts | undefined;
   protected readonly pings: Pings = new Pings();
-  override readonly bulk: BulkMethods = new BulkMethods();
-  protected readonly pickLane = (): Carrier => this.lane();
-  private readonly pickByLayout: () => Carrier;
+  override readonly bulk: Set<AnyMethod> = new Set();
   protected ourLane: Lane | undefined;
   /** Those of this side that have not ended, or only by a close. */
   protected readonly lanes: Set<Lane> = new Set();
@@ -39,8 +36,6 @@ export class LaneSession<Transport extends TransportSession>
   constructor(transport: Transport, parts: SessionParts) {
     super(transport, parts);
     this.layouts = this.measured(parts.layouts);
-    const { layouts } = this;
-    this.pickByLayout = layouts === undefined ? this.pickLane : () => layouts.pick();
   }
 
   override open(): this {
@@ -69,11 +64,14 @@ export class LaneSession<Transport extends TransportSession>
     return this.pings.rttMs;
   }
 
-  protected override pickOf(via: Via, usual: "lane" | "stream", method: AnyMethod): () => Carrier {
-    if (via === "stream" || (via === "auto" && usual === "stream")) return this.pickStream;
-    if (via === "lane" || method.kind === "notify") return this.pickLane;
-    if (this.bulk.has(method)) return this.pickStream;
-    return this.pickByLayout;
+  protected override pick(method: AnyMethod, via: Via): Carrier {
+    const { kind } = method;
+    const { layouts } = this;
+    if (via === "stream") return super.pick(method, via);
+    if (via === "lane" || kind === "notify") return this.lane();
+    const isBulk = this.bulk.size > 0 && this.bulk.has(method);
+    if (kind !== "unary" || isBulk) return super.pick(method, via);
+    return layouts === undefined ? this.lane() : layouts.pick();
   }
 
   override goaway(stage: number): void {
@@ -135,9 +133,9 @@ export class LaneSession<Transport extends TransportSession>
       stats: direct.stats.bind(direct),
       callsMade: () => this.callsMade(),
       bytesSent: () => this.settings.traffic.sentBytes,
-      lane: this.pickLane,
+      lane: () => this.lane(),
       openLane: (onOver) => this.newLane(onOver),
-      openStream: this.pickStream,
+      openStream: () => this.ownStreams.open(),
     });
   }
 

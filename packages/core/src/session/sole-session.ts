@@ -52,8 +52,8 @@ export class SoleSession<Transport extends TransportSession> extends LaneSession
     this.ourLane?.channel.flushNow();
   }
 
-  protected override pickOf(): () => Carrier {
-    return this.pickLane;
+  protected override pick(): Carrier {
+    return this.lane();
   }
 
   protected override lane(): Lane {

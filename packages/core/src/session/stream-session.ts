@@ -1,13 +1,9 @@
 import { type AnyAnswer, BaseCaller } from "../call/base-caller.js";
-import { rejectionAtCaller } from "../callers-line.js";
-import type { BulkMethods } from "../call/bulk.js";
-import type { Callee, Carrier, CarrierSettings } from "../call/carrier.js";
+import { type Callee, type Carrier, type CarrierSettings, prioritize } from "../call/carrier.js";
 import type { CallOptions } from "../call/options.js";
-import { SchemaHandshake } from "../call/schemas.js";
+import { SchemaHandshake } from "../call/schema-handshake.js";
 import { type LaneHost, PeerLane } from "../call/peer-lane.js";
-import type { CallHost } from "../client/calls.js";
-import { callingOf } from "../client/calling.js";
-import { StartingCall } from "../client/starting-call.js";
+import type { Calling, CallingHost } from "../client/calling.js";
 import type { AnyMethod, Via } from "../contract/descriptor.js";
 import { deferred } from "../deferred.js";
 import { codeNumber, ProtocolError, RpcError } from "../errors.js";
@@ -29,7 +25,7 @@ import type { ClientSession } from "./session.js";
 /** A session that makes each call on a stream of its own; `LaneSession` adds the lanes that calls share. */
 export class StreamSession<Transport extends TransportSession>
   extends BaseCaller
-  implements ClientSession<Transport>, CallHost, DrainHost, LaneHost, PeerStreamsHost, ServingHost, StreamsHost
+  implements ClientSession<Transport>, CallingHost, DrainHost, LaneHost, PeerStreamsHost, ServingHost, StreamsHost
 {
   readonly closed: Promise<SessionEnd>;
   readonly transport: Transport;
@@ -39,13 +35,10 @@ export class StreamSession<Transport extends TransportSession>
   readonly budget: MemoryBudget;
   readonly callee: Callee;
   protected readonly drainage: Drain = new Drain(this);
-  /** The methods whose messages are large; undefined where no call shares a lane. */
-  readonly bulk: BulkMethods | undefined;
+  readonly bulk: Set<AnyMethod> | undefined;
   readonly peer: string | undefined;
   protected readonly ownStreams: OwnStreams = new OwnStreams(this);
-  protected readonly pickStream = (): Carrier => this.ownStreams.open();
   protected ended = false;
-  private readonly pickNotifyStream = (): Carrier => this.ownStreams.openForNotify();
   readonly schemas: SchemaHandshake = new SchemaHandshake();
   private readonly via: Via;
   /** The lane on which the peer said that it goes away. */
@@ -78,18 +71,22 @@ export class StreamSession<Transport extends TransportSession>
   }
 
   begin(method: AnyMethod, input: unknown, options: CallOptions | undefined): AnyAnswer {
-    const calling = callingOf(method);
-    const invocation = this.invocation(method, options);
-    if (calling.byDatagram !== undefined && options?.via === undefined) {
-      try {
-        this.requireOpen();
-        if (this.drainage.objection !== undefined) throw turnedAway(this.drainage.objection);
-        if (calling.byDatagram(this.direct.datagrams, this.settings, invocation, input)) return Promise.resolve();
-      } catch (error) {
-        return rejectionAtCaller(invocation.failure(RpcError.from(error)));
-      }
-    }
-    return calling.start(invocation, input);
+    const calling = method.calling as Calling;
+    return calling.start(this, method, input, options);
+  }
+
+  carrierFor(method: AnyMethod, options: CallOptions | undefined): Carrier {
+    this.requireCalls();
+    const priority = options?.priority ?? method.priority;
+    const carrier = this.pick(method, options?.via ?? method.via ?? (priority === undefined ? this.via : "stream"));
+    if (priority !== undefined) prioritize(carrier, priority);
+    return carrier;
+  }
+
+  datagramsForCalls(): DirectSession["datagrams"] {
+    this.requireOpen();
+    this.requireCalls();
+    return this.direct.datagrams;
   }
 
   get unacknowledged(): number {
@@ -117,9 +114,9 @@ export class StreamSession<Transport extends TransportSession>
     await this.close();
   }
 
-  /** What carries a call, by how it is to travel. */
-  protected pickOf(_via: Via, _usual: "lane" | "stream", _method: AnyMethod): () => Carrier {
-    return this.pickStream;
+  /** Picks what carries a call that is to travel so. */
+  protected pick({ kind }: AnyMethod, _via: Via): Carrier {
+    return kind === "notify" ? this.ownStreams.openForNotify() : this.ownStreams.open();
   }
 
   /** Tells the peer that this side goes away, as far as the session lasts. */
@@ -145,7 +142,7 @@ export class StreamSession<Transport extends TransportSession>
   }
 
   onIdle(): void {
-    this.drainage.check();
+    if (this.drainage.hasBegun) this.drainage.check();
   }
 
   onHello(): void {}
@@ -220,18 +217,10 @@ export class StreamSession<Transport extends TransportSession>
     }
   }
 
-  private invocation(method: AnyMethod, options: CallOptions | undefined): StartingCall {
-    const usual = method.kind === "unary" || method.kind === "notify" ? "lane" : "stream";
-    const { objection } = this.drainage;
-    const prioritized = (options?.priority ?? method.priority) !== undefined;
-    const via = options?.via ?? method.via ?? (prioritized ? "stream" : this.via);
-    let pick = this.pickOf(via, usual, method);
-    if (objection !== undefined) {
-      pick = () => {
-        throw turnedAway(objection);
-      };
-    } else if (method.kind === "notify" && pick === this.pickStream) pick = this.pickNotifyStream;
-    return new StartingCall(pick, method, options, this);
+  private requireCalls(): void {
+    const { drainage } = this;
+    const objection = drainage.hasBegun ? drainage.objection : undefined;
+    if (objection !== undefined) throw turnedAway(objection);
   }
 
   /** Takes no more calls, and resolves when the peer has received the notifications that were sent, or after so long. */

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { msgpackCodec } from "../call/codec.js";
-import { defineMethod } from "../client/call-kinds.js";
+import { defineMethod } from "../client/define-method.js";
 import { createConnection } from "../connection/connection.js";
 import { createRouter } from "../server/router.js";
 import { createMemoryPair } from "../transport/memory.js";

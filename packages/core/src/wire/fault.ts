@@ -1,5 +1,5 @@
 import { type Code, codeFromNumber, codeNumber, RpcError } from "../errors.js";
-import type { ByteWriter } from "./byte-writer.js";
+import type { ByteWriter } from "./writer.js";
 import { Cursor } from "./cursor.js";
 import { FLAG_COMPRESSED, type Frame } from "./frame.js";
 import { type Head, type HeadFields, writeHead } from "./head.js";

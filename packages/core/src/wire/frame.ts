@@ -3,18 +3,6 @@ export const TYPE_MASK = 0x0f;
 export const FLAG_HEAD = 0x10;
 /** What stands after the head, and in a request after the method, is compressed: algorithm (1 byte) | its output. */
 export const FLAG_COMPRESSED = 0x20;
-/** The types whose frames may be compressed, one bit each: request to item. */
-const TYPES_WITH_PAYLOAD = 0x03e;
-/** The types whose frames may have a head: those, end and headers. */
-const TYPES_WITH_HEAD = 0x27e;
-
-/** Whether frames of `type` may have `flags`: a head only where one may stand, compression only of what may be long. */
-export function flagsAllowed(type: number, flags: number): boolean {
-  const head = (flags & FLAG_HEAD) === 0 || ((TYPES_WITH_HEAD >> type) & 1) === 1;
-  const compressed = (flags & FLAG_COMPRESSED) === 0 || ((TYPES_WITH_PAYLOAD >> type) & 1) === 1;
-  return head && compressed && flags < 0x40;
-}
-
 /** What the first varint of a datagram says that it is. */
 export const DatagramKind = {
   /** One notify frame, with call id 0. */

@@ -1,5 +1,5 @@
 import { RpcError } from "../errors.js";
-import type { ByteWriter } from "./byte-writer.js";
+import type { ByteWriter } from "./writer.js";
 import type { Cursor } from "./cursor.js";
 import { checkMetadata, type RawMetadata } from "./metadata.js";
 import { encodeText } from "./text.js";

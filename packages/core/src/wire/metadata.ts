@@ -1,6 +1,6 @@
 import { RpcError } from "../errors.js";
 import { isBinaryKey, keyProblem, Metadata } from "../metadata.js";
-import { ByteWriter } from "./byte-writer.js";
+import { ByteWriter } from "./writer.js";
 import { Cursor } from "./cursor.js";
 import { encodeText } from "./text.js";
 

@@ -1,8 +1,9 @@
 import { ProtocolError } from "../errors.js";
 import type { MemoryBudget } from "../memory-budget.js";
-import { type Frame, flagsAllowed, TYPE_MASK } from "./frame.js";
-import { giveBuffer, takeBuffer, takeSpareBuffer } from "./spare-buffers.js";
+import { FLAG_COMPRESSED, FLAG_HEAD, type Frame, TYPE_MASK } from "./frame.js";
+import { giveBuffer, takeBuffer, takeSpareBuffer } from "./buffers.js";
 import { readVarint, varintLengthFromFirstByte } from "./varint.js";
+import * as FrameType from "./frame-type.js";
 
 const NOTHING = new Uint8Array(0);
 /** A buffer of at most this size is kept for the next frame that comes in pieces; a larger one is for all to use. */
@@ -169,4 +170,22 @@ export class FrameReader {
 /** Where the body of a frame begins whose call id is at `idAt`. */
 function bodyAt(bytes: Uint8Array, idAt: number): number {
   return idAt + varintLengthFromFirstByte(bytes[idAt] as number);
+}
+
+/** Types whose frames may be compressed, one bit each. */
+const COMPRESSIBLE =
+  (1 << FrameType.Request) |
+  (1 << FrameType.Notify) |
+  (1 << FrameType.Response) |
+  (1 << FrameType.Error) |
+  (1 << FrameType.Item);
+/** Types whose frames may have a head, one bit each. */
+const WITH_HEAD = COMPRESSIBLE | (1 << FrameType.End) | (1 << FrameType.Headers);
+const KNOWN_FLAGS = FLAG_HEAD | FLAG_COMPRESSED;
+
+/** Whether frames of `type` may have `flags`. */
+function flagsAllowed(type: number, flags: number): boolean {
+  const head = (flags & FLAG_HEAD) === 0 || ((WITH_HEAD >> type) & 1) === 1;
+  const compressed = (flags & FLAG_COMPRESSED) === 0 || ((COMPRESSIBLE >> type) & 1) === 1;
+  return head && compressed && (flags & ~KNOWN_FLAGS) === 0;
 }

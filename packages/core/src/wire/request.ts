@@ -1,16 +1,6 @@
-import type { ByteWriter } from "./byte-writer.js";
 import { Cursor } from "./cursor.js";
 import { FLAG_HEAD, type Frame } from "./frame.js";
 import { type Head, readHead } from "./head.js";
-import { writeVarint } from "./varint.js";
-
-/** Appends what names a method: service (2 bytes, big-endian) | method (varint). */
-export function writeMethodId(out: ByteWriter, serviceId: number, methodId: number): void {
-  // `begin` has made room.
-  out.buffer[out.position] = serviceId >>> 8;
-  out.buffer[out.position + 1] = serviceId;
-  out.position = writeVarint(out.buffer, out.position + 2, methodId);
-}
 
 /** A request or notification as it arrived; its payload is what the cursor has left. */
 export interface IncomingRequest {

@@ -14,7 +14,7 @@ import { readCredentials, readHello, writeHello } from "./hello.js";
 import { decodeMetadata, encodeMetadata, type RawMetadata } from "./metadata.js";
 import { pack, unpack } from "../msgpack/message.js";
 import { FrameReader } from "./reader.js";
-import { readOptionalHead, readRequest, writeMethodId } from "./request.js";
+import { readOptionalHead, readRequest } from "./request.js";
 import { readVarint, varintLength, varintLengthFromFirstByte, writeVarint } from "./varint.js";
 import { closeFrame, readClose, readGoaway, readPing } from "./session-frames.js";
 import { FrameWriter } from "./writer.js";
@@ -110,7 +110,7 @@ function write(fields: Fields): Uint8Array {
     const { codec, compressions = "", credentials } = fields;
     writeHello(out, { codec, compressions: bytesOf(compressions), credentials });
   }
-  if (fields.serviceId !== undefined) writeMethodId(out, fields.serviceId, fields.methodId as number);
+  if (fields.serviceId !== undefined) out.methodId(fields.serviceId, fields.methodId as number);
   if (fields.type === "Error") {
     const { code, message, details } = fields as { code: Code; message: string; details?: unknown };
     writeFault(out, { code, message, head, details: packDetails(details) }, DEFAULT_LIMITS);

@@ -1,12 +1,50 @@
-import { ByteWriter } from "./byte-writer.js";
-import { giveBuffer, takeBuffer } from "./spare-buffers.js";
-import { borrowBuffer, returnBuffer } from "./turn-buffers.js";
+import { borrowBuffer, giveBuffer, returnBuffer, takeBuffer } from "./buffers.js";
 import { VARINT2_MAX, writeVarint, writeVarint2, writeVarint4 } from "./varint.js";
 
 /** Longest header before a frame's body: type, call id (8) and, in a request, service (2) and method (8). */
 const MAX_HEADER = 24;
 
 const NOTHING = new Uint8Array(0);
+
+/** Appends to one growing buffer. */
+export class ByteWriter {
+  buffer: Uint8Array;
+  position = 0;
+
+  constructor(buffer: Uint8Array = new Uint8Array(256)) {
+    this.buffer = buffer;
+  }
+
+  /** Makes room for `length` more bytes. */
+  reserve(length: number): void {
+    const needed = this.position + length;
+    if (needed <= this.buffer.length) return;
+    const larger = new Uint8Array(Math.max(needed, this.buffer.length * 2));
+    larger.set(this.written());
+    this.buffer = larger;
+  }
+
+  byte(value: number): void {
+    this.reserve(1);
+    this.buffer[this.position++] = value;
+  }
+
+  varint(value: number): void {
+    this.reserve(8);
+    this.position = writeVarint(this.buffer, this.position, value);
+  }
+
+  bytes(source: Uint8Array): void {
+    this.reserve(source.length);
+    this.buffer.set(source, this.position);
+    this.position += source.length;
+  }
+
+  /** What has been written, valid until the next write. */
+  written(): Uint8Array {
+    return this.buffer.subarray(0, this.position);
+  }
+}
 
 /** Appends frames to one growing buffer. At most one frame is open at a time. */
 export class FrameWriter extends ByteWriter {
@@ -45,6 +83,15 @@ export class FrameWriter extends ByteWriter {
     buffer[at] = typeAndFlags;
     this.position = writeVarint(buffer, at + 1, callId);
     return mark;
+  }
+
+  /** Appends the ids of a method to a frame that has just begun: service (2 bytes, big-endian) | method (varint). */
+  methodId(serviceId: number, methodId: number): void {
+    const { buffer, position } = this;
+    // `begin` has made room.
+    buffer[position] = serviceId >>> 8;
+    buffer[position + 1] = serviceId;
+    this.position = writeVarint(buffer, position + 2, methodId);
   }
 
   /** Whether no frame is open. */

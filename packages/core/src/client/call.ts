@@ -1,0 +1,168 @@
+import type { Carrier, OutgoingCall } from "../call/carrier.js";
+import { errorOf } from "../call/fault.js";
+import { type CallOptions, throwIfAborted, timeoutOf } from "../call/options.js";
+import { watch } from "../call/watch.js";
+import type { AnyMethod } from "../contract/descriptor.js";
+import { type Code, ProtocolError, RpcError } from "../errors.js";
+import { guarded } from "../guarded.js";
+import { Cursor } from "../wire/cursor.js";
+import type { ReceivedFault } from "../wire/fault.js";
+import { FLAG_HEAD, type Frame } from "../wire/frame.js";
+import { type Head, type HeadFields, readHead } from "../wire/head.js";
+import { decodeMetadata } from "../wire/metadata.js";
+import type { CallingHost } from "./calling.js";
+import type { OutgoingItems } from "./outgoing-items.js";
+import { requestHead, sendRequest } from "./request.js";
+import * as FrameType from "../wire/frame-type.js";
+
+/** A call that this side makes, from its request to its last frame; what an answer is made of its kinds know. */
+export abstract class Call implements OutgoingCall {
+  /** Sends what the caller streams; undefined for a call of one message. */
+  items: OutgoingItems | undefined;
+  readonly method: AnyMethod;
+  protected readonly host: CallingHost;
+  protected readonly options: CallOptions | undefined;
+  protected carrier: Carrier | undefined;
+  /** The callee has begun to answer: no headers may follow. */
+  protected answered = false;
+  /** Bytes of the request's frame. */
+  protected requestBytes = 0;
+  /** Ends the watch over signals and time. */
+  private unwatch: (() => void) | undefined;
+  private id = 0;
+  protected over = false;
+
+  constructor(host: CallingHost, method: AnyMethod, options: CallOptions | undefined) {
+    this.host = host;
+    this.method = method;
+    this.options = options;
+  }
+
+  /** Sends the request. A failure on the way ends the call. */
+  start(input: unknown): void {
+    const { host, method, options } = this;
+    let timeoutMs: number | undefined;
+    let head: HeadFields | undefined;
+    let carrier: Carrier;
+    try {
+      if (options !== undefined) {
+        timeoutMs = timeoutOf(options, host.limits);
+        throwIfAborted(options);
+        head = requestHead(timeoutMs, options, host.limits);
+      }
+      carrier = host.carrierFor(method, options);
+      this.onCarrier(carrier, carrier.open(this));
+    } catch (error) {
+      this.onError(RpcError.from(error, "internal"));
+      return;
+    }
+    // Before the request is encoded: that runs user code, which may fire the signal.
+    if (options !== undefined) this.unwatch = watch(options, timeoutMs, (error) => this.giveUp(error));
+    try {
+      const hasItems = this.items !== undefined;
+      this.requestBytes = sendRequest(
+        host,
+        carrier,
+        FrameType.Request,
+        this.id,
+        method,
+        options,
+        head,
+        input,
+        hasItems,
+      );
+    } catch (error) {
+      this.onError(RpcError.from(error, "internal"));
+    }
+  }
+
+  /** Ends the call from this side, unless it is over: its id may serve another by now. */
+  giveUp(error: RpcError, code: Code = error.code): void {
+    if (this.over) return;
+    this.onError(error);
+    this.carrier?.cancel(this.id, code);
+  }
+
+  onCredit(bytes: number): void {
+    this.items?.flow.grant(bytes);
+  }
+
+  onStopped(): void {
+    this.items?.stop();
+  }
+
+  onHeaders(frame: Frame): void {
+    if (this.answered) throw new ProtocolError("headers after the callee began to answer");
+    this.answered = true;
+    try {
+      const cursor = new Cursor(frame.bytes, frame.start, frame.end);
+      this.onMetadata((frame.flags & FLAG_HEAD) === 0 ? undefined : this.readHead(cursor));
+    } catch (error) {
+      this.onUnreadable(error);
+    }
+  }
+
+  onFault(fault: ReceivedFault): void {
+    this.onLastHead(fault.head);
+    this.onError(errorOf(fault, this.method));
+  }
+
+  abstract onResponse(frame: Frame): void;
+  abstract onItem(frame: Frame): void;
+  abstract onItemsEnd(): void;
+  abstract onDone(frame: Frame): void;
+  abstract onError(error: RpcError): void;
+
+  /** The call has its carrier and id; its request is about to be sent. */
+  protected onCarrier(carrier: Carrier, id: number): void {
+    this.carrier = carrier;
+    this.id = id;
+  }
+
+  /** Takes the head of the callee's last frame, if it has one. Returns where the payload begins. */
+  protected onLastFrame({ flags, bytes, start, end }: Frame): number {
+    if ((flags & FLAG_HEAD) === 0) {
+      this.onLastHead(undefined);
+      return start;
+    }
+    const cursor = new Cursor(bytes, start, end);
+    this.onLastHead(this.readHead(cursor));
+    return cursor.position;
+  }
+
+  /** The callee's metadata has come, or will not. */
+  protected onMetadata(head: Head | undefined): void {
+    this.answered = true;
+    if (head?.fingerprint !== undefined) this.host.schemas.learn(this.method, head.fingerprint);
+    const onHeader = this.options?.onHeader;
+    if (onHeader !== undefined) guarded(onHeader)(decodeMetadata(head?.metadata));
+  }
+
+  protected onTrailers(head: Head | undefined): void {
+    const onTrailer = this.options?.onTrailer;
+    if (onTrailer !== undefined) guarded(onTrailer)(decodeMetadata(head?.trailers));
+  }
+
+  /** Gives the call up for an answer that cannot be read. Throws what is an error of the whole carrier. */
+  protected onUnreadable(error: unknown): void {
+    if (error instanceof ProtocolError) throw error;
+    this.giveUp(this.host.schemas.unreadable(this.method, error));
+  }
+
+  /** The call is over, whichever way. */
+  protected settle(): void {
+    this.over = true;
+    this.unwatch?.();
+    this.unwatch = undefined;
+    this.items?.stop();
+  }
+
+  private onLastHead(head: Head | undefined): void {
+    if (!this.answered) this.onMetadata(head);
+    this.onTrailers(head);
+  }
+
+  private readHead(cursor: Cursor): Head {
+    return readHead(cursor, this.host.limits.maxMetadataBytes);
+  }
+}

@@ -1,0 +1,40 @@
+import {
+  describeMethod,
+  type MethodDescriptor,
+  type MethodKind,
+  type MethodOptions,
+  type ServiceIdentity,
+} from "../contract/descriptor.js";
+import type { MethodErrors, NoErrors } from "../contract/method-errors.js";
+import type { Calling } from "./calling.js";
+import { clientStreamCalls } from "./client-stream.js";
+import { duplexCalls } from "./duplex.js";
+import { datagramCalls, notifyCalls } from "./notify.js";
+import { serverStreamCalls } from "./server-stream.js";
+import { unaryCalls } from "./unary.js";
+
+const KINDS: { readonly [Kind in MethodKind]: Calling<Kind> } = {
+  unary: unaryCalls,
+  notify: notifyCalls,
+  server_stream: serverStreamCalls,
+  client_stream: clientStreamCalls,
+  duplex: duplexCalls,
+};
+
+/** Makes a method descriptor by hand. Throws `RangeError` for an id that does not fit the wire. */
+export function defineMethod<
+  Kind extends MethodKind,
+  Sent = void,
+  Received = Sent,
+  Returned = void,
+  Result = Returned,
+  const Errors extends MethodErrors = NoErrors,
+>(
+  service: ServiceIdentity,
+  kind: Kind,
+  name: string,
+  options: MethodOptions<Sent, Received, Returned, Result, Errors>,
+): MethodDescriptor<Kind, Sent, Received, Returned, Result, Errors> {
+  const calling = options.delivery === "datagram" ? datagramCalls : KINDS[kind];
+  return describeMethod(service, calling as Calling<Kind>, name, options);
+}

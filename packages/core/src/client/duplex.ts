@@ -1,0 +1,35 @@
+import type { Carrier } from "../call/carrier.js";
+import type { DuplexStream } from "../call/caller.js";
+import { LateDuplex } from "../call/late-stream.js";
+import { callWritable } from "./call-writable.js";
+import type { Calling } from "./calling.js";
+import { lateFailure } from "./late-call.js";
+import { OutgoingItems } from "./outgoing-items.js";
+import { StreamedCall } from "./server-stream.js";
+
+/** Makes calls that stream both ways: request and items out, items in until end or error. */
+export const duplexCalls: Calling<"duplex"> = {
+  kind: "duplex",
+  start(host, method, _input, options) {
+    const call = new DuplexCall(host, method, options);
+    // Before the start, so that it fails with a call that cannot be started.
+    const writable = callWritable(call);
+    call.start(undefined);
+    return { readable: call.stream, writable };
+  },
+  startLate(late) {
+    const streams = new LateDuplex<unknown, unknown>(() => takeBack());
+    const takeBack = late.queue({
+      start: (make) => streams.follow(make() as DuplexStream<unknown, unknown>),
+      fail: (error) => streams.fail(lateFailure(late, error)),
+    });
+    return streams;
+  },
+};
+
+class DuplexCall extends StreamedCall {
+  protected override onCarrier(carrier: Carrier, id: number): void {
+    super.onCarrier(carrier, id);
+    this.items = new OutgoingItems(this, carrier, id, this.host.limits, this.options?.compress);
+  }
+}

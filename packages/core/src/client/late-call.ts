@@ -1,0 +1,53 @@
+import { LateItems } from "../call/late-stream.js";
+import type { ItemStream, NewItemQueue } from "../call/item-stream.js";
+import { rejectionAtCaller } from "../callers-line.js";
+import type { AnyMethod } from "../contract/descriptor.js";
+import type { RpcError } from "../errors.js";
+import { failureOf } from "./failure.js";
+
+/** What becomes of a call that waits for a session: exactly one of the two is called, once, unless the call is taken back. */
+export interface WaitingOutcome {
+  /** @param make makes the call, and returns its answer */
+  start(make: () => unknown): void;
+  fail(error: RpcError): void;
+}
+
+/** A call that waits for a session. */
+export interface LateCall {
+  readonly method: AnyMethod;
+  /** The name of the peer in errors. */
+  readonly peer: string | undefined;
+  /** Queues the call. Returns what takes it back. */
+  queue(outcome: WaitingOutcome): () => void;
+}
+
+/** The promise of an answer to a call that is made later. */
+export function promiseLater<Result>(call: LateCall, onFailed?: () => void): Promise<Result> {
+  return new Promise((resolve) => {
+    call.queue({
+      start: (make) => resolve(make() as Promise<Result>),
+      fail(error) {
+        resolve(rejectionAtCaller(lateFailure(call, error)));
+        onFailed?.();
+      },
+    });
+  });
+}
+
+/** The items of a call that is made later. */
+export function itemsLater(call: LateCall, newQueue?: NewItemQueue): ItemStream<unknown> {
+  const late = new LateItems<unknown>(() => takeBack(), newQueue);
+  const takeBack = call.queue({
+    start(make) {
+      const stream = make() as ItemStream<unknown>;
+      late.follow(stream, stream);
+    },
+    fail: (error) => late.fail(lateFailure(call, error)),
+  });
+  return late.stream;
+}
+
+/** The error that the caller of a call gets that was not made. */
+export function lateFailure({ method, peer }: LateCall, error: RpcError): RpcError {
+  return failureOf(error, method, peer);
+}

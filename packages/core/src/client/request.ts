@@ -1,0 +1,66 @@
+import type { Carrier } from "../call/carrier.js";
+import type { CallOptions } from "../call/options.js";
+import { codecIn, encodePayload } from "../call/payload.js";
+import type { AnyMethod } from "../contract/descriptor.js";
+import { RpcError } from "../errors.js";
+import type { Limits } from "../limits.js";
+import { Metadata } from "../metadata.js";
+import { FLAG_HEAD } from "../wire/frame.js";
+import { type HeadFields, writeHead } from "../wire/head.js";
+import { encodeMetadata } from "../wire/metadata.js";
+import type { CallingHost } from "./calling.js";
+import * as FrameType from "../wire/frame-type.js";
+
+/** Returns the head of a request as its caller wants it; undefined where there is nothing to say. */
+export function requestHead(
+  timeoutMs: number | undefined,
+  { metadata: given }: CallOptions,
+  limits: Limits,
+): HeadFields | undefined {
+  if (given === undefined) return timeoutMs === undefined ? undefined : { timeoutMs };
+  try {
+    const metadata = encodeMetadata(Metadata.from(given), limits.maxMetadataBytes);
+    return timeoutMs === undefined && metadata === undefined ? undefined : { timeoutMs, metadata };
+  } catch (error) {
+    throw RpcError.from(error, "invalid_argument");
+  }
+}
+
+/**
+ * Sends a request or notification, and returns the bytes of its frame. When it throws, nothing of it was sent, and its carrier has
+ * forgotten the call.
+ *
+ * @param given the head as the caller wants it
+ * @param itemsFollow the caller streams its input: the request has no payload, and is not the last frame
+ */
+export function sendRequest(
+  { limits, schemas }: CallingHost,
+  carrier: Carrier,
+  type: typeof FrameType.Request | typeof FrameType.Notify,
+  id: number,
+  method: AnyMethod,
+  options: CallOptions | undefined,
+  given: HeadFields | undefined,
+  input: unknown,
+  itemsFollow: boolean = false,
+): number {
+  const { channel, format } = carrier;
+  const codec = carrier.single ? format?.name : undefined;
+  const fingerprint = schemas.greet(method);
+  const head = codec === undefined && fingerprint === undefined ? given : { ...given, codec, fingerprint };
+  let mark: number | undefined;
+  try {
+    channel.requireRoom();
+    mark = channel.begin(head === undefined ? type : type | FLAG_HEAD, id);
+    channel.out.methodId(method.service.id, method.id);
+    if (head !== undefined) writeHead(channel.out, head);
+    if (!itemsFollow) {
+      encodePayload(codecIn(format, method.input), input, channel, mark, limits.maxFrameBytes, options?.compress);
+    }
+  } catch (error) {
+    if (mark !== undefined) channel.abandon(mark);
+    if (type === FrameType.Request || carrier.single) carrier.withdraw(id);
+    throw RpcError.from(error, "invalid_argument");
+  }
+  return channel.commit(mark, carrier.single && !itemsFollow);
+}

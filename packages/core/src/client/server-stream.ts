@@ -1,0 +1,97 @@
+import type { Carrier } from "../call/carrier.js";
+import { ItemReceiver } from "../call/item-receiver.js";
+import type { ItemStream } from "../call/item-stream.js";
+import type { CallOptions } from "../call/options.js";
+import { codecIn } from "../call/payload.js";
+import type { AnyMethod } from "../contract/descriptor.js";
+import { RpcError } from "../errors.js";
+import type { Frame } from "../wire/frame.js";
+import type { Head } from "../wire/head.js";
+import { Call } from "./call.js";
+import type { Calling, CallingHost } from "./calling.js";
+import { failureOf } from "./failure.js";
+import { itemsLater } from "./late-call.js";
+
+/** Makes calls that stream their answer: request out, items in until end or error. */
+export const serverStreamCalls: Calling<"server_stream"> = {
+  kind: "server_stream",
+  start(host, method, input, options) {
+    const call = new StreamedCall(host, method, options);
+    call.start(input);
+    return call.stream;
+  },
+  startLate: (call) => itemsLater(call),
+};
+
+/** A call whose answer is a stream: server streaming, or duplex. */
+export class StreamedCall extends Call {
+  /** Called at the end, with the error, or undefined after a good one. */
+  onOver: ((error: RpcError | undefined) => void) | undefined;
+  private readonly receiver: ItemReceiver;
+
+  constructor(host: CallingHost, method: AnyMethod, options: CallOptions | undefined) {
+    super(host, method, options);
+    this.receiver = new ItemReceiver(host.limits, () => {
+      this.giveUp(new RpcError("cancelled", "the caller wants no more items"));
+    });
+  }
+
+  get stream(): ItemStream<unknown> {
+    return this.receiver.stream;
+  }
+
+  onItem(frame: Frame): void {
+    if (!this.answered) this.onMetadata(undefined);
+    try {
+      this.receiver.receive(frame);
+    } catch (error) {
+      this.onUnreadable(error);
+    }
+  }
+
+  onResponse(): void {
+    this.onError(new RpcError("internal", "a response in a call that streams its answer"));
+  }
+
+  onItemsEnd(): void {
+    this.receiver.end(undefined);
+  }
+
+  onDone(frame: Frame): void {
+    try {
+      this.onLastFrame(frame);
+    } catch (error) {
+      this.end(this.host.schemas.unreadable(this.method, error));
+      return;
+    }
+    this.end(undefined);
+  }
+
+  onError(error: RpcError): void {
+    this.end(error);
+  }
+
+  protected override onCarrier(carrier: Carrier, id: number): void {
+    super.onCarrier(carrier, id);
+    this.receiver.carriedBy(carrier, id, codecIn(carrier.format, this.method.output));
+  }
+
+  protected override onMetadata(head: Head | undefined): void {
+    if (head?.metadata !== undefined) this.receiver.hear(head.metadata, undefined);
+    super.onMetadata(head);
+  }
+
+  protected override onTrailers(head: Head | undefined): void {
+    if (head?.trailers !== undefined) this.receiver.hear(undefined, head.trailers);
+    super.onTrailers(head);
+  }
+
+  private end(given: RpcError | undefined): void {
+    this.settle();
+    const error = given && failureOf(given, this.method, this.host.peer);
+    this.receiver.end(error);
+    this.receiver.releaseAll();
+    this.onOver?.(error);
+    this.onOver = undefined;
+  }
+}

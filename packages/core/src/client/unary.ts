@@ -1,0 +1,82 @@
+import type { Carrier } from "../call/carrier.js";
+import type { CallOptions } from "../call/options.js";
+import { codecIn, decodePayload } from "../call/payload.js";
+import { rejectionAtCaller } from "../callers-line.js";
+import type { AnyMethod } from "../contract/descriptor.js";
+import { RpcError } from "../errors.js";
+import type { Frame } from "../wire/frame.js";
+import { Call } from "./call.js";
+import type { Calling, CallingHost } from "./calling.js";
+import { failureOf } from "./failure.js";
+import { promiseLater } from "./late-call.js";
+
+/** Makes unary calls: request out, response or error in. */
+export const unaryCalls: Calling<"unary"> = {
+  kind: "unary",
+  start: (host, method, input, options) =>
+    new Promise((resolve) => new AnsweredCall(host, method, options, resolve).start(input)),
+  startLate: (call) => promiseLater(call),
+};
+
+/** Bytes of a message from which calls of its method get streams of their own: in a lane the others would wait for it. */
+const BULK_BYTES = 64 * 1024;
+
+/** Notes the size of the larger of a call's two messages. */
+function noteSize(bulk: Set<AnyMethod>, method: AnyMethod, bytes: number): void {
+  if (bytes >= BULK_BYTES) bulk.add(method);
+  else if (bulk.size > 0) bulk.delete(method);
+}
+
+/** A call with one answer: unary, or client streaming. */
+export class AnsweredCall extends Call {
+  private readonly resolve: (answer: unknown) => void;
+
+  /** @param resolve gets the answer, or a promise that rejects */
+  constructor(
+    host: CallingHost,
+    method: AnyMethod,
+    options: CallOptions | undefined,
+    resolve: (answer: unknown) => void,
+  ) {
+    super(host, method, options);
+    this.resolve = resolve;
+  }
+
+  onResponse(frame: Frame): void {
+    this.settle();
+    const { method, host } = this;
+    if (host.bulk !== undefined) noteSize(host.bulk, method, Math.max(this.requestBytes, frame.size));
+    let result: unknown;
+    try {
+      const position = this.onLastFrame(frame);
+      const { format, channel } = this.carrier as Carrier;
+      result = decodePayload(codecIn(format, method.output), frame, position, channel.compression, channel.budget);
+    } catch (error) {
+      this.fail(host.schemas.unreadable(method, error));
+      return;
+    }
+    this.resolve(result);
+  }
+
+  onItem(): void {
+    this.giveUp(new RpcError("internal", "an item in a call with one answer"));
+  }
+
+  onItemsEnd(): void {
+    this.onItem();
+  }
+
+  onDone(): void {
+    this.onError(new RpcError("internal", "the call ended without a response"));
+  }
+
+  onError(error: RpcError): void {
+    if (this.over) return;
+    this.settle();
+    this.fail(error);
+  }
+
+  private fail(error: RpcError): void {
+    this.resolve(rejectionAtCaller(failureOf(error, this.method, this.host.peer)));
+  }
+}
