@@ -6,7 +6,7 @@ import type { RpcError } from "../errors.js";
 import { failureOf } from "./failure.js";
 
 /** What becomes of a call that waits for a session: exactly one of the two is called, once, unless the call is taken back. */
-export interface WaitingOutcome {
+interface WaitingOutcome {
   /** @param make makes the call, and returns its answer */
   start(make: () => unknown): void;
   fail(error: RpcError): void;

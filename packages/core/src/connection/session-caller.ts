@@ -85,7 +85,7 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
         }
         const left = remaining(own, own?.timeoutMs, since);
         const queue = this.queueOf(method, input, left, send, refusals, next);
-    itemsLater({ method, peer: this.peer, queue }, resume);
+        itemsLater({ method, peer: this.peer, queue }, resume);
         return true;
       });
       return stream;
