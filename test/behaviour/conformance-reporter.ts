@@ -30,8 +30,10 @@ export default class ConformanceReporter implements Reporter {
     const tests = ofKinds.flatMap((module) => [...module.children.allTests()]);
     const shown = new Shown();
     for (const test of tests) shown.add(test);
-    if (!shown.inPages) {
-      console.error("docs/conformance.md is left alone: without a Chromium nothing is known of its pages");
+    const unseen = pageKinds.filter(({ lane }) => !shown.lanes.has(lane));
+    if (unseen.length > 0) {
+      const names = unseen.map(({ name }) => name).join("; ");
+      console.error(`docs/conformance.md is left alone: without Chromium and Firefox nothing is known of ${names}`);
       return;
     }
     const text = render(shown);
@@ -54,7 +56,8 @@ class Shown {
   private readonly failed: Map<string, Set<string>> = new Map();
   /** Why tests were skipped, by behaviour and kind. */
   private readonly reasons: Map<string, string> = new Map();
-  inPages = false;
+  /** Of the pages that ran. */
+  readonly lanes: Set<string> = new Set();
 
   add(test: TestCase): void {
     const { state } = test.result();
@@ -63,7 +66,7 @@ class Shown {
     if (state === "failed") note(this.failed, test.name, kind);
     const { shownInPage } = test.meta();
     if (shownInPage === undefined) return;
-    this.inPages = true;
+    this.lanes.add(shownInPage.lane);
     this.addPage(shownInPage);
   }
 
@@ -116,7 +119,7 @@ Written by \`npm run conformance\` from the tests that ran; do not edit. Behavio
 ${legend.join("\n")}
 
 ✓ is held by tests over this kind; ● by tests that no kind takes part in, or that run over one of them for all; a number
-is an exception, explained below, and beside ✓ what is left out; – has no test yet. What runs in a page does so in Chromium, against a
+is an exception, explained below, and beside ✓ what is left out; – has no test yet. What runs in a page does so in Chromium where its name says no other browser, against a
 server in Node where the test needs nothing of its server, else against one in the page that Node joins it with.
 
 ${sections.join("\n")}

@@ -11,6 +11,12 @@ interface Answer {
   readonly error?: unknown;
 }
 
+/** An event that a browser tells of by itself. */
+interface BrowserEvent {
+  readonly method: string;
+  readonly params: unknown;
+}
+
 export interface BrowserCommand {
   readonly executablePath: string;
   /** Given the folder of a new profile. */
@@ -25,6 +31,8 @@ export class BrowserProcess {
   private readonly profile: string;
   private readonly socket: WebSocket;
   private readonly waiting: Map<number, (answer: Answer) => void> = new Map();
+  /** Called with each event, such as those that `session.subscribe` of WebDriver BiDi asks for. */
+  onEvent: (event: BrowserEvent) => void = () => {};
   private count = 0;
 
   private constructor(child: ChildProcess, profile: string, socket: WebSocket) {
@@ -32,8 +40,11 @@ export class BrowserProcess {
     this.profile = profile;
     this.socket = socket;
     socket.on("message", (data: Buffer) => {
-      const answer = JSON.parse(data.toString()) as Answer;
-      if (answer.id === undefined) return;
+      const answer = JSON.parse(data.toString()) as Answer & BrowserEvent;
+      if (answer.id === undefined) {
+        this.onEvent(answer);
+        return;
+      }
       this.waiting.get(answer.id)?.(answer);
       this.waiting.delete(answer.id);
     });

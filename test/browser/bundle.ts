@@ -37,3 +37,17 @@ export async function bundle(contents: string): Promise<string> {
   });
   return outputFiles[0]?.text as string;
 }
+
+/** A page's client as it is shipped, from the folder `test/size`: minified, as its size is told in docs/browsers.md. */
+export async function bundleShipped(file: string): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: [here(`../size/${file}`)],
+    bundle: true,
+    minify: true,
+    write: false,
+    format: "esm",
+    platform: "browser",
+    logLevel: "error",
+  });
+  return outputFiles[0]?.text as string;
+}

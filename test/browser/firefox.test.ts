@@ -1,39 +1,179 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { BehaviourServer } from "./behaviour-server.js";
-import { bundle } from "./bundle.js";
-import { Firefox, firefoxPath } from "./firefox.js";
+import { createSocket } from "node:dgram";
+import { devCertificate, type DevCertificate, serve, type Server } from "@quicrpc/node";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { behaviourRouter, Witness } from "../behaviour/service.js";
+import { bundle, bundleShipped } from "./bundle.js";
+import { Firefox, firefoxPath, type FirefoxTab } from "./firefox.js";
 import { Site } from "./site.js";
+import { UdpRelay } from "./udp-relay.js";
+import { WhiteboardServer } from "./whiteboard-server.js";
+
+const CLIENT = `
+  import { connect } from "@quicrpc/browser";
+  import { methods } from "./behaviour/service.js";
+  globalThis.attempt = async (url, hash, fallback = {}) => {
+    const serverCertificateHashes = [{ algorithm: "sha-256", value: new Uint8Array(hash) }];
+    const since = performance.now();
+    const connection = await connect(url, { serverCertificateHashes, fallback });
+    const ms = performance.now() - since;
+    Object.assign(globalThis, { connection, methods });
+    return { ms, ...connection.transport, ...(await connection.unary(methods.echo, { text: "through" })) };
+  };
+  globalThis.until = async (wanted) => {
+    for await (const { status } of connection.states()) if (status === "ready" && connection.transport.kind === wanted) return;
+  };
+`;
+
+/** Of the folder `test/size`. */
+const SHIPPED = ["one-session", "streams-bare", "web-transport", "fallback"] as const;
 
 describe.skipIf(firefoxPath === undefined)("connect in Firefox", () => {
   let firefox: Firefox;
   let site: Site;
-  let server: BehaviourServer;
+  let certificate: DevCertificate;
+  let tabs: FirefoxTab[] = [];
+  let server: Server | undefined;
+  let witness: Witness;
 
   beforeAll(async () => {
-    server = await BehaviourServer.start();
+    certificate = await devCertificate();
     site = await Site.start();
     site.files.set("/scope.js", { body: await bundle(`import "./browser/page/scope.js";`) });
+    site.files.set("/client.js", { body: await bundle(CLIENT) });
+    for (const name of SHIPPED) site.files.set(`/${name}.js`, { body: await bundleShipped(`${name}.ts`) });
     site.files.set("/page", { body: "<!doctype html><script src=/scope.js></script>", type: "text/html" });
+    site.files.set("/client", { body: "<!doctype html><script src=/client.js></script>", type: "text/html" });
     firefox = await Firefox.launch(firefoxPath as string);
   }, 60_000);
   afterAll(async () => {
     await firefox?.close();
     site?.close();
-    await server?.close();
   });
+  afterEach(async () => {
+    await Promise.all(tabs.map((tab) => tab.close()));
+    tabs = [];
+    await server?.close();
+    server = undefined;
+  });
+
+  async function open(url: string): Promise<FirefoxTab> {
+    const tab = await firefox.open(url);
+    tabs.push(tab);
+    return tab;
+  }
+
+  async function listen(url: string): Promise<number> {
+    const { cert, key } = certificate;
+    witness = new Witness();
+    server = await serve({ listen: [url], webSocket: true, tls: { cert, key }, routers: [behaviourRouter(witness)] });
+    return server.address.port;
+  }
+
+  async function attempt(port: number, fallback: object = {}): Promise<[FirefoxTab, unknown]> {
+    const tab = await open(`${site.origin}/client`);
+    const hash = JSON.stringify([...certificate.hash.value]);
+    const url = `https://127.0.0.1:${port}/rpc`;
+    return [tab, await tab.evaluate(`attempt("${url}", ${hash}, ${JSON.stringify(fallback)})`)];
+  }
 
   it.each([
     ["Window", "webtransport", `{ postMessage: (data, ports) => postMessage(data, "*", ports) }`],
     ["Window", "websocket", `{ postMessage: (data, ports) => postMessage(data, "*", ports) }`],
     ["DedicatedWorkerGlobalScope", "webtransport", `new Worker("/scope.js")`],
+    ["SharedWorkerGlobalScope", "webtransport", `new SharedWorker("/scope.js").port`],
   ])("%s, %s", async (scope, kind, target) => {
-    await firefox.open(`${site.origin}/page`);
-    const given = JSON.stringify({ url: server.url, hash: [...server.certificate.hash.value], kind });
-    const seen = await firefox.evaluate(`new Promise((resolve) => {
+    await listen("https://127.0.0.1:0/rpc");
+    const tab = await open(`${site.origin}/page`);
+    const given = JSON.stringify({ url: server?.urls[0], hash: [...certificate.hash.value], kind });
+    const seen = await tab.evaluate(`new Promise((resolve) => {
       const { port1, port2 } = new MessageChannel();
       port1.onmessage = ({ data }) => resolve(data);
       (${target}).postMessage(${given}, [port2]);
     })`);
     expect(seen).toEqual({ scope, kind, text: "hello", items: 4950, states: ["ready", "closed"] });
+  });
+
+  it("tells the server that a stream was left, and has an early answer of a client stream", async () => {
+    const [tab] = await attempt(await listen("https://127.0.0.1:0/rpc"));
+    await tab.evaluate(`(async () => {
+      for await (const _ of connection.serverStream(methods.items, { n: 3, open: true })) break;
+    })()`);
+    await witness.until("left 3");
+    const endless = `new ReadableStream({ pull: async (out) => { await new Promise(requestAnimationFrame); out.enqueue(-1); } })`;
+    expect(await tab.evaluate(`connection.clientStream(methods.sum, ${endless})`)).toBe(-1);
+  });
+
+  it("takes a WebSocket within 2 s where UDP disappears", async () => {
+    const port = await listen("wss://127.0.0.1:0/rpc");
+    const blackHole = createSocket("udp4");
+    await new Promise<void>((bound) => blackHole.bind(port, "127.0.0.1", bound));
+    const [, seen] = await attempt(port);
+    blackHole.close();
+    expect(seen).toMatchObject({ kind: "websocket", text: "through", retryAt: expect.any(Number) });
+    expect((seen as { ms: number }).ms).toBeLessThan(2000);
+  });
+
+  it("moves over to WebTransport when UDP passes again", async () => {
+    const port = await listen("https://127.0.0.1:0/rpc");
+    const relay = await UdpRelay.start(port);
+    relay.cut = true;
+    const fallback = { url: `wss://127.0.0.1:${port}/rpc`, retry: { initialMs: 100, maxMs: 1000 } };
+    const [tab, seen] = await attempt(relay.port, fallback);
+    expect(seen).toMatchObject({ kind: "websocket", text: "through" });
+    relay.cut = false;
+    await tab.evaluate(`until("webtransport")`);
+    expect(await tab.evaluate(`connection.unary(methods.echo, { text: "moved" })`)).toEqual({ text: "moved" });
+    relay.close();
+  });
+
+  it("heals when the server is back on its port", async () => {
+    const port = await listen("https://127.0.0.1:0/rpc");
+    const [tab] = await attempt(port);
+    await server?.close();
+    await listen(`https://127.0.0.1:${port}/rpc`);
+    expect(await tab.evaluate(`connection.unary(methods.echo, { text: "again" })`)).toEqual({ text: "again" });
+  });
+
+  it.each(SHIPPED)("runs the minified bundle whose size is told: %s", async (name) => {
+    const port = await listen("https://127.0.0.1:0/rpc");
+    const tab = await open(`${site.origin}/page`);
+    const hash = JSON.stringify([...certificate.hash.value]);
+    await tab.run(`{
+      const Native = WebTransport;
+      globalThis.WebTransport = class extends Native {
+        constructor() {
+          const serverCertificateHashes = [{ algorithm: "sha-256", value: new Uint8Array(${hash}) }];
+          super("https://127.0.0.1:${port}/rpc", { serverCertificateHashes });
+        }
+      };
+    }`);
+    // The server has another service: that its answer is told shows that all of the client runs.
+    await expect(tab.evaluate(`import("/${name}.js")`)).rejects.toThrow(/no service with id .* is served here/);
+  });
+
+  it("shows one's drawing to the other on the whiteboard", async () => {
+    const board = await WhiteboardServer.start();
+    const [ada, grace] = [await open(board.url), await open(board.url)];
+    for (const tab of [ada, grace]) {
+      await expect.poll(() => tab.evaluate(`document.getElementById("transport").textContent`)).toBe("WebTransport");
+    }
+    await ada.evaluate(`(() => {
+      const canvas = document.getElementById("canvas");
+      const { left, top, width, height } = canvas.getBoundingClientRect();
+      const tell = (type, t) => canvas.dispatchEvent(new PointerEvent(type, {
+        bubbles: true, pointerId: 1, isPrimary: true, button: 0, buttons: 1, clientX: left + width * t, clientY: top + height / 2,
+      }));
+      canvas.setPointerCapture = () => {};
+      tell("pointerdown", 0.1);
+      for (let step = 1; step < 20; step++) tell("pointermove", 0.1 + step / 25);
+      tell("pointerup", 0.9);
+    })()`);
+    const inked = `(() => {
+      const canvas = document.getElementById("canvas");
+      const { data } = canvas.getContext("2d").getImageData(0, canvas.height / 2 - 4, canvas.width, 8);
+      return data.some((value, at) => at % 4 === 3 && value > 0);
+    })()`;
+    for (const tab of [ada, grace]) await expect.poll(() => tab.evaluate(inked)).toBe(true);
+    await board.end("SIGTERM");
   });
 });

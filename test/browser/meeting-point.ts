@@ -27,9 +27,13 @@ export class MeetingPoint {
     const sockets = new WebSocketServer({ host: "127.0.0.1", port: 0 });
     await new Promise<void>((listening) => sockets.once("listening", listening));
     const point = new MeetingPoint(endpoint, sockets, hash.value);
-    endpoint.listen({ tls: { cert, key }, webTransport: {} }, (session) => {
-      point.arrived((session as WebTransportSession).path, session);
-    });
+    // A page that runs tests of killed sessions ends more of them in a second than one address may have.
+    endpoint.listen(
+      { tls: { cert, key }, webTransport: {}, transport: { maxHandshakesPerAddress: 900 } },
+      (session) => {
+        point.arrived((session as WebTransportSession).path, session);
+      },
+    );
     sockets.on("connection", (socket, { url = "" }) => point.socketArrived(url, socket));
     return point;
   }

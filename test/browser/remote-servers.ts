@@ -5,7 +5,7 @@ import { methods, Witness } from "../behaviour/service.js";
 import { sessionOptions } from "../behaviour/session-options.js";
 import { collect } from "../behaviour/tools.js";
 import { MeetingPoint } from "./meeting-point.js";
-import type { Meeting, Remote, Seen } from "./page/remote.js";
+import type { Answered, Meeting, Remote, Seen } from "./page/remote.js";
 
 interface Running {
   readonly server: Server;
@@ -76,9 +76,14 @@ export class RemoteServers implements Remote {
     this.running.get(id)?.witness.release.get(name)?.();
   }
 
-  async session(id: number, what: string, ...given: never[]): Promise<unknown> {
-    const session = await this.running.get(id)?.session;
-    if (session === undefined) throw new Error("there is no such server");
+  async session(id: number, what: string, ...given: never[]): Promise<Answered> {
+    const running = this.running.get(id);
+    if (running === undefined) throw new Error("there is no such server");
+    const value = await this.ask(await running.session, what, given);
+    return { value, events: running.witness.events.length };
+  }
+
+  private async ask(session: Session, what: string, given: never[]): Promise<unknown> {
     if (what === "unary") {
       const [name, input, options] = given as unknown as ["echo", { text: string }, object];
       return session.unary(methods[name], input, options);

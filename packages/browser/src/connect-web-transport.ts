@@ -3,6 +3,7 @@ import { createClientSession, type Session } from "@quicrpc/core";
 import { type BrowserConnection, heal, type HealingOptions, httpsUrl, type Way } from "./heal.js";
 import { inTime } from "./in-time.js";
 import type { BrowserTransport, CertificateHash, TransportInUse } from "./transport.js";
+import { usualVia } from "./usual-via.js";
 import { webTransport } from "./web-transport.js";
 
 /** Options of `connectWebTransport`. */
@@ -35,7 +36,7 @@ export async function connectWebTransport(
   const { serverCertificateHashes } = options;
   const open = (signal: AbortSignal): Promise<BrowserTransport> =>
     webTransport.open(target, signal, { serverCertificateHashes });
-  const run = options.session ?? (async (transport) => createClientSession(transport, await withCredentials(options)));
+  const run = options.session ?? (async (transport) => createClientSession(transport, { ...usualVia(), ...(await withCredentials(options)) }));
   let inUse: TransportInUse | undefined;
   const way: Way = {
     get inUse() {

@@ -4,6 +4,7 @@ import { type DialOptions, openers } from "./dial.js";
 import { type BrowserConnection, heal, type HealingOptions } from "./heal.js";
 import { Ladder } from "./ladder.js";
 import type { BrowserTransport } from "./transport.js";
+import { usualVia } from "./usual-via.js";
 
 /** Options of `connect`. */
 export interface ConnectOptions<Context = unknown>
@@ -23,7 +24,7 @@ export async function connect<Context = unknown>(
   const { fallback } = options;
   const retry = fallback === false ? undefined : fallback?.retry;
   const ladder = new Ladder({ ...openers(url, options), retry });
-  return heal(ladder, async (transport) => run(transport, await withCredentials(options)), options);
+  return heal(ladder, async (transport) => run(transport, { ...usualVia(), ...(await withCredentials(options)) }), options);
 }
 
 /** Options that take more than a session which only calls, in MessagePack. */

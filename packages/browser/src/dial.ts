@@ -3,6 +3,7 @@ import { createSession, type Session, type SessionOptions } from "@quicrpc/core"
 import { DEFAULT_TIMEOUT_MS, httpsUrl } from "./heal.js";
 import { type Candidate, type OpenOptions, openTransport } from "./open.js";
 import type { BrowserTransport, CertificateHash, PageTransport } from "./transport.js";
+import { usualVia } from "./usual-via.js";
 import { webSocketTransport } from "./web-socket.js";
 import { webTransport } from "./web-transport.js";
 
@@ -62,7 +63,7 @@ export async function dial<Context = unknown>(
   const opening = openers(url, options);
   const own = await withCredentials(options);
   const { transport } = await openTransport({ ...opening, timeoutMs, signal: signal ?? new AbortController().signal });
-  return createSession(transport, own);
+  return createSession(transport, { ...usualVia(), ...own });
 }
 
 /** What opens the transports to `url`. */

@@ -94,7 +94,7 @@ async function connectToNode(
     await closeClient();
     await remote.stop(id);
   };
-  return { client, server: remoteSession(id), witness, transport: client.transport, close };
+  return { client, server: remoteSession(id, witness), witness, transport: client.transport, close };
 }
 
 /** @param fallback the WebSocket's URL, where it is another than usual */
@@ -151,7 +151,7 @@ async function connectedBy(
 }
 
 function sessionOf({ transport, session }: BrowserConnection): Session {
-  const wanted = lane === "connectWebTransport" ? "webtransport" : lane;
+  const wanted = lane === "connectWebTransport" || lane === "firefox" ? "webtransport" : lane;
   if (transport?.kind !== wanted) throw new Error(`connected by ${JSON.stringify(transport)}`);
   return session as Session;
 }
@@ -163,11 +163,26 @@ function hashes(hash: readonly number[]): WebTransportHash[] {
 /** What the handlers in Node did, some time later. */
 class MirroredWitness extends Witness {
   override readonly release: Map<string, () => void>;
+  /** Those who wait for events, and for how many. */
+  private behind: { events: number; resolve: () => void }[] = [];
 
   constructor(id: number) {
     super();
     this.release = new RemoteReleases(id);
     void this.follow(id);
+  }
+
+  override saw(event: string): void {
+    super.saw(event);
+    const isDue = ({ events }: { events: number }): boolean => events <= this.events.length;
+    for (const { resolve } of this.behind.filter(isDue)) resolve();
+    this.behind = this.behind.filter((one) => !isDue(one));
+  }
+
+  /** Waits until so many events have come here. */
+  async caughtUp(events: number): Promise<void> {
+    if (events <= this.events.length) return;
+    await new Promise<void>((resolve) => this.behind.push({ events, resolve }));
   }
 
   private async follow(id: number): Promise<void> {
@@ -195,9 +210,13 @@ class RemoteReleases extends Map<string, () => void> {
   }
 }
 
-/** What the behaviours ask of the server's session, carried there. */
-function remoteSession(id: number): Session {
-  const ask = (what: string, ...given: unknown[]): Promise<unknown> => remote.session(id, what, ...given);
+/** What the behaviours ask of the server's session, carried there. Answers come after what its handlers did before. */
+function remoteSession(id: number, witness: MirroredWitness): Session {
+  const ask = async (what: string, ...given: unknown[]): Promise<unknown> => {
+    const { value, events } = await remote.session(id, what, ...given);
+    await witness.caughtUp(events);
+    return value;
+  };
   const session = {
     unary: ({ name }: { name: string }, input: unknown, options: CallOptions) => ask("unary", name, input, options),
     serverStream: ({ name }: { name: string }, input: unknown, options: CallOptions) =>

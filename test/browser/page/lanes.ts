@@ -27,6 +27,7 @@ const ofOneStream: readonly (readonly [string, string])[] = [
 
 export const pageKinds: readonly PageKind[] = [
   { lane: "webtransport", name: "a page, WebTransport", exceptions: new Map(ofPages) },
+  { lane: "firefox", name: "a page in Firefox, WebTransport", exceptions: new Map(ofPages) },
   {
     lane: "connectWebTransport",
     name: "a page, its smaller client",

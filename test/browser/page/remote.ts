@@ -1,7 +1,16 @@
 import type { Limits } from "@quicrpc/core";
 
-/** How the page connects: by `connect`, over either transport, by `connectWebTransport`, by the ponyfill, or without connection. */
-export type Lane = "webtransport" | "websocket" | "connectWebTransport" | "ponyfill" | "createStreamSession";
+/**
+ * How the page connects: by `connect`, over either transport (and over WebTransport in Firefox), by `connectWebTransport`, by the
+ * ponyfill, or without connection.
+ */
+export type Lane =
+  | "webtransport"
+  | "firefox"
+  | "websocket"
+  | "connectWebTransport"
+  | "ponyfill"
+  | "createStreamSession";
 
 /** A server that one pair of sessions has for itself. */
 interface RemoteServer {
@@ -14,6 +23,13 @@ interface RemoteServer {
 export interface Seen {
   readonly events: readonly string[];
   readonly errors: readonly { error: { message: string }; method: string }[];
+}
+
+/** What the server's session has answered. */
+export interface Answered {
+  readonly value: unknown;
+  /** How many events its handlers had seen by then. */
+  readonly events: number;
 }
 
 /** Where both ends of a session may dial, at a path of their own. */
@@ -32,7 +48,7 @@ export interface Remote {
   seen(id: number, events: number): Promise<Seen | undefined>;
   release(id: number, name: string): Promise<void>;
   /** Does something with the server's session. */
-  session(id: number, what: string, ...given: unknown[]): Promise<unknown>;
+  session(id: number, what: string, ...given: unknown[]): Promise<Answered>;
   stop(id: number): Promise<void>;
   meet(): Promise<Meeting>;
 }

@@ -1,12 +1,17 @@
+/** Milliseconds in which a session's end follows the ends of its streams, where those do not say that they come of it. */
+const END_FOLLOWS_MS = 250;
+
 /**
  * Calls `tell` with the code of a stream's error: that of a `WebTransportError` (W3C WebTransport §7), or 0 where it has
- * none. One whose source is the session says that this is over: `closed` follows, and has the reason. Where there is no
- * source the session may be ending too, so `closed` gets to speak first.
+ * none. One whose source is the session says that this is over: `closed` follows, and has the reason. One without source or with
+ * code 0, by which browsers tell a reset that means the same, may come of the session's end too, so `closed` gets to speak first.
  */
 export function withCode(error: unknown, tell: (code: number) => void): void {
   const { source, streamErrorCode } = (error ?? {}) as { source?: unknown; streamErrorCode?: unknown };
-  if (typeof streamErrorCode === "number") tell(streamErrorCode);
-  else if (source !== "session") setTimeout(() => tell(0), 0);
+  // Firefox puts a number there that is no code of a stream.
+  if (source === "session") return;
+  if (typeof streamErrorCode === "number" && streamErrorCode > 0) tell(streamErrorCode);
+  else setTimeout(() => tell(0), END_FOLLOWS_MS);
 }
 
 type StreamError = Error & { readonly streamErrorCode?: number | null };

@@ -129,15 +129,18 @@ it("priorities are the sendOrder of the platform's streams, whether they are ope
   expect(limited.sinks.map(({ sendOrder }) => sendOrder)).toEqual([5, -1]);
 });
 
-it("C63 streams that fail because of their session end with it, and its reason", async () => {
-  const limited = new Limited();
-  limited.allowed = 1;
-  const { events } = opened(limited, 1);
-  await vi.advanceTimersByTimeAsync(0);
-  limited.receiving[0]?.error(Object.assign(new Error("lost"), { source: "session", streamErrorCode: null }));
-  await vi.advanceTimersByTimeAsync(100);
-  expect(events).toEqual([]);
-  limited.fail(new Error("gone"));
-  await vi.advanceTimersByTimeAsync(0);
-  expect(events).toEqual(["closed gone", "session gone"]);
-});
+it.each([null, 20])(
+  "C63 streams that fail because of their session end with it, and its reason: code %s",
+  async (code) => {
+    const limited = new Limited();
+    limited.allowed = 1;
+    const { events } = opened(limited, 1);
+    await vi.advanceTimersByTimeAsync(0);
+    limited.receiving[0]?.error(Object.assign(new Error("lost"), { source: "session", streamErrorCode: code }));
+    await vi.advanceTimersByTimeAsync(100);
+    expect(events).toEqual([]);
+    limited.fail(new Error("gone"));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(events).toEqual(["closed gone", "session gone"]);
+  },
+);

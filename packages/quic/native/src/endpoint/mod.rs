@@ -199,7 +199,7 @@ fn application_code(stream: &Stream, code: qp::VarInt) -> u32 {
 /// The peer says that the stream's session is over: its CLOSE_WEBTRANSPORT_SESSION, which this has overtaken, tells
 /// JavaScript so, with the reason.
 fn session_is_gone(stream: &Stream, code: qp::VarInt) -> bool {
-    stream.session.is_some() && code.into_inner() == h3::codes::WT_SESSION_GONE
+    stream.session.is_some() && h3::codes::ends_session(code.into_inner())
 }
 
 /// The way back.

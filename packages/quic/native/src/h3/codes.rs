@@ -18,6 +18,11 @@ pub const QPACK_DECOMPRESSION_FAILED: u64 = 0x200;
 pub const WT_SESSION_GONE: u64 = 0x170d_7b68;
 pub const WT_BUFFERED_STREAM_REJECTED: u64 = 0x3994_bd84;
 
+/// Whether a session's stream is reset with this code since the session is over. Firefox says H3_REQUEST_CANCELLED.
+pub fn ends_session(code: u64) -> bool {
+    matches!(code, WT_SESSION_GONE | REQUEST_CANCELLED)
+}
+
 const FIRST: u64 = 0x52e4_a40f_a8db;
 const LAST: u64 = 0x52e5_ac98_3162;
 

@@ -1,0 +1,52 @@
+import { devCertificate } from "@quicrpc/node";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { exposed, files, prelude } from "./behaviour-files.js";
+import { bundleBehaviours } from "./bundle.js";
+import { Firefox, firefoxPath } from "./firefox.js";
+import type { Outcome } from "./page/remote.js";
+import { RemoteServers } from "./remote-servers.js";
+import { Site } from "./site.js";
+import "./shown.js";
+
+const lane = "firefox";
+
+describe.skipIf(firefoxPath === undefined)("behaviours in a page of Firefox", () => {
+  let firefox: Firefox;
+  let site: Site;
+  let servers: RemoteServers;
+
+  beforeAll(async () => {
+    servers = new RemoteServers(await devCertificate());
+    site = await Site.start();
+    firefox = await Firefox.launch(firefoxPath as string);
+  }, 60_000);
+  afterAll(async () => {
+    await firefox?.close();
+    site?.close();
+    await servers?.stopAll();
+  });
+
+  async function run(file: string): Promise<Outcome> {
+    const tab = await firefox.open(site.origin);
+    try {
+      await tab.expose(exposed(servers));
+      await tab.run(prelude(lane));
+      await tab.run(await bundleBehaviours(file));
+      return (await tab.evaluate("runAll()")) as Outcome;
+    } finally {
+      await tab.close();
+      await servers.stopAll();
+    }
+  }
+
+  it.for(files.filter(({ [lane]: least }) => least !== undefined))(
+    "$file",
+    { timeout: 240_000 },
+    async ({ file, [lane]: least = 0 }, { task }) => {
+      const { passed, skipped, failed } = await run(file);
+      task.meta.shownInPage = { lane, passed, skipped, failed: failed.map(([name]) => name) };
+      expect(failed).toEqual([]);
+      expect(passed.length).toBeGreaterThanOrEqual(least);
+    },
+  );
+});
