@@ -36,7 +36,9 @@ export async function connectWebTransport(
   const { serverCertificateHashes } = options;
   const open = (signal: AbortSignal): Promise<BrowserTransport> =>
     webTransport.open(target, signal, { serverCertificateHashes });
-  const run = options.session ?? (async (transport) => createClientSession(transport, { ...usualVia(), ...(await withCredentials(options)) }));
+  const run =
+    options.session ??
+    (async (transport) => createClientSession(transport, { ...usualVia(), ...(await withCredentials(options)) }));
   let inUse: TransportInUse | undefined;
   const way: Way = {
     get inUse() {

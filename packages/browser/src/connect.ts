@@ -24,7 +24,11 @@ export async function connect<Context = unknown>(
   const { fallback } = options;
   const retry = fallback === false ? undefined : fallback?.retry;
   const ladder = new Ladder({ ...openers(url, options), retry });
-  return heal(ladder, async (transport) => run(transport, { ...usualVia(), ...(await withCredentials(options)) }), options);
+  return heal(
+    ladder,
+    async (transport) => run(transport, { ...usualVia(), ...(await withCredentials(options)) }),
+    options,
+  );
 }
 
 /** Options that take more than a session which only calls, in MessagePack. */
