@@ -27,7 +27,7 @@ import { collect, failure } from "./behaviour/tools.js";
 const service = { name: "test.v1.Tried", id: 4670 };
 const any = msgpackCodec<unknown>();
 const m = {
-  get: defineMethod(service, "unary", "get", { id: 1, input: any, output: any, idempotent: true }),
+  get: defineMethod(service, "unary", "get", { id: 1, input: any, output: any, idempotent: true, meta: { cost: 3 } }),
   put: defineMethod(service, "unary", "put", { id: 2, input: any, output: any }),
   list: defineMethod(service, "server_stream", "list", { id: 3, input: any, output: any, idempotent: true }),
   add: defineMethod(service, "client_stream", "add", { id: 4, input: any, output: any, idempotent: true }),
@@ -48,6 +48,23 @@ function connect(
 
 afterEach(() => {
   vi.useRealTimers();
+});
+
+it("an interceptor sees what the schema says of the method, on both sides", async () => {
+  const seen: unknown[] = [];
+  const see: Interceptor = (call, next) => {
+    seen.push([call.side, call.method.name, call.method.meta]);
+    return next(call);
+  };
+  const caller = connect((input) => input, { callers: [see], callees: [see] });
+  await caller.unary(m.get, 1);
+  await caller.unary(m.put, 1);
+  expect(seen).toEqual([
+    ["caller", "get", { cost: 3 }],
+    ["callee", "get", { cost: 3 }],
+    ["caller", "put", undefined],
+    ["callee", "put", undefined],
+  ]);
 });
 
 describe("retry", () => {

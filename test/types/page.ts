@@ -5,6 +5,7 @@ import * as generated from "@quicrpc/core/generated";
 import * as transport from "@quicrpc/core/transport";
 import * as ponyfill from "@quicrpc/fails-components/browser";
 import * as queries from "@quicrpc/react-query";
+import type {} from "./feed.service.js";
 import * as services from "@quicrpc/services";
 import {
   createFeedClient,
@@ -68,6 +69,16 @@ export async function clientItems(feed: FeedClient): Promise<void> {
     if (core.isRpcErrorOf(feedMethods.read, error)) same<typeof error.reason, "GONE">();
   }
 }
+
+/** What schemas say of methods has the types that the application declares. */
+export const allowed: core.Interceptor = (call, next) => {
+  same<typeof call.method.meta, core.MethodMeta | undefined>();
+  const auth = call.method.meta?.auth;
+  same<typeof auth, "user" | "admin" | undefined>();
+  return next(call);
+};
+// @ts-expect-error -- nobody is a guest
+export const wrong: core.MethodMeta = { auth: "guest" };
 
 export const handlers: FeedHandlers<{ user: string }> = {
   read: ({ id }, { connection }) => {

@@ -94,7 +94,7 @@ function serviceModel(
     const shape = shapes.get(method);
     const taken = snapshot.methods[method.name];
     if (shape === undefined || taken === undefined) return [];
-    const { priority, via } = method.schema;
+    const { priority, via, meta } = method.schema;
     return [
       {
         name: method.name,
@@ -113,6 +113,7 @@ function serviceModel(
           code,
           details: message(method, details, "server"),
         })),
+        meta,
         tooling: toolingOf(method, shape),
       },
     ];

@@ -32,7 +32,8 @@ export type DiagnosticCode =
   | "unknown-option"
   | "unknown-delivery"
   | "unknown-via"
-  | "unknown-code";
+  | "unknown-code"
+  | "invalid-meta";
 
 /** One mistake in a schema, with where it is and what to write instead. */
 export interface Diagnostic {

@@ -77,6 +77,11 @@ export function shapeOfMethod(
     if (word === undefined || words.includes(word)) continue;
     return problem(option, code, `There is no ${option} ${JSON.stringify(word)}.`, help);
   }
+  const { meta } = options;
+  if (meta !== undefined && (typeof meta !== "object" || Array.isArray(meta) || !isJson(meta))) {
+    const help = "Write an object of text, numbers, booleans, null, lists and objects.";
+    return problem("meta", "invalid-meta", "What is said of a method is plain JSON.", help);
+  }
   if (options["type"] === "notify") {
     if (output !== undefined) {
       return problem(
@@ -117,9 +122,9 @@ export function shapeOfMethod(
   };
 }
 
-const RPC_OPTIONS: readonly string[] = ["input", "output", "idempotent", "priority", "via", "errors"];
+const RPC_OPTIONS: readonly string[] = ["input", "output", "idempotent", "priority", "via", "errors", "meta"];
 // An output of a notification is told apart from other mistakes.
-const NOTIFY_OPTIONS: readonly string[] = ["input", "delivery", "priority", "via"];
+const NOTIFY_OPTIONS: readonly string[] = ["input", "delivery", "priority", "via", "meta"];
 /** Options that take one of a few words. */
 const WORDS: readonly {
   readonly option: string;
@@ -185,6 +190,15 @@ function errorsOf({ schema, options, node }: FoundMethod, source: SchemaSource):
     };
     return { name, code, details: details === undefined ? undefined : part, node: at };
   });
+}
+
+/** Whether `value` is JSON, nested no deeper than people write it. */
+function isJson(value: unknown, depth = 20): boolean {
+  if (value === null || typeof value === "string" || typeof value === "boolean") return true;
+  if (typeof value === "number") return Number.isFinite(value);
+  if (typeof value !== "object" || depth === 0) return false;
+  const isPlain = Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype;
+  return isPlain && Object.values(value).every((each) => isJson(each, depth - 1));
 }
 
 // Both take anything: what a person has written there may be no payload at all.

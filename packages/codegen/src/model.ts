@@ -1,4 +1,4 @@
-import type { MethodKind, MethodTooling, Via } from "@quicrpc/core/generated";
+import type { MethodKind, MethodSchema, MethodTooling, Via } from "@quicrpc/core/generated";
 import type { Node } from "ts-morph";
 import type { CodecPlan } from "./codec/plan.js";
 import type { ServiceSnapshot } from "./shape/shape.js";
@@ -37,6 +37,8 @@ export interface MethodModel {
   readonly input: MessageModel | undefined;
   readonly output: MessageModel | undefined;
   readonly errors: readonly ErrorModel[];
+  /** What the schema says of it to the application, as JSON. */
+  readonly meta: MethodSchema["meta"];
   readonly tooling: MethodTooling;
 }
 

@@ -13,6 +13,8 @@ export type { ConnectionState } from "./connection/state.js";
 export type { Compression } from "./contract/compression.js";
 export type { DeclaredError } from "./contract/error-schema.js";
 export { isRpcErrorOf, rpcError, type RpcErrorOf } from "./contract/method-errors.js";
+// By star: TypeScript merges what applications add to it only so.
+export type * from "./contract/meta.js";
 export { bytes, type BytesSchema, stream, type StreamSchema } from "./contract/schema.js";
 export {
   notify,

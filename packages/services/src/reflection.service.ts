@@ -1,6 +1,8 @@
 import { rpc, service } from "@quicrpc/core";
 import { z } from "zod";
 
+const JsonObject = z.record(z.string(), z.unknown());
+
 const MessageForm = z.enum(["nothing", "value", "bytes"]);
 
 const MethodDescription = z.object({
@@ -15,6 +17,8 @@ const MethodDescription = z.object({
   gives: MessageForm,
   /** Of the method's schema; methods with equal fingerprints understand one another. */
   fingerprint: z.int().optional(),
+  /** What its schema says of it to the application. */
+  meta: JsonObject.optional(),
 });
 
 const ServiceDescription = z.object({
@@ -23,8 +27,6 @@ const ServiceDescription = z.object({
   id: z.int(),
   methods: z.array(MethodDescription),
 });
-
-const JsonObject = z.record(z.string(), z.unknown());
 
 const MethodDetails = z.object({
   name: z.string(),

@@ -50,8 +50,18 @@ async function detailsOf(name: string, routers: readonly Router[]): Promise<Serv
   return { docs: tooling.docs, methods, snapshot: tooling.snapshot as Record<string, unknown> };
 }
 
-function describeMethod({ name, id, kind, idempotent, input, output, fingerprint }: AnyMethod): MethodDescription {
-  return { name, id, kind, idempotent, takes: formOf(input), gives: formOf(output), fingerprint };
+function describeMethod({
+  name,
+  id,
+  kind,
+  idempotent,
+  input,
+  output,
+  fingerprint,
+  meta,
+}: AnyMethod): MethodDescription {
+  const said = meta as Record<string, unknown> | undefined;
+  return { name, id, kind, idempotent, takes: formOf(input), gives: formOf(output), fingerprint, meta: said };
 }
 
 function formOf(codec: MessageCodec<unknown> | undefined): MethodDescription["takes"] {

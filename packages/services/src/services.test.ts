@@ -55,7 +55,7 @@ describe("reflection", () => {
         idempotent: true,
         fingerprint: 7,
       }),
-      buy: defineMethod(shop, "notify", "buy", { id: 1 }),
+      buy: defineMethod(shop, "notify", "buy", { id: 1, meta: { cost: 3, auth: "user" } }),
     };
     const router = createRouter(methods, { sell: () => undefined, buy: () => {} });
     const { services } = await createReflectionClient(client(router, createReflection([router]))).list();
@@ -64,7 +64,15 @@ describe("reflection", () => {
         name: "demo.v1.Shop",
         id: 9,
         methods: [
-          { name: "buy", id: 1, kind: "notify", idempotent: false, takes: "nothing", gives: "nothing" },
+          {
+            name: "buy",
+            id: 1,
+            kind: "notify",
+            idempotent: false,
+            takes: "nothing",
+            gives: "nothing",
+            meta: { cost: 3, auth: "user" },
+          },
           { name: "sell", id: 2, kind: "unary", idempotent: true, takes: "value", gives: "value", fingerprint: 7 },
         ],
       },

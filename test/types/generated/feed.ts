@@ -82,6 +82,7 @@ export const feedMethods: {
     errors: {
       GONE: { code: "not_found" },
     },
+    meta: { auth: "user", cost: 3 },
     fingerprint: 0xf208e170,
   }),
   watch: describeMethod(feedService, serverStreamCalls, "watch", {

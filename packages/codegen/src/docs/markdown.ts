@@ -27,7 +27,7 @@ function serviceText({ name, id, docs, methods }: ServiceModel): string {
 }
 
 function methodText(method: MethodModel): string {
-  const { name, id, kind, idempotent, delivery, errors } = method;
+  const { name, id, kind, idempotent, delivery, errors, meta = {} } = method;
   const traits = [
     KINDS[kind],
     `id ${id}`,
@@ -42,7 +42,7 @@ function methodText(method: MethodModel): string {
     `### ${name}\n`,
     paragraph(method.docs),
     `${traits.join(", ")}.\n`,
-    `| | |\n|---|---|\n${row("Input", method.input)}${row("Output", method.output)}`,
+    `| | |\n|---|---|\n${Object.entries(meta).map(said).join("")}${row("Input", method.input)}${row("Output", method.output)}`,
     table.length === 0 ? "" : `| Error | Code | Details |\n|---|---|---|\n${table.join("")}`,
   ]
     .filter((part) => part !== "")
@@ -59,6 +59,11 @@ const KINDS: Readonly<Record<MethodModel["kind"], string>> = {
 
 function row(name: string, message: MessageModel | undefined): string {
   return `| ${name} | ${message === undefined ? "none" : code(type(message))} |\n`;
+}
+
+/** What a schema says of a method by one key. */
+function said([key, value]: [string, unknown]): string {
+  return `| ${code(key)} | ${code(typeof value === "string" ? value : JSON.stringify(value))} |\n`;
 }
 
 function type(message: MessageModel): string {

@@ -4,7 +4,7 @@ import { formatFingerprint } from "../shape/fingerprint.js";
 import { generic, text, type TypeNode } from "../types/node.js";
 import { hardLine, indent, type Layout, render } from "./layout.js";
 import { annotated, typeLayout, type TypeNames } from "./type-text.js";
-import { assignment, braced, bracketed, callOf } from "./syntax.js";
+import { arrayOf, assignment, braced, bracketed, callOf } from "./syntax.js";
 import { keyText, quoted } from "./text.js";
 import { toolingName } from "./tooling.js";
 import { jsDoc } from "./writer.js";
@@ -76,6 +76,7 @@ function descriptor(method: MethodModel, identity: string): Layout {
     ...(method.delivery === undefined ? [] : [`delivery: ${quoted(method.delivery)}`]),
     ...(method.via === undefined ? [] : [`via: ${quoted(method.via)}`]),
     ...(method.errors.length === 0 ? [] : [errorsTable(method)]),
+    ...(method.meta === undefined ? [] : [["meta: ", json(method.meta)]]),
     `fingerprint: 0x${formatFingerprint(method.fingerprint)}`,
   ];
   const calling = method.delivery ?? camelCase(method.kind);
@@ -100,4 +101,12 @@ function errorsTable({ errors }: MethodModel): Layout {
     return [`${keyText(name)}: `, braced(parts)];
   });
   return ["errors: ", braced(fields, ",", true)];
+}
+
+/** A JSON value. */
+function json(value: unknown): Layout {
+  if (typeof value === "string") return quoted(value);
+  if (typeof value !== "object" || value === null) return String(value);
+  if (Array.isArray(value)) return arrayOf(value.map(json));
+  return braced(Object.entries(value).map(([key, each]) => [`${keyText(key)}: `, json(each)]));
 }

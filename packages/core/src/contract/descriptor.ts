@@ -1,3 +1,4 @@
+import type { MethodMeta } from "./meta.js";
 import type { MessageCodec } from "./codec.js";
 import type { MethodErrors, NoErrors } from "./method-errors.js";
 
@@ -53,6 +54,8 @@ export interface MethodDescriptor<
   readonly via?: Via | undefined;
   /** What a handler may throw with a name, by it; see `rpcError`. */
   readonly errors: Errors;
+  /** What its schema says of it to the application; the protocol has no use for it. */
+  readonly meta?: MethodMeta | undefined;
   readonly service: ServiceIdentity;
 }
 
@@ -103,6 +106,7 @@ export interface MethodOptions<Sent, Received, Returned, Result, Errors extends 
   readonly delivery?: "datagram";
   readonly via?: Via;
   readonly errors?: Errors;
+  readonly meta?: MethodMeta;
 }
 
 /** Makes the descriptor of a method whose calls `calling` makes. Throws `RangeError` for an id that does not fit the wire. */
@@ -129,12 +133,28 @@ export function describeMethod<
     fingerprint,
     delivery,
     via,
+    meta,
   } = options;
   if (!isId(id, 1, 0x3fff) || !isId(service.id, 0, 0xffff)) {
     throw new RangeError(`an id is out of range: ${name} is ${id}, service ${service.name} is ${service.id}`);
   }
   const { kind } = calling;
-  return { kind, calling, name, id, input, output, idempotent, errors, priority, fingerprint, delivery, via, service };
+  return {
+    kind,
+    calling,
+    name,
+    id,
+    input,
+    output,
+    idempotent,
+    errors,
+    priority,
+    fingerprint,
+    delivery,
+    via,
+    meta,
+    service,
+  };
 }
 
 function isId(id: number, least: number, most: number): boolean {

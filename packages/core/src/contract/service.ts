@@ -1,5 +1,6 @@
 import type { Via } from "./descriptor.js";
 import { type DeclaredErrors, type ErrorSchemas, normalErrors } from "./error-schema.js";
+import type { MethodMeta } from "./meta.js";
 import type { Payload, Schema } from "./schema.js";
 
 /** Options of `rpc`. A missing input or output costs no payload bytes on the wire. */
@@ -21,6 +22,8 @@ export interface RpcOptions<
    * `failed_precondition`.
    */
   readonly errors?: Errors;
+  /** What interceptors on both sides, reflection and documents see of the method: plain JSON. */
+  readonly meta?: MethodMeta;
 }
 
 /** A method that answers. */
@@ -36,6 +39,7 @@ export interface RpcSchema<
   readonly priority?: number;
   readonly via?: Via;
   readonly errors: DeclaredErrors<Errors>;
+  readonly meta?: MethodMeta;
 }
 
 /** Options of `notify`. */
@@ -46,6 +50,8 @@ export interface NotifyOptions<Input extends Schema | undefined> {
   /** As of `rpc`; of datagrams, how those travel that cannot be sent as one. */
   readonly priority?: number;
   readonly via?: Via;
+  /** As of `rpc`. */
+  readonly meta?: MethodMeta;
 }
 
 /** A method without an answer. */
@@ -55,6 +61,7 @@ export interface NotifySchema<Input extends Schema | undefined = Schema | undefi
   readonly delivery?: "datagram";
   readonly priority?: number;
   readonly via?: Via;
+  readonly meta?: MethodMeta;
 }
 
 export type MethodSchema = RpcSchema | NotifySchema;

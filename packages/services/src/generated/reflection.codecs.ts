@@ -9,10 +9,10 @@ import type {
   ReflectionListOutput,
   ServiceDescription,
   MethodDescription,
+  JsonObject,
   ReflectionDescribeInput,
   ServiceDetails,
   MethodDetails,
-  JsonObject,
 } from "./reflection.js";
 
 export const reflectionListOutputCodec: MessageCodec<ReflectionListOutput, ReflectionListOutput> = wire.codec(
@@ -31,7 +31,13 @@ export const serviceDetailsCodec: MessageCodec<ServiceDetails, ServiceDetails> =
   readServiceDetails,
 );
 
-function writeReflectionListOutput(b: Uint8Array, p: number, value: ReflectionListOutput): number {
+function writeReflectionListOutput(
+  b: Uint8Array,
+  p: number,
+  value: ReflectionListOutput,
+  depth = wire.MAX_DEPTH,
+): number {
+  if (depth === 0) return wire.misfit();
   wire.requireObject(value);
   b[p] = 0x81;
   b[p + 1] = 0xa8;
@@ -43,11 +49,12 @@ function writeReflectionListOutput(b: Uint8Array, p: number, value: ReflectionLi
   b[p + 7] = 0x63;
   b[p + 8] = 0x65;
   b[p + 9] = 0x73;
-  p = writeReflectionListOutputServices(b, p + 10, value.services);
+  p = writeReflectionListOutputServices(b, p + 10, value.services, depth - 1);
   return p;
 }
 
-function readReflectionListOutput(r: wire.Reader, p: number): ReflectionListOutput {
+function readReflectionListOutput(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): ReflectionListOutput {
+  if (depth === 0) return wire.misfit();
   const { view } = r;
   const start = p;
   if (
@@ -55,35 +62,43 @@ function readReflectionListOutput(r: wire.Reader, p: number): ReflectionListOutp
     view.getInt32(p + 4) !== 0x72766963 ||
     view.getInt32(p + 6) !== 0x69636573
   ) {
-    return readReflectionListOutputInAnyOrder(r, start);
+    return readReflectionListOutputInAnyOrder(r, start, depth);
   }
-  const services = readReflectionListOutputServices(r, p + 10);
+  const services = readReflectionListOutputServices(r, p + 10, depth - 1);
   p = r.position;
   return { services };
 }
 
 const readReflectionListOutputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readReflectionListOutput, ["services"]);
 
-function writeReflectionListOutputServices(b: Uint8Array, p: number, value: readonly ServiceDescription[]): number {
+function writeReflectionListOutputServices(
+  b: Uint8Array,
+  p: number,
+  value: readonly ServiceDescription[],
+  depth = wire.MAX_DEPTH,
+): number {
+  if (depth === 0) return wire.misfit();
   if (!Array.isArray(value)) return wire.misfit();
   p = wire.writeArrayHeader(b, p, value.length);
   for (const item of value) {
-    p = writeServiceDescription(b, p, item);
+    p = writeServiceDescription(b, p, item, depth - 1);
   }
   return p;
 }
 
-function readReflectionListOutputServices(r: wire.Reader, p: number): ServiceDescription[] {
+function readReflectionListOutputServices(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): ServiceDescription[] {
+  if (depth === 0) return wire.misfit();
   let left = wire.readArrayHeader(r, p);
   const value: ServiceDescription[] = [];
   for (; left > 0; left--) {
-    const item = readServiceDescription(r, r.position);
+    const item = readServiceDescription(r, r.position, depth - 1);
     value.push(item);
   }
   return value;
 }
 
-function writeServiceDescription(b: Uint8Array, p: number, value: ServiceDescription): number {
+function writeServiceDescription(b: Uint8Array, p: number, value: ServiceDescription, depth = wire.MAX_DEPTH): number {
+  if (depth === 0) return wire.misfit();
   wire.requireObject(value);
   b[p] = 0x83;
   b[p + 1] = 0xa4;
@@ -104,25 +119,26 @@ function writeServiceDescription(b: Uint8Array, p: number, value: ServiceDescrip
   b[p + 5] = 0x6f;
   b[p + 6] = 0x64;
   b[p + 7] = 0x73;
-  p = writeServiceDescriptionMethods(b, p + 8, value.methods);
+  p = writeServiceDescriptionMethods(b, p + 8, value.methods, depth - 1);
   return p;
 }
 
-function readServiceDescription(r: wire.Reader, p: number): ServiceDescription {
+function readServiceDescription(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): ServiceDescription {
+  if (depth === 0) return wire.misfit();
   const { bytes, view } = r;
   const start = p;
   if (view.getInt32(p) !== (0x83a46e61 | 0) || view.getInt32(p + 2) !== 0x6e616d65) {
-    return readServiceDescriptionInAnyOrder(r, start);
+    return readServiceDescriptionInAnyOrder(r, start, depth);
   }
   const name = wire.readString(r, p + 6);
   p = r.position;
-  if (view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) return readServiceDescriptionInAnyOrder(r, start);
+  if (view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) return readServiceDescriptionInAnyOrder(r, start, depth);
   const id = wire.readInt(r, p + 3);
   p = r.position;
   if (view.getInt32(p) !== (0xa76d6574 | 0) || view.getInt32(p + 4) !== 0x686f6473) {
-    return readServiceDescriptionInAnyOrder(r, start);
+    return readServiceDescriptionInAnyOrder(r, start, depth);
   }
-  const methods = readServiceDescriptionMethods(r, p + 8);
+  const methods = readServiceDescriptionMethods(r, p + 8, depth - 1);
   p = r.position;
   return { name, id, methods };
 }
@@ -133,29 +149,38 @@ const readServiceDescriptionInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readSer
   "methods",
 ]);
 
-function writeServiceDescriptionMethods(b: Uint8Array, p: number, value: readonly MethodDescription[]): number {
+function writeServiceDescriptionMethods(
+  b: Uint8Array,
+  p: number,
+  value: readonly MethodDescription[],
+  depth = wire.MAX_DEPTH,
+): number {
+  if (depth === 0) return wire.misfit();
   if (!Array.isArray(value)) return wire.misfit();
   p = wire.writeArrayHeader(b, p, value.length);
   for (const item of value) {
-    p = writeMethodDescription(b, p, item);
+    p = writeMethodDescription(b, p, item, depth - 1);
   }
   return p;
 }
 
-function readServiceDescriptionMethods(r: wire.Reader, p: number): MethodDescription[] {
+function readServiceDescriptionMethods(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): MethodDescription[] {
+  if (depth === 0) return wire.misfit();
   let left = wire.readArrayHeader(r, p);
   const value: MethodDescription[] = [];
   for (; left > 0; left--) {
-    const item = readMethodDescription(r, r.position);
+    const item = readMethodDescription(r, r.position, depth - 1);
     value.push(item);
   }
   return value;
 }
 
-function writeMethodDescription(b: Uint8Array, p: number, value: MethodDescription): number {
+function writeMethodDescription(b: Uint8Array, p: number, value: MethodDescription, depth = wire.MAX_DEPTH): number {
+  if (depth === 0) return wire.misfit();
   wire.requireObject(value);
   let count = 6;
   if (value.fingerprint !== undefined) count++;
+  if (value.meta !== undefined) count++;
   p = wire.writeMapHeader(b, p, count);
   b[p] = 0xa4;
   b[p + 1] = 0x6e;
@@ -225,21 +250,34 @@ function writeMethodDescription(b: Uint8Array, p: number, value: MethodDescripti
     b[p + 11] = 0x74;
     p = wire.writeInt(b, p + 12, value.fingerprint);
   }
+  if (value.meta !== undefined) {
+    b[p] = 0xa4;
+    b[p + 1] = 0x6d;
+    b[p + 2] = 0x65;
+    b[p + 3] = 0x74;
+    b[p + 4] = 0x61;
+    p = writeJsonObject(b, p + 5, value.meta, depth - 1);
+  }
   return p;
 }
 
-function readMethodDescription(r: wire.Reader, p: number): MethodDescription {
+function readMethodDescription(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): MethodDescription {
+  if (depth === 0) return wire.misfit();
   const { bytes, view } = r;
   const start = p;
   let left = wire.readMapHeader(r, p) - 6;
   p = r.position;
-  if (view.getInt32(p) !== (0xa46e616d | 0) || bytes[p + 4] !== 0x65) return readMethodDescriptionInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0xa46e616d | 0) || bytes[p + 4] !== 0x65) {
+    return readMethodDescriptionInAnyOrder(r, start, depth);
+  }
   const name = wire.readString(r, p + 5);
   p = r.position;
-  if (view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) return readMethodDescriptionInAnyOrder(r, start);
+  if (view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) return readMethodDescriptionInAnyOrder(r, start, depth);
   const id = wire.readInt(r, p + 3);
   p = r.position;
-  if (view.getInt32(p) !== (0xa46b696e | 0) || bytes[p + 4] !== 0x64) return readMethodDescriptionInAnyOrder(r, start);
+  if (view.getInt32(p) !== (0xa46b696e | 0) || bytes[p + 4] !== 0x64) {
+    return readMethodDescriptionInAnyOrder(r, start, depth);
+  }
   const kind = wire.readString(r, p + 5);
   if (
     kind !== "unary" &&
@@ -256,18 +294,18 @@ function readMethodDescription(r: wire.Reader, p: number): MethodDescription {
     view.getInt32(p + 4) !== 0x6d706f74 ||
     view.getInt32(p + 7) !== 0x74656e74
   ) {
-    return readMethodDescriptionInAnyOrder(r, start);
+    return readMethodDescriptionInAnyOrder(r, start, depth);
   }
   const idempotent = wire.readBoolean(r, p + 11);
   p = r.position;
   if (view.getInt32(p) !== (0xa574616b | 0) || view.getInt32(p + 2) !== 0x616b6573) {
-    return readMethodDescriptionInAnyOrder(r, start);
+    return readMethodDescriptionInAnyOrder(r, start, depth);
   }
   const takes = wire.readString(r, p + 6);
   if (takes !== "nothing" && takes !== "value" && takes !== "bytes") return wire.misfit();
   p = r.position;
   if (view.getInt32(p) !== (0xa5676976 | 0) || view.getInt32(p + 2) !== 0x69766573) {
-    return readMethodDescriptionInAnyOrder(r, start);
+    return readMethodDescriptionInAnyOrder(r, start, depth);
   }
   const gives = wire.readString(r, p + 6);
   if (gives !== "nothing" && gives !== "value" && gives !== "bytes") return wire.misfit();
@@ -283,12 +321,18 @@ function readMethodDescription(r: wire.Reader, p: number): MethodDescription {
     p = r.position;
     left--;
   }
-  if (left !== 0) return readMethodDescriptionInAnyOrder(r, start);
-  r.position = p;
-  if (fingerprint === undefined) {
-    return { name, id, kind, idempotent, takes, gives };
+  let meta: JsonObject | undefined;
+  if (left > 0 && view.getInt32(p) === (0xa46d6574 | 0) && bytes[p + 4] === 0x61) {
+    meta = readJsonObject(r, p + 5, depth - 1);
+    p = r.position;
+    left--;
   }
-  return { name, id, kind, idempotent, takes, gives, fingerprint };
+  if (left !== 0) return readMethodDescriptionInAnyOrder(r, start, depth);
+  r.position = p;
+  const result: MethodDescription = { name, id, kind, idempotent, takes, gives };
+  if (fingerprint !== undefined) result.fingerprint = fingerprint;
+  if (meta !== undefined) result.meta = meta;
+  return result;
 }
 
 const readMethodDescriptionInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readMethodDescription, [
@@ -299,7 +343,32 @@ const readMethodDescriptionInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readMeth
   "takes",
   "gives",
   "fingerprint",
+  "meta",
 ]);
+
+function writeJsonObject(b: Uint8Array, p: number, value: JsonObject, depth = wire.MAX_DEPTH): number {
+  if (depth === 0) return wire.misfit();
+  const entries = wire.entriesOf(value);
+  p = wire.writeMapHeader(b, p, entries.length);
+  for (const [key, item] of entries) {
+    p = wire.writeString(b, p, key);
+    p = wire.writeAny(b, p, item, depth - 1);
+  }
+  return p;
+}
+
+function readJsonObject(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): JsonObject {
+  if (depth === 0) return wire.misfit();
+  let left = wire.readMapHeader(r, p);
+  const value: JsonObject = {};
+  for (; left > 0; left--) {
+    const key = wire.readString(r, r.position);
+    if (key === "__proto__") return wire.misfit();
+    const item = wire.readAny(r, r.position, depth - 1);
+    value[key] = item;
+  }
+  return value;
+}
 
 function writeReflectionDescribeInput(b: Uint8Array, p: number, value: ReflectionDescribeInput): number {
   wire.requireObject(value);
@@ -516,30 +585,7 @@ const readMethodDetailsInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readMethodDe
   "output",
 ]);
 
-function writeJsonObject(b: Uint8Array, p: number, value: JsonObject, depth = wire.MAX_DEPTH): number {
-  if (depth === 0) return wire.misfit();
-  const entries = wire.entriesOf(value);
-  p = wire.writeMapHeader(b, p, entries.length);
-  for (const [key, item] of entries) {
-    p = wire.writeString(b, p, key);
-    p = wire.writeAny(b, p, item, depth - 1);
-  }
-  return p;
-}
-
-function readJsonObject(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): JsonObject {
-  if (depth === 0) return wire.misfit();
-  let left = wire.readMapHeader(r, p);
-  const value: JsonObject = {};
-  for (; left > 0; left--) {
-    const key = wire.readString(r, r.position);
-    if (key === "__proto__") return wire.misfit();
-    const item = wire.readAny(r, r.position, depth - 1);
-    value[key] = item;
-  }
-  return value;
-}
-
+const jsonObjectShape: wire.Shape = wire.record({}, wire.any());
 const methodDescriptionShape: wire.Shape = wire.object({
   name: wire.string(),
   id: wire.number(wire.integer()),
@@ -548,6 +594,7 @@ const methodDescriptionShape: wire.Shape = wire.object({
   takes: wire.literal("nothing", "value", "bytes"),
   gives: wire.literal("nothing", "value", "bytes"),
   fingerprint: wire.optional(wire.number(wire.integer())),
+  meta: wire.optional(jsonObjectShape),
 });
 const serviceDescriptionMethodsShape: wire.Shape = wire.array(methodDescriptionShape);
 const serviceDescriptionShape: wire.Shape = wire.object({
@@ -558,7 +605,6 @@ const serviceDescriptionShape: wire.Shape = wire.object({
 const reflectionListOutputServicesShape: wire.Shape = wire.array(serviceDescriptionShape);
 const reflectionListOutputShape: wire.Shape = wire.object({ services: reflectionListOutputServicesShape });
 const reflectionDescribeInputShape: wire.Shape = wire.object({ service: wire.string() });
-const jsonObjectShape: wire.Shape = wire.record({}, wire.any());
 const methodDetailsShape: wire.Shape = wire.object({
   name: wire.string(),
   docs: wire.optional(wire.string()),

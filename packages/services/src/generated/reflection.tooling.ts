@@ -33,6 +33,11 @@ export const reflectionTooling: ServiceTooling = {
                       takes: { type: "string", enum: ["nothing", "value", "bytes"] },
                       gives: { type: "string", enum: ["nothing", "value", "bytes"] },
                       fingerprint: { type: "integer" },
+                      meta: {
+                        type: "object",
+                        propertyNames: { type: "string" },
+                        additionalProperties: {},
+                      },
                     },
                     required: ["name", "id", "kind", "idempotent", "takes", "gives"],
                   },
@@ -129,14 +134,16 @@ export const reflectionTooling: ServiceTooling = {
           takes: { type: "ref", name: "MessageForm" },
           gives: { type: "ref", name: "MessageForm" },
           fingerprint: { type: "number", checks: { format: "integer" } },
+          meta: { type: "ref", name: "JsonObject" },
         },
-        optional: ["fingerprint"],
+        optional: ["fingerprint", "meta"],
       },
       MethodDescriptionKind: {
         type: "literal",
         values: ["unary", "notify", "server_stream", "client_stream", "duplex"],
       },
       MessageForm: { type: "literal", values: ["nothing", "value", "bytes"] },
+      JsonObject: { type: "record", key: { type: "string" }, value: { type: "any" } },
       ReflectionDescribeInput: { type: "object", fields: { service: { type: "string" } } },
       ServiceDetails: {
         type: "object",
@@ -157,7 +164,6 @@ export const reflectionTooling: ServiceTooling = {
         },
         optional: ["docs", "input", "output"],
       },
-      JsonObject: { type: "record", key: { type: "string" }, value: { type: "any" } },
     },
   },
 };

@@ -37,11 +37,15 @@ export interface MethodDescription {
   gives: MessageForm;
   /** Of the method's schema; methods with equal fingerprints understand one another. */
   fingerprint?: number | undefined;
+  /** What its schema says of it to the application. */
+  meta?: JsonObject | undefined;
 }
 
 export type MethodDescriptionKind = "unary" | "notify" | "server_stream" | "client_stream" | "duplex";
 
 export type MessageForm = "nothing" | "value" | "bytes";
+
+export type JsonObject = Record<string, unknown>;
 
 export interface ReflectionDescribeInput {
   service: string;
@@ -62,8 +66,6 @@ export interface MethodDetails {
   /** The same of what the callee sends. */
   output?: JsonObject | undefined;
 }
-
-export type JsonObject = Record<string, unknown>;
 
 const reflectionService: ServiceIdentity = {
   name: "quicrpc.v1.Reflection",
@@ -86,7 +88,7 @@ export const reflectionMethods: {
     id: 1,
     output: reflectionListOutputCodec,
     idempotent: true,
-    fingerprint: 0xa5eca146,
+    fingerprint: 0x6f8d0dec,
   }),
   describe: describeMethod(reflectionService, unaryCalls, "describe", {
     id: 2,

@@ -1,0 +1,45 @@
+// What a schema says of its methods: in descriptors, and in documents.
+import { afterAll, expect, test } from "vitest";
+import { generate } from "../src/index.js";
+import { createWorkspace } from "./workspace.js";
+
+const workspace = createWorkspace();
+afterAll(() => workspace[Symbol.dispose]());
+
+const write = (name: string, methods: string): string =>
+  workspace.write(
+    `${name}/one.service.ts`,
+    `import { notify, rpc, service } from "@quicrpc/core";
+     const shared = { auth: "user", cost: 3 };
+     export const One = service("demo.v1.One", { ${methods} });`,
+  );
+
+test("meta is in descriptors and documents", async () => {
+  const file = write(
+    "good",
+    `a: rpc({ meta: shared }), b: notify({ meta: { "a key": [true, null, 'it is "so"'], ratio: 0.5, in: { deep: {} } } }), c: rpc()`,
+  );
+  const { files, diagnostics } = await generate({
+    files: [file],
+    docs: "docs.md",
+    asyncapi: "api.json",
+    cwd: workspace.path,
+  });
+  expect(diagnostics).toEqual([]);
+  const text = (name: string): string => files.find(({ path }) => path.endsWith(name))?.text ?? "";
+  expect(text("one.ts")).toContain('meta: { auth: "user", cost: 3 }');
+  expect(text("one.ts")).toContain(`meta: { "a key": [true, null, 'it is "so"'], ratio: 0.5, in: { deep: {} } }`);
+  expect(text("docs.md")).toContain("| `auth` | `user` |\n| `cost` | `3` |\n");
+  const { operations } = JSON.parse(text("api.json")) as { operations: Record<string, Record<string, unknown>> };
+  expect(operations["demo.v1.One.a"]?.["x-quicrpc-meta"]).toEqual({ auth: "user", cost: 3 });
+  expect(operations["demo.v1.One.c"]).not.toHaveProperty("x-quicrpc-meta");
+});
+
+test.each(['"user"', "[1]", "{ at: new Date(0) }", "{ check: () => true }", "{ big: 1n }", "{ not: NaN }"])(
+  "meta that is no JSON is refused: %s",
+  async (meta) => {
+    const file = write("bad", `a: rpc({ meta: ${meta} })`);
+    const { diagnostics } = await generate({ files: [file] });
+    expect(diagnostics).toMatchObject([{ code: "invalid-meta", line: 3, method: "a", path: "meta" }]);
+  },
+);
