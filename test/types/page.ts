@@ -5,7 +5,7 @@ import * as generated from "@quicrpc/core/generated";
 import * as transport from "@quicrpc/core/transport";
 import * as ponyfill from "@quicrpc/fails-components/browser";
 import * as queries from "@quicrpc/react-query";
-import type {} from "./feed.service.js";
+import type { Feed } from "./feed.service.js";
 import * as services from "@quicrpc/services";
 import {
   createFeedClient,
@@ -69,6 +69,9 @@ export async function clientItems(feed: FeedClient): Promise<void> {
     if (core.isRpcErrorOf(feedMethods.read, error)) same<typeof error.reason, "GONE">();
   }
 }
+
+/** The module that declares what there is to say of methods. */
+export type Declared = typeof Feed;
 
 /** What schemas say of methods has the types that the application declares. */
 export const allowed: core.Interceptor = (call, next) => {

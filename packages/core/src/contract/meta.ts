@@ -10,5 +10,4 @@
  *   }
  * }
  */
-// oxlint-disable-next-line typescript/no-empty-object-type, typescript/no-empty-interface -- applications add to it
 export interface MethodMeta {}
