@@ -1,15 +1,27 @@
 import { createPool, type Pool, type PoolOptions } from "@quicrpc/core";
 import type { ResolveTargets, TargetSpec } from "@quicrpc/core/transport";
-import { type DialOptions, dialSession } from "./dial.js";
+import { DIAL_OPTIONS, type DialOptions, dialSession } from "./dial.js";
 import type { DnsTargets } from "./dns-targets.js";
+import { checkOptions, type OptionNames } from "./options.js";
 import { isPermanent } from "./permanent.js";
 import { noteOpen } from "./still-open.js";
 import { providerFor } from "./transport/choose.js";
+import { transportUrl } from "./urls.js";
 
 /** Options of `connectPool`. `timeoutMs` is for each attempt, and for all that is tried until the first target is ready. */
 export interface ConnectPoolOptions<Context = unknown>
   extends DialOptions<Context>,
     Omit<PoolOptions, "limits" | "isPermanent"> {}
+
+const OPTIONS: OptionNames<ConnectPoolOptions> = {
+  ...DIAL_OPTIONS,
+  backoff: true,
+  balance: true,
+  health: true,
+  outliers: true,
+  refreshMs: true,
+  sessionsPerTarget: true,
+};
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 
@@ -22,13 +34,14 @@ export async function connectPool<Context = unknown>(
   options: ConnectPoolOptions<Context> = {},
 ): Promise<Pool> {
   const note = noteOpen("pool");
+  checkOptions("connectPool()", options, OPTIONS);
   const { balance, sessionsPerTarget, outliers, health, refreshMs, backoff, signal, ...rest } = options;
   const { timeoutMs = DEFAULT_TIMEOUT_MS, limits } = rest;
   const isDns = "serverName" in targets;
   const dialOptions = { ...rest, timeoutMs };
   const named = isDns ? { serverName: targets.serverName, ...dialOptions } : dialOptions;
   const hasTls = (target: string): boolean =>
-    providerFor(new URL(target).protocol, "dial", rest.transports).abilities.tls;
+    providerFor(transportUrl(target, "dial", rest.transports).protocol, "dial", rest.transports).abilities.tls;
   const pool = createPool(
     isDns ? targets.resolve : targets,
     async (target, given) => dialSession(target, { ...(hasTls(target) ? named : dialOptions), signal: given }),

@@ -6,12 +6,20 @@ import {
   type Session,
 } from "@quicrpc/core";
 import type { QuicSession } from "@quicrpc/quic";
-import { type DialOptions, dialSession } from "./dial.js";
+import { DIAL_OPTIONS, type DialOptions, dialSession } from "./dial.js";
+import { checkOptions, type OptionNames } from "./options.js";
 import { isPermanent } from "./permanent.js";
 import { noteOpen } from "./still-open.js";
 
 /** Options of `connect`. `timeoutMs` is for each attempt, and for all that is tried until the first session is ready. */
 export interface ConnectOptions<Context = unknown> extends DialOptions<Context>, Omit<ConnectionOptions, "limits"> {}
+
+const OPTIONS: OptionNames<ConnectOptions> = {
+  ...DIAL_OPTIONS,
+  backoff: true,
+  isPermanent: true,
+  reconnect: true,
+};
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 
@@ -32,6 +40,7 @@ export async function connect<Context = unknown>(
   options: ConnectOptions<Context> = {},
 ): Promise<Connection> {
   const note = noteOpen("connection");
+  checkOptions("connect()", options, OPTIONS);
   const { reconnect, backoff, signal, timeoutMs = DEFAULT_TIMEOUT_MS, interceptors = [], ...dialOptions } = options;
   const connection = createConnection((given) => dialSession(url, { ...dialOptions, timeoutMs, signal: given }), {
     isPermanent,

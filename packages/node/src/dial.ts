@@ -3,11 +3,13 @@ import { createSession, interceptCaller, type Interceptor, type Session, type Se
 import { DEFAULT_TRANSPORT, type QuicSession, type TransportOptions } from "@quicrpc/quic";
 import { inTurn } from "./dial/turns.js";
 import { heldWhileEarly } from "./early-data.js";
+import { checkOptions, type OptionNames } from "./options.js";
 import { noteOpen } from "./still-open.js";
 import { providerFor } from "./transport/choose.js";
 import type { TransportDialOptions } from "./transport/dialling.js";
 import type { TransportProvider } from "./transport/provider.js";
 import { requireDialable } from "./transport/refuse.js";
+import { reachable, transportUrl } from "./urls.js";
 
 /** How one session is made. Without `ca` and `serverCertificateHashes`, the system's roots are trusted. */
 export interface DialOptions<Context = unknown>
@@ -25,6 +27,37 @@ export interface DialOptions<Context = unknown>
   readonly transports?: readonly TransportProvider[];
 }
 
+export const DIAL_OPTIONS: OptionNames<DialOptions> = {
+  ca: true,
+  cert: true,
+  codec: true,
+  codecs: true,
+  compression: true,
+  connection: true,
+  credentials: true,
+  earlyData: true,
+  headers: true,
+  interceptors: true,
+  keepAlive: true,
+  key: true,
+  limits: true,
+  load: true,
+  loadShedder: true,
+  onError: true,
+  onForeignDatagram: true,
+  onForeignStream: true,
+  peer: true,
+  prefix: true,
+  routers: true,
+  serverCertificateHashes: true,
+  serverName: true,
+  signal: true,
+  timeoutMs: true,
+  transport: true,
+  transports: true,
+  via: true,
+};
+
 /** Streams that a server may open, at first, to a client that serves nothing. */
 const FEW_STREAMS = 8;
 
@@ -40,6 +73,7 @@ export function dial<Context = unknown>(
 export function dial<Context = unknown>(url: string | URL, options?: DialOptions<Context>): Promise<Session>;
 export async function dial<Context = unknown>(url: string | URL, options: DialOptions<Context> = {}): Promise<Session> {
   const note = noteOpen("session");
+  checkOptions("dial()", options, DIAL_OPTIONS);
   const session = await dialSession(url, options);
   void session.closed.finally(note(String(url)));
   return session;
@@ -47,7 +81,7 @@ export async function dial<Context = unknown>(url: string | URL, options: DialOp
 
 /** The same for what heals, which is listed as open in its place. */
 export async function dialSession<Context>(url: string | URL, options: DialOptions<Context>): Promise<Session> {
-  const target = new URL(url);
+  const target = reachable(transportUrl(url, "dial", options.transports));
   const provider = providerFor(target.protocol, "dial", options.transports);
   requireDialable(provider, target.protocol, options);
   const combined = [combineRouters(options.routers ?? [])];

@@ -21,4 +21,5 @@ export type { TransportAbilities, TransportProvider } from "./transport/provider
 export { serve, type ServeOptions, type Server, type ServerStats } from "./serve.js";
 export { childProcessSession, nodeStreamSession, type NodeStreams, stdioSession } from "./stream/node-stream.js";
 export { type CertificateFiles, watchTls, type WatchTlsOptions } from "./watch-tls.js";
+export type { Refusal } from "./refusals.js";
 export { type StillOpen, stillOpen } from "./still-open.js";

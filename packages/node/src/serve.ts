@@ -32,10 +32,13 @@ import { type LoadSheddingOptions, OverloadGuard } from "./load-shedder.js";
 import { type AllowedOrigins, PageGuard } from "./page-guard.js";
 import type { Peer } from "./peer.js";
 import { DEFAULT_PORT } from "./protocol.js";
+import { checkOptions, type OptionNames } from "./options.js";
+import { tellRefusal } from "./refusals.js";
 import { noteOpen } from "./still-open.js";
 import { providerFor } from "./transport/choose.js";
 import type { TransportProvider } from "./transport/provider.js";
 import { requireListenable } from "./transport/refuse.js";
+import { transportUrl } from "./urls.js";
 
 /** Options of `serve`: those of every session it makes, and its own. `keepAlive` is for transports other than QUIC. */
 export interface ServeOptions<Context = unknown> extends Omit<SessionOptions<Context>, "connection" | "load"> {
@@ -47,7 +50,7 @@ export interface ServeOptions<Context = unknown> extends Omit<SessionOptions<Con
    * What to listen on: `quic://0.0.0.0:4433`, `tls://[::]:4434`, `wss://0.0.0.0:443/rpc`, or without encryption
    * `tcp://`, `ws://` and `unix:/path`. The port 0 takes a free one.
    */
-  readonly listen?: readonly (string | URL)[];
+  readonly listen?: string | URL | readonly (string | URL)[];
   /**
    * Whether a WebSocket (`wss:`) is offered beside each `quic://` and `https://`, on the TCP port of the same number and
    * the same path: for clients that UDP does not reach. Default false.
@@ -114,6 +117,42 @@ export interface ServeOptions<Context = unknown> extends Omit<SessionOptions<Con
   readonly transport?: ListenTransportOptions;
 }
 
+const OPTIONS: OptionNames<ServeOptions> = {
+  allowedHosts: true,
+  allowedOrigins: true,
+  authenticate: true,
+  clientCertificates: true,
+  codec: true,
+  codecs: true,
+  compression: true,
+  credentials: true,
+  earlyData: true,
+  host: true,
+  interceptors: true,
+  keepAlive: true,
+  limits: true,
+  listen: true,
+  loadShedder: true,
+  loadShedding: true,
+  onError: true,
+  onForeignDatagram: true,
+  onForeignStream: true,
+  onRefused: true,
+  onSession: true,
+  onSessionEnd: true,
+  peer: true,
+  port: true,
+  prefix: true,
+  routers: true,
+  secret: true,
+  tls: true,
+  transport: true,
+  transports: true,
+  trustedProxies: true,
+  via: true,
+  webSocket: true,
+};
+
 /** What a server has to do at this moment. */
 export interface ServerStats {
   readonly sessions: number;
@@ -164,6 +203,8 @@ export interface Server {
  */
 export async function serve<Context = unknown>(options: ServeOptions<Context>): Promise<Server> {
   const note = noteOpen("server");
+  checkOptions("serve()", options, OPTIONS);
+  if (options.routers === undefined) throw new TypeError("serve() needs routers: [createOrdersRouter(handlers)]");
   const server = new RpcServer(options);
   await server.start();
   server.onEnd = note(server.urls.join(", "));
@@ -251,7 +292,10 @@ class RpcServer<Context> implements Server {
 
   private targets(): readonly ProvidedTarget[] {
     const { listen, host, port = DEFAULT_PORT, transports = [] } = this.options;
-    if (listen !== undefined) return listen.map((url) => targetOf(new URL(url), transports));
+    if (listen !== undefined) {
+      const urls = typeof listen === "string" || listen instanceof URL ? [listen] : listen;
+      return urls.map((url) => targetOf(transportUrl(url, "listen", transports), transports));
+    }
     const scheme = "quic:";
     return [{ scheme, provider: providerFor(scheme, "listen", transports), host, port, path: "/" }];
   }
@@ -380,6 +424,9 @@ class RpcServer<Context> implements Server {
     transport.close({ closeCode: refusalCode(told.code), reason: told.message });
     if (told !== error) this.onError(error, { method: name });
     this.tell("onRefused", this.options.onRefused, told, peer);
+    const { listener, remoteAddress } = peer;
+    const reason = `${told.code}: ${told.message}`;
+    tellRefusal(() => ({ stage: "session", listener, remoteAddress, reason, error }));
   }
 
   /** Calls a hook. What it throws costs nobody else. */

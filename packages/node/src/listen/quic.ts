@@ -8,6 +8,7 @@ import {
   WebTransportSession,
 } from "@quicrpc/quic";
 import { secretOf } from "./secret.js";
+import { tellRefusal } from "../refusals.js";
 import { headersOf, pathOf } from "../peer.js";
 import { ALPN, WEB_TRANSPORT_PROTOCOL } from "../protocol.js";
 import type { ListenTransport } from "../transport/provider.js";
@@ -39,13 +40,22 @@ const listen = async (
   const url = scheme === "quic" ? `quic://${authority}` : `https://${authority}${path}`;
   let stopped = false;
   const onRequest = (request: WebTransportRequest): WebTransportAnswer => {
-    if (stopped) return { status: 503 };
-    if (pathOf(request.path) !== path) return { status: 404 };
+    const status = refusalOf(request);
+    if (status === undefined) {
+      return request.protocols.includes(WEB_TRANSPORT_PROTOCOL) ? { protocol: WEB_TRANSPORT_PROTOCOL } : {};
+    }
+    const reason = `WebTransport on ${request.path}: status ${status}`;
+    tellRefusal(() => ({ stage: "request", listener: url, remoteAddress: undefined, reason }));
+    return { status };
+  };
+  const refusalOf = (request: WebTransportRequest): number | undefined => {
+    if (stopped) return 503;
+    if (pathOf(request.path) !== path) return 404;
     const status = pages.refusal({ origin: request.origin, authority: request.authority, plainHost: undefined });
-    if (status !== undefined) return { status };
-    if (request.protocols.includes(WEB_TRANSPORT_PROTOCOL)) return { protocol: WEB_TRANSPORT_PROTOCOL };
+    if (status !== undefined) return status;
     // Browsers that cannot name subprotocols are welcome; those that speak others are not.
-    return request.protocols.length === 0 ? {} : { status: 400 };
+    const speaks = request.protocols.length === 0 || request.protocols.includes(WEB_TRANSPORT_PROTOCOL);
+    return speaks ? undefined : 400;
   };
   try {
     endpoint.listen(
@@ -55,6 +65,14 @@ const listen = async (
         ...tlsOf(settings),
         transport: { ...transport, handshakeTimeoutMs: limits.maxHandshakeMs },
         admission: "manual",
+        onHandshakeError: (error) =>
+          tellRefusal(() => ({
+            stage: "handshake",
+            listener: url,
+            remoteAddress: undefined,
+            reason: error.message,
+            error,
+          })),
       },
       (session) => onArrival({ transport: session, peer: peerOf(session, url), visit: visitOf(session, limits) }),
     );

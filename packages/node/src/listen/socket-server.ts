@@ -3,6 +3,7 @@ import { divert } from "./divert.js";
 import type { Door, Visit } from "./door.js";
 import type { Listener } from "./listener.js";
 import { readProxyHeader, type TrustedProxies } from "./proxy-protocol.js";
+import { tellRefusal } from "../refusals.js";
 
 /** An address and its port. */
 export interface SocketName {
@@ -21,12 +22,21 @@ export interface Guest {
 export class Guests {
   readonly sockets: Set<Socket> = new Set();
   private readonly door: Door;
+  private readonly url: () => string;
   /** By the socket, or where TLS hides that by the address that it comes from. */
   private readonly guests: Map<Socket | string, Guest> = new Map();
 
-  /** The listeners that the server has for connections by now get only those that found room. */
-  constructor(server: Server, door: Door, proxies: TrustedProxies | undefined) {
+  /**
+   * The listeners that the server has for connections by now get only those that found room.
+   * @param url of the listener, once it has one
+   */
+  constructor(server: Server, door: Door, proxies: TrustedProxies | undefined, url: () => string) {
     this.door = door;
+    this.url = url;
+    server.on("tlsClientError", (error: Error, socket: Socket) => {
+      const remoteAddress = remoteAddressOf(socket);
+      tellRefusal(() => ({ stage: "handshake", listener: url(), remoteAddress, reason: error.message, error }));
+    });
     divert(server, "connection", (pass, socket: Socket) => {
       this.enter(socket, proxies?.has(socket) === true, pass);
       return true;
@@ -46,6 +56,9 @@ export class Guests {
     const visit = this.door.enter(proxied ? undefined : remoteAddress?.host, () => socket.destroy());
     if (visit === undefined) {
       socket.destroy();
+      const reason =
+        "there are as many connections as may be, of all or of this address (transport.maxSessions, maxHandshakes)";
+      tellRefusal(() => ({ stage: "connection", listener: this.url(), remoteAddress, reason }));
       return;
     }
     const names = [socket, nameOf(socket)].filter((name) => name !== "");

@@ -79,7 +79,8 @@ async function accept(
       },
     });
   });
-  const guests = new Guests(server, new Door(doorLimits(transport, limits)), settings.trustedProxies);
+  const door = new Door(doorLimits(transport, limits));
+  const guests = new Guests(server, door, settings.trustedProxies, () => listener.url);
   await startServer(
     server,
     "path" in where ? where : { port: where.port, ...(where.host !== undefined && { host: where.host }) },

@@ -7,6 +7,7 @@ import type { Listen } from "./beside.js";
 import type { Listener, WebOffer } from "./listener.js";
 import { type Guest, Guests, socketListener, startServer } from "./socket-server.js";
 import { ServerTls } from "./tls-settings.js";
+import { tellRefusal } from "../refusals.js";
 import { MAX_HEADER_FIELDS, WebSocketUpgrades } from "./web-socket.js";
 
 /** Listens for `ws://`: WebSocket without encryption. */
@@ -64,11 +65,11 @@ const listen = async (
     const acceptor = acceptors.find((acceptor) => acceptor.asks(request));
     const refusing = acceptor ?? webSockets;
     const status = refusalOfFields(request) ?? (refusing === undefined ? 400 : refusing.refusal(request));
-    if (status !== undefined) refuse(request, guest, status);
+    if (status !== undefined) refuse(request, guest, status, listener.url);
     else if (acceptor !== undefined) acceptor.takeUpgrade(request, head, guest);
     else webSockets?.take(request, head, guest, listener.url, onArrival);
   });
-  const guests = new Guests(server, door, settings.trustedProxies);
+  const guests = new Guests(server, door, settings.trustedProxies, () => listener.url);
   await startServer(server, { port, ...(host !== undefined && { host }) });
   const scheme = !secure ? "ws" : offer.webSocket ? "wss" : "https";
   const listener = socketListener(server, guests.sockets, (authority) => `${scheme}://${authority}${path}`);
@@ -86,7 +87,14 @@ function refusalOfFields({ rawHeaders }: IncomingMessage): 431 | undefined {
   return rawHeaders.length > 2 * MAX_HEADER_FIELDS ? 431 : undefined;
 }
 
-function refuse({ socket }: IncomingMessage, { visit }: Guest, status: number): void {
+function refuse(
+  { socket, url }: IncomingMessage,
+  { visit, remoteAddress }: Guest,
+  status: number,
+  listener: string,
+): void {
   visit.refuse();
+  const reason = `${url}: status ${status} ${STATUS_CODES[status]}`;
+  tellRefusal(() => ({ stage: "request", listener, remoteAddress, reason }));
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
 }

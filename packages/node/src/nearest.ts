@@ -1,0 +1,52 @@
+/** Other libraries' names of options, and ours. */
+const ALIASES: Readonly<Record<string, string>> = {
+  address: "host",
+  caCert: "ca",
+  certificate: "tls",
+  cors: "allowedOrigins",
+  origins: "allowedOrigins",
+  rejectUnauthorized: "serverCertificateHashes",
+  retry: "reconnect",
+  rootCerts: "ca",
+  router: "routers",
+  servername: "serverName",
+  services: "routers",
+  ssl: "tls",
+  timeout: "timeoutMs",
+  token: "credentials",
+};
+
+/** The known name that somebody may have meant; undefined where none is near. */
+export function nearest(name: string, names: readonly string[]): string | undefined {
+  const alias = Object.hasOwn(ALIASES, name) ? ALIASES[name] : undefined;
+  if (alias !== undefined && names.includes(alias)) return alias;
+  const same = names.find((known) => known.toLowerCase() === name.toLowerCase());
+  if (same !== undefined) return same;
+  let [best, fewest]: [string | undefined, number] = [undefined, Math.max(1, Math.floor(name.length / 3))];
+  for (const known of names) {
+    const edits = distance(name.toLowerCase(), known.toLowerCase(), fewest);
+    if (edits > fewest || (edits === fewest && best !== undefined)) continue;
+    [best, fewest] = [known, edits];
+  }
+  return best;
+}
+
+/** Letters to add, drop, change or swap with their neighbour; more than `most` is told as any number above it. */
+function distance(one: string, other: string, most: number): number {
+  if (Math.abs(one.length - other.length) > most) return most + 1;
+  let before: number[] = [];
+  let last = Array.from({ length: other.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= one.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= other.length; j++) {
+      const changed = (last[j - 1] as number) + (one[i - 1] === other[j - 1] ? 0 : 1);
+      let edits = Math.min(changed, (last[j] as number) + 1, (row[j - 1] as number) + 1);
+      if (i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1]) {
+        edits = Math.min(edits, (before[j - 2] as number) + 1);
+      }
+      row.push(edits);
+    }
+    [before, last] = [last, row];
+  }
+  return last[other.length] as number;
+}

@@ -1,0 +1,59 @@
+import { providerFor } from "./transport/choose.js";
+import type { TransportProvider } from "./transport/provider.js";
+
+/** `localhost:4433`, `127.0.0.1`, `[::1]:4433`, `orders.example/rpc`: a URL without its scheme. */
+const HOST = /^(\[[0-9a-f:.]+\]|[a-z0-9_-]+(\.[a-z0-9_-]+)*)(:\d+)?(\/.*)?$/i;
+
+/** A URL for a transport. Throws `TypeError`, with the URL that was probably meant, for a text that is none. */
+export function transportUrl(
+  given: string | URL,
+  what: "dial" | "listen",
+  transports: readonly TransportProvider[] = [],
+): URL {
+  const text: unknown = given;
+  if (typeof text !== "string" && !(text instanceof URL)) {
+    throw new TypeError(`a URL is a string or a URL, such as "quic://localhost:4433", not ${describe(text)}`);
+  }
+  const url = parsed(given);
+  if (url !== undefined && isKnown(url.protocol, what, transports)) return url;
+  const isHost = HOST.test(String(given)) && (url === undefined || /^\d*(\/|$)/.test(url.pathname));
+  if (isHost) throw new TypeError(`"${String(given)}" has no scheme: did you mean quic://${String(given)}?`);
+  if (url === undefined) throw new TypeError(`"${String(given)}" is no URL, such as quic://localhost:4433`);
+  // Says which there are.
+  providerFor(url.protocol, what, transports);
+  return url;
+}
+
+/** Where a client reaches a server that listens on every address, whose URL is such as `quic://[::]:4433`. */
+export function reachable(url: URL): URL {
+  const host = UNSPECIFIED[url.hostname];
+  if (host === undefined) return url;
+  const reached = new URL(url);
+  // Schemes that the standard does not know take no other host name by the setter.
+  reached.href = url.href.replace(`//${url.host}`, `//${url.host.replace(url.hostname, host)}`);
+  return reached;
+}
+
+/** The names of every address, and of one that leads to this machine. */
+const UNSPECIFIED: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "[::]": "[::1]" };
+
+function parsed(given: string | URL): URL | undefined {
+  try {
+    return new URL(given);
+  } catch {
+    return undefined;
+  }
+}
+
+function isKnown(scheme: string, what: "dial" | "listen", transports: readonly TransportProvider[]): boolean {
+  try {
+    providerFor(scheme, what, transports);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function describe(value: unknown): string {
+  return value === null ? "null" : Array.isArray(value) ? "a list" : typeof value;
+}
