@@ -30,7 +30,7 @@ afterEach(async () => {
 
 async function served(options: object): Promise<Server> {
   const { cert, key } = await devCertificate();
-  const server = await serve({ tls: { cert, key }, routers, ...options } as ServeOptions);
+  const server = await serve({ tls: { cert, key }, routers, ...options });
   open.push(server);
   return server;
 }
@@ -65,7 +65,7 @@ describe("options that are none are refused, with the name that was probably mea
   ])("%s: %s", async (name, message, given) => {
     const options: object = given;
     const made = {
-      serve: () => serve({ routers, ...options } as ServeOptions),
+      serve: () => serve({ routers, ...options }),
       dial: () => dial(URL, options),
       connect: () => connect(URL, options),
       connectPool: () => connectPool([URL], options),
