@@ -147,7 +147,11 @@ describe("what can go wrong says so, with a code", () => {
   it("the port is in use", async () => {
     const { address } = await served();
     const error = await failure(served({ port: address.port }));
-    expect(error).toMatchObject({ name: "QuicError", source: "system", code: "EADDRINUSE" });
+    expect(error).toMatchObject({
+      name: "TransportError",
+      code: "EADDRINUSE",
+      cause: { name: "QuicError", source: "system" },
+    });
     expect(error.message).toContain(String(address.port));
   });
 
@@ -159,7 +163,7 @@ describe("what can go wrong says so, with a code", () => {
   ])("%s", async (_, wrong) => {
     const tls = { ...(await devCertificate()), ...wrong };
     const error = await failure(served({ tls }));
-    expect(error).toMatchObject({ name: "QuicError", code: "ERR_QUIC_INVALID_OPTION" });
+    expect(error).toMatchObject({ name: "TransportError", code: "ERR_QUIC_INVALID_OPTION" });
   });
 
   it("nobody answers", async () => {
@@ -181,7 +185,7 @@ describe("what can go wrong says so, with a code", () => {
 
   it("the attempt is aborted", async () => {
     const connecting = connect(`quic://${host}:1`, { signal: AbortSignal.timeout(20) });
-    expect((await failure(connecting)).name).toMatch(/TimeoutError|QuicError/);
+    expect((await failure(connecting)).name).toMatch(/TimeoutError|TransportError/);
   });
 
   it("a scheme that is no transport", async () => {

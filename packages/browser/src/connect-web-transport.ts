@@ -1,4 +1,4 @@
-import { type ClientSessionOptions, type Credentials, withCredentials } from "@quicrpc/core/transport";
+import { type ClientSessionOptions, type Credentials, publicUrl, withCredentials } from "@quicrpc/core/transport";
 import { createClientSession, type Session } from "@quicrpc/core";
 import { type BrowserConnection, heal, type HealingOptions, httpsUrl, type Way } from "./heal.js";
 import { inTime } from "./in-time.js";
@@ -36,19 +36,18 @@ export async function connectWebTransport(
   const { serverCertificateHashes } = options;
   const open = (signal: AbortSignal): Promise<BrowserTransport> =>
     webTransport.open(target, signal, { serverCertificateHashes });
-  const run =
-    options.session ??
-    (async (transport) => createClientSession(transport, { ...usualVia(), ...(await withCredentials(options)) }));
+  const named = { peer: publicUrl(target), ...usualVia(), ...options };
+  const run = options.session ?? (async (transport) => createClientSession(transport, await withCredentials(named)));
   let inUse: TransportInUse | undefined;
   const way: Way = {
     get inUse() {
       return inUse;
     },
     async open(signal, timeoutMs) {
-      const transport = await inTime(open, signal, timeoutMs);
+      const transport = await inTime(open, signal, timeoutMs, publicUrl(target));
       inUse = { kind: "webtransport", reason: undefined };
       return transport;
     },
   };
-  return heal(way, run, options);
+  return heal(way, run, named);
 }

@@ -14,8 +14,8 @@ export interface ConnectOptions<Context = unknown>
 /**
  * Connects to `https://host:port/path`: over the browser's own WebTransport, or over a WebSocket on the same host and port
  * where that does not work. Resolves when the first session is ready, and makes another whenever one is lost, unless
- * `reconnect` is false. Rejects with an `RpcError` (`unavailable`) that says what became of each transport when
- * `timeoutMs` is over, and with `TypeError` for a URL of another scheme.
+ * `reconnect` is false. Rejects with a `TransportError` that says what became of each transport when `timeoutMs` is
+ * over, and with `TypeError` for a URL of another scheme.
  */
 export async function connect<Context = unknown>(
   url: string | URL,
@@ -23,12 +23,10 @@ export async function connect<Context = unknown>(
 ): Promise<BrowserConnection> {
   const { fallback } = options;
   const retry = fallback === false ? undefined : fallback?.retry;
-  const ladder = new Ladder({ ...openers(url, options), retry });
-  return heal(
-    ladder,
-    async (transport) => run(transport, { ...usualVia(), ...(await withCredentials(options)) }),
-    options,
-  );
+  const opening = openers(url, options);
+  const named = { peer: opening.url, ...usualVia(), ...options };
+  const ladder = new Ladder({ ...opening, retry });
+  return heal(ladder, async (transport) => run(transport, await withCredentials(named)), named);
 }
 
 /** Options that take more than a session which only calls, in MessagePack. */

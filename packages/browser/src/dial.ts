@@ -1,4 +1,4 @@
-import { type Backoff, type Credentials, withCredentials } from "@quicrpc/core/transport";
+import { type Backoff, type Credentials, publicUrl, withCredentials } from "@quicrpc/core/transport";
 import { createSession, type Session, type SessionOptions } from "@quicrpc/core";
 import { DEFAULT_TIMEOUT_MS, httpsUrl } from "./heal.js";
 import { type Candidate, type OpenOptions, openTransport } from "./open.js";
@@ -52,8 +52,8 @@ export interface DialOptions<Context = unknown> extends Omit<SessionOptions<Cont
 }
 
 /**
- * Makes one session, as `connect` does, that does not heal: for `createPool` of core, say. Rejects with an `RpcError`
- * (`unavailable`) that says what became of each transport, and with `TypeError` for a URL of another scheme.
+ * Makes one session, as `connect` does, that does not heal: for `createPool` of core, say. Rejects with a
+ * `TransportError` that says what became of each transport, and with `TypeError` for a URL of another scheme.
  */
 export async function dial<Context = unknown>(
   url: string | URL,
@@ -63,14 +63,14 @@ export async function dial<Context = unknown>(
   const opening = openers(url, options);
   const own = await withCredentials(options);
   const { transport } = await openTransport({ ...opening, timeoutMs, signal: signal ?? new AbortController().signal });
-  return createSession(transport, { ...usualVia(), ...own });
+  return createSession(transport, { peer: opening.url, ...usualVia(), ...own });
 }
 
 /** What opens the transports to `url`. */
 export function openers(
   url: string | URL,
   { serverCertificateHashes, transport = webTransport, fallback = {} }: ReachOptions,
-): Pick<OpenOptions, "first" | "fallback"> {
+): Pick<OpenOptions, "url" | "first" | "fallback"> {
   const target = httpsUrl(url);
   const candidate = (transport: PageTransport, own?: string | URL): Candidate => {
     const { kind, name, scheme } = transport;
@@ -79,7 +79,8 @@ export function openers(
     return { kind, name, open: (signal) => transport.open(url, signal, { serverCertificateHashes }) };
   };
   const first = candidate(transport);
-  if (fallback === false) return { first, fallback: undefined };
+  const named = publicUrl(target);
+  if (fallback === false) return { url: named, first, fallback: undefined };
   const { transport: next = webSocketTransport, url: own, afterMs = DEFAULT_FALLBACK_MS } = fallback;
-  return { first, fallback: { ...candidate(next, own), afterMs } };
+  return { url: named, first, fallback: { ...candidate(next, own), afterMs } };
 }

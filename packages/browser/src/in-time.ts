@@ -1,18 +1,19 @@
-import { RpcError } from "@quicrpc/core";
+import { unreached } from "./unreached.js";
 
 /**
  * Runs `open` with a signal that fires with the given one, or when `timeoutMs` are over. Rejects with the signal's reason then,
- * and else with `unavailable`, which says that WebTransport failed, and why.
+ * and else with a `TransportError`, which says that WebTransport failed, and why.
  */
 export async function inTime<T>(
   open: (signal: AbortSignal) => Promise<T>,
   signal: AbortSignal,
   timeoutMs: number,
+  url: string,
 ): Promise<T> {
   const attempt = new AbortController();
   const giveUp = (): void => attempt.abort(signal.reason);
   const timer = setTimeout(
-    () => attempt.abort(new RpcError("unavailable", `no session within ${timeoutMs} ms`)),
+    () => attempt.abort(unreached(url, "ETIMEDOUT", [`no session within ${timeoutMs} ms`], undefined)),
     timeoutMs,
   );
   signal.addEventListener("abort", giveUp);
@@ -22,7 +23,8 @@ export async function inTime<T>(
   } catch (error) {
     signal.throwIfAborted();
     attempt.signal.throwIfAborted();
-    throw new RpcError("unavailable", `WebTransport failed: ${RpcError.from(error).message}`);
+    const why = error instanceof Error ? error.message : String(error);
+    throw unreached(url, "ERR_UNREACHABLE", [`WebTransport failed: ${why}`], error);
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", giveUp);

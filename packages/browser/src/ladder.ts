@@ -5,6 +5,7 @@ import { inTime } from "./in-time.js";
 import { type OpenOptions, openTransport } from "./open.js";
 import { answers } from "./page.js";
 import type { BrowserTransport, TransportInUse } from "./transport.js";
+import { reasonOf } from "./unreached.js";
 
 /** When the first transport is tried again while its fallback is in use. */
 const DEFAULT_RETRY: Backoff = { initialMs: 5000, maxMs: 300_000, factor: 2 };
@@ -15,7 +16,7 @@ const STABLE_MS = 60_000;
 const NOTHING_BETTER: Error = new Error("there is no better transport");
 
 /** What a ladder is made of. */
-export interface LadderOptions extends Pick<OpenOptions, "first" | "fallback"> {
+export interface LadderOptions extends Pick<OpenOptions, "url" | "first" | "fallback"> {
   /** Default: `DEFAULT_RETRY`; `false`: the fallback stays in use for as long as its session lasts. */
   readonly retry?: Partial<Backoff> | false | undefined;
 }
@@ -43,7 +44,7 @@ export class Ladder implements Way {
   }
 
   async open(signal: AbortSignal, timeoutMs: number): Promise<BrowserTransport> {
-    const { first, fallback } = this.options;
+    const { url, first, fallback } = this.options;
     const worked = this.worksSince !== undefined;
     if (worked && this.isFirst && Date.now() - (this.worksSince as number) >= STABLE_MS) this.attempts = 0;
     const { mute } = this;
@@ -51,6 +52,7 @@ export class Ladder implements Way {
     const only = mute === undefined || fallback === undefined ? undefined : { first: fallback, fallback: undefined };
     const { kind, reason, transport } = await openTransport({
       ...(only ?? { first, fallback }),
+      url,
       worked,
       timeoutMs,
       signal,
@@ -71,14 +73,14 @@ export class Ladder implements Way {
     for (;;) {
       await this.wait(Math.round(backoffDelay(this.attempts++, backoff)), signal);
       try {
-        const { first } = this.options;
-        const better = await inTime((signal) => answering(first.open, run, signal), signal, timeoutMs);
+        const { first, url } = this.options;
+        const better = await inTime((signal) => answering(first.open, run, signal), signal, timeoutMs, url);
         this.inUse = { kind: first.kind, reason: undefined };
         this.worksSince = Date.now();
         return better;
       } catch (error) {
         signal.throwIfAborted();
-        this.tell(`tried again: ${(error as Error).message}`);
+        this.tell(`tried again: ${reasonOf(error as Error, this.options.url)}`);
       }
     }
   }

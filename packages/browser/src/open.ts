@@ -1,4 +1,5 @@
-import { RpcError } from "@quicrpc/core";
+import { RpcError, type TransportError } from "@quicrpc/core";
+import { type UnreachedCode, unreached } from "./unreached.js";
 import type { Opener, OpenTransport, TransportInUse } from "./transport.js";
 
 /** A transport that may be tried. */
@@ -20,6 +21,8 @@ export interface OpenOptions {
   readonly fallback: Fallback | undefined;
   /** Whether the first has worked before: its silence then says little about the network. Default false. */
   readonly worked?: boolean;
+  /** The URL in messages. */
+  readonly url: string;
   /** Milliseconds for all of it. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
@@ -28,7 +31,8 @@ export interface OpenOptions {
 /**
  * Opens a session over the first transport, or else over the fallback, which is tried as soon as that has failed or has
  * not answered for `afterMs`: the first that is ready wins, and the other is closed. Where UDP is blocked nothing says
- * so, and a browser would wait for half a minute. Rejects with `unavailable`, saying what became of each.
+ * so, and a browser would wait for half a minute. Rejects with a `TransportError` that says
+ * what became of each.
  */
 export function openTransport(options: OpenOptions): Promise<OpenTransport> {
   return new Promise((resolve, reject) => new Race(options, resolve, reject).start());
@@ -40,6 +44,7 @@ class Race {
   private readonly reject: (error: Error) => void;
   private readonly attempts: Map<TransportInUse["kind"], AbortController> = new Map();
   private readonly failures: string[] = [];
+  private readonly causes: unknown[] = [];
   private headStart: ReturnType<typeof setTimeout> | undefined;
   private timeout: ReturnType<typeof setTimeout> | undefined;
   /** Why it is not the first, should the fallback win; undefined before it is tried. */
@@ -104,12 +109,18 @@ class Race {
     this.failures.push(failure);
     if (kind === this.options.first.kind) this.fallBack(failure);
     const expected = this.options.fallback === undefined ? 1 : 2;
-    if (this.failures.length === expected) this.lose(new RpcError("unavailable", this.failures.join("; ")));
+    this.causes.push(error);
+    if (this.failures.length === expected) this.lose(this.failure("ERR_UNREACHABLE", this.failures));
   }
 
   private expire(): void {
     const failures = [`no session within ${this.options.timeoutMs} ms`, ...this.failures];
-    this.lose(new RpcError("unavailable", failures.join("; ")));
+    this.lose(this.failure("ETIMEDOUT", failures));
+  }
+
+  private failure(code: UnreachedCode, reasons: readonly string[]): TransportError {
+    const [first, ...more] = this.causes;
+    return unreached(this.options.url, code, reasons, more.length === 0 ? first : new AggregateError(this.causes));
   }
 
   private lose(error: Error): void {

@@ -104,9 +104,11 @@ describe("connect", () => {
   it("says what became of each transport", async () => {
     given("refuse", "refuse");
     const { error, ms } = await failure(connect(URL_OF_SERVER, { timeoutMs: 3000 }));
-    expect(error).toMatchObject({ code: "unavailable" });
+    expect(error).toMatchObject({ name: "TransportError", code: "ERR_UNREACHABLE", url: "https://rpc.test:4433/api" });
+    expect(error).toHaveProperty("hint", expect.stringContaining("its certificate trusted"));
+    expect(error.cause).toBeInstanceOf(AggregateError);
     expect(error.message).toBe(
-      "WebTransport failed: Opening handshake failed.; WebSocket failed: wss://rpc.test:4433 did not accept it (code 1006)",
+      "cannot connect to https://rpc.test:4433/api: WebTransport failed: Opening handshake failed.; WebSocket failed: wss://rpc.test:4433 did not accept it (code 1006)",
     );
     expect(ms).toBeLessThanOrEqual(3000);
   });
@@ -114,7 +116,8 @@ describe("connect", () => {
   it("gives up in time where nothing answers, leaving no attempt behind", async () => {
     given("silence", "silence");
     const { error, ms } = await failure(connect(URL_OF_SERVER, { timeoutMs: 3000 }));
-    expect(error.message).toBe("no session within 3000 ms");
+    expect(error).toMatchObject({ name: "TransportError", code: "ETIMEDOUT" });
+    expect(error.message).toBe("cannot connect to https://rpc.test:4433/api: no session within 3000 ms");
     expect(ms).toBe(3000);
     expect(network.log.slice(2).toSorted()).toEqual(["websocket given up", "webtransport given up"]);
     expect(vi.getTimerCount()).toBe(0);
@@ -136,7 +139,9 @@ describe("connect", () => {
       () => connect(URL_OF_SERVER, { fallback: false, timeoutMs: 50 }),
       () => connectWebTransport(URL_OF_SERVER, { timeoutMs: 50 }),
     ]) {
-      expect((await failure(start())).error.message).toBe("WebTransport failed: Opening handshake failed.");
+      const { error } = await failure(start());
+      expect(error).toMatchObject({ name: "TransportError", code: "ERR_UNREACHABLE" });
+      expect(error.message).toContain(": WebTransport failed: Opening handshake failed.");
     }
     expect(network.log.filter((line) => line.startsWith("websocket"))).toEqual([]);
   });

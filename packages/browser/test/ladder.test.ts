@@ -134,7 +134,7 @@ describe("a connection that fell back to a WebSocket", () => {
     await pass(3100);
     expect(connection.state).toMatchObject({
       status: "connecting",
-      error: { message: expect.stringMatching(/^WebSocket/) },
+      error: { message: expect.stringMatching(/: WebSocket failed: [^;]*$/) },
     });
     given("accept", "refuse");
     await pass(1000);

@@ -47,4 +47,5 @@ export { createSession } from "./session/create-session.js";
 export { createStreamSession } from "./session/create-stream-session.js";
 export type { SessionOptions } from "./session/options.js";
 export type { ClientSession, Session } from "./session/session.js";
+export { TransportError } from "./transport-error.js";
 export { createMemoryPair } from "./transport/memory.js";

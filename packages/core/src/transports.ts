@@ -3,6 +3,7 @@ export type { ResolveTargets, TargetSpec } from "./balance/discovery.js";
 export { type Backoff, backoffDelay } from "./connection/backoff.js";
 export type { AnyAnswer, BeginCall } from "./call/base-caller.js";
 export { guarded } from "./guarded.js";
+export { publicUrl, type TransportErrorInit } from "./transport-error.js";
 export type { UnsharedBytes } from "./platform-types.js";
 export type { LoadShedder } from "./server/admission.js";
 export { errorHook } from "./server/error-hook.js";

@@ -5,6 +5,7 @@ import {
   interceptCaller,
   type Session,
 } from "@quicrpc/core";
+import { publicUrl } from "@quicrpc/core/transport";
 import type { QuicSession } from "@quicrpc/quic";
 import { DIAL_OPTIONS, type DialOptions, dialSession } from "./dial.js";
 import { checkOptions, type OptionNames } from "./options.js";
@@ -26,9 +27,9 @@ const DEFAULT_TIMEOUT_MS = 10_000;
 /**
  * Connects to a URL as `dial` takes it: `quic://host[:port]`, `tls://host[:port]`, `wss://host/path`, `unix:/path` and so
  * on. Resolves when the first session is ready, and makes another whenever one is lost, unless `reconnect` is false; the
- * routers serve on each. Rejects at once with an error that says why where trying again is pointless (a certificate that
- * is not trusted, another protocol), and with the last attempt's when `timeoutMs` is over. Rejects with `TypeError` when
- * two routers collide.
+ * routers serve on each. Rejects at once with a `TransportError` where trying again is pointless (a certificate that is not
+ * trusted, another protocol), and with the last attempt's when `timeoutMs` is over. Rejects with `TypeError` for what cannot
+ * be used as it was given, such as two routers that collide.
  */
 export function connect<Context = unknown>(
   url: `quic://${string}`,
@@ -44,6 +45,7 @@ export async function connect<Context = unknown>(
   const { reconnect, backoff, signal, timeoutMs = DEFAULT_TIMEOUT_MS, interceptors = [], ...dialOptions } = options;
   const connection = createConnection((given) => dialSession(url, { ...dialOptions, timeoutMs, signal: given }), {
     isPermanent,
+    peer: URL.canParse(url) ? publicUrl(new URL(url)) : undefined,
     ...(reconnect !== undefined && { reconnect }),
     ...(backoff !== undefined && { backoff }),
     ...(dialOptions.limits !== undefined && { limits: dialOptions.limits }),

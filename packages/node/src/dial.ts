@@ -1,4 +1,4 @@
-import { combineRouters, type Credentials, withCredentials } from "@quicrpc/core/transport";
+import { combineRouters, type Credentials, publicUrl, withCredentials } from "@quicrpc/core/transport";
 import { createSession, interceptCaller, type Interceptor, type Session, type SessionOptions } from "@quicrpc/core";
 import { DEFAULT_TRANSPORT, type QuicSession, type TransportOptions } from "@quicrpc/quic";
 import { inTurn } from "./dial/turns.js";
@@ -6,6 +6,7 @@ import { heldWhileEarly } from "./early-data.js";
 import { checkOptions, type OptionNames } from "./options.js";
 import { noteOpen } from "./still-open.js";
 import { providerFor } from "./transport/choose.js";
+import { transportError } from "./transport/failure.js";
 import type { TransportDialOptions } from "./transport/dialling.js";
 import type { TransportProvider } from "./transport/provider.js";
 import { requireDialable } from "./transport/refuse.js";
@@ -63,8 +64,8 @@ const FEW_STREAMS = 8;
 
 /**
  * Makes one session with `quic://host[:port]`, `https://host[:port]/path` (WebTransport), `tls://host[:port]`, `wss://host[:port]/path`, or without encryption
- * `tcp://`, `ws://` and `unix:/path`. Rejects with an error whose `code` says why: no answer, a certificate that is not
- * trusted, another protocol; with `TypeError` when two routers collide.
+ * `tcp://`, `ws://` and `unix:/path`. Rejects with a `TransportError` whose `code` says why: no answer, a certificate that is
+ * not trusted, another protocol; with `TypeError` for what cannot be used as it was given, such as two routers that collide.
  */
 export function dial<Context = unknown>(
   url: `quic://${string}`,
@@ -85,10 +86,14 @@ export async function dialSession<Context>(url: string | URL, options: DialOptio
   const provider = providerFor(target.protocol, "dial", options.transports);
   requireDialable(provider, target.protocol, options);
   const combined = [combineRouters(options.routers ?? [])];
+  const peer = publicUrl(target);
   const own = await withCredentials({ ...options, routers: combined });
   const dialled = { ...options, transport: transportFor(options) };
-  const transportSession = await inTurn(target, options.signal, () => provider.dial(target, dialled));
-  const session = createSession(transportSession, own);
+  const dialling = inTurn(target, options.signal, () => provider.dial(target, dialled));
+  const transportSession = await dialling.catch((error: unknown) => {
+    throw transportError(error, { doing: "connect to", url: peer }, options.signal);
+  });
+  const session = createSession(transportSession, { ...own, peer });
   const held = options.earlyData === true ? heldWhileEarly(session as Session<QuicSession>) : session;
   return interceptCaller(held, options.interceptors ?? []);
 }

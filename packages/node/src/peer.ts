@@ -50,3 +50,10 @@ export function headersOf(fields: Iterable<readonly [string, string]>): Headers 
 export function pathOf(target: string | undefined): string {
   return (target ?? "/").replace(/\?.*$/s, "");
 }
+
+/** The name of a peer in errors: its address; over a Unix socket, the listener it came to. */
+export function addressOf({ remoteAddress, listener }: Peer): string {
+  if (remoteAddress === undefined) return listener;
+  const { host, port } = remoteAddress;
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}

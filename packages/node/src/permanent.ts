@@ -1,10 +1,12 @@
+import { TransportError } from "@quicrpc/core";
 import { QuicError } from "@quicrpc/quic";
 
 /** OpenSSL's verdicts on a certificate, as Node's `tls` has them in an error's `code`, and names that do not exist. */
 const CODES: RegExp = /^(ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH|ENOTFOUND$)/;
 
 /** Whether a failure to connect lies in what was given (the URL, the trust, the protocol), so that waiting cannot mend it. */
-export function isPermanent(error: Error): boolean {
+export function isPermanent(given: Error): boolean {
+  const error = given instanceof TransportError && given.cause instanceof Error ? given.cause : given;
   if (error instanceof TypeError) return true;
   if (error instanceof QuicError && (error.source === "tls" || error.source === "usage")) return true;
   const { code, status, permanent } = error as NodeJS.ErrnoException &

@@ -25,17 +25,18 @@ import type { ClientCertificateOptions, ListenTransportOptions, ServerCertificat
 import { type Authenticate, Authentications } from "./authenticate.js";
 import { greetedPeer } from "./credentials.js";
 import { isEarly, runWhenProven } from "./early-data.js";
-import { targetOf, type ProvidedTarget } from "./listen/listen.js";
+import { targetOf, type ProvidedTarget, urlOf } from "./listen/listen.js";
 import { type Arrival, type Listener, type ListenSettings, noRoom, type TlsUpdate } from "./listen/listener.js";
 import { TrustedProxies } from "./listen/proxy-protocol.js";
 import { type LoadSheddingOptions, OverloadGuard } from "./load-shedder.js";
 import { type AllowedOrigins, PageGuard } from "./page-guard.js";
-import type { Peer } from "./peer.js";
+import { addressOf, type Peer } from "./peer.js";
 import { DEFAULT_PORT } from "./protocol.js";
 import { checkOptions, type OptionNames } from "./options.js";
 import { tellRefusal } from "./refusals.js";
 import { noteOpen } from "./still-open.js";
 import { providerFor } from "./transport/choose.js";
+import { transportError } from "./transport/failure.js";
 import type { TransportProvider } from "./transport/provider.js";
 import { requireListenable } from "./transport/refuse.js";
 import { transportUrl } from "./urls.js";
@@ -197,8 +198,8 @@ export interface Server {
 }
 
 /**
- * Serves `routers`, by default on a UDP port. Rejects when it cannot listen: with a `QuicError` or the system's error
- * (`EADDRINUSE` when the port is taken, `ERR_QUIC_INVALID_OPTION` when the certificate or key cannot be read), with
+ * Serves `routers`, by default on a UDP port. Rejects with a `TransportError` when it cannot listen (its `code` is
+ * `EADDRINUSE` when the port is taken, `ERR_QUIC_INVALID_OPTION` when the certificate or key cannot be read), with
  * `TypeError` for a URL that is none of the above, or when two routers collide.
  */
 export async function serve<Context = unknown>(options: ServeOptions<Context>): Promise<Server> {
@@ -282,7 +283,12 @@ class RpcServer<Context> implements Server {
     try {
       // One after the other, so that a failure leaves none that is about to start.
       for (const target of targets) {
-        this.listeners.push(...(await target.provider.listen(target, this.settings, onArrival)));
+        const listening = target.provider.listen(target, this.settings, onArrival);
+        const url = urlOf(target);
+        const listeners = await listening.catch((error: unknown) => {
+          throw transportError(error, { doing: "listen on", url });
+        });
+        this.listeners.push(...listeners);
       }
     } catch (error) {
       await this.close();
@@ -407,7 +413,8 @@ class RpcServer<Context> implements Server {
     const { transport, peer } = arrival;
     const { onSession, onSessionEnd } = this.options;
     const routers = (isEarly(transport) ? this.earlyRouters : undefined) ?? this.sessionOptions.routers;
-    const session = createSession(transport, { ...this.sessionOptions, ...(routers && { routers }), connection });
+    const own = { ...this.sessionOptions, ...(routers && { routers }), connection, peer: addressOf(peer) };
+    const session = createSession(transport, own);
     this.sessions.add(session);
     void session.closed.then((end) => {
       this.sessions.delete(session);

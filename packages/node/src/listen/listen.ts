@@ -24,3 +24,9 @@ export function targetOf(url: URL, transports: readonly TransportProvider[]): Pr
     path: scheme === "unix:" ? decodeURIComponent(pathname) : pathname,
   };
 }
+
+/** A target as the URL that a message names. */
+export function urlOf({ scheme, host = "0.0.0.0", port, path }: ProvidedTarget): string {
+  if (scheme === "unix:") return `${scheme}${path}`;
+  return `${scheme}//${host.includes(":") ? `[${host}]` : host}:${port}${path === "/" ? "" : path}`;
+}

@@ -1,0 +1,71 @@
+import { TransportError } from "@quicrpc/core";
+
+/** What a failure was about: "connect to" or "listen on", and a URL fit for messages. */
+export interface Attempted {
+  readonly doing: "connect to" | "listen on";
+  readonly url: string;
+}
+
+/**
+ * The error that the application gets of a failed attempt: a `TransportError` with the failure as its cause. What the
+ * application itself gave, or gave up by its signal, stays what it is.
+ */
+export function transportError(error: unknown, { doing, url }: Attempted, signal?: AbortSignal): unknown {
+  if (error instanceof TypeError || error instanceof TransportError) return error;
+  if (signal?.aborted === true && error === signal.reason) return error;
+  const { code: given, message } =
+    error instanceof Error ? (error as NodeJS.ErrnoException) : { code: undefined, message: String(error) };
+  const code = typeof given === "string" ? given : "ERR_TRANSPORT";
+  const text = `cannot ${doing} ${url}: ${message}`;
+  return new TransportError({ code, url, message: text, hint: hintFor(code, doing), cause: error });
+}
+
+const UNTRUSTED = "trust the server's authority by the option `ca`, or its certificate by `serverCertificateHashes`";
+const OTHER_NAME = "connect by a name that is in the server's certificate, or give that as the option `serverName`";
+const EXPIRED = "renew the server's certificate, and compare the clocks of both machines";
+const OTHER_HASH = "the server has another certificate: give the hash of the one that it uses now";
+const OTHER_PROTOCOL = "another program, or another protocol, is at this port: check the URL's scheme and port";
+const SILENT =
+  "check host and port, and that a firewall lets it through; where UDP is blocked, listen on wss:// or tls:// too";
+const CLIENT_CERTIFICATE = "give the options `cert` and `key`, of a certificate that the server accepts";
+
+const DIALLED: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "nobody listens there: start the server, or check host and port",
+  ECONNRESET: OTHER_PROTOCOL,
+  ENOENT: "nobody listens at this path: start the server, or check the path",
+  ENOTFOUND: "the host has no address: check its name",
+  EAI_AGAIN: "the name server does not answer: check the network",
+  ETIMEDOUT: SILENT,
+  ERR_QUIC_HANDSHAKE_TIMEOUT: SILENT,
+  ERR_QUIC_REFUSED: "the server is full, or stops: try again later",
+  ERR_QUIC_CERTIFICATE_UNTRUSTED: UNTRUSTED,
+  ERR_QUIC_CERTIFICATE_HASH_MISMATCH: OTHER_HASH,
+  ERR_TLS_CERTIFICATE_HASH_MISMATCH: OTHER_HASH,
+  ERR_QUIC_CERTIFICATE_NAME: OTHER_NAME,
+  ERR_TLS_CERT_ALTNAME_INVALID: OTHER_NAME,
+  HOSTNAME_MISMATCH: OTHER_NAME,
+  ERR_QUIC_CERTIFICATE_EXPIRED: EXPIRED,
+  CERT_HAS_EXPIRED: EXPIRED,
+  CERT_NOT_YET_VALID: EXPIRED,
+  ERR_QUIC_CERTIFICATE_REQUIRED: CLIENT_CERTIFICATE,
+  ERR_QUIC_CERTIFICATE_REJECTED: CLIENT_CERTIFICATE,
+  ERR_QUIC_ALPN_MISMATCH: OTHER_PROTOCOL,
+  ERR_TLS_ALPN: OTHER_PROTOCOL,
+  EPROTO: OTHER_PROTOCOL,
+};
+
+const LISTENED: Readonly<Record<string, string>> = {
+  EADDRINUSE: "another process has this port or path: stop it, or choose another; port 0 takes a free one",
+  EACCES: "this process may not: choose a port from 1024 on, or a path that it may write to",
+  EADDRNOTAVAIL: "no network interface has this address: listen on 0.0.0.0 or [::], or on one of this machine's",
+};
+
+/** OpenSSL's verdicts on a chain of certificates that ends at nobody who is trusted. */
+const UNTRUSTED_CODES = /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/;
+
+function hintFor(code: string, doing: Attempted["doing"]): string | undefined {
+  if (code === "ERR_QUIC_NATIVE_MISSING")
+    return "use wss:// or tls://, which need no native engine, or install one for this platform";
+  if (doing === "listen on") return LISTENED[code];
+  return UNTRUSTED_CODES.test(code) ? UNTRUSTED : DIALLED[code];
+}

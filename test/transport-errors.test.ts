@@ -1,0 +1,83 @@
+// `connect`, `dial` and `serve` reject with one family of errors: code, URL, cause and hint.
+import { createServer, type Server as TcpServer } from "node:net";
+import { TransportError } from "@quicrpc/core";
+import { connect, dial, serve } from "@quicrpc/node";
+import { createRouter } from "@quicrpc/core/generated";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+
+async function failure(attempt: Promise<unknown>): Promise<TransportError> {
+  const error: unknown = await attempt.then(
+    () => expect.unreachable(),
+    (thrown: unknown) => thrown,
+  );
+  return error as TransportError;
+}
+
+let listening: TcpServer;
+let port: number;
+
+beforeEach(async () => {
+  listening = createServer((socket) => socket.destroy());
+  await new Promise<void>((resolve) => listening.listen(0, "127.0.0.1", resolve));
+  ({ port } = listening.address() as { port: number });
+});
+afterEach(async () => {
+  await new Promise((resolve) => listening.close(resolve));
+});
+
+/** A port at which nobody listens. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+describe.each(["tcp", "tls", "ws", "wss"])("%s://", (scheme) => {
+  it.each([
+    ["dial", (url: string) => dial(url, { timeoutMs: 2000 })],
+    ["connect", (url: string) => connect(url, { timeoutMs: 500 })],
+  ] as const)("%s names code, URL, cause and what to do, and nothing that is secret", async (_name, attempt) => {
+    const free = await freePort();
+    const path = scheme.startsWith("ws") ? "/rpc" : "";
+    const secrets = scheme.startsWith("ws") ? "?token=secret" : "";
+    const error = await failure(attempt(`${scheme}://127.0.0.1:${free}${path}${secrets}`));
+    expect(error).toBeInstanceOf(TransportError);
+    expect(error).toMatchObject({
+      name: "TransportError",
+      code: "ECONNREFUSED",
+      url: `${scheme}://127.0.0.1:${free}${path}`,
+    });
+    expect(error.message).toContain(`cannot connect to ${error.url}: `);
+    expect(error.hint).toContain("start the server");
+    expect(error.cause).toBeInstanceOf(Error);
+    expect(`${error.message} ${error.hint}`).not.toContain("secret");
+  });
+});
+
+it("serve names code, URL, cause and what to do", async () => {
+  const error = await failure(serve({ listen: [`tcp://127.0.0.1:${port}`], routers: [] }));
+  expect(error).toBeInstanceOf(TransportError);
+  expect(error).toMatchObject({ code: "EADDRINUSE", url: `tcp://127.0.0.1:${port}`, cause: { code: "EADDRINUSE" } });
+  expect(error.message).toContain(`cannot listen on tcp://127.0.0.1:${port}: `);
+  expect(error.hint).toContain("another process has this port");
+});
+
+it("a path at which nobody listens is named as it is", async () => {
+  const error = await failure(dial("unix:/tmp/nobody-listens-here.sock"));
+  expect(error).toMatchObject({ code: "ENOENT", url: "unix:/tmp/nobody-listens-here.sock" });
+  expect(error.hint).toContain("start the server");
+});
+
+it("what gives up itself gets its own reason", async () => {
+  const reason = new Error("enough");
+  await expect(dial(`tcp://127.0.0.1:${port}`, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+  await expect(connect(`tcp://127.0.0.1:${port}`, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+});
+
+it("what cannot be used as it was given is a TypeError", async () => {
+  await expect(dial("gopher://localhost")).rejects.toBeInstanceOf(TypeError);
+  const twice = createRouter({}, {});
+  await expect(serve({ listen: ["gopher://localhost"], routers: [twice] })).rejects.toBeInstanceOf(TypeError);
+});
