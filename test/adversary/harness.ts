@@ -30,7 +30,7 @@ export const schemes: readonly string[] = [
   "wss:",
   "tcp:",
   "ws:",
-  "unix:",
+  ...(process.platform === "win32" ? [] : ["unix:"]),
 ];
 
 function listenUrl(scheme: string): string {

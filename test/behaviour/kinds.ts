@@ -192,12 +192,14 @@ function served(
   };
 }
 
+const unixUrl = (): string => `unix:${join(mkdtempSync(join(tmpdir(), "quicrpc-")), "socket")}`;
+
 const byteStreams: readonly LocalKind[] = [
   joined("TCP", joinTcp, withoutTls),
   joined("MessagePort", joinMessagePort, withoutTls),
   joined("WHATWG byte streams", joinWebStreams, withoutTls),
   served("TLS", joinTls, () => "tls://127.0.0.1:0"),
-  served("Unix socket", joinUnix, () => `unix:${join(mkdtempSync(join(tmpdir(), "quicrpc-")), "socket")}`, withoutTls),
+  ...(process.platform === "win32" ? [] : [served("Unix socket", joinUnix, unixUrl, withoutTls)]),
   served("WebSocket", joinWebSocket("ws"), () => "ws://127.0.0.1:0/rpc", withoutTls),
   served("WebSocket over TLS", joinWebSocket("wss"), () => "wss://127.0.0.1:0/rpc"),
   served("fails HTTP/2", joinFails, () => "https://127.0.0.1:0/rpc", ofFails, {

@@ -16,8 +16,9 @@ import {
 import { certificate, type TestCertificate } from "./certificates.js";
 
 export const ALPN = ["test/1"];
-export const DRIVERS = ["loop", "thread"] as const;
-export type DriverName = (typeof DRIVERS)[number];
+export type DriverName = "loop" | "thread";
+/** The drivers of this platform. */
+export const DRIVERS: readonly DriverName[] = process.platform === "win32" ? ["thread"] : ["loop", "thread"];
 export { connect, Endpoint };
 
 /** A promise and the means to settle it. */

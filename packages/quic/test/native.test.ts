@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 const packageRoot = fileURLToPath(new URL("..", import.meta.url));
@@ -18,7 +18,7 @@ function bindWith(engine: string | undefined): { code: string; message: string }
     writeFileSync(join(copy, "prebuilds", `${platform}.node`), engine);
   }
   const program = `
-    import { Endpoint } from ${JSON.stringify(join(copy, "dist/index.js"))};
+    import { Endpoint } from ${JSON.stringify(pathToFileURL(join(copy, "dist/index.js")).href)};
     try { Endpoint.bind(); } catch ({ code, message }) { console.log(JSON.stringify({ code, message })); }`;
   return JSON.parse(spawnSync(process.execPath, ["--input-type=module", "-e", program]).stdout.toString());
 }
