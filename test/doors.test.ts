@@ -338,6 +338,19 @@ describe("the door of a listener", () => {
     expect(door.enter("192.0.2.2", never)).toBeDefined();
   });
 
+  it("gives an address less the more others have, so that a few do not take everything", () => {
+    const door = new Door({ ...limits, maxHandshakes: 1000, maxHandshakesPerAddress: 250 });
+    const taken = (address: string): number => {
+      let count = 0;
+      while (door.enter(address, never) !== undefined) count++;
+      return count;
+    };
+    const each = Array.from({ length: 15 }, (_, at) => taken(`192.0.2.${at}`));
+    expect(each.slice(0, 3)).toEqual([250, 188, 141]);
+    expect(Math.min(...each)).toBeGreaterThan(0);
+    expect(door.enter("198.51.100.1", never)).toBeDefined();
+  });
+
   it("closes what is pending when its time is over, and not what is settled", () => {
     vi.useFakeTimers();
     try {

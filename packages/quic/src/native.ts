@@ -59,6 +59,7 @@ export interface NativeEndpoint {
   peerCertificate(session: number): Buffer | undefined;
   rebind(host: string, port: number): undefined | NativeFailure;
   rejectSession(session: number, status: number, fields: string): void;
+  remainingMs(session: number): number;
   reset(stream: number, code: number): number;
   sendDatagram(session: number, bytes: Uint8Array): number;
   sessionAnswer(session: number): readonly [protocol: string, fields: readonly string[]] | undefined;

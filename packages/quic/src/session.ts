@@ -135,6 +135,12 @@ export class QuicSession {
     this.engine.native.greetSession(this.handle);
   }
 
+  /** Milliseconds until the session must be admitted, by the time its connection began. Infinity: it needs not. */
+  get remainingMs(): number {
+    const remaining = this.engine.native.remainingMs(this.handle);
+    return remaining < 0 ? Number.POSITIVE_INFINITY : remaining;
+  }
+
   /** Starts delivery to `handler`, beginning with what arrived before. Once per session. */
   attach(handler: SessionHandler): void {
     if (this.#handler !== undefined) {

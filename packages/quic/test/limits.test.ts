@@ -1,8 +1,8 @@
 import { createSocket } from "node:dgram";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { QuicSession } from "../dist/index.js";
 import { endpointStats } from "../dist/stats.js";
-import { bytes, deferred, DRIVERS, echo, readAll, World } from "./harness.js";
+import { ALPN, bytes, deferred, delayedPath, DRIVERS, echo, readAll, World } from "./harness.js";
 
 describe.each(DRIVERS)("limits and stats, %s driver", (driver) => {
   let world: World;
@@ -78,6 +78,46 @@ describe.each(DRIVERS)("limits and stats, %s driver", (driver) => {
     for (const session of sessions) expect(session.admit()).toBe(true);
     expect(server.stats()).toMatchObject({ sessions: 4, handshakes: 0 });
     await dial();
+  });
+
+  test("an address has less the more others have: a few together do not take everything", async () => {
+    const transport = { maxHandshakes: 8, maxHandshakesPerAddress: 4, retryThreshold: 8 };
+    const server = await world.serve(() => {}, { admission: "manual", transport });
+    /** Dials from one address until it is refused. */
+    const taken = async (host: string): Promise<number> => {
+      const client = world.bind(host);
+      for (let count = 0; ; count++) {
+        const refused = await world.dial(server, {}, client).then(
+          () => false,
+          () => true,
+        );
+        if (refused) return count;
+      }
+    };
+    const each: number[] = [];
+    for (let host = 2; host < 8; host++) each.push(await taken(`127.0.0.${host}`));
+    expect(each).toEqual([4, 2, 1, 1, 0, 0]);
+  });
+
+  test("a session has what its handshake left of the time to be admitted", async () => {
+    const arrived = deferred<QuicSession>();
+    const transport = { handshakeTimeoutMs: 20_000 };
+    const server = await world.serve((session) => arrived.resolve(session), { admission: "manual", transport });
+    const path = await delayedPath(server.address.port, 50);
+    onTestFinished(() => path.close());
+    const dialled = world.bind().connect({
+      host: "127.0.0.1",
+      port: path.port,
+      alpn: ALPN,
+      tls: { serverCertificateHashes: [{ algorithm: "sha-256", value: world.certificate.hash }] },
+    });
+    const session = await arrived.promise;
+    // A round trip from the server's first packet to the client's last.
+    expect(session.remainingMs).toBeLessThanOrEqual(20_000 - 100);
+    expect(session.remainingMs).toBeGreaterThan(0);
+    session.admit();
+    expect(session.remainingMs).toBe(Number.POSITIVE_INFINITY);
+    expect((await dialled).remainingMs).toBe(Number.POSITIVE_INFINITY);
   });
 
   test("nothing of a session is read before it is admitted, and all of it afterwards", async () => {

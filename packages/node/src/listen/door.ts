@@ -57,9 +57,12 @@ export class Door {
     return new Visit(this, source, close, within);
   }
 
-  /** Whether the address may have one more that is pending. */
+  /** Whether the address may have one more that is pending: fewer where others have some, so that a few do not take all. */
   hasShare(source: string): boolean {
-    return (this.shares.get(source) ?? 0) < this.limits.maxHandshakesPerAddress;
+    const { maxHandshakes, maxHandshakesPerAddress } = this.limits;
+    const own = this.shares.get(source) ?? 0;
+    const left = maxHandshakes - (this.pending - own);
+    return own < Math.ceil((maxHandshakesPerAddress * left) / maxHandshakes);
   }
 
   /** Whether there are as many sessions as may be. */

@@ -106,7 +106,8 @@ function tlsOf({ tls, clientCertificates, earlyData }: ListenSettings): ServerTl
 /** The engine counts, and closes what carries no session in time. */
 function visitOf(session: QuicSession, { maxHandshakeMs }: Limits): Admission {
   return {
-    remainingMs: maxHandshakeMs,
+    // A connection that has carried a session already is pending no more: its next one has time of its own.
+    remainingMs: Math.min(maxHandshakeMs, session.remainingMs),
     arrived: () => {},
     onGone: (listener) => void session.closed.then(listener, listener),
     admit: () => session.admit(),

@@ -17,6 +17,7 @@ pub const METHODS: Methods = &[
     ("drainSession", drain_session),
     ("greetSession", greet_session),
     ("maxDatagramSize", max_datagram_size),
+    ("remainingMs", remaining_ms),
     ("rejectSession", reject_session),
     ("sendDatagram", send_datagram),
     ("sessionAnswer", session_answer),
@@ -61,6 +62,13 @@ fn admit_session(host: &Rc<Host>, args: &Args) -> Answer {
 fn greet_session(host: &Rc<Host>, args: &Args) -> Answer {
     host.with(|endpoint| endpoint.greet_session(Session::unpack(args.number(0))));
     Answer::Nothing
+}
+
+/// (session) → milliseconds until it must be admitted; negative: as long as it likes
+fn remaining_ms(host: &Rc<Host>, args: &Args) -> Answer {
+    let session = Session::unpack(args.number(0));
+    let remaining = host.with(|endpoint| endpoint.remaining(session)).flatten();
+    number(remaining.map_or(-1.0, |remaining| remaining.as_secs_f64() * 1000.0))
 }
 
 /// (connection, authority, path, subprotocols, fields) → session or failure

@@ -35,7 +35,7 @@ pub(super) struct Limits {
     sessions_per_address: usize,
     /// Connections that carry no admitted session.
     handshakes: usize,
-    /// Unfinished handshakes of one address.
+    /// Unfinished handshakes of one address, while no other has any.
     handshakes_per_address: usize,
     /// Milliseconds until a connection must carry a session.
     handshake_timeout: Duration,
@@ -43,6 +43,15 @@ pub(super) struct Limits {
     retry_threshold: usize,
     /// Whether JavaScript says when a session is admitted.
     pub manual: bool,
+}
+
+impl Limits {
+    /// Unfinished handshakes that one address may have while others have so many: less the fewer are left, so that a few
+    /// addresses together do not take them all.
+    fn share(&self, others: usize) -> usize {
+        let left = self.handshakes.saturating_sub(others);
+        (self.handshakes_per_address * left).div_ceil(self.handshakes)
+    }
 }
 
 /// Accepted connections of one address.
@@ -170,6 +179,7 @@ impl Endpoint {
             .by_source
             .get(&source)
             .map_or((0, 0), |share| (share.connections, share.pending));
+        let share = limits.share(self.handshaking.saturating_sub(pending));
         let limited = limits.sessions_per_address > 0;
         // Where a handshake is all that it takes, each may become a session.
         let coming = if limits.manual { 0 } else { self.handshaking };
@@ -177,12 +187,12 @@ impl Endpoint {
             || self.admitted + coming >= limits.sessions
             || self.held >= (limits.sessions + limits.handshakes) * 2
             || self.handshaking >= limits.handshakes
-            || pending >= limits.handshakes_per_address
+            || pending >= share
             || (limited && connections >= limits.sessions_per_address)
         {
             Judgement::Refuse
         } else if self.handshaking >= limits.retry_threshold
-            || pending * 2 >= limits.handshakes_per_address
+            || pending * 2 >= share
             || (limited && connections >= limits.sessions_per_address / 2)
         {
             Judgement::Prove
@@ -315,6 +325,25 @@ mod tests {
         assert_eq!(judged(own(2, 2)), Judgement::Prove);
         assert_eq!(judged(own(3, 0)), Judgement::Accept);
         assert_eq!(judged(own(4, 0)), Judgement::Prove);
+    }
+
+    #[test]
+    fn the_share_of_an_address_shrinks_with_what_others_have() {
+        let limits = Limits {
+            handshakes: 1000,
+            handshakes_per_address: 250,
+            ..LIMITS
+        };
+        assert_eq!(limits.share(0), 250);
+        assert_eq!(limits.share(500), 125);
+        assert_eq!(limits.share(999), 1);
+        assert_eq!(limits.share(2000), 0);
+        let (mut taken, mut addresses) = (0, 0);
+        while taken < 990 {
+            taken += limits.share(taken);
+            addresses += 1;
+        }
+        assert_eq!(addresses, 16);
     }
 
     #[test]

@@ -258,6 +258,12 @@ impl Endpoint {
         connection.pending.deadline.or(connection.give_up).filter(|_| waits)
     }
 
+    /// How long a session that is not admitted may stay. None: as long as it likes.
+    pub fn remaining(&mut self, session: Session) -> Option<Duration> {
+        let deadline = self.connection_of(session)?.pending.deadline?;
+        Some(deadline.saturating_duration_since(Instant::now()))
+    }
+
     pub(super) fn give_up_pending(&mut self, index: usize) {
         let Some(Some(connection)) = self.connections.get_mut(index) else {
             return;
