@@ -1,7 +1,7 @@
 import { MAX_DEPTH } from "../limits.js";
 import { misfit } from "./misfit.js";
 import { readUtf8 } from "./text.js";
-import { isName, safeNumber, tooDeep, WireMap } from "./value.js";
+import { safeNumber, tooDeep, WireMap, withEntry } from "./value.js";
 
 const NOTHING = new Uint8Array(0);
 /** Bytes of a number, by its first byte, from 0xca on. */
@@ -306,20 +306,14 @@ export function readPlain(r: Reader, p: number, depth: number = MAX_DEPTH): unkn
   return byte === 0xcf || byte === 0xd3 ? safeNumber(readBigInt(r, p)) : readScalar(r, p, byte);
 }
 
-/** An object, or a Map where a key cannot be the name of a property; the other keys are text nevertheless. */
-function readPlainMap(r: Reader, p: number, depth: number): unknown {
+function readPlainMap(r: Reader, p: number, depth: number): object {
   if (depth < 0) throw tooDeep();
-  const object: Record<string, unknown> = {};
-  let map: Map<unknown, unknown> | undefined;
+  let object: object = {};
   for (let left = readMapHeader(r, p); left > 0; left--) {
     const key = readPlain(r, r.position, depth);
-    const name = isName(key) ? String(key) : key;
-    const value = readPlain(r, r.position, depth);
-    if (typeof name !== "string") map ??= new Map(Object.entries(object));
-    if (map !== undefined) map.set(name, value);
-    else if (name !== "__proto__") object[name as string] = value;
+    object = withEntry(object, key, readPlain(r, r.position, depth));
   }
-  return map ?? object;
+  return object;
 }
 
 function readArray(r: Reader, p: number, depth: number, read: typeof readValue): unknown[] {

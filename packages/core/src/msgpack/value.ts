@@ -99,21 +99,24 @@ export class WireMap {
     this.entries = entries;
   }
 
-  /**
-   * As an object: the last of equal keys holds, and a key `__proto__` is left out. A Map where a key cannot be the name of a
-   * property, with the other keys as text. As `readPlain` reads it at once.
-   */
+  /** As an object, or a Map, by `withEntry`. */
   toObject(of: (value: unknown) => unknown): object {
-    const object: Record<string, unknown> = {};
-    let map: Map<unknown, unknown> | undefined;
-    for (const [key, value] of this.entries) {
-      const name = isName(key) ? String(key) : of(key);
-      if (typeof name !== "string") map ??= new Map(Object.entries(object));
-      if (map !== undefined) map.set(name, of(value));
-      else if (name !== "__proto__") object[name as string] = of(value);
-    }
-    return map ?? object;
+    let object: object = {};
+    for (const [key, value] of this.entries) object = withEntry(object, of(key), of(value));
+    return object;
   }
+}
+
+/**
+ * Adds an entry of a map from the wire to `object`, and returns that: the last of equal keys holds, and a key `__proto__` is left out.
+ * From the first key on that cannot be the name of a property it is a Map, in which the other keys are text nevertheless.
+ */
+export function withEntry(object: object, key: unknown, value: unknown): object {
+  const name = isName(key) ? String(key) : key;
+  if (object instanceof Map) return object.set(name, value);
+  if (typeof name !== "string") return new Map<unknown, unknown>(Object.entries(object)).set(name, value);
+  if (name !== "__proto__") (object as Record<string, unknown>)[name] = value;
+  return object;
 }
 
 /** Whether a key of a map can be that of an object, as text. */
