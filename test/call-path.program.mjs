@@ -5,7 +5,7 @@ import { Session } from "node:inspector/promises";
 import { setTimeout } from "node:timers/promises";
 
 /** Modules of the codec, and of the transport that stands in for a network. */
-const NOT_OF_THE_PATH = /^(msgpack\/|call\/codec|transport\/memory|fifo)/;
+const NOT_OF_THE_PATH = /^(msgpack\/|call\/messages\/codec|transport\/memory|fifo)/;
 
 const bytes = (hex) => new Uint8Array(Buffer.from(hex, "hex"));
 const HELLO = "4003000001";

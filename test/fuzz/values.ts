@@ -1,8 +1,8 @@
 import { RpcError, type SessionCodec } from "@quicrpc/core";
-import { json } from "../../packages/core/src/call/json.js";
-import { requireModest } from "../../packages/core/src/call/nesting.js";
-import { msgpackRecords } from "../../packages/core/src/call/records-codec.js";
-import { msgpack } from "../../packages/core/src/call/session-codecs.js";
+import { json } from "../../packages/core/src/call/messages/json.js";
+import { requireModest } from "../../packages/core/src/call/messages/nesting.js";
+import { msgpackRecords } from "../../packages/core/src/call/messages/records-codec.js";
+import { msgpack } from "../../packages/core/src/call/messages/session-codecs.js";
 import { misfit } from "../../packages/core/src/msgpack/misfit.js";
 import { unpackExactly } from "../../packages/core/src/msgpack/message.js";
 import { plain } from "../../packages/core/src/msgpack/value.js";

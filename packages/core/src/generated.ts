@@ -1,8 +1,8 @@
 // The entry of generated code, of methods described by hand, and of tools.
 export type { Caller, DuplexStream } from "./call/caller.js";
-export { type Issue, msgpackCodec, rawCodec, zodCodec, type ZodCodecOptions } from "./call/codec.js";
-export type { StreamSource } from "./call/item-source.js";
-export type { ItemStream } from "./call/item-stream.js";
+export { type Issue, msgpackCodec, rawCodec, zodCodec, type ZodCodecOptions } from "./call/messages/codec.js";
+export type { StreamSource } from "./call/items/item-source.js";
+export type { ItemStream } from "./call/items/item-stream.js";
 export type { CallOptions } from "./call/options.js";
 export { clientStreamCalls } from "./client/client-stream.js";
 export { defineMethod } from "./client/define-method.js";

@@ -1,11 +1,11 @@
 // The entry of applications. `generated.ts` and `transports.ts` are the others; README.md says what is in which.
 export { createCaller, type TypedCaller } from "./call/base-caller.js";
 export type { DuplexStream, Caller } from "./call/caller.js";
-export type { StreamSource } from "./call/item-source.js";
-export type { ItemStream } from "./call/item-stream.js";
-export { json } from "./call/json.js";
+export type { StreamSource } from "./call/items/item-source.js";
+export type { ItemStream } from "./call/items/item-stream.js";
+export { json } from "./call/messages/json.js";
 export type { CallOptions } from "./call/options.js";
-export { msgpack, raw } from "./call/session-codecs.js";
+export { msgpack, raw } from "./call/messages/session-codecs.js";
 export { createPool, type Pool, type PoolOptions } from "./balance/pool.js";
 export { createLocalCaller, type LocalCallerOptions } from "./connection/local-caller.js";
 export { type Connection, type ConnectionOptions, createConnection } from "./connection/connection.js";

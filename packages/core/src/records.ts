@@ -1,2 +1,2 @@
 // The entry of those who install msgpackr beside core.
-export { msgpackRecords } from "./call/records-codec.js";
+export { msgpackRecords } from "./call/messages/records-codec.js";

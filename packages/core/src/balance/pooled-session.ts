@@ -1,5 +1,5 @@
 import { type AnyAnswer, BaseCaller } from "../call/base-caller.js";
-import type { ItemStream } from "../call/item-stream.js";
+import type { ItemStream } from "../call/items/item-stream.js";
 import type { CallOptions } from "../call/options.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import type { Session } from "../session/session.js";

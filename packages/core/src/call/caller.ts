@@ -1,6 +1,6 @@
 import type { MethodDescriptor, MethodKind } from "../contract/descriptor.js";
-import type { StreamSource } from "./item-source.js";
-import type { ItemStream } from "./item-stream.js";
+import type { StreamSource } from "./items/item-source.js";
+import type { ItemStream } from "./items/item-stream.js";
 import type { CallOptions } from "./options.js";
 
 /** The two directions of a duplex call. */

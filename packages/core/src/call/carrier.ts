@@ -2,8 +2,8 @@ import type { Code, RpcError } from "../errors.js";
 import type { Channel, ChannelSettings, FrameHandler } from "../transport/channel.js";
 import type { ReceivedFault } from "../wire/fault.js";
 import type { Frame } from "../wire/frame.js";
-import type { ReceiveFlow } from "./flow.js";
-import type { FormatTable, SessionFormat } from "./session-format.js";
+import type { ReceiveFlow } from "./items/flow.js";
+import type { FormatTable, SessionFormat } from "./messages/session-format.js";
 
 /** What the carriers of a session share. */
 export interface CarrierSettings extends ChannelSettings {

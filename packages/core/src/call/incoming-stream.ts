@@ -2,9 +2,9 @@ import { type Code, codeFromNumber, ProtocolError } from "../errors.js";
 import type { Channel, FrameHandler } from "../transport/channel.js";
 import type { Frame } from "../wire/frame.js";
 import type { AnswerCarrier, IncomingCall, RequestHandler } from "./carrier.js";
-import { type ReceiveFlow, StreamReceiveFlow } from "./flow.js";
+import { type ReceiveFlow, StreamReceiveFlow } from "./items/flow.js";
 import { oversized } from "./oversized.js";
-import type { SessionFormat } from "./session-format.js";
+import type { SessionFormat } from "./messages/session-format.js";
 import * as FrameType from "../wire/frame-type.js";
 
 /** The code of a stream that is stopped although nothing is wrong. */

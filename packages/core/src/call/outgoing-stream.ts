@@ -7,8 +7,8 @@ import type { Frame } from "../wire/frame.js";
 import { oversized } from "./oversized.js";
 import type { Carrier, CarrierSettings, OutgoingCall } from "./carrier.js";
 import { receiveFault } from "./fault.js";
-import { type ReceiveFlow, StreamReceiveFlow } from "./flow.js";
-import type { SessionFormat } from "./session-format.js";
+import { type ReceiveFlow, StreamReceiveFlow } from "./items/flow.js";
+import type { SessionFormat } from "./messages/session-format.js";
 import * as FrameType from "../wire/frame-type.js";
 import * as StreamKind from "../wire/stream-kind.js";
 

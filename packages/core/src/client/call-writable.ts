@@ -1,5 +1,5 @@
-import { cut } from "../call/raw-pieces.js";
-import type { ItemTarget } from "../call/send-items.js";
+import { cut } from "../call/items/raw-pieces.js";
+import type { ItemTarget } from "../call/items/send-items.js";
 import { RpcError } from "../errors.js";
 import type { StreamedCall } from "./server-stream.js";
 

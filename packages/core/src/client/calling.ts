@@ -1,7 +1,7 @@
 import type { CallAnswers } from "../call/caller.js";
 import type { Carrier, CarrierSettings } from "../call/carrier.js";
 import type { CallOptions } from "../call/options.js";
-import type { SchemaHandshake } from "../call/schema-handshake.js";
+import type { SchemaHandshake } from "../call/messages/schema-handshake.js";
 import type { AnyMethod, CallingCode, MethodKind } from "../contract/descriptor.js";
 import type { Limits } from "../limits.js";
 import type { Datagrams, WebTransportDatagrams } from "../transport/session.js";

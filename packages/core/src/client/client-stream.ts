@@ -1,6 +1,6 @@
 import type { Carrier } from "../call/carrier.js";
-import { itemSource } from "../call/item-source.js";
-import { sendItems } from "../call/send-items.js";
+import { itemSource } from "../call/items/item-source.js";
+import { sendItems } from "../call/items/send-items.js";
 import type { Calling } from "./calling.js";
 import { promiseLater } from "./late-call.js";
 import { OutgoingItems } from "./outgoing-items.js";

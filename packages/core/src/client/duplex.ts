@@ -1,6 +1,6 @@
 import type { Carrier } from "../call/carrier.js";
 import type { DuplexStream } from "../call/caller.js";
-import { LateDuplex } from "../call/late-stream.js";
+import { LateDuplex } from "../call/items/late-stream.js";
 import { callWritable } from "./call-writable.js";
 import type { Calling } from "./calling.js";
 import { lateFailure } from "./late-call.js";

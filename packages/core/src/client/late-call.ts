@@ -1,5 +1,5 @@
-import { LateItems } from "../call/late-stream.js";
-import type { ItemStream, NewItemQueue } from "../call/item-stream.js";
+import { LateItems } from "../call/items/late-stream.js";
+import type { ItemStream, NewItemQueue } from "../call/items/item-stream.js";
 import { rejectionAtCaller } from "../callers-line.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import type { RpcError } from "../errors.js";

@@ -1,5 +1,5 @@
 import { type CallOptions, throwIfAborted, timeoutOf } from "../call/options.js";
-import { codecIn, encodePayload } from "../call/payload.js";
+import { codecIn, encodePayload } from "../call/messages/payload.js";
 import { type AnyMethod, fullName } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import { directDatagrams } from "../transport/web-datagrams.js";

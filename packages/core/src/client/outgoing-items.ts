@@ -1,8 +1,8 @@
 import type { Carrier } from "../call/carrier.js";
-import { SendFlow } from "../call/flow.js";
-import { codecIn, sendMessage } from "../call/payload.js";
-import { rawPieceOf } from "../call/raw-pieces.js";
-import type { ItemTarget } from "../call/send-items.js";
+import { SendFlow } from "../call/items/flow.js";
+import { codecIn, sendMessage } from "../call/messages/payload.js";
+import { rawPieceOf } from "../call/items/raw-pieces.js";
+import type { ItemTarget } from "../call/items/send-items.js";
 import type { MessageCodec } from "../contract/codec.js";
 import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";

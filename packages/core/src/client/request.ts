@@ -1,6 +1,6 @@
 import type { Carrier } from "../call/carrier.js";
 import type { CallOptions } from "../call/options.js";
-import { codecIn, encodePayload } from "../call/payload.js";
+import { codecIn, encodePayload } from "../call/messages/payload.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";

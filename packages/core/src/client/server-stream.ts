@@ -1,8 +1,8 @@
 import type { Carrier } from "../call/carrier.js";
-import { ItemReceiver } from "../call/item-receiver.js";
-import type { ItemStream } from "../call/item-stream.js";
+import { ItemReceiver } from "../call/items/item-receiver.js";
+import type { ItemStream } from "../call/items/item-stream.js";
 import type { CallOptions } from "../call/options.js";
-import { codecIn } from "../call/payload.js";
+import { codecIn } from "../call/messages/payload.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import type { Frame } from "../wire/frame.js";

@@ -1,6 +1,6 @@
 import type { Carrier } from "../call/carrier.js";
 import type { CallOptions } from "../call/options.js";
-import { codecIn, decodePayload } from "../call/payload.js";
+import { codecIn, decodePayload } from "../call/messages/payload.js";
 import { rejectionAtCaller } from "../callers-line.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { msgpackCodec } from "../call/codec.js";
+import { msgpackCodec } from "../call/messages/codec.js";
 import { defineMethod } from "../client/define-method.js";
 import { type Deferred, deferred } from "../deferred.js";
 import type { RpcError } from "../errors.js";

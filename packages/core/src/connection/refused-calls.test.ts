@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { msgpackCodec } from "../call/codec.js";
+import { msgpackCodec } from "../call/messages/codec.js";
 import { createCaller } from "../call/base-caller.js";
-import { itemQueue } from "../call/item-stream.js";
+import { itemQueue } from "../call/items/item-stream.js";
 import { defineMethod } from "../client/define-method.js";
 import { deferred } from "../deferred.js";
 import { RpcError } from "../errors.js";

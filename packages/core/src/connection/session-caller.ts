@@ -1,8 +1,8 @@
 import { type AnyAnswer, BaseCaller } from "../call/base-caller.js";
 import type { Caller } from "../call/caller.js";
-import type { ItemStream } from "../call/item-stream.js";
+import type { ItemStream } from "../call/items/item-stream.js";
 import type { CallOptions } from "../call/options.js";
-import { payloadSize } from "../call/payload.js";
+import { payloadSize } from "../call/messages/payload.js";
 import type { Calling } from "../client/calling.js";
 import { itemsLater, type LateCall } from "../client/late-call.js";
 import type { AnyMethod } from "../contract/descriptor.js";

@@ -1,8 +1,8 @@
 import { onAbort } from "../call/abort.js";
 import { type AnyAnswer, BaseCaller, type TypedCaller } from "../call/base-caller.js";
 import type { Caller, DuplexStream } from "../call/caller.js";
-import type { ItemStream } from "../call/item-stream.js";
-import { LateItems } from "../call/late-stream.js";
+import type { ItemStream } from "../call/items/item-stream.js";
+import { LateItems } from "../call/items/late-stream.js";
 import type { CallOptions } from "../call/options.js";
 import { type AnyMethod, fullName } from "../contract/descriptor.js";
 import { callFailure, RpcError } from "../errors.js";

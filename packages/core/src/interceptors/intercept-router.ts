@@ -1,5 +1,5 @@
-import { ItemStream } from "../call/item-stream.js";
-import { LateItems } from "../call/late-stream.js";
+import { ItemStream } from "../call/items/item-stream.js";
+import { LateItems } from "../call/items/late-stream.js";
 import { streamsInput, streamsOutput } from "../contract/descriptor.js";
 import { Metadata } from "../metadata.js";
 import type { CallContext } from "../server/context.js";

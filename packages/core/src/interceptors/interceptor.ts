@@ -1,4 +1,4 @@
-import type { AnswerMetadata } from "../call/item-stream.js";
+import type { AnswerMetadata } from "../call/items/item-stream.js";
 import type { CallOptions } from "../call/options.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import type { Metadata } from "../metadata.js";

@@ -1,6 +1,6 @@
 import type { Caller } from "../call/caller.js";
 import type { CallOptions } from "../call/options.js";
-import type { ItemStream } from "../call/item-stream.js";
+import type { ItemStream } from "../call/items/item-stream.js";
 import { Metadata } from "../metadata.js";
 import type { InterceptedAnswer, InterceptedCall } from "./interceptor.js";
 

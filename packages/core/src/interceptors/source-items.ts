@@ -1,4 +1,4 @@
-import { type ItemSource, itemSource } from "../call/item-source.js";
+import { type ItemSource, itemSource } from "../call/items/item-source.js";
 
 /** What a caller or handler streams, as an async iterable whichever form it was given in. */
 export class SourceItems implements AsyncIterable<unknown> {

@@ -1,5 +1,5 @@
 import type { TypedCaller } from "../call/base-caller.js";
-import type { SchemaHandshake } from "../call/schema-handshake.js";
+import type { SchemaHandshake } from "../call/messages/schema-handshake.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import type { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";

@@ -1,5 +1,5 @@
 import type { NotificationCarrier, RequestHandler } from "../call/carrier.js";
-import type { SessionFormat } from "../call/session-format.js";
+import type { SessionFormat } from "../call/messages/session-format.js";
 import { ProtocolError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import { MemoryBudget } from "../memory-budget.js";

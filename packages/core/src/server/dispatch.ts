@@ -1,6 +1,6 @@
 import { type AnswerCarrier, type NotificationCarrier, prioritize, type RequestHandler } from "../call/carrier.js";
-import { codecIn, decodedBytes, decodePayload } from "../call/payload.js";
-import type { FormatTable } from "../call/session-format.js";
+import { codecIn, decodedBytes, decodePayload } from "../call/messages/payload.js";
+import type { FormatTable } from "../call/messages/session-format.js";
 import { type AnyMethod, fullName, streamsInput, streamsOutput } from "../contract/descriptor.js";
 import { ProtocolError, RpcError } from "../errors.js";
 import { CALL_BYTES, type MemoryBudget } from "../memory-budget.js";

@@ -1,5 +1,5 @@
-import type { StreamSource } from "../call/item-source.js";
-import type { ItemStream } from "../call/item-stream.js";
+import type { StreamSource } from "../call/items/item-source.js";
+import type { ItemStream } from "../call/items/item-stream.js";
 import type { AnyMethod, MethodDescriptor, MethodKind } from "../contract/descriptor.js";
 import type { CallContext } from "./context.js";
 

@@ -1,9 +1,9 @@
 import type { Callee, LaneCallee } from "../call/carrier.js";
 import type { TypedCaller } from "../call/base-caller.js";
 import { IncomingCallStream } from "../call/incoming-stream.js";
-import type { SchemaHandshake } from "../call/schema-handshake.js";
-import { ServedLane } from "../call/served-lane.js";
-import type { FormatTable } from "../call/session-format.js";
+import type { SchemaHandshake } from "../call/messages/schema-handshake.js";
+import { ServedLane } from "../call/lanes/served-lane.js";
+import type { FormatTable } from "../call/messages/session-format.js";
 import { guarded } from "../guarded.js";
 import type { Limits } from "../limits.js";
 import type { MemoryBudget } from "../memory-budget.js";

@@ -1,6 +1,6 @@
 import type { CarrierSettings } from "../call/carrier.js";
-import { msgpack } from "../call/session-codecs.js";
-import { FormatTable } from "../call/session-format.js";
+import { msgpack } from "../call/messages/session-codecs.js";
+import { FormatTable } from "../call/messages/session-format.js";
 import type { CompressionOptions } from "../contract/compression.js";
 import type { SessionCodec } from "../contract/session-codec.js";
 import { RpcError } from "../errors.js";

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { msgpackCodec } from "../call/codec.js";
+import { msgpackCodec } from "../call/messages/codec.js";
 import { defineMethod } from "../client/define-method.js";
 import type { RpcError } from "../errors.js";
 import { createRouter } from "../server/router.js";

@@ -1,5 +1,5 @@
 import type { Via } from "../contract/descriptor.js";
-import { unserved } from "../call/unserved.js";
+import { unserved } from "../call/lanes/unserved.js";
 import { completeLimits, type Limits } from "../limits.js";
 import type { TransportSession } from "../transport/session.js";
 import { plainSettings } from "./carrier-settings.js";

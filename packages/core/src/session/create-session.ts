@@ -4,7 +4,7 @@ import { Serving } from "../server/serving.js";
 import { foreignStreams } from "../transport/foreign-stream.js";
 import type { TransportSession } from "../transport/session.js";
 import { carrierSettings } from "./carrier-settings.js";
-import { Layouts } from "./layouts.js";
+import { CarrierChooser } from "./carriers/carrier-chooser.js";
 import type { SessionOptions } from "./options.js";
 import type { SessionParts } from "./parts.js";
 import { LaneSession } from "./lane-session.js";
@@ -32,7 +32,7 @@ export function createSession<Context = unknown, Transport extends TransportSess
   const sole = "openStream" in transport ? transport.sole : undefined;
   const session =
     sole === undefined
-      ? new LaneSession(transport, { ...parts, layouts: (host) => new Layouts(host) })
+      ? new LaneSession(transport, { ...parts, chooser: (host) => new CarrierChooser(host) })
       : new SoleSession(transport, sole, keepAlive, parts);
   return session.open();
 }

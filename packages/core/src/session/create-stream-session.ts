@@ -1,4 +1,4 @@
-import { unserved } from "../call/unserved.js";
+import { unserved } from "../call/lanes/unserved.js";
 import { completeLimits } from "../limits.js";
 import type { WebTransportSession } from "../transport/session.js";
 import { plainSettings } from "./carrier-settings.js";

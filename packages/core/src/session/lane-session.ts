@@ -1,10 +1,10 @@
 import type { Carrier } from "../call/carrier.js";
-import { Lane } from "../call/lane.js";
+import { Lane } from "../call/lanes/lane.js";
 import type { AnyMethod, Via } from "../contract/descriptor.js";
 import { SessionCode } from "../transport/close-codes.js";
 import type { TransportSession } from "../transport/session.js";
 import { StreamSession } from "./stream-session.js";
-import type { Layouts } from "./layouts.js";
+import type { CarrierChooser } from "./carriers/carrier-chooser.js";
 import type { ClosedSession, DrainOptions } from "./options.js";
 import type { SessionParts } from "./parts.js";
 import { Pings } from "./pings.js";
@@ -16,7 +16,7 @@ export class LaneSession<Transport extends TransportSession>
   extends StreamSession<Transport>
   implements Session<Transport>
 {
-  private readonly layouts: Layouts | undefined;
+  private readonly chooser: CarrierChooser | undefined;
   protected readonly pings: Pings = new Pings();
   override readonly bulk: Set<AnyMethod> = new Set();
   protected ourLane: Lane | undefined;
@@ -35,7 +35,7 @@ export class LaneSession<Transport extends TransportSession>
 
   constructor(transport: Transport, parts: SessionParts) {
     super(transport, parts);
-    this.layouts = this.measured(parts.layouts);
+    this.chooser = this.measured(parts.chooser);
   }
 
   override open(): this {
@@ -66,12 +66,12 @@ export class LaneSession<Transport extends TransportSession>
 
   protected override pick(method: AnyMethod, via: Via): Carrier {
     const { kind } = method;
-    const { layouts } = this;
+    const { chooser } = this;
     if (via === "stream") return super.pick(method, via);
     if (via === "lane" || kind === "notify") return this.lane();
     const isBulk = this.bulk.size > 0 && this.bulk.has(method);
     if (kind !== "unary" || isBulk) return super.pick(method, via);
-    return layouts === undefined ? this.lane() : layouts.pick();
+    return chooser === undefined ? this.lane() : chooser.pick();
   }
 
   override goaway(stage: number): void {
@@ -80,7 +80,7 @@ export class LaneSession<Transport extends TransportSession>
   }
 
   override callsMade(): number {
-    return this.ownStreams.made + (this.ourLane?.callsMade ?? 0) + (this.layouts?.callsMade ?? 0);
+    return this.ownStreams.made + (this.ourLane?.callsMade ?? 0) + (this.chooser?.callsMade ?? 0);
   }
 
   protected override finishLanes(onFinished: () => void): void {
@@ -126,10 +126,10 @@ export class LaneSession<Transport extends TransportSession>
   }
 
   /** Undefined where nothing is measured: then all calls share one lane. */
-  private measured(layouts: SessionParts["layouts"]): Layouts | undefined {
+  private measured(chooser: SessionParts["chooser"]): CarrierChooser | undefined {
     const { direct } = this;
-    if (layouts === undefined || direct.stats === undefined) return undefined;
-    return layouts({
+    if (chooser === undefined || direct.stats === undefined) return undefined;
+    return chooser({
       stats: direct.stats.bind(direct),
       callsMade: () => this.callsMade(),
       bytesSent: () => this.settings.traffic.sentBytes,

@@ -3,7 +3,7 @@ import type { RpcError } from "../errors.js";
 import type { Via } from "../contract/descriptor.js";
 import type { ServingHost } from "../server/serving.js";
 import type { ForeignStreams } from "../transport/stream-sorter.js";
-import type { Layouts, LayoutsHost } from "./layouts.js";
+import type { CarrierChooser, CarrierChooserHost } from "./carriers/carrier-chooser.js";
 
 /** What a session is made of beside the side that calls. What is not named here stays out of a bundle. */
 export interface SessionParts {
@@ -18,5 +18,5 @@ export interface SessionParts {
   /** Takes the peer's streams of other protocols. */
   readonly onForeign?: ForeignStreams | undefined;
   /** Makes what spreads calls over carriers, where the transport measures. Without it they share one lane. */
-  readonly layouts?: (host: LayoutsHost) => Layouts;
+  readonly chooser?: (host: CarrierChooserHost) => CarrierChooser;
 }

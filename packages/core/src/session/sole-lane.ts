@@ -1,5 +1,5 @@
-import { Lane } from "../call/lane.js";
-import type { LaneHost } from "../call/peer-lane.js";
+import { Lane } from "../call/lanes/lane.js";
+import type { LaneHost } from "../call/lanes/peer-lane.js";
 import { Channel, type FrameHandler } from "../transport/channel.js";
 import type { SoleStream } from "../transport/session.js";
 import { StreamSorter } from "../transport/stream-sorter.js";

@@ -1,5 +1,5 @@
 import type { Carrier } from "../call/carrier.js";
-import type { Lane } from "../call/lane.js";
+import type { Lane } from "../call/lanes/lane.js";
 import type { SoleStream, TransportSession } from "../transport/session.js";
 import type { Frame } from "../wire/frame.js";
 import { readClose } from "../wire/session-frames.js";

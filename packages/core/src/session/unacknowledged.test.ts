@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { msgpackCodec } from "../call/codec.js";
+import { msgpackCodec } from "../call/messages/codec.js";
 import { defineMethod } from "../client/define-method.js";
 import { createConnection } from "../connection/connection.js";
 import { createRouter } from "../server/router.js";

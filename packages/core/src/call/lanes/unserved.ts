@@ -1,9 +1,9 @@
-import { ProtocolError } from "../errors.js";
-import type { Channel } from "../transport/channel.js";
-import { type Fault, writeFault } from "../wire/fault.js";
-import { FLAG_HEAD, type Frame } from "../wire/frame.js";
-import type { Callee, LaneCallee } from "./carrier.js";
-import * as FrameType from "../wire/frame-type.js";
+import { ProtocolError } from "../../errors.js";
+import type { Channel } from "../../transport/channel.js";
+import { type Fault, writeFault } from "../../wire/fault.js";
+import { FLAG_HEAD, type Frame } from "../../wire/frame.js";
+import type { Callee, LaneCallee } from "../carrier.js";
+import * as FrameType from "../../wire/frame-type.js";
 
 /** Where nothing is served: calls are refused, notifications dropped, and streams of calls are not known. */
 export const unserved: Callee = {

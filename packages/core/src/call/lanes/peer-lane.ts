@@ -1,15 +1,15 @@
-import { codeNumber, ProtocolError, RpcError } from "../errors.js";
-import type { Channel, FrameHandler } from "../transport/channel.js";
-import { lostCall } from "../transport/close-codes.js";
-import { describeReset } from "../transport/reset-codes.js";
-import { Cursor } from "../wire/cursor.js";
-import type { Frame } from "../wire/frame.js";
-import { readHello, writeHello } from "../wire/hello.js";
-import { readGoaway, readPing } from "../wire/session-frames.js";
-import type { FrameWriter } from "../wire/writer.js";
-import type { Callee, CarrierSettings, LaneCallee } from "./carrier.js";
-import type { SessionFormat } from "./session-format.js";
-import * as FrameType from "../wire/frame-type.js";
+import { codeNumber, ProtocolError, RpcError } from "../../errors.js";
+import type { Channel, FrameHandler } from "../../transport/channel.js";
+import { lostCall } from "../../transport/close-codes.js";
+import { describeReset } from "../../transport/reset-codes.js";
+import { Cursor } from "../../wire/cursor.js";
+import type { Frame } from "../../wire/frame.js";
+import { readHello, writeHello } from "../../wire/hello.js";
+import { readGoaway, readPing } from "../../wire/session-frames.js";
+import type { FrameWriter } from "../../wire/writer.js";
+import type { Callee, CarrierSettings, LaneCallee } from "../carrier.js";
+import type { SessionFormat } from "../messages/session-format.js";
+import * as FrameType from "../../wire/frame-type.js";
 
 /** Above it an index would not fit a small integer. */
 const MAX_CALL_ID = 0x7fff_ffff;

@@ -1,5 +1,5 @@
-import { type AnyMethod, fullName } from "../contract/descriptor.js";
-import { RpcError } from "../errors.js";
+import { type AnyMethod, fullName } from "../../contract/descriptor.js";
+import { RpcError } from "../../errors.js";
 
 /**
  * What a session knows of the peer's schemas. The first call of each method tells the callee the fingerprint of the

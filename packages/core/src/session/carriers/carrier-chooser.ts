@@ -1,11 +1,11 @@
-import type { Carrier } from "../call/carrier.js";
-import type { Lane } from "../call/lane.js";
-import type { SessionStats } from "../transport/session.js";
-import { LaneSpread } from "./lane-spread.js";
-import { LANES, LayoutChooser } from "./layout.js";
+import type { Carrier } from "../../call/carrier.js";
+import type { Lane } from "../../call/lanes/lane.js";
+import type { SessionStats } from "../../transport/session.js";
+import { ExtraLanes } from "./extra-lanes.js";
+import { LANES, MeasuredLayout } from "./measured-layout.js";
 
 /** What the choice of a carrier needs of its session. */
-export interface LayoutsHost {
+export interface CarrierChooserHost {
   stats(): SessionStats;
   /** Calls of this side in progress. */
   callsMade(): number;
@@ -18,15 +18,15 @@ export interface LayoutsHost {
 }
 
 /** Picks what carries calls of single messages: the session's lane, several, or streams of their own, by what is measured. */
-export class Layouts {
-  private readonly host: LayoutsHost;
-  private readonly chooser: LayoutChooser;
-  private readonly spread: LaneSpread;
+export class CarrierChooser {
+  private readonly host: CarrierChooserHost;
+  private readonly chooser: MeasuredLayout;
+  private readonly spread: ExtraLanes;
 
-  constructor(host: LayoutsHost) {
+  constructor(host: CarrierChooserHost) {
     this.host = host;
-    this.chooser = new LayoutChooser(host);
-    this.spread = new LaneSpread(LANES - 1, (onOver) => host.openLane(onOver));
+    this.chooser = new MeasuredLayout(host);
+    this.spread = new ExtraLanes(LANES - 1, (onOver) => host.openLane(onOver));
   }
 
   /** Calls on the lanes beside the first that are not over. */

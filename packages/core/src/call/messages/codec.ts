@@ -1,13 +1,13 @@
 import type { z } from "zod";
-import type { MessageCodec, PayloadWriter, PlainCodec } from "../contract/codec.js";
-import type { Schema } from "../contract/schema.js";
-import { appendBytes } from "../contract/session-codec.js";
-import { misfitError } from "../codec/misfit-error.js";
-import { MAX_NODES, requireFewNodes } from "../codec/nodes.js";
-import { RpcError } from "../errors.js";
-import { appendValue, unpack, unpackExactly } from "../msgpack/message.js";
+import type { MessageCodec, PayloadWriter, PlainCodec } from "../../contract/codec.js";
+import type { Schema } from "../../contract/schema.js";
+import { appendBytes } from "../../contract/session-codec.js";
+import { misfitError } from "../../codec/misfit-error.js";
+import { MAX_NODES, requireFewNodes } from "../../codec/nodes.js";
+import { RpcError } from "../../errors.js";
+import { appendValue, unpack, unpackExactly } from "../../msgpack/message.js";
 import { revived } from "./revive.js";
-import type { UnsharedBytes } from "../platform-types.js";
+import type { UnsharedBytes } from "../../platform-types.js";
 
 /** Maps and sets inside one another that a message of `zodCodec` may have: each takes zod once more. */
 const MAX_REVIVALS = 8;

@@ -1,6 +1,6 @@
-import { OutgoingCallStream } from "../call/outgoing-stream.js";
-import type { CarrierSettings } from "../call/carrier.js";
-import type { DirectStream } from "../transport/session.js";
+import { OutgoingCallStream } from "../../call/outgoing-stream.js";
+import type { CarrierSettings } from "../../call/carrier.js";
+import type { DirectStream } from "../../transport/session.js";
 
 /** The session of the streams. */
 export interface StreamsHost {

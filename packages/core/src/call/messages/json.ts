@@ -1,10 +1,10 @@
-import { appendBytes, type SessionCodec } from "../contract/session-codec.js";
-import { RpcError } from "../errors.js";
-import { MAX_DEPTH } from "../limits.js";
-import { MAX_BIGINT_DIGITS, tooManyDigits } from "../msgpack/big-int.js";
-import { isKept } from "../msgpack/value.js";
+import { appendBytes, type SessionCodec } from "../../contract/session-codec.js";
+import { RpcError } from "../../errors.js";
+import { MAX_DEPTH } from "../../limits.js";
+import { MAX_BIGINT_DIGITS, tooManyDigits } from "../../msgpack/big-int.js";
+import { isKept } from "../../msgpack/value.js";
 import { fromBase64, toBase64 } from "./base64.js";
-import { count } from "../msgpack/reader.js";
+import { count } from "../../msgpack/reader.js";
 import { tooDeep } from "./nesting.js";
 
 /**

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { plain, WireMap } from "../msgpack/value.js";
+import { plain, WireMap } from "../../msgpack/value.js";
 
 /** A place where a schema wants what the wire does not say: that an object is a Map, an array a Set, or that nothing is there. */
 interface Gap {

@@ -1,17 +1,17 @@
-import type { MessageCodec } from "../contract/descriptor.js";
-import { ProtocolError } from "../errors.js";
-import { ITEM_BYTES, type MemoryBudget } from "../memory-budget.js";
-import type { Limits } from "../limits.js";
-import { Metadata } from "../metadata.js";
-import type { SessionCompression } from "../transport/compression.js";
-import { Cursor } from "../wire/cursor.js";
-import type { Frame } from "../wire/frame.js";
-import { decodeMetadata, type RawMetadata } from "../wire/metadata.js";
-import { readOptionalHead } from "../wire/request.js";
-import type { CallChannel } from "./carrier.js";
+import type { MessageCodec } from "../../contract/descriptor.js";
+import { ProtocolError } from "../../errors.js";
+import { ITEM_BYTES, type MemoryBudget } from "../../memory-budget.js";
+import type { Limits } from "../../limits.js";
+import { Metadata } from "../../metadata.js";
+import type { SessionCompression } from "../../transport/compression.js";
+import { Cursor } from "../../wire/cursor.js";
+import type { Frame } from "../../wire/frame.js";
+import { decodeMetadata, type RawMetadata } from "../../wire/metadata.js";
+import { readOptionalHead } from "../../wire/request.js";
+import type { CallChannel } from "../carrier.js";
 import type { ReceiveFlow } from "./flow.js";
 import { type ItemQueue, itemQueue, type ItemStream } from "./item-stream.js";
-import { decodedBytes, decodePayload } from "./payload.js";
+import { decodedBytes, decodePayload } from "../messages/payload.js";
 
 /** The messages that one side of a call receives: item frames in, an `ItemStream` out, with the flow control between. */
 export class ItemReceiver {

@@ -1,12 +1,12 @@
-import type { MessageCodec } from "../contract/descriptor.js";
-import { type MemoryBudget, VALUE_BYTES } from "../memory-budget.js";
-import { allowance } from "../msgpack/reader.js";
-import type { Channel } from "../transport/channel.js";
-import { expand, type SessionCompression } from "../transport/compression.js";
-import { FLAG_COMPRESSED, FLAG_HEAD, type Frame } from "../wire/frame.js";
-import { type HeadFields, writeHead } from "../wire/head.js";
-import { tooLarge } from "../wire/too-large.js";
-import { FrameWriter } from "../wire/writer.js";
+import type { MessageCodec } from "../../contract/descriptor.js";
+import { type MemoryBudget, VALUE_BYTES } from "../../memory-budget.js";
+import { allowance } from "../../msgpack/reader.js";
+import type { Channel } from "../../transport/channel.js";
+import { expand, type SessionCompression } from "../../transport/compression.js";
+import { FLAG_COMPRESSED, FLAG_HEAD, type Frame } from "../../wire/frame.js";
+import { type HeadFields, writeHead } from "../../wire/head.js";
+import { tooLarge } from "../../wire/too-large.js";
+import { FrameWriter } from "../../wire/writer.js";
 import type { SessionFormat } from "./session-format.js";
 
 /** Where payloads are written: a channel, as a rule. */

@@ -1,17 +1,17 @@
-import { type Code, codeNumber, ProtocolError, RpcError } from "../errors.js";
-import { Channel, type FrameHandler } from "../transport/channel.js";
-import type { DirectStream } from "../transport/session.js";
-import { Cursor } from "../wire/cursor.js";
-import type { Frame } from "../wire/frame.js";
+import { type Code, codeNumber, ProtocolError, RpcError } from "../../errors.js";
+import { Channel, type FrameHandler } from "../../transport/channel.js";
+import type { DirectStream } from "../../transport/session.js";
+import { Cursor } from "../../wire/cursor.js";
+import type { Frame } from "../../wire/frame.js";
 import { CallTable } from "./call-table.js";
-import type { Carrier, CarrierSettings, OutgoingCall } from "./carrier.js";
-import { receiveFault } from "./fault.js";
-import type { ReceiveFlow } from "./flow.js";
-import { LaneReceiveFlow } from "./lane-flow.js";
-import { oversized } from "./oversized.js";
+import type { Carrier, CarrierSettings, OutgoingCall } from "../carrier.js";
+import { receiveFault } from "../fault.js";
+import type { ReceiveFlow } from "../items/flow.js";
+import { LaneReceiveFlow } from "../items/lane-flow.js";
+import { oversized } from "../oversized.js";
 import { type LaneHost, notInProgress, PeerLane } from "./peer-lane.js";
-import * as FrameType from "../wire/frame-type.js";
-import * as StreamKind from "../wire/stream-kind.js";
+import * as FrameType from "../../wire/frame-type.js";
+import * as StreamKind from "../../wire/stream-kind.js";
 
 /** Notifications after which the peer is asked whether it has received those before. */
 const ASK_EVERY = 256;

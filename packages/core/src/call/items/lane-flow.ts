@@ -1,8 +1,8 @@
-import { ProtocolError } from "../errors.js";
-import { INITIAL_CREDIT } from "../wire/frame.js";
-import type { CallChannel } from "./carrier.js";
+import { ProtocolError } from "../../errors.js";
+import { INITIAL_CREDIT } from "../../wire/frame.js";
+import type { CallChannel } from "../carrier.js";
 import type { ReceiveFlow } from "./flow.js";
-import * as FrameType from "../wire/frame-type.js";
+import * as FrameType from "../../wire/frame-type.js";
 
 /** Read bytes that make a credit frame worth its while. */
 const CREDIT_STEP = INITIAL_CREDIT / 4;

@@ -1,6 +1,6 @@
-import { type Deferred, deferred } from "../deferred.js";
-import { RpcError } from "../errors.js";
-import type { DuplexStream } from "./caller.js";
+import { type Deferred, deferred } from "../../deferred.js";
+import { RpcError } from "../../errors.js";
+import type { DuplexStream } from "../caller.js";
 import { type AnswerMetadata, type ItemQueue, itemQueue, type ItemStream, type NewItemQueue } from "./item-stream.js";
 
 /** An `ItemStream` that can be had before the one it delivers. Takes one item at a time, as its reader does. */

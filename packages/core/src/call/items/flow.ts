@@ -1,5 +1,5 @@
-import { INITIAL_CREDIT } from "../wire/frame.js";
-import type { CallChannel } from "./carrier.js";
+import { INITIAL_CREDIT } from "../../wire/frame.js";
+import type { CallChannel } from "../carrier.js";
 import type { ItemFlow } from "./send-items.js";
 
 /** Received and unread bytes of items at which a call's own stream is paused, and those at which it goes on. */

@@ -1,7 +1,7 @@
-import type { Lane } from "../call/lane.js";
+import type { Lane } from "../../call/lanes/lane.js";
 
 /** Lanes beside the session's first, opened as they are needed, for calls in turn. */
-export class LaneSpread {
+export class ExtraLanes {
   private readonly lanes: (Lane | undefined)[];
   private turn = 0;
   private readonly open: (onOver: (lane: Lane) => void) => Lane;

@@ -1,6 +1,6 @@
-import { RpcError } from "../errors.js";
-import { MAX_DEPTH } from "../limits.js";
-import { requireModestBigInt } from "../msgpack/big-int.js";
+import { RpcError } from "../../errors.js";
+import { MAX_DEPTH } from "../../limits.js";
+import { requireModestBigInt } from "../../msgpack/big-int.js";
 
 /** Values in a message that is sent: no frame has room for so many. */
 const MAX_SENT = 2 ** 26;

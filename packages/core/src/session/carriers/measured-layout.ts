@@ -1,4 +1,4 @@
-import type { SessionStats } from "../transport/session.js";
+import type { SessionStats } from "../../transport/session.js";
 
 /** How calls of single messages travel: in one lane, in several in turn, or each on a stream of its own. */
 export type Layout = "lane" | "lanes" | "stream";
@@ -37,7 +37,7 @@ export interface LayoutSource {
 }
 
 /** Measures loss and chooses by it, every so many calls: in between, a call costs a counter. */
-export class LayoutChooser {
+export class MeasuredLayout {
   private layout: Layout = "lane";
   private calls = 0;
   private loss = 0;

@@ -1,5 +1,5 @@
-import type { MessageCodec } from "../contract/descriptor.js";
-import type { Limits } from "../limits.js";
+import type { MessageCodec } from "../../contract/descriptor.js";
+import type { Limits } from "../../limits.js";
 import type { ItemSource } from "./item-source.js";
 
 /** Bytes of raw data in one frame: few enough that other calls of a lane get their turn in between. */

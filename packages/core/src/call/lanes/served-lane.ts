@@ -1,14 +1,14 @@
-import { codeFromNumber, ProtocolError, RpcError } from "../errors.js";
-import type { Limits } from "../limits.js";
-import type { Channel } from "../transport/channel.js";
-import { Cursor } from "../wire/cursor.js";
-import type { Frame } from "../wire/frame.js";
-import type { AnswerCarrier, IncomingCall, LaneCallee, RequestHandler } from "./carrier.js";
-import type { ReceiveFlow } from "./flow.js";
-import { LaneReceiveFlow } from "./lane-flow.js";
-import { oversized } from "./oversized.js";
-import type { SessionFormat } from "./session-format.js";
-import * as FrameType from "../wire/frame-type.js";
+import { codeFromNumber, ProtocolError, RpcError } from "../../errors.js";
+import type { Limits } from "../../limits.js";
+import type { Channel } from "../../transport/channel.js";
+import { Cursor } from "../../wire/cursor.js";
+import type { Frame } from "../../wire/frame.js";
+import type { AnswerCarrier, IncomingCall, LaneCallee, RequestHandler } from "../carrier.js";
+import type { ReceiveFlow } from "../items/flow.js";
+import { LaneReceiveFlow } from "../items/lane-flow.js";
+import { oversized } from "../oversized.js";
+import type { SessionFormat } from "../messages/session-format.js";
+import * as FrameType from "../../wire/frame-type.js";
 
 /** The peer's calls on one lane, as they are served. */
 export class ServedLane implements LaneCallee, AnswerCarrier {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Layout, LayoutChooser, layoutFor } from "./layout.js";
+import { type Layout, MeasuredLayout, layoutFor } from "./measured-layout.js";
 
 const packets = (n: number): number => n * 1200;
 
@@ -17,13 +17,13 @@ describe("layoutFor", () => {
   });
 });
 
-describe("LayoutChooser", () => {
+describe("MeasuredLayout", () => {
   it("measures every 256 calls: the loss of the last 200 packets or more, and the flight of now", () => {
     const stats = { sentPackets: 0, lostPackets: 0 };
     let measured = 0;
     let bytes = 0;
     let callsMade = 0;
-    const chooser = new LayoutChooser({
+    const chooser = new MeasuredLayout({
       stats: () => {
         measured++;
         return stats;

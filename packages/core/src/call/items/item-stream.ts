@@ -1,7 +1,7 @@
-import { rejectionAtCaller } from "../callers-line.js";
-import { Fifo } from "../fifo.js";
-import { Metadata } from "../metadata.js";
-import type { ItemIterator } from "../platform-types.js";
+import { rejectionAtCaller } from "../../callers-line.js";
+import { Fifo } from "../../fifo.js";
+import { Metadata } from "../../metadata.js";
+import type { ItemIterator } from "../../platform-types.js";
 
 /** What feeds an `ItemStream`. */
 export interface ItemStreamOwner {

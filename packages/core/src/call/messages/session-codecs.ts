@@ -1,6 +1,6 @@
-import { appendBytes, type SessionCodec } from "../contract/session-codec.js";
-import { RpcError } from "../errors.js";
-import { pack, unpack } from "../msgpack/message.js";
+import { appendBytes, type SessionCodec } from "../../contract/session-codec.js";
+import { RpcError } from "../../errors.js";
+import { pack, unpack } from "../../msgpack/message.js";
 
 /** Standard MessagePack (any language reads it): what sessions use unless told otherwise. */
 export const msgpack: SessionCodec = {
