@@ -20,7 +20,7 @@ export interface CallInputs<Sent> {
   readonly duplex: undefined;
 }
 
-/** What a call gives at once, by the kind of its method. Its failure is never thrown: the promise rejects, or the stream fails. */
+/** Values that a call returns at once, by the kind of its method. A failure is never thrown: the promise rejects, or the stream fails. */
 export interface CallAnswers<Sent, Result> {
   /** Resolves with the answer. */
   readonly unary: Promise<Result>;

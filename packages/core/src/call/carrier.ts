@@ -5,15 +5,15 @@ import type { Frame } from "../wire/frame.js";
 import type { ReceiveFlow } from "./items/flow.js";
 import type { FormatTable, SessionFormat } from "./messages/session-format.js";
 
-/** What the carriers of a session share. */
+/** Settings that the carriers of a session share. */
 export interface CarrierSettings extends ChannelSettings {
   /** How messages of the calls that this side makes are written. */
   readonly format: SessionFormat | undefined;
-  /** What this side proves itself with, until its first lane has said it. */
+  /** Credentials of this side, until its first lane has sent them. */
   credentials: string | undefined;
 }
 
-/** What carries notifications of the peer: a carrier of calls, or a datagram. */
+/** Carries notifications of the peer: a carrier of calls, or a datagram. */
 export interface NotificationCarrier {
   /** How messages of calls that the peer makes are written, in both directions; undefined is standard MessagePack. */
   readonly peerFormat: SessionFormat | undefined;
@@ -30,7 +30,7 @@ export interface CallChannel {
   receiveFlow(id: number): ReceiveFlow;
 }
 
-/** What carries calls that this side makes: a lane (many), or the stream of a single call. */
+/** Carries calls that this side makes: a lane (many calls), or the stream of a single call. */
 export interface Carrier extends CallChannel {
   /** The id of a notification's frame, which belongs to no call. */
   readonly notifyId: number;
@@ -46,7 +46,7 @@ export interface Carrier extends CallChannel {
   cancel(id: number, code: Code): void;
 }
 
-/** What carries calls of the peer's, and the answers to them. */
+/** Carries calls that the peer makes, and the answers to them. */
 export interface AnswerCarrier extends CallChannel, NotificationCarrier {
   /** Enters a call that goes on after its request, so that cancels and credit reach it. */
   enter(id: number, call: IncomingCall): void;
@@ -63,7 +63,7 @@ export function prioritize({ single, channel }: Pick<CallChannel, "single" | "ch
 
 /** A call this side made, as its carrier sees it. `onResponse`, `onDone`, `onFault` or `onError` is the last word. */
 export interface OutgoingCall {
-  /** What the callee said before its first message. */
+  /** The callee's response metadata, sent before its first message. */
   onHeaders(frame: Frame): void;
   onResponse(frame: Frame): void;
   onItem(frame: Frame): void;
@@ -94,7 +94,7 @@ export interface IncomingCall {
   onFinished(): void;
 }
 
-/** What becomes of the peer's calls: they are served, or refused. */
+/** Serves the peer's calls, or refuses them. */
 export interface Callee {
   /** Calls and notifications that are being served, and those that wait for it. */
   readonly calls: number;

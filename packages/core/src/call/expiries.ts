@@ -118,5 +118,5 @@ export class Expiries {
 /** The deadlines of all calls of this process. */
 export const expiries: Expiries = new Expiries();
 
-/** What is to be said of calls later, if the process is still there. */
+/** Timers of reports about calls. They do not keep the process alive. */
 export const reminders: Expiries = new Expiries(false);

@@ -12,8 +12,8 @@ import { unpack } from "../msgpack/message.js";
 import { FrameWriter } from "../wire/writer.js";
 
 /**
- * What an error says to the peer. Its name is told only where the method declares it; `onMisfit` hears of details that do not
- * fit what is declared, which are then told without the name.
+ * Converts an error into the fault that is sent. Its name is sent only where the method declares it; details that do not fit
+ * the declaration go to `onMisfit`, and are sent without the name.
  */
 export function faultOf(
   error: RpcError,
@@ -63,8 +63,8 @@ export function errorOf({ code, message, head, details }: ReceivedFault, method:
 }
 
 /**
- * What a peer says of a method that it does not serve, with the names that only the caller knows; undefined where it says
- * something else.
+ * Completes a peer's answer about a method that it does not serve with the names that only the caller knows; undefined where
+ * the answer is about something else.
  */
 function describeUnserved(
   message: string,

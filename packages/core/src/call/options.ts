@@ -10,7 +10,7 @@ interface ParentCall {
   readonly deadline: number | undefined;
 }
 
-/** What a caller may set for one call. */
+/** Options of one call. */
 export interface CallOptions {
   /** Aborting cancels the call, here and in the handler. */
   readonly signal?: AbortSignal | undefined;
@@ -24,8 +24,8 @@ export interface CallOptions {
    */
   readonly parent?: ParentCall | undefined;
   /**
-   * What leaves first where the connection is the bottleneck: streams with a higher number do. A call with a priority has a
-   * stream of its own, unless `via` says otherwise. Default: the method's.
+   * Priority of the call's stream: where the connection is the bottleneck, streams with a higher number leave first. A call with
+   * a priority has a stream of its own, unless `via` says otherwise. Default: the method's.
    */
   readonly priority?: number | undefined;
   /** Goes to the handler with the request. */
@@ -40,7 +40,7 @@ export interface CallOptions {
   /** How the call travels. Default: as the method's descriptor says, or the session's options, or "auto". */
   readonly via?: Via | undefined;
   /**
-   * What becomes of a notification by datagram where the session has none, or it is too large for one. Default "lane":
+   * How a notification by datagram travels where the session has no datagrams, or it is too large for one. Default "lane":
    * it is sent as any other. "none": the call fails with `unimplemented` or `resource_exhausted`.
    */
   readonly fallback?: "lane" | "none" | undefined;

@@ -3,7 +3,7 @@ import type { Limits } from "../limits.js";
 import type { Frame } from "../wire/frame.js";
 import { tooLarge } from "../wire/too-large.js";
 
-/** What a call fails with that a frame belongs to which is larger than this side takes, or has memory for. */
+/** Makes the error of a call with a frame that is larger than this side accepts, or has memory for. */
 export function oversized({ size }: Frame, { maxFrameBytes, maxSessionBytes }: Limits): RpcError {
   if (size > maxFrameBytes) return tooLarge(size, maxFrameBytes, " of its receiver");
   const text = `the receiver has no memory for a frame of ${size} bytes: limits.maxSessionBytes is ${maxSessionBytes}`;

@@ -5,7 +5,7 @@ import type { AnyMethod } from "../contract/descriptor.js";
 import type { RpcError } from "../errors.js";
 import { failureOf } from "./failure.js";
 
-/** What becomes of a call that waits for a session: exactly one of the two is called, once, unless the call is taken back. */
+/** Outcome of a call that waits for a session: exactly one of the two is called, once, unless the call is withdrawn. */
 interface WaitingOutcome {
   /** @param make makes the call, and returns its answer */
   start(make: () => unknown): void;

@@ -14,7 +14,7 @@ export interface ConnectionOptions {
   /** Whether a session that is lost, or drains, is replaced. Default true. */
   readonly reconnect?: boolean;
   readonly backoff?: Partial<Backoff>;
-  /** Of these, the connection itself uses those of calls that wait: `maxQueuedCalls`, `maxQueuedBytes`, `maxQueuedMs`. */
+  /** Limits. The connection itself uses those of calls that wait: `maxQueuedCalls`, `maxQueuedBytes`, `maxQueuedMs`. */
   readonly limits?: Partial<Limits>;
   /**
    * Whether a failure to connect is one that trying again will hardly mend, such as a certificate that is not trusted:

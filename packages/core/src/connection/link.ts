@@ -12,7 +12,7 @@ const STABLE_MS = 10_000;
 /** Attempts at a port that nobody listens at are no further apart: they cost nobody anything. */
 const MOST_WHERE_NOBODY_LISTENS_MS = 1000;
 
-/** What a link is made of. */
+/** Options of a link. */
 export interface LinkOptions<S extends Session> {
   /** Makes a session, or gives up in bounded time; at once when the signal fires. */
   readonly dial: (signal: AbortSignal) => Promise<S>;

@@ -8,7 +8,7 @@ export interface ReadyOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-/** What is waited for, looked at after each change of state. */
+/** A condition that is waited for. It is checked after each change of state. */
 interface Awaited<T> {
   /** Dials, unless that has begun. */
   readonly connect: () => void;

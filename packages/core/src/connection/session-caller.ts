@@ -71,7 +71,7 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
     options: CallOptions | undefined,
   ): ItemStream<unknown> {
     const refusals = new Refusals();
-    /** What the caller reads; what later sessions send is fed into it. */
+    /** The stream that the caller reads; items from later sessions are fed into it. */
     const given: { stream?: ItemStream<unknown> } = {};
     const send = (session: C, own: CallOptions | undefined): ItemStream<unknown> => {
       const since = startOf(own);
@@ -110,7 +110,7 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
     return session === undefined ? this.later(method, input, options, send, refusals) : send(session, options);
   }
 
-  /** What a call returns that waits. */
+  /** Returns the answer of a call that waits for a session. */
   private later<Result>(
     method: AnyMethod,
     input: unknown,
@@ -186,7 +186,7 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
 /** Makes a call on a session. */
 type Send<C, Result> = (session: C, options: CallOptions | undefined) => Result;
 
-/** What has become of one call so far. */
+/** Counts the refusals of one call so far. */
 class Refusals {
   /** Milliseconds since the epoch; undefined for a call that has not waited. */
   waitingSince: number | undefined;
@@ -215,7 +215,7 @@ function neverRan(error: unknown): error is RpcError {
   return error instanceof RpcError && error.code === "unavailable" && error.refused;
 }
 
-/** Of what `remaining` needs; the time is looked at only where it matters. */
+/** Returns the start time that `remaining` needs; the clock is read only where a timeout was given. */
 function startOf(options: CallOptions | undefined): number {
   return options?.timeoutMs === undefined ? 0 : Date.now();
 }

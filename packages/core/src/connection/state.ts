@@ -1,6 +1,6 @@
 import type { ItemIterator } from "../platform-types.js";
 
-/** What a connection is doing. `error` says why it is not ready: the last attempt's failure, or how the session was lost. */
+/** State of a connection. `error` says why it is not ready: the last attempt's failure, or how the session was lost. */
 export type ConnectionState =
   /** Not dialling; the first call dials. */
   | { readonly status: "idle" }

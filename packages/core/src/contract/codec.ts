@@ -21,9 +21,9 @@ export interface MessageCodec<In, Out = In> {
 
 /** The part of a message codec that has nothing to do with bytes. */
 export interface PlainCodec<In, Out = In> {
-  /** What is to be encoded. Throws `RpcError` when the value does not fit the schema. */
+  /** Returns the value to encode. Throws `RpcError` when the given one does not fit the schema. */
   encode(value: In): unknown;
-  /** What is delivered of a decoded value. Throws `RpcError` `invalid_argument` when it does not fit. */
+  /** Returns the value to deliver for a decoded one. Throws `RpcError` `invalid_argument` when that does not fit. */
   decode(plain: unknown): Out;
 }
 

@@ -18,7 +18,7 @@ export interface Compression {
 
 /** How a session compresses. */
 export interface CompressionOptions {
-  /** What this side reads, and writes where the peer reads it: the first that both have. */
+  /** Algorithms that this side reads. It writes the first that the peer reads too. */
   readonly algorithms: readonly Compression[];
   /** Messages of fewer bytes are not compressed. Default 1024; `Infinity` leaves it to calls that ask for it. */
   readonly minBytes?: number;

@@ -41,34 +41,34 @@ export interface MethodDescriptor<
   readonly id: number;
   /** Undefined where the method takes nothing. */
   readonly input: MessageCodec<Sent, Received> | undefined;
-  /** Of the result, or of each item. Undefined where the method gives nothing. */
+  /** Codec of the result, or of each item. Undefined where the method returns nothing. */
   readonly output: MessageCodec<Returned, Result> | undefined;
   readonly idempotent: boolean;
-  /** Of the stream of its own that a call of the method then has, both ways; see `CallOptions`. */
+  /** Priority of a call's own stream, both ways; a method with one has its calls on streams of their own. See `CallOptions`. */
   readonly priority?: number | undefined;
   /** 32 bits that differ between two versions of the method that differ on the wire; undefined where it was given none. */
   readonly fingerprint?: number | undefined;
-  /** Of a notification: sent as one datagram, which may be lost but does not come late. */
+  /** "datagram": a notification is sent as one datagram, which may be lost but does not come late. */
   readonly delivery?: "datagram" | undefined;
   /** How its calls travel where the caller does not say; undefined: as the session does. */
   readonly via?: Via | undefined;
-  /** What a handler may throw with a name, by it; see `rpcError`. */
+  /** Declared errors by name; see `rpcError`. */
   readonly errors: Errors;
-  /** What its schema says of it to the application; the protocol has no use for it. */
+  /** Metadata that the schema gives to the application; it is not part of the protocol. */
   readonly meta?: MethodMeta | undefined;
   readonly service: ServiceIdentity;
 }
 
-/** What names a service on the wire. */
+/** Name and id of a service. */
 export interface ServiceIdentity {
   readonly name: string;
   /** 16 bits. */
   readonly id: number;
-  /** What tools want to know of the service, and calls do not; loaded when asked for. */
+  /** Loads details of the service for tools; calls do not need them. */
   readonly tooling?: (() => Promise<ServiceTooling>) | undefined;
 }
 
-/** What tools are told of a service: reflection, documentation, calls by hand. It is plain JSON. */
+/** Details of a service for tools: reflection, documentation, calls by hand. Plain JSON. */
 export interface ServiceTooling {
   readonly docs?: string;
   readonly methods: Readonly<Record<string, MethodTooling>>;
@@ -76,7 +76,7 @@ export interface ServiceTooling {
   readonly snapshot: unknown;
 }
 
-/** What tools are told of a method. */
+/** Details of a method for tools. */
 export interface MethodTooling {
   readonly docs?: string;
   /**
@@ -94,7 +94,7 @@ export type AnyMethod<Kind extends MethodKind = MethodKind> = {
   [Each in Kind]: MethodDescriptor<Each, any, any, any, any>;
 }[Kind];
 
-/** What is left to say of a method once its service, name and kind are known. */
+/** Options of a method, beside its service, name and kind. */
 export interface MethodOptions<Sent, Received, Returned, Result, Errors extends MethodErrors = NoErrors> {
   readonly id: number;
   readonly input?: MessageCodec<Sent, Received>;

@@ -1,6 +1,6 @@
 /**
- * What the schemas of an application say of its methods, for its interceptors, tools and documents: any JSON, unless the application declares
- * what there is to say.
+ * Metadata that the schemas of an application attach to methods, for its interceptors, tools and documents: any JSON, unless the
+ * application declares its type.
  *
  * @example
  * declare module "@quicrpc/core" {

@@ -11,10 +11,10 @@ export interface ErrorDescriptor<ItsCode extends Code = Code, Sent = undefined, 
 // oxlint-disable-next-line typescript/no-explicit-any -- unknown would not accept details of any types
 export type MethodErrors = Readonly<Record<string, ErrorDescriptor<Code, any, any>>>;
 
-/** Of a method that declares none. */
+/** Errors of a method that declares none. */
 export type NoErrors = Readonly<Record<never, never>>;
 
-/** What declares errors: a method's descriptor. */
+/** A method's descriptor, as far as it declares errors. */
 export interface DeclaresErrors<Errors extends MethodErrors> {
   readonly errors: Errors;
 }
@@ -35,12 +35,12 @@ export type RpcErrorOf<Errors extends MethodErrors> = {
   };
 }[keyof Errors & string];
 
-/** What `rpcError` takes after the error's name. */
+/** Arguments of `rpcError` after the error's name. */
 export type ErrorArguments<Details> = undefined extends Details
   ? [details?: Details, options?: TypedErrorOptions]
   : [details: Details, options?: TypedErrorOptions];
 
-/** What else an error that a method declares may carry. */
+/** Further fields of an error that a method declares. */
 interface TypedErrorOptions extends Pick<RpcErrorOptions, "metadata" | "cause"> {
   /** Default: the error's name. */
   readonly message?: string;

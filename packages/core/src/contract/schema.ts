@@ -14,7 +14,7 @@ export interface BytesSchema {
   readonly kind: "bytes";
 }
 
-/** What a method can take or give. */
+/** A schema of a method's input or output. */
 export type Payload = Schema | StreamSchema | BytesSchema;
 
 /** Declares that an input or output is a stream of `item` messages. */

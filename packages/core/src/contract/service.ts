@@ -18,11 +18,11 @@ export interface RpcOptions<
   /** How calls travel that do not say so themselves. Default: as the session says. */
   readonly via?: Via;
   /**
-   * What the handler may throw with a name: the schema of the details, or code and details. The default code is
+   * Errors that the handler may throw by name: the schema of the details, or code and details. The default code is
    * `failed_precondition`.
    */
   readonly errors?: Errors;
-  /** What interceptors on both sides, reflection and documents see of the method: plain JSON. */
+  /** Metadata for interceptors on both sides, reflection and documents: plain JSON. */
   readonly meta?: MethodMeta;
 }
 

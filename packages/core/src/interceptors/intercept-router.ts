@@ -54,7 +54,7 @@ function intercept<Context>(
   };
 }
 
-/** What a handler gets: the stream itself, unless an interceptor replaced it. */
+/** Returns the stream that a handler gets: the call's own, unless an interceptor replaced it. */
 function itemStream(items: AsyncIterable<unknown>): ItemStream<unknown> {
   if (items instanceof ItemStream) return items;
   const late = new LateItems<unknown>(() => {});

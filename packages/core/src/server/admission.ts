@@ -30,7 +30,7 @@ export function guardedShedder(shedder: LoadShedder, onError: ErrorHook): LoadSh
   };
 }
 
-/** What admission needs of its session. */
+/** Settings of admission. */
 export interface AdmissionSettings {
   readonly limits: Limits;
   readonly loadShedder: LoadShedder | undefined;
@@ -46,7 +46,7 @@ export interface AdmissionSettings {
 export class Admission {
   private readonly settings: AdmissionSettings;
   private inProgress = 0;
-  /** Of those, handlers whose call is over. */
+  /** Running handlers whose call is over. */
   private outliving = 0;
   private starting = false;
   private readonly waiting: Set<() => void> = new Set();

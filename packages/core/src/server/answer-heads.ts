@@ -3,11 +3,11 @@ import { Metadata } from "../metadata.js";
 import type { HeadFields } from "../wire/head.js";
 import { encodeMetadata } from "../wire/metadata.js";
 
-/** What a handler says beside its answer, as the heads of the frames that carry it. */
+/** Metadata that a handler sends beside its answer, as heads of the answer's frames. */
 export class AnswerHeads {
   readonly metadata: Metadata = new Metadata();
   readonly trailers: Metadata = new Metadata();
-  /** Of the method's schema, where the caller has another. */
+  /** Fingerprint of the method's schema, where the caller has another. */
   fingerprint: number | undefined;
   private metadataSent = false;
   private readonly maxBytes: number;
@@ -16,14 +16,14 @@ export class AnswerHeads {
     this.maxBytes = maxMetadataBytes;
   }
 
-  /** Of what goes ahead of the answer, once; undefined when nothing does. Throws `RpcError` `resource_exhausted`. */
+  /** Takes the head that goes ahead of the answer; undefined when there is none. Throws `RpcError` `resource_exhausted`. */
   first(): HeadFields | undefined {
     const head = this.unsent();
     this.metadataSent = true;
     return head;
   }
 
-  /** Of the last frame, an error's metadata among its trailers. Throws as `first` does. */
+  /** Returns the head of the last frame; an error's metadata is among its trailers. Throws as `first` does. */
   last(error?: RpcError): HeadFields | undefined {
     const said = error === undefined || error.metadata.size === 0;
     const all = said ? this.trailers : new Metadata([...this.trailers, ...error.metadata]);

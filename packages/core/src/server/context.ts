@@ -7,13 +7,13 @@ import type { Metadata } from "../metadata.js";
 import { decodeMetadata, type RawMetadata } from "../wire/metadata.js";
 import { AnswerHeads } from "./answer-heads.js";
 
-/** What a handler knows of its call. */
+/** A call as its handler sees it. */
 export interface CallContext<Context = unknown> {
   /** Fires when the caller gives up, the deadline passes or the session ends; the reason is an `RpcError`. */
   readonly signal: AbortSignal;
   /** When the caller stops waiting, in milliseconds since the epoch by this side's clock; undefined: never. */
   readonly deadline: number | undefined;
-  /** What the caller sent with its request. */
+  /** Metadata that the caller sent with its request. */
   readonly metadata: Metadata;
   /** Goes to the caller with the answer, or before the first item. */
   readonly responseMetadata: Metadata;
@@ -33,11 +33,11 @@ export interface CallContext<Context = unknown> {
   readonly method: AnyMethod;
   /** Calls back to the caller, over the same session. */
   readonly session: TypedCaller;
-  /** What the application keeps for the connection. */
+  /** The application's value for the connection, such as the result of `authenticate`. */
   readonly connection: Context;
 }
 
-/** What the contexts of a session's calls share. */
+/** Settings that the contexts of a session's calls share. */
 export interface ContextSettings<Context> {
   readonly session: TypedCaller;
   readonly connection: Context;
@@ -50,9 +50,9 @@ export class IncomingContext<Context> implements CallContext<Context> {
   readonly deadline: number | undefined;
   readonly method: AnyMethod;
   compress: boolean | undefined;
-  /** What the handler says beside its answer; undefined until it does. */
+  /** Metadata that the handler sends beside its answer; undefined until there is some. */
   answerHeads: AnswerHeads | undefined;
-  /** What goes back; a notification has nobody to answer. */
+  /** The call's answer; undefined for a notification. */
   reply: { sendMetadata(): void } | undefined;
   readonly #settings: ContextSettings<Context>;
   #received: RawMetadata | Metadata | undefined;

@@ -28,7 +28,7 @@ export class DatagramReceiver {
     this.onForeign = onForeign;
   }
 
-  /** What cannot be read is as good as lost. */
+  /** Serves the notification in a datagram. A datagram that cannot be read is ignored, as if it were lost. */
   onDatagram(bytes: Uint8Array): void {
     const { prefix } = this;
     const start = prefix.length;

@@ -22,7 +22,7 @@ export interface FailureSite {
 /** Told of what the caller is not told: exceptions of handlers and hooks, results that do not fit, failed notifications. */
 export type ErrorHook = (error: unknown, site: FailureSite) => void;
 
-/** What dispatch needs of its session. */
+/** Settings of a dispatcher. */
 export interface DispatchSettings<Context> extends ContextSettings<Context> {
   readonly table: MethodTable<Context>;
   readonly onError: ErrorHook;
@@ -159,7 +159,7 @@ export class Dispatcher<Context> implements RequestHandler {
   /** Charges for a call whose message holds so many bytes, and returns what it has charged. Throws where that is too much. */
   private charge({ start, end }: Frame, message: number): number {
     const { budget } = this.settings;
-    // Of the frame, what it has beside the message is kept as it came.
+    // Metadata is kept undecoded, within the frame's bytes.
     const held = CALL_BYTES + Math.max(end - start, message);
     if (budget.charge(held)) return held;
     const error = budget.refusal("the call", true);

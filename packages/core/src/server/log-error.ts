@@ -21,7 +21,7 @@ export function printable(text: string, escape: (hex: string) => string = (hex) 
   return text.replace(UNPRINTABLE, (character) => escape(character.charCodeAt(0).toString(16)));
 }
 
-/** What a log says of a failure: the error, where it was thrown, and what caused it. Each line of it is printable. */
+/** Describes a failure for a log: the error, where it was thrown, and its causes. Each line of it is printable. */
 export function describeFailure(error: unknown, method: string): string {
   const lines = [`quicrpc: ${printable(cut(method, 256))} failed: ${headline(error)}`];
   let cause = error;

@@ -24,7 +24,7 @@ import * as FrameType from "../wire/frame-type.js";
 /** By which a timer may be early, by the clock of dates. */
 const CLOCK_SLACK_MS = 2;
 
-/** What a reply needs beside its call. */
+/** Settings of a reply. */
 export interface ReplySettings {
   readonly limits: Limits;
   readonly schemas: SchemaHandshake;
@@ -33,7 +33,7 @@ export interface ReplySettings {
   readonly budget: MemoryBudget;
 }
 
-/** What goes back for one incoming call: a response or an error, or items and an end. Nothing after the last frame. */
+/** Sends the answer of one incoming call: a response or an error, or items and an end. Nothing follows the last frame. */
 export class Reply implements IncomingCall, ItemTarget {
   /** The last frame was sent, or there is nobody to send it to. */
   over = false;
@@ -144,7 +144,7 @@ export class Reply implements IncomingCall, ItemTarget {
     this.leave();
   }
 
-  /** What the handler says ahead of its first message, unless it has been sent. */
+  /** Sends the response metadata, unless it has been sent. */
   sendMetadata(): void {
     const head = this.over ? undefined : this.context?.answerHeads?.first();
     if (head !== undefined) sendHead(this.carrier.channel, FrameType.Headers, this.id, head, false);

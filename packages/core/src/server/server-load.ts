@@ -5,17 +5,17 @@ import type { MemoryBudget, ServerBudget } from "../memory-budget.js";
 /** Milliseconds that the handlers of a session have to end when it is closed for what it holds. */
 const GRACE_MS = 1000;
 
-/** What the sessions of one server do together, for those that share it. */
+/** Load of all sessions of one server, which share it. */
 export class ServerLoad implements ServerBudget {
   /** Handlers of calls and notifications that have not settled. */
   handlers = 0;
-  /** Of those, handlers whose call is over. */
+  /** Running handlers whose call is over. */
   outliving = 0;
   /** Bytes that all peers make this side hold, by estimate. */
   held = 0;
   readonly max: number;
   readonly setting: string = "limits.maxServerBytes";
-  /** What closes a session where others need what it holds. */
+  /** Functions that close a session whose memory others need, by the session's budget. */
   private readonly members: Map<MemoryBudget, (error: RpcError) => void> = new Map();
   /** Those that were closed just now, and give back what they hold. */
   private readonly leaving: Set<MemoryBudget> = new Set();

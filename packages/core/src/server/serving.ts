@@ -27,7 +27,7 @@ export interface ServingHost extends TypedCaller {
   onIdle(): void;
 }
 
-/** What is served, and how. */
+/** Options of serving. */
 export interface ServingOptions<Context> {
   readonly routers?: readonly Router<Context>[] | undefined;
   readonly connection?: Context | undefined;

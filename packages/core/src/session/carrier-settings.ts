@@ -8,25 +8,25 @@ import type { Limits } from "../limits.js";
 import { MemoryBudget, type ServerBudget } from "../memory-budget.js";
 import { SessionCompression } from "../transport/compression.js";
 
-/** What a session's options say of how calls are carried. */
+/** Options of a session about how calls are carried. */
 export interface CarrierOptions {
   /**
    * How the messages of this side's calls, and of their answers, are written. Default: standard MessagePack. The callee must
    * have it, among its `codecs` or in its own right: `json` and `raw` are known everywhere.
    */
   readonly codec?: SessionCodec;
-  /** What the peer may choose for its calls, beside MessagePack, `json`, `raw` and this side's own `codec`. */
+  /** Codecs that the peer may choose for its calls, beside MessagePack, `json`, `raw` and this side's own `codec`. */
   readonly codecs?: readonly SessionCodec[];
   /** Compresses messages where the peer can read that. Default: neither writes nor reads compressed messages. */
   readonly compression?: CompressionOptions;
   /**
-   * What every stream and datagram of calls begins with, where the transport session is shared with another protocol whose
-   * streams could be taken for them. Both sides must have the same. Default: nothing.
+   * Bytes that every stream and datagram of calls begins with, where the transport session is shared with another protocol whose
+   * streams could be mistaken for them. Both sides must have the same. Default: none.
    */
   readonly prefix?: Uint8Array;
   /**
-   * What this side, as the client, proves itself with before any call, such as a token: at most `limits.maxGreetingBytes` with what
-   * else a greeting says. The server's `authenticate`, or `receiveGreeting`, has it. Default: nothing is sent.
+   * Credentials of this side, as the client, sent before any call, such as a token. The whole greeting has at most
+   * `limits.maxGreetingBytes`. The server's `authenticate`, or `receiveGreeting`, gets them. Default: none.
    */
   readonly credentials?: string;
 }

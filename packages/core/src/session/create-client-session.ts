@@ -6,7 +6,7 @@ import { plainSettings } from "./carrier-settings.js";
 import { LaneSession } from "./lane-session.js";
 import type { Session } from "./session.js";
 
-/** What `createClientSession` takes: see `SessionOptions`. */
+/** Options of `createClientSession`; `SessionOptions` explains them. */
 export interface ClientSessionOptions {
   readonly limits?: Partial<Limits>;
   readonly prefix?: Uint8Array;

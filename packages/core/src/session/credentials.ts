@@ -1,6 +1,6 @@
 import type { Awaitable } from "../server/router.js";
 
-/** What a client proves itself with: a token, or what gives one for each session, such as one that was renewed. */
+/** Credentials of a client: a token, or a function that returns one for each session, such as one that was renewed. */
 export type Credentials = string | (() => Awaitable<string | undefined>);
 
 /** The options of the next session: its credentials are asked for. Rejects with what that throws. */

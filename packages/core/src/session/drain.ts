@@ -1,7 +1,7 @@
 import { deferred } from "../deferred.js";
 import * as GoawayStage from "../wire/goaway-stage.js";
 
-/** What a drain needs of its session. */
+/** The session, as far as a drain needs it. */
 export interface DrainHost {
   /** Calls of this side that are not over, and streams whose bytes the peer may not have. */
   callsMade(): number;

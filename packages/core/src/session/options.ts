@@ -8,11 +8,11 @@ import type { CloseInfo, DirectStream } from "../transport/session.js";
 import type { CarrierOptions } from "./carrier-settings.js";
 import type { KeepAliveOptions } from "./keep-alive.js";
 
-/** What a session is made with. */
+/** Options of a session. */
 export interface SessionOptions<Context = unknown> extends CarrierOptions {
-  /** What this side serves. Default: nothing. */
+  /** Routers that serve the peer's calls. Default: none. */
   readonly routers?: readonly Router<Context>[];
-  /** What handlers find as `context.connection`. */
+  /** Value of `context.connection` in handlers. */
   readonly connection?: Context;
   readonly limits?: Partial<Limits>;
   /** Refuses calls under load. Sessions may share one. */
@@ -48,7 +48,7 @@ export interface SessionEnd {
   readonly error: Error | undefined;
 }
 
-/** What a session leaves behind that this side has closed or drained. */
+/** Result of a session that this side has closed or drained. */
 export interface Unacknowledged {
   /**
    * Notifications that the peer did not acknowledge: it may have received some of them, or none. 0: it has received all. Those
@@ -57,7 +57,7 @@ export interface Unacknowledged {
   readonly unacknowledged: number;
 }
 
-/** What several leave behind together. */
+/** Adds up the results of several sessions. */
 export async function totalOf(ends: readonly Promise<Unacknowledged>[]): Promise<Unacknowledged> {
   const all = await Promise.all(ends);
   return { unacknowledged: all.reduce((sum, { unacknowledged }) => sum + unacknowledged, 0) };

@@ -5,7 +5,7 @@ import type { ServingHost } from "../server/serving.js";
 import type { ForeignStreams } from "../transport/stream-sorter.js";
 import type { CarrierChooser, CarrierChooserHost } from "./carriers/carrier-chooser.js";
 
-/** What a session is made of beside the side that calls. What is not named here stays out of a bundle. */
+/** Parts of a session beside the side that calls. Parts that are not named here stay out of a bundle. */
 export interface SessionParts {
   readonly settings: CarrierSettings;
   readonly via?: Via | undefined;

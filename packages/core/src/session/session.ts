@@ -4,7 +4,7 @@ import type { ClosedSession, CloseOptions, DrainOptions, SessionEnd } from "./op
 
 /** Calls over one transport session. */
 export interface ClientSession<Transport extends TransportSession = TransportSession> extends TypedCaller {
-  /** What the session runs over. */
+  /** The transport session that carries this session. */
   readonly transport: Transport;
   /** Resolves when the session has ended, whichever way. Never rejects. */
   readonly closed: Promise<SessionEnd>;

@@ -50,7 +50,7 @@ export class StreamSession<Transport extends TransportSession>
   protected parted = false;
   /** Resolves when the peer has the notifications that were sent before a close, or never will. */
   private delivery: Promise<void> | undefined;
-  /** What calls fail with after the session was lost. */
+  /** Error of calls after the session was lost. */
   private lost: RpcError | undefined;
 
   constructor(transport: Transport, { settings, via = "auto", callee, onForeign, enter, peer }: SessionParts) {

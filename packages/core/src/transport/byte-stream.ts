@@ -70,7 +70,7 @@ class ByteStreamSession implements DirectSession, ByteStreamHandler {
   private ending: { info: CloseInfo; error: Error | undefined } | undefined;
   private told = false;
   private attached = false;
-  /** What was looked at ahead of a handler, and is still to be delivered. */
+  /** Bytes that were read before there was a handler, and are still to be delivered. */
   private held: Uint8Array | undefined;
   private peek: { look: (bytes: Uint8Array) => boolean; onOver: () => void } | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;

@@ -7,9 +7,9 @@ import * as StreamKind from "../wire/stream-kind.js";
 import { readVarint, varintLengthFromFirstByte } from "../wire/varint.js";
 import type { DirectStream, TransportSession } from "./session.js";
 
-/** What a client says of itself before any call. */
+/** Greeting of a client: information about itself, sent before any call. */
 export interface Greeting {
-  /** What the client's option `credentials` was; undefined where it sent none. */
+  /** The client's option `credentials`; undefined where it sent none. */
   readonly credentials: string | undefined;
 }
 
@@ -17,7 +17,7 @@ export interface Greeting {
 export interface GreetingOptions {
   /** As the session's own. */
   readonly prefix?: Uint8Array;
-  /** Of these, `maxGreetingBytes`, and `maxHandshakeMs`, of which a client has half. */
+  /** Limits. `maxGreetingBytes` counts, and `maxHandshakeMs`, of which a client has half. */
   readonly limits?: Partial<Limits>;
   /** Milliseconds after which a client that has said nothing is taken for one without credentials. Default: half of `maxHandshakeMs`. */
   readonly timeoutMs?: number;

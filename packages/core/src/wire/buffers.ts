@@ -30,7 +30,7 @@ export function giveBuffer(buffer: Uint8Array): void {
   if (alike.length < OF_EACH_SIZE) alike.push(buffer);
 }
 
-/** Of the smallest power of two that holds `bytes`. */
+/** Returns the exponent of the smallest power of two that holds `bytes`. */
 function powerFor(bytes: number): number {
   return bytes > 2 ** LARGEST_POWER ? LARGEST_POWER + 1 : 32 - Math.clz32(bytes - 1);
 }

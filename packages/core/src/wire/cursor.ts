@@ -38,12 +38,12 @@ export class Cursor {
     return new Cursor(this.bytes, start, start + length);
   }
 
-  /** What is left, as text. */
+  /** Returns the remaining bytes as text. */
   text(): string {
     return readUtf8(this.bytes, this.position, this.end);
   }
 
-  /** What is left, copied. */
+  /** Returns a copy of the remaining bytes. */
   rest(): Uint8Array {
     return this.bytes.slice(this.position, this.end);
   }

@@ -16,7 +16,7 @@ export interface FaultLimits {
   readonly maxFrameBytes: number;
 }
 
-/** What an error says to the peer. */
+/** An error as it is sent to the peer. */
 export interface Fault {
   readonly code: Code;
   readonly message: string;

@@ -1,9 +1,9 @@
 export const TYPE_MASK = 0x0f;
 /** A head (fields with a length before them) stands before the rest of the body. */
 export const FLAG_HEAD = 0x10;
-/** What stands after the head, and in a request after the method, is compressed: algorithm (1 byte) | its output. */
+/** Flag of a frame whose bytes after the head, and in a request after the method, are compressed: algorithm (1 byte) | its output. */
 export const FLAG_COMPRESSED = 0x20;
-/** What the first varint of a datagram says that it is. */
+/** Kinds of datagrams, by their first varint. */
 export const DatagramKind = {
   /** One notify frame, with call id 0. */
   Notify: 0x1,

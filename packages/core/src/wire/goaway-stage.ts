@@ -1,4 +1,4 @@
-/** What a goaway says of its sender. */
+/** Stages of a drain, as a goaway frame announces them. */
 // Constants of a module, not of an object: bundlers leave out those that are not used, and shorten the others.
 
 /** It takes no more calls; those in progress go on. */

@@ -6,28 +6,28 @@ import { encodeText } from "./text.js";
 import { writeVarint } from "./varint.js";
 
 /**
- * What goes with a message beside its payload (docs/protocol.md §4):
+ * Head of a frame: fields beside the payload of its message (docs/protocol.md §4):
  *
  *     head length (varint) | fields: key (varint) | value length (varint) | value
  *
  * A receiver passes over an unknown field with an odd key, and refuses the call for one with an even key.
  */
 export interface Head {
-  /** Of a request: milliseconds the caller will still wait, as the request leaves. */
+  /** In a request: milliseconds the caller will still wait, as the request leaves. */
   timeoutMs: number | undefined;
-  /** Of a request on a call's own stream: names the codec of its messages, where it is not standard MessagePack. */
+  /** In a request on a call's own stream: the name of the codec of its messages, where it is not standard MessagePack. */
   codec: string | undefined;
-  /** Of the sender's schema of the method: in the first request of a session, and in answers where it differs. */
+  /** Fingerprint of the sender's schema of the method: in the first request of a session, and in answers where it differs. */
   fingerprint: number | undefined;
   /** From the caller in a request, from the callee in its first answer. */
   metadata: RawMetadata | undefined;
   /** From the callee, with its last word. */
   trailers: RawMetadata | undefined;
-  /** Of an error: no handler was entered, so that the call may safely be made again. */
+  /** In an error: no handler ran, so that the call may safely be made again. */
   refused: boolean;
-  /** Of a refusal: the session takes no more calls, others of the peer may. */
+  /** In a refusal: the session takes no more calls, others of the peer may. */
   leaving: boolean;
-  /** Of an error: its name in the schema. */
+  /** In an error: its name in the schema. */
   reason: string | undefined;
 }
 

@@ -5,13 +5,13 @@ import { encodeText } from "./text.js";
 import type { FrameWriter } from "./writer.js";
 import * as FrameType from "./frame-type.js";
 
-/** What a side says of itself, first on each lane: version (varint), then fields as in a head. */
+/** First frame of each side on a lane: version (varint), then fields as in a head. */
 export interface Hello {
   /** Names the codec of the calls that this side makes on the lane; undefined is standard MessagePack. */
   readonly codec: string | undefined;
   /** Numbers of the compressions that this side reads. */
   readonly compressions: Uint8Array;
-  /** What the client of a session proves itself with: on the session's first lane, where `authenticate` has read it before. */
+  /** Credentials of the client, on the session's first lane; `authenticate` has read them there before. */
   readonly credentials?: string | undefined;
 }
 

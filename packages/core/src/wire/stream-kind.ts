@@ -1,4 +1,4 @@
-/** What the first varint of a stream says that it is. */
+/** Kinds of streams, by their first varint. */
 // Constants of a module, not of an object: bundlers leave out those that are not used, and shorten the others.
 
 /** One call: its frames have call id 0. */

@@ -40,7 +40,7 @@ export class ByteWriter {
     this.position += source.length;
   }
 
-  /** What has been written, valid until the next write. */
+  /** Returns the written bytes, valid until the next write. */
   written(): Uint8Array {
     return this.buffer.subarray(0, this.position);
   }

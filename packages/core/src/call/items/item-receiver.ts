@@ -21,7 +21,7 @@ export class ItemReceiver {
   private readonly queue: ItemQueue<unknown>;
   private flow: ReceiveFlow | undefined;
   private budget: MemoryBudget | undefined;
-  /** Of items that nobody has read, as charged. */
+  /** Bytes charged for unread items. */
   private unreadBytes = 0;
   private abandoned = false;
   private ended = false;
@@ -74,7 +74,7 @@ export class ItemReceiver {
     if (!fits && this.unreadBytes > 0) throw budget.refusal("what was not read of a stream");
   }
 
-  /** What the budget holds for items is given back: the call is over, and whoever has the stream keeps them for itself. */
+  /** Releases the bytes charged for items: the call is over, and whoever has the stream keeps them for itself. */
   releaseAll(): void {
     this.release(this.unreadBytes);
   }

@@ -1,4 +1,4 @@
-/** What a handler or caller may stream from. */
+/** A source that a handler or caller may stream from. */
 export type StreamSource<Item> = AsyncIterable<Item> | Iterable<Item> | ReadableStream<Item>;
 
 /** A source of items, whichever form it was given in. */

@@ -3,7 +3,7 @@ import { Fifo } from "../../fifo.js";
 import { Metadata } from "../../metadata.js";
 import type { ItemIterator } from "../../platform-types.js";
 
-/** What feeds an `ItemStream`. */
+/** The side that feeds an `ItemStream`. */
 export interface ItemStreamOwner {
   /** The consumer has taken an item that was pushed with this size, and this estimate of what it holds. */
   onTaken(size: number, held: number): void;
@@ -11,7 +11,7 @@ export interface ItemStreamOwner {
   onAbandoned(): void;
 }
 
-/** What a callee said beside its items; empty until it has. */
+/** Metadata that a callee sent beside its items; empty until it has. */
 export interface AnswerMetadata {
   readonly metadata: Metadata;
   readonly trailers: Metadata;
@@ -96,7 +96,7 @@ export interface ItemQueue<Item> {
   iterate(lock: ReadableStreamDefaultReader<Item>, preventCancel?: boolean): ItemIterator<Item>;
 }
 
-/** What makes an `ItemQueue`. */
+/** Makes an `ItemQueue`. */
 export type NewItemQueue = <Item>(owner: ItemStreamOwner) => ItemQueue<Item>;
 
 function over(): { value: undefined; done: true } {

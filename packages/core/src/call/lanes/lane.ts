@@ -63,7 +63,7 @@ export class Lane extends PeerLane implements Carrier {
     this.outgoing = new CallTable(maxCallsPerLane);
   }
 
-  /** What makes the channel of a lane on a stream that this side opened. */
+  /** Returns a function that makes the channel of a lane on a stream that this side opened. */
   static on(stream: DirectStream, settings: CarrierSettings): (lane: FrameHandler) => Channel {
     return (lane) => Channel.open(stream, StreamKind.Lane, lane, settings);
   }

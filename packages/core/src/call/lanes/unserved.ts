@@ -32,7 +32,7 @@ class UnservedLane implements LaneCallee {
       case FrameType.Request:
         this.refuse(callId);
         return;
-      // What was sent before the refusal arrived is dropped, and so are notifications.
+      // Frames sent before the refusal arrived are dropped, and so are notifications.
       case FrameType.Notify:
       case FrameType.Item:
       case FrameType.End:

@@ -36,7 +36,7 @@ function isScalar(value: unknown): boolean {
   );
 }
 
-/** What is directly inside a value that is no scalar. */
+/** Lists the values directly inside a value that is no scalar. */
 function partsOf(value: object): Iterable<unknown> {
   if (value instanceof Map) return [...value].flat();
   return Array.isArray(value) || value instanceof Set ? (value as Iterable<unknown>) : Object.values(value);

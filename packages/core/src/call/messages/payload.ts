@@ -64,7 +64,7 @@ export function decodePayload(
 
 let lastDecodedBytes = 0;
 
-/** What the last message that `decodePayload` decoded holds, in bytes, by estimate. */
+/** Returns the estimated size, in bytes, of the last message that `decodePayload` decoded. */
 export function decodedBytes(): number {
   return lastDecodedBytes;
 }

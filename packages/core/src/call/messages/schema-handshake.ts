@@ -2,7 +2,7 @@ import { type AnyMethod, fullName } from "../../contract/descriptor.js";
 import { RpcError } from "../../errors.js";
 
 /**
- * What a session knows of the peer's schemas. The first call of each method tells the callee the fingerprint of the
+ * Knowledge of a session about the peer's schemas. The first call of each method tells the callee the fingerprint of the
  * caller's; only a callee with another answers with its own. A difference alone fails nothing, since schemas may evolve: it
  * explains a message that does not fit.
  */
@@ -11,7 +11,7 @@ export class SchemaHandshake {
   #different: Set<AnyMethod> | undefined;
   #last: AnyMethod | undefined;
 
-  /** What the request of a call is to say; undefined as a rule. */
+  /** Returns the fingerprint that a call's request has to carry; undefined as a rule. */
   greet(method: AnyMethod): number | undefined {
     if (method === this.#last || method.fingerprint === undefined) return undefined;
     this.#last = method;

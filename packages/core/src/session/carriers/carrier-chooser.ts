@@ -4,7 +4,7 @@ import type { SessionStats } from "../../transport/session.js";
 import { ExtraLanes } from "./extra-lanes.js";
 import { LANES, MeasuredLayout } from "./measured-layout.js";
 
-/** What the choice of a carrier needs of its session. */
+/** The session, as far as the choice of a carrier needs it. */
 export interface CarrierChooserHost {
   stats(): SessionStats;
   /** Calls of this side in progress. */

@@ -27,7 +27,7 @@ export function layoutFor(loss: number, flight: number): Layout {
   return packets < LARGE_FLIGHT ? "lanes" : "stream";
 }
 
-/** What is measured. */
+/** Source of the measurements. */
 export interface LayoutSource {
   stats(): SessionStats;
   /** Calls in progress. */
