@@ -12,7 +12,7 @@ const DEFAULT_FALLBACK_MS = 1500;
 
 /** When another transport takes the place of the first. */
 export interface FallbackOptions {
-  /** What is used then. Default: a WebSocket. */
+  /** The transport to fall back to. Default: a WebSocket. */
   readonly transport?: PageTransport;
   /** Default: `wss:` for a WebSocket, with the same host, port and path. */
   readonly url?: string | URL;
@@ -30,7 +30,7 @@ export interface FallbackOptions {
 export interface ReachOptions {
   /** Hashes of the certificates to trust (W3C WebTransport §9.4): ECDSA P-256, valid now, for at most 14 days. */
   readonly serverCertificateHashes?: readonly CertificateHash[] | undefined;
-  /** What is tried first. Default: the browser's own WebTransport. */
+  /** The transport that is tried first. Default: the browser's own WebTransport. */
   readonly transport?: PageTransport | undefined;
   /**
    * The WebSocket, or another transport, that is used where WebTransport is missing, refused or does not answer; `false` for none. Browsers trust
@@ -42,8 +42,8 @@ export interface ReachOptions {
 /** Options of `dial`. */
 export interface DialOptions<Context = unknown> extends Omit<SessionOptions<Context>, "credentials">, ReachOptions {
   /**
-   * What this page proves itself with over any transport, asked for anew for each session: a token, or what gives one. It goes in
-   * the session's greeting, and `authenticate` of the server has it as `Peer.credentials`. Default: nothing is sent.
+   * Credentials of this page over any transport: a token, or a function that returns one for each session. They go in the
+   * session's greeting, and `authenticate` of the server gets them as `Peer.credentials`. Default: none.
    */
   readonly credentials?: Credentials;
   /** Milliseconds for all that is tried. Default 10,000. */
@@ -66,7 +66,7 @@ export async function dial<Context = unknown>(
   return createSession(transport, { peer: opening.url, ...usualVia(), ...own });
 }
 
-/** What opens the transports to `url`. */
+/** Makes the functions that open the transports to `url`. */
 export function openers(
   url: string | URL,
   { serverCertificateHashes, transport = webTransport, fallback = {} }: ReachOptions,

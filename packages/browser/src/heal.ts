@@ -16,13 +16,13 @@ export interface HealingOptions extends Omit<ConnectionOptions, "isPermanent"> {
 
 /** A connection of a page or worker, healing. */
 export interface BrowserConnection extends Connection<Session<BrowserTransport>> {
-  /** What the present session runs over, or the last one did; undefined before the first. */
+  /** Transport of the present session, or of the last one; undefined before the first. */
   readonly transport: TransportInUse | undefined;
 }
 
 /** How one connection reaches its server. */
 export interface Way {
-  /** What the latest session was opened over. */
+  /** Transport of the latest session. */
   readonly inUse: TransportInUse | undefined;
   open(signal: AbortSignal, timeoutMs: number): Promise<BrowserTransport>;
   /** Makes a session over a better transport than that of `session`, once it works again. */

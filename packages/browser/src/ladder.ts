@@ -15,7 +15,7 @@ const STABLE_MS = 60_000;
 
 const NOTHING_BETTER: Error = new Error("there is no better transport");
 
-/** What a ladder is made of. */
+/** Options of a ladder. */
 export interface LadderOptions extends Pick<OpenOptions, "url" | "first" | "fallback"> {
   /** Default: `DEFAULT_RETRY`; `false`: the fallback stays in use for as long as its session lasts. */
   readonly retry?: Partial<Backoff> | false | undefined;

@@ -9,7 +9,7 @@ export interface Candidate {
   readonly open: Opener;
 }
 
-/** What comes after the first. */
+/** The candidate that follows when the first one fails or is slow. */
 interface Fallback extends Candidate {
   /** Milliseconds for which the first is tried alone. */
   readonly afterMs: number;

@@ -6,16 +6,16 @@ const ANSWER_MS = 3000;
 /** Closes a session that gave no answer; no code of the protocol. */
 const NO_ANSWER = 1;
 
-/** What is followed: its transports can be closed at once. */
+/** A connection that follows the page's events: its transports can be closed at once. */
 type Followed = Connection<Session<BrowserTransport>>;
 
 /** The part of a window's or a worker's global scope that is used. */
 export type Scope = Pick<EventTarget, "addEventListener" | "removeEventListener">;
 
 /**
- * What happens to the page of a connection: a session that the network or a sleep has cut off is found out at once rather
- * than after half a minute, the next attempt does not wait when there is reason to think that it will go well, and a page
- * that is left closes its session, so that the server knows. In workers some of these events never come.
+ * Follows the events of a connection's page: a session that the network or a sleep has cut off is noticed at once rather
+ * than after half a minute, the next attempt does not wait when it is likely to succeed, and a page that is left closes its
+ * session, so that the server is notified. Workers do not get some of these events.
  */
 export class PageLife {
   private readonly scope: Scope;
@@ -47,7 +47,7 @@ export class PageLife {
         this.onBack();
         connection.connect();
       },
-      // Of the document. One that is about to be frozen would see an answer later than the end of the time for it.
+      // An event of the document. A page that is about to be frozen would see an answer after the time for it is over.
       visibilitychange: () => {
         if (globalThis.document.visibilityState !== "visible") return;
         check();

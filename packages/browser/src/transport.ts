@@ -5,23 +5,23 @@ export type PlatformWebTransport = typeof globalThis extends { WebTransport: { r
   ? Found
   : WebTransportSession;
 
-/** What the sessions of a page run over. */
+/** Transport sessions of a page. */
 export type BrowserTransport = PlatformWebTransport | DirectSession;
 
 /** A certificate to trust (W3C WebTransport §9.4), as `WebTransportHash` of lib `dom`. */
 export interface CertificateHash {
   readonly algorithm: string;
-  /** Of memory that is not shared. */
+  /** The hash's bytes, in memory that is not shared. */
   readonly value: ArrayBuffer | ArrayBufferView;
 }
 
-/** What a transport calls itself: "webtransport", "websocket", or the name of a package's own. */
+/** Name of a transport: "webtransport", "websocket", or the name of a package's own. */
 export type TransportKind = "webtransport" | "websocket" | (string & {});
 
 /** Which transport a session runs over, and why not over the first. */
 export interface TransportInUse {
   readonly kind: TransportKind;
-  /** What became of the first transport when it was last tried; undefined where it is in use. */
+  /** Why the first transport is not in use: the result of its last attempt; undefined where it is in use. */
   readonly reason: string | undefined;
   /** When the first transport is tried again, in milliseconds since the epoch; undefined during an attempt, and where none follows. */
   readonly retryAt?: number;
@@ -32,7 +32,7 @@ export interface OpenTransport extends TransportInUse {
   readonly transport: BrowserTransport;
 }
 
-/** What a transport is told before it connects. */
+/** Settings that a transport gets before it connects. */
 export interface OpenSettings {
   /** Hashes of the certificates to trust; a transport that can trust none passes them over, as a WebSocket does. */
   readonly serverCertificateHashes: readonly CertificateHash[] | undefined;

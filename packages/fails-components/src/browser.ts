@@ -13,7 +13,7 @@ interface PonyfillSession extends WebTransportSession {
 
 type Ponyfill = new (url: string, options: object) => PonyfillSession;
 
-/** What the package connects to when it is loaded, to see what the browser can do. */
+/** URL that the package connects to when it is loaded, to detect the browser's abilities. */
 const PROBE = "https://example.com:23333/test";
 /** Above what a session has under way; with the package's own, small ones, it stands still. */
 const WINDOW = 2 * 1024 * 1024;

@@ -1,6 +1,6 @@
 import type { PackageSession } from "./package.js";
 
-/** What holds a session: a connection, or a stream of one. */
+/** Holder of a session: a connection, or a stream of one. */
 export interface Holder {
   destroy(): unknown;
 }

@@ -17,7 +17,7 @@ import {
 /** Milliseconds for which HTTP/3 is tried alone: where UDP is blocked nothing says so. */
 const HTTP3_MS = 1500;
 
-/** What a session by `failsTransport()` runs over: `Session.transport` of what `dial` makes. */
+/** Transport session of `failsTransport()`: `Session.transport` of a session that `dial` returns. */
 export interface FailsSession extends DirectSession {
   readonly httpVersion: 2 | 3;
   /** Why it is not HTTP/3; undefined where it is, or where HTTP/2 was asked for. */

@@ -17,7 +17,7 @@ export interface PackageSession extends WebTransportSession {
   readonly incomingUnidirectionalStreams: ReadableStream<unknown>;
 }
 
-/** What a session shows to the package's own parser. */
+/** Members of a session that the package's own parser uses. */
 export interface FailsInside {
   readonly state: string;
   /** Called for each stream that the peer opens. */
@@ -38,12 +38,12 @@ interface FailsConnection {
 
 /** A session of the server. */
 export interface FailsServerSession extends PackageSession, FailsInside {
-  /** What the request callback answered with. */
+  /** The `userData` that the request callback returned. */
   readonly userData: unknown;
   readonly peerAddress: string | undefined;
 }
 
-/** What the request callback answers. */
+/** Result of the request callback. */
 export interface FailsAnswer {
   readonly status: number;
   readonly path?: string;
@@ -133,7 +133,7 @@ export async function http3Problem(): Promise<string | undefined> {
   }
 }
 
-/** What this code reaches into is not there: another version than it was written for. */
+/** Makes the error for a version of the package whose internals differ from those that this code uses. */
 export function unsupportedVersion(): Error {
   return failsError("ERR_FAILS_VERSION", `this version of ${PACKAGE} is not supported: install ${PACKAGE}@1.6`);
 }

@@ -20,7 +20,7 @@ import { lettingGo } from "./closing.js";
 import { refuseLateStreams } from "./containment.js";
 import type { FailsAnswer, FailsServer, FailsServerSession } from "./package.js";
 
-/** What a request came over. */
+/** Connection that a request arrived on. */
 export interface Source {
   readonly transport: "webtransport-http2" | "webtransport-websocket";
   readonly socket: TLSSocket;
@@ -43,7 +43,7 @@ const SESSIONS = "/";
 
 /** Decides about a server's requests, and makes arrivals of its sessions. */
 export class FailsRequests {
-  /** Of the request that the package is about to call back for, where that is known: it does before it returns. */
+  /** Source of the request that the package is about to call back for, where that is known: it calls back before it returns. */
   source: Source | undefined;
   private readonly path: string;
   private readonly settings: ListenSettings;

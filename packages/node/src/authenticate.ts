@@ -19,7 +19,7 @@ interface Applicant {
 export class Authentications<Context> {
   /** Calls that have not settled. */
   running = 0;
-  /** Of those, calls whose result nobody waits for any more. */
+  /** Running calls whose result is no longer awaited. */
   private outliving = 0;
   private readonly waiting: Set<() => void> = new Set();
   private readonly authenticate: Authenticate<Context>;
@@ -32,7 +32,7 @@ export class Authentications<Context> {
     this.onError = onError;
   }
 
-  /** What `authenticate` says. Rejects with `deadline_exceeded` when the visit's time is over, `cancelled` when the peer is gone. */
+  /** Returns the result of `authenticate`. Rejects with `deadline_exceeded` when the visit's time is over, `cancelled` when the peer is gone. */
   run({ peer, visit }: Applicant): Promise<Context> {
     const controller = new AbortController();
     return new Promise((resolve, reject) => {
@@ -49,7 +49,7 @@ export class Authentications<Context> {
       const start = (): void => {
         begun = true;
         this.running++;
-        // What it throws is a rejection.
+        // An exception becomes a rejection.
         const result = (async () => this.authenticate(peer, controller.signal))();
         result.finally(settled).then(resolve, reject);
       };

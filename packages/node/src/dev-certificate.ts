@@ -10,7 +10,7 @@ export interface DevCertificate {
   readonly cert: string;
   /** PEM, PKCS #8. */
   readonly key: string;
-  /** What a client passes as one of its `serverCertificateHashes`. */
+  /** The certificate's hash, for a client's `serverCertificateHashes`. */
   readonly hash: { readonly algorithm: "sha-256"; readonly value: UnsharedBytes };
   readonly validTo: Date;
 }
@@ -45,7 +45,7 @@ export async function devCertificate(options: DevCertificateOptions = {}): Promi
   }
 }
 
-/** Of processes that make one at the same time, all get the one that was written first. Leaves nothing else behind. */
+/** Makes a certificate and stores it. Processes that do so at the same time all get the one that was written first. */
 async function keep(path: string, hosts: readonly string[]): Promise<DevCertificate> {
   // Loaded only now: a server with a certificate of its own never needs it.
   const { makeCertificate } = await import("./make-certificate.js");
@@ -89,7 +89,7 @@ async function removeStale(path: string): Promise<void> {
   }
 }
 
-/** What is kept there; undefined where it is missing, damaged, not valid yet, or not for long any more. */
+/** Reads a stored certificate; undefined where it is missing, damaged, not valid yet, or about to expire. */
 async function fresh(path: string): Promise<DevCertificate | undefined> {
   try {
     const kept = parse(await readFile(path, "utf8"));

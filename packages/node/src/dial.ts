@@ -17,8 +17,8 @@ export interface DialOptions<Context = unknown>
   extends Omit<SessionOptions<Context>, "credentials">,
     TransportDialOptions {
   /**
-   * What this client proves itself with over any transport, asked for anew for each session: a token, or what gives one. It goes in
-   * the session's greeting, and `authenticate` of the server has it as `Peer.credentials`. Default: nothing is sent.
+   * Credentials of this client over any transport: a token, or a function that returns one for each session. They go in the
+   * session's greeting, and `authenticate` of the server gets them as `Peer.credentials`. Default: none.
    */
   readonly credentials?: Credentials;
   readonly limits?: NonNullable<SessionOptions<Context>["limits"]>;

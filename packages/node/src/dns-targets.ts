@@ -1,7 +1,7 @@
 import { Resolver } from "node:dns/promises";
 import type { ResolveTargets, TargetSpec } from "@quicrpc/core/transport";
 
-/** What is asked of DNS; `Resolver` of `node:dns/promises` is one. */
+/** Resolver of DNS names; `Resolver` of `node:dns/promises` is one. */
 export interface DnsResolver {
   resolve4(name: string): Promise<string[]>;
   resolve6(name: string): Promise<string[]>;
@@ -67,7 +67,7 @@ function srvTargets(base: URL, records: readonly SrvRecord[]): TargetSpec[] {
   }));
 }
 
-/** What was found by those that found something; rejects with the first error when none did. */
+/** Joins the answers of the questions that succeeded; rejects with the first error when none did. */
 async function anyOf(questions: readonly Promise<string[]>[]): Promise<string[]> {
   const answers = await Promise.allSettled(questions);
   const found = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));

@@ -4,7 +4,7 @@ import type { ErrorHook } from "@quicrpc/core";
 /** Origins of pages of other hosts that may connect: a list, or a test. */
 export type AllowedOrigins = readonly string[] | ((origin: string) => boolean);
 
-/** What decides which pages may connect. */
+/** Options that decide which pages may connect. */
 export interface PageGuardOptions {
   readonly allowedOrigins: AllowedOrigins | undefined;
   readonly allowedHosts: readonly string[] | undefined;

@@ -1,6 +1,6 @@
 import type { X509Certificate } from "node:crypto";
 
-/** What a session runs over: of the built-in transports, or a name of a provider's own. */
+/** Transport of a session: a built-in one, or the name of a provider's own. */
 export type TransportKind = "quic" | "webtransport" | "tcp" | "tls" | "unix" | "websocket" | (string & {});
 
 /** Who has connected, and how: what `authenticate` decides by. */
@@ -10,14 +10,14 @@ export interface Peer {
   readonly listener: string;
   /** Undefined over a Unix socket. */
   readonly remoteAddress: { readonly host: string; readonly port: number } | undefined;
-  /** Of the HTTP request, over WebSocket and WebTransport; otherwise empty. */
+  /** Header fields of the HTTP request, over WebSocket and WebTransport; otherwise empty. */
   readonly headers: Headers;
   /** The path and query of the HTTP request. */
   readonly path: string | undefined;
   /** The page the request came from, as its browser says; programs send what they like, or nothing. */
   readonly origin: string | undefined;
   /**
-   * What the client's option `credentials` was, over any transport: undefined where it sent none. Read from its greeting when it is asked for,
+   * The client's option `credentials`, over any transport; undefined where it sent none. Read from its greeting when it is asked for,
    * at most `limits.maxGreetingBytes`; a client that has said nothing within half of `limits.maxHandshakeMs` has sent none. Rejects
    * with an `RpcError`, which `authenticate` may pass on, where the greeting is malformed or the client is gone. Of early data
    * (`earlyData`) it may be a recording.

@@ -3,13 +3,13 @@ import { printable } from "@quicrpc/core";
 
 /** A client that did not get a session from a server of this process, and why. */
 export interface Refusal {
-  /** What it had got to: a connection, the TLS handshake, the HTTP request, or the session that `authenticate` decides about. */
+  /** The stage it had reached: a connection, the TLS handshake, the HTTP request, or the session that `authenticate` decides about. */
   readonly stage: "connection" | "handshake" | "request" | "session";
   /** The URL of the listener, where that is known. */
   readonly listener: string | undefined;
   readonly remoteAddress: { readonly host: string; readonly port: number } | undefined;
   readonly reason: string;
-  /** What was thrown, where something was. */
+  /** The exception, where there was one. */
   readonly error?: unknown;
 }
 

@@ -48,7 +48,7 @@ export interface ServeOptions<Context = unknown> extends Omit<SessionOptions<Con
   /** Address to listen on there. Default: every address. */
   readonly host?: string;
   /**
-   * What to listen on: `quic://0.0.0.0:4433`, `tls://[::]:4434`, `wss://0.0.0.0:443/rpc`, or without encryption
+   * URLs to listen on: `quic://0.0.0.0:4433`, `tls://[::]:4434`, `wss://0.0.0.0:443/rpc`, or without encryption
    * `tcp://`, `ws://` and `unix:/path`. The port 0 takes a free one.
    */
   readonly listen?: string | URL | readonly (string | URL)[];
@@ -154,24 +154,24 @@ const OPTIONS: OptionNames<ServeOptions> = {
   webSocket: true,
 };
 
-/** What a server has to do at this moment. */
+/** Counters of a server's present load. */
 export interface ServerStats {
   readonly sessions: number;
   /** Calls of `authenticate` that have not settled. */
   readonly authentications: number;
   /** Handlers of calls and notifications that have not settled. */
   readonly handlers: number;
-  /** Of those, handlers whose call is over. */
+  /** Running handlers whose call is over. */
   readonly outlivingHandlers: number;
-  /** Bytes that the peers of all sessions make this side hold, by estimate: what `limits.maxServerBytes` bounds. */
+  /** Estimated bytes that the peers of all sessions make this side hold; `limits.maxServerBytes` bounds them. */
   readonly heldBytes: number;
 }
 
 /** A running server. */
 export interface Server {
-  /** Of the first listener that has a port. */
+  /** Address of the first listener that has a port. */
   readonly address: { readonly host: string; readonly port: number };
-  /** What it listens on, in the order given, with the ports that were taken. */
+  /** URLs that it listens on, in the order given, with the ports that were taken. */
   readonly urls: readonly string[];
   readonly sessions: ReadonlySet<Session>;
   stats(): ServerStats;
@@ -221,7 +221,7 @@ class RpcServer<Context> implements Server {
   readonly sessions: Set<Session> = new Set();
   private readonly options: ServeOptions<Context>;
   private readonly sessionOptions: SessionOptions<Context>;
-  /** What is served of sessions that begin before their handshake is complete. */
+  /** Routers of sessions that begin before their handshake is complete. */
   private readonly earlyRouters: readonly Router<Context>[] | undefined;
   private readonly limits: Limits;
   private readonly guard: OverloadGuard | undefined;

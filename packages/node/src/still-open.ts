@@ -1,7 +1,7 @@
-/** What was opened in this process, and has not been closed: each keeps the process alive. */
+/** Something that was opened in this process and has not been closed. It keeps the process alive. */
 export interface StillOpen {
   readonly what: "server" | "connection" | "pool" | "session";
-  /** What it listens on, or is connected to. */
+  /** URLs that it listens on, or is connected to. */
   readonly target: string;
   /** Milliseconds since the epoch. */
   readonly since: number;

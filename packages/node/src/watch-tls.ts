@@ -51,14 +51,14 @@ export function watchTls(
   };
 }
 
-/** What was found in the files, and what of it the server has. */
+/** Watches the two files, and gives the server each new pair that is valid. */
 export class CertificateWatch {
   private readonly server: TlsServer;
   private readonly files: readonly CertificateFiles[];
   private readonly options: WatchTlsOptions;
   /** The certificates that the server has, as text. */
   private used: string | undefined;
-  /** What the last look could not use, as text. */
+  /** Content that the last look could not use. */
   private broken: string | undefined;
   private told = false;
   private over = false;

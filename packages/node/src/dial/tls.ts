@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import { connect, type ConnectionOptions, type TLSSocket } from "node:tls";
 import { hostOf, type TransportDialOptions } from "../transport/dialling.js";
 
-/** What Node's `tls` takes of the options. */
+/** Converts the options to those of Node's `tls`. */
 function clientTls(url: URL, options: TransportDialOptions): ConnectionOptions {
   const { ca, cert, key, serverCertificateHashes, serverName = hostOf(url) } = options;
   return {

@@ -9,7 +9,7 @@ const MAX_HANDSHAKES = 1_000;
 /** Of those, the part that one address may have. */
 const ADDRESS_SHARE = 1 / 4;
 
-/** What a door is limited by. */
+/** Limits of a door. */
 export interface DoorLimits {
   readonly maxSessions: number;
   readonly maxHandshakes: number;
@@ -144,7 +144,7 @@ export class Visit {
     };
   }
 
-  /** What the peer sends from here on is held back until it is known whether it may have a session. */
+  /** Holds back all that the peer sends from here on, until it has been decided whether it may have a session. */
   hold(held: HeldReads): void {
     this.held = held;
   }
@@ -231,7 +231,7 @@ export class Visit {
   }
 }
 
-/** What counts as one address: one of IPv4, or the /64 network of one of IPv6, which is usually one host's or one site's. */
+/** Returns the source that limits count by: an IPv4 address, or the /64 network of one of IPv6, which is usually one host's or one site's. */
 function sourceOf(address: string): string {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, "").replace(/%.*$/, "");
   if (!plain.includes(":")) return plain;

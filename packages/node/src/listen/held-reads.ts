@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
 
-/** What arrives on a stream, held back. */
+/** Bytes that arrive on a stream, held back. */
 export interface HeldReads {
   /** Lets so many bytes pass, of what is held or arrives later. */
   pass(bytes: number): void;

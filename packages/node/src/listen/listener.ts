@@ -10,11 +10,11 @@ import type { WebProtocol } from "../transport/provider.js";
 export interface ListenTarget {
   readonly host: string | undefined;
   readonly port: number;
-  /** Of a Unix socket, or of the URL for WebSocket and WebTransport. */
+  /** Path of a Unix socket, or of the URL for WebSocket and WebTransport. */
   readonly path: string;
 }
 
-/** What a server offers on the TCP port beside each listener over UDP. */
+/** Protocols that a server offers on the TCP port beside each listener over UDP. */
 export interface WebOffer {
   /** WebSocket, over HTTP/1.1. */
   readonly webSocket: boolean;
@@ -39,9 +39,9 @@ export interface ListenSettings {
   readonly web: WebOffer;
 }
 
-/** What may change while a server runs; what is left out stays as it is. */
+/** TLS settings that may change while a server runs; those that are left out stay as they are. */
 export interface TlsUpdate {
-  /** In place of all the certificates there were. */
+  /** Replace all previous certificates. */
   readonly tls?: ServerCertificateOptions | readonly ServerCertificateOptions[];
   /** Only where clients were asked for certificates from the start. */
   readonly clientCertificates?: ClientCertificateOptions;

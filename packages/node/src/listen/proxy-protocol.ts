@@ -15,7 +15,7 @@ const PROXIED = 0x21;
 const TCP4 = 0x11;
 const TCP6 = 0x21;
 
-/** What a connection begins with, as far as it has arrived. */
+/** First bytes of a connection, as far as they have arrived. */
 export type ProxyHeader =
   | { readonly kind: "incomplete" }
   | { readonly kind: "malformed" }

@@ -76,7 +76,7 @@ export function verifiedCertificate(socket: Socket): X509Certificate | undefined
   return socket.getPeerX509Certificate();
 }
 
-/** What holds whatever name a client asks for: a context that a name chooses brings its own authorities and tickets. */
+/** Makes a context, with all settings that hold for every server name: a context that a name chooses brings its own authorities and tickets. */
 function contextOf(
   { cert, key }: ServerCertificateOptions,
   clientCertificates: ListenSettings["clientCertificates"],

@@ -1,6 +1,6 @@
 import { TransportError } from "@quicrpc/core";
 
-/** What a failure was about: "connect to" or "listen on", and a URL fit for messages. */
+/** The attempt that failed: "connect to" or "listen on", and a URL fit for messages. */
 export interface Attempted {
   readonly doing: "connect to" | "listen on";
   readonly url: string;

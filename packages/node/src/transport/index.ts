@@ -1,4 +1,4 @@
-// What a package needs that brings a transport for `serve` and `connect`.
+// The entry of packages that bring a transport for `serve` and `connect`.
 export { attempt, hostOf, type TransportDialOptions } from "./dialling.js";
 export type {
   DialTransport,

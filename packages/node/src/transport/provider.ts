@@ -6,7 +6,7 @@ import type { Arrival, Listener, ListenSettings, ListenTarget } from "../listen/
 import type { Guest } from "../listen/socket-server.js";
 import type { TransportDialOptions } from "./dialling.js";
 
-/** What sessions over a transport can do and carry. Options that ask for what is false here are refused. */
+/** Abilities of a transport's sessions. Options that need an ability that is false are refused. */
 export interface TransportAbilities {
   /** Each call may have a stream of its own. Where this is false, all calls of a session share one byte stream. */
   readonly streams: boolean;
@@ -46,7 +46,7 @@ export interface TransportProvider {
    */
   readonly listen?: ListenTransport;
   /**
-   * What this provider adds to the TCP port beside each listener over UDP, where WebSockets are offered too: connections
+   * Adds a protocol to the TCP port beside each listener over UDP, where WebSockets are offered too: connections
    * of another protocol than HTTP/1.1, and requests to upgrade.
    */
   readonly webProtocol?: WebProtocol;

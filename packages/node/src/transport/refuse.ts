@@ -2,7 +2,7 @@ import type { ListenSettings } from "../listen/listener.js";
 import type { TransportDialOptions } from "./dialling.js";
 import type { TransportAbilities, TransportProvider } from "./provider.js";
 
-/** What each option of a client needs of the transport. */
+/** Abilities of the transport that each option of a client needs. */
 const DIAL_NEEDS: readonly (readonly [keyof TransportDialOptions, keyof TransportAbilities, string])[] = [
   ["headers", "headers", "has no header fields"],
   ["ca", "tls", "has no TLS"],
