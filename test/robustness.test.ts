@@ -66,14 +66,14 @@ describe("users' code", () => {
       { run: (input) => (input === 1 ? fail() : input === 2 ? Promise.reject(new Error()) : input) },
       { onError: fail },
     );
-    const options = { onHeader: fail, onTrailer: fail };
+    const options = { onResponseMetadata: fail, onTrailers: fail };
     const outcomes = await Promise.allSettled([
       ...[1, 2].map((input) => client.unary(method.run, input)),
       client.unary(method.run, 3, options),
     ]);
     await settle();
     expect(outcomes).toMatchObject([{ reason: { code: "internal" } }, { reason: { code: "internal" } }, { value: 3 }]);
-    // Of each call that failed the error and what onError threw, and what onHeader and onTrailer threw.
+    // Of each call that failed the error and what onError threw, and what onResponseMetadata and onTrailers threw.
     expect(logged.mock.calls.map(([text]) => /^quicrpc: .* failed:/.exec(String(text))?.[0])).toEqual([
       "quicrpc: test.v1.Robustness/run failed:",
       "quicrpc: onError failed:",

@@ -79,7 +79,7 @@ describe.each(kinds)("interceptors: $name", (kind) => {
     it("add to the request's metadata, without a trace in the caller's own", async () => {
       const metadata = { key: "1" };
       let header: unknown;
-      const options = { via, metadata, onHeader: (heard: Iterable<unknown>) => (header = [...heard]) };
+      const options = { via, metadata, onResponseMetadata: (heard: Iterable<unknown>) => (header = [...heard]) };
       await client.unary(m.said.unary, order, options);
       expect(header).toEqual([
         ["key", "1"],
@@ -88,7 +88,7 @@ describe.each(kinds)("interceptors: $name", (kind) => {
       ]);
       const stream = client.serverStream(m.said.serverStream, order, options);
       await collect(stream);
-      expect(stream.metadata.getAll("passed")).toEqual(["a", "b"]);
+      expect(stream.responseMetadata.getAll("passed")).toEqual(["a", "b"]);
       expect(stream.trailers.getAll("trailing-key")).toEqual(["1"]);
       expect(metadata).toEqual({ key: "1" });
     });

@@ -22,7 +22,7 @@ const calls: { readonly [Kind in "unary" | "serverStream" | "clientStream" | "du
     const items: number[] = [];
     for await (const item of stream) items.push(item);
     // What the callbacks heard, the stream has as well.
-    expect(stream.metadata.size).toBeGreaterThan(0);
+    expect(stream.responseMetadata.size).toBeGreaterThan(0);
     expect(stream.trailers.size).toBeGreaterThan(0);
     return items;
   },
@@ -45,11 +45,11 @@ async function outcome(session: Session, call: Call, order: Order, options: Call
   const heard: { header?: [string, unknown][]; trailer?: [string, unknown][]; times: string[] } = { times: [] };
   const listening = {
     ...options,
-    onHeader: (metadata: Metadata) => {
+    onResponseMetadata: (metadata: Metadata) => {
       heard.times.push("header");
       heard.header = [...metadata];
     },
-    onTrailer: (trailers: Metadata) => {
+    onTrailers: (trailers: Metadata) => {
       heard.times.push("trailer");
       heard.trailer = [...trailers];
     },
@@ -116,14 +116,14 @@ describeCalls("metadata", (on) => {
 
   it("C1 response metadata may come long before the answer", async () => {
     const abort = new AbortController();
-    let onHeader: (metadata: Metadata) => void = () => {};
+    let onResponseMetadata: (metadata: Metadata) => void = () => {};
     const header = new Promise<Metadata>((resolve) => {
-      onHeader = resolve;
+      onResponseMetadata = resolve;
     });
     const unary = on.client.unary(
       said.unary,
       { n: 1, early: true },
-      options({ metadata: { a: "1" }, signal: abort.signal, onHeader }),
+      options({ metadata: { a: "1" }, signal: abort.signal, onResponseMetadata }),
     );
     expect([...(await header)]).toEqual([["a", "1"]]);
     abort.abort();

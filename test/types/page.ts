@@ -43,7 +43,7 @@ export async function clientItems(feed: FeedClient): Promise<void> {
   else same<typeof step.value.id, number>();
   const read = await stream.getReader().read();
   if (!read.done) same<typeof read.value.id, number>();
-  same<typeof stream.metadata, core.Metadata>();
+  same<typeof stream.responseMetadata, core.Metadata>();
   const asStream: ReadableStream<Post> = stream;
   const asIterable: AsyncIterable<Post> = stream;
   // @ts-expect-error -- not of strings

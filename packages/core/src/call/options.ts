@@ -31,12 +31,12 @@ export interface CallOptions {
   /** Goes to the handler with the request. */
   readonly metadata?: MetadataInit | undefined;
   /**
-   * Hears what the callee says before its answer or first item, once; of an answer without metadata, empty metadata. Not
-   * called when no answer comes.
+   * Called once, before the answer or the first item, with the handler's `responseMetadata`, which may be empty. Not called
+   * when no answer comes.
    */
-  readonly onHeader?: ((metadata: Metadata) => void) | undefined;
-  /** Hears what the callee says with its last word, before the call settles; errors have it as `metadata` as well. */
-  readonly onTrailer?: ((trailers: Metadata) => void) | undefined;
+  readonly onResponseMetadata?: ((metadata: Metadata) => void) | undefined;
+  /** Called before the call settles, with the handler's `trailers`; an error has them as `metadata` as well. */
+  readonly onTrailers?: ((trailers: Metadata) => void) | undefined;
   /** How the call travels. Default: as the method's descriptor says, or the session's options, or "auto". */
   readonly via?: Via | undefined;
   /**

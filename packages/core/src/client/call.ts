@@ -134,13 +134,13 @@ export abstract class Call implements OutgoingCall {
   protected onMetadata(head: Head | undefined): void {
     this.answered = true;
     if (head?.fingerprint !== undefined) this.host.schemas.learn(this.method, head.fingerprint);
-    const onHeader = this.options?.onHeader;
-    if (onHeader !== undefined) guarded(onHeader)(decodeMetadata(head?.metadata));
+    const onResponseMetadata = this.options?.onResponseMetadata;
+    if (onResponseMetadata !== undefined) guarded(onResponseMetadata)(decodeMetadata(head?.metadata));
   }
 
   protected onTrailers(head: Head | undefined): void {
-    const onTrailer = this.options?.onTrailer;
-    if (onTrailer !== undefined) guarded(onTrailer)(decodeMetadata(head?.trailers));
+    const onTrailers = this.options?.onTrailers;
+    if (onTrailers !== undefined) guarded(onTrailers)(decodeMetadata(head?.trailers));
   }
 
   /** Gives the call up for an answer that cannot be read. Throws what is an error of the whole carrier. */

@@ -24,7 +24,7 @@ function intercept<Context>(
     const context = call.context as CallContext<Context>;
     const result = await handler(call.inputs === undefined ? call.input : itemStream(call.inputs), context);
     const { responseMetadata, trailers } = context;
-    const answer = { metadata: responseMetadata, trailers };
+    const answer = { responseMetadata, trailers };
     return streamsOutput(method)
       ? { ...answer, output: undefined, outputs: new SourceItems(result) }
       : { ...answer, output: result, outputs: undefined };
@@ -58,6 +58,6 @@ function intercept<Context>(
 function itemStream(items: AsyncIterable<unknown>): ItemStream<unknown> {
   if (items instanceof ItemStream) return items;
   const late = new LateItems<unknown>(() => {});
-  late.follow(items, { metadata: new Metadata(), trailers: new Metadata() });
+  late.follow(items, { responseMetadata: new Metadata(), trailers: new Metadata() });
   return late.stream;
 }

@@ -30,7 +30,7 @@ export async function makeCall(caller: Caller, call: InterceptedCall): Promise<I
 
 /** The answer to a call with one, as it comes in. */
 class Heard implements InterceptedAnswer {
-  metadata: Metadata = new Metadata();
+  responseMetadata: Metadata = new Metadata();
   trailers: Metadata = new Metadata();
   output: unknown;
   readonly outputs: undefined;
@@ -40,13 +40,13 @@ class Heard implements InterceptedAnswer {
     const options = own(call);
     return {
       ...options,
-      onHeader: (metadata) => {
-        this.metadata = metadata;
-        options.onHeader?.(metadata);
+      onResponseMetadata: (metadata) => {
+        this.responseMetadata = metadata;
+        options.onResponseMetadata?.(metadata);
       },
-      onTrailer: (trailers) => {
+      onTrailers: (trailers) => {
         this.trailers = trailers;
-        options.onTrailer?.(trailers);
+        options.onTrailers?.(trailers);
       },
     };
   }
@@ -59,8 +59,8 @@ function own({ options, metadata, deadline, signal }: InterceptedCall): CallOpti
 
 function answerOf(stream: ItemStream<unknown>): InterceptedAnswer {
   return {
-    get metadata() {
-      return stream.metadata;
+    get responseMetadata() {
+      return stream.responseMetadata;
     },
     get trailers() {
       return stream.trailers;

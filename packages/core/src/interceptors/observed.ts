@@ -18,8 +18,8 @@ export function observed(answer: InterceptedAnswer, observer: AnswerObserver): I
 /** `answer` with other messages; its metadata still arrives meanwhile. */
 export function withOutputs(answer: InterceptedAnswer, outputs: AsyncIterable<unknown>): InterceptedAnswer {
   return {
-    get metadata() {
-      return answer.metadata;
+    get responseMetadata() {
+      return answer.responseMetadata;
     },
     get trailers() {
       return answer.trailers;

@@ -31,7 +31,7 @@ const EARNED = 0.1;
 /**
  * Makes calls again that may be: those of idempotent methods that failed with one of `codes`, and any that no handler was
  * entered for. Delays grow exponentially with full jitter and end with the deadline. A stream is retried until its
- * first item; a call whose caller streams never is. For callers. `onHeader` and `onTrailer` hear of each attempt.
+ * first item; a call whose caller streams never is. For callers. `onResponseMetadata` and `onTrailers` hear of each attempt.
  */
 export function retry(options: RetryOptions = {}): Interceptor {
   const { maxAttempts = 4, budget = 10, codes = ["unavailable"] } = options;

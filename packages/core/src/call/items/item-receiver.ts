@@ -87,9 +87,9 @@ export class ItemReceiver {
 
   /** The callee's metadata or trailers have come. */
   hear(metadata: RawMetadata | undefined, trailers: RawMetadata | undefined): void {
-    const { metadata: before = new Metadata() } = this.queue.answer ?? {};
+    const { responseMetadata: before = new Metadata() } = this.queue.answer ?? {};
     this.queue.answer = {
-      metadata: metadata === undefined ? before : decodeMetadata(metadata),
+      responseMetadata: metadata === undefined ? before : decodeMetadata(metadata),
       trailers: decodeMetadata(trailers),
     };
   }

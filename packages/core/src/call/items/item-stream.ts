@@ -13,7 +13,7 @@ export interface ItemStreamOwner {
 
 /** Metadata that a callee sent beside its items; empty until it has. */
 export interface AnswerMetadata {
-  readonly metadata: Metadata;
+  readonly responseMetadata: Metadata;
   readonly trailers: Metadata;
 }
 
@@ -31,8 +31,8 @@ export class ItemStream<Item> extends ReadableStream<Item> implements AnswerMeta
   }
 
   /** The callee's metadata, at hand with its first item; until then, and on the callee's own side, empty. */
-  get metadata(): Metadata {
-    return this.#queue.answer?.metadata ?? new Metadata();
+  get responseMetadata(): Metadata {
+    return this.#queue.answer?.responseMetadata ?? new Metadata();
   }
 
   /** The callee's trailers, at hand once the stream has ended; until then, and on the callee's own side, empty. */
