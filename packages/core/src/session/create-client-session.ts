@@ -4,6 +4,7 @@ import { completeLimits, type Limits } from "../limits.js";
 import type { TransportSession } from "../transport/session.js";
 import { plainSettings } from "./carrier-settings.js";
 import { LaneSession } from "./lane-session.js";
+import { takePeerStreams } from "./peer-streams.js";
 import type { Session } from "./session.js";
 
 /** Options of `createClientSession`; `SessionOptions` explains them. */
@@ -28,5 +29,6 @@ export function createClientSession<Transport extends TransportSession>(
     via,
     peer,
     callee: () => unserved,
+    peerStreams: takePeerStreams,
   }).open();
 }

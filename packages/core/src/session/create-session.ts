@@ -8,6 +8,7 @@ import { CarrierChooser } from "./carriers/carrier-chooser.js";
 import type { SessionOptions } from "./options.js";
 import type { SessionParts } from "./parts.js";
 import { LaneSession } from "./lane-session.js";
+import { takePeerStreams } from "./peer-streams.js";
 import type { Session } from "./session.js";
 import { SoleSession } from "./sole-session.js";
 
@@ -22,6 +23,7 @@ export function createSession<Context = unknown, Transport extends TransportSess
   const parts: SessionParts = {
     settings,
     via,
+    peerStreams: takePeerStreams,
     peer,
     callee: (host) => new Serving(host, { ...options, formats, compression, prefix }),
     enter: (close) => options.load?.enter(settings.budget, close),

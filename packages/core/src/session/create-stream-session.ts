@@ -1,10 +1,12 @@
 import { unserved } from "../call/lanes/unserved.js";
 import { completeLimits } from "../limits.js";
-import type { WebTransportSession } from "../transport/session.js";
+import type { DirectStream, WebTransportSession } from "../transport/session.js";
 import { plainSettings } from "./carrier-settings.js";
 import type { ClientSessionOptions } from "./create-client-session.js";
+import type { PeerStreamsHost } from "./peer-streams.js";
 import type { ClientSession } from "./session.js";
 import { StreamSession } from "./stream-session.js";
+import * as ResetCode from "../transport/reset-code.js";
 
 /**
  * As `createClientSession`, with a stream for every call, whatever its `via`: cancelling is a reset, and flow control QUIC's own. It
@@ -15,5 +17,20 @@ export function createStreamSession<Transport extends WebTransportSession>(
   { limits, prefix, peer }: Omit<ClientSessionOptions, "via" | "credentials"> = {},
 ): ClientSession<Transport> {
   const settings = plainSettings(completeLimits(limits), prefix === undefined ? {} : { prefix });
-  return new StreamSession(transport, { settings, peer, callee: () => unserved }).open();
+  return new StreamSession(transport, { settings, peer, callee: () => unserved, peerStreams: loadPeerStreams }).open();
+}
+
+/** The peer of a session that only calls opens few streams: the code that takes them is loaded with the first. */
+function loadPeerStreams(host: PeerStreamsHost): (stream: DirectStream) => void {
+  let loading: Promise<(stream: DirectStream) => void> | undefined;
+  return (stream) => {
+    loading ??= import("./peer-streams.js").then(({ takePeerStreams }) => takePeerStreams(host));
+    loading.then(
+      (take) => take(stream),
+      () => {
+        stream.reset(ResetCode.UnknownKind);
+        stream.stopSending(ResetCode.UnknownKind);
+      },
+    );
+  };
 }

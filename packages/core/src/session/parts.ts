@@ -2,8 +2,10 @@ import type { Callee, CarrierSettings } from "../call/carrier.js";
 import type { RpcError } from "../errors.js";
 import type { Via } from "../contract/descriptor.js";
 import type { ServingHost } from "../server/serving.js";
+import type { DirectStream } from "../transport/session.js";
 import type { ForeignStreams } from "../transport/stream-sorter.js";
 import type { CarrierChooser, CarrierChooserHost } from "./carriers/carrier-chooser.js";
+import type { PeerStreamsHost } from "./peer-streams.js";
 
 /** Parts of a session beside the side that calls. Parts that are not named here stay out of a bundle. */
 export interface SessionParts {
@@ -15,6 +17,8 @@ export interface SessionParts {
   readonly callee: (host: ServingHost) => Callee;
   /** Tells the server that the session has begun, and how to close it; returns what tells of its end. */
   readonly enter?: (close: (error: RpcError) => void) => (() => void) | undefined;
+  /** Makes what takes the streams that the peer opens. */
+  readonly peerStreams: (host: PeerStreamsHost) => (stream: DirectStream) => void;
   /** Takes the peer's streams of other protocols. */
   readonly onForeign?: ForeignStreams | undefined;
   /** Makes what spreads calls over carriers, where the transport measures. Without it they share one lane. */

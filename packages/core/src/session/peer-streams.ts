@@ -1,4 +1,4 @@
-import type { Callee, CarrierSettings } from "../call/carrier.js";
+import { type LaneHost, PeerLane } from "../call/lanes/peer-lane.js";
 import { STREAM_BYTES } from "../memory-budget.js";
 import { Channel, type FrameHandler } from "../transport/channel.js";
 import type { DirectStream } from "../transport/session.js";
@@ -7,17 +7,13 @@ import * as StreamKind from "../wire/stream-kind.js";
 import * as ResetCode from "../transport/reset-code.js";
 
 /** The session that the peer opens streams of. */
-export interface PeerStreamsHost {
-  readonly callee: Callee;
-  readonly settings: CarrierSettings;
-  /** Takes a lane. `onOver` is to be called when it is over. */
-  onLane(channel: Channel, onOver: () => void): FrameHandler;
+export interface PeerStreamsHost extends LaneHost {
   /** Takes the streams of other protocols. Without it they are refused. */
   readonly onForeign: ForeignStreams | undefined;
 }
 
 /** The streams that the peer opens: each becomes a lane or a call by its first bytes, or is of another protocol. */
-export class PeerStreams {
+class PeerStreams {
   private open = 0;
   private readonly host: PeerStreamsHost;
 
@@ -47,8 +43,14 @@ export class PeerStreams {
     const { callee, settings } = this.host;
     const accept = (handler: (channel: Channel) => FrameHandler): Channel => Channel.accept(stream, handler, settings);
     const { onStream } = callee;
-    if (kind === StreamKind.Lane) return accept((channel) => this.host.onLane(channel, onOver));
+    if (kind === StreamKind.Lane) return accept((channel) => new PeerLane(1, () => channel, this.host, onOver));
     if (kind !== StreamKind.Call || onStream === undefined) return undefined;
     return accept((channel) => onStream(channel, onOver));
   }
+}
+
+/** Takes the streams that the peer of a session opens. */
+export function takePeerStreams(host: PeerStreamsHost): (stream: DirectStream) => void {
+  const streams = new PeerStreams(host);
+  return (stream) => streams.accept(stream);
 }

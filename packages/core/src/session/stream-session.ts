@@ -2,7 +2,7 @@ import { type AnyAnswer, BaseCaller } from "../call/base-caller.js";
 import { type Callee, type Carrier, type CarrierSettings, prioritize } from "../call/carrier.js";
 import type { CallOptions } from "../call/options.js";
 import { SchemaHandshake } from "../call/messages/schema-handshake.js";
-import { type LaneHost, PeerLane } from "../call/lanes/peer-lane.js";
+import type { PeerLane } from "../call/lanes/peer-lane.js";
 import type { Calling, CallingHost } from "../client/calling.js";
 import type { AnyMethod, Via } from "../contract/descriptor.js";
 import { deferred } from "../deferred.js";
@@ -10,7 +10,6 @@ import { codeNumber, ProtocolError, RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import type { MemoryBudget } from "../memory-budget.js";
 import type { ServingHost } from "../server/serving.js";
-import type { Channel, FrameHandler } from "../transport/channel.js";
 import { lostCall, neverSent, turnedAway } from "../transport/close-codes.js";
 import type { DirectSession, DirectStream, TransportSession } from "../transport/session.js";
 import { directSession } from "../transport/web-session.js";
@@ -19,13 +18,13 @@ import { Drain, type DrainHost } from "./drain.js";
 import type { ClosedSession, CloseOptions, SessionEnd } from "./options.js";
 import { OwnStreams, type StreamsHost } from "./carriers/own-streams.js";
 import type { SessionParts } from "./parts.js";
-import { PeerStreams, type PeerStreamsHost } from "./peer-streams.js";
+import type { PeerStreamsHost } from "./peer-streams.js";
 import type { ClientSession } from "./session.js";
 
 /** A session that makes each call on a stream of its own; `LaneSession` adds the lanes that calls share. */
 export class StreamSession<Transport extends TransportSession>
   extends BaseCaller
-  implements ClientSession<Transport>, CallingHost, DrainHost, LaneHost, PeerStreamsHost, ServingHost, StreamsHost
+  implements ClientSession<Transport>, CallingHost, DrainHost, PeerStreamsHost, ServingHost, StreamsHost
 {
   readonly closed: Promise<SessionEnd>;
   readonly transport: Transport;
@@ -45,6 +44,7 @@ export class StreamSession<Transport extends TransportSession>
   private leavingOn: PeerLane | undefined;
   readonly onForeign: SessionParts["onForeign"];
   private readonly enter: SessionParts["enter"];
+  private readonly peerStreams: SessionParts["peerStreams"];
   private readonly onEnd: (end: SessionEnd) => void;
   /** The peer has closed the session with code 0: after a drain, it has all that was sent. */
   protected parted = false;
@@ -53,10 +53,14 @@ export class StreamSession<Transport extends TransportSession>
   /** Error of calls after the session was lost. */
   private lost: RpcError | undefined;
 
-  constructor(transport: Transport, { settings, via = "auto", callee, onForeign, enter, peer }: SessionParts) {
+  constructor(
+    transport: Transport,
+    { settings, via = "auto", callee, onForeign, enter, peer, peerStreams }: SessionParts,
+  ) {
     super();
     this.peer = peer;
     this.enter = enter;
+    this.peerStreams = peerStreams;
     this.transport = transport;
     this.direct = directSession(transport);
     this.limits = settings.limits;
@@ -124,11 +128,6 @@ export class StreamSession<Transport extends TransportSession>
     this.leavingOn?.goaway(stage);
   }
 
-  /** Takes a lane that the peer opened. */
-  onLane(channel: Channel, onOver: () => void): FrameHandler {
-    return new PeerLane(1, () => channel, this, onOver);
-  }
-
   callsServed(): number {
     return this.callee.calls;
   }
@@ -185,13 +184,12 @@ export class StreamSession<Transport extends TransportSession>
   }
 
   protected attach(): void {
-    const peerStreams = new PeerStreams(this);
     const { onDatagram } = this.callee;
     const leave = this.enter?.(({ code, message }) =>
       this.direct.close({ closeCode: codeNumber(code), reason: message }),
     );
     this.direct.attach({
-      onStream: (stream) => peerStreams.accept(stream),
+      onStream: this.peerStreams(this),
       ...(onDatagram !== undefined && { onDatagram }),
       waits: () => this.callsMade() > 0,
       onClosed: ({ closeCode = 0, reason = "" }, error) => {
