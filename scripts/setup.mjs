@@ -1,7 +1,7 @@
 // Runs before anything is installed: Node built-ins only.
 import { execFileSync, spawn } from "node:child_process";
 import { accessSync, constants, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { homedir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -112,12 +112,18 @@ export async function setup({ engineOptional = false } = {}) {
 /** Certificates for development are kept in the user's cache folder; where nothing can be written to it, beside the packages. */
 function keepCachesHere() {
   const folder = process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache");
+  if (isWritable(folder)) return;
+  process.env.XDG_CACHE_HOME = join(root, "node_modules/.cache");
+  console.log(`${folder} cannot be written to: node_modules/.cache takes its place`);
+}
+
+function isWritable(folder) {
   try {
     mkdirSync(folder, { recursive: true });
     accessSync(folder, constants.W_OK);
+    return true;
   } catch {
-    process.env.XDG_CACHE_HOME = join(root, "node_modules/.cache");
-    console.log(`${folder} cannot be written to: node_modules/.cache takes its place`);
+    return false;
   }
 }
 
@@ -157,8 +163,11 @@ async function installPackages() {
   const verb = existsSync(join(root, "package-lock.json")) ? "ci" : "install";
   // NODE_ENV=production would leave the compiler out.
   const { args, ...how } = npm([verb, "--include=dev", "--no-fund", "--no-audit", "--prefer-offline"]);
+  const cache = process.env.npm_config_cache ?? join(homedir(), ".npm");
   await step(`packages: npm ${verb}`, args, {
     ...how,
+    // npm fails without a cache.
+    env: isWritable(cache) ? {} : { npm_config_cache: join(tmpdir(), "quicrpc-npm-cache") },
     advice: verb === "ci" ? "If package.json has changed, run npm install; otherwise see below." : "See below.",
   });
 }
