@@ -8,6 +8,7 @@ import { noteOpen } from "./still-open.js";
 import { providerFor } from "./transport/choose.js";
 import { transportError } from "./transport/failure.js";
 import type { TransportDialOptions } from "./transport/dialling.js";
+import { type QuicOptions, withKeepAlive } from "./transport/keep-alive.js";
 import type { TransportProvider } from "./transport/provider.js";
 import { requireDialable } from "./transport/refuse.js";
 import { reachable, transportUrl } from "./urls.js";
@@ -15,7 +16,9 @@ import { reachable, transportUrl } from "./urls.js";
 /** How one session is made. Without `ca` and `serverCertificateHashes`, the system's roots are trusted. */
 export interface DialOptions<Context = unknown>
   extends Omit<SessionOptions<Context>, "credentials">,
-    TransportDialOptions {
+    Omit<TransportDialOptions, "transport"> {
+  /** Timeouts, windows and stream limits of a QUIC connection. */
+  readonly transport?: QuicOptions;
   /**
    * Credentials of this client over any transport: a token, or a function that returns one for each session. They go in the
    * session's greeting, and `authenticate` of the server gets them as `Peer.credentials`. Default: none.
@@ -99,7 +102,8 @@ export async function dialSession<Context>(url: string | URL, options: DialOptio
 }
 
 /** QUIC keeps places in its tables for each stream that the peer may open: those for the usual 100 were a tenth of an idle session's memory. */
-function transportFor<Context>({ routers = [], transport = {} }: DialOptions<Context>): TransportOptions {
+function transportFor<Context>({ routers = [], keepAlive, ...options }: DialOptions<Context>): TransportOptions {
+  const transport = withKeepAlive(options.transport, keepAlive) ?? {};
   if (routers.length > 0 || transport.maxConcurrentStreams !== undefined) return transport;
   const { maxConcurrentStreamsCeiling } = DEFAULT_TRANSPORT;
   return { maxConcurrentStreamsCeiling, ...transport, maxConcurrentStreams: FEW_STREAMS };

@@ -21,7 +21,7 @@ import {
   type Session,
   type SessionOptions,
 } from "@quicrpc/core";
-import type { ClientCertificateOptions, ListenTransportOptions, ServerCertificateOptions } from "@quicrpc/quic";
+import type { ClientCertificateOptions, ServerCertificateOptions } from "@quicrpc/quic";
 import { type Authenticate, Authentications } from "./authenticate.js";
 import { greetedPeer } from "./credentials.js";
 import { isEarly, runWhenProven } from "./early-data.js";
@@ -37,11 +37,12 @@ import { tellRefusal } from "./refusals.js";
 import { noteOpen } from "./still-open.js";
 import { providerFor } from "./transport/choose.js";
 import { transportError } from "./transport/failure.js";
+import { type QuicListenOptions, withKeepAlive } from "./transport/keep-alive.js";
 import type { TransportProvider } from "./transport/provider.js";
 import { requireListenable } from "./transport/refuse.js";
 import { transportUrl } from "./urls.js";
 
-/** Options of `serve`: those of every session it makes, and its own. `keepAlive` is for transports other than QUIC. */
+/** Options of `serve`: those of every session it makes, and its own. */
 export interface ServeOptions<Context = unknown> extends Omit<SessionOptions<Context>, "connection" | "load"> {
   /** UDP port of `quic://`, where `listen` is not given; 0 takes a free one. Default 4433. */
   readonly port?: number;
@@ -115,7 +116,7 @@ export interface ServeOptions<Context = unknown> extends Omit<SessionOptions<Con
    * Timeouts, windows and stream limits of QUIC connections; `maxSessions`, `maxHandshakes` and `maxHandshakesPerAddress` hold for each
    * listener of any kind.
    */
-  readonly transport?: ListenTransportOptions;
+  readonly transport?: QuicListenOptions;
 }
 
 const OPTIONS: OptionNames<ServeOptions> = {
@@ -257,7 +258,8 @@ class RpcServer<Context> implements Server {
     const { limits, onError } = this;
     const { authenticate } = options;
     this.authentications = authenticate && new Authentications(authenticate, limits, onError);
-    const { tls, secret, clientCertificates, allowedOrigins, allowedHosts, transport, earlyData = false } = options;
+    const { tls, secret, clientCertificates, allowedOrigins, allowedHosts, earlyData = false } = options;
+    const transport = withKeepAlive(options.transport, options.keepAlive);
     const { webSocket = false, transports = [] } = options;
     const web = { webSocket, protocols: transports.flatMap(({ webProtocol }) => webProtocol ?? []) };
     const trustedProxies = options.trustedProxies && new TrustedProxies(options.trustedProxies);

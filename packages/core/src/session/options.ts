@@ -19,7 +19,10 @@ export interface SessionOptions<Context = unknown> extends CarrierOptions {
   readonly loadShedder?: LoadShedder;
   /** Counts what the sessions that share it do. Default: one of its own. */
   readonly load?: ServerLoad;
-  /** Pings over a byte stream, which does not tell by itself that the peer is gone; `false` for none. QUIC has its own. */
+  /**
+   * Pings to a silent peer. Default: over a byte stream, which does not tell by itself that the peer is gone; over QUIC, whose
+   * idle timeout tells, none. `false`: none.
+   */
   readonly keepAlive?: KeepAliveOptions | false;
   /**
    * Told of failures that the caller is not told in full. Default: `console.error`, where what a peer sent is escaped and cut,

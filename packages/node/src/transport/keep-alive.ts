@@ -1,0 +1,22 @@
+import type { SessionOptions } from "@quicrpc/core";
+import type { ListenTransportOptions, TransportOptions } from "@quicrpc/quic";
+
+/** Settings of a QUIC connection beside the options of every transport: pings are those of `keepAlive`. */
+export type QuicOptions = Omit<TransportOptions, "keepAliveIntervalMs">;
+
+/** The same of a server's connections. */
+export type QuicListenOptions = Omit<ListenTransportOptions, "keepAliveIntervalMs">;
+
+const DEFAULT_INTERVAL_MS = 15_000;
+const DEFAULT_TIMEOUT_MS = 20_000;
+
+/** The settings of a QUIC connection with those that `keepAlive` asks for. Without it they stay as they are. */
+export function withKeepAlive<Settings extends QuicListenOptions>(
+  settings: Settings | undefined,
+  keepAlive: SessionOptions["keepAlive"],
+): (Settings & TransportOptions) | undefined {
+  if (keepAlive === undefined) return settings;
+  if (keepAlive === false) return { ...(settings as Settings), keepAliveIntervalMs: 0 };
+  const { intervalMs = DEFAULT_INTERVAL_MS, timeoutMs = DEFAULT_TIMEOUT_MS } = keepAlive;
+  return { idleTimeoutMs: intervalMs + timeoutMs, ...(settings as Settings), keepAliveIntervalMs: intervalMs };
+}
