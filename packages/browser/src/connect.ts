@@ -1,10 +1,14 @@
 import { createClientSession, type Session, type SessionOptions } from "@quicrpc/core";
 import { withCredentials } from "@quicrpc/core/transport";
 import { type DialOptions, openers } from "./dial.js";
-import { type BrowserConnection, heal, type HealingOptions } from "./heal.js";
+import { type BrowserConnection, heal, type HealingOptions, httpsUrl } from "./heal.js";
 import { Ladder } from "./ladder.js";
+import { Memory } from "./memory.js";
 import type { BrowserTransport } from "./transport.js";
 import { usualVia } from "./usual-via.js";
+
+/** Milliseconds for which it is remembered that the fallback had to be taken. */
+const DEFAULT_REMEMBER_MS = 600_000;
 
 /** Options of `connect`. */
 export interface ConnectOptions<Context = unknown>
@@ -22,10 +26,10 @@ export async function connect<Context = unknown>(
   options: ConnectOptions<Context> = {},
 ): Promise<BrowserConnection> {
   const { fallback } = options;
-  const retry = fallback === false ? undefined : fallback?.retry;
+  const { retry, rememberMs = DEFAULT_REMEMBER_MS } = fallback === false ? {} : (fallback ?? {});
   const opening = openers(url, options);
   const named = { peer: opening.url, ...usualVia(), ...options };
-  const ladder = new Ladder({ ...opening, retry });
+  const ladder = new Ladder({ ...opening, retry, memory: new Memory(httpsUrl(url), rememberMs) });
   return heal(ladder, async (transport) => run(transport, await withCredentials(named)), named);
 }
 

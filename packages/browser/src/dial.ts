@@ -24,6 +24,12 @@ export interface FallbackOptions {
    * on the fallback. `false`: not before the fallback is lost.
    */
   readonly retry?: Partial<Backoff> | false;
+  /**
+   * Milliseconds for which `connect` takes the fallback at once, in this page and others of its origin, after the first transport
+   * did not answer in time, or opened sessions that carried nothing or were soon lost. It is tried again beside it. Default
+   * 600,000; 0: nothing is remembered.
+   */
+  readonly rememberMs?: number;
 }
 
 /** How a page finds its server. */

@@ -3,7 +3,8 @@ import type { Session } from "@quicrpc/core";
 import type { RunTransport, Way } from "./heal.js";
 import { inTime } from "./in-time.js";
 import { type OpenOptions, openTransport } from "./open.js";
-import { answers } from "./page.js";
+import type { Memory } from "./memory.js";
+import { answers, NO_ANSWER } from "./page.js";
 import type { BrowserTransport, TransportInUse } from "./transport.js";
 import { reasonOf } from "./unreached.js";
 
@@ -13,12 +14,19 @@ const DEFAULT_RETRY: Backoff = { initialMs: 5000, maxMs: 300_000, factor: 2 };
 /** The first transport has worked for so long: when it is lost, waits begin with the shortest again. */
 const STABLE_MS = 60_000;
 
+/** Milliseconds between questions whether a session over the first transport still carries anything, in a page that is shown. */
+const WATCH_MS = 15_000;
+/** So many sessions in a row over the first transport that were lost, each before it had worked for `STABLE_MS`, are too many. */
+const MOST_LOSSES = 2;
+
 const NOTHING_BETTER: Error = new Error("there is no better transport");
 
 /** Options of a ladder. */
 export interface LadderOptions extends Pick<OpenOptions, "url" | "first" | "fallback"> {
   /** Default: `DEFAULT_RETRY`; `false`: the fallback stays in use for as long as its session lasts. */
   readonly retry?: Partial<Backoff> | false | undefined;
+  /** What is known of the way to the server from before. */
+  readonly memory?: Memory | undefined;
 }
 
 /**
@@ -31,10 +39,12 @@ export class Ladder implements Way {
   private readonly backoff: Backoff | undefined;
   /** Attempts to get back to the first transport. */
   private attempts = 0;
-  /** When the latest session over the first transport that works was found to work. */
-  private worksSince: number | undefined;
-  /** Why the fallback alone is tried next, where the first opens sessions that carry nothing. */
-  private mute: string | undefined;
+  /** A session over the first transport has carried something. */
+  private worked = false;
+  /** Sessions over it in a row that were soon lost. */
+  private losses = 0;
+  /** Why the fallback alone is tried next. */
+  private avoided: string | undefined;
   private wake: () => void = () => {};
 
   constructor(options: LadderOptions) {
@@ -44,21 +54,28 @@ export class Ladder implements Way {
   }
 
   async open(signal: AbortSignal, timeoutMs: number): Promise<BrowserTransport> {
-    const { url, first, fallback } = this.options;
-    const worked = this.worksSince !== undefined;
-    if (worked && this.isFirst && Date.now() - (this.worksSince as number) >= STABLE_MS) this.attempts = 0;
-    const { mute } = this;
-    this.mute = undefined;
-    const only = mute === undefined || fallback === undefined ? undefined : { first: fallback, fallback: undefined };
-    const { kind, reason, transport } = await openTransport({
-      ...(only ?? { first, fallback }),
-      url,
-      worked,
-      timeoutMs,
-      signal,
-    });
-    this.inUse = { kind, reason: only === undefined ? reason : mute };
-    return transport;
+    const { url, first, fallback, memory } = this.options;
+    const avoided = fallback === undefined ? undefined : (this.avoided ?? memory?.reason);
+    this.avoided = undefined;
+    const { worked } = this;
+    try {
+      const { kind, reason, transport, late } = await openTransport({
+        ...(avoided !== undefined && fallback !== undefined
+          ? { first: fallback, fallback: undefined }
+          : { first, fallback }),
+        url,
+        worked,
+        timeoutMs,
+        signal,
+      });
+      this.inUse = { kind, reason: avoided ?? reason };
+      if (reason !== undefined && late && !worked) memory?.remember(reason);
+      return transport;
+    } catch (error) {
+      // Where the fallback fails as well, the first may be as good.
+      memory?.forget();
+      throw error;
+    }
   }
 
   async improve(
@@ -67,7 +84,7 @@ export class Ladder implements Way {
     session: Session<BrowserTransport>,
     signal: AbortSignal,
   ): Promise<Session<BrowserTransport>> {
-    if (this.isFirst) return this.prove(session);
+    if (this.isFirst) return this.prove(session, signal);
     const backoff = globalThis.WebTransport === undefined ? undefined : this.backoff;
     if (backoff === undefined) throw NOTHING_BETTER;
     for (;;) {
@@ -76,7 +93,7 @@ export class Ladder implements Way {
         const { first, url } = this.options;
         const better = await inTime((signal) => answering(first.open, run, signal), signal, timeoutMs, url);
         this.inUse = { kind: first.kind, reason: undefined };
-        this.worksSince = Date.now();
+        void this.works(better);
         return better;
       } catch (error) {
         signal.throwIfAborted();
@@ -87,6 +104,7 @@ export class Ladder implements Way {
 
   hurry(): void {
     this.attempts = 0;
+    this.options.memory?.forget();
     this.wake();
   }
 
@@ -94,13 +112,41 @@ export class Ladder implements Way {
     return this.inUse?.kind === this.options.first.kind;
   }
 
-  /** Closes a session over the first transport that carries nothing: the next is made over the fallback. */
-  private async prove(session: Session<BrowserTransport>): Promise<never> {
-    const { fallback } = this.options;
-    const answered = fallback === undefined ? undefined : await answers(session, "it was opened");
-    if (answered === true) this.worksSince = Date.now();
-    if (answered === false) this.mute = "WebTransport opened a session that carried nothing";
+  /** Closes a session over the first transport that carries nothing, or stops to: the next is made over the fallback. */
+  private async prove(session: Session<BrowserTransport>, signal: AbortSignal): Promise<never> {
+    if (this.options.fallback === undefined) throw NOTHING_BETTER;
+    let answered = await answers(session, "it was opened");
+    if (answered === false) this.avoid("WebTransport opened a session that carried nothing");
+    if (answered !== true) throw NOTHING_BETTER;
+    void this.works(session);
+    while (answered === true) {
+      await this.pause(WATCH_MS, signal);
+      // Timers of a page that is hidden run late, and would find its sessions silent.
+      if (globalThis.document?.visibilityState === "hidden") continue;
+      answered = await answers(session, "it was asked whether it still works");
+    }
+    if (answered === false) this.avoid("WebTransport's session stopped carrying anything");
     throw NOTHING_BETTER;
+  }
+
+  /** A session over the first transport has answered. How it ends says what the next is made over. */
+  private async works(session: Session<BrowserTransport>): Promise<void> {
+    const since = Date.now();
+    this.worked = true;
+    this.options.memory?.forget();
+    const { closeCode } = await session.closed;
+    if (Date.now() - since >= STABLE_MS) {
+      this.attempts = 0;
+      this.losses = 0;
+    } else if ((closeCode === undefined || closeCode === NO_ANSWER) && ++this.losses >= MOST_LOSSES) {
+      this.avoid(`WebTransport's sessions were lost within a minute, ${this.losses} times in a row`);
+      this.losses = 0;
+    }
+  }
+
+  private avoid(reason: string): void {
+    this.avoided = reason;
+    this.options.memory?.remember(reason);
   }
 
   private tell(reason: string | undefined, retryAt?: number): void {
@@ -109,17 +155,24 @@ export class Ladder implements Way {
     this.inUse = { kind, reason: reason ?? before, ...(retryAt !== undefined && { retryAt }) };
   }
 
-  /** Until so many milliseconds are over, or `hurry` is called. Rejects when the signal fires. */
+  /** Until the next attempt is due, or `hurry` is called. Rejects when the signal fires. */
   private async wait(ms: number, signal: AbortSignal): Promise<void> {
     this.tell(undefined, Date.now() + ms);
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    await new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, ms);
-      this.wake = resolve;
-      signal.addEventListener("abort", () => resolve());
+    await this.pause(ms, signal).finally(() => this.tell(undefined));
+  }
+
+  /** Until so many milliseconds are over, or `hurry` is called. Rejects when the signal fires. */
+  private async pause(ms: number, signal: AbortSignal): Promise<void> {
+    let end!: () => void;
+    const over = new Promise<void>((resolve) => {
+      end = resolve;
     });
+    this.wake = end;
+    const timer = setTimeout(end, ms);
+    signal.addEventListener("abort", end);
+    await over;
     clearTimeout(timer);
-    this.tell(undefined);
+    signal.removeEventListener("abort", end);
     signal.throwIfAborted();
   }
 }

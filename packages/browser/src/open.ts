@@ -49,6 +49,8 @@ class Race {
   private timeout: ReturnType<typeof setTimeout> | undefined;
   /** Why it is not the first, should the fallback win; undefined before it is tried. */
   private reason: string | undefined;
+  /** The first has not answered within its head start. */
+  private late = false;
   private over = false;
 
   private readonly onAbort = (): void => {
@@ -73,7 +75,10 @@ class Race {
     if (fallback !== undefined) {
       const known = worked ? ", though it did before" : ": UDP may be blocked";
       const because = `${first.name} did not answer within ${fallback.afterMs} ms${known}`;
-      this.headStart = setTimeout(() => this.fallBack(because), fallback.afterMs);
+      this.headStart = setTimeout(() => {
+        this.late = true;
+        this.fallBack(because);
+      }, fallback.afterMs);
     }
     this.attempt(first);
   }
@@ -94,7 +99,12 @@ class Race {
         if (this.over) return;
         this.attempts.delete(kind);
         this.finish();
-        this.resolve({ kind, transport, reason: kind === this.options.first.kind ? undefined : this.reason });
+        this.resolve({
+          kind,
+          transport,
+          late: this.late,
+          reason: kind === this.options.first.kind ? undefined : this.reason,
+        });
       },
       (error: unknown) => {
         if (!this.over) this.failed(kind, name, error);

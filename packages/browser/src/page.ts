@@ -4,7 +4,7 @@ import type { BrowserTransport } from "./transport.js";
 /** Milliseconds that the peer has to answer when the network or the page comes back. */
 const ANSWER_MS = 3000;
 /** Closes a session that gave no answer; no code of the protocol. */
-const NO_ANSWER = 1;
+export const NO_ANSWER = 1;
 
 /** A connection that follows the page's events: its transports can be closed at once. */
 type Followed = Connection<Session<BrowserTransport>>;

@@ -30,6 +30,8 @@ export interface TransportInUse {
 /** A transport that is ready for a session. */
 export interface OpenTransport extends TransportInUse {
   readonly transport: BrowserTransport;
+  /** Whether the first transport had not answered in time when another was tried. */
+  readonly late: boolean;
 }
 
 /** Settings that a transport gets before it connects. */

@@ -219,3 +219,98 @@ describe("a connection that fell back to a WebSocket", () => {
     expect(network.log).toHaveLength(length);
   });
 });
+
+describe("what a browser remembers of the way to a server", () => {
+  /** Another page of the same origin. */
+  async function anotherPage(): Promise<void> {
+    await Promise.all([connection.close(), pass(5000)]);
+    network.log.length = 0;
+    const connecting = connect(URL_OF_SERVER);
+    await pass(0);
+    connection = await connecting;
+  }
+
+  it.each([
+    ["silence", "WebTransport did not answer within 1500 ms: UDP may be blocked", 0],
+    ["mute", "WebTransport opened a session that carried nothing", 3200],
+  ] as const)("another page takes the fallback at once: %s", async (answer, reason, ms) => {
+    given(answer);
+    await connected();
+    await pass(ms);
+    await anotherPage();
+    expect(attempts()).toBe(0);
+    expect(connection.transport).toEqual({ kind: "websocket", reason, retryAt: Date.now() + 5000 });
+    given("accept");
+    await pass(5000);
+    expect(connection.transport).toEqual({ kind: "webtransport", reason: undefined });
+    await anotherPage();
+    expect(connection.transport).toEqual({ kind: "webtransport", reason: undefined });
+  });
+
+  it("is forgotten after ten minutes, and with the network", async () => {
+    given("silence");
+    await connected({ fallback: { retry: false } });
+    expect(network.stored.size).toBe(1);
+    network.page.dispatchEvent(new Event("online"));
+    await pass(0);
+    expect(network.stored.size).toBe(0);
+    await Promise.all([connection.close(), pass(5000)]);
+    await connected({ fallback: { retry: false } });
+    await pass(600_000);
+    given("accept");
+    await anotherPage();
+    expect(connection.transport).toEqual({ kind: "webtransport", reason: undefined });
+  });
+
+  it("is nothing where WebTransport is refused at once, where the fallback fails too, and with `rememberMs: 0`", async () => {
+    given("refuse");
+    await connected();
+    await Promise.all([connection.close(), pass(5000)]);
+    given("silence");
+    await connected({ fallback: { rememberMs: 0 } });
+    expect(network.stored.size).toBe(0);
+    await Promise.all([connection.close(), pass(5000)]);
+    await connected();
+    expect(network.stored.size).toBe(1);
+    await Promise.all([connection.close(), pass(5000)]);
+    given("accept", "refuse");
+    const connecting = connect(URL_OF_SERVER);
+    await pass(1000);
+    connection = await connecting;
+    expect(connection.transport).toEqual({ kind: "webtransport", reason: undefined });
+  });
+
+  it("takes the fallback when sessions over WebTransport are lost within a minute, twice in a row", async () => {
+    given("accept");
+    await connected();
+    for (const kind of ["webtransport", "websocket"]) {
+      await pass(30_000);
+      network.lose();
+      await pass(1000);
+      expect(connection.transport?.kind).toBe(kind);
+    }
+    expect(connection.transport).toMatchObject({
+      reason: "WebTransport's sessions were lost within a minute, 2 times in a row",
+      retryAt: expect.any(Number),
+    });
+    expect(network.stored.size).toBe(1);
+  });
+
+  it("takes the fallback when a session over WebTransport stops carrying anything, unless the page is hidden", async () => {
+    given("accept");
+    await connected();
+    await pass(1000);
+    network.stall();
+    vi.stubGlobal("document", { visibilityState: "hidden" });
+    await pass(20_000);
+    expect(connection.state.status).toBe("ready");
+    vi.stubGlobal("document", { visibilityState: "visible" });
+    // The rest of the second wait, the time for an answer, and the next attempt to connect.
+    await pass(10_000 + 3000 + 500);
+    expect(connection.transport).toMatchObject({
+      kind: "websocket",
+      reason: "WebTransport's session stopped carrying anything",
+    });
+    expect(await connection.unary(methods.echo, "over it")).toBe("over it");
+  });
+});

@@ -25,8 +25,14 @@ export class Network {
   /** Where the page's events come from. */
   readonly page: EventTarget = new EventTarget();
   offeredProtocols: unknown;
+  /** What pages have left in the browser. */
+  readonly stored: Map<string, string> = new Map();
   /** Answers the latest call of `wait`. */
   answer: (text: string) => void = () => {};
+  /** Ends the latest session over WebTransport without a word. */
+  lose: () => void = () => {};
+  /** From here on the latest session over WebTransport carries nothing to the server. */
+  stall: () => void = () => {};
 
   /** Puts the page's globals in place; `vi.unstubAllGlobals` takes them away. */
   install(): void {
@@ -35,6 +41,11 @@ export class Network {
     vi.stubGlobal("addEventListener", this.page.addEventListener.bind(this.page));
     vi.stubGlobal("removeEventListener", this.page.removeEventListener.bind(this.page));
     vi.stubGlobal("document", { visibilityState: "visible" });
+    vi.stubGlobal("localStorage", {
+      getItem: (key: string) => this.stored.get(key) ?? null,
+      setItem: (key: string, text: string) => void this.stored.set(key, text),
+      removeItem: (key: string) => void this.stored.delete(key),
+    });
   }
 
   serve(transport: DirectSession): void {
@@ -58,6 +69,7 @@ function fakeWebTransport(network: Network): Constructor {
     private readonly near: DirectSession;
     private fail!: (error: Error) => void;
     private open = false;
+    private stalled = false;
 
     constructor(url: URL, options: { protocols: string[] }) {
       network.log.push(`webtransport ${url.href}`);
@@ -74,12 +86,22 @@ function fakeWebTransport(network: Network): Constructor {
       });
     }
 
-    attach(...given: Parameters<DirectSession["attach"]>): void {
-      this.near.attach(...given);
+    attach(handler: Parameters<DirectSession["attach"]>[0]): void {
+      network.lose = () => {
+        this.near.close({ closeCode: 1 });
+        handler.onClosed({}, new Error("the connection is lost"));
+      };
+      this.near.attach(handler);
     }
 
     openStream(): ReturnType<DirectSession["openStream"]> {
-      return this.near.openStream();
+      const stream = this.near.openStream();
+      const write = stream.write.bind(stream);
+      stream.write = (bytes, end) => this.stalled || write(bytes, end);
+      network.stall = () => {
+        this.stalled = true;
+      };
+      return stream;
     }
 
     close(info?: CloseInfo): void {
