@@ -3,7 +3,8 @@ import type { FallbackOptions, TransportInUse } from "@quicrpc/browser";
 import { http2Transport } from "@quicrpc/fails-components";
 import { devCertificate, type DevCertificate, serve, type ServeOptions, type Server } from "@quicrpc/node";
 import type { Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { FAIR, TcpLink } from "../chaos/link.js";
 import { behaviourRouter, Witness } from "../behaviour/service.js";
 import { bundle } from "./bundle.js";
 import { Chromium, executablePath } from "./chromium.js";
@@ -170,5 +171,35 @@ describe.skipIf(executablePath === undefined)("connect in a page", () => {
     const seen = (await page.evaluate(`until("webtransport")`)) as TransportInUse[];
     expect(seen.filter(({ reason }) => reason?.includes("UDP may be blocked"))).toEqual([]);
     expect(await page.evaluate(`connection.unary(methods.echo, { text: "again" })`)).toEqual({ text: "again" });
+  });
+
+  it("is back on WebTransport after nothing has passed for a while, and blames nobody", {
+    timeout: 60_000,
+  }, async () => {
+    const port = await listen("https://127.0.0.1:0/rpc");
+    const [udp, tcp] = [await UdpRelay.start(port), await TcpLink.open(port)];
+    onTestFinished(() => {
+      udp.close();
+      tcp.close();
+    });
+    const fallback = { url: `wss://127.0.0.1:${tcp.port}/rpc`, retry: { initialMs: 100, maxMs: 1000 } };
+    expect(await attempt(udp.port, fallback)).toMatchObject({ kind: "webtransport", text: "through" });
+    udp.cut = true;
+    tcp.weather = { ...FAIR, blackout: true };
+    // Calls meanwhile wait, or say what has happened.
+    await page.evaluate(`{
+      globalThis.calls = Array.from({ length: 6 }, (_, second) => new Promise((resolve) => setTimeout(resolve, second * 1000))
+        .then(() => connection.unary(methods.echo, { text: "meanwhile" }, { timeoutMs: 40_000 }))
+        .then(({ text }) => text, ({ code }) => code));
+    }`);
+    // Nothing says so to either side: the session is found to be silent.
+    await page.evaluate(`failed(1)`);
+    udp.cut = false;
+    tcp.weather = FAIR;
+    const seen = (await page.evaluate(`until("webtransport")`)) as TransportInUse[];
+    expect(await page.evaluate(`connection.unary(methods.echo, { text: "again" })`)).toEqual({ text: "again" });
+    expect(seen.filter(({ reason }) => reason?.includes("UDP may be blocked"))).toEqual([]);
+    const ends = (await page.evaluate(`Promise.all(calls)`)) as string[];
+    expect(ends.filter((end) => end !== "meanwhile" && end !== "unavailable")).toEqual([]);
   });
 });
