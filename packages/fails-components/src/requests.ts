@@ -36,6 +36,10 @@ interface Accepted {
   readonly header: IncomingHttpHeaders;
   readonly source: Source | undefined;
   readonly visit: Visit;
+  /** Over HTTP/3, where nothing but the session itself can be closed: it, once there is one. */
+  session: FailsServerSession | undefined;
+  /** Its time was over before it was a session. */
+  isLate: boolean;
 }
 
 /** The package hands over the sessions of one path; which was asked for has been looked at before. */
@@ -88,15 +92,15 @@ export class FailsRequests {
     const status = this.refusal(header);
     if (status !== undefined) return { status };
     if (!header["wt-available-protocols"]?.includes(WEBTRANSPORT_STREAM_PROTOCOL)) return { status: 400 };
-    const visit = this.enter(source);
+    const visit = this.enter(source, () => release(userData));
     if (visit === undefined) return { status: 503 };
-    const userData: Accepted = { header, source, visit };
+    const userData: Accepted = { header, source, visit, session: undefined, isLate: false };
     return { status: 200, path: SESSIONS, selectedProtocol: WEBTRANSPORT_STREAM_PROTOCOL, userData };
   }
 
   /** A WebSocket over HTTP/1.1 is its connection; what a connection of HTTP/2 carries is a visit of its own. */
-  private enter(source: Source | undefined): Visit | undefined {
-    if (source === undefined) return this.door.enter(undefined, () => {});
+  private enter(source: Source | undefined, close: () => void): Visit | undefined {
+    if (source === undefined) return this.door.enter(undefined, close);
     const { guest, holder, socket } = source;
     if (holder === socket) return guest.visit;
     const visit = this.door.enter(guest.remoteAddress?.host, () => holder.destroy(), guest.visit.carriedMs);
@@ -118,10 +122,19 @@ export class FailsRequests {
   }
 
   private arrive(session: FailsServerSession): void {
-    const { header, source, visit } = session.userData as Accepted;
+    const accepted = session.userData as Accepted;
+    const { header, source, visit } = accepted;
     refuseLateStreams(session);
-    if (source === undefined) session.closed.catch(() => {}).finally(() => visit.leave());
-    else visit.hold(source.hold());
+    if (source === undefined) {
+      accepted.session = session;
+      session.closed.catch(() => {}).finally(() => visit.leave());
+      // The package tells the address now, and not of the request.
+      const address = addressOf(session.peerAddress);
+      if (accepted.isLate || (address !== undefined && !visit.cameFrom(address.host))) {
+        release(accepted);
+        return;
+      }
+    } else visit.hold(source.hold());
     const held = source === undefined ? session : lettingGo(session, source.holder);
     const greeted = (): boolean => {
       source?.guest.visit.settled();
@@ -139,6 +152,13 @@ export class FailsRequests {
       peer: peerOf(session, header, source, this.url()),
     });
   }
+}
+
+/** Gives the place of a session over HTTP/3 back, whether the package says that the session has ended or not. */
+function release(accepted: Accepted): void {
+  accepted.isLate = true;
+  accepted.session?.close();
+  accepted.visit.leave();
 }
 
 function peerOf(
