@@ -12,6 +12,7 @@ const MS = 1000;
 class StandIn {
   readonly arrivals: Arrival[] = [];
   readonly closed: FailsServerSession[] = [];
+  readonly requests: FailsRequests;
   private ask!: (request: { header: typeof HEADER }) => Promise<FailsAnswer>;
   private sessions!: ReadableStreamDefaultController<FailsServerSession>;
 
@@ -28,7 +29,7 @@ class StandIn {
         }),
     };
     const settings = { limits: { ...DEFAULT_LIMITS, maxHandshakeMs: MS }, pages: { refusal: () => undefined } };
-    new FailsRequests(
+    this.requests = new FailsRequests(
       server as unknown as FailsServer,
       "/rpc",
       settings as unknown as ListenSettings,
