@@ -73,12 +73,13 @@ describe("requests over HTTP/3 of the package", () => {
   afterEach(() => void vi.useRealTimers());
 
   it("give their place back when no session comes of them", async () => {
-    const answers = await Promise.all(Array.from({ length: 5 }, () => server.request()));
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 503]);
+    const first = await server.request();
+    const others = await Promise.all(Array.from({ length: 4 }, () => server.request()));
+    expect([first, ...others].map(({ status }) => status)).toEqual([200, 200, 200, 200, 503]);
     await vi.advanceTimersByTimeAsync(MS);
     expect((await server.request()).status).toBe(200);
     // One that comes all the same is closed.
-    await server.session(answers[0] as FailsAnswer, "192.0.2.1");
+    await server.session(first, "192.0.2.1");
     expect([server.closed.length, server.arrivals.length]).toEqual([1, 0]);
   });
 
