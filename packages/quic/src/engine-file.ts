@@ -1,18 +1,27 @@
 import { existsSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import * as nodeModule from "node:module";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { QuicError } from "./errors.js";
 
-const require = createRequire(import.meta.url);
+/**
+ * This module's own path; in a bundle, that of the bundle or, by webpack, of the module that it was made of. No bundler may see a
+ * path made of it: none has to follow it to the engine, and CommonJS has no `import.meta`.
+ */
+const here = typeof __filename === "string" ? __filename : fileURLToPath(import.meta.url);
+const root = dirname(dirname(here));
+// By another name: webpack would follow what this requires.
+const { createRequire: requireFor } = nodeModule;
+const requireHere = requireFor(here);
 
 /** Loads the engine for this platform: one that was built here, or else that of the platform's own package. */
 export function loadEngine(): unknown {
   const platform = platformName();
-  const built = fileURLToPath(new URL(`../prebuilds/${platform}.node`, import.meta.url));
+  const built = join(root, "prebuilds", `${platform}.node`);
   const path = existsSync(built) ? built : published(platform);
   if (path === undefined) throw unavailable(platform, whyAbsent(platform));
   try {
-    return require(path);
+    return requireHere(path);
   } catch (cause) {
     throw unavailable(platform, reasonOf(cause), cause);
   }
@@ -35,19 +44,26 @@ function isMusl(): boolean {
   }
 }
 
-/** The path of the engine in the platform's package, where that is installed. */
+/** The path of the engine in the platform's package, where this package or the program that runs finds it. */
 function published(platform: string): string | undefined {
-  try {
-    return require.resolve(`@quicrpc/quic-${platform}`);
-  } catch {
-    return undefined;
+  const [, program] = process.argv;
+  for (const require of [requireHere, ...(program === undefined ? [] : [requireFor(resolve(program))])]) {
+    try {
+      return require.resolve(`@quicrpc/quic-${platform}`);
+    } catch {
+      // The next may find it.
+    }
   }
+  return undefined;
 }
 
 /** Why there is no engine, and how to get one. */
 function whyAbsent(platform: string): string {
   const names = enginePackages();
   const name = `@quicrpc/quic-${platform}`;
+  if (names === undefined) {
+    return `${name} is found neither from ${here} nor from the program that runs. A bundle needs it in a node_modules above it: install it there, or tell the bundler that @quicrpc/quic is external`;
+  }
   if (names.length === 0) {
     return 'it has not been built. Build it with "npm run build:native -w @quicrpc/quic" (needs Rust)';
   }
@@ -58,13 +74,14 @@ function whyAbsent(platform: string): string {
   return `there is no engine for it (there is one for ${others})`;
 }
 
-/** Packages with an engine, as the published package.json lists them; none in a source checkout. */
-function enginePackages(): string[] {
+/** Packages with an engine, as the published package.json lists them; none in a source checkout, and undefined in a bundle. */
+function enginePackages(): string[] | undefined {
   try {
-    const text = readFileSync(new URL("../package.json", import.meta.url), "utf8");
-    return Object.keys((JSON.parse(text) as { optionalDependencies?: object }).optionalDependencies ?? {});
+    const text = readFileSync(join(root, "package.json"), "utf8");
+    const { name, optionalDependencies = {} } = JSON.parse(text) as { name?: string; optionalDependencies?: object };
+    return name === "@quicrpc/quic" ? Object.keys(optionalDependencies) : undefined;
   } catch {
-    return [];
+    return undefined;
   }
 }
 

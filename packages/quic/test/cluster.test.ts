@@ -32,10 +32,15 @@ type Start = (env: NodeJS.ProcessEnv) => Promise<Member>;
 const childProcess: Start = async (env) => {
   const child = spawn(process.execPath, ["--input-type=module", "-e", MEMBER], {
     env,
-    stdio: ["ignore", "inherit", "inherit", "ipc"],
+    stdio: ["ignore", "inherit", "pipe", "ipc"],
   });
+  let errors = "";
+  child.stderr?.on("data", (text) => (errors += String(text)));
   const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()));
-  const port = await new Promise<number>((resolve) => child.once("message", resolve as (port: unknown) => void));
+  const port = await new Promise<number>((resolve, reject) => {
+    child.once("message", resolve as (port: unknown) => void);
+    child.once("close", () => reject(new Error(`a member did not start: ${errors}`)));
+  });
   return {
     port,
     kill() {

@@ -26,14 +26,17 @@ function bindWith(engine: string | undefined): { code: string; message: string }
 beforeEach(() => {
   copy = mkdtempSync(join(tmpdir(), "quicrpc-"));
   cpSync(join(packageRoot, "dist"), join(copy, "dist"), { recursive: true });
-  writeFileSync(join(copy, "package.json"), '{ "type": "module" }');
+  writeFileSync(join(copy, "package.json"), '{ "name": "@quicrpc/quic", "type": "module" }');
 });
 afterEach(() => rmSync(copy, { recursive: true }));
 
 /** The copy's package.json, as published with engines for these platforms. */
 function publishedWith(...platforms: string[]): void {
   const optionalDependencies = Object.fromEntries(platforms.map((name) => [`@quicrpc/quic-${name}`, "0.1.0"]));
-  writeFileSync(join(copy, "package.json"), JSON.stringify({ type: "module", optionalDependencies }));
+  writeFileSync(
+    join(copy, "package.json"),
+    JSON.stringify({ name: "@quicrpc/quic", type: "module", optionalDependencies }),
+  );
 }
 
 test("without an engine in a checkout one error says how to build it", () => {
@@ -67,6 +70,13 @@ test("the engine of the platform's own package is found", () => {
   writeFileSync(join(installed, "package.json"), '{ "main": "engine.node" }');
   writeFileSync(join(installed, "engine.node"), "no library");
   expect(bindWith(undefined).message).toContain(`not available on ${platform}: the engine could not be loaded`);
+});
+
+test("in a bundle that has none near, the error says where it is looked for", () => {
+  writeFileSync(join(copy, "package.json"), '{ "name": "app", "type": "module" }');
+  const { message } = bindWith(undefined);
+  expect(message).toContain(`@quicrpc/quic-${platform} is found neither from ${join(copy, "dist/engine-file.js")} nor`);
+  expect(message).toContain("tell the bundler that @quicrpc/quic is external");
 });
 
 test("an engine that cannot be loaded is named with the reason", () => {
