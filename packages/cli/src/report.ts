@@ -24,18 +24,20 @@ export function formatDiagnostics(
 }
 
 function formatDiagnostic(diagnostic: Diagnostic, cwd: string, colors: Colors): string {
-  const { file, line, column, frame, service, method, path, message, help, code } = diagnostic;
-  const place =
+  const { frame, service, method, path, message, help, code, other } = diagnostic;
+  const placeText = ({ file, line, column }: Pick<Diagnostic, "file" | "line" | "column">): string =>
     file === undefined ? "" : [showPath(file, cwd), line, column].filter((part) => part !== undefined).join(":");
+  const place = placeText(diagnostic);
+  const framed = (text: string | undefined): string[] =>
+    (text?.split("\n") ?? []).map((each) => `    ${each.replace(/\^+$/, (mark) => colors.red(mark))}`);
   const subject = [service, method].filter((part) => part !== undefined).join("/");
   const where = [subject, path].filter((part) => part !== undefined && part !== "").join(" ");
   const head = [place && `${colors.cyan(place)} -`, colors.red("error"), colors.dim(code)].filter(Boolean).join(" ");
   return [
     `${head}${where === "" ? "" : ` ${colors.dim("in")} ${where}`}`,
     `  ${message}`,
-    ...(frame === undefined
-      ? []
-      : frame.split("\n").map((each) => `    ${each.replace(/\^+$/, (mark) => colors.red(mark))}`)),
+    ...framed(frame),
+    ...(other === undefined ? [] : [`  ${colors.cyan(placeText(other))} - the other`, ...framed(other.frame)]),
     ...(help === undefined ? [] : [`  ${colors.green("help:")} ${help}`]),
   ].join("\n");
 }

@@ -1,4 +1,4 @@
-import { type Diagnostic, placeOf } from "./diagnostics.js";
+import { type Diagnostic, placeOf, type SourcePlace } from "./diagnostics.js";
 import { type Lock, serviceOf } from "./lock/lock.js";
 import type { FileModel } from "./model.js";
 
@@ -6,24 +6,31 @@ import type { FileModel } from "./model.js";
 export function checkServices(
   models: readonly FileModel[],
   lock: Lock,
+  isWanted: (model: FileModel) => boolean,
   report: (diagnostic: Diagnostic) => void,
 ): void {
-  const names = new Set<string>();
+  // Those of files that are not wanted come first: the others are where something is to be done.
+  const sorted = [...models].sort((a, b) => Number(isWanted(a)) - Number(isWanted(b)));
+  const names = new Map<string, SourcePlace>();
   const ids = new Map([...lock.methods].map(([key, { serviceId }]) => [serviceId, serviceOf(key)]));
-  for (const { services, schemaFile: file } of models) {
+  for (const model of sorted) {
+    const { services, schemaFile: file } = model;
+    const tell = isWanted(model) ? report : () => {};
     for (const { name, id, node } of services) {
       const at = node === undefined ? { file } : placeOf(node);
       const other = ids.get(id);
-      if (names.has(name)) {
-        report({
+      const first = names.get(name);
+      if (first !== undefined) {
+        tell({
           ...at,
+          other: first,
           code: "duplicate-service",
           message: `There is another service ${name}.`,
           help: "Give one of them another name or version.",
           service: name,
         });
       } else if (other !== undefined && other !== name) {
-        report({
+        tell({
           ...at,
           code: "service-id-clash",
           message: `${name} and ${other} have the same id, ${id}, which is a hash of the name.`,
@@ -31,7 +38,7 @@ export function checkServices(
           service: name,
         });
       }
-      names.add(name);
+      names.set(name, at);
       ids.set(id, name);
     }
   }

@@ -50,6 +50,8 @@ export interface Diagnostic {
   readonly column?: number;
   /** The offending line, numbered, with the place underlined. */
   readonly frame?: string;
+  /** The other place, where the mistake is that two do not go together. */
+  readonly other?: SourcePlace;
   readonly service?: string;
   readonly method?: string;
   /** Where in the method, as in `input.user.avatar`. */

@@ -93,15 +93,17 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
   const lock = lockFile === undefined ? EMPTY_LOCK : readLock(readText(lockFile) ?? "", lockFile, report);
   const ids = options.ids ?? (lockFile === undefined || lock === undefined ? declarationOrder : lockedIds(lock));
 
+  const only = new Set((options.only ?? options.files).map((each) => resolve(cwd, each)));
+  // What is wrong in a file that is not wanted stops nobody: the file is left out.
+  const reportOf = (file: string): typeof report => (only.has(file) ? report : () => {});
   const outputs = outputPaths(options, cwd, report);
   const configs = new TsConfigs();
-  const { modules, sources } = await openModules([...outputs.keys()], configs, report);
+  const { modules, sources } = await openModules([...outputs.keys()], configs, reportOf);
   const outputOf = (schemaFile: string): string => outputs.get(schemaFile) ?? schemaFile;
-  const packages = buildPackages(modules, { ids, target, outputOf, report });
-  const only = new Set((options.only ?? options.files).map((each) => resolve(cwd, each)));
+  const packages = buildPackages(modules, { ids, target, outputOf, reportOf });
   const isWanted = ({ schemaFile }: FileModel): boolean => only.has(schemaFile);
   const models = packages.flatMap((each) => each.models);
-  checkServices(models, lock ?? EMPTY_LOCK, report);
+  checkServices(models, lock ?? EMPTY_LOCK, isWanted, report);
   const services = Object.fromEntries(
     models.filter(isWanted).flatMap((model) => model.services.map(({ name, snapshot }) => [name, snapshot])),
   );
@@ -203,13 +205,13 @@ function outputPaths(
 async function openModules(
   files: readonly string[],
   configs: TsConfigs,
-  report: (diagnostic: Diagnostic) => void,
+  reportOf: (file: string) => (diagnostic: Diagnostic) => void,
 ): Promise<{ readonly modules: SchemaModule[]; readonly sources: readonly string[] }> {
   const reader = new SourceReader(configs);
   const loader = new ModuleLoader(reader.parse);
   const modules: SchemaModule[] = [];
   for (const file of files) {
-    const module = await openModule(file, loader, reader, report);
+    const module = await openModule(file, loader, reader, reportOf(file));
     if (module !== undefined) modules.push(module);
   }
   const { sources } = loader;

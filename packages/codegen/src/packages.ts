@@ -21,18 +21,19 @@ interface BuildOptions {
   readonly target: Target;
   /** Where the output for a schema module goes: files of one package can import one another, others cannot. */
   readonly outputOf: (schemaFile: string) => string;
-  readonly report: (diagnostic: Diagnostic) => void;
+  /** Takes what is wrong in a schema module. */
+  readonly reportOf: (schemaFile: string) => (diagnostic: Diagnostic) => void;
 }
 
 /** Makes the models of the files for `modules`, package by package. */
 export function buildPackages(modules: readonly SchemaModule[], options: BuildOptions): PackageModel[] {
-  const { ids, target, outputOf, report } = options;
+  const { ids, target, outputOf, reportOf } = options;
   const owners = ownersOf(modules);
   const annotations = emptyAnnotations();
   const packages = new Map<string, { readonly module: SchemaModule; readonly survey: Survey }[]>();
   for (const module of modules) {
     const own = module.services.filter(({ schema }) => owners.get(schema)?.module === module);
-    const found = survey(module, own, annotations, report);
+    const found = survey(module, own, annotations, reportOf(module.file));
     if (found === undefined) continue;
     const root = packageOf(outputOf(module.file));
     const members = packages.get(root) ?? [];

@@ -1,4 +1,5 @@
 // The entry of generated code, of methods described by hand, and of tools.
+export type { Any } from "./contract/any.js";
 export type { Caller, DuplexStream } from "./call/caller.js";
 export { type Issue, msgpackCodec, rawCodec, zodCodec, type ZodCodecOptions } from "./call/messages/codec.js";
 export type { StreamSource } from "./call/items/item-source.js";
@@ -74,6 +75,7 @@ export {
   template,
 } from "./codec/scalars.js";
 export type { Shape } from "./codec/shape.js";
+export { messageOf, told, toldShape } from "./codec/told.js";
 export { discriminated, intersection, union } from "./codec/union.js";
 export {
   caught,

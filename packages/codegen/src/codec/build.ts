@@ -1,9 +1,14 @@
 import type { SchemaRoot } from "../source/schema-root.js";
 import { isUint8Array } from "../types/support.js";
 import { type AnySchema, childrenOf, defOf, hasTrait, isZodSchema, lazyTarget, shapeOf } from "../types/zod.js";
-import { checksOf } from "./checks.js";
+import { checksOf, toldOf } from "./checks.js";
 import { isConstantDefault, isPrintable } from "./constant.js";
 import type { CheckNode, CodecNode, NodeBody, RecordKeysNode, SchemaPath } from "./node.js";
+
+/** Schemas that refuse a value of another type themselves, with a message of their own. */
+const TOLD: ReadonlySet<string> = new Set(
+  "string number bigint date boolean nil literal template object array tuple record map union discriminated".split(" "),
+);
 
 /** Makes the nodes of the schemas of a file: one for each schema, wherever it is used. */
 export class CodecBuilder {
@@ -33,10 +38,12 @@ export class CodecBuilder {
     const checks = checksOf(schema);
     const bare = this.#structure(schema, at, checks ?? []);
     if (bare === undefined) return { kind: "external", bigints: takesBigints(schema) };
+    const told = TOLD.has(bare.kind) ? toldOf(defOf(schema)) : undefined;
     // What makes it bytes is a check of its own.
     if (bare.kind === "bytes") return bare;
-    if (checks !== undefined && ("checks" in bare || checks.length === 0)) return bare;
-    return { kind: "refined", inner: { schema, at, ...bare } };
+    const body = told === undefined ? bare : { ...bare, told };
+    if (checks !== undefined && ("checks" in bare || checks.length === 0)) return body;
+    return { kind: "refined", inner: { schema, at, ...body } };
   }
 
   /** What `schema` is but for its checks; undefined where zod has to run it. */

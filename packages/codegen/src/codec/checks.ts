@@ -1,6 +1,6 @@
 import type * as zod from "zod/v4/core";
 import { type AnySchema, hasTrait } from "../types/zod.js";
-import type { CheckNode } from "./node.js";
+import type { CheckNode, Told } from "./node.js";
 
 interface CheckDef {
   readonly check: string;
@@ -22,12 +22,28 @@ const INT32 = 2 ** 31;
 export function checksOf(schema: AnySchema): CheckNode[] | undefined {
   const own = hasTrait(schema, "$ZodCheck") ? [schema as unknown as zod.$ZodCheck] : [];
   const checks: CheckNode[] = [];
-  for (const check of [...own, ...(schema._zod.def.checks ?? [])]) {
+  for (const [index, check] of [...own, ...(schema._zod.def.checks ?? [])].entries()) {
     const nodes = checkNodes(check);
     if (nodes === undefined) return undefined;
-    checks.push(...nodes);
+    const told = toldOf(check._zod.def, index);
+    checks.push(...(told === undefined ? nodes : nodes.map((node) => ({ ...node, told }))));
   }
   return checks;
+}
+
+/** What zod makes of a message that is given as text. */
+const TEXT = /^\(\)\s*=>\s*\w+(?:\.error)?$/;
+
+/**
+ * The message that the author gave to a schema or a check. One by a function is asked for at run time.
+ *
+ * @param check the number of the check; undefined for the schema itself
+ */
+export function toldOf(def: object, check?: number): Told | undefined {
+  const { error } = def as { readonly error?: unknown };
+  if (typeof error !== "function") return undefined;
+  const text: unknown = TEXT.test(String(error)) ? (error as () => unknown)() : undefined;
+  return typeof text === "string" ? { text } : { check };
 }
 
 function checkNodes(check: zod.$ZodCheck): CheckNode[] | undefined {

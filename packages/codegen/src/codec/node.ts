@@ -7,8 +7,13 @@ export interface SchemaPath {
   readonly keys: readonly (string | number)[];
 }
 
+/** A message that the schema's author gave: a text, or a function, of the schema itself or of its check with that number. */
+export type Told = { readonly text: string } | { readonly check: number | undefined };
+
 /** A condition on a value, as zod's own checks have it. */
-export type CheckNode =
+export type CheckNode = Condition & { readonly told?: Told };
+
+type Condition =
   | { readonly kind: "minSize" | "maxSize" | "exactSize"; readonly size: number }
   | { readonly kind: "atLeast" | "atMost" | "moreThan" | "lessThan"; readonly bound: number | bigint | Date }
   | { readonly kind: "integer" }
@@ -18,7 +23,7 @@ export type CheckNode =
   | { readonly kind: "startsWith" | "endsWith"; readonly part: string };
 
 /** A schema, as far as a codec needs to know it. */
-export type CodecNode = { readonly schema: AnySchema; readonly at: SchemaPath } & NodeBody;
+export type CodecNode = { readonly schema: AnySchema; readonly at: SchemaPath; readonly told?: Told } & NodeBody;
 
 export type NodeBody =
   | { kind: "string" | "number" | "bigint" | "date"; checks: readonly CheckNode[] }

@@ -2,15 +2,35 @@ import type { Layout } from "../print/layout.js";
 import { arrayOf, braced, callOf } from "../print/syntax.js";
 import { keyText, quoted } from "../print/text.js";
 import { expression } from "./literals.js";
-import type { CheckNode, CodecNode, RecordKeysNode } from "./node.js";
+import type { CheckNode, CodecNode, RecordKeysNode, Told } from "./node.js";
 import type { CodecPrinter } from "./printer.js";
 
 /** The expression that makes the shape of `node`, in the words of `@quicrpc/core/generated`; named parts by their names. */
 export function shapeExpression(node: CodecNode, printer: CodecPrinter): Layout {
+  const shape = untoldExpression(node, printer);
+  if (node.told === undefined) return shape;
+  const tag = node.kind === "discriminated" ? [quoted(node.key)] : [];
+  return callOf("wire.toldShape", [shape, messageExpression(node.told, node, printer), ...tag]);
+}
+
+/** A message that the schema's author gave. */
+function messageExpression(told: Told, node: CodecNode, printer: CodecPrinter): Layout {
+  if ("text" in told) return quoted(told.text);
+  const schema: Layout = ["() => ", printer.schema(node)];
+  return callOf("wire.messageOf", told.check === undefined ? [schema] : [schema, String(told.check)]);
+}
+
+function untoldExpression(node: CodecNode, printer: CodecPrinter): Layout {
   const of = (part: CodecNode): Layout => shapeReference(part, printer);
   const call = (name: string, ...args: Layout[]): Layout => callOf(`wire.${name}`, args);
   const withChecks = (name: string, args: Layout[], checks: readonly CheckNode[]): Layout =>
-    call(name, ...args, ...checks.map((check) => checkExpression(check, printer)));
+    call(name, ...args, ...checks.map((check) => toldCheck(check)));
+  const toldCheck = (check: CheckNode): Layout => {
+    const condition = checkExpression(check, printer);
+    return check.told === undefined
+      ? condition
+      : callOf("wire.told", [condition, messageExpression(check.told, node, printer)]);
+  };
   switch (node.kind) {
     case "string":
     case "number":

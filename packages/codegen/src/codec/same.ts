@@ -1,7 +1,7 @@
 import { typeText } from "../print/type-text.js";
 import type { TypeNode } from "../types/node.js";
 import { expression } from "./literals.js";
-import type { CheckNode, CodecNode, RecordKeysNode } from "./node.js";
+import type { CheckNode, CodecNode, RecordKeysNode, Told } from "./node.js";
 import type { CodecPlan, NamedCodec, Use } from "./plan.js";
 
 /** Finds the codecs of a plan that come to the same code, so that it is printed once. */
@@ -53,10 +53,12 @@ export class SameCodecs {
 
   #describe(node: CodecNode): string | undefined {
     const own = this.#body(node);
-    if (own === undefined) return undefined;
+    if (own === undefined || isMade(node.told)) return undefined;
     const types = (["input", "output"] as const).map((direction) => this.#plan.typeOf(node, direction));
     const { optin, optout } = node.schema._zod;
-    return types.every(isPlain) ? [node.kind, own, optin, optout, ...types.map(leafText)].join(" ") : undefined;
+    return types.every(isPlain)
+      ? [node.kind, own, optin, optout, JSON.stringify(node.told), ...types.map(leafText)].join(" ")
+      : undefined;
   }
 
   #body(node: CodecNode): string | undefined {
@@ -64,8 +66,8 @@ export class SameCodecs {
       const keys = parts.map((part) => (part === undefined ? -1 : this.#keyOf(part)));
       return keys.includes(undefined) ? undefined : keys.join();
     };
-    const and = (keys: string | undefined, ...rest: readonly string[]): string | undefined =>
-      keys === undefined ? undefined : [keys, ...rest].join(" ");
+    const and = (keys: string | undefined, ...rest: readonly (string | undefined)[]): string | undefined =>
+      keys === undefined || rest.includes(undefined) ? undefined : [keys, ...rest].join(" ");
     switch (node.kind) {
       case "string":
       case "number":
@@ -135,7 +137,13 @@ function leafText(type: TypeNode): string {
   return type.kind === "text" ? typeText(type) : type.kind;
 }
 
-function checkText(checks: readonly CheckNode[]): string {
+/** Whether a message is made by a function, which is the schema's own. */
+function isMade(told: Told | undefined): boolean {
+  return told !== undefined && !("text" in told);
+}
+
+function checkText(checks: readonly CheckNode[]): string | undefined {
+  if (checks.some(({ told }) => isMade(told))) return undefined;
   return JSON.stringify(checks, (_key, value: unknown) =>
     value instanceof RegExp || typeof value === "bigint" ? `${typeof value} ${value}` : value,
   );

@@ -17,6 +17,7 @@ const CORE_VALUES: readonly string[] = [
   "duplexCalls",
 ];
 const CORE_TYPES: readonly string[] = [
+  "Any",
   "Awaitable",
   "CallContext",
   "CallOptions",

@@ -13,15 +13,21 @@ interface Places {
   readonly sharedCodecs?: string;
 }
 
+/** What files that are linted call the type of anything. */
+export const ANY: string = "Any";
+
 /** What a generated file calls what it imports, and that it does so. */
 export class FileNames implements CodecNames {
   readonly #imports: Imports;
   readonly #places: Places;
   #usesZod = false;
 
-  constructor(imports: Imports, places: Places) {
+  readonly any: string | undefined;
+
+  constructor(imports: Imports, places: Places, any?: string) {
     this.#imports = imports;
     this.#places = places;
+    this.any = any;
   }
 
   /** The import of zod, where it was asked for. */

@@ -4,7 +4,7 @@ import { generatedNames } from "../names.js";
 import type { SharedModule } from "../shared.js";
 import { coreImport } from "./core-imports.js";
 import { printDeclaration } from "./declarations.js";
-import { FileNames, takenNames } from "./file-names.js";
+import { ANY, FileNames, takenNames } from "./file-names.js";
 import { headerFor, SHARED_SCHEMAS } from "./header.js";
 import { type ImportExtension, Imports, importText } from "./imports.js";
 import { codecsFileOf } from "./paths.js";
@@ -29,7 +29,7 @@ export function printFile(model: FileModel, outFile: string, options: PrintOptio
   const { services, declarations, sharedTypes, codecs } = model;
   const imports = new Imports(outFile, extension, takenNames(model));
   for (const name of codecs.messages) imports.add(imports.specifierOf(codecsFileOf(outFile)), name, true);
-  const names = new FileNames(imports, { sharedTypes: sharedFile });
+  const names = new FileNames(imports, { sharedTypes: sharedFile }, ANY);
   const tooling = toolingFile === undefined ? undefined : imports.specifierOf(toolingFile);
   const body = [
     ...declarations.map((each) => printDeclaration(each, names)),
@@ -48,9 +48,10 @@ export function printFile(model: FileModel, outFile: string, options: PrintOptio
 /** The text of the file with the types that several others share. */
 export function printShared({ types }: SharedModule, outFile: string, extension: ImportExtension): string {
   const imports = new Imports(outFile, extension, takenNames(types));
-  const names = new FileNames(imports, {});
+  const names = new FileNames(imports, {}, ANY);
   const body = types.declarations.map((each) => printDeclaration(each, names));
-  return joinParts([headerFor(SHARED_SCHEMAS), `${names.zodImport}${imports.print()}`, ...body]);
+  const core = coreImport(body.join("\n"));
+  return joinParts([headerFor(SHARED_SCHEMAS), `${core}${names.zodImport}${imports.print()}`, ...body]);
 }
 
 /** What one generated file passes on of a service from another, by the names that it has there and here. */

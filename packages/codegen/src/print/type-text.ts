@@ -11,6 +11,8 @@ export interface TypeNames {
   schema(helper: Direction, root: SchemaRoot, access: string): string;
   /** A declared type. */
   named(target: NamedType, direction: Direction): string;
+  /** The type of anything, where its keyword would trip linters. */
+  readonly any?: string | undefined;
 }
 
 /** Types as they are called where they are declared. */
@@ -32,7 +34,7 @@ export function typeText(node: TypeNode, names: TypeNames = plainNames): string 
   const of = (each: TypeNode): string => typeText(each, names);
   switch (node.kind) {
     case "text":
-      return node.text;
+      return node.text === "any" ? (names.any ?? "any") : node.text;
     case "schema":
       return names.schema(node.helper, node.root, node.access);
     case "reference":
