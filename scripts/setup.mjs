@@ -1,9 +1,10 @@
 // Runs before anything is installed: Node built-ins only.
 import { execFileSync, spawn } from "node:child_process";
-import { accessSync, constants, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { mendOutput } from "./output.mjs";
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -35,9 +36,6 @@ if (process.argv.slice(2).some((argument) => argument === "--help" || argument =
   process.stdout.write(comment.replaceAll(/^\/\/ ?/gm, ""));
   process.exit(0);
 }
-
-/** What the compiler makes of one source. */
-const COMPILED = /\.(js|d\.ts)(\.map)?$/;
 
 const running = new Set();
 let stopping = false;
@@ -104,7 +102,7 @@ export async function setup({ engineOptional = false } = {}) {
     const { code } = await run([BUILD_ENGINE]);
     if (code !== 0) process.exit(code);
   }
-  removeStaleOutput();
+  mendOutput(join(root, "packages"));
   await step("build: tsc -b", [...tool.tsc, "-b", ...pretty()], { advice: "Fix the type errors below." });
   return engine;
 }
@@ -143,19 +141,6 @@ export async function buildExamples() {
 export function fail(message, output = "", code = 1) {
   process.stderr.write(`${red(message)}\n${output.trimEnd()}${output === "" ? "" : "\n"}`);
   process.exit(code);
-}
-
-/** Deletes what was compiled of sources that are gone: it would still be found, and packed. */
-function removeStaleOutput() {
-  for (const name of readdirSync(join(root, "packages"))) {
-    const dist = join(root, "packages", name, "dist");
-    if (!existsSync(dist)) continue;
-    for (const file of readdirSync(dist, { recursive: true })) {
-      const source = join(root, "packages", name, "src", file.replace(COMPILED, ""));
-      if (!COMPILED.test(file) || existsSync(`${source}.ts`) || existsSync(`${source}.tsx`)) continue;
-      rmSync(join(dist, file));
-    }
-  }
 }
 
 async function installPackages() {
