@@ -87,10 +87,10 @@ export class StreamSession<Transport extends TransportSession>
     return carrier;
   }
 
-  datagramsForCalls(): DirectSession["datagrams"] {
+  datagramsForCalls(): TransportSession["datagrams"] {
     this.requireOpen();
     this.requireCalls();
-    return this.direct.datagrams;
+    return this.transport.datagrams;
   }
 
   get unacknowledged(): number {

@@ -12,7 +12,7 @@ import type {
 } from "./session.js";
 import { streamError, withCode } from "./stream-errors.js";
 import { streamMaker, type WantedStream } from "./stream-maker.js";
-import { directDatagrams, readDatagrams } from "./web-datagrams.js";
+import { readDatagrams } from "./web-datagrams.js";
 
 /** The direct interface of any session: its own, or one laid over its WHATWG streams. */
 export function directSession(session: TransportSession): DirectSession {
@@ -39,9 +39,6 @@ function webSession(session: WebTransportSession): DirectSession {
     }
   };
   return {
-    get datagrams() {
-      return directDatagrams(session.datagrams);
-    },
     attach(handler) {
       const { datagrams } = session;
       const { onDatagram } = handler;
