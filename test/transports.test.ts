@@ -1,7 +1,19 @@
-import { createMemoryPair } from "@quicrpc/core";
+import { createServer as createHttpServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { type Code, createCaller, createMemoryPair, RpcError } from "@quicrpc/core";
 import type { DirectSession } from "@quicrpc/core/transport";
-import { createRouter, defineMethod, msgpackCodec } from "@quicrpc/core/generated";
-import { connect, devCertificate, dial, serve, type ServeOptions, type TransportProvider } from "@quicrpc/node";
+import { createRouter, defineMethod, type MethodDescriptor, msgpackCodec } from "@quicrpc/core/generated";
+import {
+  connect,
+  connectPool,
+  devCertificate,
+  dial,
+  serve,
+  type ServeOptions,
+  type TransportProvider,
+} from "@quicrpc/node";
+import { callsOf } from "@quicrpc/node/transport";
 import { afterEach, describe, expect, it } from "vitest";
 
 /** What `serve`, `connect` and `dial` ask of a transport, and refuse where it cannot carry that. */
@@ -22,6 +34,7 @@ afterEach(async () => {
 });
 
 const NOTHING = {
+  sessions: true,
   streams: true,
   datagrams: true,
   headers: false,
@@ -29,6 +42,16 @@ const NOTHING = {
   clientCertificates: false,
   earlyData: false,
   proxyHeader: false,
+};
+
+const NOBODY = {
+  remoteAddress: undefined,
+  headers: new Headers(),
+  path: undefined,
+  origin: undefined,
+  certificate: undefined,
+  earlyData: false,
+  handshake: Promise.resolve(),
 };
 
 /** A transport of an application's own: sessions within the process, by the host of the URL. */
@@ -50,17 +73,7 @@ function inProcess(): TransportProvider {
       doors.set(host, (transport) =>
         onArrival({
           transport,
-          peer: {
-            transport: "here",
-            listener: url,
-            remoteAddress: undefined,
-            headers: new Headers(),
-            path: undefined,
-            origin: undefined,
-            certificate: undefined,
-            earlyData: false,
-            handshake: Promise.resolve(),
-          },
+          peer: { ...NOBODY, transport: "here", listener: url },
           visit: {
             remainingMs: limits.maxHandshakeMs,
             arrived: () => {},
@@ -112,6 +125,99 @@ describe("a transport of the application's own", () => {
     const dialled = dial("gopher://localhost", { transports: [inProcess()] });
     await expect(dialled).rejects.toThrow(/^gopher:\/\/ is no transport: .*here:\/\/, quic:\/\/, https:\/\//);
     await expect(serve({ listen: ["gopher://localhost"], routers })).rejects.toThrow(/^gopher:\/\/ is no transport/);
+  });
+});
+
+/** Calls by HTTP/1.1 and JSON: a transport that has no sessions. */
+const jsonOverHttp: TransportProvider = {
+  name: "JSON over HTTP",
+  schemes: ["http:"],
+  abilities: { ...NOTHING, sessions: false, headers: true },
+  defaultPort: 80,
+  dial: async (url, { credentials = "" }) => {
+    let end!: (end: { closeCode: number; reason: string; error: undefined }) => void;
+    const closed = new Promise<{ closeCode: number; reason: string; error: undefined }>((resolve) => (end = resolve));
+    const caller = createCaller(async (method, input) => {
+      const response = await fetch(`${url.origin}/${method.service.name}/${method.name}`, {
+        method: "POST",
+        headers: { authorization: credentials },
+        body: JSON.stringify(input),
+      });
+      const answer = (await response.json()) as { code: Code; message: string } | { output: unknown };
+      if ("code" in answer) throw new RpcError(answer.code, answer.message);
+      return answer.output;
+    });
+    const close = ({ closeCode = 0, reason = "" } = {}): void => end({ closeCode, reason, error: undefined });
+    return Object.assign(caller, { closed, close });
+  },
+  listen: async ({ host, port }, { methods: served, limits }, onArrival) => {
+    const http = createHttpServer((request, response) => {
+      void (async () => {
+        const method = served.find(({ service, name }) => request.url === `/${service.name}/${name}`);
+        const calls = callsOf(
+          {
+            credentials: request.headers.authorization,
+            peer: { ...NOBODY, transport: "http", listener: url },
+            visit: { remainingMs: limits.maxHandshakeMs, arrived() {}, onGone() {}, admit: () => true, refuse() {} },
+          },
+          onArrival,
+        );
+        try {
+          if (method === undefined) throw new RpcError("unimplemented", "no such method");
+          const input: unknown = JSON.parse(await text(request));
+          const output: unknown = await calls.start(method as MethodDescriptor<"unary">, input);
+          response.end(JSON.stringify({ output }));
+        } catch (error) {
+          const { code, message } = RpcError.from(error);
+          response.end(JSON.stringify({ code, message }));
+        } finally {
+          await calls.close();
+        }
+      })();
+    });
+    await new Promise<void>((listening) => http.listen(port, host, listening));
+    const address = { host: host ?? "", port: (http.address() as AddressInfo).port };
+    const url = `http://${address.host}:${address.port}`;
+    const stop = (): void => void http.close();
+    const close = async (): Promise<void> => http.closeAllConnections();
+    return [{ url, address, stop, close, ref: () => {}, unref: () => {} }];
+  },
+};
+
+describe("a transport that carries calls and no sessions", () => {
+  async function served(options: Partial<ServeOptions> = {}): Promise<string> {
+    const server = await serve({ listen: ["http://127.0.0.1:0"], transports: [jsonOverHttp], routers, ...options });
+    open.push(server);
+    return server.urls[0] as string;
+  }
+
+  it("answers calls of connect, dial and connectPool by the server's routers, whom authenticate lets in", async () => {
+    const kinds: string[] = [];
+    const url = await served({
+      authenticate: async ({ transport, credentials }) => {
+        kinds.push(transport);
+        if ((await credentials) !== "alice") throw new RpcError("permission_denied", "not you");
+      },
+    });
+    const options = { transports: [jsonOverHttp], credentials: () => "alice" };
+    const clients = [await dial(url, options), await connect(url, options), await connectPool([url], options)];
+    open.push(...clients);
+    for (const client of clients) expect(await client.unary(methods.double, 21)).toBe(42);
+    expect(kinds).toEqual(["http", "http", "http"]);
+    const mallory = await dial(url, { ...options, credentials: "mallory" });
+    open.push(mallory);
+    await expect(mallory.unary(methods.double, 1)).rejects.toMatchObject({ code: "permission_denied" });
+  });
+
+  it("refuses routers of a client, and has neither streams nor pings", async () => {
+    const url = await served();
+    const serving = dial(url, { transports: [jsonOverHttp], routers });
+    await expect(serving).rejects.toThrow(/^the option routers does not go with http:\/\//);
+    const session = await dial(url, { transports: [jsonOverHttp] });
+    await expect(session.ping()).rejects.toMatchObject({ code: "unimplemented" });
+    expect(await session.drain()).toMatchObject({ closeCode: 0, unacknowledged: 0 });
+    expect(session.takesCalls).toBe(false);
+    await session.closed;
   });
 });
 

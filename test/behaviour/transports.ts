@@ -148,6 +148,7 @@ export const joinFails: Join = async () => {
     trustedProxies: undefined,
     limits: DEFAULT_LIMITS,
     web: { webSocket: false, protocols: [] },
+    methods: [],
   };
   const { listen, dial } = failsTransport({ httpVersion: 2 });
   const listeners = await listen?.({ host: HOST, port: 0, path: "/" }, settings, ({ transport, visit }) => {

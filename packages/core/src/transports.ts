@@ -9,6 +9,7 @@ export type { LoadShedder } from "./server/admission.js";
 export { errorHook } from "./server/error-hook.js";
 export { type Awaitable, combineRouters } from "./server/router.js";
 export type { ClientSessionOptions } from "./session/create-client-session.js";
+export { createCallerSession, type ForeignClient } from "./session/caller-session.js";
 export { type Credentials, withCredentials } from "./session/credentials.js";
 export type { CloseOptions, DrainOptions, SessionEnd, Unacknowledged } from "./session/options.js";
 export {

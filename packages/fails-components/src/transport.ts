@@ -11,6 +11,7 @@ export interface FailsTransportOptions {
 
 /** All calls of a session share one byte stream, whose flow control is the protocol's own. */
 const ABILITIES: TransportAbilities = {
+  sessions: true,
   streams: false,
   datagrams: false,
   headers: true,

@@ -1,4 +1,10 @@
-import { combineRouters, type Credentials, publicUrl, withCredentials } from "@quicrpc/core/transport";
+import {
+  combineRouters,
+  createCallerSession,
+  type Credentials,
+  publicUrl,
+  withCredentials,
+} from "@quicrpc/core/transport";
 import { createSession, interceptCaller, type Interceptor, type Session, type SessionOptions } from "@quicrpc/core";
 import { DEFAULT_TRANSPORT, type QuicSession, type TransportOptions } from "@quicrpc/quic";
 import { inTurn } from "./dial/turns.js";
@@ -16,7 +22,7 @@ import { reachable, transportUrl } from "./urls.js";
 /** How one session is made. Without `ca` and `serverCertificateHashes`, the system's roots are trusted. */
 export interface DialOptions<Context = unknown>
   extends Omit<SessionOptions<Context>, "credentials">,
-    Omit<TransportDialOptions, "transport"> {
+    Omit<TransportDialOptions, "credentials" | "transport"> {
   /** Timeouts, windows and stream limits of a QUIC connection. */
   readonly transport?: QuicOptions;
   /**
@@ -91,12 +97,13 @@ export async function dialSession<Context>(url: string | URL, options: DialOptio
   const combined = [combineRouters(options.routers ?? [])];
   const peer = publicUrl(target);
   const own = await withCredentials({ ...options, routers: combined });
-  const dialled = { ...options, transport: transportFor(options) };
+  const dialled = { ...own, transport: transportFor(options) };
   const dialling = inTurn(target, options.signal, () => provider.dial(target, dialled));
-  const transportSession = await dialling.catch((error: unknown) => {
+  const reached = await dialling.catch((error: unknown) => {
     throw transportError(error, { doing: "connect to", url: peer }, options.signal);
   });
-  const session = createSession(transportSession, { ...own, peer });
+  const isTransport = "openStream" in reached || "createBidirectionalStream" in reached;
+  const session = isTransport ? createSession(reached, { ...own, peer }) : createCallerSession(reached);
   const held = options.earlyData === true ? heldWhileEarly(session as Session<QuicSession>) : session;
   return interceptCaller(held, options.interceptors ?? []);
 }

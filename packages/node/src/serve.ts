@@ -265,7 +265,8 @@ class RpcServer<Context> implements Server {
     const trustedProxies = options.trustedProxies && new TrustedProxies(options.trustedProxies);
     const pages = new PageGuard({ allowedOrigins, allowedHosts, onError });
     const certificates = { tls, secret, clientCertificates };
-    this.settings = { ...certificates, pages, transport, trustedProxies, earlyData, limits, onError, web };
+    const methods = served.methods.map(({ method }) => method);
+    this.settings = { ...certificates, pages, transport, trustedProxies, earlyData, limits, onError, web, methods };
   }
 
   get urls(): readonly string[] {

@@ -1,6 +1,7 @@
 import { type ByteStreamOptions, type CloseInfo, refusalCode, type TransportSession } from "@quicrpc/core/transport";
 import { type ErrorHook, type Limits, RpcError } from "@quicrpc/core";
 import type { ClientCertificateOptions, ListenTransportOptions, ServerCertificateOptions } from "@quicrpc/quic";
+import type { AnyMethod } from "@quicrpc/core/generated";
 import type { TrustedProxies } from "./proxy-protocol.js";
 import type { PageGuard } from "../page-guard.js";
 import type { Peer } from "../peer.js";
@@ -37,6 +38,8 @@ export interface ListenSettings {
   readonly trustedProxies: TrustedProxies | undefined;
   readonly limits: Limits;
   readonly web: WebOffer;
+  /** The methods that the server's routers have, for transports that find them by their names. */
+  readonly methods: readonly AnyMethod[];
 }
 
 /** TLS settings that may change while a server runs; those that are left out stay as they are. */

@@ -4,6 +4,7 @@ import { listenQuic, listenWebTransport } from "../listen/quic.js";
 import type { TransportAbilities, TransportProvider } from "./provider.js";
 
 const NOTHING: TransportAbilities = {
+  sessions: true,
   streams: false,
   datagrams: false,
   headers: false,

@@ -8,6 +8,7 @@ export type {
   WebAcceptor,
   WebProtocol,
 } from "./provider.js";
+export { type CallsArrival, callsOf } from "./calls.js";
 export { requirePinned } from "../dial/tls.js";
 export { type Listen, listenTwice } from "../listen/beside.js";
 export { divert } from "../listen/divert.js";

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { TLSSocket } from "node:tls";
-import type { TransportSession } from "@quicrpc/core/transport";
+import type { ForeignClient, TransportSession } from "@quicrpc/core/transport";
 import type { Door } from "../listen/door.js";
 import type { Arrival, Listener, ListenSettings, ListenTarget } from "../listen/listener.js";
 import type { Guest } from "../listen/socket-server.js";
@@ -8,6 +8,8 @@ import type { TransportDialOptions } from "./dialling.js";
 
 /** Abilities of a transport's sessions. Options that need an ability that is false are refused. */
 export interface TransportAbilities {
+  /** Both sides may call. Where this is false, only the client does: the option `routers` of a client is refused. */
+  readonly sessions: boolean;
   /** Each call may have a stream of its own. Where this is false, all calls of a session share one byte stream. */
   readonly streams: boolean;
   readonly datagrams: boolean;
@@ -24,7 +26,7 @@ export interface TransportAbilities {
 }
 
 /**
- * One way to carry sessions, chosen by the scheme of a URL. `serve`, `connect`, `dial` and `connectPool` have those of the
+ * One way to carry sessions, or calls alone, chosen by the scheme of a URL. `serve`, `connect`, `dial` and `connectPool` have those of the
  * built-in schemes, and take others in their option `transports`, which come before the built-in ones.
  */
 export interface TransportProvider {
@@ -52,8 +54,11 @@ export interface TransportProvider {
   readonly webProtocol?: WebProtocol;
 }
 
-/** Makes one session with the server that the URL names. */
-export type DialTransport = (url: URL, options: TransportDialOptions) => Promise<TransportSession>;
+/**
+ * Reaches the server that the URL names: makes a transport session, which this library's protocol runs over, or a client that carries
+ * calls by a protocol of its own.
+ */
+export type DialTransport = (url: URL, options: TransportDialOptions) => Promise<TransportSession | ForeignClient>;
 
 /** Starts the listeners of one URL. */
 export type ListenTransport = (

@@ -3,7 +3,11 @@ import type { TransportDialOptions } from "./dialling.js";
 import type { TransportAbilities, TransportProvider } from "./provider.js";
 
 /** Abilities of the transport that each option of a client needs. */
-const DIAL_NEEDS: readonly (readonly [keyof TransportDialOptions, keyof TransportAbilities, string])[] = [
+const DIAL_NEEDS: readonly (readonly [
+  keyof Omit<TransportDialOptions, "credentials">,
+  keyof TransportAbilities,
+  string,
+])[] = [
   ["headers", "headers", "has no header fields"],
   ["ca", "tls", "has no TLS"],
   ["serverCertificateHashes", "tls", "has no TLS"],
@@ -17,8 +21,14 @@ const DIAL_NEEDS: readonly (readonly [keyof TransportDialOptions, keyof Transpor
 export function requireDialable(
   { name, abilities }: TransportProvider,
   scheme: string,
-  options: TransportDialOptions,
+  options: Omit<TransportDialOptions, "credentials">,
 ): void {
+  const { routers } = options as { readonly routers?: readonly unknown[] };
+  if (!abilities.sessions && routers !== undefined && routers.length > 0) {
+    throw new TypeError(
+      `the option routers does not go with ${scheme}//: ${name} lets the client call, and nobody else`,
+    );
+  }
   for (const [option, ability, lack] of DIAL_NEEDS) {
     const value = options[option];
     if (value === undefined || value === false || abilities[ability]) continue;
