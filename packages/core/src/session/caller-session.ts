@@ -56,8 +56,7 @@ class CallerSession extends BaseCaller implements Session<DirectSession> {
   }
 
   begin(method: AnyMethod, input: unknown, options: CallOptions | undefined): AnyAnswer {
-    // The types of one call are those of another to whoever only passes it on.
-    return this.client.start(method, input as never, options) as AnyAnswer;
+    return this.client.start(method, input, options) as AnyAnswer;
   }
 
   async close({ closeCode = 0, reason = "" }: CloseOptions = {}): Promise<ClosedSession> {
