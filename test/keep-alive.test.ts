@@ -3,6 +3,7 @@ import { connect, dial, serve, type TransportProvider } from "@quicrpc/node";
 import { describe, expect, it } from "vitest";
 
 const ABILITIES = {
+  sessions: true,
   streams: true,
   datagrams: false,
   headers: false,
