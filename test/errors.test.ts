@@ -210,3 +210,24 @@ describe("unimplemented", () => {
     expect(method.message).toContain("(there are fail, never, items, sum, note)");
   });
 });
+
+describe("onError", () => {
+  it("is told whose call failed", async () => {
+    const told: unknown[] = [];
+    const [near, far] = createMemoryPair();
+    const crash = defineMethod(service, "unary", "crash", { id: 9 });
+    const crashing = createRouter(
+      { crash },
+      {
+        crash: () => {
+          throw new Error("a bug");
+        },
+      },
+    );
+    createSession(far, { routers: [crashing], peer: "192.0.2.1:5000", onError: (_error, site) => told.push(site) });
+    const session = createSession(near);
+    await failureOf(() => session.unary(crash, undefined));
+    expect(told).toEqual([{ method: "test.v1.Failing/crash", peer: "192.0.2.1:5000" }]);
+    await session.close();
+  });
+});

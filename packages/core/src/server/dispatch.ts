@@ -17,6 +17,8 @@ import * as FrameType from "../wire/frame-type.js";
 export interface FailureSite {
   /** "service/method", or the ids if the method is unknown; of a hook that threw, its name, such as "onSession". */
   readonly method: string;
+  /** The peer that made the call, by its address or URL, where the session knows it. */
+  readonly peer?: string | undefined;
 }
 
 /** Told of what the caller is not told: exceptions of handlers and hooks, results that do not fit, failed notifications. */

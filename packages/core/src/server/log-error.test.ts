@@ -9,15 +9,15 @@ it("a line holds nothing that a terminal acts on, or that looks like another lin
   );
   const error = new RpcError("invalid_argument", nasty, { cause: new Error(nasty) });
   Object.assign(error, { name: nasty });
-  const lines = describeFailure(error, nasty).split("\n");
-  expect(lines[0]).toMatch(/^quicrpc: a.*failed: a.*forged/);
+  const lines = describeFailure(error, { method: nasty, peer: nasty }).split("\n");
+  expect(lines[0]).toMatch(/^quicrpc: a.* of a.*failed: a.*forged/);
   expect(lines.slice(1).every((line) => /^\s+(at |caused by )/.test(line))).toBe(true);
   // oxlint-disable-next-line no-control-regex -- they are what is looked for
   expect(lines.join("")).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u2028\u202e]/);
 });
 
 it("names the place and the causes of a failure", () => {
-  const text = describeFailure(new Error("outer", { cause: new TypeError("inner") }), "a.v1.B/c");
+  const text = describeFailure(new Error("outer", { cause: new TypeError("inner") }), { method: "a.v1.B/c" });
   expect(text).toMatch(
     /^quicrpc: a\.v1\.B\/c failed: Error: outer\n\s+at .*log-error\.test[\s\S]*caused by TypeError: inner\n\s+at /,
   );
@@ -28,14 +28,14 @@ it("is bounded, whatever is thrown", () => {
   const endless = new Error(large);
   endless.cause = endless;
   for (const error of [large, endless, { toString: () => large }, null, undefined]) {
-    expect(describeFailure(error, large).length).toBeLessThan(3000);
+    expect(describeFailure(error, { method: large, peer: large }).length).toBeLessThan(3000);
   }
   const hostile = {
     toString() {
       throw new Error("no");
     },
   };
-  expect(describeFailure(hostile, "a")).toBe("quicrpc: a failed: something that cannot be shown");
+  expect(describeFailure(hostile, { method: "a" })).toBe("quicrpc: a failed: something that cannot be shown");
 });
 
 it("a flood of failures is a few lines, which say how many there were", () => {

@@ -1,4 +1,4 @@
-import type { ErrorHook } from "./dispatch.js";
+import type { ErrorHook, FailureSite } from "./dispatch.js";
 
 /** Characters of one entry: what a peer sent is in it. */
 const MAX_LENGTH = 2048;
@@ -22,8 +22,9 @@ export function printable(text: string, escape: (hex: string) => string = (hex) 
 }
 
 /** Describes a failure for a log: the error, where it was thrown, and its causes. Each line of it is printable. */
-export function describeFailure(error: unknown, method: string): string {
-  const lines = [`quicrpc: ${printable(cut(method, 256))} failed: ${headline(error)}`];
+export function describeFailure(error: unknown, { method, peer }: FailureSite): string {
+  const from = peer === undefined ? "" : ` of ${printable(cut(peer, 256))}`;
+  const lines = [`quicrpc: ${printable(cut(method, 256))}${from} failed: ${headline(error)}`];
   let cause = error;
   for (let depth = 0; depth <= MAX_CAUSES && cause instanceof Error; depth++) {
     if (depth > 0) lines.push(`  caused by ${headline(cause)}`);
@@ -38,7 +39,7 @@ export function boundedLog(write: (text: string) => void, now: () => number = ()
   let allowed = BURST;
   let since = now();
   let leftOut = 0;
-  return (error, { method }) => {
+  return (error, site) => {
     const gained = Math.floor((now() - since) / INTERVAL_MS);
     if (gained > 0) {
       allowed = Math.min(BURST, allowed + gained);
@@ -51,7 +52,7 @@ export function boundedLog(write: (text: string) => void, now: () => number = ()
     allowed--;
     if (leftOut > 0) write(`quicrpc: ${leftOut} more failures were not logged: give \`onError\` to have them all`);
     leftOut = 0;
-    write(describeFailure(error, method));
+    write(describeFailure(error, site));
   };
 }
 

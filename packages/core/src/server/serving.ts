@@ -34,6 +34,7 @@ export interface ServingOptions<Context> {
   readonly loadShedder?: LoadShedder | undefined;
   readonly load?: ServerLoad | undefined;
   readonly onError?: ErrorHook | undefined;
+  readonly peer?: string | undefined;
   readonly onForeignDatagram?: ((bytes: Uint8Array) => void) | undefined;
   readonly formats: FormatTable;
   readonly compression: SessionCompression | undefined;
@@ -51,7 +52,7 @@ export class Serving<Context> implements Callee {
   constructor(host: ServingHost, options: ServingOptions<Context>) {
     const { budget, limits, schemas } = host;
     const { formats, compression, loadShedder, load = new ServerLoad(), onForeignDatagram } = options;
-    const onError = errorHook(options.onError);
+    const onError = errorHook(options.onError, options.peer);
     this.admission = new Admission({
       limits,
       loadShedder: loadShedder && guardedShedder(loadShedder, onError),

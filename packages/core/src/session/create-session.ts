@@ -29,7 +29,9 @@ export function createSession<Context = unknown, Transport extends TransportSess
     enter: (close) => options.load?.enter(settings.budget, close),
     onForeign:
       onForeignStream &&
-      foreignStreams(onForeignStream, (thrown) => errorHook(options.onError)(thrown, { method: "onForeignStream" })),
+      foreignStreams(onForeignStream, (thrown) =>
+        errorHook(options.onError, peer)(thrown, { method: "onForeignStream" }),
+      ),
   };
   const sole = "openStream" in transport ? transport.sole : undefined;
   const session =
