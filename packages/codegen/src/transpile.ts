@@ -2,6 +2,7 @@ import { SourceMap, type SourceMapPayload } from "node:module";
 import { extname } from "node:path";
 import type { JitiOptions } from "jiti";
 import type { ts as compiler } from "ts-morph";
+import { plainModule } from "./plain-module.js";
 import { ts } from "./source/compiler.js";
 
 type Transform = NonNullable<JitiOptions["transform"]>;
@@ -30,9 +31,12 @@ const parseAlone: Parse = (file, source) => ts.createSourceFile(file, source, ts
 
 /** The source of what was transpiled last, by file. */
 const sources = new Map<string, string>();
+/** The files that were left as they were, a line further down. */
+const plainFiles = new Set<string>();
 
 /** The line and column (from 1) of a source where `line` and `column` are what its stack trace says. */
 export function sourcePosition(file: string, line: number, column: number): readonly [line: number, column: number] {
+  if (plainFiles.has(file)) return [line - 1, column];
   const source = sources.get(file);
   // Errors are rare and maps dear: a map is made where one is needed.
   const map = source === undefined ? undefined : emit(file, parseAlone(file, source), true)?.map;
@@ -51,12 +55,28 @@ export function transpile(
 ): ReturnType<Transform> | undefined {
   if (filename === undefined) return undefined;
   sources.delete(filename);
+  plainFiles.delete(filename);
   if (!/^\.[cm]?ts$/.test(extname(filename)) || BEYOND_COMMONJS.test(source)) return undefined;
-  const code = emit(filename, parse(filename, source), false)?.code;
+  const file = parse(filename, source);
+  const plain = hasMistakes(file) ? undefined : plainModule(file, source, async === true ? IMPORT : "require(");
+  if (plain !== undefined) {
+    plainFiles.add(filename);
+    return { code: plain };
+  }
+  const code = emit(filename, file, false)?.code;
   if (code === undefined) return undefined;
   sources.set(filename, source);
   // Imports of packages are the same modules as everyone else's only by way of `import`.
-  return { code: async === true ? code.replaceAll("require(", "await jitiImport(") : code };
+  return { code: async === true ? code.replaceAll("require(", IMPORT) : code };
+}
+
+/** What imports a module in code that jiti runs. */
+const IMPORT = "await jitiImport(";
+
+/** Whether the parser found something that is no TypeScript. */
+function hasMistakes(file: compiler.SourceFile): boolean {
+  const { parseDiagnostics } = file as { readonly parseDiagnostics?: readonly unknown[] };
+  return parseDiagnostics === undefined || parseDiagnostics.length > 0;
 }
 
 /** What the compiler makes of a module; undefined where that has mistakes. */
