@@ -186,6 +186,18 @@ const seeds = [
     expect: /dist\/no-such\.js but the file does not exist/,
   },
   {
+    what: "a source map of a source that is not packed",
+    gate: "tarballs",
+    files: { "packages/core/dist/seeded.js.map": '{ "sources": ["../src/nowhere.ts"] }' },
+    expect: /@quicrpc\/core: dist\/seeded\.js\.map names src\/nowhere\.ts, which is not there/,
+  },
+  {
+    what: "notices of what the engine is not built from",
+    gate: "third-party:check",
+    files: { "packages/quic/native/THIRD-PARTY.md": (text) => text.replace("| bytes |", "| seeded |") },
+    expect: /THIRD-PARTY\.md is not what the engine is built from/,
+  },
+  {
     what: "a types path to no file",
     gate: "attw",
     files: { "packages/core/package.json": (text) => text.replace("./dist/index.d.ts", "./dist/no-such.d.ts") },
