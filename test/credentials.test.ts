@@ -1,8 +1,9 @@
 // What a client proves itself with reaches `authenticate` in one field, over every transport of `serve`.
 import { mkdtempSync } from "node:fs";
+import { connect as connectTcp, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type CallContext, RpcError } from "@quicrpc/core";
+import { type CallContext, type Limits, RpcError } from "@quicrpc/core";
 import { createRouter } from "@quicrpc/core/generated";
 import { failsTransport } from "@quicrpc/fails-components";
 import {
@@ -129,5 +130,55 @@ describe.each(WAYS)("credentials over %s", (_, listen, over) => {
     const connection = await connect(url, { ...dialling, credentials, backoff: { initialMs: 1 } });
     open.push(connection);
     expect(await connection.unary(echo, { text: "" })).toEqual({ text: "bob" });
+  });
+});
+
+describe("greetings of peers that do not keep to the protocol", () => {
+  /** A server over TCP that asks for credentials, and what `authenticate` got. */
+  async function asking(limits: Partial<Limits> = {}): Promise<{ socket: Socket; asked: Promise<unknown> }> {
+    let tell!: (asked: unknown) => void;
+    const asked = new Promise<unknown>((resolve) => (tell = resolve));
+    const server = await serve({
+      listen: "tcp://127.0.0.1:0",
+      routers: [router],
+      limits,
+      authenticate: async ({ credentials }, signal) => {
+        tell(await credentials.catch((error: unknown) => error));
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      },
+    });
+    open.push(server);
+    const socket = connectTcp(server.address.port, "127.0.0.1");
+    socket.on("error", () => {});
+    open.push({ close: async () => void socket.destroy() });
+    return { socket, asked };
+  }
+
+  it.each([
+    ["a first frame that is none of hello", "02 4003 0b 00 01", { code: "invalid_argument" }],
+    ["another version", "02 4003 00 00 02", { code: "invalid_argument" }],
+    ["a setting longer than its frame", "02 4005 00 00 01 03 3f", { code: "invalid_argument" }],
+    ["a frame longer than may be", "02 80010000 00 00 01", { code: "resource_exhausted" }],
+  ])("%s is told to authenticate", async (_, hex, error) => {
+    const { socket, asked } = await asking();
+    socket.write(Buffer.from(hex.replaceAll(" ", ""), "hex"));
+    expect(await asked).toMatchObject(error);
+  });
+
+  it("a peer that leaves within its greeting is gone", async () => {
+    const { socket, asked } = await asking();
+    socket.end(Buffer.from("024008000001", "hex"));
+    expect(await asked).toMatchObject({ code: "cancelled" });
+  });
+
+  it("what follows the greeting is held back until authenticate has decided", async () => {
+    const { socket, asked } = await asking();
+    const rest = 64 * 1024 * 1024;
+    socket.write(
+      Buffer.concat([Buffer.from("02 4008 00 00 01 03 03 616263".replaceAll(" ", ""), "hex"), Buffer.alloc(rest)]),
+    );
+    expect(await asked).toBe("abc");
+    // The system holds some of it, at either end.
+    expect(socket.writableLength).toBeGreaterThan(0);
   });
 });
