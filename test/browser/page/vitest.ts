@@ -45,7 +45,7 @@ const EXCEPTIONS: readonly (readonly [RegExp, string])[] = [
   [/killed: a page in Firefox, WebTransport > by stream/, "`connect` uses lanes there"],
   [/in Firefox.* > C69 a stream that is stopped/, "Firefox 153 tells the server of no `cancel`"],
   [
-    /a page( in Firefox)?, (WebTransport|its smaller client|a stream for each call) > (C62 by stream|by stream > C62)/,
+    /(a page, (WebTransport|its smaller client|a stream for each call) > C62 by stream|in Firefox, WebTransport > (C62 by stream|by stream > C62))/,
     "what joins the two ends in the page holds bytes as well",
   ],
   [/a page, its smaller client.*C15 the server calls the client/, "a client session serves nothing"],
