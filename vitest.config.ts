@@ -6,13 +6,17 @@ const withoutEngine = process.env["QUICRPC_NO_ENGINE"] !== undefined;
 /** `npm test -- --quick` leaves out what takes long. */
 const quick = process.env["QUICRPC_QUICK"] !== undefined;
 
-/** Tests with processes of their own that take a whole machine: they run one file after the other, when all others have. */
-const alone = ["test/{adversary,browser,chaos}/**/*.test.ts", "packages/quic/test/browser.test.ts"];
+/** Tests with processes that take a whole machine, or that have to be quick: they run one file after the other, when all others have. */
+const alone = [
+  "test/{adversary,browser,chaos}/**/*.test.ts",
+  "test/{restart,rolling-restarts}.test.ts",
+  "packages/quic/test/browser.test.ts",
+];
 
 /** Tests that take several seconds. */
 const slow = [
   "test/behaviour/{extremes,kill,leaks,long-streams}.test.ts",
-  "test/{doors,early-data,pack,pages,restart,rolling-restarts}.test.ts",
+  "test/{doors,early-data,pack,pages}.test.ts",
   "test/fuzz/**/*.test.ts",
   "packages/cli/test/**/*.test.ts",
   "packages/codegen/test/{compilers,formatted,names}.test.ts",

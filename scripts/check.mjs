@@ -11,6 +11,7 @@ const gates = [
   "attw",
   "tarballs",
   "third-party:check",
+  "check:mentions",
   "check:rust",
   "lint:workflows",
   "size",

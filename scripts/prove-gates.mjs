@@ -241,6 +241,12 @@ const seeds = [
     expect: /docs\/limits\.md is not what the code says/,
   },
   {
+    what: "a comment that names a file that is gone",
+    gate: "check:mentions",
+    files: { [`${CORE}/seeded.ts`]: "/** As `wire/no-such-file.ts` has it. */\nexport const seeded: number = 1;\n" },
+    expect: /seeded\.ts:1: there is no wire\/no-such-file\.ts/,
+  },
+  {
     what: "a workflow without a runner",
     gate: "lint:workflows",
     files: { ".github/workflows/seeded.yml": "on: push\njobs:\n  seeded:\n    steps: [{ run: 'true' }]\n" },

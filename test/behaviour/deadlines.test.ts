@@ -17,7 +17,7 @@ describeCalls("deadlines", (on) => {
   });
 
   it("C32 server stream expiry, the items before it delivered", async () => {
-    const stream = items(2, { open: true }, { timeoutMs: 100 });
+    const stream = items(2, { open: true }, { timeoutMs: 300 });
     const seen: unknown[] = [];
     const error = await failure(
       (async () => {

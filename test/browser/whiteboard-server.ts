@@ -26,12 +26,14 @@ export class WhiteboardServer {
   }
 
   async restart(): Promise<void> {
-    const child = spawn(process.execPath, [main], { env: this.env, stdio: ["ignore", "pipe", "inherit"] });
+    const child = spawn(process.execPath, [main], { env: this.env, stdio: ["ignore", "pipe", "pipe"] });
+    let errors = "";
+    child.stderr.on("data", (text) => (errors += String(text)));
     this.child = child;
     const said = once(createInterface({ input: child.stdout }), "line");
     await Promise.race([
       said,
-      once(child, "exit").then(([code]) => Promise.reject(new Error(`it ended with ${code}`))),
+      once(child, "close").then(([code]) => Promise.reject(new Error(`it ended with ${code}: ${errors}`))),
     ]);
   }
 

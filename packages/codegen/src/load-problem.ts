@@ -122,7 +122,7 @@ function placeInStack(file: string, error: unknown): Pick<Diagnostic, "file" | "
   return { file };
 }
 
-/** The file that a line of a stack names, if it does: `at f (/a b/c.ts:1:2)`, or without a function `at /a b/c.ts:1:2`; or its URL. */
+/** The file that a line of a stack names, if it does: `at f (path:1:2)`, or without a function `at path:1:2`; or by its URL. */
 function placeOfFrame(line: string): { path: string; line: number; column: number } | undefined {
   const place = (/^\s*at .*? \((.*)\)$/.exec(line) ?? /^\s*at (?:async )?(.*)$/.exec(line))?.[1] ?? "";
   const [, name = "", row, column] = /^(.*):(\d+):(\d+)$/.exec(place) ?? [];

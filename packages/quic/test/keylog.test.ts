@@ -20,9 +20,12 @@ test("SSLKEYLOGFILE gets the secrets of both ends", async () => {
   try {
     const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
       env: { ...process.env, SSLKEYLOGFILE: file },
-      stdio: "inherit",
+      stdio: ["ignore", "ignore", "pipe"],
     });
-    expect(await new Promise((resolve) => child.on("close", resolve))).toBe(0);
+    let errors = "";
+    child.stderr.on("data", (text) => (errors += String(text)));
+    const code = await new Promise((resolve) => child.on("close", resolve));
+    expect({ code, errors }).toEqual({ code: 0, errors: "" });
     const lines = readFileSync(file, "utf8").trim().split("\n");
     const labels = lines.map((line) => line.split(" ")[0]);
     expect(labels.filter((label) => label === "CLIENT_TRAFFIC_SECRET_0")).toHaveLength(2);

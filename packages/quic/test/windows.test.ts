@@ -19,24 +19,35 @@ const PUPPET = `
 
 class Puppet {
   readonly #child: ChildProcess;
+  /** Rejects when it ends, with what it wrote. */
+  readonly #ended: Promise<never>;
 
   private constructor(child: ChildProcess) {
     this.#child = child;
+    let errors = "";
+    child.stderr?.on("data", (text) => (errors += String(text)));
+    this.#ended = once(child, "close").then(() => Promise.reject(new Error(`the process ended: ${errors}`)));
+    this.#ended.catch(() => {});
   }
 
   static async start(env: NodeJS.ProcessEnv): Promise<Puppet> {
     const child = spawn(process.execPath, ["--expose-gc", "--input-type=module", "-e", PUPPET], {
       env: { ...process.env, ...env },
-      stdio: ["ignore", "inherit", "inherit", "ipc"],
+      stdio: ["ignore", "inherit", "pipe", "ipc"],
     });
-    await once(child, "message");
-    return new Puppet(child);
+    const puppet = new Puppet(child);
+    await puppet.#message();
+    return puppet;
   }
 
   async ask<T>(body: string): Promise<T> {
     this.#child.send(body);
-    const [message] = (await once(this.#child, "message")) as [{ answer: T }];
+    const [message] = (await this.#message()) as [{ answer: T }];
     return message.answer;
+  }
+
+  #message(): Promise<unknown[]> {
+    return Promise.race([once(this.#child, "message"), this.#ended]);
   }
 
   /** Resident bytes, without what is garbage. */

@@ -1,0 +1,36 @@
+// npm run check:mentions: files that comments and pages mention exist.
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fail, root } from "./setup.mjs";
+
+const tracked = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { cwd: root })
+  .toString()
+  .split("\0")
+  .filter((path) => path !== "" && existsSync(join(root, path)));
+/** Every path, and every end of one: pages name files from where a reader stands. */
+const ends = new Set(tracked.flatMap((path) => path.split("/").map((_, at, parts) => parts.slice(at).join("/"))));
+
+/** Files of this repository by their endings; `.js` is what TypeScript becomes, and what users have. */
+const FILE = /(?<![\w./@<-])(?:\.{1,2}\/)*([\w.-]+(?:\/[\w.-]+)*\.(?:ts|tsx|mts|mjs|rs|md|yml))(?![\w/*-])/g;
+/** Files of a user's project. */
+const THEIRS = /^(?:greeter\.service|generated\/greeter|_shared(?:\.codecs)?)\.ts$|^\./;
+const faults = [];
+for (const path of tracked) {
+  const page = path.endsWith(".md");
+  if (
+    !(
+      page ? /^(docs\/[^/]+|[A-Z]+|packages\/[^/]+\/README|examples\/[^/]+\/README)\.md$/ : /\.(ts|tsx|mts|mjs|rs)$/
+    ).test(path)
+  )
+    continue;
+  if (path === "CHANGELOG.md" || path.includes("/generated/")) continue;
+  const lines = readFileSync(join(root, path), "utf8").split("\n");
+  for (const [at, line] of lines.entries()) {
+    const said = page ? line : (/(?:^|\s)(?:\/\/[/!]?|\/?\*\*?)\s(.*)$/.exec(line)?.[1] ?? "");
+    for (const [, name] of said.replaceAll(/\w+:\/\/\S+/g, "").matchAll(FILE)) {
+      if (!ends.has(name) && !THEIRS.test(name)) faults.push(`${path}:${at + 1}: there is no ${name}`);
+    }
+  }
+}
+if (faults.length > 0) fail(faults.join("\n"));
