@@ -1,4 +1,4 @@
-// Writers of MessagePack (github.com/msgpack/msgpack/blob/master/spec.md). Each takes the buffer, the position to write at and the
+// Writers of MessagePack (https://github.com/msgpack/msgpack/blob/master/spec.md). Each takes the buffer, the position to write at and the
 // value, and returns the position after it. Nothing is written beyond the buffer: a position past its end says how much
 // room is needed, and the caller writes again. A value of another type is a misfit.
 import { misfit } from "./misfit.js";

@@ -24,7 +24,7 @@ pub const METHODS: Methods = &[
     ("sessionRequest", session_request),
 ];
 
-/// JavaScript has found these to be tokens and printable text; see `src/fields.ts`.
+/// JavaScript has found these to be tokens and printable text; see `src/web-transport-request.ts`.
 fn lines(list: &str) -> Vec<String> {
     list.lines().map(str::to_owned).collect()
 }
