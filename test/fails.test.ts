@@ -193,12 +193,15 @@ describe("requests", () => {
 
   it("a client learns that it was refused, and with which status", async () => {
     const port = await serving();
-    expect(await failure(dialling(port, "/other"))).toMatchObject({ code: "ERR_FAILS_REFUSED", status: 404 });
+    expect(await failure(dialling(port, "/other"))).toMatchObject({
+      code: "ERR_FAILS_REFUSED",
+      cause: { status: 404 },
+    });
     const connecting = connect(`https://127.0.0.1:${port}/other`, {
       transports: [failsTransport({ httpVersion: 2 })],
       serverCertificateHashes: [certificate.hash],
     });
-    expect(await failure(connecting)).toMatchObject({ status: 404 });
+    expect(await failure(connecting)).toMatchObject({ cause: { status: 404 } });
   });
 
   it("nobody there, and a certificate that is not trusted, are told apart", async () => {
