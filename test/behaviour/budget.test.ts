@@ -1,7 +1,7 @@
 import { createRouter, defineMethod, msgpackCodec, rawCodec } from "@quicrpc/core/generated";
-import { ServerLoad, type Session } from "@quicrpc/core";
+import type { Session } from "@quicrpc/core";
 import { afterEach, describe, expect, it } from "vitest";
-import { kinds, type Pair } from "./kinds.js";
+import { kinds, type LocalPair } from "./kinds.js";
 import { methods } from "./service.js";
 import { collect, failure } from "./tools.js";
 
@@ -66,12 +66,10 @@ const programs: Readonly<Record<string, Program>> = {
 describe.each(kinds)("budget: $name", (kind) => {
   /** Bytes that wait for the acknowledgement of a few more. */
   const UNACKNOWLEDGED = kind.name === "MessagePort" || kind.name.startsWith("fails") ? 256 * 1024 : 0;
-  let pair: Pair;
-  let load: ServerLoad;
+  let pair: LocalPair;
   afterEach(() => pair.close());
 
   async function connect(limits: { readonly maxSessionBytes?: number; readonly maxFrameBytes?: number } = {}) {
-    load = new ServerLoad();
     const router = createRouter(budgeted, {
       later: async (input, { signal }) => {
         await Promise.resolve();
@@ -92,17 +90,17 @@ describe.each(kinds)("budget: $name", (kind) => {
       unread: () => 1,
       hold: (_, { signal }) => until(signal),
     });
-    pair = await kind.connect({}, { server: { routers: [router], load, limits } });
+    pair = await kind.connect({}, { server: { routers: [router], limits } });
   }
 
   /** What is held once it is no more than `most`. */
   async function held(most: number, patienceMs = 10_000): Promise<number> {
     for (const until = Date.now() + patienceMs; Date.now() < until; ) {
-      load.measure();
-      if (load.held <= most && load.handlers === 0) break;
+      const { heldBytes, handlers } = pair.serverLoad();
+      if (heldBytes <= most && handlers === 0) break;
       await new Promise(setImmediate);
     }
-    return load.held;
+    return pair.serverLoad().heldBytes;
   }
 
   it.each(["lane", "stream"] as const)("C75 by %s, what calls hold is given back to the byte", async (via) => {
@@ -118,7 +116,7 @@ describe.each(kinds)("budget: $name", (kind) => {
     }
     await Promise.all(Object.values(programs).flatMap((run) => [run(pair.client, via), run(pair.client, via)]));
     expect(await held(most)).toBeLessThanOrEqual(most);
-    expect(load.held).toBeGreaterThanOrEqual(0);
+    expect(pair.serverLoad().heldBytes).toBeGreaterThanOrEqual(0);
     await pair.close();
     expect(await held(0)).toBe(0);
   });
@@ -161,8 +159,7 @@ describe.each(kinds)("budget: $name", (kind) => {
       const first = await Promise.race(made);
       expect(first).toMatchObject({ code: "resource_exhausted" });
       expect(first.message).toContain(`limits.maxSessionBytes is ${maxSessionBytes}`);
-      load.measure();
-      expect(load.held).toBeLessThanOrEqual(maxSessionBytes + 100_000);
+      expect(pair.serverLoad().heldBytes).toBeLessThanOrEqual(maxSessionBytes + 100_000);
       abort.abort();
       await Promise.all(made);
       // Handlers end in turns of their own, after what was on its way has arrived.
@@ -190,7 +187,7 @@ describe.each(kinds)("budget: $name", (kind) => {
       watched.over = true;
     });
     while (!watched.over) {
-      most = Math.max(most, load.held);
+      most = Math.max(most, pair.serverLoad().heldBytes);
       await new Promise(setImmediate);
     }
     await all;

@@ -1,13 +1,13 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createSession, type Limits, type Session, type SessionOptions } from "@quicrpc/core";
+import { createSession, type Limits, ServerLoad, type Session, type SessionOptions } from "@quicrpc/core";
 import type { DirectSession, TransportSession } from "@quicrpc/core/transport";
 import { failsTransport } from "@quicrpc/fails-components";
 import { devCertificate, dial, type DialOptions, serve } from "@quicrpc/node";
 import { trustOf } from "../trust.js";
 import { Witness } from "./service.js";
-import { sessionOptions } from "./session-options.js";
+import { type Load, measured, sessionOptions } from "./session-options.js";
 import { streamSessions } from "./stream-sessions.js";
 import {
   type Join,
@@ -54,8 +54,15 @@ export interface Kind {
   connect(limits?: Partial<Limits>, options?: PairOptions): Promise<Pair>;
 }
 
+/** A pair with both ends in this process. */
+export interface LocalPair extends Pair {
+  /** Measures what the client makes the server hold. */
+  serverLoad(): Load;
+}
+
 /** A kind that has both ends in this process. */
 export interface LocalKind extends Kind {
+  connect(limits?: Partial<Limits>, options?: PairOptions): Promise<LocalPair>;
   /** Both ends of the transport, for a peer that is no session. */
   readonly join: Join;
   /** What a session sees of its end. */
@@ -73,13 +80,15 @@ function pairOf(
   server: TransportSession,
   limits: Partial<Limits> = {},
   options: PairOptions = {},
-): Omit<Pair, "close"> {
+): Omit<LocalPair, "close"> {
   const { witness = new Witness(), wrap = (transport) => transport } = options;
+  const load = new ServerLoad();
   return {
-    server: createSession(wrap(server, "server"), sessionOptions(witness, limits, options.server)),
+    server: createSession(wrap(server, "server"), { load, ...sessionOptions(witness, limits, options.server) }),
     client: createSession(wrap(client, "client"), sessionOptions(new Witness(), limits, options.client)),
     witness,
     transport: client,
+    serverLoad: () => measured(load),
   };
 }
 
@@ -187,7 +196,8 @@ function served(
         await client.close();
         await listener.close();
       };
-      return { client, server: await accepted, witness, transport: client.transport, close };
+      const server = await accepted;
+      return { client, server, witness, serverLoad: () => listener.stats(), transport: client.transport, close };
     },
   };
 }

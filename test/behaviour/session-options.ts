@@ -1,4 +1,4 @@
-import type { Limits, Router, SessionOptions } from "@quicrpc/core";
+import type { Limits, Router, ServerLoad, SessionOptions } from "@quicrpc/core";
 import { saidRouter } from "./said-service.js";
 import { behaviourRouter, type Witness } from "./service.js";
 import { typedRouter } from "./typed-service.js";
@@ -16,4 +16,16 @@ export function sessionOptions(
   const said = saidRouter((event) => witness.saw(event));
   const routers = [behaviourRouter(witness), said, typedRouter(), ...(own.routers ?? [])];
   return { onError, limits, ...own, routers };
+}
+
+/** Running handlers of a server, and estimated bytes that its peers make it hold. */
+export interface Load {
+  readonly handlers: number;
+  readonly heldBytes: number;
+}
+
+/** Measures what the sessions that share `load` hold. */
+export function measured(load: ServerLoad): Load {
+  load.measure();
+  return { handlers: load.handlers, heldBytes: load.held };
 }

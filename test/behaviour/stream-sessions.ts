@@ -1,9 +1,9 @@
-import { type ClientSession, createSession, createStreamSession, type Session } from "@quicrpc/core";
+import { type ClientSession, createSession, createStreamSession, ServerLoad, type Session } from "@quicrpc/core";
 import type { TransportSession, WebTransportSession } from "@quicrpc/core/transport";
 import type { QuicSession } from "@quicrpc/quic";
 import type { LocalKind } from "./kinds.js";
 import { Witness } from "./service.js";
-import { sessionOptions } from "./session-options.js";
+import { measured, sessionOptions } from "./session-options.js";
 import { joinQuic, webFace } from "./transports.js";
 
 /** Titles of tests that a stream session cannot pass, and why. */
@@ -50,7 +50,8 @@ export const streamSessions: LocalKind = {
     if (Object.keys(others).length > 0) await notHere("a stream session only calls, in MessagePack");
     const joined = await joinQuic("webTransport", "loop")(maxStreams === undefined ? {} : { maxStreams });
     const [far, near] = [joined.server, webTransport(joined.client)];
-    const server = createSession(wrap?.(far, "server") ?? far, sessionOptions(witness, limits, theirs));
+    const load = new ServerLoad();
+    const server = createSession(wrap?.(far, "server") ?? far, { load, ...sessionOptions(witness, limits, theirs) });
     const transport = wrap?.(near, "client") ?? near;
     const client = createStreamSession(transport as WebTransportSession, {
       limits: ownLimits,
@@ -60,6 +61,7 @@ export const streamSessions: LocalKind = {
       client: asSession(client),
       server,
       witness,
+      serverLoad: () => measured(load),
       transport,
       async close() {
         await client.close();
