@@ -23,7 +23,10 @@ type Via = "lane" | "stream";
 type Program = (client: Session, via: Via) => Promise<unknown>;
 
 const until = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve());
+  });
 
 /** Ways for a call to go, each of which is over in the end. */
 const programs: Readonly<Record<string, Program>> = {
