@@ -98,12 +98,12 @@ describe("serve and connect", () => {
     expect(await session.closed).toMatchObject({ closeCode: 9, reason: "maintenance" });
   });
 
-  it("a handler's exception is printed by default, with the method's name", async () => {
+  it("a handler's exception is printed by default, with the method's name and the peer's", async () => {
     const print = vi.spyOn(console, "error").mockImplementation(() => {});
     const session = await connected(await served());
     await expect(session.unary(methods.crash, { text: "boom" })).rejects.toMatchObject({ code: "internal" });
     expect(print).toHaveBeenCalledExactlyOnceWith(
-      expect.stringMatching(/^quicrpc: test\.v1\.Behaviour\/crash failed: Error: boom\n\s+at /),
+      expect.stringMatching(/^quicrpc: test\.v1\.Behaviour\/crash for 127\.0\.0\.1:\d+ failed: Error: boom\n\s+at /),
     );
     print.mockRestore();
   });

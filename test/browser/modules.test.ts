@@ -96,7 +96,8 @@ describe.skipIf(executablePath === undefined)("a page's modules", () => {
 
   it("are loaded as they are published, by an import map", async () => {
     const imports: Record<string, string> = {
-      "@quicrpc/core/generated": "/modules/core/dist/codec/index.js",
+      "@quicrpc/core/generated": "/modules/core/dist/generated.js",
+      "@quicrpc/core/transport": "/modules/core/dist/transports.js",
     };
     for (const name of ["core", "browser", "services"]) {
       imports[`@quicrpc/${name}`] = `/modules/${name}/dist/index.js`;

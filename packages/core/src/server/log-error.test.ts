@@ -10,7 +10,7 @@ it("a line holds nothing that a terminal acts on, or that looks like another lin
   const error = new RpcError("invalid_argument", nasty, { cause: new Error(nasty) });
   Object.assign(error, { name: nasty });
   const lines = describeFailure(error, { method: nasty, peer: nasty }).split("\n");
-  expect(lines[0]).toMatch(/^quicrpc: a.* of a.*failed: a.*forged/);
+  expect(lines[0]).toMatch(/^quicrpc: a.* for a.*failed: a.*forged/);
   expect(lines.slice(1).every((line) => /^\s+(at |caused by )/.test(line))).toBe(true);
   // oxlint-disable-next-line no-control-regex -- they are what is looked for
   expect(lines.join("")).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u2028\u202e]/);

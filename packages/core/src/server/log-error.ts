@@ -23,7 +23,7 @@ export function printable(text: string, escape: (hex: string) => string = (hex) 
 
 /** Describes a failure for a log: the error, where it was thrown, and its causes. Each line of it is printable. */
 export function describeFailure(error: unknown, { method, peer }: FailureSite): string {
-  const from = peer === undefined ? "" : ` of ${printable(cut(peer, 256))}`;
+  const from = peer === undefined ? "" : ` for ${printable(cut(peer, 256))}`;
   const lines = [`quicrpc: ${printable(cut(method, 256))}${from} failed: ${headline(error)}`];
   let cause = error;
   for (let depth = 0; depth <= MAX_CAUSES && cause instanceof Error; depth++) {
