@@ -4,11 +4,14 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { QuicError } from "./errors.js";
 
+/** Undefined in CommonJS by esbuild. First of the two, since evaluated programs and workers have a global `__filename` that is no path. */
+const moduleUrl: string | undefined = import.meta.url;
+
 /**
  * This module's own path; in a bundle, that of the bundle or, by webpack, of the module that it was made of. No bundler may see a
  * path made of it: none has to follow it to the engine, and CommonJS has no `import.meta`.
  */
-const here = typeof __filename === "string" ? __filename : fileURLToPath(import.meta.url);
+const here = moduleUrl === undefined ? __filename : fileURLToPath(moduleUrl);
 const root = dirname(dirname(here));
 // By another name: webpack would follow what this requires.
 const { createRequire: requireFor } = nodeModule;
