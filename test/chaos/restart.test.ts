@@ -74,7 +74,7 @@ class BusyClient {
 describe.each(kinds)("a restart under many busy clients, over $scheme", ({ scheme, few }) => {
   const count = accounts === undefined ? few : MANY;
 
-  it("C74 is noticed by all at once, and none is refused when it comes back", { timeout: 120_000 }, async () => {
+  it("is noticed by all at once, and none is refused when it comes back", { timeout: 120_000 }, async () => {
     const { cert, key, hash } = await devCertificate();
     const settings = { url: `${scheme}//127.0.0.1`, tls: { cert, key } };
     let server = await ServerProcess.start(settings);

@@ -109,8 +109,8 @@ function defineTest(title: string, ...rest: readonly unknown[]): void {
   const name = [...suite.path, title].join(" > ");
   const exception = EXCEPTIONS.find(([titles]) => titles.test(name))?.[1];
   // Options may stand on either side of the body.
-  const body = rest.findLast((one) => typeof one === "function") as () => unknown;
-  tests.push({ name, suite, body: exception === undefined ? body : () => notHere(exception) });
+  const body = rest.findLast((one) => typeof one === "function") as (given: typeof context) => unknown;
+  tests.push({ name, suite, body: () => (exception === undefined ? body(context) : notHere(exception)) });
 }
 
 export const describe = Object.assign(defineSuite, { each: eachOf(defineSuite) });
