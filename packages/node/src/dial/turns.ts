@@ -76,6 +76,7 @@ export async function inTurn<T>(url: URL, signal: AbortSignal | undefined, dial:
   try {
     return await turns.take(dial, signal);
   } finally {
-    if (turns.idle) turnsByHost.delete(host);
+    // A dial that outlasted its turn may find the turns of later ones here.
+    if (turns.idle && turnsByHost.get(host) === turns) turnsByHost.delete(host);
   }
 }
