@@ -5,14 +5,12 @@ import {
   errorHook,
   guarded,
   refusalCode,
-  type SessionEnd,
   type Unacknowledged,
 } from "@quicrpc/core/transport";
 import {
   createSession,
   DEFAULT_LIMITS,
   type ErrorHook,
-  type Interceptor,
   interceptRouter,
   type Limits,
   type Router,
@@ -21,139 +19,25 @@ import {
   type Session,
   type SessionOptions,
 } from "@quicrpc/core";
-import type { ClientCertificateOptions, ServerCertificateOptions } from "@quicrpc/quic";
-import { type Authenticate, Authentications } from "./authenticate.js";
+import { Authentications } from "./authenticate.js";
 import { greetedPeer } from "./credentials.js";
 import { isEarly, runWhenProven } from "./early-data.js";
 import { targetOf, type ProvidedTarget, urlOf } from "./listen/listen.js";
 import { type Arrival, type Listener, type ListenSettings, noRoom, type TlsUpdate } from "./listen/listener.js";
 import { TrustedProxies } from "./listen/proxy-protocol.js";
-import { type LoadSheddingOptions, OverloadGuard } from "./load-shedder.js";
-import { type AllowedOrigins, PageGuard } from "./page-guard.js";
+import { OverloadGuard } from "./load-shedder.js";
+import { PageGuard } from "./page-guard.js";
 import { addressOf, type Peer } from "./peer.js";
 import { DEFAULT_PORT } from "./protocol.js";
-import { checkOptions, type OptionNames } from "./options.js";
+import { checkOptions } from "./options.js";
 import { tellRefusal } from "./refusals.js";
+import { SERVE_OPTIONS, type ServeOptions } from "./serve-options.js";
 import { noteOpen } from "./still-open.js";
 import { providerFor } from "./transport/choose.js";
 import { transportError } from "./transport/failure.js";
-import { type QuicListenOptions, withKeepAlive } from "./transport/keep-alive.js";
-import type { TransportProvider } from "./transport/provider.js";
+import { withKeepAlive } from "./transport/keep-alive.js";
 import { requireListenable } from "./transport/refuse.js";
 import { transportUrl } from "./urls.js";
-
-/** Options of `serve`: those of every session it makes, and its own. */
-export interface ServeOptions<Context = unknown> extends Omit<SessionOptions<Context>, "connection" | "load"> {
-  /** UDP port of `quic://`, where `listen` is not given; 0 takes a free one. Default 4433. */
-  readonly port?: number;
-  /** Address to listen on there. Default: every address. */
-  readonly host?: string;
-  /**
-   * URLs to listen on: `quic://0.0.0.0:4433`, `tls://[::]:4434`, `wss://0.0.0.0:443/rpc`, or without encryption
-   * `tcp://`, `ws://` and `unix:/path`. The port 0 takes a free one.
-   */
-  readonly listen?: string | URL | readonly (string | URL)[];
-  /**
-   * Whether a WebSocket (`wss:`) is offered beside each `quic://` and `https://`, on the TCP port of the same number and
-   * the same path: for clients that UDP does not reach. Default false.
-   */
-  readonly webSocket?: boolean;
-  /** Transports beside the built-in ones; the first that takes a URL's scheme listens there. Default: none. */
-  readonly transports?: readonly TransportProvider[];
-  /**
-   * Certificate chain and private key in PEM, or several, chosen by name; `devCertificate()` makes one for development.
-   * Not needed for `tcp://`, `ws://` and `unix:`.
-   */
-  readonly tls?: ServerCertificateOptions | readonly ServerCertificateOptions[];
-  /**
-   * At least 32 secret bytes, the same after a restart: by them a server that was killed and started again, on the same
-   * address and host, ends its clients' sessions over QUIC at once instead of leaving them to their idle timeouts. Default:
-   * derived from the first certificate's private key, so give it where the key is new after a restart.
-   */
-  readonly secret?: Uint8Array;
-  /** Asks clients for a certificate (mutual TLS): `Peer.certificate`. */
-  readonly clientCertificates?: ClientCertificateOptions;
-  readonly routers: readonly Router<Context>[];
-  /**
-   * Lets clients that come back send calls with their first flight, over `quic://` (0-RTT). Whoever records it can send it
-   * again; clients of this library only make calls of idempotent methods so. `Peer.earlyData` tells. Default false.
-   */
-  readonly earlyData?: boolean;
-  /** Around each call served; the first is the outermost. Those of one router alone go into `interceptRouter`. */
-  readonly interceptors?: readonly Interceptor[];
-  /**
-   * Decides who may have a session, before anything of it is read, within `limits.maxHandshakeMs`. What it returns is
-   * `context.connection` in handlers. An `RpcError` refuses the session, and is what its calls fail with.
-   */
-  readonly authenticate?: Authenticate<Context>;
-  /** Refuses calls, as safe to make again elsewhere, rather than serving them late. Default: none. */
-  readonly loadShedding?: LoadSheddingOptions;
-  /**
-   * Origins of pages of other hosts that may connect by WebSocket or WebTransport, such as "https://app.example": a list, or a
-   * test. Pages of the host that they connect to always may, whatever their scheme and port; what is no browser
-   * always may. Default: none.
-   */
-  readonly allowedOrigins?: AllowedOrigins;
-  /**
-   * Names of this server by which pages may connect without TLS (`ws://`), beside IP addresses, `localhost`, the host in
-   * the listener's URL and those in `allowedOrigins`: any page can have a name of its own resolve to this machine. A server behind a proxy
-   * that ends TLS has the proxy's name here. Default: none.
-   */
-  readonly allowedHosts?: readonly string[];
-  /**
-   * Balancers before this server: addresses and networks (`["10.0.0.0/8"]`) whose TCP connections begin with a header of the
-   * PROXY protocol, version 1 or 2, which says whose connection it is: `Peer.remoteAddress`. A connection of theirs without
-   * one is closed; nobody else is believed. Default: none.
-   */
-  readonly trustedProxies?: readonly string[];
-  /** Told of each new session: to call the client, or to wait for its end. */
-  readonly onSession?: (session: Session, peer: Peer) => void;
-  /** Told of each session that has ended. */
-  readonly onSessionEnd?: (end: SessionEnd, peer: Peer) => void;
-  /** Told of each session that was refused. */
-  readonly onRefused?: (error: RpcError, peer: Peer) => void;
-  /**
-   * Timeouts, windows and stream limits of QUIC connections; `maxSessions`, `maxHandshakes` and `maxHandshakesPerAddress` hold for each
-   * listener of any kind.
-   */
-  readonly transport?: QuicListenOptions;
-}
-
-const OPTIONS: OptionNames<ServeOptions> = {
-  allowedHosts: true,
-  allowedOrigins: true,
-  authenticate: true,
-  clientCertificates: true,
-  codec: true,
-  codecs: true,
-  compression: true,
-  credentials: true,
-  earlyData: true,
-  host: true,
-  interceptors: true,
-  keepAlive: true,
-  limits: true,
-  listen: true,
-  loadShedder: true,
-  loadShedding: true,
-  onError: true,
-  onForeignDatagram: true,
-  onForeignStream: true,
-  onRefused: true,
-  onSession: true,
-  onSessionEnd: true,
-  peer: true,
-  port: true,
-  prefix: true,
-  routers: true,
-  secret: true,
-  tls: true,
-  transport: true,
-  transports: true,
-  trustedProxies: true,
-  via: true,
-  webSocket: true,
-};
 
 /** Counters of a server's present load. */
 export interface ServerStats {
@@ -205,7 +89,7 @@ export interface Server {
  */
 export async function serve<Context = unknown>(options: ServeOptions<Context>): Promise<Server> {
   const note = noteOpen("server");
-  checkOptions("serve()", options, OPTIONS);
+  checkOptions("serve()", options, SERVE_OPTIONS);
   if (options.routers === undefined) throw new TypeError("serve() needs routers: [createOrdersRouter(handlers)]");
   const server = new RpcServer(options);
   await server.start();

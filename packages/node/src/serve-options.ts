@@ -1,0 +1,124 @@
+import type { Interceptor, Router, RpcError, Session, SessionOptions } from "@quicrpc/core";
+import type { SessionEnd } from "@quicrpc/core/transport";
+import type { ClientCertificateOptions, ServerCertificateOptions } from "@quicrpc/quic";
+import type { Authenticate } from "./authenticate.js";
+import type { LoadSheddingOptions } from "./load-shedder.js";
+import type { OptionNames } from "./options.js";
+import type { AllowedOrigins } from "./page-guard.js";
+import type { Peer } from "./peer.js";
+import type { QuicListenOptions } from "./transport/keep-alive.js";
+import type { TransportProvider } from "./transport/provider.js";
+
+/** Options of `serve`: those of every session it makes, and its own. */
+export interface ServeOptions<Context = unknown> extends Omit<SessionOptions<Context>, "connection" | "load"> {
+  /** UDP port of `quic://`, where `listen` is not given; 0 takes a free one. Default 4433. */
+  readonly port?: number;
+  /** Address to listen on there. Default: every address. */
+  readonly host?: string;
+  /**
+   * URLs to listen on: `quic://0.0.0.0:4433`, `tls://[::]:4434`, `wss://0.0.0.0:443/rpc`, or without encryption
+   * `tcp://`, `ws://` and `unix:/path`. The port 0 takes a free one.
+   */
+  readonly listen?: string | URL | readonly (string | URL)[];
+  /**
+   * Whether a WebSocket (`wss:`) is offered beside each `quic://` and `https://`, on the TCP port of the same number and
+   * the same path: for clients that UDP does not reach. Default false.
+   */
+  readonly webSocket?: boolean;
+  /** Transports beside the built-in ones; the first that takes a URL's scheme listens there. Default: none. */
+  readonly transports?: readonly TransportProvider[];
+  /**
+   * Certificate chain and private key in PEM, or several, chosen by name; `devCertificate()` makes one for development.
+   * Not needed for `tcp://`, `ws://` and `unix:`.
+   */
+  readonly tls?: ServerCertificateOptions | readonly ServerCertificateOptions[];
+  /**
+   * At least 32 secret bytes, the same after a restart: by them a server that was killed and started again, on the same
+   * address and host, ends its clients' sessions over QUIC at once instead of leaving them to their idle timeouts. Default:
+   * derived from the first certificate's private key, so give it where the key is new after a restart.
+   */
+  readonly secret?: Uint8Array;
+  /** Asks clients for a certificate (mutual TLS): `Peer.certificate`. */
+  readonly clientCertificates?: ClientCertificateOptions;
+  readonly routers: readonly Router<Context>[];
+  /**
+   * Lets clients that come back send calls with their first flight, over `quic://` (0-RTT). Whoever records it can send it
+   * again; clients of this library only make calls of idempotent methods so. `Peer.earlyData` tells. Default false.
+   */
+  readonly earlyData?: boolean;
+  /** Around each call served; the first is the outermost. Those of one router alone go into `interceptRouter`. */
+  readonly interceptors?: readonly Interceptor[];
+  /**
+   * Decides who may have a session, before anything of it is read, within `limits.maxHandshakeMs`. What it returns is
+   * `context.connection` in handlers. An `RpcError` refuses the session, and is what its calls fail with.
+   */
+  readonly authenticate?: Authenticate<Context>;
+  /** Refuses calls, as safe to make again elsewhere, rather than serving them late. Default: none. */
+  readonly loadShedding?: LoadSheddingOptions;
+  /**
+   * Origins of pages of other hosts that may connect by WebSocket or WebTransport, such as "https://app.example": a list, or a
+   * test. Pages of the host that they connect to always may, whatever their scheme and port; what is no browser
+   * always may. Default: none.
+   */
+  readonly allowedOrigins?: AllowedOrigins;
+  /**
+   * Names of this server by which pages may connect without TLS (`ws://`), beside IP addresses, `localhost`, the host in
+   * the listener's URL and those in `allowedOrigins`: any page can have a name of its own resolve to this machine. A server behind a proxy
+   * that ends TLS has the proxy's name here. Default: none.
+   */
+  readonly allowedHosts?: readonly string[];
+  /**
+   * Balancers before this server: addresses and networks (`["10.0.0.0/8"]`) whose TCP connections begin with a header of the
+   * PROXY protocol, version 1 or 2, which says whose connection it is: `Peer.remoteAddress`. A connection of theirs without
+   * one is closed; nobody else is believed. Default: none.
+   */
+  readonly trustedProxies?: readonly string[];
+  /** Told of each new session: to call the client, or to wait for its end. */
+  readonly onSession?: (session: Session, peer: Peer) => void;
+  /** Told of each session that has ended. */
+  readonly onSessionEnd?: (end: SessionEnd, peer: Peer) => void;
+  /** Told of each session that was refused. */
+  readonly onRefused?: (error: RpcError, peer: Peer) => void;
+  /**
+   * Timeouts, windows and stream limits of QUIC connections; `maxSessions`, `maxHandshakes` and `maxHandshakesPerAddress` hold for each
+   * listener of any kind.
+   */
+  readonly transport?: QuicListenOptions;
+}
+
+/** Names of all options, which `serve` checks. */
+export const SERVE_OPTIONS: OptionNames<ServeOptions> = {
+  allowedHosts: true,
+  allowedOrigins: true,
+  authenticate: true,
+  clientCertificates: true,
+  codec: true,
+  codecs: true,
+  compression: true,
+  credentials: true,
+  earlyData: true,
+  host: true,
+  interceptors: true,
+  keepAlive: true,
+  limits: true,
+  listen: true,
+  loadShedder: true,
+  loadShedding: true,
+  onError: true,
+  onForeignDatagram: true,
+  onForeignStream: true,
+  onRefused: true,
+  onSession: true,
+  onSessionEnd: true,
+  peer: true,
+  port: true,
+  prefix: true,
+  routers: true,
+  secret: true,
+  tls: true,
+  transport: true,
+  transports: true,
+  trustedProxies: true,
+  via: true,
+  webSocket: true,
+};
