@@ -7,6 +7,7 @@ export const packages = {
   node: { name: "@quicrpc/node", imports: ["core", "quic"] },
   browser: { name: "@quicrpc/browser", imports: ["core"], anywhere: true },
   "fails-components": { name: "@quicrpc/fails-components", imports: ["core", "node", "browser"] },
+  http: { name: "@quicrpc/http", imports: ["core"], anywhere: true },
   services: { name: "@quicrpc/services", imports: ["core"], anywhere: true },
   otel: { name: "@quicrpc/otel", imports: ["core"], anywhere: true },
   "react-query": { name: "@quicrpc/react-query", imports: ["core"], anywhere: true },

@@ -17,6 +17,7 @@ export const FOLDERS = [
   "node",
   "browser",
   "fails-components",
+  "http",
   "otel",
   "react-query",
   "codegen",

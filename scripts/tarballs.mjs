@@ -16,6 +16,7 @@ const LIMITS = {
   "@quicrpc/node": 150,
   "@quicrpc/browser": 35,
   "@quicrpc/fails-components": 40,
+  "@quicrpc/http": 60,
   "@quicrpc/otel": 10,
   "@quicrpc/react-query": 12,
   "@quicrpc/codegen": 290,

@@ -1,0 +1,3 @@
+// What servers use.
+export { createFetchHandler } from "./server/create-fetch-handler.js";
+export type { FetchHandler, FetchHandlerOptions } from "./server/create-fetch-handler.js";
