@@ -94,5 +94,6 @@ export const behaviours: Readonly<Record<string, readonly string[]>> = {
     "C75 what a peer makes this side hold is counted, and given back to the byte, however calls and sessions end",
     "C76 beyond limits.maxSessionBytes calls are refused by what they really hold, and the session lives",
     "C77 what a client proves itself with is read before anything else of its session, which loses none of it",
+    "C78 an answer that its caller cannot read is told to the server's error hook, once of each method in a session",
   ],
 };

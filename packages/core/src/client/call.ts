@@ -146,7 +146,7 @@ export abstract class Call implements OutgoingCall {
   /** Gives the call up for an answer that cannot be read. Throws what is an error of the whole carrier. */
   protected onUnreadable(error: unknown): void {
     if (error instanceof ProtocolError) throw error;
-    this.giveUp(this.host.schemas.unreadable(this.method, error));
+    this.giveUp(this.host.unreadable(this.method, error));
   }
 
   /** The call is over, whichever way. */

@@ -3,6 +3,7 @@ import type { Carrier, CarrierSettings } from "../call/carrier.js";
 import type { CallOptions } from "../call/options.js";
 import type { SchemaHandshake } from "../call/messages/schema-handshake.js";
 import type { AnyMethod, CallingCode, MethodKind } from "../contract/descriptor.js";
+import type { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import type { Datagrams, WebTransportDatagrams } from "../transport/session.js";
 import type { LateCall } from "./late-call.js";
@@ -16,6 +17,8 @@ export interface CallingHost {
   readonly bulk: Set<AnyMethod> | undefined;
   /** The peer's name in errors, such as its URL. */
   readonly peer: string | undefined;
+  /** Makes the error of a call whose answer could not be read, and tells the callee. */
+  unreadable(method: AnyMethod, error: unknown): RpcError;
   /** Picks what carries a call. Throws `RpcError` when nothing can. */
   carrierFor(method: AnyMethod, options: CallOptions | undefined): Carrier;
   /** The session's datagrams. Throws `RpcError` when the session takes no calls. */

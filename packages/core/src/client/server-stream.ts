@@ -61,7 +61,7 @@ export class StreamedCall extends Call {
     try {
       this.onLastFrame(frame);
     } catch (error) {
-      this.end(this.host.schemas.unreadable(this.method, error));
+      this.end(this.host.unreadable(this.method, error));
       return;
     }
     this.end(undefined);

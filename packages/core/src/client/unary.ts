@@ -52,7 +52,7 @@ export class AnsweredCall extends Call {
       const { format, channel } = this.carrier as Carrier;
       result = decodePayload(codecIn(format, method.output), frame, position, channel.compression, channel.budget);
     } catch (error) {
-      this.fail(host.schemas.unreadable(method, error));
+      this.fail(host.unreadable(method, error));
       return;
     }
     this.resolve(result);

@@ -10,7 +10,9 @@ import { type IncomingRequest, readOptionalHead, readRequest } from "../wire/req
 import { type ContextSettings, IncomingContext } from "./context.js";
 import type { Admission } from "./admission.js";
 import { Reply } from "./reply.js";
+import { MisfitNotices } from "./misfit-notices.js";
 import type { BoundMethod, MethodTable } from "./router.js";
+import { MISFIT_NOTICE } from "../wire/misfit-notice.js";
 import * as FrameType from "../wire/frame-type.js";
 
 /** Where a failed call happened. */
@@ -21,7 +23,10 @@ export interface FailureSite {
   readonly peer?: string | undefined;
 }
 
-/** Told of what the caller is not told: exceptions of handlers and hooks, results that do not fit, failed notifications. */
+/**
+ * Told of what the caller is not told: exceptions of handlers and hooks, results that do not fit, failed notifications; and of answers
+ * that the caller could not read.
+ */
 export type ErrorHook = (error: unknown, site: FailureSite) => void;
 
 /** Settings of a dispatcher. */
@@ -38,6 +43,7 @@ export interface DispatchSettings<Context> extends ContextSettings<Context> {
 /** Serves incoming calls, from request frame to reply. */
 export class Dispatcher<Context> implements RequestHandler {
   private readonly settings: DispatchSettings<Context>;
+  private misfits: MisfitNotices | undefined;
 
   constructor(settings: DispatchSettings<Context>) {
     this.settings = settings;
@@ -107,6 +113,12 @@ export class Dispatcher<Context> implements RequestHandler {
 
   onNotify(carrier: NotificationCarrier, frame: Frame): void {
     const request = readRequest(frame);
+    if (request.methodId === MISFIT_NOTICE) {
+      const { table, onError } = this.settings;
+      this.misfits ??= new MisfitNotices(table, onError);
+      this.misfits.receive(request);
+      return;
+    }
     const bound = this.settings.table.find(request.serviceId, request.methodId);
     try {
       if (bound === undefined) throw this.unknownMethod(request);

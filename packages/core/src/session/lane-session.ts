@@ -74,6 +74,10 @@ export class LaneSession<Transport extends TransportSession>
     return chooser === undefined ? this.lane() : chooser.pick();
   }
 
+  protected override notifier(): Carrier {
+    return this.lane();
+  }
+
   override goaway(stage: number): void {
     if (stage === GoawayStage.Finished) this.lostBeforeParting = this.lostOnLanes;
     this.openLane()?.goaway(stage);

@@ -14,6 +14,8 @@ import { lostCall, neverSent, turnedAway } from "../transport/close-codes.js";
 import type { DirectSession, DirectStream, TransportSession } from "../transport/session.js";
 import { directSession } from "../transport/web-session.js";
 import type { Frame } from "../wire/frame.js";
+import * as FrameType from "../wire/frame-type.js";
+import { writeMisfitNotice } from "../wire/misfit-notice.js";
 import { Drain, type DrainHost } from "./drain.js";
 import type { ClosedSession, CloseOptions, SessionEnd } from "./options.js";
 import { OwnStreams, type StreamsHost } from "./carriers/own-streams.js";
@@ -93,6 +95,14 @@ export class StreamSession<Transport extends TransportSession>
     return this.transport.datagrams;
   }
 
+  unreadable(method: AnyMethod, error: unknown): RpcError {
+    const failure = this.schemas.unreadable(method, error);
+    const { code, message } = failure;
+    const misfits = code === "internal" || code === "failed_precondition";
+    if (misfits && this.schemas.isFirstUnreadable(method)) this.tellMisfit(method, message);
+    return failure;
+  }
+
   get unacknowledged(): number {
     return this.ownStreams.unacknowledged + this.unacknowledgedOnLanes();
   }
@@ -120,7 +130,12 @@ export class StreamSession<Transport extends TransportSession>
 
   /** Picks what carries a call that is to travel so. */
   protected pick({ kind }: AnyMethod, _via: Via): Carrier {
-    return kind === "notify" ? this.ownStreams.openForNotify() : this.ownStreams.open();
+    return kind === "notify" ? this.notifier() : this.ownStreams.open();
+  }
+
+  /** Returns what carries a notification. Throws `RpcError` when nothing can. */
+  protected notifier(): Carrier {
+    return this.ownStreams.openForNotify();
   }
 
   /** Tells the peer that this side goes away, as far as the session lasts. */
@@ -219,6 +234,20 @@ export class StreamSession<Transport extends TransportSession>
     const { drainage } = this;
     const objection = drainage.hasBegun ? drainage.objection : undefined;
     if (objection !== undefined) throw turnedAway(objection);
+  }
+
+  /** Tells the callee that an answer does not fit its schema, as far as the session takes notifications. */
+  private tellMisfit({ id, service }: AnyMethod, reason: string): void {
+    try {
+      const { channel, notifyId, single } = this.notifier();
+      channel.whenIdle(() => {
+        const mark = channel.begin(FrameType.Notify, notifyId);
+        writeMisfitNotice(channel.out, service.id, { methodId: id, reason });
+        channel.commit(mark, single);
+      });
+    } catch {
+      // The session has ended.
+    }
   }
 
   /** Takes no more calls, and resolves when the peer has received the notifications that were sent, or after so long. */

@@ -13,6 +13,7 @@ import { type Head, type HeadFields, writeHead } from "./head.js";
 import { readCredentials, readHello, writeHello } from "./hello.js";
 import { decodeMetadata, encodeMetadata, type RawMetadata } from "./metadata.js";
 import { pack, unpack } from "../msgpack/message.js";
+import { MISFIT_NOTICE, readMisfitNotice, writeMisfitNotice } from "./misfit-notice.js";
 import { FrameReader } from "./reader.js";
 import { readOptionalHead, readRequest } from "./request.js";
 import { readVarint, varintLength, varintLengthFromFirstByte, writeVarint } from "./varint.js";
@@ -49,6 +50,8 @@ interface Fields {
   stage?: number;
   /** Of a ping or pong. */
   ping?: string;
+  /** Of a notice that an answer does not fit: the method that answered. */
+  unreadMethodId?: number;
   /** Of a close. */
   closeCode?: number;
   reasonText?: string;
@@ -110,7 +113,10 @@ function write(fields: Fields): Uint8Array {
     const { codec, compressions = "", credentials } = fields;
     writeHello(out, { codec, compressions: bytesOf(compressions), credentials });
   }
-  if (fields.serviceId !== undefined) out.methodId(fields.serviceId, fields.methodId as number);
+  if (fields.unreadMethodId !== undefined) {
+    const { serviceId, unreadMethodId: methodId, reasonText: reason } = fields;
+    writeMisfitNotice(out, serviceId as number, { methodId, reason: reason as string });
+  } else if (fields.serviceId !== undefined) out.methodId(fields.serviceId, fields.methodId as number);
   if (fields.type === "Error") {
     const { code, message, details } = fields as { code: Code; message: string; details?: unknown };
     writeFault(out, { code, message, head, details: packDetails(details) }, DEFAULT_LIMITS);
@@ -202,6 +208,10 @@ function fieldsOf(frame: Frame): Fields {
     case "Request":
     case "Notify": {
       const { serviceId, methodId, cursor: rest } = readRequest(frame);
+      if (methodId === MISFIT_NOTICE) {
+        const notice = readMisfitNotice(rest);
+        return { ...fields, serviceId, methodId, unreadMethodId: notice.methodId, reasonText: notice.reason };
+      }
       const head = readOptionalHead(frame, rest, DEFAULT_LIMITS.maxMetadataBytes);
       return { ...fields, serviceId, methodId, ...fieldsOfHead(head), ...payload(frame, rest) };
     }

@@ -9,6 +9,7 @@ import { RpcError } from "../../errors.js";
 export class SchemaHandshake {
   readonly #told: Set<AnyMethod> = new Set();
   #different: Set<AnyMethod> | undefined;
+  #unreadable: Set<AnyMethod> | undefined;
   #last: AnyMethod | undefined;
 
   /** Returns the fingerprint that a call's request has to carry; undefined as a rule. */
@@ -32,6 +33,12 @@ export class SchemaHandshake {
     if (error.code !== "invalid_argument" || this.#different?.has(method) !== true) return error;
     const text = `the peers were generated from different schemas of ${fullName(method)}: ${error.message}`;
     return new RpcError("failed_precondition", text, { details: error.details, cause: error });
+  }
+
+  /** Returns whether it is the first answer of the method that could not be read. */
+  isFirstUnreadable(method: AnyMethod): boolean {
+    const { size } = (this.#unreadable ??= new Set());
+    return this.#unreadable.add(method).size > size;
   }
 
   /** An answer could not be read: the peer sent what its own schema forbids, which is not the caller's fault, whatever the codec calls it. */

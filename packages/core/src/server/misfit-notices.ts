@@ -1,0 +1,29 @@
+import { type AnyMethod, fullName } from "../contract/descriptor.js";
+import { RpcError } from "../errors.js";
+import { readMisfitNotice } from "../wire/misfit-notice.js";
+import type { IncomingRequest } from "../wire/request.js";
+import type { ErrorHook } from "./dispatch.js";
+import { printable } from "./log-error.js";
+import type { MethodTable } from "./router.js";
+
+/** Tells the error hook of answers that the peer could not read: once of each method in a session. */
+export class MisfitNotices {
+  private readonly table: MethodTable<never>;
+  private readonly onError: ErrorHook;
+  private readonly told: Set<AnyMethod> = new Set();
+
+  constructor(table: MethodTable<never>, onError: ErrorHook) {
+    this.table = table;
+    this.onError = onError;
+  }
+
+  /** Takes a notice. Those of methods that nobody serves here are dropped. */
+  receive({ serviceId, cursor }: IncomingRequest): void {
+    const { methodId, reason } = readMisfitNotice(cursor);
+    const method = this.table.find(serviceId, methodId)?.method;
+    if (method === undefined || this.told.has(method)) return;
+    this.told.add(method);
+    const error = new RpcError("internal", `its caller could not read the answer: ${printable(reason)}`);
+    this.onError(error, { method: fullName(method) });
+  }
+}

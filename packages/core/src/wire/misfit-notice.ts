@@ -1,0 +1,29 @@
+import { Cursor } from "./cursor.js";
+import { encodeText } from "./text.js";
+import type { FrameWriter } from "./writer.js";
+
+/** The method id of a notice, which no method has. */
+export const MISFIT_NOTICE = 0;
+
+/** Bytes of a reason. */
+const MAX_REASON_BYTES = 512;
+
+/** A caller's word that it could not read an answer. */
+export interface MisfitNotice {
+  readonly methodId: number;
+  readonly reason: string;
+}
+
+/** Appends the body of a notice: service (u16) | 0 | method (varint) | reason (UTF-8, cut). */
+export function writeMisfitNotice(out: FrameWriter, serviceId: number, { methodId, reason }: MisfitNotice): void {
+  out.methodId(serviceId, MISFIT_NOTICE);
+  out.varint(methodId);
+  out.bytes(encodeText(reason, MAX_REASON_BYTES));
+}
+
+/** Reads what follows the 0. A longer reason is cut. Throws `ProtocolError` when the frame ends too soon. */
+export function readMisfitNotice(cursor: Cursor): MisfitNotice {
+  const methodId = cursor.varint();
+  const { bytes, position, end } = cursor;
+  return { methodId, reason: new Cursor(bytes, position, Math.min(end, position + MAX_REASON_BYTES)).text() };
+}
