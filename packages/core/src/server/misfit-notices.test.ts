@@ -13,7 +13,7 @@ const table: MethodTable<never> = MethodTable.of([createRouter({ one, two }, { o
 
 function listening(): {
   told: (FailureSite & { error: string })[];
-  receive(bytes: Uint8Array, serviceId?: number): void;
+  receive: (bytes: Uint8Array, serviceId?: number) => void;
 } {
   const told: (FailureSite & { error: string })[] = [];
   const notices = new MisfitNotices(table, (error, site) => told.push({ error: String(error), ...site }));
