@@ -1,6 +1,6 @@
 // A session of calls on one stream of a QUIC session that belongs to another protocol.
 import { createSession, type Session } from "@quicrpc/core";
-import { webStreamSession } from "@quicrpc/core/transport";
+import { webStreamTransport } from "@quicrpc/core/transport";
 import { devCertificate } from "@quicrpc/node";
 import { Endpoint, type QuicSession, type QuicStream } from "@quicrpc/quic";
 import { afterEach, expect, it } from "vitest";
@@ -42,9 +42,9 @@ it.each([
     const [ours, theirs] = await joined();
     const options = { routers: [behaviourRouter(new Witness())], ...(prefix !== undefined && { prefix }) };
     const stream = await ours.createBidirectionalStream();
-    const here = createSession(webStreamSession(stream, "client"), options);
+    const here = createSession(webStreamTransport(stream, "client"), options);
     const greeted = here.unary(methods.echo, { text: "first" });
-    const there = createSession(webStreamSession(await nextStream(theirs), "server"), options);
+    const there = createSession(webStreamTransport(await nextStream(theirs), "server"), options);
     expect(await greeted).toEqual({ text: "first" });
     for (const session of [here, there] satisfies Session[]) {
       expect(await collect(session.serverStream(methods.items, { n: 3 }))).toHaveLength(3);

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { MessageChannel, Worker } from "node:worker_threads";
 import { createRouter, defineMethod, msgpackCodec } from "@quicrpc/core/generated";
 import { createSession, type Session } from "@quicrpc/core";
-import { messagePortSession } from "@quicrpc/core/transport";
-import { childProcessSession } from "@quicrpc/node";
+import { messagePortTransport } from "@quicrpc/core/transport";
+import { childProcessTransport } from "@quicrpc/node";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { collect, failure } from "./behaviour/tools.js";
 
@@ -30,8 +30,8 @@ const parent = {
 const program = (transport: string): string => `
   const { createRouter, defineMethod, msgpackCodec } = await import("@quicrpc/core/generated");
 const { createSession } = await import("@quicrpc/core");
-const { messagePortSession } = await import("@quicrpc/core/transport");
-  const { stdioSession } = await import("@quicrpc/node");
+const { messagePortTransport } = await import("@quicrpc/core/transport");
+  const { stdioTransport } = await import("@quicrpc/node");
   const { workerData } = await import("node:worker_threads");
   const service = ${JSON.stringify(service)};
   const any = msgpackCodec();
@@ -62,20 +62,24 @@ let onEntered!: () => void;
 const routers = [createRouter(parent, { entered: () => onEntered() })];
 
 function childProcess(): Elsewhere {
-  const child: ChildProcess = spawn(process.execPath, ["--input-type=module", "-e", program("stdioSession()")], {
+  const child: ChildProcess = spawn(process.execPath, ["--input-type=module", "-e", program("stdioTransport()")], {
     stdio: ["pipe", "pipe", "inherit"],
   });
   const ended = once(child, "exit");
-  return { session: createSession(childProcessSession(child), { routers }), kill: () => child.kill("SIGKILL"), ended };
+  return {
+    session: createSession(childProcessTransport(child), { routers }),
+    kill: () => child.kill("SIGKILL"),
+    ended,
+  };
 }
 
 function worker(): Elsewhere {
   const { port1, port2 } = new MessageChannel();
-  const code = `(async () => {${program('messagePortSession(workerData.port, "server")')}})()`;
+  const code = `(async () => {${program('messagePortTransport(workerData.port, "server")')}})()`;
   const thread = new Worker(code, { eval: true, workerData: { port: port2 }, transferList: [port2] });
   const ended = once(thread, "exit");
   return {
-    session: createSession(messagePortSession(port1, "client"), { routers }),
+    session: createSession(messagePortTransport(port1, "client"), { routers }),
     kill: () => thread.terminate(),
     ended,
   };
@@ -115,5 +119,5 @@ describe.each([
 
 it("a child process without pipes is refused", () => {
   const child = spawn(process.execPath, ["-e", ""], { stdio: "ignore" });
-  expect(() => childProcessSession(child)).toThrow('stdio: ["pipe", "pipe", …]');
+  expect(() => childProcessTransport(child)).toThrow('stdio: ["pipe", "pipe", …]');
 });

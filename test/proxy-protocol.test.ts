@@ -4,8 +4,8 @@ import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { createRouter } from "@quicrpc/core/generated";
 import { createSession } from "@quicrpc/core";
-import { webSocketSession } from "@quicrpc/core/transport";
-import { devCertificate, nodeStreamSession, type Peer, serve, type ServeOptions, type Server } from "@quicrpc/node";
+import { webSocketTransport } from "@quicrpc/core/transport";
+import { devCertificate, nodeStreamTransport, type Peer, serve, type ServeOptions, type Server } from "@quicrpc/node";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
 import { parseProxyHeader, TrustedProxies } from "../packages/node/dist/listen/proxy-protocol.js";
@@ -74,11 +74,11 @@ async function called(listen: string, socket: Socket): Promise<void> {
       : socket;
   const session = createSession(
     protocol === "ws:" || protocol === "wss:"
-      ? webSocketSession(
+      ? webSocketTransport(
           new WebSocket("ws://localhost/rpc", ["quicrpc.v1"], { createConnection: () => carrier }),
           "client",
         )
-      : nodeStreamSession({ readable: carrier, writable: carrier }, "client"),
+      : nodeStreamTransport({ readable: carrier, writable: carrier }, "client"),
   );
   expect(await session.unary(echo, { text: "x".repeat(100_000) })).toMatchObject({ text: expect.any(String) });
 }

@@ -10,13 +10,13 @@ import { MessageChannel } from "node:worker_threads";
 import { createMemoryPair, DEFAULT_LIMITS } from "@quicrpc/core";
 import {
   type DirectSession,
-  messagePortSession,
+  messagePortTransport,
   type WebTransportSession,
-  webSocketSession,
-  webStreamSession,
+  webSocketTransport,
+  webStreamTransport,
 } from "@quicrpc/core/transport";
 import { failsTransport } from "@quicrpc/fails-components";
-import { devCertificate, nodeStreamSession } from "@quicrpc/node";
+import { devCertificate, nodeStreamTransport } from "@quicrpc/node";
 import type { Listener } from "@quicrpc/node/transport";
 import { Endpoint, type QuicSession } from "@quicrpc/quic";
 import { expect } from "vitest";
@@ -71,15 +71,19 @@ export function joinQuic(protocol: "raw" | "webTransport", driver: "loop" | "thr
 
 export const joinMessagePort: Join = async () => {
   const { port1, port2 } = new MessageChannel();
-  return { client: messagePortSession(port1, "client"), server: messagePortSession(port2, "server"), release: nothing };
+  return {
+    client: messagePortTransport(port1, "client"),
+    server: messagePortTransport(port2, "server"),
+    release: nothing,
+  };
 };
 
 export const joinWebStreams: Join = async () => {
   const there = new TransformStream<Uint8Array, Uint8Array>();
   const back = new TransformStream<Uint8Array, Uint8Array>();
   return {
-    client: webStreamSession({ readable: back.readable, writable: there.writable }, "client"),
-    server: webStreamSession({ readable: there.readable, writable: back.writable }, "server"),
+    client: webStreamTransport({ readable: back.readable, writable: there.writable }, "client"),
+    server: webStreamTransport({ readable: there.readable, writable: back.writable }, "server"),
     release: nothing,
   };
 };
@@ -110,8 +114,8 @@ async function joinSockets(
   const [server] = await accepted;
   listener.close();
   return {
-    client: nodeStreamSession({ readable: client, writable: client }, "client"),
-    server: nodeStreamSession({ readable: server, writable: server }, "server"),
+    client: nodeStreamTransport({ readable: client, writable: client }, "client"),
+    server: nodeStreamTransport({ readable: server, writable: server }, "server"),
     release: nothing,
   };
 }
@@ -124,10 +128,10 @@ export function joinWebSocket(scheme: "ws" | "wss"): Join {
     const { port } = http.address() as AddressInfo;
     const socket = new WebSocket(`${scheme}://${HOST}:${port}/`, { rejectUnauthorized: false });
     // Before it opens: messages may come at once.
-    const client = webSocketSession(socket, "client");
+    const client = webSocketTransport(socket, "client");
     const [server] = await accepted;
     http.close();
-    return { client, server: webSocketSession(server, "server"), release: nothing };
+    return { client, server: webSocketTransport(server, "server"), release: nothing };
   };
 }
 

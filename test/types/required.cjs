@@ -1,7 +1,7 @@
 // What `require` finds of each package that a Node program loads.
 const { createMemoryPair } = require("@quicrpc/core");
 const { encoder } = require("@quicrpc/core/generated");
-const { messagePortSession } = require("@quicrpc/core/transport");
+const { messagePortTransport } = require("@quicrpc/core/transport");
 const { dial } = require("@quicrpc/browser");
 const { serve } = require("@quicrpc/node");
 const { metrics } = require("@quicrpc/otel");
@@ -12,7 +12,7 @@ const { createHealth } = require("@quicrpc/services");
 const found = {
   createMemoryPair,
   encoder,
-  messagePortSession,
+  messagePortTransport,
   dial,
   serve,
   metrics,

@@ -4,7 +4,7 @@ import { type BrowserConnection, heal, type HealingOptions, httpsUrl, type Way }
 import { inTime } from "./in-time.js";
 import type { BrowserTransport, CertificateHash, TransportInUse } from "./transport.js";
 import { usualVia } from "./usual-via.js";
-import { webTransport } from "./web-transport.js";
+import { webTransportProvider } from "./web-transport.js";
 
 /** Options of `connectWebTransport`. */
 export interface WebTransportConnectOptions
@@ -35,7 +35,7 @@ export async function connectWebTransport(
   const target = httpsUrl(url);
   const { serverCertificateHashes } = options;
   const open = (signal: AbortSignal): Promise<BrowserTransport> =>
-    webTransport.open(target, signal, { serverCertificateHashes });
+    webTransportProvider.open(target, signal, { serverCertificateHashes });
   const named = { peer: publicUrl(target), ...usualVia(), ...options };
   const run = options.session ?? (async (transport) => createClientSession(transport, await withCredentials(named)));
   let inUse: TransportInUse | undefined;

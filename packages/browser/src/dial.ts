@@ -2,10 +2,10 @@ import { type Backoff, type Credentials, publicUrl, withCredentials } from "@qui
 import { createSession, type Session, type SessionOptions } from "@quicrpc/core";
 import { DEFAULT_TIMEOUT_MS, httpsUrl } from "./heal.js";
 import { type Candidate, type OpenOptions, openTransport } from "./open.js";
-import type { BrowserTransport, CertificateHash, PageTransport } from "./transport.js";
+import type { BrowserTransport, CertificateHash, PageTransportProvider } from "./transport.js";
 import { usualVia } from "./usual-via.js";
-import { webSocketTransport } from "./web-socket.js";
-import { webTransport } from "./web-transport.js";
+import { webSocketProvider } from "./web-socket.js";
+import { webTransportProvider } from "./web-transport.js";
 
 /** Milliseconds for which WebTransport is tried alone. */
 const DEFAULT_FALLBACK_MS = 1500;
@@ -13,7 +13,7 @@ const DEFAULT_FALLBACK_MS = 1500;
 /** When another transport takes the place of the first. */
 export interface FallbackOptions {
   /** The transport to fall back to. Default: a WebSocket. */
-  readonly transport?: PageTransport;
+  readonly transport?: PageTransportProvider;
   /** Default: `wss:` for a WebSocket, with the same host, port and path. */
   readonly url?: string | URL;
   /** Milliseconds without an answer by the first after which the fallback is tried as well. Default 1500. */
@@ -37,7 +37,7 @@ export interface ReachOptions {
   /** Hashes of the certificates to trust (W3C WebTransport §9.4): ECDSA P-256, valid now, for at most 14 days. */
   readonly serverCertificateHashes?: readonly CertificateHash[] | undefined;
   /** The transport that is tried first. Default: the browser's own WebTransport. */
-  readonly transport?: PageTransport | undefined;
+  readonly transport?: PageTransportProvider | undefined;
   /**
    * The WebSocket, or another transport, that is used where WebTransport is missing, refused or does not answer; `false` for none. Browsers trust
    * no hash of a certificate there: theirs must be one that the browser trusts by itself.
@@ -75,10 +75,10 @@ export async function dial<Context = unknown>(
 /** Makes the functions that open the transports to `url`. */
 export function openers(
   url: string | URL,
-  { serverCertificateHashes, transport = webTransport, fallback = {} }: ReachOptions,
+  { serverCertificateHashes, transport = webTransportProvider, fallback = {} }: ReachOptions,
 ): Pick<OpenOptions, "url" | "first" | "fallback"> {
   const target = httpsUrl(url);
-  const candidate = (transport: PageTransport, own?: string | URL): Candidate => {
+  const candidate = (transport: PageTransportProvider, own?: string | URL): Candidate => {
     const { kind, name, scheme } = transport;
     const url = new URL(own ?? target);
     if (own === undefined) url.protocol = scheme;
@@ -87,6 +87,6 @@ export function openers(
   const first = candidate(transport);
   const named = publicUrl(target);
   if (fallback === false) return { url: named, first, fallback: undefined };
-  const { transport: next = webSocketTransport, url: own, afterMs = DEFAULT_FALLBACK_MS } = fallback;
+  const { transport: next = webSocketProvider, url: own, afterMs = DEFAULT_FALLBACK_MS } = fallback;
   return { url: named, first, fallback: { ...candidate(next, own), afterMs } };
 }

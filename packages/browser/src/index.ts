@@ -6,7 +6,7 @@ export type {
   BrowserTransport,
   CertificateHash,
   OpenSettings,
-  PageTransport,
+  PageTransportProvider,
   PlatformWebTransport,
   TransportInUse,
   TransportKind,

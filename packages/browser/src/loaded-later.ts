@@ -1,3 +1,3 @@
 /** The parts of core that `connect` loads when they are needed: the fallback, serving, further codecs, compression. */
 export { createSession } from "@quicrpc/core";
-export { webSocketSession } from "@quicrpc/core/transport";
+export { webSocketTransport } from "@quicrpc/core/transport";

@@ -44,7 +44,7 @@ export interface OpenSettings {
  * One way for a page to reach its server. `connect` and `dial` have WebTransport and WebSocket; the options `transport` and
  * `fallback.transport` take others.
  */
-export interface PageTransport {
+export interface PageTransportProvider {
   readonly kind: TransportKind;
   /** The name in errors: "WebTransport". */
   readonly name: string;

@@ -1,19 +1,19 @@
 import { WEBSOCKET_PROTOCOL } from "@quicrpc/core/transport";
-import type { PageTransport } from "./transport.js";
+import type { PageTransportProvider } from "./transport.js";
 
 /** The platform's own WebSocket; the code of its sessions is loaded when one is opened. */
-export const webSocketTransport: PageTransport = {
+export const webSocketProvider: PageTransportProvider = {
   kind: "websocket",
   name: "WebSocket",
   scheme: "wss:",
   async open(url, signal) {
     if (typeof WebSocket === "undefined") throw new Error("it is missing here");
-    const { webSocketSession } = await import("./loaded-later.js");
+    const { webSocketTransport } = await import("./loaded-later.js");
     return new Promise((resolve, reject) => {
       signal.throwIfAborted();
       const socket = new WebSocket(url, [WEBSOCKET_PROTOCOL]);
       // Before it opens: messages may come at once.
-      const session = webSocketSession(socket, "client");
+      const session = webSocketTransport(socket, "client");
       socket.addEventListener("open", () => resolve(session));
       socket.addEventListener("close", ({ code, reason }) => {
         // A page is told no more: whether nobody listens, the certificate is not trusted, or the request was refused.

@@ -1,11 +1,11 @@
 import { WEBSOCKET_PROTOCOL, whenTransportReady } from "@quicrpc/core/transport";
-import type { PageTransport } from "./transport.js";
+import type { PageTransportProvider } from "./transport.js";
 
 /** The name is the same over WebTransport. */
 const PROTOCOL = WEBSOCKET_PROTOCOL;
 
 /** The platform's own WebTransport. */
-export const webTransport: PageTransport = {
+export const webTransportProvider: PageTransportProvider = {
   kind: "webtransport",
   name: "WebTransport",
   scheme: "https:",

@@ -1,4 +1,4 @@
-import { type CloseInfo, type DirectSession, webSocketSession } from "@quicrpc/core/transport";
+import { type CloseInfo, type DirectSession, webSocketTransport } from "@quicrpc/core/transport";
 import { createMemoryPair, createSession, type Session } from "@quicrpc/core";
 import { createRouter, defineMethod, msgpackCodec } from "@quicrpc/core/generated";
 import { vi } from "vitest";
@@ -161,7 +161,7 @@ function fakeWebSocket(network: Network): Constructor {
       this.peer.peer = this;
       this.peer.readyState = 1;
       // As the ws package's sockets are: core asks for no more than this.
-      network.serve(webSocketSession(this.peer as unknown as Parameters<typeof webSocketSession>[0], "server"));
+      network.serve(webSocketTransport(this.peer as unknown as Parameters<typeof webSocketTransport>[0], "server"));
       this.start();
     }
   };

@@ -13,7 +13,7 @@ export { createCallerSession, type ForeignClient } from "./session/caller-sessio
 export { type Credentials, withCredentials } from "./session/credentials.js";
 export type { CloseOptions, DrainOptions, SessionEnd, Unacknowledged } from "./session/options.js";
 export {
-  byteStreamSession,
+  byteStreamTransport,
   type ByteStream,
   type ByteStreamHandler,
   type ByteStreamOptions,
@@ -21,7 +21,7 @@ export {
 } from "./transport/byte-stream.js";
 export { refusalCode, SessionCode } from "./transport/close-codes.js";
 export { type Greeting, type GreetingOptions, receiveGreeting } from "./transport/greeting.js";
-export { messagePortSession, type MessagePortLike } from "./transport/message-port.js";
+export { messagePortTransport, type MessagePortLike } from "./transport/message-port.js";
 export type {
   CloseInfo,
   DirectSession,
@@ -33,7 +33,7 @@ export type {
   WebTransportSession,
   WebTransportStream,
 } from "./transport/session.js";
-export { webStreamSession } from "./transport/web-byte-stream.js";
-export { webSocketSession, type WebSocketLike, WEBSOCKET_PROTOCOL } from "./transport/web-socket.js";
-export { WEBTRANSPORT_STREAM_PROTOCOL, webTransportStreamSession } from "./transport/web-transport-stream.js";
+export { webStreamTransport } from "./transport/web-byte-stream.js";
+export { webSocketTransport, type WebSocketLike, WEBSOCKET_PROTOCOL } from "./transport/web-socket.js";
+export { WEBTRANSPORT_STREAM_PROTOCOL, oneStreamTransport } from "./transport/web-transport-stream.js";
 export { whenTransportReady } from "./transport/when-ready.js";

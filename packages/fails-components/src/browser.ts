@@ -1,8 +1,8 @@
-import type { PageTransport } from "@quicrpc/browser";
+import type { PageTransportProvider } from "@quicrpc/browser";
 import {
   WEBTRANSPORT_STREAM_PROTOCOL,
   type WebTransportSession,
-  webTransportStreamSession,
+  oneStreamTransport,
   whenTransportReady,
 } from "@quicrpc/core/transport";
 
@@ -20,7 +20,7 @@ const WINDOW = 2 * 1024 * 1024;
 
 let loading: Promise<Ponyfill> | undefined;
 
-const ponyfill: PageTransport = {
+const ponyfill: PageTransportProvider = {
   kind: "ponyfill",
   name: "the ponyfill",
   scheme: "https:",
@@ -36,7 +36,7 @@ const ponyfill: PageTransport = {
       sessionFlowControlWindowSizeLimit: WINDOW,
     });
     await whenTransportReady(session, signal);
-    if (session.protocol === WEBTRANSPORT_STREAM_PROTOCOL) return webTransportStreamSession(session, "client");
+    if (session.protocol === WEBTRANSPORT_STREAM_PROTOCOL) return oneStreamTransport(session, "client");
     session.close();
     throw new Error(`the server does not speak ${WEBTRANSPORT_STREAM_PROTOCOL}`);
   },
@@ -46,7 +46,7 @@ const ponyfill: PageTransport = {
  * WebTransport over the WebSocket of the package's ponyfill, for pages whose server has `http2Transport()` or
  * `failsTransport()`: `connect(url, { fallback: { transport: ponyfillTransport() } })`. It trusts no hashes of certificates.
  */
-export function ponyfillTransport(): PageTransport {
+export function ponyfillTransport(): PageTransportProvider {
   return ponyfill;
 }
 

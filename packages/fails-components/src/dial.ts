@@ -1,6 +1,6 @@
 import type { ClientHttp2Session, ClientHttp2Stream } from "node:http2";
 import type { TLSSocket } from "node:tls";
-import { type DirectSession, WEBTRANSPORT_STREAM_PROTOCOL, webTransportStreamSession } from "@quicrpc/core/transport";
+import { type DirectSession, WEBTRANSPORT_STREAM_PROTOCOL, oneStreamTransport } from "@quicrpc/core/transport";
 import { attempt, requirePinned, type TransportDialOptions } from "@quicrpc/node/transport";
 import { lettingGo } from "./closing.js";
 import { containReads, pingWhileAlive, refuseLateStreams } from "./containment.js";
@@ -155,7 +155,7 @@ function transportOf(
   if (session.sessionint !== undefined) refuseLateStreams(session.sessionint);
   const held = connection === undefined ? session : lettingGo(session, connection);
   const timeout = limits?.maxCloseMs === undefined ? {} : { closeTimeoutMs: limits.maxCloseMs };
-  return Object.assign(webTransportStreamSession(held, "client", timeout), { httpVersion, reason });
+  return Object.assign(oneStreamTransport(held, "client", timeout), { httpVersion, reason });
 }
 
 /** The package says no more than that the handshake failed. */

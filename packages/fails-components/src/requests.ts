@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http2";
 import type { Duplex } from "node:stream";
-import { WEBTRANSPORT_STREAM_PROTOCOL, webTransportStreamSession } from "@quicrpc/core/transport";
+import { WEBTRANSPORT_STREAM_PROTOCOL, oneStreamTransport } from "@quicrpc/core/transport";
 import {
   type Arrival,
   type ArrivingPeer,
@@ -140,7 +140,7 @@ export class FailsRequests {
       source?.guest.visit.settled();
       return visit.greeted();
     };
-    const transport = webTransportStreamSession(
+    const transport = oneStreamTransport(
       held,
       "server",
       placed({ greeted }, this.settings.limits, () => transport),

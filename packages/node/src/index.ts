@@ -20,7 +20,7 @@ export type { Peer, TransportKind } from "./peer.js";
 export type { TransportAbilities, TransportProvider } from "./transport/provider.js";
 export { serve, type Server, type ServerStats } from "./serve.js";
 export type { ServeOptions } from "./serve-options.js";
-export { childProcessSession, nodeStreamSession, type NodeStreams, stdioSession } from "./stream/node-stream.js";
+export { childProcessTransport, nodeStreamTransport, type NodeStreams, stdioTransport } from "./stream/node-stream.js";
 export { type CertificateFiles, watchTls, type WatchTlsOptions } from "./watch-tls.js";
 export type { Refusal } from "./refusals.js";
 export { type StillOpen, stillOpen } from "./still-open.js";

@@ -7,7 +7,7 @@ import {
   type Session,
   type SessionOptions,
 } from "@quicrpc/core";
-import { type TransportSession, WEBSOCKET_PROTOCOL, webSocketSession } from "@quicrpc/core/transport";
+import { type TransportSession, WEBSOCKET_PROTOCOL, webSocketTransport } from "@quicrpc/core/transport";
 import { ponyfillTransport } from "@quicrpc/fails-components/browser";
 import type { Kind, Pair, PairOptions } from "../../behaviour/kinds.js";
 import { Witness } from "../../behaviour/service.js";
@@ -73,7 +73,7 @@ async function connectHere(limits: Partial<Limits>, options: PairOptions): Promi
 async function dial(meeting: Meeting, path: string, role: "client" | "server"): Promise<TransportSession> {
   if (lane === "websocket") {
     const socket = new WebSocket(meeting.webSocket + path, [WEBSOCKET_PROTOCOL]);
-    const session = webSocketSession(socket, role);
+    const session = webSocketTransport(socket, role);
     await new Promise((opened) => socket.addEventListener("open", opened));
     return session;
   }

@@ -3,7 +3,7 @@ import { msgpackCodec } from "../call/messages/codec.js";
 import { defineMethod } from "../client/define-method.js";
 import type { RpcError } from "../errors.js";
 import { createRouter } from "../server/router.js";
-import { byteStreamSession } from "../transport/byte-stream.js";
+import { byteStreamTransport } from "../transport/byte-stream.js";
 import { createMemoryPair } from "../transport/memory.js";
 import { createClientSession } from "./create-client-session.js";
 import { createSession } from "./create-session.js";
@@ -97,6 +97,6 @@ describe("a client session", () => {
       pause() {},
       resume() {},
     };
-    expect(() => createClientSession(byteStreamSession(idle, "client"))).toThrow(TypeError);
+    expect(() => createClientSession(byteStreamTransport(idle, "client"))).toThrow(TypeError);
   });
 });

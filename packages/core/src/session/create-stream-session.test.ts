@@ -4,7 +4,7 @@ import { defineMethod } from "../client/define-method.js";
 import { type Deferred, deferred } from "../deferred.js";
 import type { RpcError } from "../errors.js";
 import { createRouter } from "../server/router.js";
-import { byteStreamSession } from "../transport/byte-stream.js";
+import { byteStreamTransport } from "../transport/byte-stream.js";
 import { createMemoryPair } from "../transport/memory.js";
 import type {
   CloseInfo,
@@ -169,7 +169,7 @@ describe("a stream session", () => {
       resume() {},
     };
     // @ts-expect-error -- only W3C sessions
-    expect(() => createStreamSession(byteStreamSession(bytes, "client"))).toThrow(TypeError);
+    expect(() => createStreamSession(byteStreamTransport(bytes, "client"))).toThrow(TypeError);
   });
 });
 

@@ -46,7 +46,7 @@ export interface ByteStreamHandler {
 /** Which end of a byte stream a session is: the one that dialled is the client. Both may call and serve. */
 export type Role = "client" | "server";
 
-/** Options of a session over a byte stream. */
+/** Options of a transport over a byte stream. */
 export interface ByteStreamOptions {
   /** Milliseconds that a close waits for the peer to end its side. Default: `DEFAULT_LIMITS.maxCloseMs`. */
   readonly closeTimeoutMs?: number;
@@ -54,8 +54,8 @@ export interface ByteStreamOptions {
   readonly onGreeted?: () => void;
 }
 
-/** A transport session over one byte stream: all calls, of both peers, share one lane (docs/protocol.md §8). */
-export function byteStreamSession(stream: ByteStream, role: Role, options: ByteStreamOptions = {}): DirectSession {
+/** A transport over one byte stream, for one session: all calls, of both peers, share one lane (docs/protocol.md §8). */
+export function byteStreamTransport(stream: ByteStream, role: Role, options: ByteStreamOptions = {}): DirectSession {
   return new ByteStreamSession(stream, role, options);
 }
 

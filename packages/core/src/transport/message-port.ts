@@ -1,5 +1,5 @@
 import {
-  byteStreamSession,
+  byteStreamTransport,
   type ByteStream,
   type ByteStreamHandler,
   type ByteStreamOptions,
@@ -22,11 +22,11 @@ const HIGH_WATER = 1024 * 1024;
 const ACK_STEP = HIGH_WATER / 4;
 
 /**
- * A session over a `MessagePort`, to a worker, a frame or another realm (HTML §9.4). Bytes are copied once and then
+ * A transport over a `MessagePort`, to a worker, a frame or another realm (HTML §9.4). Bytes are copied once and then
  * transferred. A port buffers without bound, so the receiver acknowledges what it has taken: that holds the sender back.
  */
-export function messagePortSession(port: MessagePortLike, role: Role, options?: ByteStreamOptions): DirectSession {
-  return byteStreamSession(new PortByteStream(port), role, options);
+export function messagePortTransport(port: MessagePortLike, role: Role, options?: ByteStreamOptions): DirectSession {
+  return byteStreamTransport(new PortByteStream(port), role, options);
 }
 
 /** A message is bytes, a number (so many bytes were taken), or null (the sender's end). */

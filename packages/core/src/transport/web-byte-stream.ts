@@ -1,6 +1,6 @@
 import { asError } from "../errors.js";
 import {
-  byteStreamSession,
+  byteStreamTransport,
   type ByteStream,
   type ByteStreamHandler,
   type ByteStreamOptions,
@@ -8,9 +8,13 @@ import {
 } from "./byte-stream.js";
 import type { DirectSession, WebTransportStream } from "./session.js";
 
-/** A session over a pair of WHATWG streams of bytes, such as those of one WebTransport stream or a serial port. */
-export function webStreamSession(streams: WebTransportStream, role: Role, options?: ByteStreamOptions): DirectSession {
-  return byteStreamSession(new WebByteStream(streams), role, options);
+/** A transport over a pair of WHATWG streams of bytes, such as those of one WebTransport stream or a serial port. */
+export function webStreamTransport(
+  streams: WebTransportStream,
+  role: Role,
+  options?: ByteStreamOptions,
+): DirectSession {
+  return byteStreamTransport(new WebByteStream(streams), role, options);
 }
 
 class WebByteStream implements ByteStream {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type WebSocketLike, webSocketSession } from "./web-socket.js";
+import { type WebSocketLike, webSocketTransport } from "./web-socket.js";
 
 /** A socket that was never opened: `ws` has nothing to pause then, and throws. */
 class UnopenedSocket extends EventTarget {
@@ -23,7 +23,7 @@ class UnopenedSocket extends EventTarget {
 
 it("a WebSocket that is given up before it is open is neither paused nor resumed", async () => {
   const socket = new UnopenedSocket();
-  const session = webSocketSession(socket as unknown as WebSocketLike, "client");
+  const session = webSocketTransport(socket as unknown as WebSocketLike, "client");
   let closed = false;
   session.attach({
     onStream: () => {},

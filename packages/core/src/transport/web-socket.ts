@@ -1,6 +1,6 @@
 import type { UnsharedBytes } from "../platform-types.js";
 import {
-  byteStreamSession,
+  byteStreamTransport,
   type ByteStream,
   type ByteStreamHandler,
   type ByteStreamOptions,
@@ -46,11 +46,11 @@ const NORMAL_CLOSURE = 1000;
 const UNSUPPORTED_DATA = 1003;
 
 /**
- * A session over a WebSocket, open or still connecting, made with `WEBSOCKET_PROTOCOL`. A browser's cannot be paused: what
+ * A transport over a WebSocket, open or still connecting, made with `WEBSOCKET_PROTOCOL`. A browser's cannot be paused: what
  * holds the peer back there is the credit of each stream of messages.
  */
-export function webSocketSession(socket: WebSocketLike, role: Role, options?: ByteStreamOptions): DirectSession {
-  return byteStreamSession(new SocketByteStream(socket), role, options);
+export function webSocketTransport(socket: WebSocketLike, role: Role, options?: ByteStreamOptions): DirectSession {
+  return byteStreamTransport(new SocketByteStream(socket), role, options);
 }
 
 class SocketByteStream implements ByteStream {

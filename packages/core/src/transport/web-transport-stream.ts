@@ -1,5 +1,5 @@
 import { ProtocolError } from "../errors.js";
-import { byteStreamSession, type ByteStreamOptions, type Role } from "./byte-stream.js";
+import { byteStreamTransport, type ByteStreamOptions, type Role } from "./byte-stream.js";
 import { CreditedStream } from "./credited-stream.js";
 import type { DirectSession, WebTransportSession, WebTransportStream } from "./session.js";
 
@@ -12,11 +12,11 @@ export interface OneStreamWebTransport extends WebTransportSession {
 }
 
 /**
- * A session over the one stream of a WebTransport session that is ready, made with `WEBTRANSPORT_STREAM_PROTOCOL`. It asks
+ * A transport over the one stream of a WebTransport session that is ready, made with `WEBTRANSPORT_STREAM_PROTOCOL`. It asks
  * of the implementation only that bytes arrive: flow control, close codes and cancelling are this protocol's own. That
  * suits implementations that do not hold a sender back, give no credit for streams, or lose the codes of resets.
  */
-export function webTransportStreamSession(
+export function oneStreamTransport(
   session: OneStreamWebTransport,
   role: Role,
   options?: ByteStreamOptions,
@@ -31,7 +31,7 @@ export function webTransportStreamSession(
     () => stream.lost(new Error("the WebTransport session ended")),
     (error: unknown) => stream.lost(error),
   );
-  return byteStreamSession(stream, role, options);
+  return byteStreamTransport(stream, role, options);
 }
 
 /** Implementations throw at once where others reject. */

@@ -2,7 +2,7 @@ import { connect as connectTcp, type Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { DirectSession } from "@quicrpc/core/transport";
 import { ALPN, DEFAULT_PORT } from "../protocol.js";
-import { nodeStreamSession } from "../stream/node-stream.js";
+import { nodeStreamTransport } from "../stream/node-stream.js";
 import { attempt, hostOf, type TransportDialOptions } from "../transport/dialling.js";
 import { connectTrusted } from "./tls.js";
 
@@ -42,7 +42,7 @@ function open(url: URL, options: TransportDialOptions, connect: () => Socket): P
 
 function sessionOn(socket: Socket, { limits }: TransportDialOptions): DirectSession {
   const timeout = limits?.maxCloseMs === undefined ? {} : { closeTimeoutMs: limits.maxCloseMs };
-  return nodeStreamSession({ readable: socket, writable: socket }, "client", timeout);
+  return nodeStreamTransport({ readable: socket, writable: socket }, "client", timeout);
 }
 
 function target(url: URL): { host: string; port: number } {

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { DEFAULT_LIMITS } from "@quicrpc/core";
-import { type DirectSession, WEBSOCKET_PROTOCOL, webSocketSession } from "@quicrpc/core/transport";
+import { type DirectSession, WEBSOCKET_PROTOCOL, webSocketTransport } from "@quicrpc/core/transport";
 import { WebSocket } from "ws";
 import { MAX_WEBSOCKET_MESSAGE } from "../protocol.js";
 import { attempt, hostOf, type TransportDialOptions } from "../transport/dialling.js";
@@ -44,7 +44,7 @@ function openWebSocket(
     ...(connection !== undefined && { createConnection: () => connection }),
   });
   // Before it opens: messages may come at once.
-  const session = webSocketSession(
+  const session = webSocketTransport(
     socket,
     "client",
     limits?.maxCloseMs === undefined ? {} : { closeTimeoutMs: limits.maxCloseMs },

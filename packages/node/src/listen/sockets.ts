@@ -3,7 +3,7 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import type { TransportKind } from "../peer.js";
 import { ALPN } from "../protocol.js";
-import { nodeStreamSession } from "../stream/node-stream.js";
+import { nodeStreamTransport } from "../stream/node-stream.js";
 import { type Arrival, type Listener, type ListenSettings, type ListenTarget, placed } from "./listener.js";
 import { Door, doorLimits } from "./door.js";
 import { holdReads } from "./held-reads.js";
@@ -61,7 +61,7 @@ async function accept(
     const { visit, remoteAddress } = guest;
     visit.hold(holdReads(socket));
     const options = placed(visit, limits, () => session);
-    const session = nodeStreamSession({ readable: socket, writable: socket }, "server", options);
+    const session = nodeStreamTransport({ readable: socket, writable: socket }, "server", options);
     onArrival({
       visit,
       refusal: certificateRefusal(socket, settings),

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { WEBSOCKET_PROTOCOL, webSocketSession } from "@quicrpc/core/transport";
+import { WEBSOCKET_PROTOCOL, webSocketTransport } from "@quicrpc/core/transport";
 import { type WebSocket, WebSocketServer } from "ws";
 import { headersOf, pathOf } from "../peer.js";
 import { MAX_WEBSOCKET_MESSAGE } from "../protocol.js";
@@ -68,7 +68,7 @@ function arrivalOf(
     at % 2 === 0 ? [[name.toLowerCase(), rawHeaders[at + 1] as string]] : [],
   );
   const options = placed(visit, settings.limits, () => session);
-  const session = webSocketSession(ws, "server", options);
+  const session = webSocketTransport(ws, "server", options);
   return {
     visit,
     refusal: certificateRefusal(socket, settings),

@@ -1,7 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import {
-  byteStreamSession,
+  byteStreamTransport,
   type ByteStream,
   type ByteStreamHandler,
   type ByteStreamOptions,
@@ -21,23 +21,23 @@ export interface NodeStreams {
   readonly writable: Writable;
 }
 
-/** A session over Node streams: any socket (`{ readable: socket, writable: socket }`), or a pair of pipes. */
-export function nodeStreamSession(streams: NodeStreams, role: Role, options?: ByteStreamOptions): DirectSession {
-  return byteStreamSession(new NodeByteStream(streams), role, options);
+/** A transport over Node streams: any socket (`{ readable: socket, writable: socket }`), or a pair of pipes. */
+export function nodeStreamTransport(streams: NodeStreams, role: Role, options?: ByteStreamOptions): DirectSession {
+  return byteStreamTransport(new NodeByteStream(streams), role, options);
 }
 
-/** A session with a child process over its stdin and stdout, which must be pipes; what it writes to them belongs to the session. */
-export function childProcessSession(child: ChildProcess, options?: ByteStreamOptions): DirectSession {
+/** A transport to a child process over its stdin and stdout, which must be pipes; what it writes to them belongs to the session. */
+export function childProcessTransport(child: ChildProcess, options?: ByteStreamOptions): DirectSession {
   const { stdin, stdout } = child;
   if (stdin === null || stdout === null) {
-    throw new TypeError('childProcessSession() needs a child with stdio: ["pipe", "pipe", …]');
+    throw new TypeError('childProcessTransport() needs a child with stdio: ["pipe", "pipe", …]');
   }
-  return nodeStreamSession({ readable: stdout, writable: stdin }, "client", options);
+  return nodeStreamTransport({ readable: stdout, writable: stdin }, "client", options);
 }
 
-/** The other end of `childProcessSession`: this process's stdin and stdout. Nothing else may write to stdout: log to stderr. */
-export function stdioSession(options?: ByteStreamOptions): DirectSession {
-  return nodeStreamSession({ readable: process.stdin, writable: process.stdout }, "server", options);
+/** The other end of `childProcessTransport`: this process's stdin and stdout. Nothing else may write to stdout: log to stderr. */
+export function stdioTransport(options?: ByteStreamOptions): DirectSession {
+  return nodeStreamTransport({ readable: process.stdin, writable: process.stdout }, "server", options);
 }
 
 class NodeByteStream implements ByteStream {

@@ -18,7 +18,7 @@ const OVER_TCP = { ...NOTHING, proxyHeader: true };
 const OVER_TLS = { ...OVER_TCP, tls: true, clientCertificates: true };
 
 /** `quic://`: QUIC by the engine of `@quicrpc/quic`, and for servers WebTransport beside it, on the path "/". */
-const quicTransport: TransportProvider = {
+const quicProvider: TransportProvider = {
   name: "QUIC",
   schemes: ["quic:"],
   abilities: { ...OVER_QUIC, earlyData: true },
@@ -27,7 +27,7 @@ const quicTransport: TransportProvider = {
 };
 
 /** `https://`: WebTransport over HTTP/3 by the same engine, and for servers QUIC beside it. */
-const webTransport: TransportProvider = {
+const webTransportProvider: TransportProvider = {
   name: "WebTransport",
   schemes: ["https:"],
   abilities: { ...OVER_QUIC, headers: true },
@@ -40,7 +40,7 @@ const webTransport: TransportProvider = {
 // QUIC engine.
 
 /** `tls://`: TLS 1.3 over TCP. */
-const tlsTransport: TransportProvider = {
+const tlsProvider: TransportProvider = {
   name: "TLS",
   schemes: ["tls:"],
   abilities: OVER_TLS,
@@ -49,7 +49,7 @@ const tlsTransport: TransportProvider = {
 };
 
 /** `tcp://`: without encryption, for a network that is trusted. */
-const tcpTransport: TransportProvider = {
+const tcpProvider: TransportProvider = {
   name: "TCP",
   schemes: ["tcp:"],
   abilities: OVER_TCP,
@@ -58,7 +58,7 @@ const tcpTransport: TransportProvider = {
 };
 
 /** `unix:/path`: a Unix socket. */
-const unixTransport: TransportProvider = {
+const unixProvider: TransportProvider = {
   name: "a Unix socket",
   schemes: ["unix:"],
   abilities: NOTHING,
@@ -67,7 +67,7 @@ const unixTransport: TransportProvider = {
 };
 
 /** `wss://`: WebSocket over TLS. */
-const webSocketTransport: TransportProvider = {
+const webSocketProvider: TransportProvider = {
   name: "WebSocket over TLS",
   schemes: ["wss:"],
   abilities: { ...OVER_TLS, headers: true },
@@ -77,7 +77,7 @@ const webSocketTransport: TransportProvider = {
 };
 
 /** `ws://`: WebSocket without encryption. */
-const plainWebSocketTransport: TransportProvider = {
+const plainWebSocketProvider: TransportProvider = {
   name: "WebSocket without TLS",
   schemes: ["ws:"],
   abilities: { ...OVER_TCP, headers: true },
@@ -88,11 +88,11 @@ const plainWebSocketTransport: TransportProvider = {
 
 /** The transports of `serve`, `connect` and `dial` that nobody has to name. */
 export const BUILT_IN: readonly TransportProvider[] = [
-  quicTransport,
-  webTransport,
-  tlsTransport,
-  webSocketTransport,
-  tcpTransport,
-  plainWebSocketTransport,
-  unixTransport,
+  quicProvider,
+  webTransportProvider,
+  tlsProvider,
+  webSocketProvider,
+  tcpProvider,
+  plainWebSocketProvider,
+  unixProvider,
 ];
