@@ -27,9 +27,9 @@ const tools = {
 
 const files = {
   "app.mjs": `
-    import { createRouter, defineMethod, msgpackCodec } from "@quicrpc/core/generated";
+    import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
     import { connect, devCertificate, serve } from "@quicrpc/node";
-    const number = msgpackCodec();
+    const number = uncheckedCodec();
     const service = { name: "demo.v1.Twice", id: 9001 };
     const methods = { twice: defineMethod(service, "unary", "twice", { id: 1, input: number, output: number }) };
     export async function run() {

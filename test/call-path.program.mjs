@@ -1,6 +1,6 @@
 // Prints, as JSON, the modules of core whose code runs for a unary call: on the way out, and on the way back. docs/one-call.md names them.
 import { createClientSession, createMemoryPair } from "@quicrpc/core";
-import { defineMethod, msgpackCodec } from "@quicrpc/core/generated";
+import { defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { Session } from "node:inspector/promises";
 import { setTimeout } from "node:timers/promises";
 
@@ -28,7 +28,7 @@ theirs.attach({
   },
   onClosed() {},
 });
-const codec = msgpackCodec();
+const codec = uncheckedCodec();
 const multiply = defineMethod({ name: "demo.v1.Arith", id: 0xdd3e }, "unary", "multiply", {
   id: 1,
   input: codec,

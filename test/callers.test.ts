@@ -9,14 +9,14 @@ import {
   RpcError,
   type TypedCaller,
 } from "@quicrpc/core";
-import { createRouter, defineMethod, msgpackCodec } from "@quicrpc/core/generated";
+import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { createQueries } from "@quicrpc/react-query";
 import { QueryClient } from "@tanstack/react-query";
 import { afterEach, beforeEach, describe, expect, expectTypeOf, it } from "vitest";
 
 const service = { name: "test.v1.Callers", id: 31 };
-const number = msgpackCodec<number>();
-const text = msgpackCodec<string>();
+const number = uncheckedCodec<number>();
+const text = uncheckedCodec<string>();
 const methods = {
   double: defineMethod(service, "unary", "double", { id: 1, input: number, output: number }),
   note: defineMethod(service, "notify", "note", { id: 2, input: text }),

@@ -8,12 +8,12 @@ import {
   RpcError,
   type TypedCaller,
 } from "@quicrpc/core";
-import { createRouter, defineMethod, msgpackCodec } from "@quicrpc/core/generated";
+import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { createReflection } from "@quicrpc/services";
 import { afterEach, describe, expect, it } from "vitest";
 
 const service = { name: "test.v1.Failing", id: 32 };
-const number = msgpackCodec<number>();
+const number = uncheckedCodec<number>();
 const methods = {
   fail: defineMethod(service, "unary", "fail", { id: 1, input: number, output: number }),
   never: defineMethod(service, "unary", "never", { id: 2, input: number, output: number }),

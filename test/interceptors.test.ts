@@ -18,14 +18,14 @@ import {
   type RetryOptions,
   RpcError,
 } from "@quicrpc/core";
-import { createRouter, defineMethod, msgpackCodec } from "@quicrpc/core/generated";
+import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { pino } from "pino";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { settle } from "./raw-peer.js";
 import { collect, failure } from "./behaviour/tools.js";
 
 const service = { name: "test.v1.Tried", id: 4670 };
-const any = msgpackCodec<unknown>();
+const any = uncheckedCodec<unknown>();
 const m = {
   get: defineMethod(service, "unary", "get", { id: 1, input: any, output: any, idempotent: true, meta: { cost: 3 } }),
   put: defineMethod(service, "unary", "put", { id: 2, input: any, output: any }),

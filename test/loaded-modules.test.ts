@@ -4,11 +4,11 @@ import { expect, it } from "vitest";
 
 /** A call over QUIC, both sides in one process. */
 const program = `
-  const { createRouter, defineMethod, msgpackCodec } = await import("@quicrpc/core/generated");
+  const { createRouter, defineMethod, uncheckedCodec } = await import("@quicrpc/core/generated");
   const { connect, serve } = await import("@quicrpc/node");
   const { createRequire } = await import("node:module");
   const { cert, key, hash } = JSON.parse(process.argv[1]);
-  const any = msgpackCodec();
+  const any = uncheckedCodec();
   const methods = {
     double: defineMethod({ name: "test.v1.Loads", id: 7005 }, "unary", "double", { id: 1, input: any, output: any }),
   };

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { MessageChannel, Worker } from "node:worker_threads";
-import { createRouter, defineMethod, msgpackCodec } from "@quicrpc/core/generated";
+import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { createSession, type Session } from "@quicrpc/core";
 import { messagePortTransport } from "@quicrpc/core/transport";
 import { childProcessTransport } from "@quicrpc/node";
@@ -12,13 +12,13 @@ const service = { name: "test.v1.Elsewhere", id: 7003 };
 const methods = {
   double: defineMethod(service, "unary", "double", {
     id: 1,
-    input: msgpackCodec<number>(),
-    output: msgpackCodec<number>(),
+    input: uncheckedCodec<number>(),
+    output: uncheckedCodec<number>(),
   }),
   count: defineMethod(service, "server_stream", "count", {
     id: 2,
-    input: msgpackCodec<number>(),
-    output: msgpackCodec<string>(),
+    input: uncheckedCodec<number>(),
+    output: uncheckedCodec<string>(),
   }),
   hang: defineMethod(service, "unary", "hang", { id: 3 }),
 };
@@ -28,13 +28,13 @@ const parent = {
 
 /** What runs elsewhere; `transport` is an expression. */
 const program = (transport: string): string => `
-  const { createRouter, defineMethod, msgpackCodec } = await import("@quicrpc/core/generated");
+  const { createRouter, defineMethod, uncheckedCodec } = await import("@quicrpc/core/generated");
 const { createSession } = await import("@quicrpc/core");
 const { messagePortTransport } = await import("@quicrpc/core/transport");
   const { stdioTransport } = await import("@quicrpc/node");
   const { workerData } = await import("node:worker_threads");
   const service = ${JSON.stringify(service)};
-  const any = msgpackCodec();
+  const any = uncheckedCodec();
   const methods = {
     double: defineMethod(service, "unary", "double", { id: 1, input: any, output: any }),
     count: defineMethod(service, "server_stream", "count", { id: 2, input: any, output: any }),

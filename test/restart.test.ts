@@ -1,6 +1,6 @@
 // Servers in processes of their own that end without a drain and are started again on their port, all defaults.
 import type { Connection } from "@quicrpc/core";
-import { defineMethod, msgpackCodec } from "@quicrpc/core/generated";
+import { defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { connect, devCertificate } from "@quicrpc/node";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { failure } from "./behaviour/tools.js";
@@ -8,9 +8,9 @@ import { ENDS, type ServerSettings, ServerProcess } from "./restarted-server.js"
 import { trustOf } from "./trust.js";
 
 const service = { name: "test.v1.Restarted", id: 7101 };
-const pid = defineMethod(service, "unary", "pid", { id: 1, output: msgpackCodec<number>() });
+const pid = defineMethod(service, "unary", "pid", { id: 1, output: uncheckedCodec<number>() });
 const wait = defineMethod(service, "unary", "wait", { id: 2 });
-const quiet = defineMethod(service, "server_stream", "quiet", { id: 3, output: msgpackCodec<number>() });
+const quiet = defineMethod(service, "server_stream", "quiet", { id: 3, output: uncheckedCodec<number>() });
 
 /** From the moment the new server listens; all of it on a machine that may have other work to do. */
 const AT_ONCE_MS = 1000;

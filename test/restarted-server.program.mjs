@@ -1,10 +1,10 @@
 // A server with every default, which ends as its parent says. See restarted-server.ts.
-import { createRouter, defineMethod, msgpackCodec } from "@quicrpc/core/generated";
+import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { serve } from "@quicrpc/node";
 
 const { url, tls, secret, port = 0 } = JSON.parse(process.argv[2]);
 const service = { name: "test.v1.Restarted", id: 7101 };
-const any = msgpackCodec();
+const any = uncheckedCodec();
 const methods = {
   pid: defineMethod(service, "unary", "pid", { id: 1, output: any }),
   wait: defineMethod(service, "unary", "wait", { id: 2 }),

@@ -1,10 +1,10 @@
-import { defineMethod, msgpackCodec, rawCodec, zodCodec } from "@quicrpc/core/generated";
+import { defineMethod, uncheckedCodec, bytesCodec, zodCodec } from "@quicrpc/core/generated";
 import type { Limits } from "@quicrpc/core";
 import { z } from "zod";
 
 const service = { name: "test.v1.Victim", id: 4700 };
-const any = msgpackCodec<unknown>();
-const count = msgpackCodec<number>();
+const any = uncheckedCodec<unknown>();
+const count = uncheckedCodec<number>();
 
 /** What the victim serves. */
 export const methods = {
@@ -16,7 +16,7 @@ export const methods = {
     output: zodCodec(z.int()),
   }),
   /** So many zeros. */
-  bytes: defineMethod(service, "unary", "bytes", { id: 3, input: count, output: rawCodec }),
+  bytes: defineMethod(service, "unary", "bytes", { id: 3, input: count, output: bytesCodec }),
   /** Runs until the caller is gone. */
   hang: defineMethod(service, "unary", "hang", { id: 4 }),
   /** Runs for ever, whatever its signal says. */
@@ -24,14 +24,14 @@ export const methods = {
   /** Fails, so that the error hook is notified. */
   note: defineMethod(service, "notify", "note", { id: 6, input: any }),
   /** So many items of 1 KiB. */
-  items: defineMethod(service, "server_stream", "items", { id: 7, input: count, output: rawCodec }),
+  items: defineMethod(service, "server_stream", "items", { id: 7, input: count, output: bytesCodec }),
   /** Keeps its input until the caller is gone. */
   keep: defineMethod(service, "unary", "keep", { id: 9, input: any }),
-  keepBytes: defineMethod(service, "unary", "keepBytes", { id: 10, input: rawCodec }),
+  keepBytes: defineMethod(service, "unary", "keepBytes", { id: 10, input: bytesCodec }),
   /** Takes a stream and reads none of it, until the caller is gone. */
-  ignore: defineMethod(service, "client_stream", "ignore", { id: 11, input: rawCodec, output: any }),
+  ignore: defineMethod(service, "client_stream", "ignore", { id: 11, input: bytesCodec, output: any }),
   /** Takes a stream and never reads it. */
-  unread: defineMethod(service, "client_stream", "unread", { id: 8, input: rawCodec, output: any }),
+  unread: defineMethod(service, "client_stream", "unread", { id: 8, input: bytesCodec, output: any }),
 };
 
 /** How the victim is started. */

@@ -1,4 +1,4 @@
-import { createRouter, defineMethod, msgpackCodec, rawCodec } from "@quicrpc/core/generated";
+import { createRouter, defineMethod, uncheckedCodec, bytesCodec } from "@quicrpc/core/generated";
 import type { Session } from "@quicrpc/core";
 import { afterEach, describe, expect, it } from "vitest";
 import { kinds, type LocalPair } from "./kinds.js";
@@ -6,17 +6,17 @@ import { methods } from "./service.js";
 import { collect, failure } from "./tools.js";
 
 const service = { name: "test.v1.Budget", id: 4717 };
-const any = msgpackCodec<unknown>();
-const size = msgpackCodec<number>();
+const any = uncheckedCodec<unknown>();
+const size = uncheckedCodec<number>();
 const budgeted = {
   later: defineMethod(service, "unary", "later", { id: 1, input: any, output: any }),
-  large: defineMethod(service, "unary", "large", { id: 2, input: size, output: rawCodec }),
+  large: defineMethod(service, "unary", "large", { id: 2, input: size, output: bytesCodec }),
   give: defineMethod(service, "server_stream", "give", { id: 3, input: size, output: any }),
   take: defineMethod(service, "client_stream", "take", { id: 4, input: any, output: any }),
   echo: defineMethod(service, "duplex", "echo", { id: 5, input: any, output: any }),
   note: defineMethod(service, "notify", "note", { id: 6, input: any }),
-  hold: defineMethod(service, "client_stream", "hold", { id: 8, input: rawCodec, output: any }),
-  unread: defineMethod(service, "client_stream", "unread", { id: 7, input: rawCodec, output: any }),
+  hold: defineMethod(service, "client_stream", "hold", { id: 8, input: bytesCodec, output: any }),
+  unread: defineMethod(service, "client_stream", "unread", { id: 7, input: bytesCodec, output: any }),
 };
 
 type Via = "lane" | "stream";

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { createRouter, defineMethod, rawCodec, zodCodec } from "@quicrpc/core/generated";
+import { createRouter, defineMethod, bytesCodec, zodCodec } from "@quicrpc/core/generated";
 import type { RpcError, StreamSource } from "@quicrpc/core";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -8,7 +8,7 @@ import { methods as plain, Witness } from "./service.js";
 import { collect, failure } from "./tools.js";
 
 const service = { name: "test.v1.Bytes", id: 77 };
-const raw = { input: rawCodec, output: rawCodec };
+const raw = { input: bytesCodec, output: bytesCodec };
 const methods = {
   /** Gives back what it gets. */
   pipe: defineMethod(service, "duplex", "pipe", { id: 1, ...raw }),
@@ -17,10 +17,10 @@ const methods = {
   /** Ends both sides after the first chunk. */
   leave: defineMethod(service, "duplex", "leave", { id: 3, ...raw }),
   /** Counts what is uploaded. */
-  upload: defineMethod(service, "client_stream", "upload", { id: 4, input: rawCodec, output: zodCodec(z.int()) }),
-  download: defineMethod(service, "server_stream", "download", { id: 5, input: zodCodec(z.int()), output: rawCodec }),
+  upload: defineMethod(service, "client_stream", "upload", { id: 4, input: bytesCodec, output: zodCodec(z.int()) }),
+  download: defineMethod(service, "server_stream", "download", { id: 5, input: zodCodec(z.int()), output: bytesCodec }),
   /** Gives what is no bytes. */
-  wrong: defineMethod(service, "server_stream", "wrong", { id: 6, output: rawCodec }),
+  wrong: defineMethod(service, "server_stream", "wrong", { id: 6, output: bytesCodec }),
 };
 
 const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);

@@ -3,8 +3,8 @@ import {
   createRouter,
   defineMethod,
   type MessageCodec,
-  msgpackCodec,
-  rawCodec,
+  uncheckedCodec,
+  bytesCodec,
   zodCodec,
 } from "@quicrpc/core/generated";
 import { json, msgpack, raw, type SessionCodec } from "@quicrpc/core";
@@ -31,12 +31,12 @@ const compiled: MessageCodec<z.infer<typeof Values>> = {
   encode: (value, out) => validated.encode(value, out),
   decode: (bytes, start, end) => validated.decode(bytes, start, end),
 };
-const anything = msgpackCodec<unknown>();
+const anything = uncheckedCodec<unknown>();
 const methods = {
   echo: defineMethod(service, "unary", "echo", { id: 1, input: zodCodec(Values), output: zodCodec(Values) }),
   compiled: defineMethod(service, "unary", "compiled", { id: 2, input: compiled, output: compiled }),
   any: defineMethod(service, "duplex", "any", { id: 3, input: anything, output: anything }),
-  bytes: defineMethod(service, "duplex", "bytes", { id: 4, input: rawCodec, output: rawCodec }),
+  bytes: defineMethod(service, "duplex", "bytes", { id: 4, input: bytesCodec, output: bytesCodec }),
   back: defineMethod(service, "unary", "back", { id: 5, input: zodCodec(Values), output: zodCodec(Values) }),
   lossy: defineMethod(service, "unary", "lossy", { id: 7, input: zodCodec(Lossy), output: zodCodec(Lossy) }),
   wrong: defineMethod(service, "unary", "wrong", { id: 8, output: zodCodec(z.string()) }),

@@ -1,4 +1,4 @@
-import { createRouter, defineMethod, msgpackCodec, rawCodec } from "@quicrpc/core/generated";
+import { createRouter, defineMethod, uncheckedCodec, bytesCodec } from "@quicrpc/core/generated";
 import type { ItemStream } from "@quicrpc/core";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { heap, reachable } from "./heap.js";
@@ -7,14 +7,14 @@ import { methods } from "./service.js";
 import { failure } from "./tools.js";
 
 const service = { name: "test.v1.Long", id: 4714 };
-const message = msgpackCodec<Item>();
+const message = uncheckedCodec<Item>();
 const long = {
   down: defineMethod(service, "server_stream", "down", { id: 1, output: message }),
   up: defineMethod(service, "client_stream", "up", { id: 2, input: message }),
   echo: defineMethod(service, "duplex", "echo", { id: 3, input: message, output: message }),
-  downBytes: defineMethod(service, "server_stream", "downBytes", { id: 4, output: rawCodec }),
-  upBytes: defineMethod(service, "client_stream", "upBytes", { id: 5, input: rawCodec }),
-  echoBytes: defineMethod(service, "duplex", "echoBytes", { id: 6, input: rawCodec, output: rawCodec }),
+  downBytes: defineMethod(service, "server_stream", "downBytes", { id: 4, output: bytesCodec }),
+  upBytes: defineMethod(service, "client_stream", "upBytes", { id: 5, input: bytesCodec }),
+  echoBytes: defineMethod(service, "duplex", "echoBytes", { id: 6, input: bytesCodec, output: bytesCodec }),
 };
 
 interface Item {

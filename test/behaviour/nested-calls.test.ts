@@ -1,11 +1,11 @@
 import { createMemoryPair, createSession, type ItemStream, RpcError, type Session } from "@quicrpc/core";
-import { createRouter, defineMethod, msgpackCodec } from "@quicrpc/core/generated";
+import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { kinds, type Pair } from "./kinds.js";
 import { collect, failure } from "./tools.js";
 
 const service = { name: "test.v1.Nested", id: 4716 };
-const text = msgpackCodec<string>();
+const text = uncheckedCodec<string>();
 /** What the handlers call in turn: all of it fails with the code it is asked for. */
 const inner = {
   unary: defineMethod(service, "unary", "innerUnary", { id: 1, input: text, output: text }),

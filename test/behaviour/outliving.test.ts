@@ -1,4 +1,4 @@
-import { createRouter, defineMethod, msgpackCodec } from "@quicrpc/core/generated";
+import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import type { ItemStream, Session } from "@quicrpc/core";
 import { afterEach, describe, expect, it } from "vitest";
 import { kinds, type Pair } from "./kinds.js";
@@ -6,7 +6,7 @@ import { methods } from "./service.js";
 import { failure } from "./tools.js";
 
 const service = { name: "test.v1.Outliving", id: 4715 };
-const number = msgpackCodec<number>();
+const number = uncheckedCodec<number>();
 const outliving = {
   unary: defineMethod(service, "unary", "unary", { id: 1, input: number, output: number }),
   server: defineMethod(service, "server_stream", "server", { id: 2, input: number, output: number }),

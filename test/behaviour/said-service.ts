@@ -1,5 +1,5 @@
 import { type CallContext, type Code, RpcError, type Router } from "@quicrpc/core";
-import { createRouter, defineMethod, msgpackCodec } from "@quicrpc/core/generated";
+import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 
 const service = { name: "test.v1.Said", id: 4662 };
 
@@ -12,8 +12,8 @@ export interface Order {
   readonly early?: boolean;
 }
 
-const order = msgpackCodec<Order>();
-const number = msgpackCodec<number>();
+const order = uncheckedCodec<Order>();
+const number = uncheckedCodec<number>();
 
 /** A method of each kind that says back, as response metadata and as trailers, what the caller said. */
 export const said = {

@@ -1,11 +1,11 @@
-import { createRouter, defineMethod, msgpackCodec } from "@quicrpc/core/generated";
+import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { kinds, type Pair } from "./kinds.js";
 import { methods } from "./service.js";
 import { collect, failure } from "./tools.js";
 
 const service = { name: "test.v1.Slow", id: 4713 };
-const bytes = msgpackCodec<Uint8Array>();
+const bytes = uncheckedCodec<Uint8Array>();
 const slow = {
   download: defineMethod(service, "server_stream", "download", { id: 1, output: bytes }),
   upload: defineMethod(service, "client_stream", "upload", { id: 2, input: bytes }),

@@ -1,7 +1,7 @@
-import { defineMethod, msgpackCodec } from "@quicrpc/core/generated";
+import { defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 
 const service = { name: "test.v1.Chaos", id: 4701 };
-const number = msgpackCodec<number>();
+const number = uncheckedCodec<number>();
 
 /** Each call has a number of its own as its (first) input. */
 export const methods = {

@@ -14,9 +14,9 @@ const core = { ...(await load("core/dist/index.js")) };
 for (const entry of ["generated.js", "transports.js"])
   Object.assign(core, await load(`core/dist/${entry}`).catch(() => ({})));
 const { devCertificate, dial, serve } = await load("node/dist/index.js");
-const { createRouter, defineMethod, msgpackCodec, RpcError } = core;
+const { createRouter, defineMethod, uncheckedCodec, RpcError } = core;
 
-const any = msgpackCodec();
+const any = uncheckedCodec();
 const service = { name: "skew.v1.Skew", id: 4711 };
 const define = (kind, name, id) => defineMethod(service, kind, name, { id, input: any, output: any });
 const methods = {

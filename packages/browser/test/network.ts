@@ -1,9 +1,9 @@
 import { type CloseInfo, type DirectSession, webSocketTransport } from "@quicrpc/core/transport";
 import { createMemoryPair, createSession, type Session } from "@quicrpc/core";
-import { createRouter, defineMethod, msgpackCodec } from "@quicrpc/core/generated";
+import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { vi } from "vitest";
 
-const text = msgpackCodec<string>();
+const text = uncheckedCodec<string>();
 const service = { name: "test.v1.Browser", id: 78 };
 export const methods = {
   echo: defineMethod(service, "unary", "echo", { id: 1, input: text, output: text }),

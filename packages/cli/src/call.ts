@@ -1,5 +1,5 @@
 import { createInterface } from "node:readline";
-import { type AnyMethod, rawCodec } from "@quicrpc/core/generated";
+import { type AnyMethod, bytesCodec } from "@quicrpc/core/generated";
 import { type CallOptions, RpcError, type Session } from "@quicrpc/core";
 import { Command } from "commander";
 import { describedMethod, parseJson, parseMethod } from "./described-method.js";
@@ -80,13 +80,13 @@ async function printAll(method: AnyMethod, items: AsyncIterable<unknown>): Promi
 
 function print({ output }: AnyMethod, value: unknown): void {
   if (output === undefined) return;
-  if (output === rawCodec) process.stdout.write(value as Uint8Array);
+  if (output === bytesCodec) process.stdout.write(value as Uint8Array);
   else printJson(value);
 }
 
 /** Reads the items that the caller streams: lines of JSON, or bytes as they come. */
 async function* stdin({ input }: AnyMethod): AsyncGenerator {
-  if (input === rawCodec) {
+  if (input === bytesCodec) {
     yield* process.stdin as AsyncIterable<Uint8Array>;
     return;
   }

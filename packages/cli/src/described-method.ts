@@ -1,4 +1,4 @@
-import { type AnyMethod, defineMethod, type MessageCodec, msgpackCodec, rawCodec } from "@quicrpc/core/generated";
+import { type AnyMethod, defineMethod, type MessageCodec, uncheckedCodec, bytesCodec } from "@quicrpc/core/generated";
 import { type CallOptions, RpcError, type Session } from "@quicrpc/core";
 import { createReflectionClient, type MethodDescription } from "@quicrpc/services";
 import { InvalidArgumentError } from "commander";
@@ -33,7 +33,7 @@ export async function describedMethod(
 
 function codecOf(form: MethodDescription["takes"]): MessageCodec<unknown> | undefined {
   if (form === "nothing") return undefined;
-  return form === "bytes" ? rawCodec : msgpackCodec();
+  return form === "bytes" ? bytesCodec : uncheckedCodec();
 }
 
 /** An argument `service/method`. */

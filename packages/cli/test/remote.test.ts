@@ -1,13 +1,13 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { createRouter, defineMethod, msgpackCodec, rawCodec } from "@quicrpc/core/generated";
+import { createRouter, defineMethod, uncheckedCodec, bytesCodec } from "@quicrpc/core/generated";
 import { RpcError } from "@quicrpc/core";
 import { serve, type Server } from "@quicrpc/node";
 import { createHealth, createReflection, type Health } from "@quicrpc/services";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 const service = { name: "demo.v1.Shop", id: 321 };
-const any = msgpackCodec<unknown>();
+const any = uncheckedCodec<unknown>();
 const methods = {
   echo: defineMethod(service, "unary", "echo", { id: 1, input: any, output: any, idempotent: true }),
   fail: defineMethod(service, "unary", "fail", { id: 2, input: any, output: any }),
@@ -15,7 +15,7 @@ const methods = {
   count: defineMethod(service, "server_stream", "count", { id: 4, input: any, output: any }),
   sum: defineMethod(service, "client_stream", "sum", { id: 5, input: any, output: any }),
   double: defineMethod(service, "duplex", "double", { id: 6, input: any, output: any }),
-  pipe: defineMethod(service, "duplex", "pipe", { id: 7, input: rawCodec, output: rawCodec }),
+  pipe: defineMethod(service, "duplex", "pipe", { id: 7, input: bytesCodec, output: bytesCodec }),
 };
 
 let server: Server;

@@ -80,7 +80,7 @@ function serviceModel(
   );
   const snapshot = snapshotOf(ids.serviceId(service.name), service.methods, shapes, methodIds, types.nameOf);
   const message = (method: FoundMethod, part: PayloadPart | undefined, sender: Sender): MessageModel | undefined => {
-    if (part?.raw) return { sent: text("Uint8Array"), received: text("Uint8Array"), codec: "rawCodec" };
+    if (part?.raw) return { sent: text("Uint8Array"), received: text("Uint8Array"), codec: "bytesCodec" };
     if (part === undefined || !isZodSchema(part.schema)) return undefined;
     const keys = ["methods", method.name, ...part.keys];
     const node = nodes.node(part.schema, { root: { file, name: service.exportName }, keys });

@@ -1,7 +1,7 @@
 // The entry of generated code, of methods described by hand, and of tools.
 export type { Any } from "./contract/any.js";
 export type { Caller, DuplexStream } from "./call/caller.js";
-export { type Issue, msgpackCodec, rawCodec, zodCodec, type ZodCodecOptions } from "./call/messages/codec.js";
+export { bytesCodec, type Issue, uncheckedCodec, zodCodec, type ZodCodecOptions } from "./call/messages/codec.js";
 export type { StreamSource } from "./call/items/item-source.js";
 export type { ItemStream } from "./call/items/item-stream.js";
 export type { CallOptions } from "./call/options.js";

@@ -23,12 +23,12 @@ import {
   interceptRouter,
   RpcError,
 } from "@quicrpc/core";
-import { createRouter, defineMethod, msgpackCodec } from "@quicrpc/core/generated";
+import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { metrics, tracing } from "@quicrpc/otel";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
 const service = { name: "test.v1.Traced", id: 77 };
-const text = msgpackCodec<string>();
+const text = uncheckedCodec<string>();
 const m = {
   echo: defineMethod(service, "unary", "echo", { id: 1, input: text, output: text }),
   items: defineMethod(service, "server_stream", "items", { id: 2, input: text, output: text }),

@@ -1,11 +1,11 @@
 import { hashKey } from "@tanstack/react-query";
-import { defineMethod, msgpackCodec } from "@quicrpc/core/generated";
+import { defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { json } from "@quicrpc/core";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { methodKey, withInput } from "./key.js";
 
-const method = defineMethod({ name: "test.v1.Keys", id: 1 }, "unary", "get", { id: 1, input: msgpackCodec() });
+const method = defineMethod({ name: "test.v1.Keys", id: 1 }, "unary", "get", { id: 1, input: uncheckedCodec() });
 const key = methodKey(undefined, method);
 const hash = (input: unknown): string => hashKey(withInput(key, input));
 

@@ -1,11 +1,11 @@
 import { createMemoryPair, createSession, RpcError, type Session } from "@quicrpc/core";
-import { createRouter, defineMethod, msgpackCodec } from "@quicrpc/core/generated";
+import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { QueryClient, QueryObserver, skipToken } from "@tanstack/react-query";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createQueries } from "./index.js";
 
 const service = { name: "test.v1.Queries", id: 7 };
-const number = msgpackCodec<number>();
+const number = uncheckedCodec<number>();
 const methods = {
   double: defineMethod(service, "unary", "double", { id: 1, input: number, output: number }),
   never: defineMethod(service, "unary", "never", { id: 2, input: number, output: number }),

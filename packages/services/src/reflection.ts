@@ -1,4 +1,4 @@
-import { type AnyMethod, type MessageCodec, rawCodec } from "@quicrpc/core/generated";
+import { type AnyMethod, type MessageCodec, bytesCodec } from "@quicrpc/core/generated";
 import { type Router, RpcError } from "@quicrpc/core";
 import {
   createReflectionRouter,
@@ -66,7 +66,7 @@ function describeMethod({
 
 function formOf(codec: MessageCodec<unknown> | undefined): MethodDescription["takes"] {
   if (codec === undefined) return "nothing";
-  return (codec as unknown) === rawCodec ? "bytes" : "value";
+  return (codec as unknown) === bytesCodec ? "bytes" : "value";
 }
 
 function byName(a: { readonly name: string }, b: { readonly name: string }): number {

@@ -1,9 +1,9 @@
-import { defineMethod, type MethodDescriptor, msgpackCodec } from "@quicrpc/core/generated";
+import { defineMethod, type MethodDescriptor, uncheckedCodec } from "@quicrpc/core/generated";
 
 /** The service that the page of React calls. */
 
 const service = { name: "test.v1.React", id: 9 };
-const number = msgpackCodec<number>();
+const number = uncheckedCodec<number>();
 
 export const methods: {
   readonly double: MethodDescriptor<"unary", number, number, number, number>;

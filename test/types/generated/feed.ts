@@ -3,7 +3,7 @@
 import {
   createRouter,
   describeMethod,
-  rawCodec,
+  bytesCodec,
   unaryCalls,
   notifyCalls,
   serverStreamCalls,
@@ -105,8 +105,8 @@ export const feedMethods: {
   }),
   copy: describeMethod(feedService, duplexCalls, "copy", {
     id: 5,
-    input: rawCodec,
-    output: rawCodec,
+    input: bytesCodec,
+    output: bytesCodec,
     fingerprint: 0xeb24c40b,
   }),
   seen: describeMethod(feedService, notifyCalls, "seen", {

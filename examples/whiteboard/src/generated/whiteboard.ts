@@ -3,7 +3,7 @@
 import {
   createRouter,
   describeMethod,
-  rawCodec,
+  bytesCodec,
   unaryCalls,
   datagramCalls,
   serverStreamCalls,
@@ -268,7 +268,7 @@ export const whiteboardMethods: {
   download: describeMethod(whiteboardService, serverStreamCalls, "download", {
     id: 7,
     input: whiteboardDownloadInputCodec,
-    output: rawCodec,
+    output: bytesCodec,
     fingerprint: 0xb36100ad,
   }),
 };

@@ -3,7 +3,7 @@
 import {
   createRouter,
   describeMethod,
-  rawCodec,
+  bytesCodec,
   unaryCalls,
   notifyCalls,
   serverStreamCalls,
@@ -144,8 +144,8 @@ export const protocolMethods: {
   }),
   copy: describeMethod(protocolService, duplexCalls, "copy", {
     id: 6,
-    input: rawCodec,
-    output: rawCodec,
+    input: bytesCodec,
+    output: bytesCodec,
     fingerprint: 0xeb24c40b,
   }),
   refuse: describeMethod(protocolService, unaryCalls, "refuse", {

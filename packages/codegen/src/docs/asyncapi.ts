@@ -37,7 +37,7 @@ export function printAsyncApi(models: readonly FileModel[], info: DocumentInfo):
 
 function channelOf(service: string, method: MethodModel, id: string, schemas: Record<string, unknown>): object {
   const message = (side: "input" | "output"): object => {
-    if (method[side]?.codec === "rawCodec") return { contentType: "application/octet-stream" };
+    if (method[side]?.codec === "bytesCodec") return { contentType: "application/octet-stream" };
     const schema = method.tooling[side];
     if (schema === undefined) return { payload: { type: "null" } };
     return { payload: hoist(schema, `${id}.${side}`, schemas) };

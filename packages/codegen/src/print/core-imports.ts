@@ -8,7 +8,7 @@ export const WIRE: string = "wire";
 const CORE_VALUES: readonly string[] = [
   "createRouter",
   "describeMethod",
-  "rawCodec",
+  "bytesCodec",
   "unaryCalls",
   "notifyCalls",
   "datagramCalls",

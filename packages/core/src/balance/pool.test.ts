@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { msgpackCodec } from "../call/messages/codec.js";
+import { uncheckedCodec } from "../call/messages/codec.js";
 import { defineMethod } from "../client/define-method.js";
 import { deferred } from "../deferred.js";
 import { type Code, RpcError } from "../errors.js";
@@ -12,7 +12,7 @@ import { createPool, type Pool, type PoolOptions } from "./pool.js";
 import type { ResolveTargets, TargetSpec } from "./discovery.js";
 
 const service = { name: "test.v1.Pool", id: 78 };
-const text = msgpackCodec<string>();
+const text = uncheckedCodec<string>();
 const methods = {
   where: defineMethod(service, "unary", "where", { id: 1, output: text }),
   never: defineMethod(service, "unary", "never", { id: 2, output: text }),

@@ -1,4 +1,4 @@
-import { cut } from "../call/items/raw-pieces.js";
+import { cut } from "../call/items/byte-pieces.js";
 import type { ItemTarget } from "../call/items/send-items.js";
 import { RpcError } from "../errors.js";
 import type { StreamedCall } from "./server-stream.js";

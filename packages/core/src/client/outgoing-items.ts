@@ -1,7 +1,7 @@
 import type { Carrier } from "../call/carrier.js";
 import { SendFlow } from "../call/items/flow.js";
 import { codecIn, sendMessage } from "../call/messages/payload.js";
-import { rawPieceOf } from "../call/items/raw-pieces.js";
+import { bytePieceOf } from "../call/items/byte-pieces.js";
 import type { ItemTarget } from "../call/items/send-items.js";
 import type { MessageCodec } from "../contract/codec.js";
 import { RpcError } from "../errors.js";
@@ -32,7 +32,7 @@ export class OutgoingItems implements ItemTarget {
     this.codec = codecIn(carrier.format, method.input);
     this.limits = limits;
     this.flow = new SendFlow(carrier);
-    this.rawPiece = rawPieceOf(method.input, limits);
+    this.rawPiece = bytePieceOf(method.input, limits);
     carrier.channel.coalesce();
   }
 

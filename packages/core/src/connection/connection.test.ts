@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { msgpackCodec } from "../call/messages/codec.js";
+import { uncheckedCodec } from "../call/messages/codec.js";
 import { defineMethod } from "../client/define-method.js";
 import { type Deferred, deferred } from "../deferred.js";
 import type { RpcError } from "../errors.js";
@@ -12,7 +12,7 @@ import { type Connection, type ConnectionOptions, createConnection } from "./con
 import type { ConnectionState } from "./state.js";
 
 const service = { name: "test.v1.Connection", id: 77 };
-const text = msgpackCodec<string>();
+const text = uncheckedCodec<string>();
 const methods = {
   echo: defineMethod(service, "unary", "echo", { id: 1, input: text, output: text }),
   never: defineMethod(service, "unary", "never", { id: 2, input: text, output: text }),

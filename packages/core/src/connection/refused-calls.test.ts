@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { msgpackCodec } from "../call/messages/codec.js";
+import { uncheckedCodec } from "../call/messages/codec.js";
 import { createCaller } from "../call/base-caller.js";
 import { itemQueue } from "../call/items/item-stream.js";
 import { defineMethod } from "../client/define-method.js";
@@ -13,7 +13,7 @@ import { createMemoryPair } from "../transport/memory.js";
 import { type Connection, type ConnectionOptions, createConnection } from "./connection.js";
 
 const service = { name: "test.v1.Refused", id: 78 };
-const text = msgpackCodec<string>();
+const text = uncheckedCodec<string>();
 const echo = defineMethod(service, "unary", "echo", { id: 1, input: text, output: text });
 const repeat = defineMethod(service, "server_stream", "repeat", { id: 2, input: text, output: text });
 

@@ -11,7 +11,7 @@ export interface MessageCodec<In, Out = In> {
    */
   decode(bytes: Uint8Array, start: number, end: number): Out;
   /** The payload is the bytes that were given, not a message: see `bytes()`. */
-  readonly raw?: true;
+  readonly bytes?: true;
   /**
    * The same in plain values instead of MessagePack, for sessions of another codec; without it their messages go by way of
    * MessagePack.

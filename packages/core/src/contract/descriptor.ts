@@ -168,7 +168,7 @@ export function fullName({ service, name }: AnyMethod): string {
 
 /** Whether the method is a duplex of raw bytes, whose two directions end independently. */
 export function isTunnel({ kind, input, output }: AnyMethod): boolean {
-  return kind === "duplex" && input?.raw === true && output?.raw === true;
+  return kind === "duplex" && input?.bytes === true && output?.bytes === true;
 }
 
 /** Whether the caller streams its input. */

@@ -5,7 +5,7 @@ import { SendFlow } from "../call/items/flow.js";
 import { ItemReceiver } from "../call/items/item-receiver.js";
 import type { ItemStream } from "../call/items/item-stream.js";
 import { codecIn, sendHead, sendMessage } from "../call/messages/payload.js";
-import { rawPieceOf } from "../call/items/raw-pieces.js";
+import { bytePieceOf } from "../call/items/byte-pieces.js";
 import { type ItemTarget, sendItems } from "../call/items/send-items.js";
 import type { SchemaHandshake } from "../call/messages/schema-handshake.js";
 import { fullName, isTunnel } from "../contract/descriptor.js";
@@ -163,7 +163,7 @@ export class Reply implements IncomingCall, ItemTarget {
 
   /** The most bytes of an item, where items are raw bytes. */
   get rawPiece(): number | undefined {
-    return rawPieceOf(this.context?.method.output, this.settings.limits);
+    return bytePieceOf(this.context?.method.output, this.settings.limits);
   }
 
   /** Ends the items well, and the call with them, unless it is a tunnel whose handler still reads. */

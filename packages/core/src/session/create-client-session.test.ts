@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { msgpackCodec } from "../call/messages/codec.js";
+import { uncheckedCodec } from "../call/messages/codec.js";
 import { defineMethod } from "../client/define-method.js";
 import type { RpcError } from "../errors.js";
 import { createRouter } from "../server/router.js";
@@ -10,7 +10,7 @@ import { createSession } from "./create-session.js";
 import type { Session } from "./session.js";
 
 const service = { name: "test.v1.Client", id: 79 };
-const text = msgpackCodec<string>();
+const text = uncheckedCodec<string>();
 const methods = {
   echo: defineMethod(service, "unary", "echo", { id: 1, input: text, output: text }),
   note: defineMethod(service, "notify", "note", { id: 2, input: text }),

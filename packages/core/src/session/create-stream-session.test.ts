@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { msgpackCodec } from "../call/messages/codec.js";
+import { uncheckedCodec } from "../call/messages/codec.js";
 import { defineMethod } from "../client/define-method.js";
 import { type Deferred, deferred } from "../deferred.js";
 import type { RpcError } from "../errors.js";
@@ -18,7 +18,7 @@ import { createStreamSession } from "./create-stream-session.js";
 import type { ClientSession, Session } from "./session.js";
 
 const service = { name: "test.v1.Streams", id: 80 };
-const text = msgpackCodec<string>();
+const text = uncheckedCodec<string>();
 const methods = {
   echo: defineMethod(service, "unary", "echo", { id: 1, input: text, output: text }),
   wait: defineMethod(service, "unary", "wait", { id: 2, input: text, output: text }),

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { msgpackCodec } from "../call/messages/codec.js";
+import { uncheckedCodec } from "../call/messages/codec.js";
 import { defineMethod } from "../client/define-method.js";
 import { createConnection } from "../connection/connection.js";
 import { createRouter } from "../server/router.js";
@@ -9,7 +9,7 @@ import { createSession } from "./create-session.js";
 import type { Session } from "./session.js";
 
 const service = { name: "test.v1.Unacknowledged", id: 79 };
-const text = msgpackCodec<string>();
+const text = uncheckedCodec<string>();
 const note = defineMethod(service, "notify", "note", { id: 1, input: text });
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] }));

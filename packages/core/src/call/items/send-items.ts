@@ -1,5 +1,5 @@
 import { itemSource, type ItemSource } from "./item-source.js";
-import { rawPieces } from "./raw-pieces.js";
+import { bytePieces } from "./byte-pieces.js";
 
 /** Says when the sender of items may go on. */
 export interface ItemFlow {
@@ -37,7 +37,7 @@ export async function sendItems(target: ItemTarget, given: unknown): Promise<voi
   target.onGivenUp = stop;
   try {
     source = itemSource(await given);
-    if (target.rawPiece !== undefined) source = rawPieces(source, target.rawPiece);
+    if (target.rawPiece !== undefined) source = bytePieces(source, target.rawPiece);
     if (target.over) stop();
     while (!target.over) {
       const step = source.next();

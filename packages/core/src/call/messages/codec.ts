@@ -78,8 +78,8 @@ export interface ZodCodecOptions {
   readonly maxNodes?: number;
 }
 
-/** MessagePack payloads without validation. */
-export function msgpackCodec<T>(): MessageCodec<T> {
+/** MessagePack payloads without a schema: nothing is checked. */
+export function uncheckedCodec<T>(): MessageCodec<T> {
   return {
     encode: (value, out) => appendValue(value, out),
     decode: (bytes, start, end) => unpackPayload(bytes, start, end) as T,
@@ -87,9 +87,9 @@ export function msgpackCodec<T>(): MessageCodec<T> {
   };
 }
 
-/** Raw bytes, copied as they are: the codec of a side that is `bytes()`. */
-export const rawCodec: MessageCodec<Uint8Array, UnsharedBytes> = {
-  raw: true,
+/** A stream of bytes, copied as they are: the codec of a side that is `bytes()`. */
+export const bytesCodec: MessageCodec<Uint8Array, UnsharedBytes> = {
+  bytes: true,
   encode(value: Uint8Array, out: PayloadWriter): void {
     if (!(value instanceof Uint8Array)) throw new RpcError("invalid_argument", "raw bytes are given as Uint8Array");
     appendBytes(out, value);

@@ -24,7 +24,7 @@ export class SessionFormat {
   }
 
   of(codec: AnyCodec | undefined): AnyCodec | undefined {
-    if (codec === undefined || codec.raw === true) return codec;
+    if (codec === undefined || codec.bytes === true) return codec;
     let made = this.made.get(codec);
     if (made === undefined) {
       made = translated(codec, this.codec);

@@ -8,8 +8,8 @@ const MAX_PIECE = 64 * 1024;
 const MAX_FRAMING = 16;
 
 /** The most bytes of one item of `codec`; undefined where items are messages, which are never cut. */
-export function rawPieceOf(codec: MessageCodec<unknown> | undefined, { maxFrameBytes }: Limits): number | undefined {
-  return codec?.raw === true ? Math.min(MAX_PIECE, maxFrameBytes - MAX_FRAMING) : undefined;
+export function bytePieceOf(codec: MessageCodec<unknown> | undefined, { maxFrameBytes }: Limits): number | undefined {
+  return codec?.bytes === true ? Math.min(MAX_PIECE, maxFrameBytes - MAX_FRAMING) : undefined;
 }
 
 /** `chunk` in pieces of at most `size` bytes. What is no chunk is left to the codec to refuse. */
@@ -22,7 +22,7 @@ export function* cut(chunk: unknown, size: number): Generator<unknown, undefined
 }
 
 /** The chunks of `source`, in pieces of at most `size` bytes. */
-export function rawPieces(source: ItemSource, size: number): ItemSource {
+export function bytePieces(source: ItemSource, size: number): ItemSource {
   let pieces: Generator<unknown, undefined> | undefined;
   const fresh = (result: IteratorResult<unknown>): IteratorResult<unknown> => {
     if (result.done === true) return result;
