@@ -71,7 +71,7 @@ async function careless(server: Server, port: number = server.address.port): Pro
     alpn: ["quicrpc/1"],
     tls: { serverCertificateHashes: [hash] },
     earlyData: true,
-    transport: { maxConcurrentStreams: 8 },
+    transport: { maxStreams: 8 },
   });
   const session = createSession(transport);
   open.push(session);

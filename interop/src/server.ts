@@ -12,28 +12,25 @@ export function serve(endpoint: Endpoint, tls: { cert: string; key: string }): v
   const onRequest = ({ path }: { path: string }): { status: number } => ({
     status: path.startsWith("/status/") ? Number(path.slice("/status/".length)) : 200,
   });
-  endpoint.listen(
-    { alpn: [ALPN], tls, webTransport: { onRequest }, transport: { maxConcurrentStreams: STREAMS } },
-    (session) => {
-      let watched = false;
-      session.attach({
-        onStream: (stream) =>
-          stream.attach(
-            new Commands(session, stream, last, () => {
-              watched = true;
-            }),
-          ),
-        onUniStream: (stream) =>
-          readAll(stream, (all) => {
-            session.openUniStream().write(all.subarray(all.indexOf(10) + 1), true);
+  endpoint.listen({ alpn: [ALPN], tls, webTransport: { onRequest }, transport: { maxStreams: STREAMS } }, (session) => {
+    let watched = false;
+    session.attach({
+      onStream: (stream) =>
+        stream.attach(
+          new Commands(session, stream, last, () => {
+            watched = true;
           }),
-        onDatagram: (bytes) => void session.datagrams.send(bytes),
-        onClosed: ({ closeCode, reason }) => {
-          if (watched) last.set(`${closeCode} ${reason}`);
-        },
-      });
-    },
-  );
+        ),
+      onUniStream: (stream) =>
+        readAll(stream, (all) => {
+          session.openUniStream().write(all.subarray(all.indexOf(10) + 1), true);
+        }),
+      onDatagram: (bytes) => void session.datagrams.send(bytes),
+      onClosed: ({ closeCode, reason }) => {
+        if (watched) last.set(`${closeCode} ${reason}`);
+      },
+    });
+  });
 }
 
 /** How the session of the last "watchclose" ended, for whoever asks, now or then. */

@@ -71,8 +71,8 @@ export interface LocalKind extends Kind {
 
 const whole = (transport: DirectSession): TransportSession => transport;
 
-function transportOptions({ maxStreams }: PairOptions = {}): { transport?: { maxConcurrentStreams: number } } {
-  return maxStreams === undefined ? {} : { transport: { maxConcurrentStreams: maxStreams } };
+function transportOptions({ maxStreams }: PairOptions = {}): { transport?: { maxStreams: number } } {
+  return maxStreams === undefined ? {} : { transport: { maxStreams } };
 }
 
 function pairOf(

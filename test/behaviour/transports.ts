@@ -54,7 +54,7 @@ export function joinQuic(protocol: "raw" | "webTransport", driver: "loop" | "thr
     const { port } = listener.address;
     const shared = {
       tls: { cert, key },
-      ...(maxStreams !== undefined && { transport: { maxConcurrentStreams: maxStreams } }),
+      ...(maxStreams !== undefined && { transport: { maxStreams } }),
     };
     const tls = { serverCertificateHashes: [hash] };
     const accepted = new Promise<QuicSession>((resolve) => {

@@ -51,7 +51,7 @@ export class RemoteServers implements Remote {
       webSocket: true,
       transports: [http2Transport()],
       tls: { cert, key },
-      ...(typeof maxStreams === "number" && { transport: { maxConcurrentStreams: maxStreams } }),
+      ...(typeof maxStreams === "number" && { transport: { maxStreams } }),
       onSession,
     });
     const running: Running = { server, session, witness, waiting: undefined, stopped: false };

@@ -111,7 +111,7 @@ export async function dialSession<Context>(url: string | URL, options: DialOptio
 /** QUIC keeps places in its tables for each stream that the peer may open: those for the usual 100 were a tenth of an idle session's memory. */
 function transportFor<Context>({ routers = [], keepAlive, ...options }: DialOptions<Context>): TransportOptions {
   const transport = withKeepAlive(options.transport, keepAlive) ?? {};
-  if (routers.length > 0 || transport.maxConcurrentStreams !== undefined) return transport;
-  const { maxConcurrentStreamsCeiling } = DEFAULT_TRANSPORT;
-  return { maxConcurrentStreamsCeiling, ...transport, maxConcurrentStreams: FEW_STREAMS };
+  if (routers.length > 0 || transport.maxStreams !== undefined) return transport;
+  const { maxStreamsCeiling } = DEFAULT_TRANSPORT;
+  return { maxStreamsCeiling, ...transport, maxStreams: FEW_STREAMS };
 }

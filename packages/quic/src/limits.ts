@@ -10,11 +10,11 @@ export interface TransportOptions {
    * Streams the peer may have open at once, at first (MAX_STREAMS, RFC 9000 §4.6). Memory is reserved for each, so a
    * session starts low and the limit doubles while the peer uses half of it.
    */
-  maxConcurrentStreams?: number;
+  maxStreams?: number;
   /** The same for unidirectional streams. */
-  maxConcurrentUniStreams?: number;
-  /** Where that growth ends, for each direction. Default: 4096, or `maxConcurrentStreams` where that is given. */
-  maxConcurrentStreamsCeiling?: number;
+  maxUniStreams?: number;
+  /** Where that growth ends, for each direction. Default: 4096, or `maxStreams` where that is given. */
+  maxStreamsCeiling?: number;
   /** Bytes a peer may send on one stream ahead of what is read (RFC 9000 §4.1). */
   streamReceiveWindow?: number;
   /**
@@ -83,10 +83,10 @@ export interface ListenTransportOptions extends TransportOptions {
 export const DEFAULT_TRANSPORT: Readonly<Required<ListenTransportOptions>> = {
   idleTimeoutMs: 30_000,
   keepAliveIntervalMs: 0,
-  maxConcurrentStreams: 100,
+  maxStreams: 100,
   // With 100 bidirectional ones and a few of this side's these fill tables of 128 places; more would double them.
-  maxConcurrentUniStreams: 8,
-  maxConcurrentStreamsCeiling: 4096,
+  maxUniStreams: 8,
+  maxStreamsCeiling: 4096,
   streamReceiveWindow: 4 * 1024 * 1024,
   // Half as much again as one stream, so that a stream that nobody reads leaves room for others.
   receiveWindow: 6 * 1024 * 1024,
@@ -131,9 +131,9 @@ const RANGES: Readonly<Record<Exclude<keyof ListenTransportOptions, keyof typeof
   {
     idleTimeoutMs: [0, 2 ** 32],
     keepAliveIntervalMs: [0, 2 ** 32],
-    maxConcurrentStreams: [0, 2 ** 20],
-    maxConcurrentUniStreams: [0, 2 ** 20],
-    maxConcurrentStreamsCeiling: [0, 2 ** 20],
+    maxStreams: [0, 2 ** 20],
+    maxUniStreams: [0, 2 ** 20],
+    maxStreamsCeiling: [0, 2 ** 20],
     streamReceiveWindow: [1024, 2 ** 40],
     receiveWindow: [1024, 2 ** 40],
     receiveWindowCeiling: [1024, 2 ** 40],
@@ -187,9 +187,9 @@ export function transportNumbers(
   return Float64Array.of(
     number("idleTimeoutMs"),
     number("keepAliveIntervalMs"),
-    number("maxConcurrentStreams"),
-    number("maxConcurrentUniStreams"),
-    ceiling("maxConcurrentStreamsCeiling", "maxConcurrentStreams"),
+    number("maxStreams"),
+    number("maxUniStreams"),
+    ceiling("maxStreamsCeiling", "maxStreams"),
     number("streamReceiveWindow"),
     number("receiveWindow"),
     ceiling("receiveWindowCeiling", "receiveWindow"),

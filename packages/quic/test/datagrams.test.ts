@@ -130,7 +130,7 @@ describe.each(DRIVERS)("datagrams and unidirectional streams of raw QUIC, %s dri
   });
 
   test("unidirectional streams, many at once, beyond the peer's limit", async () => {
-    const [client, server] = await world.pair({ server: { maxConcurrentUniStreams: 2 } });
+    const [client, server] = await world.pair({ server: { maxUniStreams: 2 } });
     const texts: string[] = [];
     const all = deferred();
     server.attach(

@@ -135,7 +135,7 @@ describe.each(DRIVERS)("a hostile QUIC peer, %s driver", (driver) => {
   });
 
   test("a flood of streams that are reset at once, and of streams stopped", async () => {
-    const session = await world.dial(server, { transport: { maxConcurrentStreams: 0 } });
+    const session = await world.dial(server, { transport: { maxStreams: 0 } });
     session.attach(onSessionEvents({}));
     for (let n = 0; n < 20_000; n++) {
       const stream = session.openStream();

@@ -86,7 +86,7 @@ describe.each(DRIVERS)("streams, %s driver", (driver) => {
   });
 
   test("small and large writes of one turn arrive in their order, also on streams that wait for the peer's limit", async () => {
-    const server = await world.serve(echo, { transport: { maxConcurrentStreams: 2 } });
+    const server = await world.serve(echo, { transport: { maxStreams: 2 } });
     const session = await world.dial(server);
     const sizes = [
       1,
@@ -452,7 +452,7 @@ describe.each(DRIVERS)("streams, %s driver", (driver) => {
   });
 
   test("beyond the peer's limit streams wait: 500 streams with a limit of 10", async () => {
-    const server = await world.serve(echo, { transport: { maxConcurrentStreams: 10 } });
+    const server = await world.serve(echo, { transport: { maxStreams: 10 } });
     const session = await world.dial(server);
     const streams = Array.from({ length: 500 }, () => session.openStream());
     expect(streams[9]?.id).toBe(36);
@@ -467,7 +467,7 @@ describe.each(DRIVERS)("streams, %s driver", (driver) => {
   });
 
   test("a waiting stream remembers reset and stopSending", async () => {
-    const [client, server] = await world.pair({ server: { maxConcurrentStreams: 1 } });
+    const [client, server] = await world.pair({ server: { maxStreams: 1 } });
     const arrived: QuicStream[] = [];
     const codes: number[] = [];
     const done = deferred();

@@ -17,8 +17,8 @@ use crate::redundancy::Redundancy;
 pub struct Settings {
     pub idle_timeout_ms: f64,
     pub keep_alive_interval_ms: f64,
-    pub max_concurrent_streams: f64,
-    pub max_concurrent_uni_streams: f64,
+    pub max_streams: f64,
+    pub max_uni_streams: f64,
     pub stream_ceiling: f64,
     pub stream_receive_window: f64,
     pub receive_window: f64,
@@ -105,8 +105,8 @@ impl Settings {
         let &[
             idle_timeout_ms,
             keep_alive_interval_ms,
-            max_concurrent_streams,
-            max_concurrent_uni_streams,
+            max_streams,
+            max_uni_streams,
             stream_ceiling,
             stream_receive_window,
             receive_window,
@@ -134,8 +134,8 @@ impl Settings {
         Ok(Settings {
             idle_timeout_ms,
             keep_alive_interval_ms,
-            max_concurrent_streams,
-            max_concurrent_uni_streams,
+            max_streams,
+            max_uni_streams,
             stream_ceiling,
             stream_receive_window,
             receive_window,
@@ -177,7 +177,7 @@ impl Settings {
     }
 
     fn streams(&self) -> [u64; 2] {
-        [self.max_concurrent_streams, self.max_concurrent_uni_streams].map(|count| count as u64)
+        [self.max_streams, self.max_uni_streams].map(|count| count as u64)
     }
 
     /// For dialled connections with `remote`.
@@ -216,8 +216,8 @@ impl Settings {
         transport
             .max_idle_timeout(idle)
             .keep_alive_interval((self.keep_alive_interval_ms > 0.0).then(|| millis(self.keep_alive_interval_ms)))
-            .max_concurrent_bidi_streams(varint(self.max_concurrent_streams, "maxConcurrentStreams")?)
-            .max_concurrent_uni_streams(varint(self.max_concurrent_uni_streams, "maxConcurrentUniStreams")?)
+            .max_concurrent_bidi_streams(varint(self.max_streams, "maxStreams")?)
+            .max_concurrent_uni_streams(varint(self.max_uni_streams, "maxUniStreams")?)
             .datagram_receive_buffer_size((self.datagram_buffer > 0.0).then_some(self.datagram_buffer as usize))
             .datagram_send_buffer_size(self.datagram_buffer as usize)
             .stream_receive_window(varint(self.stream_receive_window, "streamReceiveWindow")?)
