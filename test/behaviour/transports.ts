@@ -153,6 +153,7 @@ export const joinFails: Join = async () => {
     limits: DEFAULT_LIMITS,
     web: { webSocket: false, protocols: [] },
     methods: [],
+    engineOptional: false,
   };
   const { listen, dial } = failsTransport({ httpVersion: 2 });
   const listeners = await listen?.({ host: HOST, port: 0, path: "/" }, settings, ({ transport, visit }) => {

@@ -5,21 +5,36 @@ import {
   interceptCaller,
   type Session,
 } from "@quicrpc/core";
-import { publicUrl } from "@quicrpc/core/transport";
+import { errorHook, publicUrl } from "@quicrpc/core/transport";
 import type { QuicSession } from "@quicrpc/quic";
-import { DIAL_OPTIONS, type DialOptions, dialSession } from "./dial.js";
+import { type DialOnce, FallbackDialler, type FallbackOptions } from "./dial/fallback.js";
+import { DIAL_OPTIONS, type DialOptions, dialSession, wayTo } from "./dial.js";
 import { checkOptions, type OptionNames } from "./options.js";
 import { isPermanent } from "./permanent.js";
 import { noteOpen } from "./still-open.js";
 
 /** Options of `connect`. `timeoutMs` is for each attempt, and for all that is tried until the first session is ready. */
-export interface ConnectOptions<Context = unknown> extends DialOptions<Context>, Omit<ConnectionOptions, "limits"> {}
+export interface ConnectOptions<Context = unknown> extends DialOptions<Context>, Omit<ConnectionOptions, "limits"> {
+  /**
+   * Another URL of the same server, for where the first cannot be used: on a platform without the native engine, or in a network
+   * that blocks UDP. Early data and QUIC's `transport` are left out there. Default: none.
+   */
+  readonly fallback?: FallbackOptions;
+}
 
 const OPTIONS: OptionNames<ConnectOptions> = {
   ...DIAL_OPTIONS,
   backoff: true,
+  fallback: true,
   isPermanent: true,
   reconnect: true,
+};
+
+const FALLBACK_OPTIONS: OptionNames<FallbackOptions> = {
+  afterMs: true,
+  onFallback: true,
+  rememberMs: true,
+  url: true,
 };
 
 const DEFAULT_TIMEOUT_MS = 10_000;
@@ -42,8 +57,11 @@ export async function connect<Context = unknown>(
 ): Promise<Connection> {
   const note = noteOpen("connection");
   checkOptions("connect()", options, OPTIONS);
-  const { reconnect, backoff, signal, timeoutMs = DEFAULT_TIMEOUT_MS, interceptors = [], ...dialOptions } = options;
-  const connection = createConnection((given) => dialSession(url, { ...dialOptions, timeoutMs, signal: given }), {
+  const { reconnect, backoff, fallback, signal, timeoutMs = DEFAULT_TIMEOUT_MS, interceptors = [], ...own } = options;
+  const dialOptions = { ...own, timeoutMs };
+  const byUrl: DialOnce = (given) => dialSession(url, { ...dialOptions, signal: given });
+  const dial = fallback === undefined ? byUrl : withFallback(byUrl, fallback, dialOptions);
+  const connection = createConnection(dial, {
     isPermanent,
     peer: URL.canParse(url) ? publicUrl(new URL(url)) : undefined,
     ...(reconnect !== undefined && { reconnect }),
@@ -59,4 +77,18 @@ export async function connect<Context = unknown>(
   void connection.closed.finally(note(String(url)));
   // Around the connection, not each of its sessions: what retries gets another session.
   return interceptCaller(connection, interceptors);
+}
+
+/** Dials by the URL given first, or else by its fallback. Throws `TypeError` where that cannot be used. */
+function withFallback<Context>(first: DialOnce, fallback: FallbackOptions, options: DialOptions<Context>): DialOnce {
+  checkOptions("connect() fallback", fallback, FALLBACK_OPTIONS);
+  const { earlyData: _, transport: __, ...own } = options;
+  wayTo(fallback.url, own);
+  const other: DialOnce = (signal) => dialSession(fallback.url, { ...own, signal });
+  const onError = errorHook(options.onError);
+  const dialler = new FallbackDialler(
+    { first, fallback: other, onError: (error) => onError(error, { method: "fallback.onFallback" }) },
+    fallback,
+  );
+  return (signal) => dialler.dial(signal);
 }

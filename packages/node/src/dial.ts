@@ -11,7 +11,7 @@ import { inTurn } from "./dial/turns.js";
 import { heldWhileEarly } from "./early-data.js";
 import { checkOptions, type OptionNames } from "./options.js";
 import { noteOpen } from "./still-open.js";
-import { providerFor } from "./transport/choose.js";
+import { type Able, providerFor } from "./transport/choose.js";
 import { transportError } from "./transport/failure.js";
 import type { TransportDialOptions } from "./transport/dialling.js";
 import { type QuicOptions, withKeepAlive } from "./transport/keep-alive.js";
@@ -91,9 +91,7 @@ export async function dial<Context = unknown>(url: string | URL, options: DialOp
 
 /** The same for what heals, which is listed as open in its place. */
 export async function dialSession<Context>(url: string | URL, options: DialOptions<Context>): Promise<Session> {
-  const target = reachable(transportUrl(url, "dial", options.transports));
-  const provider = providerFor(target.protocol, "dial", options.transports);
-  requireDialable(provider, target.protocol, options);
+  const { target, provider } = wayTo(url, options);
   const combined = [combineRouters(options.routers ?? [])];
   const peer = publicUrl(target);
   const own = await withCredentials({ ...options, routers: combined });
@@ -106,6 +104,17 @@ export async function dialSession<Context>(url: string | URL, options: DialOptio
   const session = isTransport ? createSession(reached, { ...own, peer }) : createCallerSession(reached);
   const held = options.earlyData === true ? heldWhileEarly(session as Session<QuicSession>) : session;
   return interceptCaller(held, options.interceptors ?? []);
+}
+
+/** How the server at a URL is reached. Throws `TypeError` where it cannot be with these options. */
+export function wayTo<Context>(
+  url: string | URL,
+  options: DialOptions<Context>,
+): { readonly target: URL; readonly provider: Able<"dial"> } {
+  const target = reachable(transportUrl(url, "dial", options.transports));
+  const provider = providerFor(target.protocol, "dial", options.transports);
+  requireDialable(provider, target.protocol, options);
+  return { target, provider };
 }
 
 /** QUIC keeps places in its tables for each stream that the peer may open: those for the usual 100 were a tenth of an idle session's memory. */

@@ -10,6 +10,7 @@ export {
   type SrvRecord,
 } from "./dns-targets.js";
 export { dial, type DialOptions } from "./dial.js";
+export type { FallbackOptions } from "./dial/fallback.js";
 export { devCertificate, type DevCertificate, type DevCertificateOptions } from "./dev-certificate.js";
 export type { Authenticate } from "./authenticate.js";
 export { drainOnSignal, type DrainOnSignalOptions } from "./drain-on-signal.js";

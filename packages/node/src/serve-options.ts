@@ -25,6 +25,11 @@ export interface ServeOptions<Context = unknown> extends Omit<SessionOptions<Con
    * the same path: for clients that UDP does not reach. Default false.
    */
   readonly webSocket?: boolean;
+  /**
+   * Whether `quic://` and `https://` need the native engine. "optional": on a platform without one their UDP ports are left out,
+   * which `onError` is told of, and what else there is serves, such as that of `webSocket: true`. Default "required".
+   */
+  readonly engine?: "required" | "optional";
   /** Transports beside the built-in ones; the first that takes a URL's scheme listens there. Default: none. */
   readonly transports?: readonly TransportProvider[];
   /**
@@ -97,6 +102,7 @@ export const SERVE_OPTIONS: OptionNames<ServeOptions> = {
   compression: true,
   credentials: true,
   earlyData: true,
+  engine: true,
   host: true,
   interceptors: true,
   keepAlive: true,

@@ -34,7 +34,7 @@ import { tellRefusal } from "./refusals.js";
 import { SERVE_OPTIONS, type ServeOptions } from "./serve-options.js";
 import { noteOpen } from "./still-open.js";
 import { providerFor } from "./transport/choose.js";
-import { transportError } from "./transport/failure.js";
+import { isMissingEngine, transportError } from "./transport/failure.js";
 import { withKeepAlive } from "./transport/keep-alive.js";
 import { requireListenable } from "./transport/refuse.js";
 import { transportUrl } from "./urls.js";
@@ -150,7 +150,8 @@ class RpcServer<Context> implements Server {
     const pages = new PageGuard({ allowedOrigins, allowedHosts, onError });
     const certificates = { tls, secret, clientCertificates };
     const methods = served.methods.map(({ method }) => method);
-    this.settings = { ...certificates, pages, transport, trustedProxies, earlyData, limits, onError, web, methods };
+    const own = { pages, transport, trustedProxies, earlyData, limits, onError, web, methods };
+    this.settings = { ...certificates, ...own, engineOptional: options.engine === "optional" };
   }
 
   get urls(): readonly string[] {
@@ -167,16 +168,22 @@ class RpcServer<Context> implements Server {
     const onArrival = (arrival: Arrival): void => void this.take(arrival);
     const targets = this.targets();
     requireListenable(targets, this.settings);
+    let missing: unknown;
     try {
       // One after the other, so that a failure leaves none that is about to start.
       for (const target of targets) {
         const listening = target.provider.listen(target, this.settings, onArrival);
         const url = urlOf(target);
-        const listeners = await listening.catch((error: unknown) => {
-          throw transportError(error, { doing: "listen on", url });
+        const listeners = await listening.catch((cause: unknown) => {
+          const error = transportError(cause, { doing: "listen on", url });
+          if (!this.settings.engineOptional || !isMissingEngine(error)) throw error;
+          missing = error;
+          this.onError(error, { method: "serve" });
+          return [];
         });
         this.listeners.push(...listeners);
       }
+      if (missing !== undefined && this.listeners.length === 0) throw missing;
     } catch (error) {
       await this.close();
       throw error;

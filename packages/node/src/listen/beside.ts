@@ -1,3 +1,4 @@
+import { isMissingEngine } from "../transport/failure.js";
 import type { Arrival, Listener, ListenSettings, ListenTarget } from "./listener.js";
 
 /** Starts a listener. */
@@ -10,15 +11,25 @@ export type Listen = (
 /** Free ports of one protocol whose number is tried for the other as well. */
 const MAX_TRIES = 10;
 
-/** Starts a listener over UDP, and one on the TCP port of the same number where `serve` offers anything there. */
+/**
+ * Starts a listener over UDP, and one on the TCP port of the same number where `serve` offers anything there: the latter alone
+ * where the engine is missing and optional.
+ */
 export async function listenBeside(
   overUdp: Listen,
   ...[target, settings, onArrival]: Parameters<Listen>
 ): Promise<readonly Listener[]> {
   const { webSocket, protocols } = settings.web;
-  if (!webSocket && protocols.length === 0) return [await overUdp(target, settings, onArrival)];
   const overTcp: Listen = async (...given) => (await import("./web.js")).listenWeb(settings.web)(...given);
-  return listenTwice(overUdp, overTcp, target, settings, onArrival);
+  const beside = webSocket || protocols.length > 0;
+  if (!beside) return [await overUdp(target, settings, onArrival)];
+  try {
+    return await listenTwice(overUdp, overTcp, target, settings, onArrival);
+  } catch (error) {
+    if (!settings.engineOptional || !isMissingEngine(error)) throw error;
+    settings.onError(error, { method: "serve" });
+    return [await overTcp({ ...target, path: target.path || "/" }, settings, onArrival)];
+  }
 }
 
 /** Starts two listeners on ports of the same number. */

@@ -38,6 +38,8 @@ export interface ListenSettings {
   readonly trustedProxies: TrustedProxies | undefined;
   readonly limits: Limits;
   readonly web: WebOffer;
+  /** A listener over UDP may be left out where there is no native engine. */
+  readonly engineOptional: boolean;
   /** The methods that the server's routers have, for transports that find them by their names. */
   readonly methods: readonly AnyMethod[];
 }

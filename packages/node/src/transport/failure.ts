@@ -20,6 +20,12 @@ export function transportError(error: unknown, { doing, url }: Attempted, signal
   return new TransportError({ code, url, message: text, hint: hintFor(code, doing), cause: error });
 }
 
+/** Whether an attempt failed because this platform has no native engine, or it was not installed. */
+export function isMissingEngine(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === MISSING_ENGINE;
+}
+
+const MISSING_ENGINE = "ERR_QUIC_NATIVE_MISSING";
 const UNTRUSTED = "trust the server's authority by the option `ca`, or its certificate by `serverCertificateHashes`";
 const OTHER_NAME = "connect by a name that is in the server's certificate, or give that as the option `serverName`";
 const EXPIRED = "renew the server's certificate, and compare the clocks of both machines";
@@ -64,7 +70,7 @@ const LISTENED: Readonly<Record<string, string>> = {
 const UNTRUSTED_CODES = /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/;
 
 function hintFor(code: string, doing: Attempted["doing"]): string | undefined {
-  if (code === "ERR_QUIC_NATIVE_MISSING")
+  if (code === MISSING_ENGINE)
     return "use wss:// or tls://, which need no native engine, or install one for this platform";
   if (doing === "listen on") return LISTENED[code];
   return UNTRUSTED_CODES.test(code) ? UNTRUSTED : DIALLED[code];
