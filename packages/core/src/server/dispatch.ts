@@ -1,9 +1,9 @@
 import { type AnswerCarrier, type NotificationCarrier, prioritize, type RequestHandler } from "../call/carrier.js";
 import { codecIn, decodedBytes, decodePayload } from "../call/messages/payload.js";
 import type { FormatTable } from "../call/messages/session-format.js";
-import { type AnyMethod, fullName, streamsInput, streamsOutput } from "../contract/descriptor.js";
+import { type AnyMethod, fullName, streamsInput } from "../contract/descriptor.js";
 import { ProtocolError, RpcError } from "../errors.js";
-import { CALL_BYTES, type MemoryBudget } from "../memory-budget.js";
+import type { MemoryBudget } from "../memory-budget.js";
 import type { Frame } from "../wire/frame.js";
 import type { SessionCompression } from "../transport/compression.js";
 import { type IncomingRequest, readOptionalHead, readRequest } from "../wire/request.js";
@@ -11,6 +11,7 @@ import { type ContextSettings, IncomingContext } from "./context.js";
 import type { Admission } from "./admission.js";
 import { Reply } from "./reply.js";
 import { MisfitNotices } from "./misfit-notices.js";
+import { chargeCall, isPromiseLike } from "./served-call.js";
 import type { BoundMethod, MethodTable } from "./router.js";
 import { MISFIT_NOTICE } from "../wire/misfit-notice.js";
 import * as FrameType from "../wire/frame-type.js";
@@ -87,28 +88,7 @@ export class Dispatcher<Context> implements RequestHandler {
     }
     if (differs) context.tellSchema();
     const reply = new Reply(carrier, callId, context, this.settings, held);
-    if (this.settings.admission.full) {
-      reply.wait(() => this.run(bound, input, context, reply));
-      if (streamsInput(method)) input = reply.receiveItems();
-    } else {
-      this.run(bound, streamsInput(method) ? reply.receiveItems() : input, context, reply);
-    }
-  }
-
-  private run(
-    { method, handler }: BoundMethod<Context>,
-    input: unknown,
-    context: IncomingContext<Context>,
-    reply: Reply,
-  ): void {
-    try {
-      const result = handler(input, context);
-      if (streamsOutput(method)) reply.stream(result);
-      else if (isPromiseLike(result)) reply.later(result);
-      else reply.returned(result);
-    } catch (error) {
-      reply.threw(error);
-    }
+    reply.serve(bound as BoundMethod, input);
   }
 
   onNotify(carrier: NotificationCarrier, frame: Frame): void {
@@ -170,15 +150,8 @@ export class Dispatcher<Context> implements RequestHandler {
     });
   }
 
-  /** Charges for a call whose message holds so many bytes, and returns what it has charged. Throws where that is too much. */
   private charge({ start, end }: Frame, message: number): number {
-    const { budget } = this.settings;
-    // Metadata is kept undecoded, within the frame's bytes.
-    const held = CALL_BYTES + Math.max(end - start, message);
-    if (budget.charge(held)) return held;
-    const error = budget.refusal("the call", true);
-    budget.release(held);
-    throw error;
+    return chargeCall(this.settings.budget, end - start, message);
   }
 
   private decode(
@@ -214,8 +187,4 @@ function listed(names: readonly string[]): string {
 
 function wrongKind(method: AnyMethod, called: string): RpcError {
   return new RpcError("unimplemented", `${fullName(method)} is ${method.kind} here, and was called by ${called}`);
-}
-
-function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }

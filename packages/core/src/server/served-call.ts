@@ -1,0 +1,292 @@
+import { expiries, type Expiry } from "../call/expiries.js";
+import { ItemReceiver } from "../call/items/item-receiver.js";
+import type { ItemStream } from "../call/items/item-stream.js";
+import { bytePieceOf } from "../call/items/byte-pieces.js";
+import { type ItemFlow, type ItemTarget, sendItems } from "../call/items/send-items.js";
+import { fullName, streamsInput, streamsOutput } from "../contract/descriptor.js";
+import { type Code, RpcError } from "../errors.js";
+import type { Limits } from "../limits.js";
+import { CALL_BYTES, type MemoryBudget } from "../memory-budget.js";
+import type { Admission } from "./admission.js";
+import type { IncomingContext } from "./context.js";
+import type { BoundMethod } from "./router.js";
+
+/** By which a timer may be early, by the clock of dates. */
+const CLOCK_SLACK_MS = 2;
+
+/** Settings of the calls that a session, or another carrier, serves. */
+export interface ServedCallSettings {
+  readonly limits: Limits;
+  readonly onError: (error: unknown, site: { readonly method: string }) => void;
+  readonly admission: Admission;
+  readonly budget: MemoryBudget;
+}
+
+/**
+ * An incoming call from its request to its last word, whatever carries it: its turn, its handler, its deadline, the memory that it
+ * is charged for, and which error the caller is told. A subclass sends what it says. In this order: construct it when the request
+ * is complete, `serve` it, or `refuse` it.
+ */
+export abstract class ServedCall implements ItemTarget {
+  /** The last word was sent, or there is nobody to send it to. */
+  over = false;
+  /** Called once when the call is given up, before its end. */
+  onGivenUp: (() => void) | undefined;
+  /** Undefined for a call that no handler is entered for. */
+  protected readonly context: IncomingContext<unknown> | undefined;
+  protected readonly settings: ServedCallSettings;
+  protected input: ItemReceiver | undefined;
+  protected inputEnded = false;
+  private expiry: Expiry | undefined;
+  private entered = false;
+  /** The handler has returned, or the items that it gave have ended. */
+  private settled = false;
+  /** To be called when the handler has settled, where the call was over before. */
+  private onOutlived: (() => void) | undefined;
+  /** Takes a call that waits for its turn out of the queue. */
+  private unwait: (() => void) | undefined;
+  /** Charged for the call until both it and its handler have ended. */
+  private readonly bytes: number;
+
+  constructor(context: IncomingContext<unknown> | undefined, settings: ServedCallSettings, bytes: number) {
+    this.bytes = bytes;
+    this.context = context;
+    this.settings = settings;
+    if (context !== undefined) context.reply = this;
+  }
+
+  /** When the next item may be sent. */
+  abstract readonly flow: ItemFlow;
+
+  /** Sends one message of a stream. Throws where it cannot be sent. */
+  abstract item(item: unknown): void;
+
+  /** The items have ended well. */
+  abstract end(): void;
+
+  /** Sends the response metadata, unless it has been sent. */
+  abstract sendMetadata(): void;
+
+  /** Sends the result of a call that does not stream, as its last word. Throws where it cannot be sent. */
+  protected abstract sendResult(value: unknown): void;
+
+  /** Sends the error that the caller is told, as the last word. */
+  protected abstract sendError(error: RpcError): void;
+
+  /** The call goes on after its request: cancels are to reach it from now on. */
+  protected abstract onEntered(): void;
+
+  /** The call is over: nothing has to reach it any more. */
+  protected abstract onLeft(): void;
+
+  /** The caller's items go to `input` from now on. */
+  protected abstract startItems(input: ItemReceiver): void;
+
+  /** Nothing more of the caller's items is wanted. */
+  protected abstract stopItems(): void;
+
+  /** Runs the handler, when it is the call's turn. A method that streams its input gets the stream in place of `message`. */
+  serve(bound: BoundMethod, message: unknown): void {
+    if (this.settings.admission.full) this.serveLater(bound, message);
+    else this.run(bound, streamsInput(bound.method) ? this.receiveItems() : message);
+  }
+
+  private serveLater(bound: BoundMethod, message: unknown): void {
+    let input = message;
+    this.wait(() => this.run(bound, input));
+    if (streamsInput(bound.method)) input = this.receiveItems();
+  }
+
+  private run({ method, handler }: BoundMethod, input: unknown): void {
+    try {
+      const result = handler(input, this.context as IncomingContext<unknown>);
+      if (streamsOutput(method)) this.stream(result);
+      else if (isPromiseLike(result)) this.later(result);
+      else this.returned(result);
+    } catch (error) {
+      this.threw(error);
+    }
+  }
+
+  /** The call goes on after its request, and its deadline runs. */
+  goesOn(): void {
+    if (this.entered) return;
+    this.entered = true;
+    this.settings.admission.begin();
+    this.enter();
+  }
+
+  /** The call goes on, and `start` runs when it is its turn. */
+  private wait(start: () => void): void {
+    this.entered = true;
+    this.unwait = this.settings.admission.wait(() => {
+      this.unwait = undefined;
+      start();
+    });
+    this.enter();
+  }
+
+  private enter(): void {
+    this.onEntered();
+    if (this.over) return;
+    const deadline = this.context?.deadline;
+    if (deadline === undefined) return;
+    const expire = (): void => this.giveUp(new RpcError("deadline_exceeded", "the deadline has passed"), false);
+    this.expiry = expiries.add(deadline - Date.now(), expire);
+  }
+
+  private later(result: PromiseLike<unknown>): void {
+    this.goesOn();
+    result.then(
+      (value) => this.returned(value),
+      (error: unknown) => this.threw(error),
+    );
+  }
+
+  /** The handler has returned the result of a unary call. */
+  private returned(result: unknown): void {
+    this.onSettled();
+    if (this.over) return;
+    try {
+      this.sendResult(result);
+    } catch (error) {
+      this.fail(this.misfit(error));
+      return;
+    }
+    this.finish();
+  }
+
+  /** The handler has failed. */
+  private threw(error: unknown): void {
+    this.onSettled();
+    this.fail(error);
+  }
+
+  /** The call's place is free once both the call and its handler have ended. */
+  onSettled(): void {
+    if (this.settled) return;
+    this.settled = true;
+    if (this.onOutlived === undefined) return;
+    this.onOutlived();
+    this.leave();
+  }
+
+  /** Sends all that a streaming handler gave. */
+  protected stream(result: unknown): void {
+    this.goesOn();
+    void sendItems(this, result);
+  }
+
+  /** The most bytes of an item, where items are raw bytes. */
+  get rawPiece(): number | undefined {
+    return bytePieceOf(this.context?.method.output, this.settings.limits);
+  }
+
+  /** The items that the caller streams, for the handler. */
+  private receiveItems(): ItemStream<unknown> {
+    this.input = new ItemReceiver(this.settings.limits, () => this.stopItems());
+    this.startItems(this.input);
+    this.goesOn();
+    return this.input.stream;
+  }
+
+  /** Ends the call with an error. Only an `RpcError` says to the caller what went wrong. */
+  fail(error: unknown): void {
+    if (this.over) return;
+    this.sendError(this.tellable(error));
+    this.finish();
+  }
+
+  /** The caller gave up, or is gone: nothing can be sent to it any more if `lost`. */
+  onCancel(code: Code, lost: boolean): void {
+    this.giveUp(new RpcError(code, lost ? "the caller is gone" : "the caller gave the call up"), lost);
+  }
+
+  protected giveUp(reason: RpcError, lost: boolean): void {
+    if (this.over) return;
+    this.input?.end(reason);
+    // First the answer, so that nothing a listener of the signal does can come before it.
+    if (lost) this.finish();
+    else this.fail(reason);
+    this.context?.abort(reason);
+    this.onGivenUp?.();
+  }
+
+  protected finish(): void {
+    this.over = true;
+    if (this.expiry !== undefined) expiries.remove(this.expiry);
+    // A handler that still reads the caller's items is told.
+    if (this.input !== undefined && !this.inputEnded) {
+      this.input.end(new RpcError("cancelled", "the call is over"));
+      this.stopItems();
+    }
+    this.onLeft();
+    if (this.unwait !== undefined) {
+      this.release();
+      this.unwait();
+    } else if (this.settled || !this.entered) {
+      this.leave();
+    } else {
+      this.onOutlived = this.settings.admission.outlive(this.methodName());
+    }
+  }
+
+  /** The call and its handler have ended. */
+  private leave(): void {
+    this.release();
+    if (this.entered) this.settings.admission.end();
+  }
+
+  private release(): void {
+    this.input?.releaseAll();
+    if (this.bytes > 0) this.settings.budget.release(this.bytes);
+  }
+
+  protected misfit(error: unknown): Error {
+    const { code, message } = RpcError.from(error);
+    // Not a misfit: a limit of the frame or the metadata, or a codec that is not known here.
+    if (code === "resource_exhausted" || code === "unimplemented") return error as RpcError;
+    return new Error(`the result does not fit its schema: ${message}`, { cause: error });
+  }
+
+  private tellable(error: unknown): RpcError {
+    if (error instanceof RpcError && !error.fromCall) return error;
+    this.tellHook(error);
+    if (!(error instanceof RpcError)) return new RpcError("internal", "the handler failed");
+    if (this.isLate(error)) return new RpcError("deadline_exceeded", "the deadline has passed");
+    if (error.code === "unavailable") return new RpcError("unavailable", "what the handler calls is unavailable");
+    return new RpcError("internal", "the handler failed: so did a call that it made");
+  }
+
+  /** Whether a call that the handler made ended by the deadline of this one. */
+  private isLate({ code }: RpcError): boolean {
+    const deadline = this.context?.deadline;
+    return code === "deadline_exceeded" && deadline !== undefined && Date.now() >= deadline - CLOCK_SLACK_MS;
+  }
+
+  protected tellHook(error: unknown): void {
+    this.settings.onError(error, { method: this.methodName() });
+  }
+
+  protected methodName(): string {
+    return this.context === undefined ? "unknown" : fullName(this.context.method);
+  }
+}
+
+/**
+ * Charges for a call of so many bytes, whose message holds so many, and returns what it has charged. Throws `RpcError` where that is too
+ * much.
+ */
+export function chargeCall(budget: MemoryBudget, bytes: number, message: number): number {
+  // Metadata is kept undecoded, within the call's bytes.
+  const held = CALL_BYTES + Math.max(bytes, message);
+  if (budget.charge(held)) return held;
+  const error = budget.refusal("the call", true);
+  budget.release(held);
+  throw error;
+}
+
+/** Whether a handler's result comes later. */
+export function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+}
