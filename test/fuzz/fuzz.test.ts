@@ -1,6 +1,7 @@
 // Every parser of what a peer sends, on inputs near those that mean something. `npm run fuzz` does the same for longer.
 import { describe, expect, it } from "vitest";
 import { fuzz } from "./fuzz.js";
+import { httpTargets } from "./http.js";
 import { sessionTarget } from "./session.js";
 import { valueTargets } from "./values.js";
 import { wireTargets } from "./wire.js";
@@ -10,7 +11,7 @@ const seconds = Number(process.env["QUICRPC_FUZZ_SECONDS"]) || undefined;
 const seed = Number(process.env["QUICRPC_FUZZ_SEED"]) || 1;
 
 describe("fuzz", () => {
-  it.each([...wireTargets, ...valueTargets, sessionTarget])(
+  it.each([...wireTargets, ...valueTargets, ...httpTargets, sessionTarget])(
     "$name",
     { timeout: ((seconds ?? 0) + 60) * 1000 },
     async (target) => {

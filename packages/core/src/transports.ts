@@ -1,8 +1,12 @@
 // The entry of those who bring a transport, or a way to connect or to serve of their own.
 export type { ResolveTargets, TargetSpec } from "./balance/discovery.js";
+export { fromBase64, toBase64 } from "./call/messages/base64.js";
 export { type Backoff, backoffDelay } from "./connection/backoff.js";
 export type { AnyAnswer, BeginCall } from "./call/base-caller.js";
+export { declaredError } from "./contract/method-errors.js";
 export { guarded } from "./guarded.js";
+export { isBinaryKey, keyProblem } from "./metadata.js";
+export { pack, unpack } from "./msgpack/message.js";
 export { publicUrl, type TransportErrorInit } from "./transport-error.js";
 export type { UnsharedBytes } from "./platform-types.js";
 export type { LoadShedder } from "./server/admission.js";

@@ -1,0 +1,28 @@
+import { RpcError } from "@quicrpc/core";
+import { Gathered } from "./gathered.js";
+
+/** A stream of bytes, as requests and answers of `fetch` have it. */
+export type ByteBody = ReadableStream<Uint8Array>;
+
+/** Returns the error of a message that is larger than its receiver takes. */
+export function tooLarge(maxBytes: number): RpcError {
+  return new RpcError("resource_exhausted", `a message is larger than ${maxBytes} bytes (limits.maxFrameBytes)`);
+}
+
+/**
+ * Reads a body to its end. Throws `RpcError` `resource_exhausted`, and cancels the body, as soon as it has more than `maxBytes`; what
+ * the body itself fails with is thrown as it is.
+ */
+export async function readBody(body: ByteBody | null, maxBytes: number): Promise<Uint8Array> {
+  const gathered = new Gathered();
+  const reader = body?.getReader();
+  for (let read = await reader?.read(); read?.done === false; read = await reader?.read()) {
+    if (gathered.length + read.value.length > maxBytes) {
+      const error = tooLarge(maxBytes);
+      reader?.cancel(error).catch(() => {});
+      throw error;
+    }
+    gathered.append(read.value);
+  }
+  return gathered.take(gathered.length);
+}

@@ -1,0 +1,60 @@
+import { RpcError } from "@quicrpc/core";
+import { type ByteBody, readBody } from "./body.js";
+
+/** One way to compress messages, named as HTTP names it: "gzip". */
+export interface ContentCoding {
+  readonly name: string;
+  compress(bytes: Uint8Array): Promise<Uint8Array>;
+  /** Throws `RpcError`: `resource_exhausted` as soon as more than `maxBytes` come out, `invalid_argument` for bytes that cannot be read. */
+  decompress(bytes: Uint8Array, maxBytes: number): Promise<Uint8Array>;
+}
+
+/** Gzip by the platform's streams, which Node, Bun, Deno, workers and browsers have. */
+export const gzip: ContentCoding = {
+  name: "gzip",
+  compress: (bytes) => readBody(through(bytes, new CompressionStream("gzip")), Number.POSITIVE_INFINITY),
+  async decompress(bytes, maxBytes) {
+    try {
+      return await readBody(through(bytes, new DecompressionStream("gzip")), maxBytes);
+    } catch (error) {
+      if (error instanceof RpcError) throw error;
+      throw new RpcError("invalid_argument", "a message is not gzip data", { cause: error });
+    }
+  },
+};
+
+function through(bytes: Uint8Array, transform: { readonly readable: unknown; readonly writable: unknown }): ByteBody {
+  const writer = (transform.writable as WritableStream<Uint8Array>).getWriter();
+  // The reading side tells what fails.
+  const ignore = (): void => {};
+  writer.write(bytes).catch(ignore);
+  writer.close().catch(ignore);
+  return transform.readable as ByteBody;
+}
+
+/** Returns the coding of a header's value; undefined for none or "identity". Throws `RpcError` `unimplemented` for one that is not known. */
+export function codingNamed(
+  name: string | null | undefined,
+  known: readonly ContentCoding[],
+): ContentCoding | undefined {
+  if (name === null || name === undefined || name === "" || name === "identity") return undefined;
+  const found = known.find((coding) => coding.name === name);
+  if (found !== undefined) return found;
+  const names = [...known.map((coding) => coding.name), "identity"].join(", ");
+  throw new RpcError("unimplemented", `the compression ${JSON.stringify(name)} is not known here, but ${names}`);
+}
+
+/** Returns the first coding of an `accept-encoding` list that is known; undefined where there is none, or "identity" comes first. */
+export function acceptedCoding(
+  accepted: string | null | undefined,
+  known: readonly ContentCoding[],
+): ContentCoding | undefined {
+  for (const entry of (accepted ?? "").split(",")) {
+    const [name = "", ...parameters] = entry.split(";").map((part) => part.trim());
+    if (parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter))) continue;
+    if (name === "identity") return undefined;
+    const found = known.find((coding) => coding.name === name);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

@@ -1,0 +1,100 @@
+import { Metadata, RpcError } from "@quicrpc/core";
+import { isBinaryKey, keyProblem } from "@quicrpc/core/transport";
+import { readBase64, unpadded } from "./base64.js";
+
+/** The prefix of headers of a unary answer that are its trailers. */
+export const TRAILER_PREFIX = "trailer-";
+
+/** A header, or trailer of a stream, of an answer that says: no handler was entered, so that the call may be made again. */
+export const REFUSED_HEADER = "quicrpc-refused";
+
+/** Headers that belong to HTTP, or that browsers set by themselves, and so carry no metadata. */
+const OWN: ReadonlySet<string> = new Set(
+  (
+    "accept accept-charset accept-encoding connection content-encoding content-length content-type date expect host " +
+    "http2-settings keep-alive proxy-connection te trailer transfer-encoding upgrade vary"
+  ).split(" "),
+);
+const OWN_PREFIX = /^(connect-|quicrpc-|access-control-|sec-)/;
+
+/** Printable ASCII without a space at either end, which HTTP would strip. */
+const VALUE = /^(?:[!-~](?:[ -~]*[!-~])?)?$/;
+
+/** Whether a key, in lower case, is a header of HTTP or of the protocol rather than metadata. */
+export function isReservedKey(key: string): boolean {
+  return OWN.has(key) || OWN_PREFIX.test(key);
+}
+
+/**
+ * Adds metadata to the headers of a request or an answer; bytes as base64. With `TRAILER_PREFIX` these are the trailers of a unary
+ * answer. Throws `RpcError` `invalid_argument` for what a header cannot carry.
+ */
+export function writeHeaders(metadata: Metadata, headers: Headers, prefix: "" | typeof TRAILER_PREFIX = ""): void {
+  for (const [key, value] of metadata) headers.append(prefix + requireKey(key), textOf(key, value));
+}
+
+/**
+ * Reads the metadata among headers: those that begin with `prefix`, without it. Values of a key that was sent more than once are one, joined
+ * by ", ", but for bytes. Throws `RpcError` `invalid_argument` for bytes that are not base64.
+ */
+export function readHeaders(headers: Headers, prefix: "" | typeof TRAILER_PREFIX = ""): Metadata {
+  const metadata = new Metadata();
+  for (const [name, value] of headers) {
+    if (name.startsWith(TRAILER_PREFIX) !== (prefix !== "")) continue;
+    const key = name.slice(prefix.length);
+    if (!isReservedKey(key) && keyProblem(key) === undefined) append(metadata, key, value);
+  }
+  return metadata;
+}
+
+/** Returns metadata as the message at the end of a stream has it: a list of texts for each key. */
+export function metadataToJson(metadata: Metadata): Record<string, string[]> {
+  const texts = new Map<string, string[]>();
+  for (const [key, value] of metadata) {
+    const list = texts.get(key) ?? [];
+    list.push(textOf(requireKey(key), value));
+    texts.set(key, list);
+  }
+  return Object.fromEntries(texts);
+}
+
+/** Reads metadata of the message at the end of a stream; what has not its form is passed over, as are reserved keys. */
+export function metadataFromJson(json: unknown): Metadata {
+  const metadata = new Metadata();
+  if (typeof json !== "object" || json === null) return metadata;
+  for (const [name, values] of Object.entries(json)) {
+    const key = name.toLowerCase();
+    if (isReservedKey(key) || keyProblem(key) !== undefined || !Array.isArray(values)) continue;
+    for (const value of values as unknown[]) if (typeof value === "string") append(metadata, key, value);
+  }
+  return metadata;
+}
+
+function append(metadata: Metadata, key: string, value: string): void {
+  if (!isBinaryKey(key)) {
+    metadata.append(key, value);
+    return;
+  }
+  // Base64 has no comma.
+  for (const text of value.split(",")) {
+    const bytes = readBase64(text.trim());
+    if (bytes === undefined) throw new RpcError("invalid_argument", `the value of ${key} is not base64`);
+    metadata.append(key, bytes);
+  }
+}
+
+function requireKey(key: string): string {
+  if (!isReservedKey(key) && !key.startsWith(TRAILER_PREFIX)) return key;
+  const hint = "name it differently: x-… , for example";
+  throw new RpcError("invalid_argument", `metadata cannot be named ${key}: over HTTP that is a header of its own`, {
+    hint,
+  });
+}
+
+function textOf(key: string, value: string | Uint8Array): string {
+  if (typeof value !== "string") return unpadded(value);
+  if (VALUE.test(value)) return value;
+  const hint = `send it as bytes, under the name ${key}-bin`;
+  const problem = "has characters other than printable ASCII, or a space at an end, which HTTP headers do not carry";
+  throw new RpcError("invalid_argument", `the value of metadata ${key} ${problem}`, { hint });
+}

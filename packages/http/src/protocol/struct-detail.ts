@@ -1,0 +1,101 @@
+import type { RpcError } from "@quicrpc/core";
+import type { AnyMethod, MessageCodec } from "@quicrpc/core/generated";
+import { declaredError, toBase64 } from "@quicrpc/core/transport";
+import { readBase64, unpadded } from "./base64.js";
+import type { ErrorDetail } from "./error-json.js";
+import type { NamedDetails } from "./packed-detail.js";
+import { type Json, type JsonObject, readStruct, writeStruct } from "./struct.js";
+
+/** The type of a detail that every client of the Connect protocol can read. */
+export const STRUCT_TYPE = "google.protobuf.Struct";
+
+/** Converts between declared details and JSON, by their schema. Both may throw for what does not fit. */
+export interface DetailsJson {
+  toJson(codec: MessageCodec<unknown>, details: unknown): Json;
+  fromJson(codec: MessageCodec<unknown>, json: Json): unknown;
+}
+
+/**
+ * Returns an error's name and details as a detail that any client can read: a struct of `reason` and `details`. Undefined where it has
+ * neither, or they cannot be JSON. Its name is sent only where the method declares it.
+ */
+export function structDetail(
+  { reason, details }: RpcError,
+  method: AnyMethod | undefined,
+  by: Pick<DetailsJson, "toJson"> = plainJson,
+): ErrorDetail | undefined {
+  const declared = method === undefined || reason === undefined ? undefined : declaredError(method, reason);
+  if (declared !== undefined && reason !== undefined) {
+    try {
+      const json = declared.details === undefined ? undefined : by.toJson(declared.details, details);
+      return detailOf({ reason, ...(json !== undefined && { details: json }) });
+    } catch {
+      // They go without the name.
+    }
+  }
+  if (details === undefined) return undefined;
+  try {
+    return detailOf({ details: readable(details) });
+  } catch {
+    return undefined;
+  }
+}
+
+function detailOf(debug: JsonObject): ErrorDetail {
+  return { type: STRUCT_TYPE, value: unpadded(writeStruct(debug)), debug };
+}
+
+/**
+ * Finds and reads the detail that `structDetail` has made; undefined where there is none. Details that do not fit what the method
+ * declares are kept, without the name.
+ */
+export function readStructDetail(
+  details: readonly ErrorDetail[],
+  method: AnyMethod,
+  by: Pick<DetailsJson, "fromJson"> = plainJson,
+): NamedDetails | undefined {
+  const [found, ...others] = details;
+  if (found?.type !== STRUCT_TYPE || others.some(({ type }) => type === STRUCT_TYPE)) return undefined;
+  const bytes = readBase64(found.value);
+  const struct = bytes && readStruct(bytes);
+  if (struct === undefined || Object.keys(struct).some((key) => key !== "reason" && key !== "details"))
+    return undefined;
+  const { reason, details: json } = struct;
+  const declared = typeof reason === "string" ? declaredError(method, reason) : undefined;
+  if (typeof reason === "string" && declared !== undefined) {
+    try {
+      const read = declared.details === undefined ? undefined : by.fromJson(declared.details, json ?? null);
+      return { reason, details: read };
+    } catch {
+      // Another version of the schema, or another program.
+    }
+  }
+  return { reason: undefined, details: json };
+}
+
+/** Details without a converter of their own: checked by the schema, of which types that JSON has not are spelled for people. */
+const plainJson: DetailsJson = {
+  toJson: ({ plain }, details) => readable(plain === undefined ? details : plain.encode(details)),
+  fromJson: ({ plain }, json) => (plain === undefined ? json : plain.decode(json)),
+};
+
+const MAX_DEPTH = 100;
+
+/**
+ * Spells any value in JSON, for people: dates as RFC 3339, bytes as base64, integers of any size as text, maps as pairs, sets as
+ * lists. Throws `RangeError` for one nested too deeply.
+ */
+export function readable(value: unknown, depth = 0): Json {
+  if (depth > MAX_DEPTH) throw new RangeError(`values are nested more than ${MAX_DEPTH} deep`);
+  if (typeof value === "string" || typeof value === "boolean") return value;
+  if (typeof value === "number") return Number.isFinite(value) ? value : String(value);
+  if (typeof value === "bigint") return String(value);
+  if (typeof value !== "object" || value === null) return null;
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
+  if (value instanceof Uint8Array) return toBase64(value);
+  if (value instanceof Map || value instanceof Set || Array.isArray(value)) {
+    return Array.from(value as Iterable<unknown>, (item) => readable(item, depth + 1));
+  }
+  const entries = Object.entries(value).filter(([, item]) => item !== undefined);
+  return Object.fromEntries(entries.map(([key, item]) => [key, readable(item, depth + 1)]));
+}
