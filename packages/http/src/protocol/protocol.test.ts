@@ -1,5 +1,5 @@
 import { type Code, Metadata, RpcError, rpcError } from "@quicrpc/core";
-import { defineMethod, msgpackCodec, zodCodec } from "@quicrpc/core/generated";
+import { defineMethod, zodCodec } from "@quicrpc/core/generated";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -38,8 +38,8 @@ const codes: readonly Code[] = [
 
 const method = defineMethod({ name: "demo.v1.Demo", id: 1 }, "unary", "divide", {
   id: 1,
-  input: msgpackCodec<number>(),
-  output: msgpackCodec<number>(),
+  input: zodCodec(z.number()),
+  output: zodCodec(z.number()),
   errors: {
     DIVIDE_BY_ZERO: {
       code: "invalid_argument",
