@@ -78,6 +78,20 @@ describe.each(WAYS)("credentials over %s", (_, listen, over) => {
     expect(await session.unary(echo, { text: "" }, { via: "stream" })).toEqual({ text: "alice" });
   });
 
+  it("come with session metadata, which is read with them", async () => {
+    const seen: unknown[] = [];
+    const { url, dialling } = await served({
+      authenticate: async ({ metadata, credentials }) =>
+        void seen.push((await metadata).get("tenant"), await credentials),
+    });
+    for (const more of [{ metadata: { tenant: "north" }, credentials: "alice" }, {}]) {
+      const session = await dial(url, { ...dialling, ...more });
+      open.push(session);
+      await session.unary(echo, { text: "" });
+    }
+    expect(seen).toEqual(["north", "alice", undefined, undefined]);
+  });
+
   it("that are refused, and none, fail the calls of the session with the reason", async () => {
     const { url, dialling } = await served();
     const mallory = await dial(url, { ...dialling, credentials: "mallory" });

@@ -1,4 +1,4 @@
-import { createSession, RpcError } from "@quicrpc/core";
+import { createSession, Metadata, RpcError } from "@quicrpc/core";
 import { receiveGreeting } from "@quicrpc/core/transport";
 import { describe, expect, it } from "vitest";
 import { kindsFor, type LocalKind } from "./kinds.js";
@@ -31,16 +31,39 @@ describe.each(kindsFor("C77") as readonly LocalKind[])("credentials: $name", ({ 
     const { client, server, release } = await join();
     const caller = createSession(face(client));
     const answer = caller.unary(methods.echo, { text: "a" });
-    expect(await receiveGreeting(face(server))).toEqual({ credentials: undefined });
+    expect(await receiveGreeting(face(server))).toEqual({ credentials: undefined, metadata: new Metadata() });
     createSession(face(server), options);
     expect(await answer).toEqual({ text: "a" });
     await caller.close();
     await release();
   });
 
+  it("C77 session metadata, with credentials and without", async () => {
+    for (const credentials of [undefined, "token"]) {
+      const { client, server, release } = await join();
+      const given = { "app-version": "1.2", tenant: ["a", "ö"], "trace-bin": Uint8Array.of(0, 255) };
+      const caller = createSession(face(client), {
+        metadata: given,
+        ...(credentials !== undefined && { credentials }),
+      });
+      const answer = caller.unary(methods.echo, { text: "a" });
+      const greeting = await receiveGreeting(face(server));
+      expect(greeting.credentials).toBe(credentials);
+      expect([...greeting.metadata]).toEqual([...new Metadata(given)]);
+      const callee = createSession(face(server), options);
+      expect(await answer).toEqual({ text: "a" });
+      await caller.close();
+      await callee.closed;
+      await release();
+    }
+  });
+
   it("C77 a client that says nothing", async () => {
     const { client, server, release } = await join();
-    expect(await receiveGreeting(face(server), { timeoutMs: 1 })).toEqual({ credentials: undefined });
+    expect(await receiveGreeting(face(server), { timeoutMs: 1 })).toEqual({
+      credentials: undefined,
+      metadata: new Metadata(),
+    });
     const callee = createSession(face(server), options);
     const caller = createSession(face(client));
     expect(await caller.unary(methods.echo, { text: "late" })).toEqual({ text: "late" });
@@ -57,8 +80,8 @@ describe.each(kindsFor("C77") as readonly LocalKind[])("credentials: $name", ({ 
       code: "resource_exhausted",
       message: expect.stringContaining("limits.maxGreetingBytes"),
     });
-    const other = { credentials: "x".repeat(20_000) };
-    expect(() => createSession(face(client), other)).toThrow(RpcError);
+    const other = [{ credentials: "x".repeat(20_000) }, { metadata: { x: "x".repeat(20_000) } }];
+    for (const large of other) expect(() => createSession(face(client), large)).toThrow(RpcError);
     server.close();
     await caller.closed;
     await release();

@@ -46,7 +46,7 @@ export interface Limits {
    * `authenticate` has let in, whatever it does meanwhile.
    */
   readonly maxHandshakeMs: number;
-  /** Bytes of a client's greeting that are read before `authenticate` has decided: its credentials, and a few more. */
+  /** Bytes of a client's greeting that are read before `authenticate` has decided: its credentials and session metadata, and a few more. */
   readonly maxGreetingBytes: number;
   /** Calls of `authenticate` of `serve` at once, until they have settled; other sessions wait for their turn. */
   readonly maxAuthentications: number;

@@ -53,6 +53,7 @@ export const DIAL_OPTIONS: OptionNames<DialOptions> = {
   limits: true,
   load: true,
   loadShedder: true,
+  metadata: true,
   onError: true,
   onForeignDatagram: true,
   onForeignStream: true,

@@ -1,4 +1,5 @@
 import type { X509Certificate } from "node:crypto";
+import type { Metadata } from "@quicrpc/core";
 
 /** Transport of a session: a built-in one, or the name of a provider's own. */
 export type TransportKind = "quic" | "webtransport" | "tcp" | "tls" | "unix" | "websocket" | (string & {});
@@ -23,6 +24,8 @@ export interface Peer {
    * (`earlyData`) it may be a recording.
    */
   readonly credentials: Promise<string | undefined>;
+  /** The client's option `metadata`, read with its credentials; empty where it sent none. Nobody has proven it. */
+  readonly metadata: Promise<Metadata>;
   /** The certificate that it has proven to own (mutual TLS). */
   readonly certificate: X509Certificate | undefined;
   /**

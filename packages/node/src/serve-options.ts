@@ -10,7 +10,8 @@ import type { QuicListenOptions } from "./transport/keep-alive.js";
 import type { TransportProvider } from "./transport/provider.js";
 
 /** Options of `serve`: those of every session it makes, and its own. */
-export interface ServeOptions<Context = unknown> extends Omit<SessionOptions<Context>, "connection" | "load"> {
+export interface ServeOptions<Context = unknown>
+  extends Omit<SessionOptions<Context>, "connection" | "credentials" | "load" | "metadata" | "peer"> {
   /** UDP port of `quic://`, where `listen` is not given; 0 takes a free one. Default 4433. */
   readonly port?: number;
   /** Address to listen on there. Default: every address. */
@@ -100,7 +101,6 @@ export const SERVE_OPTIONS: OptionNames<ServeOptions> = {
   codec: true,
   codecs: true,
   compression: true,
-  credentials: true,
   earlyData: true,
   engine: true,
   host: true,
@@ -116,7 +116,6 @@ export const SERVE_OPTIONS: OptionNames<ServeOptions> = {
   onRefused: true,
   onSession: true,
   onSessionEnd: true,
-  peer: true,
   port: true,
   prefix: true,
   routers: true,

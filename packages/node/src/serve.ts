@@ -20,7 +20,7 @@ import {
   type SessionOptions,
 } from "@quicrpc/core";
 import { Authentications } from "./authenticate.js";
-import { greetedPeer } from "./credentials.js";
+import { greetedPeer } from "./greeted-peer.js";
 import { isEarly, runWhenProven } from "./early-data.js";
 import { targetOf, type ProvidedTarget, urlOf } from "./listen/listen.js";
 import { type Arrival, type Listener, type ListenSettings, noRoom, type TlsUpdate } from "./listen/listener.js";

@@ -2,6 +2,7 @@ import type { Code, RpcError } from "../errors.js";
 import type { Channel, ChannelSettings, FrameHandler } from "../transport/channel.js";
 import type { ReceivedFault } from "../wire/fault.js";
 import type { Frame } from "../wire/frame.js";
+import type { RawGreeting } from "../wire/hello.js";
 import type { ReceiveFlow } from "./items/flow.js";
 import type { FormatTable, SessionFormat } from "./messages/session-format.js";
 
@@ -9,8 +10,8 @@ import type { FormatTable, SessionFormat } from "./messages/session-format.js";
 export interface CarrierSettings extends ChannelSettings {
   /** How messages of the calls that this side makes are written. */
   readonly format: SessionFormat | undefined;
-  /** Credentials of this side, until its first lane has sent them. */
-  credentials: string | undefined;
+  /** Greeting of this side, until its first lane has sent it; undefined where it says nothing. */
+  greeting: RawGreeting | undefined;
 }
 
 /** Carries notifications of the peer: a carrier of calls, or a datagram. */

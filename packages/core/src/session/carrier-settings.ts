@@ -5,8 +5,11 @@ import type { CompressionOptions } from "../contract/compression.js";
 import type { SessionCodec } from "../contract/session-codec.js";
 import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
+import { Metadata, type MetadataInit } from "../metadata.js";
 import { MemoryBudget, type ServerBudget } from "../memory-budget.js";
 import { SessionCompression } from "../transport/compression.js";
+import type { RawGreeting } from "../wire/hello.js";
+import { encodeMetadata } from "../wire/metadata.js";
 
 /** Options of a session about how calls are carried. */
 export interface CarrierOptions {
@@ -29,6 +32,11 @@ export interface CarrierOptions {
    * `limits.maxGreetingBytes`. The server's `authenticate`, or `receiveGreeting`, gets them. Default: none.
    */
   readonly credentials?: string;
+  /**
+   * Session metadata of this side, as the client: what it says of itself beside its credentials, such as its version or tenant. It goes
+   * with them, and nobody has proven it. Default: none.
+   */
+  readonly metadata?: MetadataInit;
 }
 
 // Pure: sessions of plain settings leave the table, and the codecs in it, out of a bundle.
@@ -37,13 +45,12 @@ const standardFormats = /* @__PURE__ */ new FormatTable([]);
 /** How calls are carried in standard MessagePack, without compression. */
 export function plainSettings(
   limits: Limits,
-  { prefix = new Uint8Array(0), credentials }: Pick<CarrierOptions, "prefix" | "credentials"> = {},
+  { prefix = new Uint8Array(0), ...said }: Pick<CarrierOptions, "prefix" | "credentials" | "metadata"> = {},
   server?: ServerBudget,
 ): CarrierSettings {
-  requireShort(credentials, limits);
   return {
     format: undefined,
-    credentials,
+    greeting: greetingOf(said, limits),
     limits,
     budget: new MemoryBudget(limits.maxSessionBytes, "limits.maxSessionBytes", server),
     traffic: { sentBytes: 0 },
@@ -68,14 +75,18 @@ export function carrierSettings(
   };
 }
 
-/** Bytes of a greeting beside the credentials, at most. */
+/** Bytes of a greeting beside credentials and metadata, at most. */
 const GREETING_OVERHEAD = 512;
 
-/** Throws `RpcError` where credentials are longer than a server takes. */
-function requireShort(credentials: string | undefined, { maxGreetingBytes }: Limits): void {
-  if (credentials === undefined || 3 * credentials.length + GREETING_OVERHEAD <= maxGreetingBytes) return;
-  const bytes = new TextEncoder().encode(credentials).length;
-  if (bytes + GREETING_OVERHEAD <= maxGreetingBytes) return;
-  const text = `credentials of ${bytes} bytes do not fit a greeting of ${maxGreetingBytes} (limits.maxGreetingBytes)`;
+/** The greeting of a session; undefined where it says nothing. Throws `RpcError` where it is longer than a server takes. */
+function greetingOf(
+  { credentials, metadata: given }: Pick<CarrierOptions, "credentials" | "metadata">,
+  { maxGreetingBytes }: Limits,
+): RawGreeting | undefined {
+  if (credentials === undefined && given === undefined) return undefined;
+  const metadata = encodeMetadata(Metadata.from(given), Infinity);
+  const bytes = new TextEncoder().encode(credentials).length + (metadata?.length ?? 0);
+  if (bytes + GREETING_OVERHEAD <= maxGreetingBytes) return { credentials, metadata };
+  const text = `credentials and metadata of ${bytes} bytes do not fit a greeting of ${maxGreetingBytes} (limits.maxGreetingBytes)`;
   throw new RpcError("invalid_argument", text);
 }

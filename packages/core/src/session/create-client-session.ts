@@ -1,6 +1,7 @@
 import type { Via } from "../contract/descriptor.js";
 import { unserved } from "../call/lanes/unserved.js";
 import { completeLimits, type Limits } from "../limits.js";
+import type { MetadataInit } from "../metadata.js";
 import type { TransportSession } from "../transport/session.js";
 import { plainSettings } from "./carrier-settings.js";
 import { LaneSession } from "./lane-session.js";
@@ -12,6 +13,7 @@ export interface ClientSessionOptions {
   readonly limits?: Partial<Limits>;
   readonly prefix?: Uint8Array;
   readonly credentials?: string;
+  readonly metadata?: MetadataInit;
   readonly via?: Via;
   readonly peer?: string | undefined;
 }

@@ -14,7 +14,7 @@ import * as ResetCode from "../transport/reset-code.js";
  */
 export function createStreamSession<Transport extends WebTransportSession>(
   transport: Transport,
-  { limits, prefix, peer }: Omit<ClientSessionOptions, "via" | "credentials"> = {},
+  { limits, prefix, peer }: Omit<ClientSessionOptions, "via" | "credentials" | "metadata"> = {},
 ): ClientSession<Transport> {
   const settings = plainSettings(completeLimits(limits), prefix === undefined ? {} : { prefix });
   return new StreamSession(transport, { settings, peer, callee: () => unserved, peerStreams: loadPeerStreams }).open();

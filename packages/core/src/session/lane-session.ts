@@ -41,7 +41,7 @@ export class LaneSession<Transport extends TransportSession>
   override open(): this {
     super.open();
     // Its hello tells the peer what this side reads, and who it is.
-    if (this.settings.compression !== undefined || this.settings.credentials !== undefined) this.openLane();
+    if (this.settings.compression !== undefined || this.settings.greeting !== undefined) this.openLane();
     return this;
   }
 

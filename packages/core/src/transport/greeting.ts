@@ -1,7 +1,9 @@
 import { RpcError } from "../errors.js";
 import { DEFAULT_LIMITS, type Limits } from "../limits.js";
 import { MemoryBudget } from "../memory-budget.js";
-import { readCredentials } from "../wire/hello.js";
+import type { Metadata } from "../metadata.js";
+import { type RawGreeting, readGreeting } from "../wire/hello.js";
+import { decodeMetadata } from "../wire/metadata.js";
 import { FrameReader } from "../wire/reader.js";
 import * as StreamKind from "../wire/stream-kind.js";
 import { readVarint, varintLengthFromFirstByte } from "../wire/varint.js";
@@ -11,6 +13,8 @@ import type { DirectStream, TransportSession } from "./session.js";
 export interface Greeting {
   /** The client's option `credentials`; undefined where it sent none. */
   readonly credentials: string | undefined;
+  /** The client's option `metadata`; empty where it sent none. Nobody has proven it. */
+  readonly metadata: Metadata;
 }
 
 /** Options of `receiveGreeting`. */
@@ -19,16 +23,16 @@ export interface GreetingOptions {
   readonly prefix?: Uint8Array;
   /** Limits. `maxGreetingBytes` counts, and `maxHandshakeMs`, of which a client has half. */
   readonly limits?: Partial<Limits>;
-  /** Milliseconds after which a client that has said nothing is taken for one without credentials. Default: half of `maxHandshakeMs`. */
+  /** Milliseconds after which a client that has said nothing is taken for one without a greeting. Default: half of `maxHandshakeMs`. */
   readonly timeoutMs?: number;
 }
 
-const NOTHING: Greeting = { credentials: undefined };
+const NOTHING: RawGreeting = {};
 
 /**
  * Reads what the client of a transport session says of itself, before a session is made of it: `createSession` on the same
  * transport receives all bytes again. At most `limits.maxGreetingBytes` are read, and nothing that follows. Resolves without
- * credentials where the client begins with something else, or has said nothing in time. Rejects with an `RpcError` where the
+ * any where the client begins with something else, or has said nothing in time. Rejects with an `RpcError` where the
  * greeting is too large or malformed, the peer is gone, or the transport has no `firstStream` and is no byte stream.
  */
 export function receiveGreeting(
@@ -37,10 +41,10 @@ export function receiveGreeting(
 ): Promise<Greeting> {
   const { maxGreetingBytes, maxHandshakeMs } = { ...DEFAULT_LIMITS, ...limits };
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => resolve(NOTHING), timeoutMs ?? maxHandshakeMs / 2);
-    const settle = (greeting: Greeting): void => {
+    const timer = setTimeout(() => settle(NOTHING), timeoutMs ?? maxHandshakeMs / 2);
+    const settle = ({ credentials, metadata }: RawGreeting): void => {
       clearTimeout(timer);
-      resolve(greeting);
+      resolve({ credentials, metadata: decodeMetadata(metadata) });
     };
     const fail = (error: RpcError): void => {
       clearTimeout(timer);
@@ -70,11 +74,11 @@ export function receiveGreeting(
 }
 
 function unable(): RpcError {
-  return new RpcError("internal", "the transport cannot be read before there is a session: it carries no credentials");
+  return new RpcError("internal", "the transport cannot be read before there is a session: it carries no greeting");
 }
 
 /** The greeting that a stream begins with; undefined while more bytes are needed. */
-function greetingIn(bytes: Uint8Array, prefix: Uint8Array, maxBytes: number): Greeting | undefined {
+function greetingIn(bytes: Uint8Array, prefix: Uint8Array, maxBytes: number): RawGreeting | undefined {
   const known = Math.min(prefix.length, bytes.length);
   for (let at = 0; at < known; at++) if (bytes[at] !== prefix[at]) return NOTHING;
   let at = prefix.length;
@@ -89,12 +93,12 @@ function greetingIn(bytes: Uint8Array, prefix: Uint8Array, maxBytes: number): Gr
     throw new RpcError("resource_exhausted", `a greeting has at most ${maxBytes} bytes (limits.maxGreetingBytes)`);
   }
   if (bytes.length < end) return undefined;
-  let credentials: string | undefined;
+  let greeting = NOTHING;
   const reader = new FrameReader(maxBytes, new MemoryBudget(maxBytes, "limits.maxGreetingBytes"));
   reader.push(bytes.subarray(0, end), at, (frame) => {
-    credentials = readCredentials(frame);
+    greeting = readGreeting(frame);
   });
-  return { credentials };
+  return greeting;
 }
 
 /** Where the varint at `at` ends; undefined while it is incomplete. */

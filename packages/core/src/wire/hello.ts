@@ -1,6 +1,7 @@
 import { ProtocolError } from "../errors.js";
 import { Cursor } from "./cursor.js";
 import { type Frame, PROTOCOL_VERSION } from "./frame.js";
+import { checkMetadata, type RawMetadata } from "./metadata.js";
 import { encodeText } from "./text.js";
 import type { FrameWriter } from "./writer.js";
 import * as FrameType from "./frame-type.js";
@@ -11,8 +12,15 @@ export interface Hello {
   readonly codec: string | undefined;
   /** Numbers of the compressions that this side reads. */
   readonly compressions: Uint8Array;
-  /** Credentials of the client, on the session's first lane; `authenticate` has read them there before. */
+  /** The client's greeting, on the session's first lane; `authenticate` has read it there before. */
+  readonly greeting?: RawGreeting | undefined;
+}
+
+/** What a client says of itself before any call. */
+export interface RawGreeting {
   readonly credentials?: string | undefined;
+  /** Session metadata, encoded as that of a call. */
+  readonly metadata?: RawMetadata | undefined;
 }
 
 const Field = {
@@ -22,14 +30,19 @@ const Field = {
   Codec: 0x2,
   /** UTF-8 */
   Credentials: 0x3,
+  /** entries */
+  Metadata: 0x5,
 } as const;
 
 /** Appends the body of a hello. */
-export function writeHello(out: FrameWriter, { codec, compressions, credentials }: Hello): void {
+export function writeHello(out: FrameWriter, { codec, compressions, greeting }: Hello): void {
   out.varint(PROTOCOL_VERSION);
   if (compressions.length > 0) writeField(out, Field.Compressions, compressions);
   if (codec !== undefined) writeField(out, Field.Codec, encodeText(codec, 64));
+  if (greeting === undefined) return;
+  const { credentials, metadata } = greeting;
   if (credentials !== undefined) writeField(out, Field.Credentials, new TextEncoder().encode(credentials));
+  if (metadata !== undefined) writeField(out, Field.Metadata, metadata);
 }
 
 function writeField(out: FrameWriter, key: number, value: Uint8Array): void {
@@ -53,15 +66,18 @@ export function readHello(frame: Frame): Hello {
   return { codec, compressions };
 }
 
-/** Reads the credentials of a lane's first frame; undefined where there are none. Throws `ProtocolError` as `readHello` does. */
-export function readCredentials(frame: Frame): string | undefined {
+/** Reads the greeting in a lane's first frame. Throws `ProtocolError` as `readHello` does, `RpcError` for metadata that may not be. */
+export function readGreeting(frame: Frame): RawGreeting {
   const cursor = fieldsOf(frame);
+  let credentials: string | undefined;
+  let metadata: RawMetadata | undefined;
   while (cursor.position < frame.end) {
     const key = cursor.varint();
     const value = cursor.nested();
-    if (key === Field.Credentials) return value.text();
+    if (key === Field.Credentials) credentials ??= value.text();
+    else if (key === Field.Metadata) metadata ??= checkMetadata(value, frame.end);
   }
-  return undefined;
+  return { credentials, metadata };
 }
 
 function fieldsOf(frame: Frame): Cursor {

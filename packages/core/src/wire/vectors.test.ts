@@ -10,7 +10,7 @@ import { packDetails, readFault, writeFault } from "./fault.js";
 import { FLAG_COMPRESSED, FLAG_HEAD, type Frame } from "./frame.js";
 import * as FrameType from "./frame-type.js";
 import { type Head, type HeadFields, writeHead } from "./head.js";
-import { readCredentials, readHello, writeHello } from "./hello.js";
+import { readGreeting, readHello, writeHello } from "./hello.js";
 import { decodeMetadata, encodeMetadata, type RawMetadata } from "./metadata.js";
 import { pack, unpack } from "../msgpack/message.js";
 import { MISFIT_NOTICE, readMisfitNotice, writeMisfitNotice } from "./misfit-notice.js";
@@ -110,8 +110,9 @@ function write(fields: Fields): Uint8Array {
   const flags = (head === undefined ? 0 : FLAG_HEAD) | (fields.compressed === undefined ? 0 : FLAG_COMPRESSED);
   const mark = out.begin(types[fields.type] | flags, fields.callId);
   if (fields.type === "Hello") {
-    const { codec, compressions = "", credentials } = fields;
-    writeHello(out, { codec, compressions: bytesOf(compressions), credentials });
+    const { codec, compressions = "", credentials, metadata } = fields;
+    const greeting = { credentials, metadata: rawOf(metadata) };
+    writeHello(out, { codec, compressions: bytesOf(compressions), greeting });
   }
   if (fields.unreadMethodId !== undefined) {
     const { serviceId, unreadMethodId: methodId, reasonText: reason } = fields;
@@ -156,10 +157,12 @@ function rawOf(entries: Entry[] | undefined): RawMetadata | undefined {
   return values && encodeMetadata(new Metadata(values), DEFAULT_LIMITS.maxMetadataBytes);
 }
 
+function entries(raw: RawMetadata): Entry[] {
+  return [...decodeMetadata(raw)].map(([key, value]) => [key, typeof value === "string" ? value : hexOf(value)]);
+}
+
 function fieldsOfHead(head: Head | undefined): Partial<Fields> {
   if (head === undefined) return {};
-  const entries = (raw: RawMetadata): Entry[] =>
-    [...decodeMetadata(raw)].map(([key, value]) => [key, typeof value === "string" ? value : hexOf(value)]);
   return {
     ...(head.timeoutMs !== undefined && { timeoutMs: head.timeoutMs }),
     ...(head.codec !== undefined && { codec: head.codec }),
@@ -228,9 +231,10 @@ function unexpected(): never {
 
 function settingsOf(frame: Frame): Partial<Fields> {
   const { codec, compressions } = readHello(frame);
-  const credentials = readCredentials(frame);
+  const { credentials, metadata } = readGreeting(frame);
   return {
     ...(credentials !== undefined && { credentials }),
+    ...(metadata !== undefined && { metadata: entries(metadata) }),
     ...(codec !== undefined && { codec }),
     ...(compressions.length > 0 && { compressions: hexOf(compressions) }),
   };

@@ -88,7 +88,7 @@ export interface Admission {
 }
 
 /** A peer whose greeting has not been read; `serve` adds what that says. */
-export type ArrivingPeer = Omit<Peer, "credentials">;
+export type ArrivingPeer = Omit<Peer, "credentials" | "metadata">;
 
 /** A transport session that a peer has opened; nothing of it has been read yet. */
 export interface Arrival {

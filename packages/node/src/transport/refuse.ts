@@ -29,6 +29,12 @@ export function requireDialable(
       `the option routers does not go with ${scheme}//: ${name} lets the client call, and nobody else`,
     );
   }
+  const { metadata } = options as { readonly metadata?: unknown };
+  if (!abilities.sessions && metadata !== undefined) {
+    throw new TypeError(
+      `the option metadata cannot travel by ${scheme}//: ${name} has no greeting. Give each call its metadata`,
+    );
+  }
   for (const [option, ability, lack] of DIAL_NEEDS) {
     const value = options[option];
     if (value === undefined || value === false || abilities[ability]) continue;

@@ -133,13 +133,13 @@ export class PeerLane implements FrameHandler {
   private greet(): void {
     const { compression } = this.channel;
     const { settings } = this.host;
-    const { credentials } = settings;
-    settings.credentials = undefined;
+    const { greeting } = settings;
+    settings.greeting = undefined;
     const mark = this.channel.begin(FrameType.Hello, 0);
     writeHello(this.channel.out, {
       codec: this.format?.name,
       compressions: Uint8Array.from(compression?.numbers ?? []),
-      credentials,
+      greeting,
     });
     this.channel.commit(mark);
   }
