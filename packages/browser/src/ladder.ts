@@ -34,7 +34,7 @@ export interface LadderOptions extends Pick<OpenOptions, "url" | "first" | "fall
  * fallback, the first is tried again beside it, ever less often, and takes its place once a session over it has answered.
  */
 export class Ladder implements Way {
-  inUse: TransportInUse | undefined;
+  inUse: TransportInUse | undefined = undefined;
   private readonly options: LadderOptions;
   private readonly backoff: Backoff | undefined;
   /** Attempts to get back to the first transport. */
@@ -44,7 +44,7 @@ export class Ladder implements Way {
   /** Sessions over it in a row that were soon lost. */
   private losses = 0;
   /** Why the fallback alone is tried next. */
-  private avoided: string | undefined;
+  private avoided: string | undefined = undefined;
   private wake: () => void = () => {};
 
   constructor(options: LadderOptions) {

@@ -45,10 +45,10 @@ class Race {
   private readonly attempts: Map<TransportInUse["kind"], AbortController> = new Map();
   private readonly failures: string[] = [];
   private readonly causes: unknown[] = [];
-  private headStart: ReturnType<typeof setTimeout> | undefined;
-  private timeout: ReturnType<typeof setTimeout> | undefined;
+  private headStart: ReturnType<typeof setTimeout> | undefined = undefined;
+  private timeout: ReturnType<typeof setTimeout> | undefined = undefined;
   /** Why it is not the first, should the fallback win; undefined before it is tried. */
-  private reason: string | undefined;
+  private reason: string | undefined = undefined;
   /** The first has not answered within its head start. */
   private late = false;
   private over = false;

@@ -20,7 +20,7 @@ export type Scope = Pick<EventTarget, "addEventListener" | "removeEventListener"
 export class PageLife {
   private readonly scope: Scope;
   /** Fulfilled by the page's return from the browser's cache. */
-  private back: Promise<void> | undefined;
+  private back: Promise<void> | undefined = undefined;
   private onBack: () => void = () => {};
 
   constructor(scope: Scope = globalThis) {

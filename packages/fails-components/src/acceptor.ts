@@ -35,7 +35,7 @@ class FailsAcceptor implements WebAcceptor {
   private readonly http2: Http2SecureServer;
   private readonly requests: FailsRequests;
   /** The connection whose HTTP/2 session is being made. */
-  private connecting: { readonly socket: TLSSocket; readonly guest: Guest } | undefined;
+  private connecting: { readonly socket: TLSSocket; readonly guest: Guest } | undefined = undefined;
 
   private constructor(http2: Http2SecureServer, requests: FailsRequests) {
     this.http2 = http2;

@@ -48,7 +48,7 @@ const SESSIONS = "/";
 /** Decides about a server's requests, and makes arrivals of its sessions. */
 export class FailsRequests {
   /** Source of the request that the package is about to call back for, where that is known: it calls back before it returns. */
-  source: Source | undefined;
+  source: Source | undefined = undefined;
   private readonly path: string;
   private readonly settings: ListenSettings;
   private readonly door: Door;

@@ -119,8 +119,8 @@ class RpcServer<Context> implements Server {
   private readonly arriving: Set<Arrival> = new Set();
   private draining = false;
   /** Called when it has been closed. */
-  onEnd: (() => void) | undefined;
-  private closing: Promise<Unacknowledged> | undefined;
+  onEnd: (() => void) | undefined = undefined;
+  private closing: Promise<Unacknowledged> | undefined = undefined;
 
   constructor(options: ServeOptions<Context>) {
     this.options = options;

@@ -57,9 +57,9 @@ export class CertificateWatch {
   private readonly files: readonly CertificateFiles[];
   private readonly options: WatchTlsOptions;
   /** The certificates that the server has, as text. */
-  private used: string | undefined;
+  private used: string | undefined = undefined;
   /** Content that the last look could not use. */
-  private broken: string | undefined;
+  private broken: string | undefined = undefined;
   private told = false;
   private over = false;
 

@@ -32,12 +32,12 @@ export class Engine {
   readonly threaded: boolean;
   readonly streams: (QuicStream | undefined)[] = [];
   readonly webTransports: WebTransports = new WebTransports(this);
-  onSession: ((session: QuicSession) => void) | undefined;
-  onHandshakeError: ((error: QuicError) => void) | undefined;
-  onError: ((error: unknown) => void) | undefined;
+  onSession: ((session: QuicSession) => void) | undefined = undefined;
+  onHandshakeError: ((error: QuicError) => void) | undefined = undefined;
+  onError: ((error: unknown) => void) | undefined = undefined;
   /** Called whenever the number of sessions, dialling ones included, changes. */
-  onSessionCount: ((count: number) => void) | undefined;
-  onClosed: (() => void) | undefined;
+  onSessionCount: ((count: number) => void) | undefined = undefined;
+  onClosed: (() => void) | undefined = undefined;
   readonly #slots: (Slot | undefined)[] = [];
   #sessionCount = 0;
   readonly #records = new Uint32Array(record.RECORDS * record.RECORD_WORDS);

@@ -36,7 +36,8 @@ interface Slot {
 
 /** The WebTransport sessions of one endpoint, and the requests for them. */
 export class WebTransports {
-  onRequest: ((request: WebTransportRequest) => WebTransportAnswer | Promise<WebTransportAnswer>) | undefined;
+  onRequest: ((request: WebTransportRequest) => WebTransportAnswer | Promise<WebTransportAnswer>) | undefined =
+    undefined;
   readonly #engine: Engine;
   readonly #slots: (Slot | undefined)[] = [];
 

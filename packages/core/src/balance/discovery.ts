@@ -42,10 +42,10 @@ export interface DiscoveryOptions {
 /** Keeps a list of targets up to date. A failure leaves the list as it was. */
 export class Discovery {
   /** Why there is no list, or no newer one. */
-  error: Error | undefined;
+  error: Error | undefined = undefined;
   private readonly options: DiscoveryOptions;
-  private asking: AbortController | undefined;
-  private timer: ReturnType<typeof setTimeout> | undefined;
+  private asking: AbortController | undefined = undefined;
+  private timer: ReturnType<typeof setTimeout> | undefined = undefined;
   private askedAt = 0;
   private failures = 0;
 

@@ -7,7 +7,7 @@ interface Weighted {
 export class Draw {
   private list: readonly Weighted[] = [];
   /** Cumulative sums of the weights; undefined where all weights are equal. */
-  private sums: readonly number[] | undefined;
+  private sums: readonly number[] | undefined = undefined;
 
   /** The index of one of `targets`, but for that at `except`. */
   index(targets: readonly Weighted[], except = -1): number {

@@ -14,11 +14,11 @@ export interface SlotOptions<S extends Session> extends LinkOptions<S> {
 export class Slot<S extends Session> {
   readonly link: Link<S>;
   /** The session that there is, whether or not it is able to serve. */
-  current: PooledSession<S> | undefined;
+  current: PooledSession<S> | undefined = undefined;
   private readonly options: SlotOptions<S>;
   /** Undefined as long as the peer has not said. */
-  private able: boolean | undefined;
-  private watch: HealthWatch | undefined;
+  private able: boolean | undefined = undefined;
+  private watch: HealthWatch | undefined = undefined;
 
   constructor(options: SlotOptions<S>) {
     this.options = options;

@@ -42,11 +42,11 @@ export class Target<S extends Session> implements PoolTarget<S> {
   readonly target: string;
   priority = 0;
   weight = 1;
-  ejectedUntil: number | undefined;
+  ejectedUntil: number | undefined = undefined;
   private readonly slots: readonly Slot<S>[];
   private readonly options: TargetOptions<S>;
   private readonly record: OutlierRecord | undefined;
-  private ejection: ReturnType<typeof setTimeout> | undefined;
+  private ejection: ReturnType<typeof setTimeout> | undefined = undefined;
 
   constructor(target: string, options: TargetOptions<S>) {
     this.target = target;

@@ -21,7 +21,7 @@ export class Expiry {
  */
 export class Expiries {
   private readonly heap: Expiry[] = [];
-  private timer: ReturnType<typeof setTimeout> | undefined;
+  private timer: ReturnType<typeof setTimeout> | undefined = undefined;
   private timerAt = Number.POSITIVE_INFINITY;
   private readonly onTime = (): void => this.expire();
   private readonly holdsProcess: boolean;

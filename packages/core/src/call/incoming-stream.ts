@@ -14,10 +14,10 @@ const NO_ERROR = 0;
 export class IncomingCallStream implements AnswerCarrier, FrameHandler {
   readonly single = true;
   readonly channel: Channel;
-  peerFormat: SessionFormat | undefined;
+  peerFormat: SessionFormat | undefined = undefined;
   private readonly requests: RequestHandler;
   private readonly onOver: () => void;
-  private call: IncomingCall | undefined;
+  private call: IncomingCall | undefined = undefined;
   private requested = false;
   private answered = false;
   /** The peer's side has ended: until then the stream counts as in use. */

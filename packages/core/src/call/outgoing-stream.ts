@@ -21,7 +21,7 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
   readonly notifyId = 0;
   readonly channel: Channel;
   readonly format: SessionFormat | undefined;
-  private call: OutgoingCall | undefined;
+  private call: OutgoingCall | undefined = undefined;
   private readonly maxMetadataBytes: number;
   private onEnded: ((received: boolean) => void) | undefined;
 

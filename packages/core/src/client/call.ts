@@ -18,17 +18,17 @@ import * as FrameType from "../wire/frame-type.js";
 /** A call that this side makes, from its request to its last frame; what an answer is made of its kinds know. */
 export abstract class Call implements OutgoingCall {
   /** Sends what the caller streams; undefined for a call of one message. */
-  items: OutgoingItems | undefined;
+  items: OutgoingItems | undefined = undefined;
   readonly method: AnyMethod;
   protected readonly host: CallingHost;
   protected readonly options: CallOptions | undefined;
-  protected carrier: Carrier | undefined;
+  protected carrier: Carrier | undefined = undefined;
   /** The callee has begun to answer: no headers may follow. */
   protected answered = false;
   /** Bytes of the request's frame. */
   protected requestBytes = 0;
   /** Ends the watch over signals and time. */
-  private unwatch: (() => void) | undefined;
+  private unwatch: (() => void) | undefined = undefined;
   private id = 0;
   protected over = false;
 

@@ -14,7 +14,7 @@ export class OutgoingItems implements ItemTarget {
   readonly flow: SendFlow;
   readonly rawPiece: number | undefined;
   over = false;
-  onGivenUp: (() => void) | undefined;
+  onGivenUp: (() => void) | undefined = undefined;
   private readonly carrier: Carrier;
   private readonly id: number;
   private readonly codec: MessageCodec<unknown> | undefined;

@@ -26,7 +26,7 @@ export const serverStreamCalls: Calling<"server_stream"> = {
 /** A call whose answer is a stream: server streaming, or duplex. */
 export class StreamedCall extends Call {
   /** Called at the end, with the error, or undefined after a good one. */
-  onOver: ((error: RpcError | undefined) => void) | undefined;
+  onOver: ((error: RpcError | undefined) => void) | undefined = undefined;
   private readonly receiver: ItemReceiver;
 
   constructor(host: CallingHost, method: AnyMethod, options: CallOptions | undefined) {

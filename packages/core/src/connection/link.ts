@@ -29,15 +29,15 @@ export interface LinkOptions<S extends Session> {
 /** One session to one peer, replaced whenever it is lost or drains. */
 export class Link<S extends Session> {
   /** Where new calls go; undefined unless ready. */
-  session: S | undefined;
+  session: S | undefined = undefined;
   /** Why calls should not wait: the last attempt failed in a way that the next will not mend. */
-  refusal: Error | undefined;
+  refusal: Error | undefined = undefined;
   private readonly options: LinkOptions<S>;
   private readonly watched: Watched<ConnectionState> = new Watched<ConnectionState>({ status: "idle" });
   /** Every session that has not ended, those that drain too. */
   private readonly sessions: Set<S> = new Set();
   /** The latest session, as long as it lasts. */
-  private current: S | undefined;
+  private current: S | undefined = undefined;
   private readonly end: Deferred<SessionEnd> = deferred();
   /** Notifications that the peers of sessions which have ended did not acknowledge. */
   private unacknowledged = 0;
@@ -46,10 +46,10 @@ export class Link<S extends Session> {
   private readyAt = 0;
   /** When a session last began to drain. */
   private leftAt: number = Number.NEGATIVE_INFINITY;
-  private dialling: AbortController | undefined;
+  private dialling: AbortController | undefined = undefined;
   /** The search for a better session than `session`. */
-  private improving: AbortController | undefined;
-  private retry: ReturnType<typeof setTimeout> | undefined;
+  private improving: AbortController | undefined = undefined;
+  private retry: ReturnType<typeof setTimeout> | undefined = undefined;
 
   constructor(options: LinkOptions<S>) {
     this.options = options;

@@ -189,8 +189,8 @@ type Send<C, Result> = (session: C, options: CallOptions | undefined) => Result;
 /** Counts the refusals of one call so far. */
 class Refusals {
   /** Milliseconds since the epoch; undefined for a call that has not waited. */
-  waitingSince: number | undefined;
-  last: RpcError | undefined;
+  waitingSince: number | undefined = undefined;
+  last: RpcError | undefined = undefined;
   /** It was made a second time although its first session goes on. */
   elsewhere = false;
 }

@@ -54,7 +54,7 @@ export class Watched<T> {
 
 /** Written by hand rather than as a generator: leaving must not wait for the next change. */
 class Watcher<T> implements ItemIterator<T> {
-  private unseen: { readonly value: T } | undefined;
+  private unseen: { readonly value: T } | undefined = undefined;
   private over = false;
   private waiting: ((result: IteratorResult<T, undefined>) => void)[] = [];
   private readonly onLeft: (watcher: Watcher<T>) => void;

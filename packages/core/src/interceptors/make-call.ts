@@ -32,8 +32,8 @@ export async function makeCall(caller: Caller, call: InterceptedCall): Promise<I
 class Heard implements InterceptedAnswer {
   responseMetadata: Metadata = new Metadata();
   trailers: Metadata = new Metadata();
-  output: unknown;
-  readonly outputs: undefined;
+  output: unknown = undefined;
+  readonly outputs: undefined = undefined;
 
   /** The call's options, and this listens too. */
   listening(call: InterceptedCall): CallOptions {

@@ -7,7 +7,7 @@ export class WritableItems implements AsyncIterable<unknown> {
   private controller!: WritableStreamDefaultController;
   private written: { item: unknown; onTaken: () => void } | undefined;
   private ended = false;
-  private wake: (() => void) | undefined;
+  private wake: (() => void) | undefined = undefined;
 
   /** @param onAborted the writer gives up */
   constructor(onAborted: (error: RpcError) => void) {

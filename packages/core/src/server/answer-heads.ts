@@ -8,7 +8,7 @@ export class AnswerHeads {
   readonly metadata: Metadata = new Metadata();
   readonly trailers: Metadata = new Metadata();
   /** Fingerprint of the method's schema, where the caller has another. */
-  fingerprint: number | undefined;
+  fingerprint: number | undefined = undefined;
   private metadataSent = false;
   private readonly maxBytes: number;
 

@@ -49,11 +49,11 @@ export interface ContextSettings<Context> {
 export class IncomingContext<Context> implements CallContext<Context> {
   readonly deadline: number | undefined;
   readonly method: AnyMethod;
-  compress: boolean | undefined;
+  compress: boolean | undefined = undefined;
   /** Metadata that the handler sends beside its answer; undefined until there is some. */
-  answerHeads: AnswerHeads | undefined;
+  answerHeads: AnswerHeads | undefined = undefined;
   /** The call's answer; undefined for a notification. */
-  reply: { sendMetadata(): void } | undefined;
+  reply: { sendMetadata(): void } | undefined = undefined;
   readonly #settings: ContextSettings<Context>;
   #received: RawMetadata | Metadata | undefined;
   #controller: AbortController | undefined;

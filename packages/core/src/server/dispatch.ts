@@ -44,7 +44,7 @@ export interface DispatchSettings<Context> extends ContextSettings<Context> {
 /** Serves incoming calls, from request frame to reply. */
 export class Dispatcher<Context> implements RequestHandler {
   private readonly settings: DispatchSettings<Context>;
-  private misfits: MisfitNotices | undefined;
+  private misfits: MisfitNotices | undefined = undefined;
 
   constructor(settings: DispatchSettings<Context>) {
     this.settings = settings;

@@ -23,7 +23,7 @@ export interface ReplySettings extends ServedCallSettings {
 /** Sends the answer of one incoming call as frames: a response or an error, or items and an end. Nothing follows the last frame. */
 export class Reply extends ServedCall implements IncomingCall {
   declare protected readonly settings: ReplySettings;
-  private sendFlow: SendFlow | undefined;
+  private sendFlow: SendFlow | undefined = undefined;
   private readonly carrier: AnswerCarrier;
   private readonly id: number;
   /** This side's items have ended; the call goes on for the caller's. */

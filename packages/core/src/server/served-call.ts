@@ -31,20 +31,20 @@ export abstract class ServedCall implements ItemTarget {
   /** The last word was sent, or there is nobody to send it to. */
   over = false;
   /** Called once when the call is given up, before its end. */
-  onGivenUp: (() => void) | undefined;
+  onGivenUp: (() => void) | undefined = undefined;
   /** Undefined for a call that no handler is entered for. */
   protected readonly context: IncomingContext<unknown> | undefined;
   protected readonly settings: ServedCallSettings;
-  protected input: ItemReceiver | undefined;
+  protected input: ItemReceiver | undefined = undefined;
   protected inputEnded = false;
-  private expiry: Expiry | undefined;
+  private expiry: Expiry | undefined = undefined;
   private entered = false;
   /** The handler has returned, or the items that it gave have ended. */
   private settled = false;
   /** To be called when the handler has settled, where the call was over before. */
-  private onOutlived: (() => void) | undefined;
+  private onOutlived: (() => void) | undefined = undefined;
   /** Takes a call that waits for its turn out of the queue. */
-  private unwait: (() => void) | undefined;
+  private unwait: (() => void) | undefined = undefined;
   /** Charged for the call until both it and its handler have ended. */
   private readonly bytes: number;
 

@@ -19,7 +19,7 @@ export class KeepAlive {
   private readonly ping: () => void;
   private readonly onSilent: (error: Error) => void;
   private seen = 0;
-  private timer: ReturnType<typeof setTimeout> | undefined;
+  private timer: ReturnType<typeof setTimeout> | undefined = undefined;
 
   constructor(channel: Channel, options: KeepAliveOptions, ping: () => void, onSilent: (error: Error) => void) {
     this.channel = channel;

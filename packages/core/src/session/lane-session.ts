@@ -19,13 +19,13 @@ export class LaneSession<Transport extends TransportSession>
   private readonly chooser: CarrierChooser | undefined;
   protected readonly pings: Pings = new Pings();
   override readonly bulk: Set<AnyMethod> = new Set();
-  protected ourLane: Lane | undefined;
+  protected ourLane: Lane | undefined = undefined;
   /** Those of this side that have not ended, or only by a close. */
   protected readonly lanes: Set<Lane> = new Set();
   /** Notifications on lanes that ended before the peer had received them. */
   private lostOnLanes = 0;
   /** The same when the peer was told that there is nothing more. */
-  private lostBeforeParting: number | undefined;
+  private lostBeforeParting: number | undefined = undefined;
   /** The session's own lane has ended, or one that was before it. */
   private readonly onLaneOver = (lane: Lane): void => {
     if (this.ourLane !== lane) return;

@@ -4,7 +4,7 @@ import { RpcError } from "../errors.js";
 /** The pings under way, and the round-trip time they measure. */
 export class Pings {
   /** Milliseconds; undefined before the first answer. */
-  rttMs: number | undefined;
+  rttMs: number | undefined = undefined;
   private token = 0;
   private readonly waiting: Map<number, { readonly sentAt: number; readonly answer: Deferred<number> | undefined }> =
     new Map();

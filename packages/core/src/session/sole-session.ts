@@ -13,8 +13,8 @@ export class SoleSession<Transport extends TransportSession> extends LaneSession
   private readonly stream: SoleStream;
   private readonly keepAlive: KeepAliveOptions | false;
   /** Until the peer has greeted. */
-  private handshake: ReturnType<typeof setTimeout> | undefined;
-  private beat: KeepAlive | undefined;
+  private handshake: ReturnType<typeof setTimeout> | undefined = undefined;
+  private beat: KeepAlive | undefined = undefined;
 
   constructor(transport: Transport, stream: SoleStream, keepAlive: KeepAliveOptions | false, parts: SessionParts) {
     super(transport, parts);

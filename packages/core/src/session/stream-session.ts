@@ -36,14 +36,14 @@ export class StreamSession<Transport extends TransportSession>
   readonly budget: MemoryBudget;
   readonly callee: Callee;
   protected readonly drainage: Drain = new Drain(this);
-  readonly bulk: Set<AnyMethod> | undefined;
+  readonly bulk: Set<AnyMethod> | undefined = undefined;
   readonly peer: string | undefined;
   protected readonly ownStreams: OwnStreams = new OwnStreams(this);
   protected ended = false;
   readonly schemas: SchemaHandshake = new SchemaHandshake();
   private readonly via: Via;
   /** The lane on which the peer said that it goes away. */
-  private leavingOn: PeerLane | undefined;
+  private leavingOn: PeerLane | undefined = undefined;
   readonly onForeign: SessionParts["onForeign"];
   private readonly enter: SessionParts["enter"];
   private readonly peerStreams: SessionParts["peerStreams"];
@@ -51,9 +51,9 @@ export class StreamSession<Transport extends TransportSession>
   /** The peer has closed the session with code 0: after a drain, it has all that was sent. */
   protected parted = false;
   /** Resolves when the peer has the notifications that were sent before a close, or never will. */
-  private delivery: Promise<void> | undefined;
+  private delivery: Promise<void> | undefined = undefined;
   /** Error of calls after the session was lost. */
-  private lost: RpcError | undefined;
+  private lost: RpcError | undefined = undefined;
 
   constructor(
     transport: Transport,

@@ -64,16 +64,16 @@ class ByteStreamSession implements DirectSession, ByteStreamHandler {
   private readonly bytes: ByteStream;
   private readonly closeTimeoutMs: number;
   private readonly onGreeted: (() => void) | undefined;
-  private handler: DirectSessionHandler | undefined;
-  private streamHandler: DirectStreamHandler | undefined;
+  private handler: DirectSessionHandler | undefined = undefined;
+  private streamHandler: DirectStreamHandler | undefined = undefined;
   /** How the session ends, from the moment that is known. */
-  private ending: { info: CloseInfo; error: Error | undefined } | undefined;
+  private ending: { info: CloseInfo; error: Error | undefined } | undefined = undefined;
   private told = false;
   private attached = false;
   /** Bytes that were read before there was a handler, and are still to be delivered. */
-  private held: Uint8Array | undefined;
-  private peek: { look: (bytes: Uint8Array) => boolean; onOver: () => void } | undefined;
-  private timer: ReturnType<typeof setTimeout> | undefined;
+  private held: Uint8Array | undefined = undefined;
+  private peek: { look: (bytes: Uint8Array) => boolean; onOver: () => void } | undefined = undefined;
+  private timer: ReturnType<typeof setTimeout> | undefined = undefined;
 
   constructor(bytes: ByteStream, role: Role, options: ByteStreamOptions) {
     this.bytes = bytes;

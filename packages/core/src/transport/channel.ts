@@ -68,10 +68,10 @@ export class Channel implements DirectStreamHandler, Measured {
   private readonly reader: FrameReader;
   readonly limits: Limits;
   readonly budget: MemoryBudget;
-  private handler: FrameHandler | undefined;
+  private handler: FrameHandler | undefined = undefined;
   private readonly prefix: Uint8Array;
   /** Goes out, after the prefix, before the first frame; undefined once it has. */
-  private kindToSend: number | undefined;
+  private kindToSend: number | undefined = undefined;
   private writer: FrameWriter = shared;
   private flushScheduled = false;
   /** Microtasks still to wait, and what the buffer held at the last. */
@@ -86,7 +86,7 @@ export class Channel implements DirectStreamHandler, Measured {
   private unsentBytes = 0;
   /** Bytes handed over since then. */
   private unmeasured = 0;
-  private waiting: (() => void)[] | undefined;
+  private waiting: (() => void)[] | undefined = undefined;
   private readonly onFrame = (frame: Frame): void => this.handler?.onFrame(frame);
   private readonly flushLater = (): void => {
     if (this.isFilling()) {

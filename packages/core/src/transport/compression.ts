@@ -17,7 +17,7 @@ export class SessionCompression {
   private readonly minBytes: number;
   private readonly maxBytes: number;
   /** An algorithm that the peer reads; undefined until its hello has arrived. */
-  private chosen: Compression | undefined;
+  private chosen: Compression | undefined = undefined;
 
   /** @param maxBytes of a message that was compressed: `limits.maxDecompressedBytes` */
   constructor({ algorithms, minBytes = MIN_BYTES }: CompressionOptions, maxBytes: number) {

@@ -24,8 +24,8 @@ const MAX_CHUNK = 32 * 1024;
  */
 export class CreditedStream implements ByteStream {
   private readonly release: () => void;
-  private handler: ByteStreamHandler | undefined;
-  private writer: WritableStreamDefaultWriter<Uint8Array> | undefined;
+  private handler: ByteStreamHandler | undefined = undefined;
+  private writer: WritableStreamDefaultWriter<Uint8Array> | undefined = undefined;
   /** Chunks, with their length fields, that wait for the window. */
   private readonly queue: Fifo<{ readonly message: Uint8Array; readonly size: number }> = new Fifo();
   private queued = 0;
@@ -48,7 +48,7 @@ export class CreditedStream implements ByteStream {
   private isAcknowledgement = false;
   private readonly varint: Uint8Array = new Uint8Array(8);
   private varintBytes = 0;
-  private over: { readonly error: Error | undefined } | undefined;
+  private over: { readonly error: Error | undefined } | undefined = undefined;
 
   /** @param release lets go of what the stream belongs to */
   constructor(opened: Promise<WebTransportStream>, release: () => void) {

@@ -28,7 +28,7 @@ type Held = (handler: DirectStreamHandler) => void;
 class ForeignStream implements DirectStream, DirectStreamHandler {
   private readonly stream: DirectStream;
   private held: Fifo<Held> | undefined = new Fifo();
-  private handler: DirectStreamHandler | undefined;
+  private handler: DirectStreamHandler | undefined = undefined;
   private paused = false;
 
   /** @param first the bytes that were read already */

@@ -12,7 +12,7 @@ export class HeldBytes {
   bytes = 0;
   private readonly pieces: Fifo<Uint8Array> = new Fifo();
   /** The newest piece, while there is room in it. */
-  private last: Uint8Array | undefined;
+  private last: Uint8Array | undefined = undefined;
   private filled = 0;
 
   push(chunk: Uint8Array): void {

@@ -48,10 +48,10 @@ class MemorySession implements DirectSession {
   peer!: MemorySession;
   readonly streams: Set<MemoryStream> = new Set();
   readonly datagrams: Datagrams = { maxSize: MAX_DATAGRAM, send: (bytes) => this.sendDatagram(bytes) };
-  private handler: DirectSessionHandler | undefined;
+  private handler: DirectSessionHandler | undefined = undefined;
   private early: MemoryStream[] = [];
-  private ended: { info: CloseInfo; error: Error | undefined } | undefined;
-  private onFirstStream: ((stream: DirectStream) => void) | undefined;
+  private ended: { info: CloseInfo; error: Error | undefined } | undefined = undefined;
+  private onFirstStream: ((stream: DirectStream) => void) | undefined = undefined;
 
   firstStream(onStream: (stream: DirectStream) => void): void {
     const [first] = this.early;
@@ -126,7 +126,7 @@ type Event = Uint8Array | "end" | { readonly reset: number };
 class MemoryStream implements DirectStream {
   peer!: MemoryStream;
   private readonly session: MemorySession;
-  private handler: DirectStreamHandler | undefined;
+  private handler: DirectStreamHandler | undefined = undefined;
   private readonly arrived: Fifo<Event> = new Fifo();
   private arrivedBytes = 0;
   private paused = false;
@@ -135,8 +135,9 @@ class MemoryStream implements DirectStream {
   private sending = true;
   private drainWanted = false;
   /** The peer asked this side to stop, and the handler is to be told. */
-  private stopped: number | undefined;
-  private peeking: { look: (bytes: Uint8Array) => boolean; onOver: () => void; seen: Uint8Array } | undefined;
+  private stopped: number | undefined = undefined;
+  private peeking: { look: (bytes: Uint8Array) => boolean; onOver: () => void; seen: Uint8Array } | undefined =
+    undefined;
 
   constructor(session: MemorySession) {
     this.session = session;

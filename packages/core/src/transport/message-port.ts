@@ -34,7 +34,7 @@ type Message = Uint8Array | number | null;
 
 class PortByteStream implements ByteStream {
   private readonly port: MessagePortLike;
-  private handler: ByteStreamHandler | undefined;
+  private handler: ByteStreamHandler | undefined = undefined;
   private unacknowledged = 0;
   private drainWanted = false;
   private taken = 0;

@@ -26,11 +26,11 @@ export interface StreamOwner {
 export class StreamSorter implements DirectStreamHandler {
   private readonly stream: DirectStream;
   private readonly owner: StreamOwner;
-  private channel: Channel | undefined;
-  private foreign: DirectStreamHandler | undefined;
-  private first: Uint8Array | undefined;
+  private channel: Channel | undefined = undefined;
+  private foreign: DirectStreamHandler | undefined = undefined;
+  private first: Uint8Array | undefined = undefined;
   /** The code of a STOP_SENDING that came before it was known whose the stream is. */
-  private stopped: number | undefined;
+  private stopped: number | undefined = undefined;
   private over = false;
 
   private constructor(stream: DirectStream, owner: StreamOwner) {

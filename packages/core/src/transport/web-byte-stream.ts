@@ -20,8 +20,8 @@ export function webStreamTransport(
 class WebByteStream implements ByteStream {
   private readonly reader: ReadableStreamDefaultReader<Uint8Array>;
   private readonly writer: WritableStreamDefaultWriter<Uint8Array>;
-  private handler: ByteStreamHandler | undefined;
-  private paused: { readonly until: Promise<void>; resume(): void } | undefined;
+  private handler: ByteStreamHandler | undefined = undefined;
+  private paused: { readonly until: Promise<void>; resume(): void } | undefined = undefined;
   private drainAwaited = false;
   private pending = 0;
   private over = false;

@@ -55,16 +55,16 @@ export function webSocketTransport(socket: WebSocketLike, role: Role, options?: 
 
 class SocketByteStream implements ByteStream {
   private readonly socket: WebSocketLike;
-  private handler: ByteStreamHandler | undefined;
+  private handler: ByteStreamHandler | undefined = undefined;
   /** Written before the socket was open. */
   private early: UnsharedBytes[] | undefined;
-  private timer: ReturnType<typeof setTimeout> | undefined;
+  private timer: ReturnType<typeof setTimeout> | undefined = undefined;
   /** Arrived while nobody takes it. */
   private readonly held: HeldBytes = new HeldBytes();
   private paused = false;
   private full = false;
   private ending = false;
-  private over: { error: Error | undefined } | undefined;
+  private over: { error: Error | undefined } | undefined = undefined;
 
   private readonly onSent = (): void => this.look();
 

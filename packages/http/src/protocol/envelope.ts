@@ -34,7 +34,7 @@ export class EnvelopeReader {
   private readonly maxBytes: number;
   private readonly gathered: Gathered = new Gathered();
   /** Flags and length of the message that is being received. */
-  private head: { readonly flags: number; readonly length: number } | undefined;
+  private head: { readonly flags: number; readonly length: number } | undefined = undefined;
 
   /** @param maxBytes the most bytes of one message, as it is sent */
   constructor(maxBytes: number) {

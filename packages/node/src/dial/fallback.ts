@@ -39,7 +39,7 @@ export class FallbackDialler {
   private readonly options: FallbackOptions;
   private readonly tell: (reason: Error) => void;
   /** The first way gave no answer, and is not tried before this time. */
-  private avoided: { readonly reason: Error; readonly until: number } | undefined;
+  private avoided: { readonly reason: Error; readonly until: number } | undefined = undefined;
 
   constructor(ways: Ways, options: FallbackOptions) {
     this.ways = ways;

@@ -94,14 +94,14 @@ export class Visit {
   private source: string | undefined;
   private readonly close: () => void;
   private deadline = 0;
-  private timer: ReturnType<typeof setTimeout> | undefined;
+  private timer: ReturnType<typeof setTimeout> | undefined = undefined;
   private isPending = false;
   private isSession = false;
   private over = false;
   /** Visits that this one's connection carries. */
   private carried = 0;
-  private held: HeldReads | undefined;
-  private gone: (() => void) | undefined;
+  private held: HeldReads | undefined = undefined;
+  private gone: (() => void) | undefined = undefined;
 
   constructor(door: Door, source: string | undefined, close: () => void, within: number) {
     this.door = door;

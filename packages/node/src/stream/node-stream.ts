@@ -43,9 +43,9 @@ export function stdioTransport(options?: ByteStreamOptions): DirectSession {
 class NodeByteStream implements ByteStream {
   private readonly readable: Readable;
   private readonly writable: Writable;
-  private handler: ByteStreamHandler | undefined;
+  private handler: ByteStreamHandler | undefined = undefined;
   private drainWanted = false;
-  private over: { error: Error | undefined } | undefined;
+  private over: { error: Error | undefined } | undefined = undefined;
 
   constructor({ readable, writable }: NodeStreams) {
     this.readable = readable;

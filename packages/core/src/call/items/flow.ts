@@ -56,7 +56,7 @@ export class StreamReceiveFlow implements ReceiveFlow {
 export class SendFlow implements ItemFlow {
   private credit: number;
   private readonly carrier: CallChannel;
-  private resume: (() => void) | undefined;
+  private resume: (() => void) | undefined = undefined;
   private queued = false;
   private ended = false;
 

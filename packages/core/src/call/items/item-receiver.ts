@@ -15,12 +15,12 @@ import { decodedBytes, decodePayload } from "../messages/payload.js";
 
 /** The messages that one side of a call receives: item frames in, an `ItemStream` out, with the flow control between. */
 export class ItemReceiver {
-  private codec: MessageCodec<unknown> | undefined;
-  private compression: SessionCompression | undefined;
+  private codec: MessageCodec<unknown> | undefined = undefined;
+  private compression: SessionCompression | undefined = undefined;
   private readonly limits: Limits;
   private readonly queue: ItemQueue<unknown>;
-  private flow: ReceiveFlow | undefined;
-  private budget: MemoryBudget | undefined;
+  private flow: ReceiveFlow | undefined = undefined;
+  private budget: MemoryBudget | undefined = undefined;
   /** Bytes charged for unread items. */
   private unreadBytes = 0;
   private abandoned = false;

@@ -7,7 +7,7 @@ import { type AnswerMetadata, type ItemQueue, itemQueue, type ItemStream, type N
 export class LateItems<Item> {
   private readonly queue: ItemQueue<Item>;
   private readonly onAbandoned: () => void;
-  private source: AsyncIterator<Item> | undefined;
+  private source: AsyncIterator<Item> | undefined = undefined;
   private onTaken: (() => void) | undefined;
 
   /** @param onAbandoned the reader left before there was anything to follow */
@@ -66,7 +66,7 @@ export class LateDuplex<Sent, Result> implements DuplexStream<Sent, Result> {
   private controller!: WritableStreamDefaultController;
   /** Rejects when the call fails first: a write that waits must settle, or the stream never errors. */
   private readonly writer: Deferred<WritableStreamDefaultWriter<Sent>> = deferred();
-  private following: WritableStreamDefaultWriter<Sent> | undefined;
+  private following: WritableStreamDefaultWriter<Sent> | undefined = undefined;
 
   /** @param onAbandoned the caller gave up before there was a call to follow */
   constructor(onAbandoned: () => void) {

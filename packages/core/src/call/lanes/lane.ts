@@ -43,11 +43,11 @@ export class Lane extends PeerLane implements Carrier {
   private readonly maxCalls: number;
   private readonly maxMetadataBytes: number;
   private givenUp = 0;
-  private onFinished: ((received: boolean) => void) | undefined;
+  private onFinished: ((received: boolean) => void) | undefined = undefined;
   /** Notifications sent on it, those that the peer is known to have, and those sent before the ping that is under way. */
   private notified = 0;
   private received = 0;
-  private asked: number | undefined;
+  private asked: number | undefined = undefined;
 
   constructor(
     ourBit: 0 | 1,

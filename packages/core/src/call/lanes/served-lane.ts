@@ -14,7 +14,7 @@ import * as FrameType from "../../wire/frame-type.js";
 export class ServedLane implements LaneCallee, AnswerCarrier {
   readonly single = false;
   readonly channel: Channel;
-  peerFormat: SessionFormat | undefined;
+  peerFormat: SessionFormat | undefined = undefined;
   private readonly calls: (IncomingCall | undefined)[] = [];
   private readonly requests: RequestHandler;
   private readonly limits: Limits;

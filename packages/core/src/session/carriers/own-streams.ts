@@ -16,7 +16,7 @@ export class OwnStreams {
   /** Those that are not over. */
   made = 0;
   /** Called when a stream with a notification is over. */
-  onConfirmed: (() => void) | undefined;
+  onConfirmed: (() => void) | undefined = undefined;
   /** Those with notifications that the peer may not have received yet. */
   private unconfirmed = 0;
   /** Notifications on those that ended before the peer had received them. */
