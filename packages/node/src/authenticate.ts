@@ -42,6 +42,7 @@ export class Authentications<Context> {
       const settled = (): void => {
         this.running--;
         if (over) this.outliving--;
+        over = true;
         clearTimeout(reminder);
         clearTimeout(timer);
         this.startNext();

@@ -50,9 +50,18 @@ export type Role = "client" | "server";
 export interface ByteStreamOptions {
   /** Milliseconds that a close waits for the peer to end its side. Default: `DEFAULT_LIMITS.maxCloseMs`. */
   readonly closeTimeoutMs?: number;
+  /**
+   * Bytes that are held of what arrives while this side takes nothing, where the transport cannot hold the peer back: a `MessagePort`, a browser's
+   * WebSocket. The session of a peer that sends more is lost. Default: 40 MiB, which is `DEFAULT_LIMITS.maxSessionBytes` and two
+   * of the largest frames.
+   */
+  readonly maxHeldBytes?: number;
   /** Called once the peer has greeted, and so has shown that it speaks this protocol. */
   readonly onGreeted?: () => void;
 }
+
+/** Default of `maxHeldBytes`: more than the memory that a peer's own session lets wait. */
+export const MAX_HELD_BYTES: number = DEFAULT_LIMITS.maxSessionBytes + 2 * DEFAULT_LIMITS.maxFrameBytes;
 
 /** A transport over one byte stream, for one session: all calls, of both peers, share one lane (docs/protocol.md §8). */
 export function byteStreamTransport(stream: ByteStream, role: Role, options: ByteStreamOptions = {}): DirectSession {

@@ -14,8 +14,18 @@ export class HeldBytes {
   /** The newest piece, while there is room in it. */
   private last: Uint8Array | undefined = undefined;
   private filled = 0;
+  private readonly most: number;
 
+  /** @param most bytes that are held at once */
+  constructor(most: number = Number.POSITIVE_INFINITY) {
+    this.most = most;
+  }
+
+  /** Holds the chunk. Throws where that would be more than may be held. */
   push(chunk: Uint8Array): void {
+    if (this.bytes + chunk.length > this.most) {
+      throw new Error(`the peer sends on, beyond ${this.most} bytes that nobody has taken (maxHeldBytes)`);
+    }
     this.bytes += chunk.length;
     for (let rest = chunk; rest.length > 0; ) {
       let { last } = this;

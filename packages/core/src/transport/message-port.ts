@@ -1,8 +1,10 @@
+import { asError } from "../errors.js";
 import {
   byteStreamTransport,
   type ByteStream,
   type ByteStreamHandler,
   type ByteStreamOptions,
+  MAX_HELD_BYTES,
   type Role,
 } from "./byte-stream.js";
 import { HeldBytes } from "./held-bytes.js";
@@ -26,7 +28,7 @@ const ACK_STEP = HIGH_WATER / 4;
  * transferred. A port buffers without bound, so the receiver acknowledges what it has taken: that holds the sender back.
  */
 export function messagePortTransport(port: MessagePortLike, role: Role, options?: ByteStreamOptions): DirectSession {
-  return byteStreamTransport(new PortByteStream(port), role, options);
+  return byteStreamTransport(new PortByteStream(port, options?.maxHeldBytes), role, options);
 }
 
 /** A message is bytes, a number (so many bytes were taken), or null (the sender's end). */
@@ -40,14 +42,15 @@ class PortByteStream implements ByteStream {
   private taken = 0;
   private paused = false;
   /** Arrived while nobody takes it. */
-  private readonly held: HeldBytes = new HeldBytes();
+  private readonly held: HeldBytes;
   /** The peer's end has arrived, behind `held`, and nobody has taken it. */
   private endHeld = false;
   private sending = true;
   private over = false;
 
-  constructor(port: MessagePortLike) {
+  constructor(port: MessagePortLike, maxHeldBytes: number = MAX_HELD_BYTES) {
     this.port = port;
+    this.held = new HeldBytes(maxHeldBytes);
   }
 
   attach(handler: ByteStreamHandler): void {
@@ -112,8 +115,16 @@ class PortByteStream implements ByteStream {
     if (typeof message === "number") this.acknowledged(message);
     else if (message === null) this.ended();
     else if (!(message instanceof Uint8Array)) this.closed(new Error("a message that is no bytes"));
-    else if (this.paused || this.held.bytes > 0) this.held.push(message);
+    else if (this.paused || this.held.bytes > 0) this.hold(message);
     else this.take(message);
+  }
+
+  private hold(bytes: Uint8Array): void {
+    try {
+      this.held.push(bytes);
+    } catch (error) {
+      this.closed(asError(error));
+    }
   }
 
   private ended(): void {
@@ -131,6 +142,10 @@ class PortByteStream implements ByteStream {
   }
 
   private acknowledged(bytes: number): void {
+    if (!(Number.isInteger(bytes) && bytes >= 0 && bytes <= this.unacknowledged)) {
+      this.closed(new Error(`the peer took ${bytes} bytes of ${this.unacknowledged}`));
+      return;
+    }
     this.unacknowledged -= bytes;
     if (!this.drainWanted || this.unacknowledged > HIGH_WATER) return;
     this.drainWanted = false;

@@ -39,3 +39,45 @@ it("a WebSocket that is given up before it is open is neither paused nor resumed
   socket.dispatchEvent(Object.assign(new Event("close"), { code: 1006, reason: "" }));
   expect(closed).toBe(true);
 });
+
+/** A browser's socket, which cannot be paused. */
+class OpenSocket extends EventTarget {
+  binaryType = "";
+  readyState = 1;
+  bufferedAmount = 0;
+  closedWith: number | undefined;
+  send(): void {}
+
+  close(code: number): void {
+    this.closedWith = code;
+  }
+
+  arrive(bytes: number): void {
+    this.dispatchEvent(Object.assign(new Event("message"), { data: new ArrayBuffer(bytes) }));
+  }
+}
+
+it("a WebSocket that cannot be paused is given up at maxHeldBytes", async () => {
+  const socket = new OpenSocket();
+  const session = webSocketTransport(socket as unknown as WebSocketLike, "server", { maxHeldBytes: 100_000 });
+  const ends: (Error | undefined)[] = [];
+  session.attach({ onStream: () => {}, onClosed: (_info, error) => ends.push(error) });
+  session.sole?.pause();
+  for (let i = 0; i < 4; i++) socket.arrive(25_000);
+  expect(ends).toEqual([]);
+  for (let i = 0; i < 4; i++) socket.arrive(25_000);
+  expect(ends).toHaveLength(1);
+  expect(ends[0]?.message).toContain("maxHeldBytes");
+  expect(socket.closedWith).toBe(1000);
+});
+
+it("a WebSocket to which nobody attaches holds no more than maxHeldBytes", async () => {
+  const socket = new OpenSocket();
+  const session = webSocketTransport(socket as unknown as WebSocketLike, "server", { maxHeldBytes: 100_000 });
+  for (let i = 0; i < 8; i++) socket.arrive(25_000);
+  expect(socket.closedWith).toBe(1000);
+  const end = await new Promise<Error | undefined>((resolve) =>
+    session.attach({ onStream: () => {}, onClosed: (_info, error) => resolve(error) }),
+  );
+  expect(end?.message).toContain("maxHeldBytes");
+});

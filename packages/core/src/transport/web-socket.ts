@@ -1,9 +1,11 @@
+import { asError } from "../errors.js";
 import type { UnsharedBytes } from "../platform-types.js";
 import {
   byteStreamTransport,
   type ByteStream,
   type ByteStreamHandler,
   type ByteStreamOptions,
+  MAX_HELD_BYTES,
   type Role,
 } from "./byte-stream.js";
 import { HeldBytes } from "./held-bytes.js";
@@ -50,7 +52,7 @@ const UNSUPPORTED_DATA = 1003;
  * holds the peer back there is the credit of each stream of messages.
  */
 export function webSocketTransport(socket: WebSocketLike, role: Role, options?: ByteStreamOptions): DirectSession {
-  return byteStreamTransport(new SocketByteStream(socket), role, options);
+  return byteStreamTransport(new SocketByteStream(socket, options?.maxHeldBytes), role, options);
 }
 
 class SocketByteStream implements ByteStream {
@@ -60,7 +62,7 @@ class SocketByteStream implements ByteStream {
   private early: UnsharedBytes[] | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined = undefined;
   /** Arrived while nobody takes it. */
-  private readonly held: HeldBytes = new HeldBytes();
+  private readonly held: HeldBytes;
   private paused = false;
   private full = false;
   private ending = false;
@@ -68,8 +70,9 @@ class SocketByteStream implements ByteStream {
 
   private readonly onSent = (): void => this.look();
 
-  constructor(socket: WebSocketLike) {
+  constructor(socket: WebSocketLike, maxHeldBytes: number = MAX_HELD_BYTES) {
     this.socket = socket;
+    this.held = new HeldBytes(maxHeldBytes);
     socket.binaryType = "arraybuffer";
     this.early = socket.readyState < OPEN ? [] : undefined;
     // Nobody takes what arrives before `attach`.
@@ -147,8 +150,19 @@ class SocketByteStream implements ByteStream {
       return;
     }
     const bytes = new Uint8Array(data);
-    if (this.paused || this.handler === undefined || this.held.bytes > 0) this.held.push(bytes);
+    if (this.paused || this.handler === undefined || this.held.bytes > 0) this.hold(bytes);
     else this.handler.onData(bytes);
+  }
+
+  private hold(bytes: Uint8Array): void {
+    if (this.over !== undefined) return;
+    try {
+      this.held.push(bytes);
+    } catch (error) {
+      this.over = { error: asError(error) };
+      this.destroy();
+      this.handler?.onClosed(this.over.error);
+    }
   }
 
   private deliver(): void {
