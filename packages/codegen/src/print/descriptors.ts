@@ -23,7 +23,11 @@ export function tableName({ prefix }: ServiceModel): string {
 }
 
 /** What names the service on the wire, and where tools find more of it. */
-export function printIdentity({ prefix, name, id }: ServiceModel, tooling: string | undefined): string {
+export function printIdentity(
+  { prefix, name, id }: ServiceModel,
+  names: TypeNames,
+  tooling: string | undefined,
+): string {
   const constant = `const ${camelCase(prefix)}Service`;
   const fields = [`name: ${quoted(name)}`, `id: ${id}`];
   if (tooling === undefined) return `${render([`${constant} = `, braced(fields), " as const;"])}\n`;
@@ -31,7 +35,7 @@ export function printIdentity({ prefix, name, id }: ServiceModel, tooling: strin
   const loading = [`tooling: () =>`, indent(hardLine, load.slice(6))];
   const isLong = load.length + 13 > 120;
   const all = braced([...fields, isLong ? loading : `tooling: ${load}`], ",", true);
-  return `${render(assignment(`${constant}: ServiceIdentity`, all))}\n`;
+  return `${render(assignment(`${constant}: ${names.core("ServiceIdentity")}`, all))}\n`;
 }
 
 /** The descriptors of the methods of a service. */
@@ -39,7 +43,7 @@ export function printDescriptors(service: ServiceModel, names: TypeNames): strin
   const { name, prefix, methods } = service;
   const identity = `${camelCase(prefix)}Service`;
   const types = methods.map((method): Layout => [`readonly ${method.name}: `, descriptorType(method, names)]);
-  const values = methods.map((method): Layout => [`${method.name}: `, descriptor(method, identity)]);
+  const values = methods.map((method): Layout => [`${method.name}: `, descriptor(method, identity, names)]);
   const table = [
     `export const ${tableName(service)}: `,
     braced(types, ";", true),
@@ -63,25 +67,30 @@ function descriptorType(method: MethodModel, names: TypeNames): Layout {
   ];
   const args: Layout[] = types.map((each) => typeLayout(each, names));
   if (errors.length > 0) args.push(braced(errorFields(method, names), ";"));
-  return bracketed("MethodDescriptor<", args, ">", "");
+  return bracketed(`${names.core("MethodDescriptor")}<`, args, ">", "");
 }
 
-function descriptor(method: MethodModel, identity: string): Layout {
+function descriptor(method: MethodModel, identity: string, names: TypeNames): Layout {
   const options: Layout[] = [
     `id: ${method.id}`,
-    ...(method.input === undefined ? [] : [`input: ${method.input.codec}`]),
-    ...(method.output === undefined ? [] : [`output: ${method.output.codec}`]),
+    ...(method.input === undefined ? [] : [`input: ${codecName(method.input, names)}`]),
+    ...(method.output === undefined ? [] : [`output: ${codecName(method.output, names)}`]),
     ...(method.idempotent ? ["idempotent: true"] : []),
     ...(method.priority === undefined ? [] : [`priority: ${method.priority}`]),
     ...(method.delivery === undefined ? [] : [`delivery: ${quoted(method.delivery)}`]),
     ...(method.via === undefined ? [] : [`via: ${quoted(method.via)}`]),
-    ...(method.errors.length === 0 ? [] : [errorsTable(method)]),
+    ...(method.errors.length === 0 ? [] : [errorsTable(method, names)]),
     ...(method.meta === undefined ? [] : [["meta: ", json(method.meta)]]),
     `fingerprint: 0x${formatFingerprint(method.fingerprint)}`,
   ];
   const calling = method.delivery ?? camelCase(method.kind);
-  const first = [identity, `${calling}Calls`, quoted(method.name)];
-  return callOf("describeMethod", [...first, braced(options, ",", options.length > 2)], true);
+  const first = [identity, names.core(`${calling}Calls`), quoted(method.name)];
+  return callOf(names.core("describeMethod"), [...first, braced(options, ",", options.length > 2)], true);
+}
+
+/** The name of the codec of a message: the file's own, or one of core's. */
+function codecName({ codec }: MessageModel, names: TypeNames): string {
+  return names.core(codec);
 }
 
 /** The errors of a method, as fields of a type. */
@@ -95,9 +104,12 @@ function errorFields({ errors }: MethodModel, names: TypeNames): Layout[] {
 }
 
 /** The errors of a method, as its descriptor has them. */
-function errorsTable({ errors }: MethodModel): Layout {
+function errorsTable({ errors }: MethodModel, names: TypeNames): Layout {
   const fields = errors.map(({ name, code, details }) => {
-    const parts = [`code: ${quoted(code)}`, ...(details === undefined ? [] : [`details: ${details.codec}`])];
+    const parts = [
+      `code: ${quoted(code)}`,
+      ...(details === undefined ? [] : [`details: ${codecName(details, names)}`]),
+    ];
     return [`${keyText(name)}: `, braced(parts)];
   });
   return ["errors: ", braced(fields, ",", true)];

@@ -1,6 +1,7 @@
 import type { CodecNames } from "../codec/printer.js";
 import type { FileModel } from "../model.js";
 import { referenceName } from "../types/node.js";
+import { coreImport } from "./core-imports.js";
 import type { Imports } from "./imports.js";
 import { schemaExpression } from "./type-text.js";
 
@@ -20,15 +21,29 @@ export const ANY: string = "Any";
 export class FileNames implements CodecNames {
   readonly #imports: Imports;
   readonly #places: Places;
+  readonly #any: string | undefined;
+  readonly #core = new Set<string>();
   #usesZod = false;
-
-  readonly any: string | undefined;
 
   constructor(imports: Imports, places: Places, any?: string) {
     this.#imports = imports;
     this.#places = places;
-    this.any = any;
+    this.#any = any;
   }
+
+  get any(): string | undefined {
+    return this.#any && this.core(this.#any);
+  }
+
+  /** The import of what was asked for of `@quicrpc/core/generated`. */
+  get coreImport(): string {
+    return coreImport(this.#core);
+  }
+
+  core: CodecNames["core"] = (name) => {
+    this.#core.add(name);
+    return name;
+  };
 
   /** The import of zod, where it was asked for. */
   get zodImport(): string {

@@ -2,7 +2,6 @@ import { basename } from "node:path";
 import type { FileModel, Reexport } from "../model.js";
 import { generatedNames } from "../names.js";
 import type { SharedModule } from "../shared.js";
-import { coreImport } from "./core-imports.js";
 import { printDeclaration } from "./declarations.js";
 import { ANY, FileNames, takenNames } from "./file-names.js";
 import { headerFor, SHARED_SCHEMAS } from "./header.js";
@@ -42,7 +41,7 @@ export function printFile(model: FileModel, outFile: string, options: PrintOptio
     ),
   ].join("");
   const header = headerFor(basename(model.schemaFile));
-  return joinParts([header, `${coreImport(body)}${names.zodImport}${imports.print()}`, exports, body]);
+  return joinParts([header, `${names.coreImport}${names.zodImport}${imports.print()}`, exports, body]);
 }
 
 /** The text of the file with the types that several others share. */
@@ -50,8 +49,7 @@ export function printShared({ types }: SharedModule, outFile: string, extension:
   const imports = new Imports(outFile, extension, takenNames(types));
   const names = new FileNames(imports, {}, ANY);
   const body = types.declarations.map((each) => printDeclaration(each, names));
-  const core = coreImport(body.join("\n"));
-  return joinParts([headerFor(SHARED_SCHEMAS), `${core}${names.zodImport}${imports.print()}`, ...body]);
+  return joinParts([headerFor(SHARED_SCHEMAS), `${names.coreImport}${names.zodImport}${imports.print()}`, ...body]);
 }
 
 /** What one generated file passes on of a service from another, by the names that it has there and here. */

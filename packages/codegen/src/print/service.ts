@@ -5,7 +5,7 @@ import { messageType, printDescriptors, printIdentity, tableName } from "./descr
 import { group, hardLine, indent, type Layout, line, render } from "./layout.js";
 import { block, callOf, signature } from "./syntax.js";
 import { quoted } from "./text.js";
-import { annotated, plainNames, typeLayout, type TypeNames } from "./type-text.js";
+import { annotated, typeLayout, type TypeNames } from "./type-text.js";
 import { jsDoc } from "./writer.js";
 
 /** Which side generated files are for. */
@@ -18,14 +18,16 @@ export function printService(
   target: Target,
   tooling: string | undefined,
 ): string {
-  const server = target === "client" ? [] : [printHandlers(service, names), printRouter(service)];
+  const server = target === "client" ? [] : [printHandlers(service, names), printRouter(service, names)];
   const client =
-    target === "server" ? [] : [...errorTypes(service), printClient(service, names), printClientFactory(service)];
-  return [printIdentity(service, tooling), printDescriptors(service, names), ...server, ...client].join("\n");
+    target === "server"
+      ? []
+      : [...errorTypes(service, names), printClient(service, names), printClientFactory(service, names)];
+  return [printIdentity(service, names, tooling), printDescriptors(service, names), ...server, ...client].join("\n");
 }
 
 function printHandlers({ prefix, name, docs, methods }: ServiceModel, names: TypeNames): string {
-  const context = "context: CallContext<Context>";
+  const context = `context: ${names.core("CallContext")}<Context>`;
   const members = methods.map((method) => {
     const parameters = [annotated("input:", handlerInput(method), names), context];
     return member(method, signature(method.name, parameters, typeLayout(handlerResult(method), names)));
@@ -34,27 +36,30 @@ function printHandlers({ prefix, name, docs, methods }: ServiceModel, names: Typ
   return `${jsDoc(about(what, docs))}export interface ${prefix}Handlers<Context = unknown> {\n${members.join("")}}\n`;
 }
 
-function printRouter(service: ServiceModel): string {
+function printRouter(service: ServiceModel, names: TypeNames): string {
   const { prefix, name } = service;
   const head = signature(
     `export function create${prefix}Router<Context = unknown>`,
     [`handlers: ${prefix}Handlers<Context>`],
-    "Router<Context>",
+    `${names.core("Router")}<Context>`,
   );
-  const body = [["return ", callOf("createRouter", [tableName(service), "handlers"]), ";"]];
+  const body = [["return ", callOf(names.core("createRouter"), [tableName(service), "handlers"]), ";"]];
   return `${jsDoc(`Makes the router that serves ${name} by \`handlers\`.`)}${render(block(head, body))}\n`;
 }
 
 function printClient({ prefix, name, docs, methods }: ServiceModel, names: TypeNames): string {
   const members = methods.map((method) => {
     const input = clientInput(method);
-    const parameters = [...(input === undefined ? [] : [annotated(...input, names)]), "options?: CallOptions"];
+    const parameters = [
+      ...(input === undefined ? [] : [annotated(...input, names)]),
+      `options?: ${names.core("CallOptions")}`,
+    ];
     return member(method, signature(method.name, parameters, typeLayout(clientResult(method), names)));
   });
   return `${jsDoc(about(`A client of ${name}.`, docs))}export interface ${prefix}Client {\n${members.join("")}}\n`;
 }
 
-function printClientFactory(service: ServiceModel): string {
+function printClientFactory(service: ServiceModel, names: TypeNames): string {
   const { prefix, name, methods } = service;
   const entries = methods.map((method): Layout => {
     const [parameters, passed] = callArguments(method);
@@ -62,7 +67,11 @@ function printClientFactory(service: ServiceModel): string {
     return [group([`${method.name}: (${parameters.join(", ")}) =>`, group(indent(line, call))]), ","];
   });
   const body = ["return {", ...entries.map((each) => indent(hardLine, each)), hardLine, "};"];
-  const head = signature(`export function create${prefix}Client`, ["caller: Caller"], `${prefix}Client`);
+  const head = signature(
+    `export function create${prefix}Client`,
+    [`caller: ${names.core("Caller")}`],
+    `${prefix}Client`,
+  );
   return `${jsDoc(`Calls ${name} over \`caller\`, such as a session.`)}${render(block(head, [body]))}\n`;
 }
 
@@ -79,7 +88,7 @@ const STREAMS_INPUT: ReadonlySet<MethodModel["kind"]> = new Set(["client_stream"
 const STREAMS_OUTPUT: ReadonlySet<MethodModel["kind"]> = new Set(["server_stream", "duplex"]);
 
 /** The union type of the errors that each method declares, as its caller catches them. */
-function errorTypes(service: ServiceModel): string[] {
+function errorTypes(service: ServiceModel, names: TypeNames): string[] {
   return service.methods
     .filter(({ errors }) => errors.length > 0)
     .map(({ name }) => {
@@ -87,7 +96,7 @@ function errorTypes(service: ServiceModel): string[] {
       const declaration = annotated(
         `export type ${errorTypeName(service.prefix, name)} =`,
         generic("RpcErrorOf", type),
-        plainNames,
+        names,
       );
       return `${jsDoc(`What ${name} throws by name; see \`isRpcErrorOf\`.`)}${render([declaration, ";"])}\n`;
     });

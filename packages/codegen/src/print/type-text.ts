@@ -11,6 +11,8 @@ export interface TypeNames {
   schema(helper: Direction, root: SchemaRoot, access: string): string;
   /** A declared type. */
   named(target: NamedType, direction: Direction): string;
+  /** A name of `@quicrpc/core/generated`, or of a type that every program has. */
+  core(name: string): string;
   /** The type of anything, where its keyword would trip linters. */
   readonly any?: string | undefined;
 }
@@ -19,6 +21,7 @@ export interface TypeNames {
 export const plainNames: TypeNames = {
   schema: (helper, { name }, access) => `z.${helper}<${schemaExpression(name, access)}>`,
   named: referenceName,
+  core: (name) => name,
 };
 
 /** `typeof` an exported constant, with what is added to it to reach a part. */
@@ -53,7 +56,7 @@ export function typeText(node: TypeNode, names: TypeNames = plainNames): string 
       return `${node.readonly ? "readonly " : ""}[${items.join(", ")}]`;
     }
     case "generic":
-      return `${node.name}<${node.args.map(of).join(", ")}>`;
+      return `${names.core(node.name)}<${node.args.map(of).join(", ")}>`;
     case "union":
       return node.options.map((each) => (each.kind === "intersection" ? `(${of(each)})` : of(each))).join(" | ");
     case "intersection":
@@ -88,7 +91,7 @@ export function typeLayout(node: TypeNode, names: TypeNames): Layout {
       return bracketed(node.readonly ? "readonly [" : "[", items, "]");
     }
     case "generic":
-      return bracketed(`${node.name}<`, node.args.map(of), ">", "");
+      return bracketed(`${names.core(node.name)}<`, node.args.map(of), ">", "");
     case "union":
       return isNullable(node) ? join(node.options.map(of), " | ") : group(options(node.options, names));
     case "intersection": {
