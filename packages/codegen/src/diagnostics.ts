@@ -1,4 +1,4 @@
-import type { Node } from "ts-morph";
+import type { SourceNode } from "./source/compiler.js";
 
 /** What kind of mistake a diagnostic reports; stable, for tools. */
 export type DiagnosticCode =
@@ -67,11 +67,11 @@ export interface SourcePlace {
 }
 
 /** The place of `node`, with its code frame. */
-export function placeOf(node: Node): SourcePlace {
-  const source = node.getSourceFile();
+export function placeOf(node: SourceNode): SourcePlace {
+  const { fileName, text } = node.getSourceFile();
   const start = node.getStart();
-  const { line, column } = source.getLineAndColumnAtPos(start);
-  return { ...placeAt(source.getFilePath(), source.getFullText(), line, column, node.getEnd() - start) };
+  const before = text.slice(0, start).split("\n");
+  return placeAt(fileName, text, before.length, (before.at(-1)?.length ?? 0) + 1, node.end - start);
 }
 
 /** The place at `line` and `column` (from 1) of a file with content `text`; `length` characters are underlined. */

@@ -1,6 +1,5 @@
 import { isServiceSchema, type MethodSchema } from "@quicrpc/core/generated";
-import type { Expression } from "ts-morph";
-import { Node } from "./source/compiler.js";
+import { type SourceNode, ts } from "./source/compiler.js";
 import { type Diagnostic, placeOf, type SourcePlace } from "./diagnostics.js";
 import { isIdentifier, isReservedMethodName, isServiceName, pascalCase } from "./names.js";
 import { type LiteralProperty, literalProperties } from "./source/object-literal.js";
@@ -18,7 +17,7 @@ export interface FoundService {
   readonly declaredIn: string | undefined;
   readonly docs: string | undefined;
   /** The name in its declaration, to point at. */
-  readonly node: Node | undefined;
+  readonly node: SourceNode | undefined;
   readonly methods: readonly FoundMethod[];
 }
 
@@ -27,7 +26,7 @@ export interface FoundMethod {
   readonly name: string;
   readonly schema: MethodSchema;
   readonly docs: string | undefined;
-  readonly node: Node | undefined;
+  readonly node: SourceNode | undefined;
   /** Its options as they are written. */
   readonly options: ReadonlyMap<string, LiteralProperty>;
 }
@@ -38,17 +37,16 @@ export function discoverServices(
   source: SchemaSource,
   report: (diagnostic: Diagnostic) => void,
 ): FoundService[] {
-  const file = source.file.getFilePath();
+  const file = source.path;
   const found = new Map<unknown, FoundService>();
-  const order = source.file.getVariableDeclarations().map((each) => each.getName());
-  const names = Object.keys(exports).sort((a, b) => order.indexOf(a) - order.indexOf(b));
+  const names = Object.keys(exports).sort((a, b) => source.variables.indexOf(a) - source.variables.indexOf(b));
   for (const exportName of names) {
     const value = exports[exportName];
     // A service that is exported by name and as the default is one service.
     if (!isServiceSchema(value) || found.has(value)) continue;
     const { name, methods } = value as { readonly name: unknown; readonly methods: unknown };
     const call = source.exported(exportName);
-    const [nameNode, methodsNode] = Node.isCallExpression(call) ? call.getArguments() : [];
+    const [nameNode, methodsNode] = call && ts.isCallExpression(call) ? call.arguments : [];
     const place = nameNode ?? call;
     const at = (): SourcePlace => (place === undefined ? { file } : placeOf(place));
     if (typeof name !== "string" || !isServiceName(name)) {
@@ -71,9 +69,10 @@ export function discoverServices(
       });
       continue;
     }
-    const properties = literalProperties(source, methodsNode as Expression | undefined);
-    const declaration = call?.getFirstAncestor(
-      (each) => Node.isVariableDeclaration(each) || Node.isExportAssignment(each),
+    const properties = literalProperties(source, methodsNode);
+    const declaration = ts.findAncestor(
+      call?.parent,
+      (each) => ts.isVariableDeclaration(each) || ts.isExportAssignment(each),
     );
     const prefix = pascalCase(exportName === "default" ? (name.split(".").at(-1) ?? "") : exportName);
     const other = [...found.values()].find((each) => each.prefix === prefix);
@@ -92,7 +91,7 @@ export function discoverServices(
       prefix,
       name,
       schema: value,
-      declaredIn: call?.getSourceFile().getFilePath(),
+      declaredIn: call?.getSourceFile().fileName,
       docs: jsDocOf(declaration),
       node: place,
       methods: findMethods(name, methods as Readonly<Record<string, unknown>>, properties, source, report, at),
@@ -133,14 +132,14 @@ function findMethods(
       continue;
     }
     const value = property?.value;
-    const call = Node.isIdentifier(value) ? source.resolve(value) : value;
-    const [options] = Node.isCallExpression(call) ? call.getArguments() : [];
+    const call = value && ts.isIdentifier(value) ? source.resolve(value) : value;
+    const [options] = call && ts.isCallExpression(call) ? call.arguments : [];
     found.push({
       name,
       schema: schema as MethodSchema,
       docs: jsDocOf(property?.node),
       node: property?.node,
-      options: new Map(literalProperties(source, options as Expression | undefined).map((each) => [each.name, each])),
+      options: new Map(literalProperties(source, options).map((each) => [each.name, each])),
     });
   }
   return found;

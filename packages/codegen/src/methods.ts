@@ -1,6 +1,5 @@
 import { isBytesSchema, isCode, isStreamSchema, type Payload } from "@quicrpc/core/generated";
-import type { Expression } from "ts-morph";
-import { Node } from "./source/compiler.js";
+import { type Expression, type SourceNode, ts } from "./source/compiler.js";
 import type { Diagnostic } from "./diagnostics.js";
 import type { FoundMethod } from "./discover.js";
 import type { GeneratedKind } from "./model.js";
@@ -29,7 +28,7 @@ export interface PayloadPart {
   readonly raw: boolean;
   readonly written: Expression | undefined;
   /** What to point at when the source of a part is not known. */
-  readonly node: Node | undefined;
+  readonly node: SourceNode | undefined;
 }
 
 /** An error that a method declares. */
@@ -38,7 +37,7 @@ export interface ErrorShape {
   readonly code: string;
   readonly details: PayloadPart | undefined;
   /** Where it is declared; undefined when the source does not show it. */
-  readonly node: Node | undefined;
+  readonly node: SourceNode | undefined;
 }
 
 /** All messages of a method. */
@@ -48,7 +47,7 @@ export function partsOf({ input, output, errors }: MethodShape): PayloadPart[] {
 
 /** A mistake in a method, with the node to point at. */
 export type MethodProblem = Pick<Diagnostic, "code" | "message" | "help" | "path"> & {
-  readonly node: Node | undefined;
+  readonly node: SourceNode | undefined;
 };
 
 /** What `method` is; mistakes go to `report`, and then there is no shape. */
@@ -161,14 +160,14 @@ function part(
 ): PayloadPart | undefined {
   if (payload === undefined && !method.options.has(option)) return undefined;
   const written = method.options.get(option)?.value;
-  if (payload === undefined && Node.isIdentifier(written) && written.getText() === "undefined") return undefined;
+  if (payload === undefined && written && ts.isIdentifier(written) && written.text === "undefined") return undefined;
   const node = method.options.get(option)?.node ?? method.node;
   const base = { schema: payload, keys: [option], path: option, role, raw: false, written, node };
   if (isBytes(payload)) return { ...base, raw: true };
   if (!isStream(payload)) return base;
-  const [item] = Node.isCallExpression(written) ? written.getArguments() : [];
+  const [item] = written && ts.isCallExpression(written) ? written.arguments : [];
   const { item: schema } = payload as { readonly item: unknown };
-  return { ...base, schema, keys: [option, "item"], written: item as Expression | undefined };
+  return { ...base, schema, keys: [option, "item"], written: item };
 }
 
 function errorsOf({ schema, options, node }: FoundMethod, source: SchemaSource): ErrorShape[] {

@@ -1,5 +1,5 @@
 import type { MethodKind, MethodSchema, MethodTooling, Via } from "@quicrpc/core/generated";
-import type { Node } from "ts-morph";
+import type { SourceNode } from "./source/compiler.js";
 import type { CodecPlan } from "./codec/plan.js";
 import type { ServiceSnapshot } from "./shape/shape.js";
 import type { Declaration, TypeNode } from "./types/node.js";
@@ -56,7 +56,7 @@ export interface ServiceModel {
   /** What of it is compared with other versions. */
   readonly snapshot: ServiceSnapshot;
   /** Where it is declared; undefined when the source does not show it. */
-  readonly node: Node | undefined;
+  readonly node: SourceNode | undefined;
 }
 
 /** All that one schema module declares. */

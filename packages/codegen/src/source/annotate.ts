@@ -1,12 +1,11 @@
-import type { Expression } from "ts-morph";
-import { Node } from "./compiler.js";
+import { type Expression, type SourceNode, ts } from "./compiler.js";
 import { type AnySchema, childrenOf, defOf, isZodSchema } from "../types/zod.js";
 import { literalProperties, returned } from "./object-literal.js";
 import { jsDocOf, type SchemaSource, unwrapExpression } from "./source-file.js";
 
 /** What the source says of schemas: where each is written, what constant holds it, the comments of its fields. */
 export interface Annotations {
-  readonly nodes: Map<unknown, Node>;
+  readonly nodes: Map<unknown, SourceNode>;
   readonly constants: Map<unknown, string>;
   /** The comments of those constants. */
   readonly constantDocs: Map<unknown, string>;
@@ -48,22 +47,22 @@ export function annotate(
   if (!into.nodes.has(schema)) into.nodes.set(schema, written);
   else if (isZodSchema(schema)) return;
   if (!isZodSchema(schema)) return;
-  if (Node.isIdentifier(written)) {
+  if (ts.isIdentifier(written)) {
     const target = source.resolve(written);
     if (target === undefined) return;
-    if (!into.constants.has(schema)) into.constants.set(schema, written.getText());
+    if (!into.constants.has(schema)) into.constants.set(schema, written.text);
     noteDocs(target, schema, into);
     into.nodes.delete(schema);
     annotate(source, target, schema, into);
     // What is wrong in a constant is shown there; the schema as a whole, where it is used.
     return;
   }
-  if (!Node.isCallExpression(written)) return;
-  const callee = written.getExpression();
-  const name = Node.isPropertyAccessExpression(callee) ? callee.getName() : callee.getText();
-  const receiver = Node.isPropertyAccessExpression(callee) ? unwrapExpression(callee.getExpression()) : undefined;
+  if (!ts.isCallExpression(written)) return;
+  const callee = written.expression;
+  const name = ts.isPropertyAccessExpression(callee) ? callee.name.text : callee.getText();
+  const receiver = ts.isPropertyAccessExpression(callee) ? unwrapExpression(callee.expression) : undefined;
   const onSchema = receiver !== undefined && !isNamespace(source, receiver);
-  const [first, second] = written.getArguments().filter((each) => Node.isExpression(each));
+  const [first, second] = written.arguments;
   const def = defOf(schema);
 
   if (name in WRAPPERS && WRAPPERS[name] === def.type) {
@@ -84,7 +83,7 @@ export function annotate(
   } else if (def.type === "union" || def.type === "tuple" || def.type === "intersection") {
     const list = name === "discriminatedUnion" ? second : first;
     const parts =
-      def.type === "intersection" ? [first, second] : Node.isArrayLiteralExpression(list) ? list.getElements() : [];
+      def.type === "intersection" ? [first, second] : list && ts.isArrayLiteralExpression(list) ? list.elements : [];
     const children = childrenOf(schema);
     for (const [index, part] of parts.entries()) annotate(source, part, children[index]?.schema, into);
   } else if (def.type === "pipe") {
@@ -96,7 +95,7 @@ export function annotate(
 
 /** Notes the comment of the constant that `initializer` sets, as that of `schema`. */
 export function noteDocs(initializer: Expression, schema: unknown, into: Annotations): void {
-  const docs = jsDocOf(initializer.getFirstAncestor(Node.isVariableDeclaration));
+  const docs = jsDocOf(ts.findAncestor(initializer.parent, ts.isVariableDeclaration));
   if (docs !== undefined && !into.constantDocs.has(schema)) into.constantDocs.set(schema, docs);
 }
 
@@ -112,7 +111,7 @@ function annotateCopy(
   if (original === copy) {
     // `.brand()` gives the schema itself; `.extend()` and `.strict()` give one without a parent. Its fields are found
     // in the receiver all the same.
-    if (Node.isIdentifier(receiver)) {
+    if (ts.isIdentifier(receiver)) {
       const target = source.resolve(receiver);
       if (target !== undefined && type === "object") annotateBase(source, target, copy, into);
     } else if (type === "object") {
@@ -126,14 +125,14 @@ function annotateCopy(
 /** Notes the fields of `schema` that are written in `expression`, which made a schema it was derived from. */
 function annotateBase(source: SchemaSource, expression: Expression, schema: AnySchema, into: Annotations): void {
   const written = unwrapExpression(expression);
-  if (!Node.isCallExpression(written)) return;
-  const [first] = written.getArguments().filter((each) => Node.isExpression(each));
+  if (!ts.isCallExpression(written)) return;
+  const [first] = written.arguments;
   annotateFields(source, first, schema, into);
-  const callee = written.getExpression();
-  if (!Node.isPropertyAccessExpression(callee)) return;
-  const receiver = unwrapExpression(callee.getExpression());
+  const callee = written.expression;
+  if (!ts.isPropertyAccessExpression(callee)) return;
+  const receiver = unwrapExpression(callee.expression);
   if (isNamespace(source, receiver)) return;
-  const next = Node.isIdentifier(receiver) ? source.resolve(receiver) : receiver;
+  const next = ts.isIdentifier(receiver) ? source.resolve(receiver) : receiver;
   if (next !== undefined) annotateBase(source, next, schema, into);
 }
 
@@ -157,7 +156,7 @@ function annotateFields(
 
 /** Whether an identifier is `z` in `z.object`, rather than a schema: it is not a constant of the project. */
 function isNamespace(source: SchemaSource, receiver: Expression): boolean {
-  if (Node.isIdentifier(receiver)) return source.resolve(receiver) === undefined;
+  if (ts.isIdentifier(receiver)) return source.resolve(receiver) === undefined;
   // z.iso.date(), z.coerce.number()
-  return Node.isPropertyAccessExpression(receiver) && isNamespace(source, unwrapExpression(receiver.getExpression()));
+  return ts.isPropertyAccessExpression(receiver) && isNamespace(source, unwrapExpression(receiver.expression));
 }

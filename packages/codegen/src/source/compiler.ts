@@ -1,11 +1,12 @@
 import { createRequire } from "node:module";
-import type * as morph from "ts-morph";
+import type { ts as compiler } from "ts-morph";
 
-// By require: to import it, Node would first look through all of its text for names.
-const loaded = createRequire(import.meta.url)("ts-morph") as typeof morph;
+/** The compiler that ts-morph brings. By require: to import it, Node would first look through all of its text for names. */
+export const ts: typeof compiler = (createRequire(import.meta.url)("ts-morph") as { readonly ts: typeof compiler }).ts;
 
-/** ts-morph, and the compiler that it brings. */
-export const Node: typeof morph.Node = loaded.Node;
-export type Node = morph.Node;
-export const Project: typeof morph.Project = loaded.Project;
-export const ts: typeof morph.ts = loaded.ts;
+/** A piece of a parsed module. */
+export type SourceNode = compiler.Node;
+/** An expression of a parsed module. */
+export type Expression = compiler.Expression;
+/** A parsed module. */
+export type SourceFile = compiler.SourceFile;

@@ -1,11 +1,10 @@
-import type { Expression } from "ts-morph";
-import { Node } from "./compiler.js";
+import { type Expression, type SourceNode, ts } from "./compiler.js";
 import { type SchemaSource, unwrapExpression } from "./source-file.js";
 
 /** One property of an object literal: the node to point at, and what it is set to. */
 export interface LiteralProperty {
   readonly name: string;
-  readonly node: Node;
+  readonly node: SourceNode;
   readonly value: Expression | undefined;
 }
 
@@ -13,49 +12,42 @@ export interface LiteralProperty {
 export function literalProperties(source: SchemaSource, expression: Expression | undefined): LiteralProperty[] {
   if (expression === undefined) return [];
   const unwrapped = unwrapExpression(expression);
-  const literal = Node.isIdentifier(unwrapped)
-    ? source.resolve(unwrapped)
-    : (methodsOf(source, unwrapped) ?? unwrapped);
-  if (!Node.isObjectLiteralExpression(literal)) return [];
-  const properties: LiteralProperty[] = [];
-  for (const property of literal.getProperties()) {
-    if (Node.isPropertyAssignment(property)) {
-      properties.push({ name: propertyName(property.getNameNode()), node: property, value: property.getInitializer() });
-    } else if (Node.isShorthandPropertyAssignment(property)) {
-      const name = property.getNameNode();
-      properties.push({ name: name.getText(), node: property, value: name });
-    } else if (Node.isGetAccessorDeclaration(property)) {
-      properties.push({ name: propertyName(property.getNameNode()), node: property, value: returned(property) });
-    } else if (Node.isSpreadAssignment(property)) {
-      properties.push(...literalProperties(source, property.getExpression()));
+  const literal = ts.isIdentifier(unwrapped) ? source.resolve(unwrapped) : (methodsOf(source, unwrapped) ?? unwrapped);
+  if (literal === undefined || !ts.isObjectLiteralExpression(literal)) return [];
+  return literal.properties.flatMap((property): LiteralProperty[] => {
+    if (ts.isSpreadAssignment(property)) return literalProperties(source, property.expression);
+    if (ts.isPropertyAssignment(property)) {
+      return [{ name: propertyName(property.name), node: property, value: property.initializer }];
     }
-  }
-  return properties;
+    if (ts.isShorthandPropertyAssignment(property)) {
+      return [{ name: property.name.text, node: property, value: property.name }];
+    }
+    return ts.isGetAccessorDeclaration(property)
+      ? [{ name: propertyName(property.name), node: property, value: returned(property) }]
+      : [];
+  });
 }
 
 /** The table of methods that `Service.methods` stands for. */
 function methodsOf(source: SchemaSource, expression: Expression): Expression | undefined {
-  if (!Node.isPropertyAccessExpression(expression) || expression.getName() !== "methods") return undefined;
-  const call = source.resolve(expression.getExpression());
-  const methods = Node.isCallExpression(call) ? call.getArguments()[1] : undefined;
-  return Node.isIdentifier(methods) ? source.resolve(methods) : (methods as Expression | undefined);
+  if (!ts.isPropertyAccessExpression(expression) || expression.name.text !== "methods") return undefined;
+  const call = source.resolve(expression.expression);
+  const methods = call !== undefined && ts.isCallExpression(call) ? call.arguments[1] : undefined;
+  return methods !== undefined && ts.isIdentifier(methods) ? source.resolve(methods) : methods;
 }
 
-/** What a function or getter returns, where that is a single expression. */
-export function returned(node: Node): Expression | undefined {
-  if (Node.isArrowFunction(node)) {
-    const body = node.getBody();
-    if (Node.isExpression(body)) return unwrapExpression(body);
-  }
-  if (!Node.isArrowFunction(node) && !Node.isFunctionExpression(node) && !Node.isGetAccessorDeclaration(node)) {
+/** The expression that a function or getter returns, where it is a single one. */
+export function returned(node: SourceNode): Expression | undefined {
+  if (!ts.isArrowFunction(node) && !ts.isFunctionExpression(node) && !ts.isGetAccessorDeclaration(node)) {
     return undefined;
   }
-  return node.getStatements().find(Node.isReturnStatement)?.getExpression();
+  const { body } = node;
+  if (body === undefined || !ts.isBlock(body)) return body && unwrapExpression(body);
+  return body.statements.find((each) => ts.isReturnStatement(each))?.expression;
 }
 
-function propertyName(name: Node): string {
-  if (Node.isStringLiteral(name) || Node.isNoSubstitutionTemplateLiteral(name)) return name.getLiteralText();
-  if (Node.isComputedPropertyName(name)) return propertyName(name.getExpression());
-  if (Node.isNumericLiteral(name)) return String(name.getLiteralValue());
-  return name.getText();
+function propertyName(name: SourceNode): string {
+  if (ts.isComputedPropertyName(name)) return propertyName(name.expression);
+  if (ts.isNumericLiteral(name)) return String(Number(name.text));
+  return ts.isIdentifier(name) || ts.isStringLiteralLike(name) ? name.text : name.getText();
 }

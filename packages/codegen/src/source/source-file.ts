@@ -1,13 +1,15 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import type { Expression, SourceFile } from "ts-morph";
-import { Node, Project, ts } from "./compiler.js";
-import type { Parse } from "../transpile.js";
+import { type Expression, type SourceFile, type SourceNode, ts } from "./compiler.js";
+import { namesOf } from "./module-names.js";
 import type { TsConfigs } from "../tsconfig.js";
 
 /** The source of a schema module, read for comments and positions only: nothing is type-checked. */
 export interface SchemaSource {
-  readonly file: SourceFile;
+  /** Its absolute path. */
+  readonly path: string;
+  /** The names of its variables, in the order of their declarations. */
+  readonly variables: readonly string[];
   /** The expression that an export of the module stands for, followed through re-exports. */
   exported(name: string): Expression | undefined;
   /** The expression that an identifier stands for, followed through imports. */
@@ -16,55 +18,55 @@ export interface SchemaSource {
 
 /** Parses modules, each once, and finds its way between them as the compiler would: paths, workspaces, packages. */
 export class SourceReader {
-  readonly #project = new Project({
-    skipAddingFilesFromTsConfig: true,
-    skipFileDependencyResolution: true,
-    compilerOptions: { noResolve: true, noLib: true, allowJs: true },
-  });
   readonly #configs: TsConfigs;
+  readonly #files = new Map<string, SourceFile>();
   readonly #resolved = new Map<string, string | undefined>();
-  /** What the names of a module stand for, as far as was asked. */
+  /** The expressions that the names of a module stand for, as far as was asked. */
   readonly #locals = new WeakMap<SourceFile, Map<string, Expression | undefined>>();
 
   constructor(configs: TsConfigs) {
     this.#configs = configs;
   }
 
-  /** Takes the text of a module that was read already. */
-  readonly parse: Parse = (path, text) => this.#project.createSourceFile(path, text, { overwrite: true }).compilerNode;
+  /** Parses a module, whose text was read already. */
+  readonly parse = (path: string, text: string): SourceFile => {
+    const known = this.#files.get(path);
+    if (known?.text === text) return known;
+    const file = ts.createSourceFile(path, text, ts.ScriptTarget.ES2022, true);
+    this.#files.set(path, file);
+    return file;
+  };
 
   read(path: string): SchemaSource {
-    const file = this.#project.addSourceFileAtPath(path);
+    const file = this.#read(path);
     return {
-      file,
+      path,
+      variables: [...namesOf(file).variables.keys()],
       exported: (name) => this.#exported(file, name, 0),
       resolve: (identifier) =>
-        Node.isIdentifier(identifier) ? this.#local(identifier.getSourceFile(), identifier.getText(), 0) : undefined,
+        ts.isIdentifier(identifier) ? this.#local(identifier.getSourceFile(), identifier.text, 0) : undefined,
     };
+  }
+
+  #read(path: string): SourceFile {
+    return this.#files.get(path) ?? this.parse(path, readFileSync(path, "utf8"));
   }
 
   #exported(file: SourceFile, name: string, hops: number): Expression | undefined {
     if (hops > MAX_HOPS) return undefined;
-    if (name === "default") {
-      const assignment = file.getExportAssignment((each) => !each.isExportEquals());
-      if (assignment !== undefined) {
-        const expression = unwrapExpression(assignment.getExpression());
-        return Node.isIdentifier(expression) ? this.#local(file, expression.getText(), hops) : expression;
-      }
+    const { defaultExport, passedOn } = namesOf(file);
+    if (name === "default" && defaultExport !== undefined) {
+      const expression = unwrapExpression(defaultExport);
+      return ts.isIdentifier(expression) ? this.#local(file, expression.text, hops) : expression;
     }
-    for (const declaration of file.getExportDeclarations()) {
-      const target = declaration.getModuleSpecifierValue();
-      const other = target === undefined ? file : this.#open(file, target);
+    for (const { from, names } of passedOn) {
+      const other = from === undefined ? file : this.#open(file, from);
       if (other === undefined) continue;
-      const named = declaration
-        .getNamedExports()
-        .find((each) => (each.getAliasNode()?.getText() ?? each.getName()) === name);
+      const named = names?.get(name);
       if (named !== undefined) {
-        return other === file
-          ? this.#local(file, named.getName(), hops + 1)
-          : this.#exported(other, named.getName(), hops + 1);
+        return other === file ? this.#local(file, named, hops + 1) : this.#exported(other, named, hops + 1);
       }
-      if (declaration.isNamespaceExport() && other !== file && declaration.getNamespaceExport() === undefined) {
+      if (names === undefined && other !== file) {
         const found = this.#exported(other, name, hops + 1);
         if (found !== undefined) return found;
       }
@@ -81,29 +83,23 @@ export class SourceReader {
 
   #findLocal(file: SourceFile, name: string, hops: number): Expression | undefined {
     if (hops > MAX_HOPS) return undefined;
-    const initializer = file.getVariableDeclaration(name)?.getInitializer();
+    const { variables, imports } = namesOf(file);
+    const initializer = variables.get(name)?.initializer;
     if (initializer !== undefined) {
       const expression = unwrapExpression(initializer);
-      return Node.isIdentifier(expression) ? this.#local(file, expression.getText(), hops + 1) : expression;
+      return ts.isIdentifier(expression) ? this.#local(file, expression.text, hops + 1) : expression;
     }
-    for (const declaration of file.getImportDeclarations()) {
-      const named = declaration
-        .getNamedImports()
-        .find((each) => (each.getAliasNode()?.getText() ?? each.getName()) === name);
-      const isDefault = declaration.getDefaultImport()?.getText() === name;
-      if (named === undefined && !isDefault) continue;
-      const other = this.#open(file, declaration.getModuleSpecifierValue());
-      return other && this.#exported(other, named?.getName() ?? "default", hops + 1);
-    }
-    return undefined;
+    const imported = imports.get(name);
+    const other = imported && this.#open(file, imported.from);
+    return other && this.#exported(other, imported.name, hops + 1);
   }
 
   #open(from: SourceFile, specifier: string): SourceFile | undefined {
-    const path = from.getFilePath();
+    const path = from.fileName;
     const key = `${dirname(path)} ${specifier}`;
     if (!this.#resolved.has(key)) this.#resolved.set(key, this.#find(path, specifier));
     const found = this.#resolved.get(key);
-    return found === undefined ? undefined : this.#project.addSourceFileAtPath(found);
+    return found === undefined ? undefined : this.#read(found);
   }
 
   /** Where the source of a module is; undefined for what is known by its declarations only, as most packages are. */
@@ -131,7 +127,7 @@ export class SourceReader {
       ts.ModuleKind.ESNext,
     );
     const file = resolvedModule?.resolvedFileName;
-    return file !== undefined && /(?<!\.d)\.[cm]?[jt]sx?$/.test(file) ? file : undefined;
+    return file !== undefined && /(?<!\.d)\.[cm]?[jt]sx?$/.test(file) ? resolve(file) : undefined;
   }
 }
 
@@ -139,12 +135,12 @@ export class SourceReader {
 export function unwrapExpression(expression: Expression): Expression {
   let current = expression;
   while (
-    Node.isAsExpression(current) ||
-    Node.isSatisfiesExpression(current) ||
-    Node.isParenthesizedExpression(current) ||
-    Node.isNonNullExpression(current)
+    ts.isAsExpression(current) ||
+    ts.isSatisfiesExpression(current) ||
+    ts.isParenthesizedExpression(current) ||
+    ts.isNonNullExpression(current)
   ) {
-    current = current.getExpression();
+    current = current.expression;
   }
   return current;
 }
@@ -152,11 +148,10 @@ export function unwrapExpression(expression: Expression): Expression {
 const MAX_HOPS = 16;
 
 /** The text of the JSDoc comment before `node`, without tags other than `@deprecated`. */
-export function jsDocOf(node: Node | undefined): string | undefined {
+export function jsDocOf(node: SourceNode | undefined): string | undefined {
   if (node === undefined) return undefined;
-  const statement = Node.isVariableDeclaration(node) ? node.getVariableStatement() : undefined;
-  const compiled = (statement ?? node).compilerNode;
-  const docs = ts.getJSDocCommentsAndTags(compiled).filter(ts.isJSDoc);
+  const statement = ts.isVariableDeclaration(node) ? node.parent.parent : node;
+  const docs = ts.getJSDocCommentsAndTags(statement).filter(ts.isJSDoc);
   const last = docs.at(-1);
   if (last === undefined) return undefined;
   const lines = [ts.getTextOfJSDocComment(last.comment) ?? ""];

@@ -1,4 +1,4 @@
-import type { Node } from "ts-morph";
+import type { SourceNode } from "../source/compiler.js";
 import type { Annotations } from "../source/annotate.js";
 import type { SchemaRoot } from "../source/schema-root.js";
 import { notASchema, type Unsupported, unsupported } from "./support.js";
@@ -24,7 +24,7 @@ export interface GraphRoot {
   readonly root: SchemaRoot;
   readonly access: string;
   /** What to point at when the source of a part is not known. */
-  readonly node: Node | undefined;
+  readonly node: SourceNode | undefined;
 }
 
 /** What is known of one schema of a file. */
@@ -39,7 +39,7 @@ export interface GraphEntry {
 }
 
 /** Called for what cannot be sent. */
-export type ReportUnsupported = (problem: Unsupported, path: string, node: Node | undefined) => void;
+export type ReportUnsupported = (problem: Unsupported, path: string, node: SourceNode | undefined) => void;
 
 /** The schemas that the methods of a file reach, in the order they are met. */
 export class SchemaGraph {

@@ -1,0 +1,72 @@
+import { type Expression, type SourceFile, ts } from "./compiler.js";
+import type { ts as compiler } from "ts-morph";
+
+/** The names that a module declares, imports and passes on. */
+interface ModuleNames {
+  /** Its variables, those in patterns aside. */
+  readonly variables: ReadonlyMap<string, compiler.VariableDeclaration>;
+  /** The module that each imported name is of, and its name there. */
+  readonly imports: ReadonlyMap<string, { readonly from: string; readonly name: string }>;
+  readonly defaultExport: Expression | undefined;
+  /** Its `export { … }` and `export … from`, in order. */
+  readonly passedOn: readonly PassedOn[];
+}
+
+/** An `export { … }`, or `export … from`. */
+interface PassedOn {
+  /** Undefined where it names what the module itself declares. */
+  readonly from: string | undefined;
+  /** The names as they are declared, by those under which they are exported; undefined where it exports all of `from`. */
+  readonly names: ReadonlyMap<string, string> | undefined;
+}
+
+const known = new WeakMap<SourceFile, ModuleNames>();
+
+export function namesOf(file: SourceFile): ModuleNames {
+  const names = known.get(file) ?? findNames(file);
+  known.set(file, names);
+  return names;
+}
+
+function findNames(file: SourceFile): ModuleNames {
+  const variables = new Map<string, compiler.VariableDeclaration>();
+  const imports = new Map<string, { readonly from: string; readonly name: string }>();
+  const passedOn: PassedOn[] = [];
+  let defaultExport: Expression | undefined;
+  for (const statement of file.statements) {
+    if (ts.isVariableStatement(statement)) {
+      for (const declaration of statement.declarationList.declarations) {
+        if (ts.isIdentifier(declaration.name)) variables.set(declaration.name.text, declaration);
+      }
+    } else if (ts.isImportDeclaration(statement)) {
+      for (const [local, name] of importedNames(statement)) imports.set(local, { from: specifierOf(statement), name });
+    } else if (ts.isExportDeclaration(statement)) {
+      const { exportClause } = statement;
+      // `export * as name` makes an object, whose parts nobody looks for.
+      if (exportClause !== undefined && !ts.isNamedExports(exportClause)) continue;
+      const names = exportClause?.elements.map(({ name, propertyName }): [string, string] => [
+        name.text,
+        (propertyName ?? name).text,
+      ]);
+      const from = statement.moduleSpecifier === undefined ? undefined : specifierOf(statement);
+      passedOn.push({ from, names: names && new Map(names) });
+    } else if (ts.isExportAssignment(statement) && statement.isExportEquals !== true) {
+      defaultExport ??= statement.expression;
+    }
+  }
+  return { variables, imports, defaultExport, passedOn };
+}
+
+/** The names that an import declares, with those they have in their module. */
+function importedNames({ importClause }: compiler.ImportDeclaration): [local: string, name: string][] {
+  const { name, namedBindings } = importClause ?? {};
+  const named = namedBindings !== undefined && ts.isNamedImports(namedBindings) ? namedBindings.elements : [];
+  return [
+    ...(name === undefined ? [] : [[name.text, "default"] as [string, string]]),
+    ...named.map((each): [string, string] => [each.name.text, (each.propertyName ?? each.name).text]),
+  ];
+}
+
+function specifierOf({ moduleSpecifier }: compiler.ImportDeclaration | compiler.ExportDeclaration): string {
+  return moduleSpecifier !== undefined && ts.isStringLiteral(moduleSpecifier) ? moduleSpecifier.text : "";
+}
