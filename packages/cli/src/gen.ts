@@ -3,6 +3,7 @@ import { Command, Option } from "commander";
 import { DEFAULT_PATTERN } from "./files.js";
 import type { ProjectOptions, SchemaRun } from "./generate-project.js";
 import { colorsFor, formatDiagnostics, formatFiles } from "./report.js";
+import { optimizeLater } from "./short-run.js";
 
 interface GenOptions extends ProjectOptions {
   readonly watch?: boolean;
@@ -59,6 +60,7 @@ Exit codes: 0 done, 1 a schema is wrong or --check found stale files, 2 wrong us
 /** Runs the command; the result is the exit code. */
 async function gen(patterns: readonly string[], options: GenOptions): Promise<number> {
   const cwd = process.cwd();
+  optimizeLater();
   if (options.watch !== true) return (await generateOnce(patterns, options, cwd)).code;
   const { watchProject } = await import("./watch.js");
   await watchProject(cwd, () => generateOnce(patterns, options, cwd));

@@ -1,4 +1,5 @@
 import { createRequire } from "node:module";
+import { dirname } from "node:path";
 import { createJiti, type JitiOptions } from "jiti";
 import type { Diagnostic } from "./diagnostics.js";
 import { configProblem, loadProblem } from "./load-problem.js";
@@ -19,6 +20,8 @@ export type LoadResult =
 export class ModuleLoader {
   readonly #before: ReadonlySet<string> = new Set(Object.keys(moduleCache));
   readonly #options: JitiOptions;
+  /** By directory, since the aliases of imports are those of the nearest tsconfig.json. */
+  readonly #jitis = new Map<string, ReturnType<typeof createJiti>>();
 
   /** `parse` is for whoever reads the modules too: they are parsed once then. */
   constructor(parse?: Parse) {
@@ -30,7 +33,7 @@ export class ModuleLoader {
   async load(file: string): Promise<LoadResult> {
     let jiti: ReturnType<typeof createJiti>;
     try {
-      jiti = createJiti(file, this.#options);
+      jiti = this.#jitiFor(file);
     } catch (error) {
       // It reads the nearest tsconfig.json, for its paths.
       return { problem: configProblem(file, error) };
@@ -40,6 +43,13 @@ export class ModuleLoader {
     } catch (error) {
       return { problem: loadProblem(file, error) };
     }
+  }
+
+  #jitiFor(file: string): ReturnType<typeof createJiti> {
+    const directory = dirname(file);
+    const jiti = this.#jitis.get(directory) ?? createJiti(file, this.#options);
+    this.#jitis.set(directory, jiti);
+    return jiti;
   }
 
   /** The files that were run, but for packages. */

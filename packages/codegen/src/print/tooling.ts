@@ -51,6 +51,7 @@ const LONG = 100;
 class Literals {
   /** Declarations of the constants, each after those that it is made of. */
   readonly repeated: string[] = [];
+  readonly #texts = new Map<object, string>();
   readonly #counts = new Map<string, number>();
   readonly #names = new Map<string, string>();
 
@@ -60,7 +61,7 @@ class Literals {
 
   of(value: unknown): Literal {
     if (typeof value !== "object" || value === null) return scalar(value);
-    const text = JSON.stringify(value);
+    const text = this.#textOf(value);
     if (text.length < LONG || this.#counts.get(text) === 1) return this.#written(value);
     const name = this.#names.get(text) ?? this.#declare(value);
     this.#names.set(text, name);
@@ -100,10 +101,26 @@ class Literals {
     return { flat, layout, size: fields.length };
   }
 
+  /** `value` as JSON: made of the texts of its parts, each of which is asked for too. */
+  #textOf(value: unknown): string {
+    if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+    let text = this.#texts.get(value);
+    if (text === undefined) {
+      const parts = Array.isArray(value)
+        ? value.map((item) => this.#textOf(item))
+        : Object.entries(value).map(([key, each]) => `${JSON.stringify(key)}:${this.#textOf(each)}`);
+      text = Array.isArray(value) ? `[${parts.join()}]` : `{${parts.join()}}`;
+      this.#texts.set(value, text);
+    }
+    return text;
+  }
+
   /** Counts how often what is long occurs; what is inside it counts once. */
   #count(value: unknown): void {
     if (typeof value !== "object" || value === null) return;
-    const text = JSON.stringify(value);
+    const text = this.#textOf(value);
+    // Nothing in it is long either.
+    if (text.length < LONG) return;
     const count = (this.#counts.get(text) ?? 0) + 1;
     this.#counts.set(text, count);
     if (count === 1) for (const each of Object.values(value)) this.#count(each);

@@ -9,6 +9,8 @@ import { type AnySchema, canonical, defOf, type Direction, hasTrait, isZodSchema
 
 /** What turning schemas into types needs to know of the file. */
 export interface ConversionContext {
+  /** The types that were made already. */
+  readonly known: Readonly<Record<Direction, Map<AnySchema, TypeNode>>>;
   /** The named type of a schema, when it has one. */
   named(schema: AnySchema): NamedType | undefined;
   /** How to reach a schema in a type expression: an export and what to add to its type. */
@@ -35,8 +37,13 @@ const KEYWORDS: Readonly<Record<string, string>> = {
 /** The type of `schema`: its name when it has one. */
 export function typeOf(schema: unknown, direction: Direction, context: ConversionContext): TypeNode {
   if (!isZodSchema(schema)) return text("unknown");
+  const known = context.known[direction].get(schema);
+  if (known !== undefined) return known;
   const target = context.named(canonical(schema));
-  return target === undefined ? definitionOf(schema, direction, context) : { kind: "reference", target, direction };
+  const type: TypeNode =
+    target === undefined ? definitionOf(schema, direction, context) : { kind: "reference", target, direction };
+  context.known[direction].set(schema, type);
+  return type;
 }
 
 /** The type of `schema` written out, its parts by name where they have one. */

@@ -27,6 +27,7 @@ export class TypeTable {
     this.#named = named;
     this.#shared = shared;
     this.#context = {
+      known: { input: new Map(), output: new Map() },
       named: (schema) => this.named(schema),
       expression,
       fieldDocs: (object, field, schema) => {
