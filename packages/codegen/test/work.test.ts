@@ -26,7 +26,7 @@ export const ${name} = service("work.v1.${name}", { get: rpc({ input: z.object({
 /** Counts calls of the compiler. */
 function countWork(): { parsed(): readonly string[]; programs(): number; configs(): number } {
   const [parse, program, config] = [ts.createSourceFile, ts.createProgram, ts.getParsedCommandLineOfConfigFile].map(
-    (each) => vi.mocked(each as () => unknown).mock,
+    (each) => vi.mocked(each as (...args: unknown[]) => unknown).mock,
   );
   return {
     parsed: () => (parse?.calls ?? []).map(([file]) => String(file)).sort(),
