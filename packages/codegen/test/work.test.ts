@@ -9,7 +9,7 @@ vi.mock("../src/source/compiler.js", async (original) => {
   const { ts } = await original<{ readonly ts: typeof compiler }>();
   const { createSourceFile, createProgram, getParsedCommandLineOfConfigFile } = ts;
   const counted = { createSourceFile, createProgram, getParsedCommandLineOfConfigFile };
-  const spies = Object.entries(counted).map(([name, run]) => [name, vi.fn(run as () => unknown)]);
+  const spies = Object.entries(counted).map(([name, run]) => [name, vi.fn<() => unknown>(run as () => unknown)]);
   return { ts: { ...ts, ...Object.fromEntries(spies) } };
 });
 
