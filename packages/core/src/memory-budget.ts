@@ -64,6 +64,14 @@ export class MemoryBudget {
     return this.held <= this.max || this.isPressed();
   }
 
+  /** Throws `RpcError`, with `refused`, where `what` cannot hold so many more bytes. Nothing is held. */
+  requireRoom(bytes: number, what: string): void {
+    if (bytes <= this.room) return;
+    const error = this.charge(bytes) ? undefined : this.refusal(what, true);
+    this.release(bytes);
+    if (error !== undefined) throw error;
+  }
+
   release(bytes: number): void {
     this.held -= bytes;
     if (this.server !== undefined) this.server.held -= bytes;

@@ -11,7 +11,7 @@ import { type ContextSettings, IncomingContext } from "./context.js";
 import type { Admission } from "./admission.js";
 import { Reply } from "./reply.js";
 import { MisfitNotices } from "./misfit-notices.js";
-import { chargeCall, isPromiseLike } from "./served-call.js";
+import { callBytes, isPromiseLike } from "./served-call.js";
 import type { BoundMethod, MethodTable } from "./router.js";
 import { MISFIT_NOTICE } from "../wire/misfit-notice.js";
 import * as FrameType from "../wire/frame-type.js";
@@ -68,7 +68,7 @@ export class Dispatcher<Context> implements RequestHandler {
     let context: IncomingContext<Context>;
     let input: unknown;
     let differs = false;
-    let held = 0;
+    let bytes = 0;
     try {
       this.settings.admission.requireRoom();
       const head = readOptionalHead(frame, request.cursor, limits.maxMetadataBytes);
@@ -79,7 +79,7 @@ export class Dispatcher<Context> implements RequestHandler {
       else if (request.cursor.position < request.cursor.end) throw wrongKind(method, "a request with a message");
       const timeoutMs = head?.timeoutMs === undefined ? undefined : Math.min(head.timeoutMs, limits.maxTimeoutMs);
       context = new IncomingContext(method, timeoutMs, head?.metadata, this.settings);
-      held = this.charge(frame, streamsInput(method) ? 0 : decodedBytes());
+      bytes = this.bytesOf(frame, streamsInput(method) ? 0 : decodedBytes());
     } catch (error) {
       if (error instanceof ProtocolError) throw error;
       const explained = schemas.explain(method, RpcError.from(error, "invalid_argument"));
@@ -87,7 +87,7 @@ export class Dispatcher<Context> implements RequestHandler {
       return;
     }
     if (differs) context.tellSchema();
-    const reply = new Reply(carrier, callId, context, this.settings, held);
+    const reply = new Reply(carrier, callId, context, this.settings, bytes);
     reply.serve(bound as BoundMethod, input);
   }
 
@@ -131,17 +131,13 @@ export class Dispatcher<Context> implements RequestHandler {
     if (head?.codec !== undefined) carrier.readIn(head.codec);
     const input = this.decode(carrier, method, frame, request);
     const { budget } = this.settings;
-    const held = this.charge(frame, decodedBytes());
-    let result: unknown;
-    try {
-      result = handler(input, new IncomingContext(method, undefined, head?.metadata, this.settings));
-    } finally {
-      if (!isPromiseLike(result)) budget.release(held);
-    }
+    const bytes = this.bytesOf(frame, decodedBytes());
+    const result = handler(input, new IncomingContext(method, undefined, head?.metadata, this.settings));
     if (!isPromiseLike(result)) return;
+    budget.charge(bytes);
     admission.begin();
     const end = (): void => {
-      budget.release(held);
+      budget.release(bytes);
       admission.end();
     };
     result.then(end, (error: unknown) => {
@@ -150,8 +146,8 @@ export class Dispatcher<Context> implements RequestHandler {
     });
   }
 
-  private charge({ start, end }: Frame, message: number): number {
-    return chargeCall(this.settings.budget, end - start, message);
+  private bytesOf({ start, end }: Frame, message: number): number {
+    return callBytes(this.settings.budget, end - start, message);
   }
 
   private decode(

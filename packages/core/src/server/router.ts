@@ -70,6 +70,9 @@ export class MethodTable<Context> implements Router<Context> {
   readonly methods: readonly BoundMethod<Context>[];
   private readonly byId: Map<number, BoundMethod<Context>> = new Map();
   private readonly serviceNames: Map<number, string> = new Map();
+  /** The last key that was looked for, and what is there: calls of one method come in bursts. */
+  private lastKey = -1;
+  private lastFound: BoundMethod<Context> | undefined = undefined;
 
   private constructor(methods: readonly BoundMethod<Context>[]) {
     this.methods = methods;
@@ -85,7 +88,12 @@ export class MethodTable<Context> implements Router<Context> {
   }
 
   find(serviceId: number, methodId: number): BoundMethod<Context> | undefined {
-    return this.byId.get(tableKey(serviceId, methodId));
+    const key = tableKey(serviceId, methodId);
+    if (key !== this.lastKey) {
+      this.lastFound = this.byId.get(key);
+      this.lastKey = key;
+    }
+    return this.lastFound;
   }
 
   /** The name of a served service. */

@@ -45,7 +45,7 @@ export abstract class ServedCall implements ItemTarget {
   private onOutlived: (() => void) | undefined = undefined;
   /** Takes a call that waits for its turn out of the queue. */
   private unwait: (() => void) | undefined = undefined;
-  /** Charged for the call until both it and its handler have ended. */
+  /** Charged for a call that goes on, until both it and its handler have ended. */
   private readonly bytes: number;
 
   constructor(context: IncomingContext<unknown> | undefined, settings: ServedCallSettings, bytes: number) {
@@ -127,6 +127,7 @@ export abstract class ServedCall implements ItemTarget {
   }
 
   private enter(): void {
+    this.settings.budget.charge(this.bytes);
     this.onEntered();
     if (this.over) return;
     const deadline = this.context?.deadline;
@@ -214,6 +215,11 @@ export abstract class ServedCall implements ItemTarget {
 
   protected finish(): void {
     this.over = true;
+    if (this.entered) this.finishEntered();
+    else this.onLeft();
+  }
+
+  private finishEntered(): void {
     if (this.expiry !== undefined) expiries.remove(this.expiry);
     // A handler that still reads the caller's items is told.
     if (this.input !== undefined && !this.inputEnded) {
@@ -224,7 +230,7 @@ export abstract class ServedCall implements ItemTarget {
     if (this.unwait !== undefined) {
       this.release();
       this.unwait();
-    } else if (this.settled || !this.entered) {
+    } else if (this.settled) {
       this.leave();
     } else {
       this.onOutlived = this.settings.admission.outlive(this.methodName());
@@ -234,12 +240,12 @@ export abstract class ServedCall implements ItemTarget {
   /** The call and its handler have ended. */
   private leave(): void {
     this.release();
-    if (this.entered) this.settings.admission.end();
+    this.settings.admission.end();
   }
 
   private release(): void {
     this.input?.releaseAll();
-    if (this.bytes > 0) this.settings.budget.release(this.bytes);
+    this.settings.budget.release(this.bytes);
   }
 
   protected misfit(error: unknown): Error {
@@ -274,16 +280,14 @@ export abstract class ServedCall implements ItemTarget {
 }
 
 /**
- * Charges for a call of so many bytes, whose message holds so many, and returns what it has charged. Throws `RpcError` where that is too
- * much.
+ * Returns what a call of so many bytes, whose message holds so many, is charged when it goes on after its handler has returned. Throws
+ * `RpcError` where there is no room for that.
  */
-export function chargeCall(budget: MemoryBudget, bytes: number, message: number): number {
+export function callBytes(budget: MemoryBudget, bytes: number, message: number): number {
   // Metadata is kept undecoded, within the call's bytes.
   const held = CALL_BYTES + Math.max(bytes, message);
-  if (budget.charge(held)) return held;
-  const error = budget.refusal("the call", true);
-  budget.release(held);
-  throw error;
+  budget.requireRoom(held, "the call");
+  return held;
 }
 
 /** Whether a handler's result comes later. */

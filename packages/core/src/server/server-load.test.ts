@@ -36,6 +36,23 @@ describe("the memory of a server's sessions", () => {
     expect([load.held, closed.length]).toEqual([0, 0]);
   });
 
+  it("what is held for a moment only needs room, and holds none", () => {
+    const { load, session } = fixture();
+    const { budget } = session("a");
+    budget.charge(400);
+    budget.requireRoom(200, "x");
+    expect(() => budget.requireRoom(201, "x")).toThrow("x holds too much memory: limits.maxSessionBytes is 600, and 601");
+    expect([budget.held, load.held]).toEqual([400, 400]);
+  });
+
+  it("what is measured is looked at before there is no room", () => {
+    const { budget } = fixture().session("a");
+    budget.charge(600);
+    budget.watch({ measure: () => budget.release(1) });
+    budget.requireRoom(1, "x");
+    expect(budget.held).toBe(599);
+  });
+
   it("beyond the server's limit the largest is closed for one that holds less, and one that is the largest is refused", () => {
     const { load, closed, session } = fixture();
     const [a, b, c] = [session("a"), session("b"), session("c")];

@@ -79,13 +79,15 @@ function decodeWithin(
   const most = budget.room / VALUE_BYTES;
   allowance.values = most;
   try {
-    return codec.decode(bytes, start, end);
-  } catch (error) {
-    // Whatever a codec makes of being stopped.
-    throw allowance.values < 0 ? budget.refusal("a message of so many values") : error;
-  } finally {
+    const value = codec.decode(bytes, start, end);
     lastDecodedBytes = end - start + (most - allowance.values) * VALUE_BYTES;
     allowance.values = Number.POSITIVE_INFINITY;
+    return value;
+  } catch (error) {
+    const stopped = allowance.values < 0;
+    allowance.values = Number.POSITIVE_INFINITY;
+    // Whatever a codec makes of being stopped.
+    throw stopped ? budget.refusal("a message of so many values") : error;
   }
 }
 
