@@ -41,7 +41,9 @@ describe("the memory of a server's sessions", () => {
     const { budget } = session("a");
     budget.charge(400);
     budget.requireRoom(200, "x");
-    expect(() => budget.requireRoom(201, "x")).toThrow("x holds too much memory: limits.maxSessionBytes is 600, and 601");
+    expect(() => budget.requireRoom(201, "x")).toThrow(
+      "x holds too much memory: limits.maxSessionBytes is 600, and 601",
+    );
     expect([budget.held, load.held]).toEqual([400, 400]);
   });
 

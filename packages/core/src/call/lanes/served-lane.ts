@@ -101,6 +101,7 @@ export class ServedLane implements LaneCallee, AnswerCarrier {
   private requireFree(callId: number): void {
     const index = callId >>> 1;
     if (index >= this.limits.maxCallsPerLane) throw new ProtocolError(`call id ${callId} is beyond maxCallsPerLane`);
-    if (index < this.calls.length && this.calls[index] !== undefined) throw new ProtocolError(`call ${callId} is still in progress`);
+    if (index < this.calls.length && this.calls[index] !== undefined)
+      throw new ProtocolError(`call ${callId} is still in progress`);
   }
 }
