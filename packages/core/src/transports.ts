@@ -1,7 +1,10 @@
 // The entry of those who bring a transport, or a way to connect or to serve of their own.
 export type { ResolveTargets, TargetSpec } from "./balance/discovery.js";
 export { fromBase64, toBase64 } from "./call/messages/base64.js";
+export { POOL_OPTIONS } from "./balance/option-names.js";
+export { checkOptions, type OptionNames } from "./check-options.js";
 export { type Backoff, backoffDelay } from "./connection/backoff.js";
+export { CONNECTION_OPTIONS } from "./connection/option-names.js";
 export type { AnyAnswer, BeginCall } from "./call/base-caller.js";
 export { declaredError } from "./contract/method-errors.js";
 export { guarded } from "./guarded.js";
@@ -15,6 +18,7 @@ export { type Awaitable, combineRouters } from "./server/router.js";
 export type { ClientSessionOptions } from "./session/create-client-session.js";
 export { createCallerSession, type ForeignClient } from "./session/caller-session.js";
 export { type Credentials, withCredentials } from "./session/credentials.js";
+export { SESSION_OPTIONS } from "./session/option-names.js";
 export type { CloseOptions, DrainOptions, SessionEnd, Unacknowledged } from "./session/options.js";
 export {
   byteStreamTransport,

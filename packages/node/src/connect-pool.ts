@@ -1,8 +1,13 @@
 import { createPool, type Pool, type PoolOptions } from "@quicrpc/core";
-import type { ResolveTargets, TargetSpec } from "@quicrpc/core/transport";
+import {
+  checkOptions,
+  type OptionNames,
+  POOL_OPTIONS,
+  type ResolveTargets,
+  type TargetSpec,
+} from "@quicrpc/core/transport";
 import { DIAL_OPTIONS, type DialOptions, dialSession } from "./dial.js";
 import type { DnsTargets } from "./dns-targets.js";
-import { checkOptions, type OptionNames } from "./options.js";
 import { isPermanent } from "./permanent.js";
 import { noteOpen } from "./still-open.js";
 import { providerFor } from "./transport/choose.js";
@@ -13,15 +18,7 @@ export interface ConnectPoolOptions<Context = unknown>
   extends DialOptions<Context>,
     Omit<PoolOptions, "limits" | "isPermanent"> {}
 
-const OPTIONS: OptionNames<ConnectPoolOptions> = {
-  ...DIAL_OPTIONS,
-  backoff: true,
-  balance: true,
-  health: true,
-  outliers: true,
-  refreshMs: true,
-  sessionsPerTarget: true,
-};
+const OPTIONS: OptionNames<ConnectPoolOptions> = { ...POOL_OPTIONS, ...DIAL_OPTIONS };
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 

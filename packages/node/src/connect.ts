@@ -5,11 +5,10 @@ import {
   interceptCaller,
   type Session,
 } from "@quicrpc/core";
-import { errorHook, publicUrl } from "@quicrpc/core/transport";
+import { checkOptions, CONNECTION_OPTIONS, errorHook, type OptionNames, publicUrl } from "@quicrpc/core/transport";
 import type { QuicSession } from "@quicrpc/quic";
 import { type DialOnce, FallbackDialler, type FallbackOptions } from "./dial/fallback.js";
 import { DIAL_OPTIONS, type DialOptions, dialSession, wayTo } from "./dial.js";
-import { checkOptions, type OptionNames } from "./options.js";
 import { isPermanent } from "./permanent.js";
 import { noteOpen } from "./still-open.js";
 
@@ -22,20 +21,13 @@ export interface ConnectOptions<Context = unknown> extends DialOptions<Context>,
   readonly fallback?: FallbackOptions;
 }
 
-const OPTIONS: OptionNames<ConnectOptions> = {
-  ...DIAL_OPTIONS,
-  backoff: true,
-  fallback: true,
-  isPermanent: true,
-  reconnect: true,
-};
-
 const FALLBACK_OPTIONS: OptionNames<FallbackOptions> = {
   afterMs: true,
   onFallback: true,
   rememberMs: true,
   url: true,
 };
+const OPTIONS: OptionNames<ConnectOptions> = { ...CONNECTION_OPTIONS, ...DIAL_OPTIONS, fallback: FALLBACK_OPTIONS };
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 
@@ -81,7 +73,6 @@ export async function connect<Context = unknown>(
 
 /** Dials by the URL given first, or else by its fallback. Throws `TypeError` where that cannot be used. */
 function withFallback<Context>(first: DialOnce, fallback: FallbackOptions, options: DialOptions<Context>): DialOnce {
-  checkOptions("connect() fallback", fallback, FALLBACK_OPTIONS);
   const { earlyData: _, transport: __, ...own } = options;
   wayTo(fallback.url, own);
   const other: DialOnce = (signal) => dialSession(fallback.url, { ...own, signal });

@@ -1,20 +1,22 @@
 import {
+  checkOptions,
   combineRouters,
   createCallerSession,
   type Credentials,
+  type OptionNames,
   publicUrl,
+  SESSION_OPTIONS,
   withCredentials,
 } from "@quicrpc/core/transport";
 import { createSession, interceptCaller, type Interceptor, type Session, type SessionOptions } from "@quicrpc/core";
 import { DEFAULT_TRANSPORT, type QuicSession, type TransportOptions } from "@quicrpc/quic";
 import { inTurn } from "./dial/turns.js";
 import { heldWhileEarly } from "./early-data.js";
-import { checkOptions, type OptionNames } from "./options.js";
 import { noteOpen } from "./still-open.js";
 import { type Able, providerFor } from "./transport/choose.js";
 import { transportError } from "./transport/failure.js";
 import type { TransportDialOptions } from "./transport/dialling.js";
-import { type QuicOptions, withKeepAlive } from "./transport/keep-alive.js";
+import { QUIC_OPTIONS, type QuicOptions, withKeepAlive } from "./transport/keep-alive.js";
 import type { TransportProvider } from "./transport/provider.js";
 import { requireDialable } from "./transport/refuse.js";
 import { reachable, transportUrl } from "./urls.js";
@@ -37,36 +39,21 @@ export interface DialOptions<Context = unknown>
   readonly transports?: readonly TransportProvider[];
 }
 
+/** Names of the options of `dial`, which it checks. */
 export const DIAL_OPTIONS: OptionNames<DialOptions> = {
+  ...SESSION_OPTIONS,
   ca: true,
   cert: true,
-  codec: true,
-  codecs: true,
-  compression: true,
-  connection: true,
-  credentials: true,
   earlyData: true,
   headers: true,
   interceptors: true,
-  keepAlive: true,
   key: true,
-  limits: true,
-  load: true,
-  loadShedder: true,
-  metadata: true,
-  onError: true,
-  onForeignDatagram: true,
-  onForeignStream: true,
-  peer: true,
-  prefix: true,
-  routers: true,
   serverCertificateHashes: true,
   serverName: true,
   signal: true,
   timeoutMs: true,
-  transport: true,
+  transport: QUIC_OPTIONS,
   transports: true,
-  via: true,
 };
 
 /** Streams that a server may open, at first, to a client that serves nothing. */

@@ -1,12 +1,12 @@
 import type { Interceptor, Router, RpcError, Session, SessionOptions } from "@quicrpc/core";
-import type { SessionEnd } from "@quicrpc/core/transport";
+import { type OptionNames, SESSION_OPTIONS, type SessionEnd } from "@quicrpc/core/transport";
 import type { ClientCertificateOptions, ServerCertificateOptions } from "@quicrpc/quic";
 import type { Authenticate } from "./authenticate.js";
+import type { DevCertificate } from "./dev-certificate.js";
 import type { LoadSheddingOptions } from "./load-shedder.js";
-import type { OptionNames } from "./options.js";
 import type { AllowedOrigins } from "./page-guard.js";
 import type { Peer } from "./peer.js";
-import type { QuicListenOptions } from "./transport/keep-alive.js";
+import { QUIC_LISTEN_OPTIONS, type QuicListenOptions } from "./transport/keep-alive.js";
 import type { TransportProvider } from "./transport/provider.js";
 
 /** Options of `serve`: those of every session it makes, and its own. */
@@ -92,24 +92,35 @@ export interface ServeOptions<Context = unknown>
   readonly transport?: QuicListenOptions;
 }
 
+const CLIENT_CERTIFICATES: OptionNames<ClientCertificateOptions> = { ca: true, required: true };
+const LOAD_SHEDDING: OptionNames<LoadSheddingOptions> = { maxCalls: true, maxEventLoopDelayMs: true };
+/** A certificate for development may be given as it is. */
+const TLS: OptionNames<ServerCertificateOptions & DevCertificate> = {
+  cert: true,
+  hash: true,
+  key: true,
+  names: true,
+  validTo: true,
+};
+
 /** Names of all options, which `serve` checks. */
 export const SERVE_OPTIONS: OptionNames<ServeOptions> = {
   allowedHosts: true,
   allowedOrigins: true,
   authenticate: true,
-  clientCertificates: true,
+  clientCertificates: CLIENT_CERTIFICATES,
   codec: true,
   codecs: true,
-  compression: true,
+  compression: SESSION_OPTIONS.compression,
   earlyData: true,
   engine: true,
   host: true,
   interceptors: true,
-  keepAlive: true,
-  limits: true,
+  keepAlive: SESSION_OPTIONS.keepAlive,
+  limits: SESSION_OPTIONS.limits,
   listen: true,
   loadShedder: true,
-  loadShedding: true,
+  loadShedding: LOAD_SHEDDING,
   onError: true,
   onForeignDatagram: true,
   onForeignStream: true,
@@ -120,8 +131,8 @@ export const SERVE_OPTIONS: OptionNames<ServeOptions> = {
   prefix: true,
   routers: true,
   secret: true,
-  tls: true,
-  transport: true,
+  tls: TLS,
+  transport: QUIC_LISTEN_OPTIONS,
   transports: true,
   trustedProxies: true,
   via: true,

@@ -6,6 +6,7 @@ import {
   guarded,
   refusalCode,
   type Unacknowledged,
+  checkOptions,
 } from "@quicrpc/core/transport";
 import {
   createSession,
@@ -29,7 +30,6 @@ import { OverloadGuard } from "./load-shedder.js";
 import { PageGuard } from "./page-guard.js";
 import { addressOf, type Peer } from "./peer.js";
 import { DEFAULT_PORT } from "./protocol.js";
-import { checkOptions } from "./options.js";
 import { tellRefusal } from "./refusals.js";
 import { SERVE_OPTIONS, type ServeOptions } from "./serve-options.js";
 import { noteOpen } from "./still-open.js";

@@ -1,4 +1,5 @@
 import type { SessionOptions } from "@quicrpc/core";
+import type { OptionNames } from "@quicrpc/core/transport";
 import type { ListenTransportOptions, TransportOptions } from "@quicrpc/quic";
 
 /** Settings of a QUIC connection beside the options of every transport: pings are those of `keepAlive`. */
@@ -6,6 +7,36 @@ export type QuicOptions = Omit<TransportOptions, "keepAliveIntervalMs">;
 
 /** The same of a server's connections. */
 export type QuicListenOptions = Omit<ListenTransportOptions, "keepAliveIntervalMs">;
+
+/** Names of the settings of a QUIC connection. */
+export const QUIC_OPTIONS: OptionNames<QuicOptions> = {
+  congestionControl: true,
+  datagramBuffer: true,
+  highWaterMark: true,
+  idleTimeoutMs: true,
+  initialRttMs: true,
+  maxAckDelayMs: true,
+  maxStreams: true,
+  maxStreamsCeiling: true,
+  maxUdpPayload: true,
+  maxUniStreams: true,
+  receiveWindow: true,
+  receiveWindowCeiling: true,
+  redundancy: true,
+  sendWindow: true,
+  streamReceiveWindow: true,
+};
+
+/** Names of the settings of a server's QUIC connections. */
+export const QUIC_LISTEN_OPTIONS: OptionNames<QuicListenOptions> = {
+  ...QUIC_OPTIONS,
+  handshakeTimeoutMs: true,
+  maxHandshakes: true,
+  maxHandshakesPerAddress: true,
+  maxSessions: true,
+  maxSessionsPerAddress: true,
+  retryThreshold: true,
+};
 
 const DEFAULT_INTERVAL_MS = 15_000;
 const DEFAULT_TIMEOUT_MS = 20_000;

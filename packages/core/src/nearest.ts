@@ -2,8 +2,10 @@
 const ALIASES: Readonly<Record<string, string>> = {
   address: "host",
   caCert: "ca",
-  certificate: "tls",
+  certificate: "cert",
   cors: "allowedOrigins",
+  keepAliveIntervalMs: "keepAlive",
+  maxConcurrentStreams: "maxStreams",
   origins: "allowedOrigins",
   rejectUnauthorized: "serverCertificateHashes",
   retry: "reconnect",
@@ -16,17 +18,23 @@ const ALIASES: Readonly<Record<string, string>> = {
   token: "credentials",
 };
 
-/** The known name that somebody may have meant; undefined where none is near. */
-export function nearest(name: string, names: readonly string[]): string | undefined {
+/** The known name that somebody may have meant, `edits` letters away at most; undefined where none is near. */
+export function nearest(
+  name: string,
+  names: readonly string[],
+  edits: number = Math.max(1, Math.floor(name.length / 3)),
+): string | undefined {
   const alias = Object.hasOwn(ALIASES, name) ? ALIASES[name] : undefined;
   if (alias !== undefined && names.includes(alias)) return alias;
-  const same = names.find((known) => known.toLowerCase() === name.toLowerCase());
+  // A unit is what is forgotten most.
+  const wanted = [name, `${name}Ms`, `${name}Bytes`].map((one) => one.toLowerCase());
+  const same = names.find((known) => wanted.includes(known.toLowerCase()));
   if (same !== undefined) return same;
-  let [best, fewest]: [string | undefined, number] = [undefined, Math.max(1, Math.floor(name.length / 3))];
+  let [best, fewest]: [string | undefined, number] = [undefined, edits];
   for (const known of names) {
-    const edits = distance(name.toLowerCase(), known.toLowerCase(), fewest);
-    if (edits > fewest || (edits === fewest && best !== undefined)) continue;
-    [best, fewest] = [known, edits];
+    const needed = distance(name.toLowerCase(), known.toLowerCase(), fewest);
+    if (needed > fewest || (needed === fewest && best !== undefined)) continue;
+    [best, fewest] = [known, needed];
   }
   return best;
 }

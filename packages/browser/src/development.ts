@@ -1,0 +1,67 @@
+// The entry of development builds: as `index.ts`, with options checked by name. Bundlers find it by the condition "development".
+import { checkOptions, CONNECTION_OPTIONS, type OptionNames, SESSION_OPTIONS } from "@quicrpc/core/transport";
+import type { Session } from "@quicrpc/core";
+import { connect as connectUnchecked, type ConnectOptions } from "./connect.js";
+import {
+  connectWebTransport as connectWebTransportUnchecked,
+  type WebTransportConnectOptions,
+} from "./connect-web-transport.js";
+import { dial as dialUnchecked, type DialOptions, type FallbackOptions, type ReachOptions } from "./dial.js";
+import type { BrowserConnection, HealingOptions } from "./heal.js";
+import type { BrowserTransport } from "./transport.js";
+
+const FALLBACK: OptionNames<FallbackOptions> = {
+  afterMs: true,
+  rememberMs: true,
+  retry: CONNECTION_OPTIONS.backoff,
+  transport: true,
+  url: true,
+};
+const REACH: OptionNames<ReachOptions> = { fallback: FALLBACK, serverCertificateHashes: true, transport: true };
+const HEALING: OptionNames<HealingOptions> = {
+  backoff: CONNECTION_OPTIONS.backoff,
+  limits: CONNECTION_OPTIONS.limits,
+  peer: true,
+  reconnect: true,
+  signal: true,
+  timeoutMs: true,
+};
+
+const DIAL_OPTIONS: OptionNames<DialOptions> = { ...SESSION_OPTIONS, ...REACH, signal: true, timeoutMs: true };
+const CONNECT_OPTIONS: OptionNames<ConnectOptions> = { ...HEALING, ...DIAL_OPTIONS };
+const WEB_TRANSPORT_OPTIONS: OptionNames<WebTransportConnectOptions> = {
+  ...HEALING,
+  credentials: true,
+  metadata: true,
+  prefix: true,
+  serverCertificateHashes: true,
+  session: true,
+  via: true,
+};
+
+/** As `dial` of `index.ts`. Rejects with `TypeError` for an option that it does not know. */
+export async function dial<Context = unknown>(
+  url: string | URL,
+  options: DialOptions<Context> = {},
+): Promise<Session<BrowserTransport>> {
+  checkOptions("dial()", options, DIAL_OPTIONS);
+  return dialUnchecked(url, options);
+}
+
+/** As `connect` of `index.ts`. Rejects with `TypeError` for an option that it does not know. */
+export async function connect<Context = unknown>(
+  url: string | URL,
+  options: ConnectOptions<Context> = {},
+): Promise<BrowserConnection> {
+  checkOptions("connect()", options, CONNECT_OPTIONS);
+  return connectUnchecked(url, options);
+}
+
+/** As `connectWebTransport` of `index.ts`. Rejects with `TypeError` for an option that it does not know. */
+export async function connectWebTransport(
+  url: string | URL,
+  options: WebTransportConnectOptions = {},
+): Promise<BrowserConnection> {
+  checkOptions("connectWebTransport()", options, WEB_TRANSPORT_OPTIONS);
+  return connectWebTransportUnchecked(url, options);
+}

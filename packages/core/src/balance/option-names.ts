@@ -1,0 +1,16 @@
+import type { OptionNames } from "../check-options.js";
+import { DEFAULT_BACKOFF } from "../connection/backoff.js";
+import { DEFAULT_LIMITS } from "../limits.js";
+import { DEFAULT_OUTLIERS } from "./outliers.js";
+import type { PoolOptions } from "./pool.js";
+
+/** Names of the options of a pool, but `isPermanent`, which whoever dials knows. */
+export const POOL_OPTIONS: OptionNames<Omit<PoolOptions, "isPermanent">> = {
+  backoff: DEFAULT_BACKOFF,
+  balance: true,
+  health: true,
+  limits: DEFAULT_LIMITS,
+  outliers: DEFAULT_OUTLIERS,
+  refreshMs: true,
+  sessionsPerTarget: true,
+};

@@ -1,0 +1,54 @@
+import { nearest } from "./nearest.js";
+
+/**
+ * Names of the options of one function, complete by their type. One that has options of its own has their names, as an object:
+ * those it was given, or those of each member of a list, are checked too.
+ */
+export type OptionNames<Options> = Readonly<Record<keyof Options, true | object>>;
+
+/**
+ * Throws `TypeError` where options have a name that the function does not know, which would be passed over in silence: a misspelt
+ * limit, an option of another version. What is undefined counts as left out.
+ */
+export function checkOptions<Options extends object>(
+  where: string,
+  options: Options,
+  names: OptionNames<Options>,
+): void {
+  const given: unknown = options;
+  if (typeof given !== "object" || given === null) throw new TypeError(`${where} takes its options as an object`);
+  checkNames(where, "", options, names, names);
+  const { routers } = options as { readonly routers?: unknown };
+  if (routers === undefined || Array.isArray(routers)) return;
+  throw new TypeError(`${where} takes a list of routers: routers: [createOrdersRouter(handlers)]`);
+}
+
+/** Checks the members of `given`, whose own name and a dot is `path`, and of what is inside. */
+function checkNames(where: string, path: string, given: object, names: object, all: object): void {
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined) continue;
+    if (!Object.hasOwn(names, name)) {
+      const near = nearest(name, Object.keys(names));
+      const meant = near === undefined ? elsewhere(name, all) : path + near;
+      throw new TypeError(
+        `${where} has no option ${path}${name}${meant === undefined ? "" : `: did you mean ${meant}?`}`,
+      );
+    }
+    const own: unknown = names[name as keyof typeof names];
+    if (typeof own !== "object" || own === null) continue;
+    for (const one of Array.isArray(value) ? (value as unknown[]) : [value as unknown]) {
+      if (typeof one === "object" && one !== null) checkNames(where, `${path}${name}.`, one, own, all);
+    }
+  }
+}
+
+/** The path of the option that has this name, or another library's, in another place; undefined where none has. */
+function elsewhere(name: string, all: object): string | undefined {
+  const paths = new Map(Object.keys(all).map((known) => [known, known]));
+  for (const [parent, own] of Object.entries(all)) {
+    if (typeof own !== "object" || own === null) continue;
+    for (const known of Object.keys(own as object)) if (!paths.has(known)) paths.set(known, `${parent}.${known}`);
+  }
+  const same = nearest(name, [...paths.keys()], 0);
+  return same === undefined ? undefined : paths.get(same);
+}

@@ -1,0 +1,29 @@
+import type { OptionNames } from "../check-options.js";
+import type { CompressionOptions } from "../contract/compression.js";
+import { DEFAULT_LIMITS } from "../limits.js";
+import type { KeepAliveOptions } from "./keep-alive.js";
+import type { SessionOptions } from "./options.js";
+
+const KEEP_ALIVE: OptionNames<KeepAliveOptions> = { intervalMs: true, timeoutMs: true };
+const COMPRESSION: OptionNames<CompressionOptions> = { algorithms: true, minBytes: true };
+
+/** Names of the options of a session. */
+export const SESSION_OPTIONS: OptionNames<SessionOptions> = {
+  codec: true,
+  codecs: true,
+  compression: COMPRESSION,
+  connection: true,
+  credentials: true,
+  keepAlive: KEEP_ALIVE,
+  limits: DEFAULT_LIMITS,
+  load: true,
+  loadShedder: true,
+  metadata: true,
+  onError: true,
+  onForeignDatagram: true,
+  onForeignStream: true,
+  peer: true,
+  prefix: true,
+  routers: true,
+  via: true,
+};
