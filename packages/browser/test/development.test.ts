@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { describe, expect, it } from "vitest";
+import { connect, connectWebTransport, dial } from "../dist/development.js";
 import * as development from "../dist/development.js";
 import * as plain from "../dist/index.js";
 
@@ -9,6 +10,7 @@ describe("the entry of development builds", () => {
     expect(Object.keys(development).toSorted()).toEqual(Object.keys(plain).toSorted());
   });
 
+  const functions = { connect, connectWebTransport, dial };
   it.each([
     ["connect", { token: "x" }, "connect() has no option token: did you mean credentials?"],
     ["connect", { fallback: { after: 1 } }, "connect() has no option fallback.after: did you mean fallback.afterMs?"],
@@ -19,9 +21,7 @@ describe("the entry of development builds", () => {
     ["connectWebTransport", { routers: [] }, "connectWebTransport() has no option routers"],
     ["connectWebTransport", { timeout: 1 }, "connectWebTransport() has no option timeout: did you mean timeoutMs?"],
   ] as const)("%s(%j)", async (name, options, message) => {
-    await expect(development[name]("https://server.example", options as object)).rejects.toThrow(
-      new TypeError(message),
-    );
+    await expect(functions[name]("https://server.example", options as object)).rejects.toThrow(new TypeError(message));
   });
 
   it.each([
