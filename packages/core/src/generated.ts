@@ -34,7 +34,7 @@ export { type Awaitable, createRouter, type Handlers, type Router } from "./serv
 
 // Building blocks of generated codecs. Not for use by hand: they change with the generator.
 export { bare } from "./codec/bare.js";
-export { codec, decoder, encoder } from "./codec/codec.js";
+export { codec, decoder, encoder, parseOrThrow, shapeOf } from "./codec/codec.js";
 export { countOf, entriesOf, readAny, readBy, readTag, requireObject, writeAny, writeBy } from "./codec/compiled.js";
 export {
   atLeast,
@@ -58,7 +58,7 @@ export {
 export type { Read, Write } from "./codec/halves.js";
 export { inAnyOrder } from "./codec/in-any-order.js";
 export { array, map, set, tuple } from "./codec/containers.js";
-export { record, type RecordKeys } from "./codec/record.js";
+export { record } from "./codec/record.js";
 export { loose, object, type OtherKeys } from "./codec/object.js";
 export {
   any,
@@ -74,7 +74,8 @@ export {
   string,
   template,
 } from "./codec/scalars.js";
-export type { Shape } from "./codec/shape.js";
+export type { Form, RecordKeys } from "./codec/form.js";
+export { Mode, run, type Shape } from "./codec/shape.js";
 export { messageOf, told, toldShape } from "./codec/told.js";
 export { discriminated, intersection, union } from "./codec/union.js";
 export {

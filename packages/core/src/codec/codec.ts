@@ -13,6 +13,16 @@ export function codec<In, Out>(shape: () => Shape, write: Write<In>, read: Read<
   return explained(shape, write, read);
 }
 
+/** A codec that has its shape. */
+interface ShapedCodec<In, Out> extends MessageCodec<In, Out> {
+  readonly shape: () => Shape;
+}
+
+/** Returns the shape of a codec's messages; undefined where it has none, as codecs written by hand. */
+export function shapeOf(codec: MessageCodec<unknown>): Shape | undefined {
+  return (codec as Partial<ShapedCodec<unknown, unknown>>).shape?.();
+}
+
 /** The codec of a message that this side only sends: should it have to read one, `shape` does that alone. */
 export function encoder<In>(shape: () => Shape, write: Write<In>): MessageCodec<In, never> {
   return explained<In, never>(shape, write, undefined);
@@ -27,7 +37,7 @@ function explained<In, Out>(
   shape: () => Shape,
   write: Write<In> | undefined,
   read: Read<Out> | undefined,
-): MessageCodec<In, Out> {
+): ShapedCodec<In, Out> {
   const encode: MessageCodec<In>["encode"] = (value, out) => encodeCarefully(shape(), value, out);
   const decode = (bytes: Uint8Array, start: number, end: number): Out =>
     decodeCarefully(shape(), bytes, start, end) as Out;
@@ -35,6 +45,7 @@ function explained<In, Out>(
     encode: write === undefined ? encode : encoding(write, encode),
     decode: read === undefined ? decode : decoding(read, decode),
     plain: plain(shape),
+    shape,
   };
 }
 
@@ -63,7 +74,7 @@ function decodeCarefully(shape: Shape, bytes: Uint8Array, start: number, end: nu
 }
 
 /** Parses `given` by `shape`. Throws an `RpcError` `invalid_argument` where it does not fit. */
-function parseOrThrow(shape: Shape, given: unknown, mode: Mode): unknown {
+export function parseOrThrow(shape: Shape, given: unknown, mode: Mode): unknown {
   const { value, issues } = parse(shape, given, mode);
   if (issues.length > 0) throw misfitError(issues);
   return value;

@@ -1,9 +1,9 @@
-import { WireMap } from "../msgpack/value.js";
 import { type Check, checked, exceededCap } from "./check.js";
-import { add, invalidType, isFull, Mode, prefix, refuse, run, type Shape, type ShapePayload } from "./shape.js";
+import { add, invalidType, isFull, prefix, refuse, run, type Shape, type ShapePayload } from "./shape.js";
 
 export function array(element: Shape, ...checks: Check[]): Shape {
   const shape: Shape = {
+    form: { kind: "array", element, checks },
     run(payload, mode) {
       const { value: input } = payload;
       if (!Array.isArray(input)) return invalidType(payload, "array");
@@ -26,6 +26,7 @@ export function tuple(items: readonly Shape[], rest?: Shape): Shape {
   const required = requiredItems(items, (item) => item.optin !== undefined);
   const kept = requiredItems(items, (item) => item.optout === "optional");
   return {
+    form: { kind: "tuple", items, rest },
     run(payload, mode) {
       const { value: input } = payload;
       if (!Array.isArray(input)) return invalidType(payload, "tuple");
@@ -80,15 +81,16 @@ function settleItems(
 
 export function map(key: Shape, element: Shape, ...checks: Check[]): Shape {
   const shape: Shape = {
+    form: { kind: "map", key, element, checks },
     run(payload, mode) {
-      const input = payload.value instanceof WireMap ? new Map(payload.value.entries) : payload.value;
-      if (!(input instanceof Map)) return invalidType(payload, "map");
+      const input = mode.map === undefined ? payload.value : mode.map(payload.value);
+      if (!(input instanceof Map)) return invalidType(payload, mode.says?.["map"] ?? "map");
       payload.value = input;
       if (exceededCap(payload, input.size, checks)) return payload;
       const result = new Map<unknown, unknown>();
       payload.value = result;
       for (const [name, value] of input as Map<unknown, unknown>) {
-        const parsedKey = run(key, name, mode);
+        const parsedKey = run(key, name, mode.keys ?? mode);
         const parsed = run(element, value, mode);
         place(name, parsedKey, payload, "invalid_key");
         place(name, parsed, payload, "invalid_element");
@@ -110,10 +112,10 @@ function place(key: unknown, from: ShapePayload, to: ShapePayload, code: string)
 
 export function set(element: Shape, ...checks: Check[]): Shape {
   const shape: Shape = {
+    form: { kind: "set", element, checks },
     run(payload, mode) {
-      const { value } = payload;
-      const input = mode !== Mode.Given && Array.isArray(value) ? new Set<unknown>(value) : value;
-      if (!(input instanceof Set)) return invalidType(payload, "set");
+      const input = mode.set === undefined ? payload.value : mode.set(payload.value);
+      if (!(input instanceof Set)) return invalidType(payload, mode.says?.["set"] ?? "set");
       payload.value = input;
       if (exceededCap(payload, input.size, checks)) return payload;
       const result = new Set<unknown>();

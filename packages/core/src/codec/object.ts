@@ -22,6 +22,7 @@ export function object(fields: Readonly<Record<string, Shape>>, others: OtherKey
   const known = Object.entries(fields);
   const names = new Set(Object.keys(fields));
   return {
+    form: { kind: "object", fields, others },
     run(payload, mode) {
       const input = asObject(payload.value);
       if (!isObject(input)) return invalidType(payload, "object");

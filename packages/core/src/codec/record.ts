@@ -1,3 +1,4 @@
+import type { RecordKeys } from "./form.js";
 import { asObject, unrecognized } from "./object.js";
 import {
   add,
@@ -13,20 +14,12 @@ import {
   type ShapePayload,
 } from "./shape.js";
 
-/** How a record treats keys. */
-export interface RecordKeys {
-  /** The keys it must have, each of them. */
-  readonly exactly?: readonly string[];
-  /** The keys it may have. */
-  readonly among?: readonly string[];
-  /** Shape that each key must fit; a number as a key is text. */
-  readonly fit?: Shape;
-}
-
-export function record({ exactly, among, fit }: RecordKeys, element: Shape): Shape {
+export function record(keys: RecordKeys<Shape>, element: Shape): Shape {
+  const { exactly, among, fit } = keys;
   const known = exactly ?? among;
   const names = known === undefined ? undefined : new Set(known);
   return {
+    form: { kind: "record", keys, element },
     run(payload, mode) {
       const input = asObject(payload.value);
       if (!isPlainObject(input)) return invalidType(payload, "record");

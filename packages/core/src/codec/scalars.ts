@@ -1,34 +1,32 @@
-import { plain, safeNumber } from "../msgpack/value.js";
+import type { Form } from "./form.js";
 import { type Check, checked } from "./check.js";
-import { invalidType, Mode, refuse, type Shape } from "./shape.js";
+import { invalidType, refuse, type Shape } from "./shape.js";
 
-function ofType(expected: string, is: (value: unknown) => boolean): Shape {
-  return { run: (payload) => (is(payload.value) ? payload : invalidType(payload, expected)) };
-}
+type Kind = "string" | "number" | "bigint" | "boolean" | "date" | "bytes" | "null" | "undefined" | "never";
 
-export function string(...checks: Check[]): Shape {
-  return checked(
-    ofType("string", (value) => typeof value === "string"),
-    checks,
-  );
-}
-
-/** A finite number. */
-export function number(...checks: Check[]): Shape {
+function ofType(kind: Kind, is: (value: unknown) => boolean, checks: readonly Check[] = [], expected: string = kind): Shape {
   const shape: Shape = {
+    form: { kind, checks } as Form<Shape>,
     run(payload, mode) {
-      if (mode === Mode.Wire && typeof payload.value === "bigint") payload.value = safeNumber(payload.value);
-      return Number.isFinite(payload.value) ? payload : invalidType(payload, "number");
+      const converted = mode[kind as "number"];
+      if (converted !== undefined) payload.value = converted(payload.value);
+      return is(payload.value) ? payload : invalidType(payload, mode.says?.[kind] ?? expected);
     },
   };
   return checked(shape, checks);
 }
 
+export function string(...checks: Check[]): Shape {
+  return ofType("string", (value) => typeof value === "string", checks);
+}
+
+/** A finite number. */
+export function number(...checks: Check[]): Shape {
+  return ofType("number", Number.isFinite, checks);
+}
+
 export function bigint(...checks: Check[]): Shape {
-  return checked(
-    ofType("bigint", (value) => typeof value === "bigint"),
-    checks,
-  );
+  return ofType("bigint", (value) => typeof value === "bigint", checks);
 }
 
 export function boolean(): Shape {
@@ -37,14 +35,11 @@ export function boolean(): Shape {
 
 /** A valid date. */
 export function date(...checks: Check[]): Shape {
-  return checked(
-    ofType("date", (value) => value instanceof Date && !Number.isNaN(value.getTime())),
-    checks,
-  );
+  return ofType("date", (value) => value instanceof Date && !Number.isNaN(value.getTime()), checks);
 }
 
 export function bytes(): Shape {
-  return ofType("Uint8Array", (value) => value instanceof Uint8Array);
+  return ofType("bytes", (value) => value instanceof Uint8Array, undefined, "Uint8Array");
 }
 
 /** Null. */
@@ -64,8 +59,9 @@ export function never(): Shape {
 /** Any value, as it is. */
 export function any(): Shape {
   return {
+    form: { kind: "any" },
     run(payload, mode) {
-      if (mode !== Mode.Given) payload.value = plain(payload.value);
+      if (mode.any !== undefined) payload.value = mode.any(payload.value);
       return payload;
     },
   };
@@ -74,9 +70,10 @@ export function any(): Shape {
 /** One of `values`. */
 export function literal(...values: unknown[]): Shape {
   return {
+    form: { kind: "literal", values },
     run(payload, mode) {
       let { value } = payload;
-      if (mode === Mode.Wire && typeof value === "bigint" && !values.includes(value)) value = safeNumber(value);
+      if (mode.literal !== undefined && !values.includes(value)) value = mode.literal(value, values);
       if (!values.includes(value)) {
         return refuse(payload, "invalid_value", `expected ${values.length > 1 ? "one of " : ""}${values.join(", ")}`);
       }
@@ -90,6 +87,7 @@ export function literal(...values: unknown[]): Shape {
 export function template(regex: RegExp): Shape {
   const text = string();
   return {
+    form: { kind: "template", regex },
     run(payload, mode) {
       text.run(payload, mode);
       if (payload.issues.length > 0 || regex.test(payload.value as string)) return payload;

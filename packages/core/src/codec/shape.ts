@@ -1,3 +1,8 @@
+import type { Form } from "./form.js";
+import { Mode } from "./mode.js";
+
+export { Mode };
+
 /**
  * A schema as data that can be run: it does to a value what zod does, with the same result, issue codes and paths. Compiled
  * code takes over where values fit; a shape finds out what is wrong where they do not, and stands in for what is not
@@ -6,6 +11,8 @@
 export interface Shape {
   /** Parses `payload.value`: leaves the result there, and adds what is wrong to `payload.issues`. May return another payload. */
   run(payload: ShapePayload, mode: Mode): ShapePayload;
+  /** The shape's own structure. */
+  readonly form: Form<Shape>;
   /** Whether absence is accepted, and if so whether something takes its place. */
   readonly optin?: "optional" | "defaulted" | undefined;
   /** Whether the result may be absent. */
@@ -36,17 +43,6 @@ export interface ShapeIssue {
   /** `record` for a key that its key schema refuses. */
   readonly origin?: string;
 }
-
-/** Where the value comes from. */
-export const Mode = {
-  /** The program: what a sender gives. */
-  Given: 0,
-  /** The wire: maps are `WireMap`, sets arrays, and integers of 64 bits bigints, which numbers take where they are exact. */
-  Wire: 1,
-  /** The wire, and a bigint is one: to tell the options of a union apart. */
-  WireExact: 2,
-} as const;
-export type Mode = (typeof Mode)[keyof typeof Mode];
 
 export function run(shape: Shape, value: unknown, mode: Mode): ShapePayload {
   return shape.run({ value, issues: [] }, mode);

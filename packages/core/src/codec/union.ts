@@ -6,7 +6,7 @@ import {
   invalidType,
   isAborted,
   isObject,
-  Mode,
+  type Mode,
   refuse,
   run,
   type Shape,
@@ -18,6 +18,7 @@ import {
 export function union(...options: Shape[]): Shape {
   const optin = options.map((option) => option.optin);
   return {
+    form: { kind: "union", options },
     optin: optin.includes("defaulted") ? "defaulted" : optin.find((each) => each !== undefined),
     optout: options.find((option) => option.optout !== undefined)?.optout,
     run(payload, mode) {
@@ -30,9 +31,9 @@ export function union(...options: Shape[]): Shape {
 }
 
 function choose(options: readonly Shape[], payload: ShapePayload, mode: Mode): ShapePayload {
-  if (mode === Mode.Wire && typeof payload.value === "bigint") {
+  if (mode.exact !== undefined && typeof payload.value === "bigint") {
     // A bigint is taken as one where some option does, and only else as a number.
-    const exact = firstFit(options, payload, Mode.WireExact);
+    const exact = firstFit(options, payload, mode.exact);
     if (!Array.isArray(exact)) return exact;
   }
   const results = firstFit(options, payload, mode);
@@ -60,6 +61,7 @@ function firstFit(options: readonly Shape[], { value }: ShapePayload, mode: Mode
 export function discriminated(key: string, options: readonly (readonly [value: unknown, option: Shape])[]): Shape {
   const byValue = new Map(options);
   return {
+    form: { kind: "discriminated", key, options },
     run(payload, mode) {
       const input = asObject(payload.value);
       if (!isObject(input)) return invalidType(payload, "object");
@@ -74,6 +76,7 @@ export function discriminated(key: string, options: readonly (readonly [value: u
 /** Both of two shapes, their results merged. */
 export function intersection(left: Shape, right: Shape): Shape {
   return {
+    form: { kind: "intersection", left, right },
     run(payload, mode) {
       const [a, b] = remembering(() => [run(left, payload.value, mode), run(right, payload.value, mode)]);
       const first = keyIssues(a, payload);

@@ -1,9 +1,10 @@
 import { runOnce } from "./memo.js";
-import { isFull, refuse, run, type Shape } from "./shape.js";
+import { isFull, Mode, refuse, run, type Shape } from "./shape.js";
 
 export function optional(inner: Shape): Shape {
   const defaulted = inner.optin === "defaulted";
   return {
+    form: { kind: "optional", inner },
     optin: defaulted ? "defaulted" : "optional",
     optout: "optional",
     run(payload, mode) {
@@ -18,16 +19,22 @@ export function optional(inner: Shape): Shape {
 
 /** May be absent, but not undefined. */
 export function exactOptional(inner: Shape): Shape {
-  return { ...inner, optin: inner.optin === "defaulted" ? "defaulted" : "optional", optout: "optional" };
+  const optin = inner.optin === "defaulted" ? "defaulted" : "optional";
+  return { ...inner, form: { kind: "optional", inner }, optin, optout: "optional" };
 }
 
 export function nullable(inner: Shape): Shape {
-  return { ...inner, run: (payload, mode) => (payload.value === null ? payload : inner.run(payload, mode)) };
+  return {
+    ...inner,
+    form: { kind: "nullable", inner },
+    run: (payload, mode) => (payload.value === null ? payload : inner.run(payload, mode)),
+  };
 }
 
 /** `value()` where there is nothing, or where `inner` gives nothing. */
 export function withDefault(inner: Shape, value: () => unknown): Shape {
   return {
+    form: { kind: "default", inner, value },
     optin: "defaulted",
     run(payload, mode) {
       if (payload.value === undefined) {
@@ -44,6 +51,7 @@ export function withDefault(inner: Shape, value: () => unknown): Shape {
 /** `value()` in place of nothing, then as `inner` has it. */
 export function prefault(inner: Shape, value: () => unknown): Shape {
   return {
+    form: { kind: "prefault", inner, value },
     optin: "defaulted",
     run(payload, mode) {
       if (payload.value === undefined) payload.value = value();
@@ -55,6 +63,7 @@ export function prefault(inner: Shape, value: () => unknown): Shape {
 /** `value()` where `inner` does not fit. */
 export function caught(inner: Shape, value: () => unknown): Shape {
   return {
+    form: { kind: "caught", inner, value },
     optin: inner.optin === "defaulted" ? "defaulted" : "optional",
     optout: inner.optout,
     run(payload, mode) {
@@ -67,6 +76,7 @@ export function caught(inner: Shape, value: () => unknown): Shape {
 
 export function nonOptional(inner: Shape): Shape {
   return {
+    form: { kind: "nonOptional", inner },
     run(payload, mode) {
       const result = inner.run(payload, mode);
       if (result.issues.length > 0 || result.value !== undefined) return result;
@@ -79,6 +89,7 @@ export function nonOptional(inner: Shape): Shape {
 export function frozen(inner: Shape): Shape {
   return {
     ...inner,
+    form: { kind: "frozen", inner },
     run(payload, mode) {
       const result = inner.run(payload, mode);
       result.value = freeze(result.value);
@@ -94,18 +105,20 @@ export function freeze<T>(value: T): T {
 
 /** A shape that is declared later, or inside itself, and what it says of absence. */
 export function lazy(inner: () => Shape, optin?: Shape["optin"], optout?: Shape["optout"]): Shape {
-  return { optin, optout, run: (payload, mode) => runOnce(inner(), payload, mode) };
+  return { form: { kind: "lazy", inner }, optin, optout, run: (payload, mode) => runOnce(inner(), payload, mode) };
 }
 
 /** A shape that is made when it is first run. A bundler leaves it out where nothing runs it. */
 export function later(make: () => Shape, optin?: Shape["optin"], optout?: Shape["optout"]): Shape {
   let made: Shape | undefined;
-  return { optin, optout, run: (payload, mode) => (made ??= make()).run(payload, mode) };
+  const inner = (): Shape => (made ??= make());
+  return { form: { kind: "lazy", inner }, optin, optout, run: (payload, mode) => inner().run(payload, mode) };
 }
 
 /** Passes the result of `from` to `to`. */
 export function pipe(from: Shape, to: Shape): Shape {
   return {
+    form: { kind: "pipe", from, to },
     optin: from.optin,
     optout: to.optout,
     run(payload, mode) {
@@ -115,7 +128,7 @@ export function pipe(from: Shape, to: Shape): Shape {
         return result;
       }
       // The result of `from` is no longer in its wire form.
-      return to.run({ value: result.value, issues: result.issues }, 0);
+      return to.run({ value: result.value, issues: result.issues }, Mode.Given);
     },
   };
 }

@@ -1,10 +1,9 @@
 // Parts of a schema that are not compiled run in zod itself. zod's internals are reached through `_zod`, which it keeps for
 // libraries (zod.dev/library-authors).
 import { misfit } from "../msgpack/misfit.js";
-import { plain } from "../msgpack/value.js";
 import { hasFewNodes, MAX_NODES } from "./nodes.js";
 import { textOf } from "./told.js";
-import { add, isAborted, isExplicitlyAborted, isFull, Mode, refuse, type Shape, type ShapePayload } from "./shape.js";
+import { add, isAborted, isExplicitlyAborted, isFull, refuse, type Shape, type ShapePayload } from "./shape.js";
 
 interface ZodIssue {
   readonly code?: string;
@@ -59,10 +58,11 @@ export function external(schema: unknown, bigints = false): Shape {
   const { _zod: internals } = schema as { readonly _zod: ZodInternals };
   const isLeaf = LEAVES.has(internals.def.type);
   return {
+    form: { kind: "external", schema },
     optin: internals.optin,
     optout: internals.optout,
     run(payload, mode) {
-      const value = mode === Mode.Given ? payload.value : plain(payload.value, bigints);
+      const value = mode.any === undefined ? payload.value : mode.any(payload.value, bigints);
       if (!isLeaf && !hasFewNodes(value, MAX_NODES)) {
         return refuse(payload, "too_big", `too big: expected at most ${MAX_NODES} values where zod looks at all`);
       }
@@ -77,7 +77,11 @@ export function external(schema: unknown, bigints = false): Shape {
 /** Runs `inner`, then the checks of a schema that are not compiled, such as refinements. */
 export function refined(inner: Shape, schema: unknown): Shape {
   const checks = checksOf(schema);
-  return { ...inner, run: (payload, mode) => runChecks(inner.run(payload, mode), checks) };
+  return {
+    ...inner,
+    form: { kind: "refined", inner },
+    run: (payload, mode) => runChecks(inner.run(payload, mode), checks),
+  };
 }
 
 /** The checks of `schema` on a value that is of the right type; a misfit where one fails, else the value they leave. */
