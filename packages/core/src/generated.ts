@@ -58,7 +58,7 @@ export {
 export type { Read, Write } from "./codec/halves.js";
 export { inAnyOrder } from "./codec/in-any-order.js";
 export { array, map, set, tuple } from "./codec/containers.js";
-export { record } from "./codec/record.js";
+export { isPlainObject, record } from "./codec/record.js";
 export { loose, object, type OtherKeys } from "./codec/object.js";
 export {
   any,
@@ -93,6 +93,9 @@ export {
   withDefault,
 } from "./codec/wrappers.js";
 export { applyChecks, defaultOf, external, refined, schemaAt } from "./codec/zod-schema.js";
+export { readIsoDate } from "./call/messages/iso-date.js";
+export { countJson } from "./call/messages/json-count.js";
+export { MAX_BIGINT_DIGITS } from "./msgpack/big-int.js";
 export { misfit } from "./msgpack/misfit.js";
 export {
   readArrayHeader,
@@ -109,7 +112,7 @@ export {
   skip,
 } from "./msgpack/reader.js";
 export { MAX_DEPTH } from "./limits.js";
-export { useTextPlatform } from "./msgpack/text.js";
+export { readUtf8, useTextPlatform } from "./msgpack/text.js";
 export {
   writeArrayHeader,
   writeBigInt,

@@ -30,8 +30,8 @@ export type Form<Part> =
   | { readonly kind: "optional" | "nullable" | "nonOptional" | "frozen"; readonly inner: Part }
   | { readonly kind: "default" | "prefault" | "caught"; readonly inner: Part; readonly value: () => unknown }
   | { readonly kind: "pipe"; readonly from: Part; readonly to: Part }
-  /** Checks that zod runs, on what `inner` results in. */
-  | { readonly kind: "refined"; readonly inner: Part }
+  /** Checks of a zod schema, on what `inner` results in. */
+  | { readonly kind: "refined"; readonly inner: Part; readonly schema: unknown }
   /** A shape that is made when it is needed, or is inside itself. */
   | { readonly kind: "lazy"; readonly inner: () => Part }
   /** A zod schema, which zod runs whole. */

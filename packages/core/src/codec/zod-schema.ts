@@ -79,7 +79,7 @@ export function refined(inner: Shape, schema: unknown): Shape {
   const checks = checksOf(schema);
   return {
     ...inner,
-    form: { kind: "refined", inner },
+    form: { kind: "refined", inner, schema },
     run: (payload, mode) => runChecks(inner.run(payload, mode), checks),
   };
 }

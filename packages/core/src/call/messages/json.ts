@@ -4,8 +4,8 @@ import { MAX_DEPTH } from "../../limits.js";
 import { MAX_BIGINT_DIGITS, tooManyDigits } from "../../msgpack/big-int.js";
 import { isKept } from "../../msgpack/value.js";
 import { fromBase64, toBase64 } from "./base64.js";
-import { count } from "../../msgpack/reader.js";
-import { tooDeep } from "./nesting.js";
+import { readIsoDate } from "./iso-date.js";
+import { countJson } from "./json-count.js";
 
 /**
  * JSON, with the values that it lacks as objects of one key: `{"$date": "2026-01-31T00:00:00.000Z"}`, `$bigint` and
@@ -20,7 +20,8 @@ export const json: SessionCodec = {
     appendBytes(out, encoder.encode(text));
   },
   decode(bytes, start, end) {
-    requireShallow(bytes, start, end);
+    // A value that JSON lacks takes up to three levels.
+    countJson(bytes, start, end, MAX_DEPTH * 3);
     return untag(JSON.parse(decoder.decode(bytes.subarray(start, end))));
   },
 };
@@ -87,7 +88,7 @@ function untagged(key: string, value: unknown): unknown {
   if (key.startsWith("$$")) return { [key.slice(1)]: untag(value) };
   switch (key) {
     case "$date":
-      return value === null ? new Date(Number.NaN) : date(string(key, value));
+      return value === null ? new Date(Number.NaN) : (readIsoDate(string(key, value)) ?? malformed(key));
     case "$bigint":
       return bigint(string(key, value));
     case "$number":
@@ -120,13 +121,6 @@ function pair(key: string, value: unknown): [unknown, unknown] {
   return others.length === 0 && (value as unknown[]).length === 2 ? [first, second] : malformed(key);
 }
 
-/** A time with its date and offset, as `Date.toISOString` has it or another language: with any fraction of a second or none. */
-function date(text: string): Date {
-  const value = new Date(ISO_DATE.test(text) ? text : Number.NaN);
-  const isThatDay = !text.endsWith("Z") || Number(ISO_DATE.exec(text)?.[1]) === value.getUTCDate();
-  return Number.isNaN(value.getTime()) || !isThatDay ? malformed("$date") : value;
-}
-
 function bigint(text: string): bigint {
   // An upper bound first: the digits of a longer text are not even looked at.
   if (text.length > MAX_BIGINT_DIGITS + 1) throw tooManyDigits();
@@ -137,38 +131,6 @@ function malformed(key: string): never {
   throw new RpcError("invalid_argument", `what follows ${key} is malformed`);
 }
 
-const ISO_DATE = /^(?:\d{4}|[+-]\d{6})-\d\d-(\d\d)T\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
 const NUMBERS: ReadonlyMap<string, number> = new Map(
   [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY].map((value) => [String(value), value] as const),
 ).set("-0", -0);
-
-/** Before it is parsed: brackets are counted where they lie, those in strings aside. */
-function requireShallow(bytes: Uint8Array, start: number, end: number): void {
-  let depth = 0;
-  let quoted = false;
-  let values = 1;
-  for (let at = start; at < end; at++) {
-    const byte = bytes[at];
-    if (quoted) {
-      if (byte === BACKSLASH) at++;
-      else if (byte === QUOTE) quoted = false;
-    } else if (byte === QUOTE) quoted = true;
-    else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
-      depth++;
-      values++;
-    } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) depth--;
-    else if (byte === COMMA || byte === COLON) values++;
-    // A value that JSON lacks takes up to three.
-    if (depth > MAX_DEPTH * 3) throw tooDeep();
-  }
-  count(values);
-}
-
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const BACKSLASH = 0x5c;
-const OPEN_ARRAY = 0x5b;
-const CLOSE_ARRAY = 0x5d;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;

@@ -1,0 +1,161 @@
+import { type Form, readIsoDate } from "@quicrpc/core/generated";
+import { bigintOf, bytesOf } from "./conversions.js";
+import { type Describe, isPart } from "./own-forms.js";
+
+/** Says which two of `options` JSON would not tell apart; undefined where it tells all apart. */
+export function confusable<Part>(options: readonly Part[], describe: Describe<Part>): string | undefined {
+  const comparison = new Comparison(describe);
+  for (const [i, option] of options.entries()) {
+    for (const other of options.slice(i)) {
+      const reason = comparison.between(option, other, other === option);
+      if (reason !== undefined) return `a union of ${reason}`;
+    }
+  }
+  return undefined;
+}
+
+/** Text in JSON that stands for another value. */
+const AS_TEXT: Readonly<Record<string, (text: string) => unknown>> = {
+  date: readIsoDate,
+  bytes: bytesOf,
+  bigint: bigintOf,
+};
+const OBJECTS: ReadonlySet<string> = new Set(["object", "record", "map"]);
+const LISTS: ReadonlySet<string> = new Set(["array", "set", "tuple"]);
+
+class Comparison<Part> {
+  readonly #describe: Describe<Part>;
+  /** Pairs that are compared already, or are just being compared. */
+  readonly #seen = new Map<Part, Set<Part>>();
+
+  constructor(describe: Describe<Part>) {
+    this.#describe = describe;
+  }
+
+  /** @param isSame whether both are one option, of which only literals are compared */
+  between(left: Part, right: Part, isSame = false): string | undefined {
+    const seen = this.#seen.get(left) ?? new Set();
+    if (seen.has(right)) return undefined;
+    this.#seen.set(left, seen.add(right));
+    for (const a of this.#bases(left)) {
+      for (const b of this.#bases(right)) {
+        if (isSame && (a !== b || a.kind !== "literal")) continue;
+        const reason = this.#ofBases(a, b) ?? this.#ofBases(b, a);
+        if (reason !== undefined) return reason;
+      }
+    }
+    return undefined;
+  }
+
+  /** The forms that a value of `part` may have, wrappers taken off. */
+  #bases(part: Part, open: ReadonlySet<Part> = new Set()): Form<Part>[] {
+    if (open.has(part)) return [];
+    const { form } = this.#describe(part);
+    const of = (each: Part): Form<Part>[] => this.#bases(each, new Set([...open, part]));
+    switch (form.kind) {
+      case "union":
+        return form.options.flatMap(of);
+      case "discriminated":
+        return form.options.flatMap(([, option]) => of(option));
+      case "intersection":
+        return [...of(form.left), ...of(form.right)];
+      case "pipe":
+        return of(form.from);
+      case "lazy":
+        return of(form.inner());
+      default:
+        return "inner" in form ? of(form.inner) : [form];
+    }
+  }
+
+  #ofBases(a: Form<Part>, b: Form<Part>): string | undefined {
+    const asText = AS_TEXT[a.kind];
+    if (asText !== undefined) return a.kind === b.kind ? undefined : scalarReason(a.kind, asText, b);
+    if (a.kind === "literal" && a.values.some((value) => typeof value === "bigint")) return literalReason(a.values, b);
+    if (LISTS.has(a.kind) && LISTS.has(b.kind)) return this.#ofParts(itemsOf(a), itemsOf(b));
+    if (!OBJECTS.has(a.kind) || !OBJECTS.has(b.kind) || this.#areDisjoint(a, b)) return undefined;
+    const [left, right] = [fieldsOf(a), fieldsOf(b)];
+    for (const [name, part] of Object.entries(left.fields)) {
+      const other = right.fields[name] ?? right.others;
+      const reason = other === undefined ? undefined : this.between(part, other);
+      if (reason !== undefined) return reason;
+    }
+    return left.others === undefined || right.others === undefined
+      ? undefined
+      : this.between(left.others, right.others);
+  }
+
+  #ofParts(left: readonly Part[], right: readonly Part[]): string | undefined {
+    for (const a of left) {
+      for (const b of right) {
+        const reason = this.between(a, b);
+        if (reason !== undefined) return reason;
+      }
+    }
+    return undefined;
+  }
+
+  /** Whether a field that both objects must have tells them apart. */
+  #areDisjoint(a: Form<Part>, b: Form<Part>): boolean {
+    if (a.kind !== "object" || b.kind !== "object") return false;
+    return Object.entries(a.fields).some(([name, part]) => {
+      const other = Object.hasOwn(b.fields, name) ? b.fields[name] : undefined;
+      if (other === undefined) return false;
+      const [left, right] = [this.#describe(part).form, this.#describe(other).form];
+      if (left.kind !== "literal" || right.kind !== "literal") return false;
+      return left.values.every((value) => typeof value !== "bigint" && !right.values.includes(value));
+    });
+  }
+}
+
+function scalarReason(kind: string, asText: (text: string) => unknown, other: Form<unknown>): string | undefined {
+  switch (other.kind) {
+    case "string":
+    case "template":
+    case "external":
+    case "any":
+      return `text and ${kind}`;
+    case "date":
+    case "bytes":
+    case "bigint":
+      return `${kind} and ${other.kind}`;
+    case "number":
+      return kind === "bigint" ? "number and bigint" : undefined;
+    case "literal":
+      return other.values.some((value) => isTakenFor(value, kind, asText)) ? `text and ${kind}` : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function isTakenFor(value: unknown, kind: string, asText: (text: string) => unknown): boolean {
+  if (typeof value === "string") return asText(value) !== undefined;
+  return kind === "bigint" && typeof value === "number";
+}
+
+/** A literal has bigints: whether `other` has what these are in JSON. */
+function literalReason(values: readonly unknown[], other: Form<unknown>): string | undefined {
+  if (other.kind === "string" || other.kind === "template" || other.kind === "external") return "text and bigint";
+  if (other.kind === "number") return "number and bigint";
+  if (other.kind !== "literal") return undefined;
+  const bigints = new Set(values.filter((value) => typeof value === "bigint").map(String));
+  const isSame = other.values.some((value) => typeof value !== "bigint" && bigints.has(String(value)));
+  return isSame ? "a bigint and the same as text or number" : undefined;
+}
+
+function itemsOf<Part>(form: Form<Part>): readonly Part[] {
+  if (form.kind === "array" || form.kind === "set") return [form.element];
+  return form.kind === "tuple" ? [...form.items, ...(form.rest === undefined ? [] : [form.rest])] : [];
+}
+
+interface Fields<Part> {
+  readonly fields: Readonly<Record<string, Part>>;
+  /** For keys that are no fields. */
+  readonly others?: Part;
+}
+
+function fieldsOf<Part>(form: Form<Part>): Fields<Part> {
+  if (form.kind === "record" || form.kind === "map") return { fields: {}, others: form.element };
+  if (form.kind !== "object") return { fields: {} };
+  return isPart(form.others) ? { fields: form.fields, others: form.others } : { fields: form.fields };
+}

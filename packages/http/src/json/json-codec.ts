@@ -1,0 +1,116 @@
+import {
+  countJson,
+  type MessageCodec,
+  parseOrThrow,
+  rawCodec,
+  readUtf8,
+  type Shape,
+  shapeOf,
+} from "@quicrpc/core/generated";
+import { appendBytes, RpcError } from "@quicrpc/core";
+import { toBase64 } from "@quicrpc/core/transport";
+import { bytesOf, jsonMode } from "./conversions.js";
+import { shapeAsIs } from "./own-forms.js";
+import { jsonProblem } from "./problems.js";
+import { JsonReaders } from "./reader.js";
+import { JsonWriters } from "./writer.js";
+
+/** Messages in JSON as people write it: times in ISO 8601, bytes in base64, integers of 64 bits as text, maps as objects. */
+export interface JsonCodec<In, Out = In> extends MessageCodec<In, Out> {
+  /** Returns the JSON of `value`. Throws `RpcError` `invalid_argument` when it does not fit the schema. */
+  write(value: In): string;
+  /** Reads JSON. Throws `RpcError` `invalid_argument` with the schema's issues when it is none, or does not fit. */
+  read(text: string): Out;
+}
+
+const made = new WeakMap<object, JsonCodec<unknown> | RpcError>();
+
+/**
+ * Returns the JSON of the messages that `codec` writes and reads, with its validation. It is made once for each codec, when it is first
+ * asked for. Throws `RpcError` `unimplemented` where JSON would not say all of a message, or the codec has no schema at run time.
+ */
+export function jsonCodecOf<In, Out>(codec: MessageCodec<In, Out>): JsonCodec<In, Out> {
+  let known = made.get(codec);
+  if (known === undefined) made.set(codec, (known = makeCodec(codec as MessageCodec<unknown>)));
+  if (known instanceof RpcError) throw known;
+  return known as JsonCodec<In, Out>;
+}
+
+function makeCodec(codec: MessageCodec<unknown>): JsonCodec<unknown> | RpcError {
+  if ((codec as unknown) === rawCodec) return withBytes(bytesAsText) as JsonCodec<unknown>;
+  const shape = shapeOf(codec);
+  if (shape === undefined) {
+    const remedy = "generate it with quicrpc gen, without --no-explain";
+    return new RpcError("unimplemented", `the message has no schema at run time, which JSON is read by: ${remedy}`);
+  }
+  const problem = jsonProblem(shape, shapeAsIs);
+  if (problem !== undefined) {
+    const where = problem.path.length === 0 ? "" : ` at ${problem.path.join(".")}`;
+    return new RpcError("unimplemented", `plain JSON does not say all of the message: ${problem.reason}${where}`);
+  }
+  return withBytes(textCodec(codec, shape));
+}
+
+type TextCodec<In, Out = In> = Pick<JsonCodec<In, Out>, "read" | "write">;
+
+function textCodec(codec: MessageCodec<unknown>, shape: Shape): TextCodec<unknown> {
+  const read = new JsonReaders().of(shape);
+  const writers = new JsonWriters();
+  const write = writers.of(shape);
+  return {
+    read(text) {
+      const json = parse(text);
+      try {
+        return read(json);
+      } catch {
+        // The reader has changed what it took apart.
+        return parseOrThrow(shape, parse(text), jsonMode);
+      }
+    },
+    write(value) {
+      try {
+        writers.begin();
+        return write(value);
+      } catch {
+        codec.plain?.encode(value);
+        throw new RpcError("invalid_argument", "the value cannot be sent: it has no JSON, or is nested too deep");
+      }
+    },
+  };
+}
+
+/** The JSON of raw bytes. */
+const bytesAsText: TextCodec<Uint8Array> = {
+  read(text) {
+    const json = parse(text);
+    const bytes = typeof json === "string" ? bytesOf(json) : undefined;
+    if (bytes === undefined) throw new RpcError("invalid_argument", "expected bytes in base64");
+    return bytes;
+  },
+  write(value) {
+    if (!(value instanceof Uint8Array)) throw new RpcError("invalid_argument", "raw bytes are given as Uint8Array");
+    return `"${toBase64(value)}"`;
+  },
+};
+
+const encoder = new TextEncoder();
+
+function withBytes<In, Out>({ read, write }: TextCodec<In, Out>): JsonCodec<In, Out> {
+  return {
+    read,
+    write,
+    encode: (value, out) => appendBytes(out, encoder.encode(write(value))),
+    decode(bytes, start, end) {
+      countJson(bytes, start, end);
+      return read(readUtf8(bytes, start, end));
+    },
+  };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new RpcError("invalid_argument", `this is not JSON: ${RpcError.from(error).message}`, { cause: error });
+  }
+}

@@ -1,0 +1,35 @@
+import { misfit } from "@quicrpc/core/generated";
+import { isJsonObject } from "./conversions.js";
+
+/** Characters that text in JSON cannot have as they are; of surrogates only single ones, which this does not tell apart. */
+// oxlint-disable-next-line no-control-regex -- JSON escapes them
+const ESCAPED = /["\\\u0000-\u001f\ud800-\udfff]/;
+
+/** Makes the JSON of a text. */
+export function quote(text: string): string {
+  return ESCAPED.test(text) ? JSON.stringify(text) : `"${text}"`;
+}
+
+/** Makes the JSON of a value that is JSON as it is; properties that are undefined are left out. A misfit for any other. */
+export function plainText(value: unknown): string {
+  switch (typeof value) {
+    case "string":
+      return quote(value);
+    case "number":
+      return Number.isFinite(value) ? `${value}` : misfit();
+    case "boolean":
+      return `${value}`;
+    case "object":
+      return value === null ? "null" : containerText(value);
+    default:
+      return misfit();
+  }
+}
+
+function containerText(value: object): string {
+  if (Array.isArray(value)) return `[${value.map(plainText).join()}]`;
+  const { constructor } = value;
+  if (!isJsonObject(value) || (typeof constructor === "function" && constructor !== Object)) return misfit();
+  const fields = Object.entries(value).filter(([, field]) => field !== undefined);
+  return `{${fields.map(([key, field]) => `${quote(key)}:${plainText(field)}`).join()}}`;
+}

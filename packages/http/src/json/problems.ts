@@ -1,0 +1,164 @@
+import { confusable } from "./confusable.js";
+import { type Describe, hasOwnForms, isPart, objectOf } from "./own-forms.js";
+import { takesPlainJson } from "./plain-schema.js";
+
+/** A place in a message where JSON could not say which value is meant. */
+export interface JsonProblem<Part> {
+  /** The keys that lead to it; `*` for the items of a container. */
+  readonly path: readonly string[];
+  readonly reason: string;
+  readonly part: Part;
+}
+
+/** Finds the first place in messages of `part` that plain JSON would not say all of; undefined where there is none. */
+export function jsonProblem<Part>(part: Part, describe: Describe<Part>): JsonProblem<Part> | undefined {
+  const search = new Search(describe);
+  if (mayBeUndefined(part, describe)) return { path: [], reason: "a message that may be undefined", part };
+  return search.find(part, []);
+}
+
+class Search<Part> {
+  readonly #describe: Describe<Part>;
+  readonly #seen = new Set<Part>();
+
+  constructor(describe: Describe<Part>) {
+    this.#describe = describe;
+  }
+
+  find(part: Part, path: readonly string[]): JsonProblem<Part> | undefined {
+    if (this.#seen.has(part)) return undefined;
+    this.#seen.add(part);
+    const reason = this.#reason(part);
+    if (reason !== undefined) return { path, reason, part };
+    for (const [key, each] of this.#inside(part)) {
+      const problem = this.find(each, key === undefined ? path : [...path, key]);
+      if (problem !== undefined) return problem;
+    }
+    return undefined;
+  }
+
+  #reason(part: Part): string | undefined {
+    const describe = this.#describe;
+    const { form } = describe(part);
+    const undefinedIn = (each: Part, where: string): string | undefined =>
+      mayBeUndefined(each, describe) ? `undefined in ${where}` : undefined;
+    switch (form.kind) {
+      case "any":
+        return "a value of any type (z.json() takes what JSON has)";
+      case "external":
+        return takesPlainJson(form.schema) ? undefined : "a value whose type only zod knows";
+      case "object": {
+        const required = Object.entries(form.fields).find(
+          ([, field]) => describe(field).optin === undefined && mayBeUndefined(field, describe),
+        );
+        return required === undefined ? undefined : `${required[0]}, which has to be there and may be undefined`;
+      }
+      case "array":
+        return undefinedIn(form.element, "an array");
+      case "set":
+        return undefinedIn(form.element, "a set");
+      case "map":
+        return keyProblem(form.key, describe) ?? undefinedIn(form.element, "a map");
+      case "tuple":
+        return form.rest === undefined ? undefined : undefinedIn(form.rest, "a tuple");
+      case "union":
+        return confusable(form.options, describe);
+      case "discriminated": {
+        const isText = form.options.every(([value]) => typeof value !== "bigint" && typeof value !== "object");
+        return isText ? undefined : `a union whose ${form.key} is no text, number or boolean`;
+      }
+      case "literal":
+        return confusable([part], describe);
+      case "intersection":
+        return hasOwnForms(part, describe) && objectOf(part, describe) === undefined
+          ? "an intersection of other than objects, with dates, bytes, bigints, maps or sets inside"
+          : undefined;
+      default:
+        return undefined;
+    }
+  }
+
+  #inside(part: Part): (readonly [key: string | undefined, part: Part])[] {
+    const { form } = this.#describe(part);
+    switch (form.kind) {
+      case "object":
+        return [...Object.entries(form.fields), ...(isPart(form.others) ? [["*", form.others] as const] : [])];
+      case "array":
+      case "set":
+      case "record":
+      case "map":
+        return [["*", form.element]];
+      case "tuple":
+        return [...form.items, ...(form.rest === undefined ? [] : [form.rest])].map((item, i) => [String(i), item]);
+      case "union":
+        return form.options.map((option) => [undefined, option]);
+      case "discriminated":
+        return form.options.map(([, option]) => [undefined, option]);
+      case "intersection":
+        return [form.left, form.right].map((each) => [undefined, each]);
+      case "pipe":
+        return [[undefined, form.from]];
+      case "lazy":
+        return [[undefined, form.inner()]];
+      default:
+        return "inner" in form ? [[undefined, form.inner]] : [];
+    }
+  }
+}
+
+/** Kinds of values that are keys in JSON, where a map has keys of one of them only. */
+const KEY_KINDS: ReadonlySet<string> = new Set(["string", "template", "number", "bigint"]);
+
+function keyProblem<Part>(key: Part, describe: Describe<Part>): string | undefined {
+  const { form } = describe(key);
+  switch (form.kind) {
+    case "literal": {
+      const texts = new Set(form.values.map(String));
+      return texts.size === form.values.length ? undefined : "a map with keys that are the same as text";
+    }
+    case "frozen":
+    case "refined":
+      return keyProblem(form.inner, describe);
+    case "pipe":
+      return keyProblem(form.from, describe);
+    case "lazy":
+      return keyProblem(form.inner(), describe);
+    case "external":
+      return takesPlainJson(form.schema) ? undefined : "a map whose keys only zod knows";
+    default:
+      return KEY_KINDS.has(form.kind) ? undefined : `a map whose keys are no text (${form.kind})`;
+  }
+}
+
+/** Whether a value of `part` may be undefined, where it is given. */
+function mayBeUndefined<Part>(part: Part, describe: Describe<Part>, seen: Set<Part> = new Set()): boolean {
+  if (seen.has(part)) return false;
+  seen.add(part);
+  const { form, optin } = describe(part);
+  const may = (each: Part): boolean => mayBeUndefined(each, describe, seen);
+  switch (form.kind) {
+    case "undefined":
+    case "optional":
+    case "default":
+    case "prefault":
+      return true;
+    case "literal":
+      return form.values.includes(undefined);
+    case "union":
+      return form.options.some(may);
+    case "intersection":
+      return may(form.left) && may(form.right);
+    case "nullable":
+    case "frozen":
+    case "refined":
+      return may(form.inner);
+    case "pipe":
+      return may(form.from);
+    case "lazy":
+      return may(form.inner());
+    case "external":
+      return optin !== undefined;
+    default:
+      return false;
+  }
+}

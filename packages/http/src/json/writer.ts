@@ -1,0 +1,250 @@
+import {
+  type Check,
+  isPlainObject,
+  MAX_BIGINT_DIGITS,
+  MAX_DEPTH,
+  misfit,
+  Mode,
+  requireObject,
+  run,
+  type Shape,
+} from "@quicrpc/core/generated";
+import { toBase64 } from "@quicrpc/core/transport";
+import { hasOwnForms, objectOf, shapeAsIs } from "./own-forms.js";
+import { plainText, quote } from "./plain-text.js";
+
+/** Makes the JSON of a value. A misfit where the value does not fit its shape, or has no JSON. */
+export type WriteJson = (value: unknown) => string;
+
+/** Makes the functions that write JSON: one for each shape, when it is first needed. */
+export class JsonWriters {
+  readonly #made = new Map<Shape, WriteJson>();
+  /** How many shapes inside themselves are being written, one inside the other. */
+  #depth = 0;
+
+  of(shape: Shape): WriteJson {
+    let write = this.#made.get(shape);
+    if (write === undefined) this.#made.set(shape, (write = this.#make(shape)));
+    return write;
+  }
+
+  #make(shape: Shape): WriteJson {
+    const { form } = shape;
+    switch (form.kind) {
+      case "string":
+        return checking((value) => (typeof value === "string" ? quote(value) : misfit()), form.checks);
+      case "number":
+        return checking((value) => (Number.isFinite(value) ? `${value as number}` : misfit()), form.checks);
+      case "bigint":
+        return checking((value) => (typeof value === "bigint" ? digits(value) : misfit()), form.checks);
+      case "date":
+        return checking((value) => (value instanceof Date ? time(value) : misfit()), form.checks);
+      case "boolean":
+        return (value) => (typeof value === "boolean" ? `${value}` : misfit());
+      case "bytes":
+        return (value) => (value instanceof Uint8Array ? `"${toBase64(value)}"` : misfit());
+      case "null":
+        return (value) => (value === null ? "null" : misfit());
+      case "literal": {
+        const texts = new Map(form.values.map((value) => [value, literalText(value)]));
+        return (value) => texts.get(value) ?? misfit();
+      }
+      case "object":
+        return this.#object(form.fields, form.others);
+      case "array":
+        return this.#array(form.element, form.checks);
+      case "tuple":
+        return this.#tuple(shape, form.items, form.rest);
+      case "set": {
+        const write = this.#array(form.element, []);
+        return (value) => {
+          if (!(value instanceof Set)) return misfit();
+          requireAll(form.checks, value);
+          return write([...(value as Set<unknown>)]);
+        };
+      }
+      case "map":
+        return this.#map(form.key, form.element, form.checks);
+      case "record": {
+        const write = this.of(form.element);
+        const entries = (value: unknown): string => entriesText(Object.entries(value as object), write);
+        if (Object.keys(form.keys).length > 0) return fitting(shape, entries);
+        return (value) => (isPlainObject(value) ? entries(value) : misfit());
+      }
+      case "union": {
+        const options = form.options.map((option) => ({ option, write: this.of(option) }));
+        return (value) => {
+          const chosen = options.find(({ option }) => fits(option, value));
+          return chosen === undefined ? misfit() : chosen.write(value);
+        };
+      }
+      case "discriminated": {
+        const { key } = form;
+        const options = new Map(form.options.map(([value, option]) => [value, this.of(option)]));
+        return (value) => {
+          requireObject(value);
+          const write = options.get((value as Record<string, unknown>)[key]);
+          return write === undefined ? misfit() : write(value);
+        };
+      }
+      case "intersection": {
+        const whole = hasOwnForms(shape, shapeAsIs) ? objectOf(shape, shapeAsIs) : undefined;
+        return fitting(shape, whole === undefined ? plainText : this.#object(whole.fields, whole.others));
+      }
+      case "nullable": {
+        const write = this.of(form.inner);
+        return (value) => (value === null ? "null" : write(value));
+      }
+      case "optional":
+      case "default":
+      case "prefault":
+      case "nonOptional":
+      case "frozen":
+        return this.of(form.inner);
+      case "caught": {
+        const { inner } = form;
+        const write = this.of(inner);
+        const other = hasOwnForms(inner, shapeAsIs) ? misfit : plainText;
+        return (value) => (fits(inner, value) ? write(value) : other(value));
+      }
+      case "pipe":
+        return fitting(shape, this.of(form.from));
+      case "refined":
+        return fitting(shape, this.of(form.inner));
+      case "lazy":
+        return this.#lazy(form.inner);
+      case "external":
+        return fitting(shape, externalText);
+      default:
+        return fitting(shape, plainText);
+    }
+  }
+
+  /** Begins a message. */
+  begin(): void {
+    this.#depth = 0;
+  }
+
+  #lazy(inner: () => Shape): WriteJson {
+    let write: WriteJson | undefined;
+    return (value) => {
+      if (++this.#depth > MAX_DEPTH) return misfit();
+      const text = (write ??= this.of(inner()))(value);
+      this.#depth--;
+      return text;
+    };
+  }
+
+  #object(fields: Readonly<Record<string, Shape>>, others: "strip" | "strict" | Shape): WriteJson {
+    const names = Object.keys(fields);
+    const known = new Set(names);
+    const shapes = Object.values(fields);
+    const writers = shapes.map((shape) => this.of(shape));
+    const starts = names.map((name) => `${quote(name)}:`);
+    const writeOther = typeof others === "object" ? this.of(others) : misfit;
+    return (value) => {
+      requireObject(value);
+      const object = value as Record<string, unknown>;
+      let text = "{";
+      for (let i = 0; i < names.length; i++) {
+        const field = object[names[i] as string];
+        if (field === undefined) {
+          if ((shapes[i] as Shape).optin === undefined) misfit();
+        } else {
+          text += text.length === 1 ? (starts[i] as string) : `,${starts[i]}`;
+          text += (writers[i] as WriteJson)(field);
+        }
+      }
+      if (others !== "strip") {
+        for (const key in object) {
+          const other = object[key];
+          if (known.has(key) || (other === undefined && others !== "strict") || key === "__proto__") continue;
+          text += `${text.length === 1 ? "" : ","}${quote(key)}:${writeOther(other)}`;
+        }
+      }
+      return `${text}}`;
+    };
+  }
+
+  #array(element: Shape, checks: readonly Check[]): WriteJson {
+    const write = this.of(element);
+    return (value) => {
+      if (!Array.isArray(value)) return misfit();
+      requireAll(checks, value);
+      let text = "[";
+      for (let i = 0; i < value.length; i++) text += i === 0 ? write(value[i]) : `,${write(value[i])}`;
+      return `${text}]`;
+    };
+  }
+
+  #tuple(shape: Shape, items: readonly Shape[], rest: Shape | undefined): WriteJson {
+    const writers = items.map((item) => this.of(item));
+    const others = rest === undefined ? misfit : this.of(rest);
+    return fitting(shape, (value) => {
+      const given = value as readonly unknown[];
+      const length = given.findLastIndex((item) => item !== undefined) + 1;
+      return `[${given.slice(0, length).map((item, i) => (writers[i] ?? others)(item)).join()}]`;
+    });
+  }
+
+  #map(key: Shape, element: Shape, checks: readonly Check[]): WriteJson {
+    const write = this.of(element);
+    return (value) => {
+      if (!(value instanceof Map)) return misfit();
+      requireAll(checks, value);
+      const entries = [...(value as Map<unknown, unknown>)];
+      for (const [name, item] of entries) if (item === undefined || !fits(key, name)) misfit();
+      return entriesText(entries, write);
+    };
+  }
+}
+
+function entriesText(entries: readonly (readonly [key: unknown, value: unknown])[], write: WriteJson): string {
+  let text = "{";
+  for (const [key, value] of entries) {
+    if (value !== undefined) text += `${text.length === 1 ? "" : ","}${quote(String(key))}:${write(value)}`;
+  }
+  return `${text}}`;
+}
+
+function fits(shape: Shape, value: unknown): boolean {
+  return run(shape, value, Mode.Given).issues.length === 0;
+}
+
+/** `write` for values that fit the shape as a whole. */
+function fitting(shape: Shape, write: WriteJson): WriteJson {
+  return (value) => (fits(shape, value) ? write(value) : misfit());
+}
+
+function checking(write: WriteJson, checks: readonly Check[]): WriteJson {
+  if (checks.length === 0) return write;
+  return (value) => {
+    const text = write(value);
+    requireAll(checks, value);
+    return text;
+  };
+}
+
+function requireAll(checks: readonly Check[], value: unknown): void {
+  for (const check of checks) if (check.test(value) !== undefined) misfit();
+}
+
+function literalText(value: unknown): string | undefined {
+  if (value === undefined) return undefined;
+  return typeof value === "bigint" ? digits(value) : JSON.stringify(value);
+}
+
+function digits(value: bigint): string {
+  const text = `"${value}"`;
+  return text.length <= MAX_BIGINT_DIGITS + 2 ? text : misfit();
+}
+
+function time(value: Date): string {
+  return Number.isNaN(value.getTime()) ? misfit() : `"${value.toISOString()}"`;
+}
+
+/** What zod runs whole takes plain JSON, but for those that make a date or a bigint of what they are given. */
+function externalText(value: unknown): string {
+  if (value instanceof Date) return time(value);
+  return typeof value === "bigint" ? digits(value) : plainText(value);
+}
