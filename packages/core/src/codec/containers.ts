@@ -1,5 +1,6 @@
+import { WireMap } from "../msgpack/value.js";
 import { type Check, checked, exceededCap } from "./check.js";
-import { add, invalidType, isFull, prefix, refuse, run, type Shape, type ShapePayload } from "./shape.js";
+import { add, invalidType, isFull, Mode, prefix, refuse, run, type Shape, type ShapePayload } from "./shape.js";
 
 export function array(element: Shape, ...checks: Check[]): Shape {
   const shape: Shape = {
@@ -83,8 +84,10 @@ export function map(key: Shape, element: Shape, ...checks: Check[]): Shape {
   const shape: Shape = {
     form: { kind: "map", key, element, checks },
     run(payload, mode) {
-      const input = mode.map === undefined ? payload.value : mode.map(payload.value);
-      if (!(input instanceof Map)) return invalidType(payload, mode.says?.["map"] ?? "map");
+      const { value: given } = payload;
+      const converted = mode.map === undefined ? given : mode.map(given);
+      const input = converted instanceof WireMap ? new Map(converted.entries) : converted;
+      if (!(input instanceof Map)) return invalidType(payload, "map", mode);
       payload.value = input;
       if (exceededCap(payload, input.size, checks)) return payload;
       const result = new Map<unknown, unknown>();
@@ -114,8 +117,9 @@ export function set(element: Shape, ...checks: Check[]): Shape {
   const shape: Shape = {
     form: { kind: "set", element, checks },
     run(payload, mode) {
-      const input = mode.set === undefined ? payload.value : mode.set(payload.value);
-      if (!(input instanceof Set)) return invalidType(payload, mode.says?.["set"] ?? "set");
+      const { value } = payload;
+      const input = mode !== Mode.Given && Array.isArray(value) ? new Set<unknown>(value) : value;
+      if (!(input instanceof Set)) return invalidType(payload, "set", mode);
       payload.value = input;
       if (exceededCap(payload, input.size, checks)) return payload;
       const result = new Set<unknown>();

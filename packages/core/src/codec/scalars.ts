@@ -1,16 +1,22 @@
 import type { Form } from "./form.js";
+import { plain } from "../msgpack/value.js";
 import { type Check, checked } from "./check.js";
 import { invalidType, refuse, type Shape } from "./shape.js";
 
 type Kind = "string" | "number" | "bigint" | "boolean" | "date" | "bytes" | "null" | "undefined" | "never";
 
-function ofType(kind: Kind, is: (value: unknown) => boolean, checks: readonly Check[] = [], expected: string = kind): Shape {
+function ofType(
+  kind: Kind,
+  is: (value: unknown) => boolean,
+  checks: readonly Check[] = [],
+  expected: string = kind,
+): Shape {
   const shape: Shape = {
     form: { kind, checks } as Form<Shape>,
     run(payload, mode) {
       const converted = mode[kind as "number"];
       if (converted !== undefined) payload.value = converted(payload.value);
-      return is(payload.value) ? payload : invalidType(payload, mode.says?.[kind] ?? expected);
+      return is(payload.value) ? payload : invalidType(payload, expected, mode);
     },
   };
   return checked(shape, checks);
@@ -61,7 +67,7 @@ export function any(): Shape {
   return {
     form: { kind: "any" },
     run(payload, mode) {
-      if (mode.any !== undefined) payload.value = mode.any(payload.value);
+      if (mode.isWire === true) payload.value = plain(payload.value);
       return payload;
     },
   };

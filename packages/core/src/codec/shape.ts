@@ -66,7 +66,9 @@ export function refuse(payload: ShapePayload, code: string, message: string, pat
   return payload;
 }
 
-export function invalidType(payload: ShapePayload, expected: string): ShapePayload {
+/** Refuses a value of another type, in the words of the source that it comes from. */
+export function invalidType(payload: ShapePayload, type: string, { says }: Mode = Mode.Given): ShapePayload {
+  const expected = says?.[type] ?? type;
   return refuse(payload, "invalid_type", `expected ${expected}, received ${describe(payload.value)}`);
 }
 

@@ -1,6 +1,7 @@
 // Parts of a schema that are not compiled run in zod itself. zod's internals are reached through `_zod`, which it keeps for
 // libraries (zod.dev/library-authors).
 import { misfit } from "../msgpack/misfit.js";
+import { plain } from "../msgpack/value.js";
 import { hasFewNodes, MAX_NODES } from "./nodes.js";
 import { textOf } from "./told.js";
 import { add, isAborted, isExplicitlyAborted, isFull, refuse, type Shape, type ShapePayload } from "./shape.js";
@@ -62,7 +63,7 @@ export function external(schema: unknown, bigints = false): Shape {
     optin: internals.optin,
     optout: internals.optout,
     run(payload, mode) {
-      const value = mode.any === undefined ? payload.value : mode.any(payload.value, bigints);
+      const value = mode.isWire === true ? plain(payload.value, bigints) : payload.value;
       if (!isLeaf && !hasFewNodes(value, MAX_NODES)) {
         return refuse(payload, "too_big", `too big: expected at most ${MAX_NODES} values where zod looks at all`);
       }

@@ -43,7 +43,6 @@ export const jsonMode: Mode = {
   date: ofText(readIsoDate),
   bytes: ofText(bytesOf),
   bigint: toBigint,
-  set: (value) => (Array.isArray(value) ? new Set<unknown>(value) : value),
   map: (value) => (isJsonObject(value) ? new Map(Object.entries(value)) : value),
   literal(value, values) {
     const converted = toBigint(value);
@@ -52,7 +51,7 @@ export const jsonMode: Mode = {
   keys,
   says: {
     date: "a time such as 2026-01-31T12:00:00Z",
-    bytes: "bytes in base64",
+    Uint8Array: "bytes in base64",
     bigint: "an integer as text",
     set: "array",
     map: "object",

@@ -2,7 +2,7 @@ import {
   countJson,
   type MessageCodec,
   parseOrThrow,
-  rawCodec,
+  bytesCodec,
   readUtf8,
   type Shape,
   shapeOf,
@@ -37,7 +37,7 @@ export function jsonCodecOf<In, Out>(codec: MessageCodec<In, Out>): JsonCodec<In
 }
 
 function makeCodec(codec: MessageCodec<unknown>): JsonCodec<unknown> | RpcError {
-  if ((codec as unknown) === rawCodec) return withBytes(bytesAsText) as JsonCodec<unknown>;
+  if ((codec as unknown) === bytesCodec) return withBytes(bytesAsText) as JsonCodec<unknown>;
   const shape = shapeOf(codec);
   if (shape === undefined) {
     const remedy = "generate it with quicrpc gen, without --no-explain";

@@ -27,6 +27,11 @@ const INSIDE: Readonly<Record<string, readonly string[]>> = {
   pipe: ["in"],
 };
 
+/** The type of a zod schema. */
+export function typeOf(schema: unknown): string {
+  return (schema as Schema)._zod.def.type;
+}
+
 /** Whether what the zod schema `schema` takes is JSON as it is. */
 export function takesPlainJson(schema: unknown, seen: Set<unknown> = new Set()): boolean {
   if (seen.has(schema)) return true;

@@ -11,6 +11,7 @@ import {
 } from "@quicrpc/core/generated";
 import { toBase64 } from "@quicrpc/core/transport";
 import { hasOwnForms, objectOf, shapeAsIs } from "./own-forms.js";
+import { typeOf } from "./plain-schema.js";
 import { plainText, quote } from "./plain-text.js";
 
 /** Makes the JSON of a value. A misfit where the value does not fit its shape, or has no JSON. */
@@ -67,7 +68,12 @@ export class JsonWriters {
         return this.#map(form.key, form.element, form.checks);
       case "record": {
         const write = this.of(form.element);
-        const entries = (value: unknown): string => entriesText(Object.entries(value as object), write);
+        const { element } = form;
+        const entries = (value: unknown): string => {
+          const all = Object.entries(value as object);
+          if (all.some(([, each]) => each === undefined) && !fits(element, undefined)) misfit();
+          return entriesText(all, write);
+        };
         if (Object.keys(form.keys).length > 0) return fitting(shape, entries);
         return (value) => (isPlainObject(value) ? entries(value) : misfit());
       }
@@ -114,7 +120,7 @@ export class JsonWriters {
       case "lazy":
         return this.#lazy(form.inner);
       case "external":
-        return fitting(shape, externalText);
+        return fitting(shape, externalWriter(form.schema));
       default:
         return fitting(shape, plainText);
     }
@@ -147,9 +153,11 @@ export class JsonWriters {
       const object = value as Record<string, unknown>;
       let text = "{";
       for (let i = 0; i < names.length; i++) {
-        const field = object[names[i] as string];
+        const name = names[i] as string;
+        const field = object[name];
         if (field === undefined) {
-          if ((shapes[i] as Shape).optin === undefined) misfit();
+          const shape = shapes[i] as Shape;
+          if (shape.optin === undefined || (name in object && !fits(shape, undefined))) misfit();
         } else {
           text += text.length === 1 ? (starts[i] as string) : `,${starts[i]}`;
           text += (writers[i] as WriteJson)(field);
@@ -158,7 +166,8 @@ export class JsonWriters {
       if (others !== "strip") {
         for (const key in object) {
           const other = object[key];
-          if (known.has(key) || (other === undefined && others !== "strict") || key === "__proto__") continue;
+          if (known.has(key) || key === "__proto__") continue;
+          if (other === undefined && others !== "strict" && fits(others, undefined)) continue;
           text += `${text.length === 1 ? "" : ","}${quote(key)}:${writeOther(other)}`;
         }
       }
@@ -182,8 +191,13 @@ export class JsonWriters {
     const others = rest === undefined ? misfit : this.of(rest);
     return fitting(shape, (value) => {
       const given = value as readonly unknown[];
-      const length = given.findLastIndex((item) => item !== undefined) + 1;
-      return `[${given.slice(0, length).map((item, i) => (writers[i] ?? others)(item)).join()}]`;
+      // Items that may be left out at the end are.
+      const hasRest = given.length > items.length;
+      const length = hasRest ? given.length : given.findLastIndex((item) => item !== undefined) + 1;
+      return `[${given
+        .slice(0, length)
+        .map((item, i) => (writers[i] ?? others)(item))
+        .join()}]`;
     });
   }
 
@@ -243,8 +257,14 @@ function time(value: Date): string {
   return Number.isNaN(value.getTime()) ? misfit() : `"${value.toISOString()}"`;
 }
 
-/** What zod runs whole takes plain JSON, but for those that make a date or a bigint of what they are given. */
-function externalText(value: unknown): string {
-  if (value instanceof Date) return time(value);
-  return typeof value === "bigint" ? digits(value) : plainText(value);
+/** The writer of what zod runs whole: that is plain JSON, but where a date or a bigint is made of what is given. */
+function externalWriter(schema: unknown): WriteJson {
+  switch (typeOf(schema)) {
+    case "date":
+      return (value) => (value instanceof Date ? time(value) : plainText(value));
+    case "bigint":
+      return (value) => (typeof value === "bigint" ? digits(value) : plainText(value));
+    default:
+      return plainText;
+  }
 }

@@ -1,0 +1,192 @@
+import { RpcError } from "@quicrpc/core";
+import * as wire from "@quicrpc/core/generated";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { type JsonCodec, jsonCodecOf } from "./json-codec.js";
+
+function jsonOf(shape: wire.Shape): JsonCodec<unknown> {
+  return jsonCodecOf(wire.codec<unknown, unknown>(() => shape, wire.misfit, wire.misfit));
+}
+
+function refusal(run: () => unknown): RpcError {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof RpcError) return error;
+  }
+  throw new Error("nothing was refused");
+}
+
+describe("values that JSON lacks", () => {
+  const time = new Date("2026-01-31T12:00:00.000Z");
+  const cases: readonly [wire.Shape, unknown, string, ...string[]][] = [
+    [wire.date(), time, '"2026-01-31T12:00:00.000Z"', '"2026-01-31T12:00:00Z"', '"2026-01-31T13:00:00+01:00"'],
+    [wire.bytes(), new Uint8Array([251, 255, 0]), '"+/8A"', '"-_8A"'],
+    [wire.bytes(), new Uint8Array([1]), '"AQ=="', '"AQ"'],
+    [wire.bigint(), 2n ** 63n, '"9223372036854775808"'],
+    [wire.bigint(), 5n, '"5"', "5"],
+    [wire.set(wire.number()), new Set([1, 2]), "[1,2]"],
+    [wire.map(wire.string(), wire.date()), new Map([["a", time]]), '{"a":"2026-01-31T12:00:00.000Z"}'],
+    [wire.map(wire.number(), wire.string()), new Map([[1.5, "a"]]), '{"1.5":"a"}'],
+    [wire.map(wire.bigint(), wire.string()), new Map([[7n, "a"]]), '{"7":"a"}'],
+    [wire.map(wire.string(), wire.number()), new Map([["__proto__", 1]]), '{"__proto__":1}'],
+    [wire.literal(1n, "a"), 1n, '"1"', "1"],
+    [
+      wire.object({ a: wire.optional(wire.string()), b: wire.string() }),
+      { a: undefined, b: 'q"\n' },
+      '{"b":"q\\"\\n"}',
+    ],
+  ];
+
+  test.each(cases)("%#: are written and read as people write them", (shape, value, text, ...others) => {
+    const json = jsonOf(shape);
+    expect(json.write(value)).toBe(text);
+    for (const each of [text, ...others]) expect(json.read(each)).toEqual(value);
+  });
+
+  test("raw bytes are base64", () => {
+    const json = jsonCodecOf(wire.bytesCodec);
+    expect(json.write(new Uint8Array([1, 2]))).toBe('"AQI="');
+    expect(json.read('"AQI="')).toEqual(new Uint8Array([1, 2]));
+    expect(refusal(() => json.read('"*"'))).toMatchObject({ code: "invalid_argument" });
+  });
+});
+
+describe("what does not fit", () => {
+  const user = wire.object({
+    name: wire.string(wire.minSize(1)),
+    born: wire.date(),
+    tags: wire.array(wire.string()),
+    key: wire.optional(wire.bytes()),
+    count: wire.optional(wire.bigint()),
+  });
+  const valid = { name: "Ada", born: "1815-12-10T00:00:00Z", tags: ["a"] };
+
+  test.each([
+    [{ ...valid, born: "tomorrow" }, "expected a time such as 2026-01-31T12:00:00Z, received string at born"],
+    [
+      { ...valid, born: "2026-02-30T00:00:00Z" },
+      "expected a time such as 2026-01-31T12:00:00Z, received string at born",
+    ],
+    [{ ...valid, tags: ["a", 1] }, "expected string, received number at tags.1"],
+    [{ ...valid, key: "*" }, "expected bytes in base64, received string at key"],
+    [{ ...valid, key: "AQ ==" }, "expected bytes in base64, received string at key"],
+    [{ ...valid, count: 2 ** 53 }, "expected an integer as text, received number at count"],
+    [{ ...valid, count: "9".repeat(3000) }, "expected an integer as text, received string at count"],
+    [{ ...valid, name: "" }, "too small: expected at least 1 of them at name"],
+    [{}, "expected string, received undefined at name (and 2 more)"],
+    [[], "expected object, received array"],
+    [null, "expected object, received null"],
+  ])("%#: names the field", (given, message) => {
+    const error = refusal(() => jsonOf(user).read(JSON.stringify(given)));
+    expect(error).toMatchObject({ code: "invalid_argument", message });
+    expect(error.details).toBeInstanceOf(Array);
+  });
+
+  test.each(["", "{", '{"a":1', "nul", "\u0000", "[1,]", "NaN", "{'a':1}"])("%j is no JSON", (text) => {
+    expect(refusal(() => jsonOf(user).read(text))).toMatchObject({
+      code: "invalid_argument",
+      message: expect.stringContaining("this is not JSON"),
+    });
+  });
+
+  test("infinite numbers are refused both ways", () => {
+    const json = jsonOf(wire.number());
+    expect(refusal(() => json.read("1e999"))).toMatchObject({ code: "invalid_argument" });
+    expect(refusal(() => json.write(Number.NaN))).toMatchObject({ code: "invalid_argument" });
+  });
+
+  test("a sender's value is validated", () => {
+    const error = refusal(() => jsonOf(user).write({ ...valid, born: "1815" }));
+    expect(error).toMatchObject({ code: "invalid_argument", message: "expected date, received string at born" });
+  });
+});
+
+describe("messages that plain JSON does not say all of are refused", () => {
+  const cases: readonly [wire.Shape, string][] = [
+    [wire.any(), "a value of any type"],
+    [
+      wire.object({ a: wire.object({ b: wire.array(wire.any()) }) }),
+      "a value of any type (z.json() takes what JSON has) at a.b.*",
+    ],
+    [wire.object({}, wire.loose), "at *"],
+    [wire.union(wire.string(), wire.date()), "a union of text and date"],
+    [wire.nullable(wire.union(wire.bytes(), wire.string())), "a union of text and bytes"],
+    [wire.union(wire.bigint(), wire.date()), "a union of bigint and date"],
+    [wire.union(wire.bigint(), wire.number()), "number and bigint"],
+    [wire.union(wire.literal("7"), wire.bigint()), "text and bigint"],
+    [wire.literal("7", 7n), "a bigint and the same as text or number"],
+    [wire.union(wire.object({ a: wire.string() }), wire.object({ a: wire.date() })), "text and date"],
+    [wire.union(wire.array(wire.date()), wire.set(wire.string())), "text and date"],
+    [wire.union(wire.record({}, wire.date()), wire.object({ a: wire.string() })), "text and date"],
+    [wire.map(wire.object({}), wire.string()), "a map whose keys are no text (object)"],
+    [wire.map(wire.literal("1", 1), wire.string()), "the same as text"],
+    [wire.array(wire.optional(wire.string())), "undefined in an array"],
+    [wire.optional(wire.string()), "a message that may be undefined"],
+    [wire.object({ a: wire.nothing() }), "a, which has to be there and may be undefined"],
+    [wire.external(z.custom(() => true)), "only zod knows"],
+    [wire.external(z.nan()), "only zod knows"],
+  ];
+
+  test.each(cases)("%#", (shape, reason) => {
+    const error = refusal(() => jsonOf(shape));
+    expect(error).toMatchObject({ code: "unimplemented", message: expect.stringContaining(reason) });
+  });
+
+  test.each([
+    wire.union(wire.literal("now"), wire.date()),
+    wire.union(wire.number(), wire.date()),
+    wire.union(
+      wire.object({ k: wire.literal("a"), v: wire.date() }),
+      wire.object({ k: wire.literal("b"), v: wire.string() }),
+    ),
+    wire.discriminated("k", [
+      ["a", wire.object({ k: wire.literal("a"), v: wire.date() })],
+      ["b", wire.object({ k: wire.literal("b"), v: wire.string() })],
+    ]),
+    wire.external(z.url()),
+    wire.external(z.xor([z.string(), z.object({ a: z.number() })])),
+  ])("%#: others are not", (shape) => {
+    expect(() => jsonOf(shape)).not.toThrow();
+  });
+
+  test("as are codecs without a shape", () => {
+    const error = refusal(() => jsonCodecOf(wire.uncheckedCodec()));
+    expect(error).toMatchObject({ code: "unimplemented", message: expect.stringContaining("no schema at run time") });
+  });
+});
+
+describe("attacks", () => {
+  const node: wire.Shape = wire.object({ next: wire.optional(wire.lazy(() => node, "optional", "optional")) });
+  const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+  test("a value nested too deep is refused before it is parsed, whatever the schema", () => {
+    const deep = bytesOf(`{"next":`.repeat(50_000) + "1" + "}".repeat(50_000));
+    for (const shape of [node, wire.object({})]) {
+      const error = refusal(() => jsonOf(shape).decode(deep, 0, deep.length));
+      expect(error).toMatchObject({ code: "invalid_argument", message: expect.stringContaining("nested deeper") });
+    }
+  });
+
+  test("a sender's value inside itself is refused", () => {
+    const value: { next?: unknown } = {};
+    value.next = value;
+    expect(refusal(() => jsonOf(node).write(value))).toMatchObject({ code: "invalid_argument" });
+  });
+
+  test("keys of prototypes are keys like others", () => {
+    const json = jsonOf(wire.object({ a: wire.number(), toString: wire.optional(wire.string()) } as never));
+    expect(json.read('{"a":1,"toString":"x","__proto__":{"b":1}}')).toStrictEqual({ a: 1, toString: "x" });
+    const record = jsonOf(wire.record({}, wire.number()));
+    expect(record.read('{"a":1,"__proto__":2,"constructor":3}')).toStrictEqual(
+      Object.defineProperty({ a: 1 }, "constructor", { value: 3, enumerable: true }),
+    );
+    const stripped = jsonOf(wire.object({ a: wire.number() })).read('{"a":1,"__proto__":{"b":1}}') as object;
+    expect(Object.getPrototypeOf(stripped)).toBe(Object.prototype);
+  });
+
+  test("of many wrong items the first are told, and no more looked at", () => {
+    const error = refusal(() => jsonOf(wire.array(wire.string())).read(`[${"1,".repeat(100_000)}1]`));
+    expect(error.details).toHaveLength(20);
+  });
+});
