@@ -1,4 +1,3 @@
-import type { Form } from "./form.js";
 import { plain } from "../msgpack/value.js";
 import { type Check, checked } from "./check.js";
 import { invalidType, refuse, type Shape } from "./shape.js";
@@ -12,7 +11,7 @@ function ofType(
   expected: string = kind,
 ): Shape {
   const shape: Shape = {
-    form: { kind, checks } as Form<Shape>,
+    form: { kind, checks },
     run(payload, mode) {
       const converted = mode[kind as "number"];
       if (converted !== undefined) payload.value = converted(payload.value);

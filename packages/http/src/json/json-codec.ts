@@ -31,13 +31,13 @@ const made = new WeakMap<object, JsonCodec<unknown> | RpcError>();
  */
 export function jsonCodecOf<In, Out>(codec: MessageCodec<In, Out>): JsonCodec<In, Out> {
   let known = made.get(codec);
-  if (known === undefined) made.set(codec, (known = makeCodec(codec as MessageCodec<unknown>)));
+  if (known === undefined) made.set(codec, (known = makeCodec(codec)));
   if (known instanceof RpcError) throw known;
   return known as JsonCodec<In, Out>;
 }
 
 function makeCodec(codec: MessageCodec<unknown>): JsonCodec<unknown> | RpcError {
-  if ((codec as unknown) === bytesCodec) return withBytes(bytesAsText) as JsonCodec<unknown>;
+  if ((codec as unknown) === bytesCodec) return withBytes(bytesAsText);
   const shape = shapeOf(codec);
   if (shape === undefined) {
     const remedy = "generate it with quicrpc gen, without --no-explain";

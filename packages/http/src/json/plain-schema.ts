@@ -45,9 +45,9 @@ export function takesPlainJson(schema: unknown, seen: Set<unknown> = new Set()):
 }
 
 function partsAt(value: unknown): unknown[] {
-  if (value === undefined || value === null) return [];
+  if (typeof value !== "object" || value === null) return [];
   if (Array.isArray(value)) return value;
-  return "_zod" in (value as object) ? [value] : Object.values(value as object);
+  return "_zod" in value ? [value] : Object.values(value);
 }
 
 function isScalar(value: unknown): boolean {
