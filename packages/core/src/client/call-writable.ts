@@ -1,13 +1,21 @@
 import { cut } from "../call/items/byte-pieces.js";
 import type { ItemTarget } from "../call/items/send-items.js";
 import { RpcError } from "../errors.js";
-import type { StreamedCall } from "./server-stream.js";
+
+/** A call that streams its input, as the writer of its items sees it. */
+export interface WrittenCall {
+  /** Called at the end, with the error, or undefined after a good one. */
+  onOver: ((error: RpcError | undefined) => void) | undefined;
+  /** Undefined for a call that could not begin. */
+  readonly items: ItemTarget | undefined;
+  giveUp(error: RpcError): void;
+}
 
 /**
  * The sending side of a duplex call. A write waits while the callee does not keep up; closing ends the items, aborting
  * cancels the call. When the call is over, writes fail with its error.
  */
-export function callWritable(call: StreamedCall): WritableStream<unknown> {
+export function callWritable(call: WrittenCall): WritableStream<unknown> {
   return new WritableStream<unknown>({
     start(controller) {
       call.onOver = (error) => controller.error(error ?? new RpcError("cancelled", "the call is over"));

@@ -47,6 +47,17 @@ export function readHeaders(headers: Headers, prefix: "" | typeof TRAILER_PREFIX
   return metadata;
 }
 
+/** Throws `RpcError` `resource_exhausted` for metadata of more bytes than `maxBytes`, counted as everywhere in this library. */
+export function requireSmall(metadata: Metadata, maxBytes: number): void {
+  let size = 0;
+  for (const [key, value] of metadata) size += key.length + value.length + 2;
+  if (size <= maxBytes) return;
+  throw new RpcError(
+    "resource_exhausted",
+    `the metadata has ${size} bytes, and limits.maxMetadataBytes is ${maxBytes}`,
+  );
+}
+
 /** Returns metadata as the message at the end of a stream has it: a list of texts for each key. */
 export function metadataToJson(metadata: Metadata): Record<string, string[]> {
   const texts = new Map<string, string[]>();

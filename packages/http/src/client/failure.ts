@@ -1,0 +1,76 @@
+import { type Code, type Metadata, RpcError } from "@quicrpc/core";
+import { readBody } from "../protocol/body.js";
+import { codeOfStatus } from "../protocol/codes.js";
+import { readContentType } from "../protocol/content-type.js";
+import { parseJson, readErrorJson, type ReceivedError } from "../protocol/error-json.js";
+import { readHeaders, REFUSED_HEADER, TRAILER_PREFIX } from "../protocol/headers.js";
+import { readPackedDetail } from "../protocol/packed-detail.js";
+import { attempt } from "./answer.js";
+import type { HttpCall } from "./http-call.js";
+
+const OTHER_SERVER =
+  "another program answers at this URL, or a proxy before the server: check the URL, and what the proxy says of the server";
+
+/** Codecs of the Connect protocol: an answer in another than the caller's is a mistake of its server. */
+const CODECS = /^(json|msgpack|proto)$/;
+
+/** Returns the error of an answer that is no success in the codec of its call: the one that it says, or one that says what it is instead. */
+export async function failureOf(call: HttpCall, response: Response, stream: boolean): Promise<RpcError> {
+  if (response.status !== 200) return failed(call, response);
+  const given = readContentType(response.headers.get("content-type"));
+  response.body?.cancel().catch(() => {});
+  return notOurs(call, response, given?.stream === stream && CODECS.test(given.codec) ? "internal" : "unknown");
+}
+
+/** The error of an answer whose status is one. */
+async function failed(call: HttpCall, response: Response): Promise<RpcError> {
+  const { status, headers, body } = response;
+  const fallback = codeOfStatus(status);
+  const type = readContentType(headers.get("content-type"));
+  const isJson = type?.codec === "json" && !type.stream;
+  const json = isJson ? parseJson(await readBody(body, call.client.limits.maxFrameBytes)) : undefined;
+  const received = readErrorJson(json);
+  if (!isJson) body?.cancel().catch(() => {});
+  if (received === undefined || (received.code === undefined && received.message === undefined)) {
+    return notOurs(call, response, fallback);
+  }
+  const trailers = attempt(call, () => readHeaders(headers, TRAILER_PREFIX));
+  call.heard(
+    attempt(call, () => readHeaders(headers)),
+    trailers,
+  );
+  return errorOf(call, received, fallback, trailers, headers.has(REFUSED_HEADER));
+}
+
+/** The error that a caller gets for one that was received. */
+export function errorOf(
+  { client, method }: HttpCall,
+  { code, message = "", details }: ReceivedError,
+  fallback: Code,
+  metadata: Metadata,
+  refused: boolean,
+): RpcError {
+  const { codec } = client;
+  const named = codec.readDetails ? codec.readDetails(details, method) : readPackedDetail(details, method);
+  return new RpcError(code ?? fallback, message, {
+    reason: named?.reason,
+    // Those of another library are left to the application.
+    details: named === undefined ? (details.length === 0 ? undefined : details) : named.details,
+    metadata,
+    refused,
+  });
+}
+
+/** The error of an answer by something that is no server of this protocol. */
+function notOurs({ client }: HttpCall, { status, headers, type }: Response, code: Code): RpcError {
+  const location = headers.get("location");
+  if (type === "opaqueredirect" || (status >= 300 && status < 400)) {
+    const to = location === null ? "to another URL" : `to ${JSON.stringify(location.slice(0, 200))}`;
+    return new RpcError(code, `${client.peer} redirects ${to}`, {
+      hint: "connect to that URL: redirects are not followed",
+    });
+  }
+  const what = JSON.stringify((headers.get("content-type") ?? "no content type").slice(0, 100));
+  const message = `${client.peer} answered with HTTP status ${status} and ${what}, which is no answer of a service`;
+  return new RpcError(code, message, { hint: OTHER_SERVER });
+}

@@ -1,0 +1,126 @@
+import { type CallOptions, Metadata, RpcError } from "@quicrpc/core";
+import type { AnyMethod } from "@quicrpc/core/generated";
+import { fullName, guarded, throwIfAborted, timeoutOf, watchCall } from "@quicrpc/core/transport";
+import { requireSmall, writeHeaders } from "../protocol/headers.js";
+import { TIMEOUT_HEADER, writeTimeout } from "../protocol/timeout.js";
+import type { FetchInit } from "./options.js";
+import type { HttpClient } from "./http-client.js";
+
+/** One call over HTTP, from its request to its end; what is made of its answer its kind knows. */
+export class HttpCall {
+  readonly client: HttpClient;
+  readonly method: AnyMethod;
+  readonly options: CallOptions | undefined;
+  over = false;
+  /** Called once when the call fails, with its error. */
+  onFailed: (error: RpcError) => void;
+  /** Called once when the call is over, whichever way. */
+  onSettled: (() => void) | undefined;
+  private readonly controller: AbortController = new AbortController();
+  private readonly headers: Headers;
+  private unwatch: (() => void) | undefined;
+
+  /** Throws `RpcError` for options that cannot be carried, and where the call is over before it begins. */
+  constructor(
+    client: HttpClient,
+    method: AnyMethod,
+    options: CallOptions | undefined,
+    onFailed: (error: RpcError) => void,
+  ) {
+    this.client = client;
+    this.method = method;
+    this.options = options;
+    this.onFailed = onFailed;
+    const timeoutMs = timeoutOf(options, client.limits);
+    throwIfAborted(options);
+    const headers = new Headers(client.headers);
+    headers.set("connect-protocol-version", "1");
+    if (timeoutMs !== undefined) headers.set(TIMEOUT_HEADER, writeTimeout(timeoutMs));
+    if (options?.metadata !== undefined) writeHeaders(metadataOf(options, client.limits.maxMetadataBytes), headers);
+    this.headers = headers;
+    this.unwatch = watchCall(options, timeoutMs, (error) => this.fail(error));
+    client.calls.add(this);
+  }
+
+  /**
+   * Ends the call with its error, and its request, unless the server has answered all of it. Without effect once the call is over.
+   */
+  fail(error: unknown, progress?: "answered"): void {
+    if (this.over) return;
+    this.settle();
+    this.onFailed(RpcError.from(error, "internal"));
+    if (progress !== "answered") this.controller.abort(error);
+  }
+
+  /** The call is over, whichever way. */
+  settle(): void {
+    if (this.over) return;
+    this.over = true;
+    this.unwatch?.();
+    this.unwatch = undefined;
+    this.client.settled(this);
+    this.onSettled?.();
+  }
+
+  /** Sends the request, and returns the head of its answer. Throws `RpcError` where there is none. */
+  async send(
+    request: Pick<FetchInit, "method" | "body" | "duplex">,
+    headers: Readonly<Record<string, string | undefined>>,
+    query: string = "",
+  ): Promise<Response> {
+    const { client, controller } = this;
+    for (const [name, value] of Object.entries(headers)) if (value !== undefined) this.headers.set(name, value);
+    const token = await client.token();
+    if (token !== undefined) this.headers.set("authorization", `Bearer ${token}`);
+    const init: FetchInit = { ...request, headers: this.headers, signal: controller.signal, redirect: "manual" };
+    try {
+      // Not as a method: the platform's does not run as one of another object.
+      const { fetch } = client;
+      return await fetch(`${client.base}${fullName(this.method)}${query}`, init);
+    } catch (error) {
+      throw unreached(error, client.peer);
+    }
+  }
+
+  /** The answer's metadata, or its trailers, have come. */
+  heard(metadata: Metadata | undefined, trailers: Metadata | undefined): void {
+    const { onResponseMetadata, onTrailers } = this.options ?? {};
+    if (metadata !== undefined && onResponseMetadata !== undefined) guarded(onResponseMetadata)(metadata);
+    if (trailers !== undefined && onTrailers !== undefined) guarded(onTrailers)(trailers);
+  }
+
+  /** Returns the error of an answer that cannot be read: its sender is to blame, whatever the reader of its parts calls it. */
+  unreadable(error: unknown): RpcError {
+    const { code, message, details } = RpcError.from(error, "internal");
+    const kept = code === "resource_exhausted" || code === "unimplemented";
+    const text = `the answer of ${fullName(this.method)} cannot be read: ${message}`;
+    return new RpcError(kept ? code : "internal", text, { details, cause: error });
+  }
+}
+
+function metadataOf({ metadata: given }: CallOptions, maxBytes: number): Metadata {
+  let metadata: Metadata;
+  try {
+    metadata = Metadata.from(given);
+  } catch (error) {
+    throw RpcError.from(error, "invalid_argument");
+  }
+  requireSmall(metadata, maxBytes);
+  return metadata;
+}
+
+/** Codes of the system where a request has not left: the call may be made again. */
+const UNSENT = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
+
+/** The error of a request without an answer. What `fetch` throws says little; its cause says more, where there is one. */
+function unreached(error: unknown, peer: string): RpcError {
+  if (error instanceof RpcError) return error;
+  const { message, cause } = error instanceof Error ? error : { message: String(error), cause: undefined };
+  const { code, message: because } = (cause ?? {}) as { readonly code?: unknown; readonly message?: unknown };
+  const why = typeof because === "string" && because !== "" ? because : typeof code === "string" ? code : message;
+  return new RpcError("unavailable", `no answer by HTTP from ${peer}: ${why}`, {
+    cause: error,
+    refused: UNSENT.test(String(code)),
+    hint: "is the server running at this URL, is its certificate trusted, and do its allowedOrigins have this page?",
+  });
+}

@@ -1,0 +1,135 @@
+import { type CallOptions, DEFAULT_LIMITS, type Limits, RpcError } from "@quicrpc/core";
+import type { AnyMethod, Caller } from "@quicrpc/core/generated";
+import { type Calling, type Credentials, type ForeignClient, type LateCall, publicUrl } from "@quicrpc/core/transport";
+import type { ContentCoding } from "../protocol/compression.js";
+import { type HttpCodec, messagePack } from "./codec.js";
+import { HttpCall } from "./http-call.js";
+import type { Fetch, HttpOptions, Uploads } from "./options.js";
+import { callUnary } from "./unary.js";
+
+/** Messages of fewer bytes gain little. */
+const MIN_BYTES = 1024;
+
+/** How the session of a client ended that this side has closed. */
+type End = Awaited<ForeignClient["closed"]>;
+
+/** The outcome of a call: exactly one of the two is called, once. */
+type Outcome = Parameters<LateCall["queue"]>[0];
+
+/** A client that makes calls by the Connect protocol over `fetch`. Each call is a request of its own. */
+export class HttpClient implements ForeignClient {
+  readonly closed: Promise<End>;
+  /** The URL of the server's methods, up to the name of the service. */
+  readonly base: string;
+  /** The URL in errors. */
+  readonly peer: string;
+  readonly limits: Limits;
+  readonly fetch: Fetch;
+  readonly codec: HttpCodec;
+  readonly get: boolean;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly uploads: Uploads | undefined;
+  readonly compression: HttpOptions["compression"];
+  /** Calls in progress. */
+  readonly calls: Set<HttpCall> = new Set();
+  private readonly credentials: Credentials | undefined;
+  private isClosed = false;
+  private onClosed!: (end: End) => void;
+  private onIdle: (() => void)[] = [];
+
+  constructor(url: URL, options: HttpOptions) {
+    const {
+      fetch,
+      codec = messagePack,
+      get = false,
+      credentials,
+      headers = {},
+      uploads,
+      compression,
+      limits,
+    } = options;
+    const { origin, pathname } = url;
+    this.base = `${origin}${pathname.endsWith("/") ? pathname : `${pathname}/`}`;
+    this.peer = publicUrl(url);
+    this.limits = { ...DEFAULT_LIMITS, ...limits };
+    this.fetch = fetch ?? globalThis.fetch;
+    this.codec = codec;
+    this.get = get;
+    this.headers = headers;
+    this.uploads = uploads;
+    this.compression = compression;
+    this.credentials = credentials;
+    this.closed = new Promise((resolve) => {
+      this.onClosed = resolve;
+    });
+  }
+
+  readonly start: Caller["start"] = ((method: AnyMethod, input: unknown, options?: CallOptions) =>
+    // A kind's answers to calls that are made later are what such an answer takes, and no more.
+    (method.calling as Calling).startLate(
+      { method, peer: this.peer, queue: (outcome) => this.call(method, input, options, outcome) },
+      input,
+    )) as Caller["start"];
+
+  close({ closeCode = 0, reason = "" }: Partial<Pick<End, "closeCode" | "reason">> = {}): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    for (const call of this.calls) call.fail(new RpcError("unavailable", "the client was closed"));
+    this.onClosed({ closeCode, reason, error: undefined });
+  }
+
+  idle(): Promise<void> {
+    if (this.calls.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.onIdle.push(resolve));
+  }
+
+  /** A call is over. */
+  settled(call: HttpCall): void {
+    this.calls.delete(call);
+    if (this.calls.size === 0) for (const resolve of this.onIdle.splice(0)) resolve();
+  }
+
+  /** Returns the token of the next request. */
+  async token(): Promise<string | undefined> {
+    const { credentials } = this;
+    return typeof credentials === "function" ? credentials() : credentials;
+  }
+
+  /** Returns the coding of a message of so many bytes; undefined where it is sent as it is. */
+  codingFor(bytes: number, wanted: boolean | undefined): ContentCoding | undefined {
+    const { algorithms = [], minBytes = MIN_BYTES } = this.compression ?? {};
+    return (wanted ?? bytes >= minBytes) ? algorithms[0] : undefined;
+  }
+
+  /** Makes a call, at once. Returns what takes it back. */
+  private call(method: AnyMethod, input: unknown, options: CallOptions | undefined, outcome: Outcome): () => void {
+    let made: HttpCall | undefined;
+    const fail = (error: unknown): void => {
+      if (made === undefined) outcome.fail(RpcError.from(error, "internal"));
+      else made.fail(error);
+    };
+    try {
+      if (this.isClosed) throw new RpcError("unavailable", "the client was closed", { refused: true });
+      const call = new HttpCall(this, method, options, (error) => outcome.fail(error));
+      made = call;
+      if (method.kind === "unary" || method.kind === "notify") {
+        const onAnswer = (answer: unknown): void => {
+          if (call.over) return;
+          call.settle();
+          outcome.start(() => answer);
+        };
+        callUnary(call, input).then(onAnswer, fail);
+      } else {
+        // A page whose services have no streams has none of their code.
+        import("./streams.js").then(({ callStream }) => callStream(call, input, outcome)).catch(fail);
+      }
+    } catch (error) {
+      fail(error);
+    }
+    return () => {
+      if (made === undefined) return;
+      made.onFailed = () => {};
+      made.fail(new RpcError("cancelled", "the caller wants no answer"));
+    };
+  }
+}

@@ -1,0 +1,69 @@
+import type { ForeignClient } from "@quicrpc/core/transport";
+import { HttpClient } from "./http-client.js";
+import type { HttpOptions } from "./options.js";
+
+/** What a program gives beside its options when it connects: `connect` of `@quicrpc/node`. */
+interface DialOptions extends Pick<HttpOptions, "limits" | "headers"> {
+  readonly credentials?: string;
+}
+
+/** Calls over plain HTTP, as a transport of `connect` and as a caller of its own. */
+export interface HttpTransport {
+  readonly name: string;
+  readonly schemes: readonly string[];
+  readonly defaultPort: number;
+  /** Requests have header fields; what `fetch` does by itself, such as TLS, is not for this library to say. */
+  readonly abilities: {
+    readonly sessions: false;
+    readonly streams: true;
+    readonly datagrams: false;
+    readonly headers: true;
+    readonly tls: false;
+    readonly clientCertificates: false;
+    readonly earlyData: false;
+    readonly proxyHeader: false;
+  };
+  /** For `transports` of `connect`. Nothing is sent before the first call. */
+  readonly dial: (url: URL, options?: DialOptions) => Promise<ForeignClient>;
+  /**
+   * Returns what generated clients take: `createArithClient(httpTransport().caller("https://orders.example"))`. In a page the URL may be
+   * relative. Throws `TypeError` for a URL of another scheme.
+   */
+  readonly caller: (url: string | URL) => ForeignClient;
+}
+
+/**
+ * Calls by the Connect protocol over `fetch`, to a server with `createFetchHandler` or any other server of that protocol. Each call is a
+ * request: nothing is connected before, and nothing can be lost between two calls.
+ */
+export function httpTransport(options: HttpOptions = {}): HttpTransport {
+  const open = (url: URL, more: HttpOptions = {}): HttpClient => {
+    if (url.protocol !== "http:" && url.protocol !== "https:") {
+      throw new TypeError(`HTTP takes a URL that begins with https:// or http://, not ${url.protocol}//`);
+    }
+    return new HttpClient(url, { ...options, ...more });
+  };
+  return {
+    name: "HTTP",
+    schemes: ["https:", "http:"],
+    defaultPort: 443,
+    abilities: {
+      sessions: false,
+      streams: true,
+      datagrams: false,
+      headers: true,
+      tls: false,
+      clientCertificates: false,
+      earlyData: false,
+      proxyHeader: false,
+    },
+    caller: (url) => open(new URL(url, globalThis.location?.href)),
+    async dial(url, { limits, headers, credentials } = {}) {
+      return open(url, {
+        limits: { ...options.limits, ...limits },
+        headers: { ...options.headers, ...headers },
+        ...(credentials !== undefined && { credentials }),
+      });
+    },
+  };
+}

@@ -1,0 +1,44 @@
+import type { Limits } from "@quicrpc/core";
+import type { Credentials, UnsharedBytes } from "@quicrpc/core/transport";
+import type { ContentCoding } from "../protocol/compression.js";
+import type { HttpCodec } from "./codec.js";
+
+/** The part of `fetch` that is used. */
+export type Fetch = (url: string, init: FetchInit) => Promise<Response>;
+
+/** Options that a `fetch` gets. */
+export interface FetchInit {
+  readonly method: "GET" | "POST";
+  readonly headers: Headers;
+  readonly body?: UnsharedBytes | ReadableStream<Uint8Array>;
+  readonly signal: AbortSignal;
+  /** Redirects are not followed: a POST request would become a GET request. */
+  readonly redirect: "manual";
+  readonly duplex?: "half";
+}
+
+/**
+ * Requests that a `fetch` can stream: "none"; "half", whose answer begins when the request has ended, which is enough for client streams;
+ * "full", with both at once, as duplex calls need.
+ */
+export type Uploads = "none" | "half" | "full";
+
+/** Options of calls over HTTP. */
+export interface HttpOptions {
+  /** Default: the platform's. */
+  readonly fetch?: Fetch | undefined;
+  /** Requests that `fetch` can stream. Default: "full" in Node and Deno, what the browser says of itself elsewhere. */
+  readonly uploads?: Uploads | undefined;
+  /** Default: MessagePack. */
+  readonly codec?: HttpCodec | undefined;
+  /** Calls of idempotent methods are GET requests, which caches may answer, where their URL does not get too long. Default false. */
+  readonly get?: boolean | undefined;
+  /** A token, or a function that returns one, for each request: it goes as `authorization: Bearer …`. Default: none. */
+  readonly credentials?: Credentials | undefined;
+  /** Header fields of each request. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Compresses messages that are sent, from `minBytes` (1024) on, and asks for such streams. Answers of one message `fetch` itself decompresses. */
+  readonly compression?: { readonly algorithms: readonly ContentCoding[]; readonly minBytes?: number } | undefined;
+  /** `maxFrameBytes` is the largest message, and `maxMetadataBytes` the most of metadata. */
+  readonly limits?: Partial<Limits> | undefined;
+}

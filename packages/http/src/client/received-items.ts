@@ -1,0 +1,149 @@
+import { Metadata, RpcError } from "@quicrpc/core";
+import { callFailureOf, fullName } from "@quicrpc/core/transport";
+import { readEndOfStream } from "../protocol/end-of-stream.js";
+import { type Envelope, EnvelopeReader, FLAG_COMPRESSED, FLAG_END } from "../protocol/envelope.js";
+import { readHeaders, requireSmall } from "../protocol/headers.js";
+import { attempt } from "./answer.js";
+import { errorOf } from "./failure.js";
+import type { HttpCall } from "./http-call.js";
+
+type Next = IteratorResult<unknown, undefined>;
+type Reader = ReadableStreamDefaultReader<Uint8Array>;
+
+const OVER: Next = { done: true, value: undefined };
+
+/** The items of an answer, one for each `next`: what nobody asks for stays with the server, as far as `fetch` holds it back. */
+export class ReceivedItems implements AsyncIterableIterator<unknown, undefined> {
+  responseMetadata: Metadata = new Metadata();
+  trailers: Metadata = new Metadata();
+  /** Called once at the end, with the error, if any. */
+  onOver: ((error: RpcError | undefined) => void) | undefined;
+  private readonly call: HttpCall;
+  private readonly answer: Promise<Response>;
+  private readonly envelopes: EnvelopeReader;
+  private reader: Reader | undefined;
+  private coding: string | null = null;
+  private isOver = false;
+  /** Whether the end of the items is that of the call. */
+  private settles = true;
+  private failed: RpcError | undefined;
+  /** Rejects the `next` that waits. */
+  private onFailed: ((error: RpcError) => void) | undefined;
+
+  constructor(call: HttpCall, answer: Promise<Response>) {
+    this.call = call;
+    this.answer = answer;
+    this.envelopes = new EnvelopeReader(call.client.limits.maxFrameBytes);
+    answer.catch((error: unknown) => call.fail(error));
+  }
+
+  /** One at a time. */
+  next(): Promise<Next> {
+    if (this.failed !== undefined) return Promise.reject(this.failed);
+    if (this.isOver) return Promise.resolve(OVER);
+    return new Promise((resolve, reject) => {
+      this.onFailed = reject;
+      this.read().then(resolve, (error: unknown) => this.call.fail(error));
+    });
+  }
+
+  async return(): Promise<Next> {
+    this.call.fail(new RpcError("cancelled", "the caller wants no more items"));
+    return OVER;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  /** The call has failed: whoever waits for an item gets its error at once. */
+  fail(error: RpcError): void {
+    const { method, client } = this.call;
+    this.failed = callFailureOf(error, method, client.peer);
+    this.onFailed?.(this.failed);
+    this.onOver?.(this.failed);
+  }
+
+  /** Returns the one item of an answer that is to have one. */
+  async only(): Promise<unknown> {
+    this.settles = false;
+    const first = await this.next();
+    const second = first.done === true ? first : await this.next();
+    if (first.done !== true && second.done === true) {
+      this.call.settle();
+      return first.value;
+    }
+    const many = first.done === true ? "no message" : "more than one message";
+    throw new RpcError("unimplemented", `the answer of ${fullName(this.call.method)} has ${many}, where one is due`);
+  }
+
+  private async read(): Promise<Next> {
+    this.reader ??= await this.open();
+    for (;;) {
+      const envelope = attempt(this.call, () => this.envelopes.next());
+      if (envelope !== undefined) return this.take(envelope, this.reader);
+      const { done, value } = await this.reader.read().catch((error: unknown) => {
+        const why = error instanceof Error ? error.message : String(error);
+        throw new RpcError("unavailable", `the answer of ${fullName(this.call.method)} broke off: ${why}`, {
+          cause: error,
+        });
+      });
+      if (done) throw this.call.unreadable(new Error("it ended before the message that is its end"));
+      this.envelopes.push(value);
+    }
+  }
+
+  private async open(): Promise<Reader> {
+    const { headers, body } = await this.answer;
+    this.coding = headers.get("connect-content-encoding");
+    this.responseMetadata = readHeaders(headers);
+    return (body ?? new Blob([]).stream()).getReader();
+  }
+
+  private async take(envelope: Envelope, reader: Reader): Promise<Next> {
+    const { client, method } = this.call;
+    const bytes = await this.expanded(envelope);
+    if ((envelope.flags & FLAG_END) !== 0) return this.end(bytes, reader);
+    const value = attempt(this.call, () => client.codec.of(method.output)?.decode(bytes, 0, bytes.length));
+    return { done: false, value };
+  }
+
+  private async expanded({ flags, bytes }: Envelope): Promise<Uint8Array> {
+    if ((flags & FLAG_COMPRESSED) === 0 || bytes.length === 0) return bytes;
+    const { client } = this.call;
+    const coding = client.compression?.algorithms.find(({ name }) => name === this.coding);
+    if (coding === undefined) {
+      throw this.call.unreadable(
+        new Error(`a message is compressed, and ${JSON.stringify(this.coding)} was not asked for`),
+      );
+    }
+    return coding.decompress(bytes, client.limits.maxFrameBytes).catch((error: unknown) => {
+      throw this.call.unreadable(error);
+    });
+  }
+
+  private end(bytes: Uint8Array, reader: Reader): Next {
+    const { call } = this;
+    const { error, trailers, refused } = attempt(call, () => readEndOfStream(bytes));
+    attempt(call, () => requireSmall(trailers, call.client.limits.maxMetadataBytes));
+    this.trailers = trailers;
+    this.isOver = true;
+    call.heard(undefined, trailers);
+    leave(reader);
+    if (error !== undefined) {
+      call.fail(errorOf(call, error, "unknown", trailers, refused), "answered");
+      return OVER;
+    }
+    if (this.settles) call.settle();
+    this.onOver?.(undefined);
+    return OVER;
+  }
+}
+
+/** Nothing may follow the end. The body's own end is read, so that its connection can be used again. */
+function leave(reader: Reader): void {
+  reader.read().then(
+    ({ done }) => void (done || reader.cancel().catch(() => {})),
+    () => {},
+  );
+}

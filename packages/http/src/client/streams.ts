@@ -1,0 +1,103 @@
+import { RpcError } from "@quicrpc/core";
+import type { AnyMethod } from "@quicrpc/core/generated";
+import {
+  callWritable,
+  fullName,
+  type LateCall,
+  sendItems,
+  streamsInput,
+  type UnsharedBytes,
+} from "@quicrpc/core/transport";
+import { contentType } from "../protocol/content-type.js";
+import { FLAG_COMPRESSED, writeEnvelope } from "../protocol/envelope.js";
+import { encodeMessage } from "../protocol/message.js";
+import { requireAnswer } from "./answer.js";
+import type { HttpCall } from "./http-call.js";
+import { ReceivedItems } from "./received-items.js";
+import { Upload } from "./upload.js";
+import { platformUploads } from "./uploads.js";
+
+type Outcome = Parameters<LateCall["queue"]>[0];
+
+/** Makes a call with a stream in either direction. Rejects where it cannot be begun. */
+export async function callStream(call: HttpCall, input: unknown, outcome: Outcome): Promise<void> {
+  const { method } = call;
+  if (call.over) return;
+  if (method.kind === "server_stream") {
+    const body = await oneEnvelope(call, input);
+    const items = new ReceivedItems(call, send(call, body));
+    call.onFailed = (error) => items.fail(error);
+    outcome.start(() => items);
+    return;
+  }
+  requireUploads(call);
+  const upload = new Upload(call);
+  const items = new ReceivedItems(call, send(call, upload.stream));
+  call.onSettled = () => upload.stop();
+  if (method.kind === "duplex") {
+    startDuplex(call, items, upload, outcome);
+    return;
+  }
+  call.onFailed = (error) => {
+    items.fail(error);
+    outcome.fail(error);
+  };
+  void sendItems(upload, input);
+  const answer = await items.only();
+  outcome.start(() => answer);
+}
+
+function startDuplex(call: HttpCall, items: ReceivedItems, upload: Upload, outcome: Outcome): void {
+  const sending = {
+    items: upload,
+    onOver: undefined as ((error: RpcError | undefined) => void) | undefined,
+    giveUp: (error: RpcError) => call.fail(error),
+  };
+  const writable = callWritable(sending);
+  call.onFailed = (error) => items.fail(error);
+  items.onOver = (error) => sending.onOver?.(error);
+  outcome.start(() => ({ readable: items, writable }));
+}
+
+async function send(call: HttpCall, body: Uint8Array | ReadableStream<Uint8Array>): Promise<Response> {
+  const { codec, compression } = call.client;
+  const names = compression?.algorithms.map(({ name }) => name);
+  const isStream = body instanceof ReadableStream;
+  const response = await call.send(
+    { method: "POST", ...(isStream ? { body, duplex: "half" } : { body: body as UnsharedBytes }) },
+    {
+      "content-type": contentType({ codec: codec.name, stream: true }),
+      "connect-content-encoding": names?.[0],
+      "connect-accept-encoding": names?.join(", "),
+    },
+  );
+  await requireAnswer(call, response, true);
+  return response;
+}
+
+async function oneEnvelope({ client, method, options }: HttpCall, input: unknown): Promise<Uint8Array> {
+  const bytes = encodeMessage(client.codec.of(method.input), input, client.limits.maxFrameBytes);
+  const coding = client.codingFor(bytes.length, options?.compress);
+  if (coding === undefined) return writeEnvelope({ flags: 0, bytes });
+  return writeEnvelope({ flags: FLAG_COMPRESSED, bytes: await coding.compress(bytes) });
+}
+
+/** Throws where the caller streams what `fetch` cannot. */
+function requireUploads({ client, method }: HttpCall): void {
+  const uploads = client.uploads ?? platformUploads();
+  if (uploads === "full" || (uploads === "half" && method.kind === "client_stream")) return;
+  throw cannotStream(
+    method,
+    uploads === "none" ? "sends no request as a stream" : "reads no answer before the request has ended",
+  );
+}
+
+function cannotStream(method: AnyMethod, lack: string): RpcError {
+  const what = streamsInput(method) && method.kind === "duplex" ? "a duplex call" : "a stream of its caller's";
+  const hint =
+    "call it by WebTransport or WebSocket (connect of @quicrpc/browser or @quicrpc/node); or say what the option `fetch` can by `uploads`";
+  return new RpcError("unimplemented", `${fullName(method)} is ${what}, and fetch ${lack} here`, {
+    hint,
+    refused: true,
+  });
+}

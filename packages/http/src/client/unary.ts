@@ -1,0 +1,55 @@
+import type { UnsharedBytes } from "@quicrpc/core/transport";
+import { encodeMessage } from "../protocol/message.js";
+import { readBody } from "../protocol/body.js";
+import { contentType } from "../protocol/content-type.js";
+import type { GetQuery } from "../protocol/get-query.js";
+import { attempt, requireAnswer } from "./answer.js";
+import type { HttpCall } from "./http-call.js";
+
+/** Characters of a URL's query beyond which a call is a POST request all the same: servers and proxies take no more than some 8 KiB of a URL. */
+const MAX_QUERY = 6000;
+
+/** Codings that `fetch` undoes by itself. */
+const UNDONE = /^((x-)?gzip|deflate|br|zstd|identity)?$/;
+
+/** Makes a call of one message each way, and returns its answer. The input is encoded at once. */
+export function callUnary(call: HttpCall, input: unknown): Promise<unknown> {
+  const { client, method, options } = call;
+  const message = encodeMessage(client.codec.of(method.input), input, client.limits.maxFrameBytes);
+  return exchange(call, message, client.get && method.idempotent, options?.compress);
+}
+
+async function exchange(
+  call: HttpCall,
+  message: Uint8Array,
+  byGet: boolean,
+  compress: boolean | undefined,
+): Promise<unknown> {
+  const { client, method } = call;
+  const { codec, limits } = client;
+  const coding = client.codingFor(message.length, compress);
+  const bytes = coding === undefined ? message : await coding.compress(message);
+  const query = byGet ? await queryOf({ codec: codec.name, message: bytes, compression: coding?.name }) : "";
+  const isGet = byGet && query.length <= MAX_QUERY;
+  const response = isGet
+    ? await call.send({ method: "GET" }, {}, query)
+    : await call.send(
+        { method: "POST", body: bytes as UnsharedBytes },
+        { "content-type": contentType({ codec: codec.name, stream: false }), "content-encoding": coding?.name },
+      );
+  await requireAnswer(call, response, false);
+  const encoding = response.headers.get("content-encoding") ?? "";
+  const body = await readBody(response.body, limits.maxFrameBytes).catch((error: unknown) => {
+    throw call.unreadable(error);
+  });
+  return attempt(call, () => {
+    if (!UNDONE.test(encoding)) throw new Error(`it is compressed by ${JSON.stringify(encoding)}, which is not known`);
+    return codec.of(method.output)?.decode(body, 0, body.length);
+  });
+}
+
+/** A page has the code of GET requests when it makes one. */
+async function queryOf(query: GetQuery): Promise<string> {
+  const { writeGetQuery } = await import("../protocol/get-query.js");
+  return `?${writeGetQuery(query)}`;
+}

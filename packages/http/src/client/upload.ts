@@ -1,0 +1,123 @@
+import { RpcError } from "@quicrpc/core";
+import type { MessageCodec } from "@quicrpc/core/generated";
+import { bytePieceOf, type ItemTarget } from "@quicrpc/core/transport";
+import type { ContentCoding } from "../protocol/compression.js";
+import { FLAG_COMPRESSED, writeEnvelope } from "../protocol/envelope.js";
+import { encodeMessage } from "../protocol/message.js";
+import type { HttpCall } from "./http-call.js";
+
+/** Bytes that wait to be sent before the sender of items has to. */
+const MAX_WAITING = 65_536;
+
+/** The items that a caller streams, as the body of its request. */
+export class Upload implements ItemTarget {
+  readonly stream: ReadableStream<Uint8Array>;
+  readonly rawPiece: number | undefined;
+  readonly flow: ItemTarget["flow"];
+  over = false;
+  onGivenUp: (() => void) | undefined;
+  private readonly call: HttpCall;
+  private readonly codec: MessageCodec<unknown> | undefined;
+  private controller!: ReadableStreamDefaultController<Uint8Array>;
+  private onReady: (() => void) | undefined;
+  /** Messages that are being compressed, one after the other; undefined where there is none. */
+  private compressing: Promise<void> | undefined;
+
+  constructor(call: HttpCall) {
+    const { client, method } = call;
+    this.call = call;
+    this.codec = client.codec.of(method.input);
+    this.rawPiece = bytePieceOf(this.codec, client.limits);
+    this.stream = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.controller = controller;
+        },
+        pull: () => this.resume(),
+        // The server wants no more, or the request has failed: the answer says which.
+        cancel: () => this.stop(),
+      },
+      new ByteLengthQueuingStrategy({ highWaterMark: MAX_WAITING }),
+    );
+    const isReady = (): boolean =>
+      this.over || (this.compressing === undefined && (this.controller.desiredSize ?? 0) > 0);
+    this.flow = {
+      get ready() {
+        return isReady();
+      },
+      wait: (resume) => {
+        if (isReady()) resume();
+        else this.onReady = resume;
+      },
+    };
+  }
+
+  item(item: unknown): void {
+    if (this.over) return;
+    const { client, options } = this.call;
+    const bytes = encodeMessage(this.codec, item, client.limits.maxFrameBytes);
+    const coding = client.codingFor(bytes.length, options?.compress);
+    if (coding === undefined && this.compressing === undefined) this.enqueue(0, bytes);
+    else this.compress(coding, bytes);
+  }
+
+  end(): void {
+    if (this.over) return;
+    const close = (): void => {
+      if (this.over) return;
+      this.over = true;
+      this.onGivenUp = undefined;
+      this.controller.close();
+    };
+    if (this.compressing === undefined) close();
+    else void this.compressing.then(close);
+  }
+
+  fail(error: unknown): void {
+    if (this.over) return;
+    // The source itself failed, or its pump stops it.
+    this.onGivenUp = undefined;
+    this.stop();
+    this.call.fail(RpcError.from(error, "unknown"));
+  }
+
+  /** Nothing more is sent. */
+  stop(): void {
+    if (this.over) return;
+    this.over = true;
+    try {
+      this.controller.error(new RpcError("cancelled", "the call is over"));
+    } catch {
+      // It was cancelled.
+    }
+    this.onGivenUp?.();
+    this.resume();
+  }
+
+  private enqueue(flags: number, bytes: Uint8Array): void {
+    if (!this.over) this.controller.enqueue(writeEnvelope({ flags, bytes }));
+  }
+
+  private compress(coding: ContentCoding | undefined, bytes: Uint8Array): void {
+    const before = this.compressing;
+    const step = async (): Promise<void> => {
+      await before;
+      if (coding === undefined) this.enqueue(0, bytes);
+      else this.enqueue(FLAG_COMPRESSED, await coding.compress(bytes));
+    };
+    const compressing = step()
+      .catch((error: unknown) => this.fail(error))
+      .then(() => {
+        if (this.compressing === compressing) this.compressing = undefined;
+        if (this.flow.ready) this.resume();
+      });
+    this.compressing = compressing;
+  }
+
+  private resume(): void {
+    const resume = this.onReady;
+    if (resume === undefined || !this.flow.ready) return;
+    this.onReady = undefined;
+    resume();
+  }
+}
