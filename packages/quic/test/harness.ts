@@ -144,16 +144,22 @@ export async function delayedPath(to: number, delayMs: number): Promise<{ port: 
   };
 }
 
-/** A path to a port for one client, on which only those of its packets go on that `passes` says yes to. `arrived`: the first has come. */
+/**
+ * A path to a port for one client, on which only those of its packets go on that `passes` says yes to, and of the answers those that `returns`
+ * does. `arrived`: the first has come.
+ */
 export async function selectivePath(
   to: number,
   passes: (packet: Buffer) => boolean,
+  returns: (packet: Buffer) => boolean = () => true,
 ): Promise<{ port: number; arrived: Promise<void>; close(): void }> {
   const [front, back] = [createSocket("udp4"), createSocket("udp4")];
   await Promise.all([front, back].map((socket) => once(socket.bind(0, "127.0.0.1"), "listening")));
   const arrived = deferred();
   front.on("message", (data, { port }) => {
-    back.removeAllListeners("message").on("message", (answer) => front.send(answer, port, "127.0.0.1"));
+    back.removeAllListeners("message").on("message", (answer) => {
+      if (returns(answer)) front.send(answer, port, "127.0.0.1");
+    });
     arrived.resolve();
     if (passes(data)) back.send(data, to, "127.0.0.1");
   });

@@ -9,6 +9,7 @@ use quinn_proto as qp;
 use rustls::pki_types::{CertificateDer, UnixTime};
 
 use crate::config::{PerConnection, Remote};
+use crate::congestion::set_window_open;
 use crate::endpoint::LastProtocol;
 use crate::endpoint::pending::Pending;
 use crate::error::Failure;
@@ -129,6 +130,18 @@ impl Connection {
             return self.proto.stats().udp_rx.datagrams == 0;
         }
         self.silence.as_ref().is_some_and(|silence| silence.is_unanswered())
+    }
+
+    /// What is to be sent next: one datagram where a PING is to leave whatever the congestion window says.
+    pub fn poll_transmit(&mut self, now: Instant, segments: usize, buffer: &mut Vec<u8>) -> Option<qp::Transmit> {
+        let probes = self.silence.as_mut().is_some_and(Silence::take_probe) && self.phase == Phase::Live;
+        if !probes {
+            return self.proto.poll_transmit(now, segments, buffer);
+        }
+        set_window_open(&self.proto, true);
+        let transmit = self.proto.poll_transmit(now, 1, buffer);
+        set_window_open(&self.proto, false);
+        transmit
     }
 
     pub fn note_protocol(&self) {

@@ -28,6 +28,8 @@ pub struct Silence {
     wait: Duration,
     /// PINGs since a packet of the peer came.
     unanswered: u32,
+    /// The last PING has not left.
+    probes: bool,
 }
 
 impl Silence {
@@ -52,6 +54,7 @@ impl Silence {
             sent: None,
             wait: least,
             unanswered: 0,
+            probes: false,
         }
     }
 
@@ -102,6 +105,12 @@ impl Silence {
             self.wait = (self.wait * 2).min(self.bounds.most);
         }
         self.unanswered = self.unanswered.saturating_add(1);
+        self.probes = true;
+    }
+
+    /// Whether the next packet is to leave although the congestion window may be full (RFC 9002 §7.5), which is said once.
+    pub fn take_probe(&mut self) -> bool {
+        std::mem::take(&mut self.probes)
     }
 }
 

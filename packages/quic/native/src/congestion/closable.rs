@@ -1,6 +1,8 @@
-//! Any controller, with a window that opens when its connection closes. quinn-proto holds CONNECTION_CLOSE back like
-//! data while the window is full (quinn issue 2785), and a closed connection reads no acknowledgement that would make
-//! room: the peer would wait for its idle timeout.
+//! Any controller, with a window that opens when its connection closes, and for a PING to a peer that has gone silent. quinn-proto
+//! holds CONNECTION_CLOSE back like data while the window is full (quinn issue 2785), and a closed connection reads no
+//! acknowledgement that would make room: the peer would wait for its idle timeout. A PING it holds back as well, and before the
+//! handshake is confirmed what it repeats are packets of the handshake alone, to which a peer that has forgotten the connection
+//! answers nothing.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -13,30 +15,31 @@ use quinn_proto::{Connection, RttEstimator};
 struct Closable {
     inner: Box<dyn Controller>,
     /// Shared with every clone.
-    closed: Arc<AtomicBool>,
+    open: Arc<AtomicBool>,
 }
 
-/// Controllers of `F` that `open_window` works on.
+/// Controllers of `F` that `set_window_open` works on.
 pub struct ClosableConfig<F>(pub Arc<F>);
 
 impl<F: ControllerFactory + Send + Sync + 'static> ControllerFactory for ClosableConfig<F> {
     fn build(self: Arc<Self>, now: Instant, packet: u16) -> Box<dyn Controller> {
         Box::new(Closable {
             inner: self.0.clone().build(now, packet),
-            closed: Arc::default(),
+            open: Arc::default(),
         })
     }
 }
 
-/// Opens the congestion window of a connection that has nothing left to send but its CONNECTION_CLOSE.
-pub fn open_window(connection: &Connection) {
+/// Opens the congestion window: for good where a connection has nothing left to send but its CONNECTION_CLOSE, for one packet where the
+/// peer is to show that it is there.
+pub fn set_window_open(connection: &Connection, open: bool) {
     if let Ok(controller) = connection
         .congestion_state()
         .clone_box()
         .into_any()
         .downcast::<Closable>()
     {
-        controller.closed.store(true, Ordering::Relaxed);
+        controller.open.store(open, Ordering::Relaxed);
     }
 }
 
@@ -63,7 +66,7 @@ impl Controller for Closable {
     }
 
     fn window(&self) -> u64 {
-        if self.closed.load(Ordering::Relaxed) {
+        if self.open.load(Ordering::Relaxed) {
             // Beyond what quinn-proto paces.
             return u64::MAX;
         }
@@ -77,7 +80,7 @@ impl Controller for Closable {
     fn clone_box(&self) -> Box<dyn Controller> {
         Box::new(Closable {
             inner: self.inner.clone_box(),
-            closed: self.closed.clone(),
+            open: self.open.clone(),
         })
     }
 

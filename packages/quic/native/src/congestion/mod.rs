@@ -9,5 +9,5 @@ mod window;
 #[cfg(test)]
 mod link;
 
-pub use closable::{ClosableConfig, open_window};
+pub use closable::{ClosableConfig, set_window_open};
 pub use steady::SteadyConfig;

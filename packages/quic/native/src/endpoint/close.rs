@@ -7,7 +7,7 @@ use quinn_proto as qp;
 use quinn_proto::Dir;
 
 use super::Endpoint;
-use crate::congestion::open_window;
+use crate::congestion::set_window_open;
 use crate::connection::Phase;
 use crate::error::{Failure, Source};
 use crate::handle::{Handle, Session};
@@ -30,7 +30,7 @@ impl Endpoint {
         let announced = connection.announced();
         let dismissed = connection.incoming.then_some(connection.source);
         connection.phase = Phase::Over;
-        open_window(&connection.proto);
+        set_window_open(&connection.proto, true);
         connection.early = false;
         let generation = connection.handle.generation;
         let mut live: Vec<Handle> = connection.streams.drain().map(|(_, handle)| handle).collect();

@@ -25,7 +25,7 @@ impl Endpoint {
                 connection.dirty = false;
                 buffer.clear();
                 let segments = self.socket.max_segments(connection.proto.current_mtu());
-                let Some(transmit) = connection.proto.poll_transmit(now, segments, &mut buffer) else {
+                let Some(transmit) = connection.poll_transmit(now, segments, &mut buffer) else {
                     break;
                 };
                 if connection.phase == Phase::Live && connection.flights.wants_copy(now, &transmit, &connection.proto) {
