@@ -1,8 +1,33 @@
 import { bytes } from "./harness.js";
 
-/** A variable-length integer of two bytes, or of one (RFC 9000 §16). */
+/** A variable-length integer (RFC 9000 §16). */
 export function varint(value: number): number[] {
-  return value < 64 ? [value] : [0x40 | (value >> 8), value & 0xff];
+  if (value < 64) return [value];
+  if (value < 2 ** 14) return [0x40 | (value >> 8), value & 0xff];
+  const [length, mark] = value < 2 ** 30 ? [4, 0x80] : [8, 0xc0];
+  const bytes = Array.from({ length }, (_, at) => Math.floor(value / 256 ** (length - 1 - at)) % 256);
+  return bytes.map((byte, at) => (at === 0 ? byte | mark : byte));
+}
+
+/** The integer at `at`, exact below 2^53, and where it ends; nothing while bytes are missing. */
+export function readVarint(data: Uint8Array, at: number): [value: number, end: number] | undefined {
+  const first = data[at];
+  if (first === undefined) return undefined;
+  const end = at + (1 << (first >> 6));
+  if (data.length < end) return undefined;
+  return [data.subarray(at + 1, end).reduce((value, byte) => value * 256 + byte, first & 0x3f), end];
+}
+
+/** The whole frames, or capsules, from `at` on: type, payload. */
+export function readFrames(data: Uint8Array, at = 0): [kind: number, payload: Uint8Array][] {
+  const frames: [number, Uint8Array][] = [];
+  for (;;) {
+    const kind = readVarint(data, at);
+    const length = kind && readVarint(data, kind[1]);
+    if (kind === undefined || length === undefined || data.length < length[1] + length[0]) return frames;
+    at = length[1] + length[0];
+    frames.push([kind[0], data.subarray(length[1], at)]);
+  }
 }
 
 export function frame(kind: number, payload: readonly number[]): number[] {
@@ -32,3 +57,14 @@ export const CONNECT = {
 export const SETTINGS = frame(4, [8, 1, 0x33, 1]);
 /** The control stream. */
 export const CONTROL = [0, ...SETTINGS];
+
+/** A control stream with these settings, by their ids. */
+export function control(settings: Readonly<Record<number, number>>): number[] {
+  const pairs = Object.entries(settings).flatMap(([id, value]) => [...varint(Number(id)), ...varint(value)]);
+  return [0, ...frame(4, pairs)];
+}
+
+/** A DATA frame with a capsule that carries an integer. */
+export function capsule(kind: number, value: number): number[] {
+  return frame(0, frame(kind, varint(value)));
+}

@@ -7,6 +7,7 @@ mod answer;
 mod config;
 mod congestion;
 mod connection;
+mod credit;
 mod driver;
 mod endpoint;
 mod error;

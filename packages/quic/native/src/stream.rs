@@ -1,10 +1,12 @@
 //! One stream: what waits to be sent, and how far each side has come.
 
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 use bytes::Bytes;
 use quinn_proto as qp;
 
+use crate::credit::DataCredit;
 use crate::handle::Handle;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +48,10 @@ pub struct Stream {
     early_stop: Option<qp::VarInt>,
     /// The WebTransport session it belongs to.
     pub session: Option<Handle>,
+    /// What that may send, where its peer limits it.
+    pub credit: Option<Rc<DataCredit>>,
+    /// Bytes of `begin` that QUIC has not accepted yet; they cost no credit.
+    header: usize,
     /// HTTP/3's own, unknown to JavaScript.
     pub internal: bool,
     /// Received beyond what HTTP/3 took, and the stream's first bytes.
@@ -81,6 +87,8 @@ impl Stream {
             early_reset: None,
             early_stop: None,
             session: None,
+            credit: None,
+            header: 0,
             internal: false,
             unread: Bytes::new(),
         }
@@ -113,7 +121,29 @@ impl Stream {
 
     /// The stream's first bytes, which are not the application's. `settle` is to follow in this turn.
     pub fn begin(&mut self, header: &[u8]) {
+        self.header = header.len();
         self.gathered.extend_from_slice(header);
+    }
+
+    /// How many of the next `bytes` the session may send.
+    fn allowance(&self, bytes: usize) -> usize {
+        let Some(credit) = &self.credit else { return bytes };
+        let left = usize::try_from(credit.left()).unwrap_or(usize::MAX);
+        bytes.min(left.saturating_add(self.header))
+    }
+
+    fn spend(&mut self, bytes: usize) {
+        if let Some(credit) = &self.credit {
+            let header = bytes.min(self.header);
+            self.header -= header;
+            credit.spend((bytes - header) as u64);
+        }
+    }
+
+    /// The limit of its session's data that keeps this stream waiting, once for each.
+    pub fn newly_blocked(&self) -> Option<u64> {
+        let credit = self.credit.as_ref().filter(|_| !self.pending.is_empty())?;
+        credit.newly_blocked()
     }
 
     /// Whether `settle` is to follow in this turn.
@@ -170,8 +200,15 @@ impl Stream {
             && self.pending.is_empty()
         {
             while !rest.is_empty() {
-                match connection.send_stream(id).write(rest) {
-                    Ok(written) => rest = &rest[written..],
+                let most = self.allowance(rest.len());
+                if most == 0 {
+                    break;
+                }
+                match connection.send_stream(id).write(&rest[..most]) {
+                    Ok(written) => {
+                        self.spend(written);
+                        rest = &rest[written..];
+                    }
                     Err(qp::WriteError::Blocked) => break,
                     // Stopped by the peer: the event is on its way, the bytes are void.
                     Err(_) => rest = &[],
@@ -197,13 +234,23 @@ impl Stream {
 
     fn pass_on(&mut self, connection: &mut qp::Connection) {
         let Some(id) = self.id else { return };
-        while let Some(chunk) = self.pending.front_mut() {
-            let before = chunk.len();
+        while let Some(length) = self.pending.front().map(Bytes::len) {
+            let most = self.allowance(length);
+            if most == 0 {
+                break;
+            }
+            let Some(chunk) = self.pending.front_mut() else { break };
+            let beyond = (most < length).then(|| chunk.split_off(most));
             // write_chunks advances the chunk past what it took, without copying.
-            match connection.send_stream(id).write_chunks(std::slice::from_mut(chunk)) {
+            let taken = connection.send_stream(id).write_chunks(std::slice::from_mut(chunk));
+            if let Some(beyond) = beyond {
+                self.pending.insert(1, beyond);
+            }
+            match taken {
                 Ok(written) => {
                     self.pending_bytes -= written.bytes;
-                    if written.bytes == before {
+                    self.spend(written.bytes);
+                    if written.bytes == most {
                         self.pending.pop_front();
                     }
                 }

@@ -1,8 +1,11 @@
 //! What is kept of HTTP/3 on a connection, and of a WebTransport session.
 
+use std::rc::Rc;
+
 use bytes::Bytes;
 
-use crate::h3::{Fields, Http3, Request};
+use crate::credit::{DataCredit, SessionCredit};
+use crate::h3::{Credit, Fields, Http3, Request};
 use crate::handle::Handle;
 use crate::ids::IdMap;
 
@@ -32,6 +35,8 @@ pub struct WebSession {
     pub waiting: Vec<Handle>,
     /// The first bidirectional stream does not wait.
     pub greeting: bool,
+    /// Where the peer limits it.
+    pub credit: Option<Box<SessionCredit>>,
 }
 
 impl WebSession {
@@ -46,6 +51,7 @@ impl WebSession {
             admitted: false,
             waiting: Vec::new(),
             greeting: false,
+            credit: None,
         };
         if let Some(id) = id {
             session.identify(id);
@@ -56,6 +62,15 @@ impl WebSession {
     /// Says whether a server's session, which a client's request asked for, still needs to be admitted.
     pub fn awaits_admission(&self) -> bool {
         self.incoming && !self.admitted
+    }
+
+    pub fn limit(&mut self, credit: Option<Credit>) {
+        self.credit = credit.map(|credit| SessionCredit::new(credit).into());
+    }
+
+    /// For its streams to share.
+    pub fn data_credit(&self) -> Option<Rc<DataCredit>> {
+        Some(self.credit.as_ref()?.data.clone())
     }
 
     pub fn identify(&mut self, id: u64) {

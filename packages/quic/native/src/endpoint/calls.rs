@@ -33,13 +33,7 @@ impl Endpoint {
                 return Err(Failure::session_closed());
             }
         };
-        let stream = self.streams.insert(Stream::local(handle, id, dir)).ok_or_else(|| {
-            Failure::new(
-                Source::Usage,
-                "ERR_QUIC_TRANSPORT",
-                "this endpoint has 2^24 streams open and no room for more",
-            )
-        })?;
+        let stream = self.insert_stream(Stream::local(handle, id, dir))?;
         if let Some(Some(connection)) = self.connections.get_mut(index) {
             match id {
                 Some(id) => drop(connection.streams.insert(id, stream)),
@@ -47,6 +41,16 @@ impl Endpoint {
             }
         }
         Ok(stream)
+    }
+
+    pub(super) fn insert_stream(&mut self, stream: Stream) -> Result<Handle, Failure> {
+        self.streams.insert(stream).ok_or_else(|| {
+            Failure::new(
+                Source::Usage,
+                "ERR_QUIC_TRANSPORT",
+                "this endpoint has 2^24 streams open and no room for more",
+            )
+        })
     }
 
     /// Runs `act` on a live stream and its connection, then frees the stream if both its sides are done.
@@ -88,16 +92,18 @@ impl Endpoint {
     }
 
     pub fn write(&mut self, handle: Handle, data: &[u8], end: bool) -> u32 {
-        let mut begun = false;
+        let (mut begun, mut blocked) = (false, None);
         let flags = self.with_stream(handle, |stream, connection, high_water_mark| {
             let gathered = stream.gathers();
             let below = stream.write(connection, data, end, high_water_mark);
             begun = !gathered && stream.gathers();
+            blocked = stream.newly_blocked();
             if below { 0 } else { ABOVE_HIGH_WATER }
         });
         if begun {
             self.gathering.push(handle);
         }
+        self.tell_blocked(handle, blocked);
         flags
     }
 

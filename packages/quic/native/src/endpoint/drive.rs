@@ -211,6 +211,7 @@ impl Endpoint {
         let before = stream.sending;
         let flushed = stream.flush(&mut connection.proto, connection.settings.high_water_mark);
         let finished = before != stream.sending && stream.finished();
+        let blocked = stream.newly_blocked();
         if stream.internal {
             if finished {
                 self.free(handle);
@@ -225,6 +226,7 @@ impl Endpoint {
             // The slot stays until the record is collected, so that both sides forget it together.
             self.notify_stream(Kind::Freed, handle, [0, 0]);
         }
+        self.tell_blocked(handle, blocked);
     }
 
     /// The peer's STOP_SENDING, which may be the first that is heard of a stream of its own.
@@ -271,7 +273,7 @@ impl Endpoint {
         }
     }
 
-    fn open_waiting(&mut self, index: usize, dir: Dir) {
+    pub(super) fn open_waiting(&mut self, index: usize, dir: Dir) {
         while let Some(Some(connection)) = self.connections.get_mut(index)
             && let Some(&handle) = connection.waiting(dir).front()
         {

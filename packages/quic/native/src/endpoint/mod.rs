@@ -5,6 +5,7 @@ mod calls;
 mod close;
 mod collect;
 mod copies;
+mod credit;
 mod datagrams;
 mod dial;
 mod drive;

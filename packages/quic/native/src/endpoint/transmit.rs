@@ -53,14 +53,20 @@ impl Endpoint {
     }
 
     fn settle_streams(&mut self) {
-        for handle in self.gathering.drain(..) {
+        // What is told meanwhile gathers as well.
+        let mut next = 0;
+        while let Some(&handle) = self.gathering.get(next) {
+            next += 1;
             if let Some(stream) = self.streams.get_mut(handle)
                 && let Some(Some(connection)) = self.connections.get_mut(stream.connection.index as usize)
                 && connection.handle == stream.connection
             {
                 stream.settle(&mut connection.proto);
+                let blocked = stream.newly_blocked();
+                self.tell_blocked(handle, blocked);
             }
         }
+        self.gathering.clear();
     }
 
     fn schedule(&mut self, index: usize) {

@@ -69,6 +69,10 @@ impl Endpoint {
         };
         let number = u64::from(id);
         let mut transmit = false;
+        if web.http3.appetite(number) > 0 && !stream.unread.is_empty() {
+            let used = web.http3.receive(number, &stream.unread);
+            drop(stream.unread.split_to(used));
+        }
         if let Ok(mut chunks) = connection.proto.recv_stream(id).read(true) {
             loop {
                 let appetite = web.http3.appetite(number);
@@ -175,6 +179,11 @@ impl Endpoint {
                         self.adopt_stream(index, stream_id(stream), session);
                     }
                 }
+                Action::Read { stream } => {
+                    if let Some(stream) = self.by_id(index, stream_id(stream)) {
+                        self.feed_http3(index, stream);
+                    }
+                }
                 Action::Asked { session, request } => {
                     let stream = connection.streams.get(&stream_id(session));
                     let stream = stream.and_then(|&handle| self.streams.get(handle));
@@ -186,7 +195,8 @@ impl Endpoint {
                         .admission
                         .as_ref()
                         .is_none_or(|it| self.admitted >= it.limits.sessions);
-                    let state = WebSession::new(owner, Some(session), request);
+                    let mut state = WebSession::new(owner, Some(session), request);
+                    state.limit(web.http3.credit(session));
                     if !full && let Some(handle) = self.sessions.insert(state) {
                         web.sessions.insert(session, handle);
                         self.notify_session(Kind::Asked, handle, owner.index);
@@ -204,7 +214,13 @@ impl Endpoint {
                         && let Some(state) = self.sessions.get_mut(handle)
                     {
                         state.answer = Some((protocol, fields));
+                        state.limit(web.http3.credit(session));
                         self.notify_session(Kind::Connected, handle, 0);
+                    }
+                }
+                Action::Credited { session, credit } => {
+                    if let Some(handle) = session_of(session) {
+                        self.credit_session(handle, credit);
                     }
                 }
                 Action::Draining { session } => {
@@ -266,6 +282,7 @@ impl Endpoint {
         {
             stream.internal = false;
             stream.session = Some(session);
+            stream.credit = self.sessions.get(session).and_then(WebSession::data_credit);
             if let Some(state) = self.sessions.get_mut(session).filter(|it| it.awaits_admission())
                 && !(id.dir() == Dir::Bi && std::mem::take(&mut state.greeting))
             {
@@ -297,6 +314,7 @@ impl Endpoint {
             live.extend(connection.waiting(Dir::Bi).iter().copied());
             live.extend(connection.waiting(Dir::Uni).iter().copied());
         }
+        live.extend(state.credit.iter().flat_map(|credit| credit.all_waiting()));
         self.close_streams_of(session, &mut live, failure);
     }
 
@@ -337,6 +355,7 @@ impl Endpoint {
                 if state.admitted {
                     self.session_over(state.connection);
                 }
+                live.extend(state.credit.iter().flat_map(|credit| credit.all_waiting()));
                 self.close_streams_of(session, &mut live, failure.clone());
             }
         }

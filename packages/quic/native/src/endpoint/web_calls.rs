@@ -49,7 +49,7 @@ impl Endpoint {
     }
 
     /// Runs `act` on a session's HTTP/3 connection, with the session's id. Nothing happens when either is over.
-    fn with_http3(&mut self, session: Handle, act: impl FnOnce(&mut Http3, u64)) {
+    pub(super) fn with_http3(&mut self, session: Handle, act: impl FnOnce(&mut Http3, u64)) {
         let Some((connection, id)) = self.sessions.get(session).map(|state| (state.connection, state.id)) else {
             return;
         };
@@ -120,7 +120,7 @@ impl Endpoint {
         }
     }
 
-    fn streams_of(&mut self, session: Handle) -> Vec<Handle> {
+    pub(super) fn streams_of(&mut self, session: Handle) -> Vec<Handle> {
         let Some(connection) = self.sessions.get(session).map(|state| state.connection) else {
             return Vec::new();
         };
@@ -151,12 +151,19 @@ impl Endpoint {
     }
 
     pub(super) fn open_web_stream(&mut self, session: Handle, dir: Dir) -> Result<Handle, Failure> {
-        let state = self.sessions.get(session).ok_or_else(Failure::session_closed)?;
+        let state = self.sessions.get_mut(session).ok_or_else(Failure::session_closed)?;
         let header = state.headers[dir as usize].clone();
         let owner = state.connection;
-        let handle = self.open_quic_stream(owner, dir)?;
+        let credit = state.data_credit();
+        let waits = state.credit.as_mut().is_some_and(|credit| !credit.take_stream(dir));
+        let handle = if waits {
+            self.make_waiting_stream(session, owner, dir)?
+        } else {
+            self.open_quic_stream(owner, dir)?
+        };
         if let Some(stream) = self.streams.get_mut(handle) {
             stream.session = Some(session);
+            stream.credit = credit;
             stream.begin(&header);
             self.gathering.push(handle);
         }

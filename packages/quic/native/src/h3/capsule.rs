@@ -1,12 +1,22 @@
 //! Capsules (RFC 9297 §3.2) on a session's stream: `type (varint) | length (varint) | value`, spread over DATA frames as
 //! the peer likes.
 
+use super::credit::{Credit, MOST_STREAMS};
 use super::limits::REASON_BYTES;
-use super::varint::Partial;
+use super::varint::{self, Partial};
 use super::{codes, frames};
 
 const CLOSE: u64 = 0x2843;
 const DRAIN: u64 = 0x78ae;
+const MAX_DATA: u64 = 0x190b_4d3d;
+const MAX_STREAM_DATA: u64 = 0x190b_4d3e;
+/// Bidirectional, unidirectional.
+const MAX_STREAMS: [u64; 2] = [0x190b_4d3f, 0x190b_4d40];
+const DATA_BLOCKED: u64 = 0x190b_4d41;
+const STREAM_DATA_BLOCKED: u64 = 0x190b_4d42;
+const STREAMS_BLOCKED: [u64; 2] = [0x190b_4d43, 0x190b_4d44];
+/// An integer is at most this long.
+const INTEGER_BYTES: u64 = 8;
 
 /// A DATA frame with CLOSE_WEBTRANSPORT_SESSION: `code (32 bits) | reason (UTF-8)`.
 pub fn close(code: u32, reason: &[u8]) -> Vec<u8> {
@@ -20,21 +30,56 @@ pub fn drain() -> Vec<u8> {
     encode(DRAIN, &[])
 }
 
+/// WT_MAX_STREAMS of both directions and WT_MAX_DATA, each in a DATA frame of its own: Safari 26 reads only the first of a frame.
+pub fn grant(credit: Credit) -> Vec<u8> {
+    let [bidirectional, unidirectional] = MAX_STREAMS;
+    [
+        integer(bidirectional, credit.streams[0]),
+        integer(unidirectional, credit.streams[1]),
+        integer(MAX_DATA, credit.data),
+    ]
+    .concat()
+}
+
+/// A DATA frame with WT_DATA_BLOCKED.
+pub fn data_blocked(limit: u64) -> Vec<u8> {
+    integer(DATA_BLOCKED, limit)
+}
+
+/// A DATA frame with WT_STREAMS_BLOCKED.
+pub fn streams_blocked(unidirectional: bool, limit: u64) -> Vec<u8> {
+    integer(STREAMS_BLOCKED[usize::from(unidirectional)], limit)
+}
+
+fn integer(kind: u64, value: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    varint::put(value, &mut bytes);
+    encode(kind, &bytes)
+}
+
 pub(super) fn encode(kind: u64, value: &[u8]) -> Vec<u8> {
     frames::encode(frames::DATA, &frames::encode(kind, value))
 }
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Capsule {
-    Close { code: u32, reason: String },
+    Close {
+        code: u32,
+        reason: String,
+    },
     Drain,
+    MaxData(u64),
+    /// Its direction: bidirectional, unidirectional.
+    MaxStreams(usize, u64),
+    /// The peer would send more if it might. Its limits have room for any session.
+    Blocked,
 }
 
 #[derive(Debug)]
 enum State {
     Kind,
     Length(u64),
-    Close { left: usize, value: Vec<u8> },
+    Value { kind: u64, left: usize, value: Vec<u8> },
     Skipping { left: u64, then: Option<Capsule> },
 }
 
@@ -73,7 +118,13 @@ impl CapsuleReader {
                     };
                     self.state = match kind {
                         CLOSE if !(4..=4 + REASON_BYTES as u64).contains(&length) => return Err(codes::MESSAGE_ERROR),
-                        CLOSE => State::Close {
+                        // QUIC's own limits of streams hold (draft §5.4).
+                        MAX_STREAM_DATA | STREAM_DATA_BLOCKED => return Err(codes::MESSAGE_ERROR),
+                        _ if is_integer(kind) && !(1..=INTEGER_BYTES).contains(&length) => {
+                            return Err(codes::MESSAGE_ERROR);
+                        }
+                        _ if kind == CLOSE || is_integer(kind) => State::Value {
+                            kind,
                             left: length as usize,
                             value: Vec::new(),
                         },
@@ -83,7 +134,7 @@ impl CapsuleReader {
                         },
                     };
                 }
-                State::Close { left, value } => {
+                State::Value { kind, left, value } => {
                     let (part, rest) = input.split_at(input.len().min(*left));
                     *input = rest;
                     value.extend_from_slice(part);
@@ -91,7 +142,11 @@ impl CapsuleReader {
                     if *left > 0 {
                         return Ok(None);
                     }
-                    let capsule = parse_close(value);
+                    let capsule = if *kind == CLOSE {
+                        parse_close(value)
+                    } else {
+                        Some(parse_integer(*kind, value)?)
+                    };
                     self.state = State::Kind;
                     return Ok(capsule);
                 }
@@ -121,9 +176,26 @@ fn parse_close(value: &[u8]) -> Option<Capsule> {
     })
 }
 
+fn is_integer(kind: u64) -> bool {
+    matches!(kind, MAX_DATA | DATA_BLOCKED) || MAX_STREAMS.contains(&kind) || STREAMS_BLOCKED.contains(&kind)
+}
+
+fn parse_integer(kind: u64, mut value: &[u8]) -> Result<Capsule, u64> {
+    let number = varint::take(&mut value).filter(|_| value.is_empty());
+    let number = number.ok_or(codes::MESSAGE_ERROR)?;
+    let counts_streams = !matches!(kind, MAX_DATA | DATA_BLOCKED);
+    if counts_streams && number > MOST_STREAMS {
+        return Err(codes::WT_FLOW_CONTROL_ERROR);
+    }
+    Ok(match MAX_STREAMS.iter().position(|&of| of == kind) {
+        Some(direction) => Capsule::MaxStreams(direction, number),
+        None if kind == MAX_DATA => Capsule::MaxData(number),
+        None => Capsule::Blocked,
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::varint;
     use super::*;
 
     /// Past the DATA frame's type and length.

@@ -17,6 +17,7 @@ pub const MESSAGE_ERROR: u64 = 0x10e;
 pub const QPACK_DECOMPRESSION_FAILED: u64 = 0x200;
 pub const WT_SESSION_GONE: u64 = 0x170d_7b68;
 pub const WT_BUFFERED_STREAM_REJECTED: u64 = 0x3994_bd84;
+pub const WT_FLOW_CONTROL_ERROR: u64 = 0x045d_4487;
 
 /// Whether a session's stream is reset with this code since the session is over. Firefox says H3_REQUEST_CANCELLED.
 pub fn ends_session(code: u64) -> bool {

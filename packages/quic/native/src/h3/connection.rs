@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use super::credit::Credit;
 use super::fields::Fields;
 use super::held::Held;
 use super::request::Request;
@@ -75,6 +76,15 @@ pub enum Action {
     Draining {
         session: u64,
     },
+    /// The peer allows a session's streams more than before.
+    Credited {
+        session: u64,
+        credit: Credit,
+    },
+    /// A stream that was not read, since SETTINGS were missing, is to be.
+    Read {
+        stream: u64,
+    },
     Ended {
         session: u64,
         end: End,
@@ -105,7 +115,7 @@ pub struct Http3 {
     /// The id of the client's next request.
     pub(super) next_request: u64,
     /// Requests that wait for the server's SETTINGS.
-    pub(super) unsent: Vec<(u64, Vec<u8>)>,
+    pub(super) unsent: Vec<(u64, Request)>,
     /// The first request id that GOAWAY refuses, said by either side.
     pub(super) goaway: Option<u64>,
     pub(super) actions: VecDeque<Action>,

@@ -7,20 +7,20 @@ use proptest::prelude::*;
 
 use super::fields::Fields;
 use super::limits::HELD_STREAMS;
-use super::{Action, Http3, Request, Role, capsule, mutate, settings};
+use super::{Action, Credit, Http3, Request, Role, capsule, credit, mutate, settings};
 
 const MAX_SESSIONS: usize = 4;
 
 /// Phrases that random bytes would rarely spell.
 pub(super) fn phrase(number: u8) -> Vec<u8> {
-    match number % 12 {
+    match number % 15 {
         0 => [&[0][..], &settings::encode(4)].concat(),
         1 => Request {
             authority: "a".to_owned(),
             path: "/".to_owned(),
             ..Request::default()
         }
-        .encode(),
+        .encode(false),
         2 => Http3::stream_header(0, false),
         3 => Http3::stream_header(4, true),
         4 => capsule::close(7, b"bye"),
@@ -30,6 +30,12 @@ pub(super) fn phrase(number: u8) -> Vec<u8> {
         8 => vec![0x40, 0x41],
         9 => vec![0x00, 0x40, 0x64],
         10 => vec![0x21, 0x02, 1, 2],
+        11 => capsule::grant(Credit {
+            data: 7,
+            streams: [1, 2],
+        }),
+        12 => capsule::grant(credit::GRANTED),
+        13 => capsule::streams_blocked(true, 9),
         _ => vec![0x01, 0x80, 0x00, 0x3f, 0xff],
     }
 }

@@ -4,6 +4,7 @@
 mod capsule;
 pub mod codes;
 mod connection;
+mod credit;
 mod fields;
 mod frames;
 #[cfg(test)]
@@ -25,6 +26,7 @@ mod tests;
 mod varint;
 
 pub use connection::{Action, End, Http3, Role};
+pub use credit::Credit;
 pub use fields::Fields;
 pub use request::Request;
 

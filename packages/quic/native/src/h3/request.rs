@@ -87,10 +87,11 @@ fn page(method: &str) -> Vec<u8> {
 }
 
 impl Request {
-    pub fn encode(&self) -> Vec<u8> {
+    /// `recent`: in the words of draft-15 and later.
+    pub fn encode(&self, recent: bool) -> Vec<u8> {
         let pseudo = [
             (":method", "CONNECT"),
-            (":protocol", "webtransport"),
+            (":protocol", if recent { "webtransport-h3" } else { "webtransport" }),
             (":scheme", "https"),
             (":authority", &self.authority),
             (":path", &self.path),

@@ -2,6 +2,7 @@
 
 use super::capsule::{self, Capsule, CapsuleReader};
 use super::connection::{Action, End, Http3, Role};
+use super::credit::{self, Credit};
 use super::fields::{Fields, find, headers_frame, response, with_status};
 use super::frames::{self, FrameReader};
 use super::qpack::Undecodable;
@@ -23,6 +24,8 @@ pub struct Session {
     /// A client's subprotocols.
     offered: Vec<String>,
     draining: bool,
+    /// Credit of the peer, where there is flow control.
+    credit: Option<Credit>,
 }
 
 impl Session {
@@ -32,6 +35,7 @@ impl Session {
             capsules: CapsuleReader::default(),
             offered,
             draining: false,
+            credit: None,
         }
     }
 
@@ -46,7 +50,7 @@ impl Http3 {
         self.sessions
             .insert(stream, Session::new(request.protocols.clone()).into());
         self.streams.insert(stream, Stream::Session(FrameReader::default()));
-        self.unsent.push((stream, request.encode()));
+        self.unsent.push((stream, request.clone()));
         if self.peer.is_some() {
             self.send_requests();
         }
@@ -54,12 +58,13 @@ impl Http3 {
 
     /// Client: the server's SETTINGS are known.
     pub(super) fn send_requests(&mut self) {
+        let recent = self.peer.is_some_and(|peer| peer.only_recent);
         let why = match self.peer {
             Some(peer) if !peer.webtransport => Some("the server speaks HTTP/3 but offers no WebTransport"),
             _ if self.goaway.is_some() => Some("the server takes no more sessions on this connection (GOAWAY)"),
             _ => None,
         };
-        for (stream, bytes) in std::mem::take(&mut self.unsent) {
+        for (stream, request) in std::mem::take(&mut self.unsent) {
             // Closed meanwhile.
             if !self.sessions.contains_key(&stream) {
                 continue;
@@ -67,7 +72,7 @@ impl Http3 {
             match why {
                 None => self.actions.push_back(Action::Write {
                     stream,
-                    bytes,
+                    bytes: request.encode(recent),
                     end: false,
                 }),
                 Some(why) => self.abandon_session(stream, codes::REQUEST_CANCELLED, End::Unavailable { why }),
@@ -81,9 +86,44 @@ impl Http3 {
             self.answer(stream, headers_frame(&with_status(429, &[])));
             return;
         }
-        self.sessions.insert(stream, Session::new(Vec::new()).into());
+        let mut state = Session::new(Vec::new());
+        state.credit = self.peer.and_then(|peer| peer.credit);
+        self.sessions.insert(stream, state.into());
         let session = stream;
         self.actions.push_back(Action::Asked { session, request });
+    }
+
+    /// What the peer allows a session's streams, if it sets a limit that a session may reach.
+    pub fn credit(&self, session: u64) -> Option<Credit> {
+        let credit = self.sessions.get(&session)?.credit;
+        credit.filter(Credit::is_scarce)
+    }
+
+    /// Tells the peer that a session would send more data than it may.
+    pub fn data_blocked(&mut self, session: u64, limit: u64) {
+        self.write_capsule(session, capsule::data_blocked(limit));
+    }
+
+    /// Tells the peer that a session would open more streams than it may.
+    pub fn streams_blocked(&mut self, session: u64, unidirectional: bool, limit: u64) {
+        self.write_capsule(session, capsule::streams_blocked(unidirectional, limit));
+    }
+
+    fn write_capsule(&mut self, session: u64, bytes: Vec<u8>) {
+        if self.sessions.get(&session).is_some_and(|session| session.is_open()) {
+            self.actions.push_back(Action::Write {
+                stream: session,
+                bytes,
+                end: false,
+            });
+        }
+    }
+
+    /// Credit in capsules, for peers that may not have taken that of SETTINGS.
+    fn initial_capsules(&self) -> Option<Vec<u8>> {
+        self.peer
+            .is_some_and(|peer| peer.wants_capsules)
+            .then(|| capsule::grant(credit::GRANTED))
     }
 
     /// Server: a whole response that opens nothing. What else the client sends is not read.
@@ -114,9 +154,11 @@ impl Http3 {
         if let Some(protocol) = protocol {
             all.push((protocols::CHOSEN.to_owned(), protocols::encode_item(protocol)));
         }
+        let mut bytes = headers_frame(&all);
+        bytes.extend(self.initial_capsules().unwrap_or_default());
         self.actions.push_back(Action::Write {
             stream: session,
-            bytes: headers_frame(&all),
+            bytes,
             end: false,
         });
         self.release_held(session);
@@ -187,13 +229,7 @@ impl Http3 {
 
     /// Asks the peer to wind the session up: DRAIN_WEBTRANSPORT_SESSION.
     pub fn drain(&mut self, session: u64) {
-        if self.sessions.get(&session).is_some_and(|session| session.is_open()) {
-            self.actions.push_back(Action::Write {
-                stream: session,
-                bytes: capsule::drain(),
-                end: false,
-            });
-        }
+        self.write_capsule(session, capsule::drain());
     }
 
     /// Server: takes no more sessions on this connection, and asks the peer to wind up those there are (RFC 9114 §5.2).
@@ -255,10 +291,12 @@ impl Http3 {
     }
 
     fn granted(&mut self, session: u64, fields: Fields) {
+        let credit = self.peer.and_then(|peer| peer.credit);
         let Some(state) = self.sessions.get_mut(&session) else {
             return;
         };
         state.phase = Phase::Open;
+        state.credit = credit;
         let chosen = find(&fields, protocols::CHOSEN).and_then(protocols::parse_item);
         let protocol = chosen.filter(|name| state.offered.contains(name));
         self.actions.push_back(Action::Granted {
@@ -266,6 +304,9 @@ impl Http3 {
             protocol,
             fields,
         });
+        if let Some(bytes) = self.initial_capsules() {
+            self.write_capsule(session, bytes);
+        }
         self.release_held(session);
     }
 
@@ -275,12 +316,33 @@ impl Http3 {
             match state.capsules.next(&mut data) {
                 Ok(None) => return,
                 Ok(Some(Capsule::Drain)) => self.draining(session),
+                Ok(Some(Capsule::MaxData(limit))) => self.credited(session, |credit| (&mut credit.data, limit)),
+                Ok(Some(Capsule::MaxStreams(direction, limit))) => {
+                    self.credited(session, |credit| (&mut credit.streams[direction], limit));
+                }
+                Ok(Some(Capsule::Blocked)) => {}
                 Ok(Some(Capsule::Close { code, reason })) => {
                     self.streams.insert(session, Stream::Closing);
                     self.ended(session, End::Closed { code, reason });
                 }
                 Err(code) => self.abandon_session(session, code, End::Gone { code }),
             }
+        }
+    }
+
+    /// The peer sets one of its limits anew. Without flow control it means nothing; drafts before 16 allow to repeat it.
+    fn credited(&mut self, session: u64, pick: impl FnOnce(&mut Credit) -> (&mut u64, u64)) {
+        let Some(Some(credit)) = self.sessions.get_mut(&session).map(|state| &mut state.credit) else {
+            return;
+        };
+        let (known, limit) = pick(credit);
+        let before = std::mem::replace(known, limit);
+        let credit = *credit;
+        if limit < before {
+            let code = codes::WT_FLOW_CONTROL_ERROR;
+            self.abandon_session(session, code, End::Gone { code });
+        } else if limit > before {
+            self.actions.push_back(Action::Credited { session, credit });
         }
     }
 

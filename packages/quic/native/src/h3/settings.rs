@@ -1,5 +1,6 @@
 //! SETTINGS (RFC 9114 §7.2.4) of both sides.
 
+use super::credit::{ANNOUNCED, Credit};
 use super::limits::FIELD_BYTES;
 use super::{codes, frames, varint};
 
@@ -8,12 +9,17 @@ const ENABLE_CONNECT_PROTOCOL: u64 = 0x08;
 const H3_DATAGRAM: u64 = 0x33;
 /// Of draft-ietf-masque-h3-datagram-04; Chromium still looks at it.
 const H3_DATAGRAM_DRAFT04: u64 = 0xff_d277;
-/// Of draft-02, which Chromium, quic-go and aioquic go by.
+/// Of draft-02, which Chromium, Firefox and aioquic go by.
 const ENABLE_WEBTRANSPORT: u64 = 0x2b60_3742;
-/// Of draft-07 and draft-13.
+/// Of drafts 07 to 12. It is understood, and not announced: with it Safari takes a server for one without flow control.
 const WT_MAX_SESSIONS_DRAFT07: u64 = 0xc671_706a;
+/// Of drafts 13 and 14, which Safari goes by.
 const WT_MAX_SESSIONS_DRAFT13: u64 = 0x14e9_cd29;
+/// Of draft-15 on.
 const WT_ENABLED: u64 = 0x2c7c_f000;
+const WT_INITIAL_MAX_DATA: u64 = 0x2b61;
+const WT_INITIAL_MAX_STREAMS_UNI: u64 = 0x2b64;
+const WT_INITIAL_MAX_STREAMS_BIDI: u64 = 0x2b65;
 /// Of the form 0x1f * N + 0x21: exercises that unknown settings are ignored (RFC 9114 §7.2.4.1).
 const GREASE: u64 = 0x1f * 0x0bad_cafe + 0x21;
 
@@ -23,6 +29,12 @@ pub struct Settings {
     pub extended_connect: bool,
     pub datagrams: bool,
     pub webtransport: bool,
+    /// It speaks draft-15 or later, and nothing earlier.
+    pub only_recent: bool,
+    /// It speaks drafts 13 and 14, and nothing later: its implementation of flow control may look at capsules only.
+    pub wants_capsules: bool,
+    /// Credit for each of this side's sessions, where the peer announces flow control.
+    pub credit: Option<Credit>,
 }
 
 impl Settings {
@@ -30,6 +42,7 @@ impl Settings {
     pub fn parse(mut payload: &[u8]) -> Result<Self, u64> {
         let mut settings = Settings::default();
         let mut seen = Vec::new();
+        let (mut data, mut bidirectional, mut unidirectional) = (0, 0, 0);
         while !payload.is_empty() {
             let (Some(id), Some(value)) = (varint::take(&mut payload), varint::take(&mut payload)) else {
                 return Err(codes::FRAME_ERROR);
@@ -44,6 +57,9 @@ impl Settings {
                     settings.webtransport |= value > 0;
                     true
                 }
+                WT_INITIAL_MAX_DATA => amount(value, &mut data),
+                WT_INITIAL_MAX_STREAMS_BIDI => amount(value, &mut bidirectional),
+                WT_INITIAL_MAX_STREAMS_UNI => amount(value, &mut unidirectional),
                 _ => continue,
             };
             if !known || seen.contains(&id) {
@@ -51,6 +67,12 @@ impl Settings {
             }
             seen.push(id);
         }
+        let streams = [bidirectional, unidirectional];
+        settings.credit = Some(Credit { data, streams }).filter(Credit::is_announced);
+        let earlier = [ENABLE_WEBTRANSPORT, WT_MAX_SESSIONS_DRAFT07, WT_MAX_SESSIONS_DRAFT13];
+        settings.only_recent = seen.contains(&WT_ENABLED) && !earlier.iter().any(|id| seen.contains(id));
+        settings.wants_capsules =
+            settings.credit.is_some() && seen.contains(&WT_MAX_SESSIONS_DRAFT13) && !seen.contains(&WT_ENABLED);
         Ok(settings)
     }
 }
@@ -60,7 +82,13 @@ fn boolean(value: u64, setting: &mut bool) -> bool {
     value <= 1
 }
 
-/// This side's SETTINGS frame. QPACK's dynamic table stays at its default size of 0.
+fn amount(value: u64, setting: &mut u64) -> bool {
+    *setting = value;
+    true
+}
+
+/// This side's SETTINGS frame: of each draft that a client is known to ask for, see docs/browsers.md. QPACK's dynamic table
+/// stays at its default size of 0.
 pub fn encode(max_sessions: u64) -> Vec<u8> {
     let mut payload = Vec::new();
     for (id, value) in [
@@ -69,7 +97,11 @@ pub fn encode(max_sessions: u64) -> Vec<u8> {
         (H3_DATAGRAM, 1),
         (H3_DATAGRAM_DRAFT04, 1),
         (ENABLE_WEBTRANSPORT, 1),
-        (WT_MAX_SESSIONS_DRAFT07, max_sessions),
+        (WT_MAX_SESSIONS_DRAFT13, max_sessions),
+        (WT_ENABLED, 1),
+        (WT_INITIAL_MAX_DATA, ANNOUNCED.data),
+        (WT_INITIAL_MAX_STREAMS_BIDI, ANNOUNCED.streams[0]),
+        (WT_INITIAL_MAX_STREAMS_UNI, ANNOUNCED.streams[1]),
         (GREASE, 1),
     ] {
         varint::put(id, &mut payload);
@@ -101,6 +133,9 @@ mod tests {
             extended_connect: true,
             datagrams: true,
             webtransport: true,
+            only_recent: false,
+            wants_capsules: false,
+            credit: Some(ANNOUNCED),
         };
         assert_eq!(Settings::parse(rest), Ok(all));
     }

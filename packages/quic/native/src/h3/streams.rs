@@ -63,6 +63,8 @@ impl Http3 {
         match self.streams.get(&stream) {
             None | Some(Stream::Held | Stream::Left { .. }) => 0,
             _ if self.failed => 0,
+            // A client's SETTINGS say what its requests mean (draft §9.1).
+            Some(Stream::Request(_)) if self.peer.is_none() => 0,
             Some(Stream::Opening { .. }) => HEADER_BYTES,
             Some(_) => READ_BYTES,
         }
@@ -189,6 +191,7 @@ impl Http3 {
                 Ok(settings) => {
                     self.peer = Some(settings);
                     self.send_requests();
+                    self.read_requests();
                 }
                 Err(code) => self.fail(code, "SETTINGS that are not allowed"),
             },
@@ -212,6 +215,20 @@ impl Http3 {
                 "a frame that does not belong on the control stream",
             ),
         }
+    }
+
+    /// Server: requests that arrived before the client's SETTINGS.
+    fn read_requests(&mut self) {
+        let request = |stream: &Stream| matches!(stream, Stream::Request(_));
+        let mut waiting: Vec<u64> = self
+            .streams
+            .iter()
+            .filter(|(_, stream)| request(stream))
+            .map(|(&id, _)| id)
+            .collect();
+        waiting.sort_unstable();
+        let read = waiting.into_iter().map(|stream| Action::Read { stream });
+        self.actions.extend(read);
     }
 
     fn data(&mut self, id: u64, data: &[u8]) {

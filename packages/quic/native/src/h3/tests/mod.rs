@@ -1,5 +1,6 @@
 //! Two machines joined without a network, and one against a peer that writes its own bytes.
 
+mod credit;
 mod requests;
 mod sessions;
 mod streams;

@@ -167,12 +167,12 @@ fn unfinished_requests_are_bounded() {
 fn a_request_that_was_stopped_is_cancelled_until_it_is_answered() {
     let code = codes::REQUEST_CANCELLED;
     let mut unfinished = server();
-    assert_eq!(said(&mut unfinished, SESSION, &request().encode()[..9]), []);
+    assert_eq!(said(&mut unfinished, SESSION, &request().encode(false)[..9]), []);
     unfinished.unwanted(SESSION);
     assert_eq!(actions(&mut unfinished), [Action::Abandon { stream: SESSION, code }]);
 
     let mut asked = server();
-    said(&mut asked, SESSION, &request().encode());
+    said(&mut asked, SESSION, &request().encode(false));
     asked.unwanted(SESSION);
     let session = SESSION;
     let end = End::Gone { code };

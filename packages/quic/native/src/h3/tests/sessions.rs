@@ -6,11 +6,11 @@ use super::*;
 fn several_sessions_share_a_connection_up_to_the_limit() {
     let (_, mut server) = pair();
     for session in [4, 8, 12] {
-        assert_eq!(said(&mut server, session, &request().encode()).len(), 1);
+        assert_eq!(said(&mut server, session, &request().encode(false)).len(), 1);
         server.accept(session, None, &Fields::new());
         actions(&mut server);
     }
-    let refusal = said(&mut server, 16, &request().encode());
+    let refusal = said(&mut server, 16, &request().encode(false));
     assert_eq!(write_of(refusal), headers_frame(&fields(&[(":status", "429")])));
     server.close(4, 1, b"");
     actions(&mut server);
@@ -146,7 +146,7 @@ fn drain_and_goaway_are_told_once() {
     actions(&mut server);
     let code = codes::REQUEST_REJECTED;
     assert_eq!(
-        self::said(&mut server, 4, &request().encode()),
+        self::said(&mut server, 4, &request().encode(false)),
         [Action::Abandon { stream: 4, code }]
     );
     assert_eq!(server.datagram(b"\0x"), Some((SESSION, 1)));

@@ -42,7 +42,7 @@ fn what_comes_before_its_session_is_held_in_order_and_bounded() {
         [Action::Abandon { stream, code }]
     );
 
-    server.receive(SESSION, &request().encode());
+    server.receive(SESSION, &request().encode(false));
     assert!(matches!(server.poll(), Some(Action::Asked { .. })));
     server.accept(SESSION, None, &Fields::new());
     let released = actions(&mut server);
@@ -75,7 +75,7 @@ fn what_comes_before_its_session_is_held_in_order_and_bounded() {
 fn what_was_held_for_a_refused_session_is_reset() {
     let mut server = server();
     said(&mut server, 6, &header(WT_UNI, SESSION));
-    said(&mut server, SESSION, &request().encode());
+    said(&mut server, SESSION, &request().encode(false));
     server.reject(SESSION, 403, &Fields::new());
     let code = codes::WT_BUFFERED_STREAM_REJECTED;
     assert_eq!(actions(&mut server).last(), Some(&Action::Abandon { stream: 6, code }));

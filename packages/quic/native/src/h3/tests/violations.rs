@@ -30,7 +30,7 @@ fn a_peer_that_breaks_http3_loses_the_connection() {
         let mut server = Http3::new(Role::Server, 4);
         assert_eq!(failure(&said(&mut server, 2, &bytes)), Some(code), "{bytes:?}");
         // Deaf from then on.
-        assert_eq!(said(&mut server, 0, &request().encode()), []);
+        assert_eq!(said(&mut server, 0, &request().encode(false)), []);
         server.finished(2);
         assert_eq!(actions(&mut server), []);
     }
