@@ -27,7 +27,7 @@ interface Client {
   readonly settings: Readonly<Record<number, number>>;
   readonly fields?: Readonly<Record<string, string>>;
   /** Settings of the server that it looks at. A session is refused where this is false. */
-  accepts(settings: ReadonlyMap<number, number>): boolean;
+  readonly accepts: (settings: ReadonlyMap<number, number>) => boolean;
   readonly capsules?: readonly number[];
 }
 
