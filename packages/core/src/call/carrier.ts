@@ -1,10 +1,11 @@
-import type { Code, RpcError } from "../errors.js";
+import { type Code, ProtocolError, type RpcError } from "../errors.js";
 import type { Channel, ChannelSettings, FrameHandler } from "../transport/channel.js";
 import type { ReceivedFault } from "../wire/fault.js";
 import type { Frame } from "../wire/frame.js";
 import type { RawGreeting } from "../wire/hello.js";
 import type { ReceiveFlow } from "./items/flow.js";
 import type { FormatTable, SessionFormat } from "./messages/session-format.js";
+import * as FrameType from "../wire/frame-type.js";
 
 /** Settings that the carriers of a session share. */
 export interface CarrierSettings extends ChannelSettings {
@@ -79,6 +80,23 @@ export interface OutgoingCall {
   onCredit(bytes: number): void;
   /** The callee wants no more items; its answer is still to come. */
   onStopped(): void;
+}
+
+/** Gives `call` a frame that is not its last. Throws `ProtocolError` for one that a callee does not send. */
+export function deliver(call: OutgoingCall, frame: Frame): void {
+  switch (frame.type) {
+    case FrameType.Item:
+      call.onItem(frame);
+      return;
+    case FrameType.HalfEnd:
+      call.onItemsEnd();
+      return;
+    case FrameType.Headers:
+      call.onHeaders(frame);
+      return;
+    default:
+      throw new ProtocolError(`frame type ${frame.type} is not for the caller`);
+  }
 }
 
 /** A call the peer made that is in progress, as its carrier sees it. */

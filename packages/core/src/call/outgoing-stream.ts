@@ -5,7 +5,7 @@ import { describeReset } from "../transport/reset-codes.js";
 import type { DirectStream } from "../transport/session.js";
 import type { Frame } from "../wire/frame.js";
 import { oversized } from "./oversized.js";
-import type { Carrier, CarrierSettings, OutgoingCall } from "./carrier.js";
+import { type Carrier, type CarrierSettings, deliver, type OutgoingCall } from "./carrier.js";
 import { receiveFault } from "./fault.js";
 import { type ReceiveFlow, StreamReceiveFlow } from "./items/flow.js";
 import type { SessionFormat } from "./messages/session-format.js";
@@ -75,22 +75,13 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
         this.channel.stopSending(NO_ERROR);
         return;
       }
-      case FrameType.Headers:
-        call.onHeaders(frame);
-        return;
-      case FrameType.Item:
-        call.onItem(frame);
-        return;
-      case FrameType.HalfEnd:
-        call.onItemsEnd();
-        return;
       case FrameType.End:
         this.call = undefined;
         call.onDone(frame);
         this.channel.stopSending(NO_ERROR);
         return;
       default:
-        throw new ProtocolError(`frame type ${frame.type} is not for the caller`);
+        deliver(call, frame);
     }
   }
 

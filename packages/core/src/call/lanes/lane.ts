@@ -1,10 +1,10 @@
-import { type Code, codeNumber, ProtocolError, RpcError } from "../../errors.js";
+import { type Code, codeNumber, RpcError } from "../../errors.js";
 import { Channel, type FrameHandler } from "../../transport/channel.js";
 import type { DirectStream } from "../../transport/session.js";
 import { Cursor } from "../../wire/cursor.js";
 import type { Frame } from "../../wire/frame.js";
 import { CallTable } from "./call-table.js";
-import type { Carrier, CarrierSettings, OutgoingCall } from "../carrier.js";
+import { type Carrier, type CarrierSettings, deliver, type OutgoingCall } from "../carrier.js";
 import { receiveFault } from "../fault.js";
 import type { ReceiveFlow } from "../items/flow.js";
 import { LaneReceiveFlow } from "../items/lane-flow.js";
@@ -156,21 +156,12 @@ export class Lane extends PeerLane implements Carrier {
       case FrameType.Error:
         this.endWithFault(index, call, frame);
         return;
-      case FrameType.Item:
-        call.onItem(frame);
-        return;
-      case FrameType.HalfEnd:
-        call.onItemsEnd();
-        return;
       case FrameType.End:
         this.release(index, call);
         call.onDone(frame);
         return;
-      case FrameType.Headers:
-        call.onHeaders(frame);
-        return;
       default:
-        throw new ProtocolError(`frame type ${frame.type} is not for the caller`);
+        deliver(call, frame);
     }
   }
 
