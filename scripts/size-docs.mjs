@@ -1,4 +1,4 @@
-// Writes the tables of docs/browsers.md: what the pages of .size-limit.mjs come to, and what the first and the last are made of.
+// Writes the tables of docs/browsers.md: what the pages of .size-limit.mjs come to, and what three of them are made of.
 import { build } from "esbuild";
 import pages from "../.size-limit.mjs";
 import { table, writePlaces } from "./docs.mjs";
@@ -17,7 +17,8 @@ const PARTS = {
   client: "the calling side of each kind of call",
 };
 const SERVICE = "the service's own descriptors, codecs and shapes";
-const REST = "errors, metadata, limits; the page's life";
+const PAGE = "the page: WebTransport, what it falls back to, its events";
+const REST = "errors, metadata, limits, budgets of memory";
 
 const { args, ...how } = npm(["exec", "--", "size-limit", "--json"]);
 const { code, output } = await run(args, { ...how, capture: true });
@@ -39,12 +40,14 @@ async function partsOf(page) {
     Object.entries(inputs),
   )) {
     const folder = path.match(/core\/dist\/(\w+)\//)?.[1];
-    const part = path.includes("/generated/") ? SERVICE : (PARTS[folder] ?? REST);
+    const own = path.includes("browser/dist/") ? PAGE : REST;
+    const part = path.includes("/generated/") ? SERVICE : (PARTS[folder] ?? own);
     parts.set(part, (parts.get(part) ?? 0) + bytesInOutput);
   }
   return parts;
 }
 const largest = await partsOf(pages[0]);
+const healing = await partsOf(pages.find(({ path }) => path.endsWith("/fallback-bare.ts")));
 const smallest = await partsOf(pages.at(-1));
 
 const kB = (bytes) => (bytes / 1000).toFixed(1);
@@ -54,10 +57,10 @@ const tables = {
     sizes.map(({ name, size }) => [name, kB(size)]),
   ),
   parts: table(
-    ["| the first | the last | |", "|---:|---:|---|"],
+    ["| the first | `connect`, `--no-explain` | the last | |", "|---:|---:|---:|---|"],
     [...largest]
       .toSorted(([, one], [, other]) => other - one)
-      .map(([part, bytes]) => [kB(bytes), kB(smallest.get(part) ?? 0), part]),
+      .map(([part, bytes]) => [kB(bytes), kB(healing.get(part) ?? 0), kB(smallest.get(part) ?? 0), part]),
   ),
 };
 await writePlaces(DOCS, "npm run size:docs", tables);
