@@ -3,9 +3,11 @@ import {
   createConnection,
   createLocalCaller,
   createMemoryPair,
+  createPool,
   createSession,
   interceptCaller,
   RpcError,
+  type Session,
   type TypedCaller,
 } from "@quicrpc/core";
 import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
@@ -165,6 +167,73 @@ describe("a call without a session", () => {
     });
     expect(error.stack).toContain("makesTheCall");
     await connection.close();
+  });
+});
+
+describe("a call that waits in a pool", () => {
+  it.each([
+    [["quic://user:secret@a.test:1/?token=x", "b"], "quic://a.test:1, b"],
+    [["a", "b", "c", "d", "e"], "a, b, c and 2 more"],
+  ])("names the servers among which there was none: %j", async (targets, peer) => {
+    const pool = createPool(targets, () => Promise.reject(new Error("nobody listens")), { isPermanent: () => true });
+    const error = await failureOf(() => pool.unary(methods.fail, 1));
+    expect(error).toMatchObject({ code: "unavailable", method: "test.v1.Failing/fail", peer });
+    await pool.close();
+  });
+
+  it("names those that were found last", async () => {
+    const pool = createPool(
+      async () => ["found"],
+      () => Promise.reject(new Error("nobody listens")),
+      { isPermanent: () => true },
+    );
+    await pool.ready().catch(() => {});
+    expect((await failureOf(() => pool.unary(methods.fail, 1))).peer).toBe("found");
+    await pool.close();
+  });
+});
+
+describe("hints", () => {
+  const any = uncheckedCodec<unknown>();
+  const work = defineMethod({ name: "test.v1.Work", id: 78 }, "unary", "work", { id: 1, input: any, output: any });
+  const serving = (handler: () => Promise<unknown>): Session =>
+    createLocalCaller([createRouter({ work }, { work: handler })], { onError: () => {} });
+
+  it("of a handler that failed lead to the server's log", async () => {
+    const error = await failureOf(() => serving(() => Promise.reject(new Error("a bug"))).unary(work, 1));
+    expect(error).toMatchObject({ code: "internal", message: "the handler failed" });
+    expect(error.hint).toMatch(/`onError`/);
+  });
+
+  it("of a handler's own error are none", async () => {
+    const error = await failureOf(() => serving(() => Promise.reject(new RpcError("internal", "mine"))).unary(work, 1));
+    expect(error).toMatchObject({ code: "internal", message: "mine" });
+    expect(error.hint).toBeUndefined();
+  });
+
+  it("of a message that is too large say what would carry it", async () => {
+    const error = await failureOf(() => serving(async () => 1).unary(work, new Uint8Array(5_000_000)));
+    expect(error).toMatchObject({ code: "resource_exhausted" });
+    expect(error.hint).toMatch(/stream.*limits\.maxFrameBytes/);
+  });
+
+  it("of a call that was lost with its session say when to make it again", async () => {
+    const [near, far] = createMemoryPair();
+    const server = createSession(far, { routers: [createRouter({ work }, { work: () => new Promise(() => {}) })] });
+    const lost = failureOf(() => createSession(near).unary(work, 1));
+    await new Promise((resolve) => setImmediate(resolve));
+    await server.close({ closeCode: 7 });
+    expect((await lost).hint).toMatch(/idempotent/);
+  });
+
+  it("of calls that are too many to wait say what to do", async () => {
+    const connection = createConnection(() => new Promise<Session>(() => {}), { limits: { maxQueuedCalls: 1 } });
+    const first = failureOf(() => connection.unary(work, 1));
+    const second = await failureOf(() => connection.unary(work, 2));
+    expect(second).toMatchObject({ code: "resource_exhausted", refused: true });
+    expect(second.hint).toMatch(/`waitForReady: false`/);
+    await connection.close();
+    await first;
   });
 });
 

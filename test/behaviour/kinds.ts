@@ -178,8 +178,10 @@ function served(
       const accepted = new Promise<Session>((resolve) => {
         onSession = resolve;
       });
+      // `serve` names the peers of its sessions by their addresses.
+      const { peer: _, ...serving } = sessionOptions(witness, limits, options.server);
       const listener = await serve({
-        ...sessionOptions(witness, limits, options.server),
+        ...serving,
         listen: [listen()],
         tls: { cert, key },
         ...transportOptions(options),

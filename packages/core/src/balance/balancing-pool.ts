@@ -7,6 +7,7 @@ import { DEFAULT_LIMITS } from "../limits.js";
 import type { ItemIterator } from "../platform-types.js";
 import { type CloseOptions, type DrainOptions, totalOf, type Unacknowledged } from "../session/options.js";
 import type { Session } from "../session/session.js";
+import { publicUrl } from "../transport-error.js";
 import { type Balance, balancer } from "./balance.js";
 import { Discovery, type ResolveTargets, targetSpecs, type TargetSpec } from "./discovery.js";
 import { DEFAULT_OUTLIERS } from "./outliers.js";
@@ -63,7 +64,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
       const onFailure = (): void => this.update();
       this.discovery = new Discovery({ resolve: targets, refreshMs, backoff, onTargets, onFailure });
     } else {
-      this.known = targetSpecs(targets).map((spec) => this.targetOf(spec, undefined));
+      this.setKnown(targetSpecs(targets), new Map());
     }
   }
 
@@ -156,7 +157,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
 
   private setTargets(specs: readonly Required<TargetSpec>[]): void {
     const before = new Map(this.known.map((each) => [each.target, each]));
-    this.known = specs.map((spec) => this.targetOf(spec, before.get(spec.target)));
+    this.setKnown(specs, before);
     for (const { target } of specs) before.delete(target);
     for (const gone of before.values()) {
       this.leaving.add(gone);
@@ -166,6 +167,11 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     }
     this.dialled = Number.NEGATIVE_INFINITY;
     this.update();
+  }
+
+  private setKnown(specs: readonly Required<TargetSpec>[], before: ReadonlyMap<string, Target<S>>): void {
+    this.known = specs.map((spec) => this.targetOf(spec, before.get(spec.target)));
+    this.peer = namesOf(specs);
   }
 
   private targetOf({ target, priority, weight }: Required<TargetSpec>, before: Target<S> | undefined): Target<S> {
@@ -232,6 +238,19 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     this.end.resolve();
     return { unacknowledged: this.unacknowledged + unacknowledged };
   }
+}
+
+/** Targets that the errors of calls which wait name. */
+const MAX_NAMES = 3;
+
+/** The name of several targets in errors, without what is secret in their URLs. */
+function namesOf(specs: readonly Required<TargetSpec>[]): string | undefined {
+  if (specs.length === 0) return undefined;
+  const names = specs
+    .slice(0, MAX_NAMES)
+    .map(({ target }) => (URL.canParse(target) ? publicUrl(new URL(target)) : target));
+  const more = specs.length - names.length;
+  return names.join(", ") + (more === 0 ? "" : ` and ${more} more`);
 }
 
 /** Those of the lowest priority. */

@@ -39,6 +39,9 @@ export function receiveFault({ compression }: Channel, frame: Frame, maxMetadata
   return readFault(frame, maxMetadataBytes, (bytes, start, end) => expand(compression, bytes, start, end));
 }
 
+/** The hint of a failure whose reason stays at the server. */
+const FAILED = "the server's log, or its `onError`, has the reason";
+
 /** The error that a caller gets. Details that do not fit what the method declares are kept, without the name. */
 export function errorOf({ code, message, head, details }: ReceivedFault, method: AnyMethod): RpcError {
   let reason = head?.reason;
@@ -57,7 +60,7 @@ export function errorOf({ code, message, head, details }: ReceivedFault, method:
     details: read,
     metadata: decodeMetadata(head?.trailers),
     refused: head?.refused,
-    hint: unserved?.hint,
+    hint: unserved?.hint ?? (code === "internal" && message.startsWith("the handler failed") ? FAILED : undefined),
   });
   return head?.leaving === true ? noteEndOfSession(error) : error;
 }

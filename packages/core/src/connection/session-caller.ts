@@ -20,9 +20,9 @@ import { remaining, WaitingCalls } from "./waiting-calls.js";
 export abstract class SessionCaller<C extends Caller> extends BaseCaller {
   protected readonly waiting: WaitingCalls<C>;
   private readonly limits: Limits;
-  private readonly peer: string | undefined;
+  /** The name of the peer, or of all that may be it, in errors. */
+  protected peer: string | undefined;
 
-  /** @param peer the name of the peer in errors */
   constructor(limits: Limits, peer?: string) {
     super();
     this.peer = peer;

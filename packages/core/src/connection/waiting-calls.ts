@@ -97,7 +97,8 @@ export function remaining(options: CallOptions | undefined, timeoutMs: number | 
 }
 
 function overfull(limit: string): RpcError {
-  return new RpcError("resource_exhausted", `too many calls wait for a session: ${limit}`, { refused: true });
+  const hint = "make fewer at once, or none without a session: `waitForReady: false`";
+  return new RpcError("resource_exhausted", `too many calls wait for a session: ${limit}`, { refused: true, hint });
 }
 
 function noSession(patience: number, deadline: boolean, cause: Error | undefined): RpcError {
