@@ -11,8 +11,9 @@ import { fingerprintOf } from "./shape/fingerprint.js";
 import { snapshotOf } from "./shape/snapshot.js";
 import { namesOfConstants, type SharedModule } from "./shared.js";
 import type { Annotations } from "./source/annotate.js";
-import type { Survey } from "./survey.js";
+import { type Survey, WHOLE } from "./survey.js";
 import { toolingOf } from "./tooling/method-tooling.js";
+import { branded } from "./types/convert.js";
 import { TypeTable } from "./types/declare.js";
 import { nameTypes } from "./types/naming.js";
 import { text } from "./types/node.js";
@@ -72,7 +73,7 @@ function serviceModel(
   service: FoundService,
   { file, shapes }: Survey,
   { types, nodes, codecs }: Messages,
-  { ids, target }: BuildContext,
+  { ids, target, annotations }: BuildContext,
 ): ServiceModel {
   const methodIds = ids.methodIds(
     service.name,
@@ -84,10 +85,12 @@ function serviceModel(
     if (part === undefined || !isZodSchema(part.schema)) return undefined;
     const keys = ["methods", method.name, ...part.keys];
     const node = nodes.node(part.schema, { root: { file, name: service.exportName }, keys });
+    const brands = annotations.brands.get(part)?.get(WHOLE) ?? [];
+    const label = [service.prefix, method.name, part.role];
     return {
-      sent: types.typeOf(part.schema, "input"),
-      received: types.typeOf(part.schema, "output"),
-      codec: codecs.payload(node, [service.prefix, method.name, part.role], usesOf(sender, target)),
+      sent: branded(types.typeOf(part.schema, "input"), brands, "input"),
+      received: branded(types.typeOf(part.schema, "output"), brands, "output"),
+      codec: codecs.payload(node, label, usesOf(sender, target), brands.length > 0),
     };
   };
   const methods = service.methods.flatMap((method): MethodModel[] => {

@@ -3,6 +3,7 @@ import { discoverServices, type FoundMethod, type FoundService } from "./discove
 import type { ModuleLoader } from "./load.js";
 import { type MethodShape, partsOf, type PayloadPart, shapeOfMethod } from "./methods.js";
 import { annotate, type Annotations, noteDocs } from "./source/annotate.js";
+import { brandsOf } from "./source/brands.js";
 import type { SchemaSource, SourceReader } from "./source/source-file.js";
 import type { SchemaRoot } from "./source/schema-root.js";
 import { type GraphRoot, SchemaGraph } from "./types/graph.js";
@@ -44,6 +45,9 @@ export async function openModule(
   }
   return failed || services.length === 0 ? undefined : { file, exports, source, services };
 }
+
+/** The slot of a message as a whole. */
+export const WHOLE = "";
 
 /** What the services that are generated from a schema module consist of. */
 export interface Survey {
@@ -88,6 +92,8 @@ export function survey(
       for (const part of partsOf(shape)) {
         if (part.raw) continue;
         annotate(source, part.written, part.schema, annotations);
+        const brands = brandsOf(source, part.written);
+        if (brands.length > 0) annotations.brands.set(part, new Map([[WHOLE, brands]]));
         payloads.push(part.schema);
         graph.add(graphRoot(file, service, method, part), annotations, (unsupported, path, node) => {
           fail({ ...(node === undefined ? { file } : placeOf(node)), ...unsupported, ...context, path });

@@ -16,6 +16,8 @@ export interface NamedCodec {
   readonly hasCode: boolean;
   /** Whether a message as a whole is of this node. */
   isPayload: boolean;
+  /** Whether such a message has a brand, which is its method's and not its schema's. */
+  isBranded: boolean;
   /** What the code is for. */
   readonly uses: Set<Use>;
   /** It stands in the module of what several files share. */
@@ -54,15 +56,21 @@ export class CodecPlan {
     return [...this.named.values()].filter(({ isPayload }) => isPayload).map(codecName);
   }
 
+  /** Whether the type of `node` has brands: the same code may read values of several. */
+  hasBrands(node: CodecNode): boolean {
+    return this.#types.hasBrands(node.schema);
+  }
+
   typeOf(node: CodecNode, direction: Direction): TypeNode {
     return this.#types.typeOf(node.schema, direction);
   }
 
   /** Plans what a message needs, and gives the name of its codec. */
-  payload(node: CodecNode, label: readonly string[], uses: readonly Use[]): string {
+  payload(node: CodecNode, label: readonly string[], uses: readonly Use[], isBranded: boolean): string {
     for (const use of uses) this.#visit(node, label, use);
     const codec = this.#take(node, label, uses);
     codec.isPayload = true;
+    codec.isBranded ||= isBranded;
     return codecName(codec);
   }
 
@@ -112,6 +120,7 @@ export class CodecPlan {
       node,
       hasCode,
       isPayload: known?.isPayload ?? false,
+      isBranded: known?.isBranded ?? false,
       uses: new Set([...(known?.uses ?? []), ...uses]),
       isShared: shared !== undefined,
     };

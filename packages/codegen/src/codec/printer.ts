@@ -4,7 +4,7 @@ import { arrayOf, assignment, block, bracketed, callOf } from "../print/syntax.j
 import { quoted } from "../print/text.js";
 import { annotated, typeLayout, type TypeNames } from "../print/type-text.js";
 import type { SchemaRoot } from "../source/schema-root.js";
-import { text, type TypeNode } from "../types/node.js";
+import { generic, text, type TypeNode } from "../types/node.js";
 import type { Direction } from "../types/zod.js";
 import { hasOwnCode } from "./compiled.js";
 import { depthInside, isDeep } from "./depth.js";
@@ -48,6 +48,7 @@ export class CodecPrinter {
   readonly #declared = new Set<CodecNode>();
   /** The nodes whose checks readers ask zod to run. */
   readonly #checked = new Set<CodecNode>();
+  readonly #branded = new Map<CodecNode, boolean>();
   /** Those whose shapes are referred to. */
   readonly #shaped = new Set<NamedCodec>();
   /** The node whose functions are printed. */
@@ -122,7 +123,11 @@ export class CodecPrinter {
   }
 
   typeOf(node: CodecNode, direction: Direction): TypeNode {
-    return this.#plan.typeOf(node, direction);
+    let isBranded = this.#branded.get(node);
+    if (isBranded === undefined) this.#branded.set(node, (isBranded = this.#plan.hasBrands(node)));
+    // Brands are of types only: what is read has none before it is given one.
+    if (!isBranded) return this.#plan.typeOf(node, direction);
+    return node.kind === "record" ? generic("Record", text("string"), text("any")) : text("any");
   }
 
   layout(type: TypeNode): Layout {
@@ -259,7 +264,7 @@ export class CodecPrinter {
     // What a codec is never asked to do has no type.
     const types = [
       read.length > 0 && write.length === 0 ? text("unknown") : this.typeOf(codec.node, "input"),
-      read.length === 0 ? text("never") : this.typeOf(codec.node, "output"),
+      read.length === 0 ? text("never") : codec.isBranded ? text("any") : this.typeOf(codec.node, "output"),
     ];
     const layouts = types.map((each) => this.layout(each));
     const head = [`export const ${codecName(codec)}: `, bracketed("MessageCodec<", layouts, ">", "")];

@@ -3,7 +3,7 @@ import type { FileModel } from "../model.js";
 import { referenceName } from "../types/node.js";
 import { coreImport } from "./core-imports.js";
 import type { Imports } from "./imports.js";
-import { schemaExpression } from "./type-text.js";
+import { plainNames, schemaExpression } from "./type-text.js";
 
 /** The generated files that another one imports from; none for what it declares itself. */
 interface Places {
@@ -53,6 +53,11 @@ export class FileNames implements CodecNames {
   schema: CodecNames["schema"] = (helper, root, access) => {
     this.#usesZod = true;
     return `z.${helper}<${schemaExpression(this.#imports.schema(root, false), access)}>`;
+  };
+
+  brand: CodecNames["brand"] = (names) => {
+    this.#usesZod = true;
+    return plainNames.brand(names);
   };
 
   named: CodecNames["named"] = (target, direction) => {

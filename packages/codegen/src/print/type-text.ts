@@ -9,6 +9,8 @@ import { keyText } from "./text.js";
 export interface TypeNames {
   /** `z.input` or `z.output` of a part of an exported constant. */
   schema(helper: Direction, root: SchemaRoot, access: string): string;
+  /** The mark of a brand with such names. */
+  brand(names: string): string;
   /** A declared type. */
   named(target: NamedType, direction: Direction): string;
   /** A name of `@quicrpc/core/generated`, or of a type that every program has. */
@@ -20,6 +22,7 @@ export interface TypeNames {
 /** Types as they are called where they are declared. */
 export const plainNames: TypeNames = {
   schema: (helper, { name }, access) => `z.${helper}<${schemaExpression(name, access)}>`,
+  brand: (names) => `z.$brand<${names}>`,
   named: referenceName,
   core: (name) => name,
 };
@@ -40,6 +43,8 @@ export function typeText(node: TypeNode, names: TypeNames = plainNames): string 
       return node.text === "any" ? (names.any ?? "any") : node.text;
     case "schema":
       return names.schema(node.helper, node.root, node.access);
+    case "brand":
+      return names.brand(node.names);
     case "reference":
       return names.named(node.target, node.direction);
     case "array": {

@@ -1,5 +1,6 @@
 import { type Expression, type SourceNode, ts } from "./compiler.js";
-import { type AnySchema, childrenOf, defOf, isZodSchema } from "../types/zod.js";
+import { type AnySchema, canonical, type ChildSchema, childrenOf, defOf, isZodSchema } from "../types/zod.js";
+import { type Brand, brandsOf } from "./brands.js";
 import { literalProperties, returned } from "./object-literal.js";
 import { jsDocOf, type SchemaSource, unwrapExpression } from "./source-file.js";
 
@@ -10,10 +11,12 @@ export interface Annotations {
   /** The comments of those constants. */
   readonly constantDocs: Map<unknown, string>;
   readonly fieldDocs: Map<AnySchema, Map<string, string>>;
+  /** The brands of the parts of a schema, by slot; those of a whole message, by that. */
+  readonly brands: Map<object, Map<string, readonly Brand[]>>;
 }
 
 export function emptyAnnotations(): Annotations {
-  return { nodes: new Map(), constants: new Map(), constantDocs: new Map(), fieldDocs: new Map() };
+  return { nodes: new Map(), constants: new Map(), constantDocs: new Map(), fieldDocs: new Map(), brands: new Map() };
 }
 
 /** zod's functions and methods that wrap one schema in another of this type. */
@@ -68,7 +71,15 @@ export function annotate(
   if (name in WRAPPERS && WRAPPERS[name] === def.type) {
     const [child] = childrenOf(schema);
     const inner = onSchema ? receiver : name === "lazy" && first !== undefined ? returned(first) : first;
-    annotate(source, inner, child?.schema, into);
+    annotateChild(source, inner, schema, child, into);
+  } else if (name === "nullish" && onSchema) {
+    const [nullable] = childrenOf(schema);
+    if (isZodSchema(nullable?.schema))
+      annotateChild(source, receiver, nullable.schema, childrenOf(nullable.schema)[0], into);
+  } else if (name === "pipe" && onSchema && def.type === "pipe") {
+    const [from, to] = childrenOf(schema);
+    annotateChild(source, receiver, schema, from, into);
+    annotateChild(source, first, schema, to, into);
   } else if (onSchema) {
     // A check, a description or a brand: the same schema or a copy of it.
     const original = schema._zod.parent;
@@ -78,19 +89,43 @@ export function annotate(
     annotateFields(source, first, schema, into);
   } else if (def.type === "record" || def.type === "map") {
     const [key, value] = childrenOf(schema);
-    annotate(source, first, key?.schema, into);
-    annotate(source, second, value?.schema, into);
+    annotateChild(source, first, schema, key, into);
+    annotateChild(source, second, schema, value, into);
   } else if (def.type === "union" || def.type === "tuple" || def.type === "intersection") {
     const list = name === "discriminatedUnion" ? second : first;
     const parts =
       def.type === "intersection" ? [first, second] : list && ts.isArrayLiteralExpression(list) ? list.elements : [];
     const children = childrenOf(schema);
-    for (const [index, part] of parts.entries()) annotate(source, part, children[index]?.schema, into);
+    for (const [index, part] of parts.entries()) annotateChild(source, part, schema, children[index], into);
   } else if (def.type === "pipe") {
     const [from, to] = childrenOf(schema);
-    annotate(source, name === "preprocess" ? second : first, name === "preprocess" ? to?.schema : from?.schema, into);
-    if (name !== "preprocess") annotate(source, second, to?.schema, into);
+    annotateChild(source, name === "preprocess" ? second : first, schema, name === "preprocess" ? to : from, into);
+    if (name !== "preprocess") annotateChild(source, second, schema, to, into);
   }
+}
+
+/** Walks the expression of a part of `parent`, and notes its brands. */
+function annotateChild(
+  source: SchemaSource,
+  expression: Expression | undefined,
+  parent: AnySchema,
+  child: ChildSchema | undefined,
+  into: Annotations,
+): void {
+  if (child === undefined) return;
+  noteBrands(brandsOf(source, expression), parent, child, into);
+  annotate(source, expression, child.schema, into);
+}
+
+function noteBrands(brands: readonly Brand[], parent: AnySchema, child: ChildSchema, into: Annotations): void {
+  if (brands.length === 0 || !isZodSchema(child.schema)) return;
+  const { type } = defOf(child.schema);
+  const [inner] = type === "optional" || type === "nonoptional" ? childrenOf(child.schema) : [];
+  // What is written is a field of an object from which .partial() or .required() made this one.
+  if (inner !== undefined) return noteBrands(brands, child.schema, inner, into);
+  const owner = canonical(parent);
+  const slots = into.brands.get(owner) ?? new Map<string, readonly Brand[]>();
+  into.brands.set(owner, slots.set(child.slot, brands));
 }
 
 /** Notes the comment of the constant that `initializer` sets, as that of `schema`. */
@@ -142,7 +177,7 @@ function annotateFields(
   schema: AnySchema,
   into: Annotations,
 ): void {
-  const children = new Map(childrenOf(schema).map((child) => [child.segment, child.schema]));
+  const children = new Map(childrenOf(schema).map((child) => [child.segment, child]));
   const docs = into.fieldDocs.get(schema) ?? new Map<string, string>();
   into.fieldDocs.set(schema, docs);
   for (const property of literalProperties(source, literal)) {
@@ -150,7 +185,7 @@ function annotateFields(
     if (child === undefined) continue;
     const text = jsDocOf(property.node);
     if (text !== undefined && !docs.has(property.name)) docs.set(property.name, text);
-    annotate(source, property.value, child, into);
+    annotateChild(source, property.value, schema, child, into);
   }
 }
 

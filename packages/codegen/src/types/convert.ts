@@ -1,11 +1,23 @@
 import { quoted, templateText } from "../print/text.js";
 import { typeText } from "../print/type-text.js";
+import type { Brand } from "../source/brands.js";
 import type { SchemaRoot } from "../source/schema-root.js";
 import { type FieldNode, generic, isText, type NamedType, text, type TypeNode, union } from "./node.js";
 import { isOptional, mayBeUndefined } from "./optional.js";
 import { isCircular } from "./circular.js";
 import { isUint8Array } from "./support.js";
-import { type AnySchema, canonical, defOf, type Direction, hasTrait, isZodSchema, lazyTarget, shapeOf } from "./zod.js";
+import {
+  type AnySchema,
+  canonical,
+  childrenOf,
+  defOf,
+  type Direction,
+  fieldSlot,
+  hasTrait,
+  isZodSchema,
+  lazyTarget,
+  shapeOf,
+} from "./zod.js";
 
 /** What turning schemas into types needs to know of the file. */
 export interface ConversionContext {
@@ -16,6 +28,8 @@ export interface ConversionContext {
   /** How to reach a schema in a type expression: an export and what to add to its type. */
   expression(schema: AnySchema): { readonly root: SchemaRoot; readonly access: string };
   fieldDocs(object: AnySchema, field: string, schema: AnySchema): string | undefined;
+  /** The brands of a part of a schema. */
+  brands(parent: AnySchema, slot: string): readonly Brand[];
 }
 
 const KEYWORDS: Readonly<Record<string, string>> = {
@@ -46,65 +60,98 @@ export function typeOf(schema: unknown, direction: Direction, context: Conversio
   return type;
 }
 
+/** `type` with those of `brands` that it has in `direction`. */
+export function branded(type: TypeNode, brands: readonly Brand[], direction: Direction): TypeNode {
+  const other = direction === "input" ? "out" : "in";
+  const names = brands.filter(({ side }) => side !== other);
+  return names.length === 0
+    ? type
+    : { kind: "intersection", parts: [type, ...names.map((each): TypeNode => ({ kind: "brand", names: each.names }))] };
+}
+
+/** Whether a part of `schema` has a brand. */
+export function hasBrands(schema: AnySchema, context: ConversionContext, seen: Set<AnySchema>): boolean {
+  if (seen.has(schema)) return false;
+  seen.add(schema);
+  return childrenOf(schema).some(
+    ({ slot, schema: part }) =>
+      context.brands(schema, slot).length > 0 || (isZodSchema(part) && hasBrands(part, context, seen)),
+  );
+}
+
 /** The type of `schema` written out, its parts by name where they have one. */
 export function definitionOf(schema: AnySchema, direction: Direction, context: ConversionContext): TypeNode {
   const def = defOf(schema);
-  const of = (child: unknown): TypeNode => typeOf(child, direction, context);
+  const of = (child: unknown, slot: string): TypeNode =>
+    branded(typeOf(child, direction, context), context.brands(schema, slot), direction);
+  const inner = (child: unknown): TypeNode => of(child, "innerType");
   // A coerced schema takes anything.
   if (direction === "input" && "coerce" in def && def.coerce) return text("unknown");
   switch (def.type) {
     case "object":
       return objectType(schema, direction, context);
     case "array":
-      return { kind: "array", element: of(def.element), readonly: false };
+      return { kind: "array", element: of(def.element, "element"), readonly: false };
     case "tuple": {
       const optional = def.items.map((item) => isOptional(item, direction));
       const lastRequired = optional.lastIndexOf(false);
       return {
         kind: "tuple",
-        items: def.items.map((item, index) => ({ type: of(item), optional: index > lastRequired })),
-        rest: def.rest ? of(def.rest) : undefined,
+        items: def.items.map((item, index) => ({
+          type: of(item, `["items"][${index}]`),
+          optional: index > lastRequired,
+        })),
+        rest: def.rest ? of(def.rest, `["rest"]`) : undefined,
         readonly: false,
       };
     }
     case "record": {
       const partial = def.partial === true || (direction === "input" && isOptional(def.valueType, "input"));
-      return recordType(of(def.keyType), of(def.valueType), partial, isCircular(schema));
+      return recordType(
+        of(def.keyType, `["keyType"]`),
+        of(def.valueType, `["valueType"]`),
+        partial,
+        isCircular(schema),
+      );
     }
     case "map":
-      return generic("Map", of(def.keyType), of(def.valueType));
+      return generic("Map", of(def.keyType, `["keyType"]`), of(def.valueType, `["valueType"]`));
     case "set":
-      return generic("Set", of(def.valueType));
+      return generic("Set", of(def.valueType, "valueType"));
     case "enum":
       return enumType(schema, context);
     case "literal":
       return union(def.values.map(literal));
     case "union":
-      return union(def.options.map(of));
+      return union(def.options.map((option, index) => of(option, `["options"][${index}]`)));
     case "intersection":
-      return { kind: "intersection", parts: [of(def.left), of(def.right)] };
+      return { kind: "intersection", parts: [of(def.left, `["left"]`), of(def.right, `["right"]`)] };
     case "optional":
-      return hasTrait(schema, "$ZodExactOptional") ? of(def.innerType) : union([of(def.innerType), text("undefined")]);
+      return hasTrait(schema, "$ZodExactOptional")
+        ? inner(def.innerType)
+        : union([inner(def.innerType), text("undefined")]);
     case "nullable":
-      return union([of(def.innerType), text("null")]);
+      return union([inner(def.innerType), text("null")]);
     case "default":
-      return direction === "input" ? union([of(def.innerType), text("undefined")]) : defined(def.innerType, of);
+      return direction === "input" ? union([inner(def.innerType), text("undefined")]) : defined(def.innerType, inner);
     case "prefault":
-      return direction === "input" ? union([of(def.innerType), text("undefined")]) : of(def.innerType);
+      return direction === "input" ? union([inner(def.innerType), text("undefined")]) : inner(def.innerType);
     case "nonoptional":
-      return defined(def.innerType, of);
+      return defined(def.innerType, inner);
     case "catch":
-      return of(def.innerType);
+      return inner(def.innerType);
     case "success":
-      return direction === "input" ? of(def.innerType) : text("boolean");
+      return direction === "input" ? inner(def.innerType) : text("boolean");
     case "readonly":
-      return readonlyType(of(def.innerType));
+      return readonlyType(inner(def.innerType));
     case "lazy":
-      return of(lazyTarget(schema));
+      return of(lazyTarget(schema), "lazy");
     case "pipe":
-      return pipeType(def.in, def.out, schema, direction, context);
+      return pipeType(def.in, def.out, schema, of, direction, context);
     case "template_literal":
-      return text(`\`${def.parts.map((part) => templatePart(part, of)).join("")}\``);
+      return text(
+        `\`${def.parts.map((part) => templatePart(part, (child) => typeOf(child, direction, context))).join("")}\``,
+      );
     case "custom":
       return isUint8Array(schema) ? text("Uint8Array") : schemaType(schema, "output", context);
     case "transform":
@@ -130,12 +177,15 @@ function objectType(schema: AnySchema, direction: Direction, context: Conversion
     fields.push({
       name,
       optional: isOptional(child, direction),
-      type: typeOf(child, direction, context),
+      type: branded(typeOf(child, direction, context), context.brands(schema, fieldSlot(name)), direction),
       docs: context.fieldDocs(schema, name, child),
     });
   }
   const catchall = def.type === "object" ? def.catchall : undefined;
-  const index = catchall === undefined ? undefined : typeOf(catchall, direction, context);
+  const index =
+    catchall === undefined
+      ? undefined
+      : branded(typeOf(catchall, direction, context), context.brands(schema, `["catchall"]`), direction);
   const others = index === undefined || isText(index, "never") ? undefined : index;
   if (fields.length === 0 && others === undefined) return generic("Record", text("string"), text("never"));
   return { kind: "object", fields, index: others };
@@ -145,14 +195,15 @@ function pipeType(
   from: AnySchema,
   to: AnySchema,
   pipe: AnySchema,
+  of: (child: unknown, slot: string) => TypeNode,
   direction: Direction,
   context: ConversionContext,
 ): TypeNode {
   if (direction === "input") {
     // What a preprocessing function takes may be narrower than unknown.
-    return defOf(from).type === "transform" ? schemaType(pipe, direction, context) : typeOf(from, direction, context);
+    return defOf(from).type === "transform" ? schemaType(pipe, direction, context) : of(from, "in");
   }
-  return defOf(to).type === "transform" ? schemaType(pipe, direction, context) : typeOf(to, direction, context);
+  return defOf(to).type === "transform" ? schemaType(pipe, direction, context) : of(to, "out");
 }
 
 /** The type as zod itself infers it, for what cannot be known without running the compiler. */

@@ -1,7 +1,7 @@
 import type { Annotations } from "../source/annotate.js";
 import type { SchemaRoot } from "../source/schema-root.js";
 import { typeText } from "../print/type-text.js";
-import { type ConversionContext, definitionOf, typeOf } from "./convert.js";
+import { type ConversionContext, definitionOf, hasBrands, typeOf } from "./convert.js";
 import { reachable } from "./graph.js";
 import { documentation } from "./naming.js";
 import { type Declaration, type NamedType, referenceName, type TypeNode } from "./node.js";
@@ -36,6 +36,7 @@ export class TypeTable {
         const described = own !== undefined && own !== target?.docs ? own : this.#innerDocs(schema);
         return described ?? annotations.fieldDocs.get(object)?.get(field);
       },
+      brands: (parent, slot) => annotations.brands.get(canonical(parent))?.get(slot) ?? [],
     };
     this.#markDiffering();
   }
@@ -63,6 +64,11 @@ export class TypeTable {
 
   typeOf(schema: unknown, direction: Direction): TypeNode {
     return typeOf(schema, direction, this.#context);
+  }
+
+  /** Whether a part of `schema` has a brand. */
+  hasBrands(schema: AnySchema): boolean {
+    return hasBrands(schema, this.#context, new Set());
   }
 
   /** Declares the types that a payload needs. */

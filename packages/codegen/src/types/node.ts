@@ -14,6 +14,8 @@ export type TypeNode =
     }
   | { readonly kind: "generic"; readonly name: string; readonly args: readonly TypeNode[] }
   | { readonly kind: "union"; readonly options: readonly TypeNode[] }
+  /** The mark of a `.brand<…>()`, with its names as a type. */
+  | { readonly kind: "brand"; readonly names: string }
   | { readonly kind: "intersection"; readonly parts: readonly TypeNode[] }
   /** An object with a property of type `value` for each `key`. */
   | { readonly kind: "mapped"; readonly key: TypeNode; readonly value: TypeNode; readonly optional: boolean }

@@ -87,6 +87,8 @@ export function lazyTarget(schema: AnySchema): unknown {
 
 /** One schema inside another, with how to get there in a field path and in a type expression. */
 export interface ChildSchema {
+  /** The part of the parent's definition that it is. */
+  readonly slot: string;
   /** A field's name, `[]` for elements, `{}` for values; undefined for what adds nothing to the path. */
   readonly segment: string | undefined;
   /** What to add to a type expression for the parent, as in `["shape"]["user"]`. */
@@ -98,12 +100,18 @@ export interface ChildSchema {
   readonly directions: readonly Direction[];
 }
 
+/** The slot of a field of an object. */
+export function fieldSlot(name: string): string {
+  return `.${name}`;
+}
+
 const BOTH: readonly Direction[] = ["input", "output"];
 
 /** The schemas directly inside `schema`, whether or not they are zod schemas. */
 export function childrenOf(schema: AnySchema): ChildSchema[] {
   const def = defOf(schema);
   const inner = (key: string, child: unknown, directions = BOTH): ChildSchema => ({
+    slot: key,
     segment: undefined,
     accessor: `["_zod"]["def"]["${key}"]`,
     label: undefined,
@@ -111,6 +119,7 @@ export function childrenOf(schema: AnySchema): ChildSchema[] {
     directions,
   });
   const at = (accessor: string, segment: string | undefined, add: string, child: unknown): ChildSchema => ({
+    slot: accessor,
     segment,
     accessor: `["_zod"]["def"]${accessor}`,
     label: { add },
@@ -121,6 +130,7 @@ export function childrenOf(schema: AnySchema): ChildSchema[] {
     case "object": {
       const fields = [...shapeOf(schema)].map(([key, child]) => ({
         ...at("", key, key, child),
+        slot: fieldSlot(key),
         accessor: `["shape"][${quoted(key)}]`,
       }));
       return def.catchall === undefined || isPlainCatchall(def.catchall)
@@ -156,7 +166,7 @@ export function childrenOf(schema: AnySchema): ChildSchema[] {
     case "success":
       return [inner("innerType", def.innerType, ["input"])];
     case "lazy":
-      return [{ ...inner("", lazyTarget(schema)), accessor: `["_zod"]["innerType"]` }];
+      return [{ ...inner("lazy", lazyTarget(schema)), accessor: `["_zod"]["innerType"]` }];
     case "template_literal":
       return def.parts.flatMap((part, index) =>
         isZodSchema(part) ? [at(`["parts"][${index}]`, undefined, `Part${index + 1}`, part)] : [],

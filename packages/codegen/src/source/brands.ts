@@ -1,0 +1,72 @@
+import { quoted } from "../print/text.js";
+import type { ts as compiler } from "ts-morph";
+import { type Expression, ts } from "./compiler.js";
+import { literalProperties } from "./object-literal.js";
+import { type SchemaSource, unwrapExpression } from "./source-file.js";
+
+/** A `.brand<…>()`: its names as a type, and which of the two types of a schema it marks. */
+export interface Brand {
+  readonly names: string;
+  readonly side: "in" | "out" | "inout";
+}
+
+/** Methods whose result is another schema than the one they are called on; others give that schema, or a copy with the same type. */
+const DERIVING: ReadonlySet<string> = new Set(
+  (
+    "array optional exactOptional nullable nullish default prefault catch nonoptional readonly pipe transform or and " +
+    "extend safeExtend merge pick omit partial required catchall strict strip loose passthrough keyof unwrap"
+  ).split(" "),
+);
+const MAX_HOPS = 50;
+
+/** The brands of the schema that `expression` makes, which zod keeps in its type only. */
+export function brandsOf(source: SchemaSource, expression: Expression | undefined): Brand[] {
+  const brands: Brand[] = [];
+  let current = expression;
+  for (let hops = 0; current !== undefined && hops < MAX_HOPS; hops++) {
+    const written = unwrapExpression(current);
+    if (ts.isIdentifier(written)) {
+      current = source.resolve(written);
+    } else if (ts.isCallExpression(written) && ts.isPropertyAccessExpression(written.expression)) {
+      const { name, expression: receiver } = written.expression;
+      if (DERIVING.has(name.text)) break;
+      const brand = name.text === "brand" ? brandOf(written) : undefined;
+      if (brand !== undefined) brands.push(brand);
+      current = receiver;
+    } else {
+      current = fieldOf(source, written);
+    }
+  }
+  return brands.reverse();
+}
+
+function brandOf({ typeArguments, arguments: given }: compiler.CallExpression): Brand | undefined {
+  const [type, side] = typeArguments ?? [];
+  const [value] = given;
+  const names = type === undefined ? value && literalText(value) : typeNames(type);
+  const dir = side !== undefined && ts.isLiteralTypeNode(side) ? literalText(side.literal) : undefined;
+  return names === undefined ? undefined : { names, side: dir === '"in"' ? "in" : dir === '"inout"' ? "inout" : "out" };
+}
+
+/** A type of literals as text; undefined for one that means something in its own module only. */
+function typeNames(type: compiler.TypeNode): string | undefined {
+  if (ts.isLiteralTypeNode(type)) return literalText(type.literal);
+  if (!ts.isUnionTypeNode(type)) return undefined;
+  const names = type.types.map(typeNames);
+  return names.includes(undefined) ? undefined : names.join(" | ");
+}
+
+function literalText(node: compiler.Node): string | undefined {
+  if (ts.isStringLiteralLike(node)) return quoted(node.text);
+  return ts.isNumericLiteral(node) ? node.text : undefined;
+}
+
+/** The expression of a field, for `Order.shape.id`. */
+function fieldOf(source: SchemaSource, expression: Expression): Expression | undefined {
+  if (!ts.isPropertyAccessExpression(expression)) return undefined;
+  const { name, expression: shape } = expression;
+  if (!ts.isPropertyAccessExpression(shape) || shape.name.text !== "shape") return undefined;
+  const object = ts.isIdentifier(shape.expression) ? source.resolve(shape.expression) : shape.expression;
+  if (object === undefined || !ts.isCallExpression(object)) return undefined;
+  return literalProperties(source, object.arguments[0]).findLast((each) => each.name === name.text)?.value;
+}
