@@ -90,4 +90,11 @@ export default [
     gzip: true,
     limit: "20.0 kB",
   },
+  {
+    name: "`httpTransport().caller(url)` of `@quicrpc/http`, with a service of one unary method by `quicrpc gen --target http-client --no-explain`",
+    path: "test/size/http.ts",
+    modifyEsbuildConfig: barePage,
+    gzip: true,
+    limit: "9 kB",
+  },
 ];

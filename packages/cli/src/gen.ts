@@ -27,6 +27,7 @@ export function genCommand(): Command {
     .addOption(
       new Option("--target <side>", "which side the files are for (default: both)").choices([
         "client",
+        "http-client",
         "server",
         "both",
       ]),

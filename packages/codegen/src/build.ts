@@ -6,7 +6,7 @@ import type { PayloadPart } from "./methods.js";
 import type { FileModel, MessageModel, MethodModel, Reexport, ServiceModel } from "./model.js";
 import { errorTypeName, generatedNames, NameScope } from "./names.js";
 import { CORE_IMPORTS } from "./print/core-imports.js";
-import type { Target } from "./print/service.js";
+import { isClient, type Target } from "./print/service.js";
 import { fingerprintOf } from "./shape/fingerprint.js";
 import { snapshotOf } from "./shape/snapshot.js";
 import { namesOfConstants, type SharedModule } from "./shared.js";
@@ -136,5 +136,5 @@ function serviceModel(
 /** What files for `target` do with a message from `sender`. */
 function usesOf(sender: Sender, target: Target): readonly Use[] {
   if (target === "both") return ["write", "read"];
-  return sender === target ? ["write"] : ["read"];
+  return (sender === "client") === isClient(target) ? ["write"] : ["read"];
 }

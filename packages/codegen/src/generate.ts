@@ -16,7 +16,7 @@ import { printCodecs, printSharedCodecs } from "./print/codecs.js";
 import { printFile, printShared } from "./print/file.js";
 import type { ImportExtension } from "./print/imports.js";
 import { codecsFileOf, toolingFileOf } from "./print/paths.js";
-import type { Target } from "./print/service.js";
+import { isClient, type Target } from "./print/service.js";
 import { findStale } from "./prune.js";
 import { printTooling } from "./print/tooling.js";
 import type { SchemaSnapshot, ServiceSnapshot } from "./shape/shape.js";
@@ -128,7 +128,7 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
       const methods = model.services.reduce((sum, service) => sum + service.methods.length, 0);
       const schema = { file: model.schemaFile, services: model.services.length, methods };
       // Reflection is a server's.
-      const toolingFile = target === "client" || methods === 0 ? undefined : toolingFileOf(path);
+      const toolingFile = isClient(target) || methods === 0 ? undefined : toolingFileOf(path);
       const extension = extensionOf(path);
       const print = { extension, target, outputOf, toolingFile, sharedFile };
       return [

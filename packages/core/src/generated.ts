@@ -8,6 +8,13 @@ export type { CallOptions } from "./call/options.js";
 export { clientStreamCalls } from "./client/client-stream.js";
 export { defineMethod } from "./client/define-method.js";
 export { duplexCalls } from "./client/duplex.js";
+export {
+  foreignClientStreamCalls,
+  foreignDuplexCalls,
+  foreignNotifyCalls,
+  foreignServerStreamCalls,
+  foreignUnaryCalls,
+} from "./client/foreign-calls.js";
 export { datagramCalls, notifyCalls } from "./client/notify.js";
 export { serverStreamCalls } from "./client/server-stream.js";
 export { unaryCalls } from "./client/unary.js";

@@ -13,6 +13,11 @@ const CORE_VALUES: readonly string[] = [
   "serverStreamCalls",
   "clientStreamCalls",
   "duplexCalls",
+  "foreignUnaryCalls",
+  "foreignNotifyCalls",
+  "foreignServerStreamCalls",
+  "foreignClientStreamCalls",
+  "foreignDuplexCalls",
 ];
 const CORE_TYPES: readonly string[] = [
   "Any",

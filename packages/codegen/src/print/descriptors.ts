@@ -38,12 +38,16 @@ export function printIdentity(
   return `${render(assignment(`${constant}: ${names.core("ServiceIdentity")}`, all))}\n`;
 }
 
-/** The descriptors of the methods of a service. */
-export function printDescriptors(service: ServiceModel, names: TypeNames): string {
+/**
+ * The descriptors of the methods of a service.
+ *
+ * @param foreign the calls are made without sessions, whose code then stays out of a bundle
+ */
+export function printDescriptors(service: ServiceModel, names: TypeNames, foreign: boolean): string {
   const { name, prefix, methods } = service;
   const identity = `${camelCase(prefix)}Service`;
   const types = methods.map((method): Layout => [`readonly ${method.name}: `, descriptorType(method, names)]);
-  const values = methods.map((method): Layout => [`${method.name}: `, descriptor(method, identity, names)]);
+  const values = methods.map((method): Layout => [`${method.name}: `, descriptor(method, identity, names, foreign)]);
   const table = [
     `export const ${tableName(service)}: `,
     braced(types, ";", true),
@@ -70,7 +74,7 @@ function descriptorType(method: MethodModel, names: TypeNames): Layout {
   return bracketed(`${names.core("MethodDescriptor")}<`, args, ">", "");
 }
 
-function descriptor(method: MethodModel, identity: string, names: TypeNames): Layout {
+function descriptor(method: MethodModel, identity: string, names: TypeNames, foreign: boolean): Layout {
   const options: Layout[] = [
     `id: ${method.id}`,
     ...(method.input === undefined ? [] : [`input: ${codecName(method.input, names)}`]),
@@ -83,7 +87,8 @@ function descriptor(method: MethodModel, identity: string, names: TypeNames): La
     ...(method.meta === undefined ? [] : [["meta: ", json(method.meta)]]),
     `fingerprint: 0x${formatFingerprint(method.fingerprint)}`,
   ];
-  const calling = method.delivery ?? camelCase(method.kind);
+  const kind = camelCase(method.kind);
+  const calling = foreign ? `foreign${kind.charAt(0).toUpperCase()}${kind.slice(1)}` : (method.delivery ?? kind);
   const first = [identity, names.core(`${calling}Calls`), quoted(method.name)];
   return callOf(names.core("describeMethod"), [...first, braced(options, ",", options.length > 2)], true);
 }

@@ -7,7 +7,7 @@ import { ANY, FileNames, takenNames } from "./file-names.js";
 import { headerFor, SHARED_SCHEMAS } from "./header.js";
 import { type ImportExtension, Imports, importText } from "./imports.js";
 import { codecsFileOf } from "./paths.js";
-import { printService, type Target } from "./service.js";
+import { isClient, printService, type Target } from "./service.js";
 import { joinParts } from "./writer.js";
 
 /** What the printing of a file depends on besides its model. */
@@ -60,7 +60,7 @@ function reexportNames({ from, to }: Reexport, target: Target): string[] {
     // The first is not exported.
     if (index === 0) return [];
     const isServer = name.endsWith("Handlers") || name.endsWith("Router");
-    if ((isServer && target === "client") || (name.endsWith("Client") && target === "server")) return [];
+    if ((isServer && isClient(target)) || (name.endsWith("Client") && target === "server")) return [];
     const isType = !name.startsWith("create") && !name.endsWith("Methods");
     return [`${isType ? "type " : ""}${name === here[index] ? name : `${name} as ${here[index]}`}`];
   });

@@ -8,8 +8,13 @@ import { quoted } from "./text.js";
 import { annotated, typeLayout, type TypeNames } from "./type-text.js";
 import { jsDoc } from "./writer.js";
 
-/** Which side generated files are for. */
-export type Target = "client" | "server" | "both";
+/** Which side generated files are for; an "http-client" makes its calls by `httpTransport` alone. */
+export type Target = "client" | "http-client" | "server" | "both";
+
+/** Whether generated files are for a client and nobody else. */
+export function isClient(target: Target): boolean {
+  return target === "client" || target === "http-client";
+}
 
 /** The descriptors of `service`, and what `target` needs: handlers interface and router factory, client and its factory. */
 export function printService(
@@ -18,12 +23,17 @@ export function printService(
   target: Target,
   tooling: string | undefined,
 ): string {
-  const server = target === "client" ? [] : [printHandlers(service, names), printRouter(service, names)];
+  const server = isClient(target) ? [] : [printHandlers(service, names), printRouter(service, names)];
   const client =
     target === "server"
       ? []
       : [...errorTypes(service, names), printClient(service, names), printClientFactory(service, names)];
-  return [printIdentity(service, names, tooling), printDescriptors(service, names), ...server, ...client].join("\n");
+  return [
+    printIdentity(service, names, tooling),
+    printDescriptors(service, names, target === "http-client"),
+    ...server,
+    ...client,
+  ].join("\n");
 }
 
 function printHandlers({ prefix, name, docs, methods }: ServiceModel, names: TypeNames): string {

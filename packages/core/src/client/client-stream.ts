@@ -1,5 +1,5 @@
 import type { Carrier } from "../call/carrier.js";
-import { itemSource } from "../call/items/item-source.js";
+import { leave } from "../call/items/item-source.js";
 import { sendItems } from "../call/items/send-items.js";
 import type { Calling } from "./calling.js";
 import { promiseLater } from "./late-call.js";
@@ -23,14 +23,5 @@ class ClientStreamCall extends AnsweredCall {
   protected override onCarrier(carrier: Carrier, id: number): void {
     super.onCarrier(carrier, id);
     this.items = new OutgoingItems(this, carrier, id, this.host.limits, this.options?.compress);
-  }
-}
-
-/** Stops a source whose call has not begun. */
-function leave(source: unknown): void {
-  try {
-    void itemSource(source).stop();
-  } catch {
-    // It is none: the call's error says enough.
   }
 }

@@ -1,9 +1,7 @@
 import type { Carrier } from "../call/carrier.js";
-import type { DuplexStream } from "../call/caller.js";
-import { LateDuplex } from "../call/items/late-stream.js";
 import { callWritable } from "./call-writable.js";
 import type { Calling } from "./calling.js";
-import { lateFailure } from "./late-call.js";
+import { duplexLater } from "./late-call.js";
 import { OutgoingItems } from "./outgoing-items.js";
 import { StreamedCall } from "./server-stream.js";
 
@@ -17,14 +15,7 @@ export const duplexCalls: Calling<"duplex"> = {
     call.start(undefined);
     return { readable: call.stream, writable };
   },
-  startLate(late) {
-    const streams = new LateDuplex<unknown, unknown>(() => takeBack());
-    const takeBack = late.queue({
-      start: (make) => streams.follow(make() as DuplexStream<unknown, unknown>),
-      fail: (error) => streams.fail(lateFailure(late, error)),
-    });
-    return streams;
-  },
+  startLate: (call) => duplexLater(call),
 };
 
 class DuplexCall extends StreamedCall {

@@ -1,4 +1,5 @@
-import { LateItems } from "../call/items/late-stream.js";
+import type { DuplexStream } from "../call/caller.js";
+import { LateDuplex, LateItems } from "../call/items/late-stream.js";
 import type { ItemStream, NewItemQueue } from "../call/items/item-stream.js";
 import { rejectionAtCaller } from "../callers-line.js";
 import type { AnyMethod } from "../contract/descriptor.js";
@@ -45,6 +46,16 @@ export function itemsLater(call: LateCall, newQueue?: NewItemQueue): ItemStream<
     fail: (error) => late.fail(lateFailure(call, error)),
   });
   return late.stream;
+}
+
+/** Both directions of a call that is made later. */
+export function duplexLater(call: LateCall): DuplexStream<unknown, unknown> {
+  const streams = new LateDuplex<unknown, unknown>(() => takeBack());
+  const takeBack = call.queue({
+    start: (make) => streams.follow(make() as DuplexStream<unknown, unknown>),
+    fail: (error) => streams.fail(lateFailure(call, error)),
+  });
+  return streams;
 }
 
 /** The error that the caller of a call gets that was not made. */

@@ -22,6 +22,15 @@ export function itemSource(given: unknown): ItemSource {
   throw new TypeError("what is streamed must be an iterable or a ReadableStream");
 }
 
+/** Stops a source whose call has not begun. */
+export function leave(source: unknown): void {
+  try {
+    void itemSource(source).stop();
+  } catch {
+    // It is none: the call's error says enough.
+  }
+}
+
 function readerSource(reader: ReadableStreamDefaultReader<unknown>): ItemSource {
   return {
     next: () => reader.read() as Promise<IteratorResult<unknown>>,

@@ -1,0 +1,51 @@
+import { leave } from "../call/items/item-source.js";
+import type { AnyMethod } from "../contract/descriptor.js";
+import { RpcError } from "../errors.js";
+import type { Calling, CallingHost } from "./calling.js";
+import { duplexLater, itemsLater, type LateCall, promiseLater } from "./late-call.js";
+
+// Kinds of the methods of a client that is generated for a `ForeignClient`, such as that of `httpTransport`, alone: its calls are made by
+// that, and the code that makes them on a session stays out of its bundle. Objects, not made by a function: a bundle has those it needs.
+
+export const foreignUnaryCalls: Calling<"unary"> = {
+  kind: "unary",
+  start: (host, method) => promiseLater(refused(host, method)),
+  startLate: (call) => promiseLater(call),
+};
+
+export const foreignNotifyCalls: Calling<"notify"> = {
+  kind: "notify",
+  start: (host, method) => promiseLater(refused(host, method)),
+  startLate: (call) => promiseLater(call),
+};
+
+export const foreignServerStreamCalls: Calling<"server_stream"> = {
+  kind: "server_stream",
+  start: (host, method) => itemsLater(refused(host, method)),
+  startLate: (call) => itemsLater(call),
+};
+
+export const foreignClientStreamCalls: Calling<"client_stream"> = {
+  kind: "client_stream",
+  start: (host, method, source) => promiseLater(refused(host, method), () => leave(source)),
+  startLate: (call, source) => promiseLater(call, () => leave(source)),
+};
+
+export const foreignDuplexCalls: Calling<"duplex"> = {
+  kind: "duplex",
+  start: (host, method) => duplexLater(refused(host, method)),
+  startLate: (call) => duplexLater(call),
+};
+
+/** A call on a session, which cannot be made. */
+function refused({ peer }: CallingHost, method: AnyMethod): LateCall {
+  return {
+    method,
+    peer,
+    queue({ fail }) {
+      const hint = "generate it with quicrpc gen --target client";
+      fail(new RpcError("unimplemented", "this client was generated for HTTP alone", { hint, refused: true }));
+      return () => {};
+    },
+  };
+}

@@ -1,0 +1,5 @@
+import { httpTransport } from "@quicrpc/http";
+import { createGreeterClient } from "./generated/http/greeter.js";
+
+const greeter = createGreeterClient(httpTransport().caller("https://example.org/rpc"));
+console.log(await greeter.greet({ name: "Ada" }));
