@@ -16,13 +16,12 @@ it("a client that was generated for HTTP alone says so on a session, for every k
   const [near] = createMemoryPair();
   const session = createSession(near);
   const { readable, writable } = session.duplex(describeMethod(service, foreignDuplexCalls, "e", { id: 5 }));
+  const stream = session.serverStream(describeMethod(service, foreignServerStreamCalls, "c", { id: 3 }), undefined);
+  const items = stream[Symbol.asyncIterator]();
   const calls: Promise<unknown>[] = [
     session.unary(describeMethod(service, foreignUnaryCalls, "a", { id: 1 }), undefined),
     session.notify(describeMethod(service, foreignNotifyCalls, "b", { id: 2 }), undefined),
-    session
-      .serverStream(describeMethod(service, foreignServerStreamCalls, "c", { id: 3 }), undefined)
-      [Symbol.asyncIterator]()
-      .next(),
+    items.next(),
     session.clientStream(describeMethod(service, foreignClientStreamCalls, "d", { id: 4 }), []),
     readable[Symbol.asyncIterator]().next(),
     writable.getWriter().closed,

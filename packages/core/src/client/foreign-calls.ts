@@ -42,9 +42,9 @@ function refused({ peer }: CallingHost, method: AnyMethod): LateCall {
   return {
     method,
     peer,
-    queue({ fail }) {
+    queue(outcome) {
       const hint = "generate it with quicrpc gen --target client";
-      fail(new RpcError("unimplemented", "this client was generated for HTTP alone", { hint, refused: true }));
+      outcome.fail(new RpcError("unimplemented", "this client was generated for HTTP alone", { hint, refused: true }));
       return () => {};
     },
   };
