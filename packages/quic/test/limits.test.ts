@@ -2,7 +2,7 @@ import { createSocket } from "node:dgram";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { QuicSession } from "../dist/index.js";
 import { endpointStats } from "../dist/stats.js";
-import { ALPN, bytes, deferred, delayedPath, DRIVERS, echo, readAll, World } from "./harness.js";
+import { ALPN, bytes, deferred, delayedPath, DRIVERS, echo, endings, readAll, World } from "./harness.js";
 
 describe.each(DRIVERS)("limits and stats, %s driver", (driver) => {
   let world: World;
@@ -119,6 +119,39 @@ describe.each(DRIVERS)("limits and stats, %s driver", (driver) => {
     expect(session.remainingMs).toBe(Number.POSITIVE_INFINITY);
     expect((await dialled).remainingMs).toBe(Number.POSITIVE_INFINITY);
   });
+
+  test.each(["quic", "https"])(
+    "%s: the stream that was opened first is looked at, although another arrives before it",
+    async (scheme) => {
+      const [accepted, looked] = [deferred<QuicSession>(), deferred<string>()];
+      const webTransport = {};
+      const server = await world.serve(accepted.resolve, { admission: "manual", webTransport });
+      const tls = { serverCertificateHashes: [{ algorithm: "sha-256" as const, value: world.certificate.hash }] };
+      const url = `https://127.0.0.1:${server.address.port}/`;
+      const client = await (scheme === "quic" ? world.dial(server) : world.bind().connectWebTransport(url, { tls }));
+      const session = await accepted.promise;
+      // More than the first packets hold of the second stream, which goes ahead.
+      const [one, two] = [client.openStream(), client.openStream()];
+      two.setPriority(10);
+      one.write(bytes("first"));
+      two.write(new Uint8Array(40_000).fill(65));
+      session.firstStream((stream) =>
+        stream.peek(
+          (seen) => {
+            looked.resolve(Buffer.from(seen).toString("latin1", 0, 5));
+            return false;
+          },
+          () => looked.reject(new Error("the stream is over")),
+        ),
+      );
+      expect(await looked.promise).toBe("first");
+      const names = endings(session, 2);
+      expect(session.admit()).toBe(true);
+      one.write(new Uint8Array(0), true);
+      two.write(new Uint8Array(0), true);
+      expect((await names).sort()).toEqual(["A", "f"]);
+    },
+  );
 
   test("nothing of a session is read before it is admitted, and all of it afterwards", async () => {
     const admitted = deferred<QuicSession>();

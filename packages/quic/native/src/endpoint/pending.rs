@@ -143,20 +143,8 @@ impl Endpoint {
         if let Session::WebTransport(key) = session
             && let Some(state) = self.sessions.get_mut(key).filter(|it| it.awaits_admission())
         {
-            let streams = &self.streams;
-            let is_bidirectional = |&stream: &Handle| {
-                streams
-                    .get(stream)
-                    .and_then(|it| it.id)
-                    .is_some_and(|id| id.dir() == Dir::Bi)
-            };
-            match state.waiting.iter().position(is_bidirectional) {
-                Some(first) => {
-                    let stream = state.waiting.remove(first);
-                    self.announce_waiting(session, vec![stream]);
-                }
-                None => state.greeting = true,
-            }
+            state.greeting = true;
+            self.announce_first(key);
         } else if let Session::Quic(_) = session
             && let Some(connection) = self.connection(handle).filter(|it| !it.pending.open && it.incoming)
         {
@@ -164,6 +152,42 @@ impl Endpoint {
             self.accept(index, Dir::Bi);
         }
         self.mark(index);
+    }
+
+    /// Tells JavaScript of the bidirectional stream that the client of a session opened first, which may not be the first whose bytes
+    /// arrive: once it is known whose the streams are that were opened before.
+    pub(super) fn announce_first(&mut self, key: Handle) {
+        let Some(state) = self.sessions.get(key).filter(|it| it.greeting && it.awaits_admission()) else {
+            return;
+        };
+        let id_of = |&stream: &Handle| self.streams.get(stream)?.id.filter(|id| id.dir() == Dir::Bi);
+        let waiting = state.waiting.iter().enumerate();
+        let Some((id, first)) = waiting.filter_map(|(at, stream)| Some((id_of(stream)?, at))).min() else {
+            return;
+        };
+        let connection = self.connections.get(state.connection.index as usize);
+        let web = connection.and_then(|it| it.as_ref()?.web.as_ref());
+        if web.is_none_or(|web| web.http3.undecided_before(id.into())) {
+            return;
+        }
+        if let Some(state) = self.sessions.get_mut(key) {
+            state.greeting = false;
+            let stream = state.waiting.remove(first);
+            self.announce_waiting(Session::WebTransport(key), vec![stream]);
+        }
+    }
+
+    /// The same for those sessions of a connection that wait for it.
+    pub(super) fn announce_first_of_each(&mut self, index: usize) {
+        if let Some(Some(connection)) = self.connections.get(index)
+            && let Some(web) = &connection.web
+            && (!connection.pending.is_open() || web.sessions.len() > 1)
+        {
+            let sessions: Vec<Handle> = web.sessions.values().copied().collect();
+            for session in sessions {
+                self.announce_first(session);
+            }
+        }
     }
 
     fn count_session(&mut self, index: usize) {

@@ -253,6 +253,7 @@ impl Endpoint {
                 }
             }
         }
+        self.announce_first_of_each(index);
         self.mark(index);
     }
 
@@ -283,9 +284,7 @@ impl Endpoint {
             stream.internal = false;
             stream.session = Some(session);
             stream.credit = self.sessions.get(session).and_then(WebSession::data_credit);
-            if let Some(state) = self.sessions.get_mut(session).filter(|it| it.awaits_admission())
-                && !(id.dir() == Dir::Bi && std::mem::take(&mut state.greeting))
-            {
+            if let Some(state) = self.sessions.get_mut(session).filter(|it| it.awaits_admission()) {
                 stream.paused = true;
                 state.waiting.push(handle);
                 return;

@@ -58,6 +58,13 @@ impl Http3 {
         self.streams.insert(stream, opening);
     }
 
+    /// Whether it is not known yet what one of the peer's bidirectional streams is that it opened before this one.
+    pub fn undecided_before(&self, stream: u64) -> bool {
+        self.streams
+            .iter()
+            .any(|(&id, state)| id < stream && !unidirectional(id) && matches!(state, Stream::Opening { .. }))
+    }
+
     /// How many bytes of a stream may be read for `receive` now.
     pub fn appetite(&self, stream: u64) -> usize {
         match self.streams.get(&stream) {
