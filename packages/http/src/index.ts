@@ -1,6 +1,7 @@
 // What servers use.
-export { createFetchHandler } from "./server/create-fetch-handler.js";
-export type { FetchHandler, FetchHandlerOptions } from "./server/create-fetch-handler.js";
+export { createFetchHandler, type FetchHandler, type RequestInfo } from "./server/create-fetch-handler.js";
+export type { HttpPeer, HttpServiceOptions } from "./server/http-service.js";
+export { type NodeRequest, type NodeResponse, toNodeHandler } from "./server/to-node-handler.js";
 
 // JSON by the schema.
 export { type JsonCodec, jsonCodecOf } from "./json/json-codec.js";
@@ -12,3 +13,6 @@ export type { Fetch, FetchInit, HttpOptions, Uploads } from "./client/options.js
 
 // What both use.
 export { type ContentCoding, gzip } from "./protocol/compression.js";
+
+// Details of errors in protobuf.
+export { type ConnectDetail, connectDetails, withConnectDetails } from "./protocol/connect-details.js";

@@ -1,9 +1,8 @@
 import type { TypedCaller } from "../call/base-caller.js";
-import type { SchemaHandshake } from "../call/messages/schema-handshake.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import type { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
-import type { Metadata } from "../metadata.js";
+import { Metadata } from "../metadata.js";
 import { decodeMetadata, type RawMetadata } from "../wire/metadata.js";
 import { AnswerHeads } from "./answer-heads.js";
 
@@ -42,8 +41,10 @@ export interface ContextSettings<Context> {
   readonly session: TypedCaller;
   readonly connection: Context;
   readonly limits: Limits;
-  readonly schemas: SchemaHandshake;
 }
+
+/** Metadata of a request, or what it is read from when somebody looks at it. */
+export type ReceivedMetadata = RawMetadata | Metadata | (() => Metadata) | undefined;
 
 /** The context of one call. Whatever costs something is made when it is looked at: a signal costs more than a small call. */
 export class IncomingContext<Context> implements CallContext<Context> {
@@ -55,14 +56,14 @@ export class IncomingContext<Context> implements CallContext<Context> {
   /** The call's answer; undefined for a notification. */
   reply: { sendMetadata(): void } | undefined = undefined;
   readonly #settings: ContextSettings<Context>;
-  #received: RawMetadata | Metadata | undefined;
+  #received: ReceivedMetadata;
   #controller: AbortController | undefined;
   #reason: RpcError | undefined;
 
   constructor(
     method: AnyMethod,
     timeoutMs: number | undefined,
-    metadata: RawMetadata | undefined,
+    metadata: ReceivedMetadata,
     settings: ContextSettings<Context>,
   ) {
     this.method = method;
@@ -80,10 +81,11 @@ export class IncomingContext<Context> implements CallContext<Context> {
   }
 
   get metadata(): Metadata {
-    if (this.#received === undefined || this.#received instanceof Uint8Array) {
-      this.#received = decodeMetadata(this.#received);
-    }
-    return this.#received;
+    const received = this.#received;
+    if (received instanceof Metadata) return received;
+    const metadata = typeof received === "function" ? received() : decodeMetadata(received);
+    this.#received = metadata;
+    return metadata;
   }
 
   get responseMetadata(): Metadata {

@@ -1,5 +1,6 @@
 import { type AnswerCarrier, type NotificationCarrier, prioritize, type RequestHandler } from "../call/carrier.js";
 import { codecIn, decodedBytes, decodePayload } from "../call/messages/payload.js";
+import type { SchemaHandshake } from "../call/messages/schema-handshake.js";
 import type { FormatTable } from "../call/messages/session-format.js";
 import { type AnyMethod, fullName, streamsInput } from "../contract/descriptor.js";
 import { ProtocolError, RpcError } from "../errors.js";
@@ -33,6 +34,7 @@ export type ErrorHook = (error: unknown, site: FailureSite) => void;
 /** Settings of a dispatcher. */
 export interface DispatchSettings<Context> extends ContextSettings<Context> {
   readonly table: MethodTable<Context>;
+  readonly schemas: SchemaHandshake;
   readonly onError: ErrorHook;
   readonly admission: Admission;
   readonly budget: MemoryBudget;

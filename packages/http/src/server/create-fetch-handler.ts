@@ -1,16 +1,43 @@
-import type { Router } from "@quicrpc/core";
+import { FetchExchange } from "./fetch-exchange.js";
+import { HttpService, type HttpServiceOptions } from "./http-service.js";
 
-/** Options of `createFetchHandler`. */
-export interface FetchHandlerOptions<Context = unknown> {
-  /** The handlers of the services. */
-  readonly routers: readonly Router<Context>[];
+/** Facts about a request that a `Request` does not say. */
+export interface RequestInfo {
+  /** The client's address, for errors and for `authenticate`. */
+  readonly address?: string | undefined;
 }
 
-/** Answers one HTTP request. Never rejects. */
-export type FetchHandler = (request: Request) => Promise<Response>;
+/** Serves services to requests as of `fetch`. */
+export interface FetchHandler {
+  /** Answers one request. Never rejects. */
+  (request: Request, info?: RequestInfo): Promise<Response>;
+  /** Whether calls are taken: false once a drain has begun. */
+  readonly ready: boolean;
+  /** Takes no more calls. Fulfils when those in progress are over; after `timeoutMs` (default: `limits.maxDrainMs`) they fail with `unavailable`. */
+  drain(options?: { readonly timeoutMs?: number }): Promise<void>;
+}
 
-/** Makes a function that serves `routers` over HTTP, by the Connect protocol. */
-export function createFetchHandler<Context = unknown>(options: FetchHandlerOptions<Context>): FetchHandler {
-  const methods = options.routers.reduce((count, { methods }) => count + methods.length, 0);
-  return () => Promise.resolve(new Response(`${methods} methods are served here\n`, { status: 404 }));
+const services = new WeakMap<FetchHandler, Pick<HttpService<unknown>, "handle">>();
+
+/** Makes a function that serves `routers` over HTTP, by the Connect protocol. Throws `TypeError` when two routers collide. */
+export function createFetchHandler<Context = unknown>(options: HttpServiceOptions<Context>): FetchHandler {
+  const service = new HttpService(options);
+  const handle = (request: Request, info: RequestInfo = {}): Promise<Response> => {
+    const exchange = new FetchExchange(request, info.address);
+    service.handle(exchange);
+    return exchange.response;
+  };
+  const handler: FetchHandler = Object.defineProperties(handle as FetchHandler, {
+    ready: { get: () => service.ready },
+    drain: { value: ({ timeoutMs }: { readonly timeoutMs?: number } = {}) => service.drain(timeoutMs) },
+  });
+  services.set(handler, service);
+  return handler;
+}
+
+/** The service behind a handler, for servers whose requests are none of `fetch`. */
+export function serviceOf(handler: FetchHandler): Pick<HttpService<unknown>, "handle"> {
+  const service = services.get(handler);
+  if (service === undefined) throw new TypeError("this handler is not by createFetchHandler()");
+  return service;
 }

@@ -13,6 +13,11 @@ import type { ReceiveFlow } from "./flow.js";
 import { type ItemQueue, itemQueue, type ItemStream } from "./item-stream.js";
 import { decodedBytes, decodePayload } from "../messages/payload.js";
 
+/** A carrier of calls, as far as items arrive on it. */
+interface ItemCarrier extends Pick<CallChannel, "receiveFlow"> {
+  readonly channel: Pick<CallChannel["channel"], "compression" | "budget">;
+}
+
 /** The messages that one side of a call receives: item frames in, an `ItemStream` out, with the flow control between. */
 export class ItemReceiver {
   private codec: MessageCodec<unknown> | undefined = undefined;
@@ -46,7 +51,7 @@ export class ItemReceiver {
   }
 
   /** @param codec of the items, as they are on the carrier */
-  carriedBy(carrier: CallChannel, id: number, codec: MessageCodec<unknown> | undefined): void {
+  carriedBy(carrier: ItemCarrier, id: number, codec: MessageCodec<unknown> | undefined): void {
     this.codec = codec;
     this.compression = carrier.channel.compression;
     this.flow = carrier.receiveFlow(id);

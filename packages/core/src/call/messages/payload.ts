@@ -69,7 +69,11 @@ export function decodedBytes(): number {
   return lastDecodedBytes;
 }
 
-function decodeWithin(
+/**
+ * The value of a message in `bytes[start, end)`. Throws `RpcError`: what the codec throws, and `resource_exhausted` for one of more
+ * values than the budget has room for. `decodedBytes` tells what it holds.
+ */
+export function decodeWithin(
   budget: MemoryBudget,
   codec: MessageCodec<unknown>,
   bytes: Uint8Array,

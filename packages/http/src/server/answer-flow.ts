@@ -1,0 +1,69 @@
+import type { ItemFlow } from "@quicrpc/core/transport";
+import type { AnswerBody } from "./exchange.js";
+
+/** Sends the pieces of an answer in order, those that are still being compressed too, as fast as the client takes them. */
+export class AnswerFlow implements ItemFlow {
+  private body: AnswerBody | undefined;
+  /** Fulfils when all that was given is written; undefined where it is. */
+  private tail: Promise<void> | undefined;
+  private resume: (() => void) | undefined;
+  private over = false;
+
+  start(body: AnswerBody): void {
+    this.body = body;
+  }
+
+  get ready(): boolean {
+    return this.over || (this.tail === undefined && this.body?.ready !== false);
+  }
+
+  wait(resume: () => void): void {
+    this.resume = resume;
+    if (this.tail === undefined) this.whenReady();
+  }
+
+  write(bytes: Uint8Array): void {
+    if (this.tail === undefined) this.body?.write(bytes);
+    else this.writeLater(Promise.resolve(bytes));
+  }
+
+  /** @param onFailed receives what the promise rejects with; the piece is left out then */
+  writeLater(piece: Promise<Uint8Array>, onFailed?: (error: unknown) => void): void {
+    const { tail } = this;
+    const mine = (async () => {
+      const [bytes] = await Promise.all([piece, tail]);
+      this.body?.write(bytes);
+    })()
+      .catch((error: unknown) => onFailed?.(error))
+      .then(() => {
+        if (this.tail !== mine) return;
+        this.tail = undefined;
+        this.whenReady();
+      });
+    this.tail = mine;
+  }
+
+  /** Ends the body, when all is written. */
+  finish(): void {
+    if (this.tail === undefined) this.body?.end();
+    else void this.tail.then(() => this.body?.end());
+  }
+
+  /** The call is over: nobody waits. */
+  end(): void {
+    this.over = true;
+    this.wake();
+  }
+
+  private whenReady(): void {
+    if (this.resume === undefined) return;
+    if (this.ready) this.wake();
+    else this.body?.whenReady(() => this.whenReady());
+  }
+
+  private wake(): void {
+    const { resume } = this;
+    this.resume = undefined;
+    resume?.();
+  }
+}

@@ -1,0 +1,54 @@
+import type { ByteBody } from "../protocol/body.js";
+
+/** The status and header fields of an answer. */
+export interface AnswerHead {
+  readonly status: number;
+  /** Fields of the protocol, by names in lower case. */
+  readonly fields: Readonly<Record<string, string>>;
+  /** Metadata, and whatever else may have any name or value that HTTP allows. */
+  readonly metadata?: Headers | undefined;
+}
+
+/** The body of an answer that is sent in pieces. */
+export interface AnswerBody {
+  /** Whether the client takes more at present. */
+  readonly ready: boolean;
+  write(bytes: Uint8Array): void;
+  /** Calls `resume` once when `ready`, or when the client is gone. */
+  whenReady(resume: () => void): void;
+  end(): void;
+}
+
+/**
+ * One HTTP request and its answer, whatever server it came to. It is answered once, by `respond` or by `open`; both do nothing where
+ * the client is gone.
+ */
+export interface HttpExchange {
+  readonly method: string;
+  /** Path and query. */
+  readonly target: string;
+  /** The client's address, where the server tells it. */
+  readonly peer: string | undefined;
+  /** The value of a header field, by its name in lower case. */
+  header(name: string): string | undefined;
+  /** All header fields. */
+  readonly headers: Headers;
+  readonly body: ByteBody | null;
+  /**
+   * Reads the body to its end. Rejects with what `hold`, which receives the bytes of each piece, throws; `resource_exhausted` for more than
+   * `maxBytes`; and where the client is gone.
+   */
+  readBody(maxBytes: number, hold: (bytes: number) => void): Promise<Uint8Array>;
+  /** Answers with a whole body. */
+  respond(head: AnswerHead, body?: Uint8Array | string): void;
+  /** Answers with a body in pieces. */
+  open(head: AnswerHead): AnswerBody;
+  /** To be called once when the client is gone before its answer was complete. */
+  onGone: (() => void) | undefined;
+}
+
+/** Splits a target into its path and its query, without the "?". */
+export function splitTarget(target: string): { readonly path: string; readonly query: string } {
+  const at = target.indexOf("?");
+  return at < 0 ? { path: target, query: "" } : { path: target.slice(0, at), query: target.slice(at + 1) };
+}

@@ -1,0 +1,128 @@
+import { type ByteBody, tooLarge } from "../protocol/body.js";
+import { Gathered } from "../protocol/gathered.js";
+import type { AnswerBody, AnswerHead, HttpExchange } from "./exchange.js";
+
+/** Bytes that wait for the reader of an answer before its writer is held back. */
+const HIGH_WATER_BYTES = 64 * 1024;
+
+/** A request as of `fetch`; `response` resolves to its answer. */
+export class FetchExchange implements HttpExchange {
+  readonly target: string;
+  readonly peer: string | undefined;
+  readonly response: Promise<Response>;
+  onGone: (() => void) | undefined;
+  private readonly request: Request;
+  private answer!: (response: Response) => void;
+
+  constructor(request: Request, peer: string | undefined) {
+    this.request = request;
+    this.peer = peer;
+    const { pathname, search } = new URL(request.url);
+    this.target = pathname + search;
+    this.response = new Promise((resolve) => (this.answer = resolve));
+    request.signal.addEventListener("abort", () => this.gone(), { once: true });
+  }
+
+  get method(): string {
+    return this.request.method;
+  }
+
+  get headers(): Headers {
+    return this.request.headers;
+  }
+
+  get body(): ByteBody | null {
+    return this.request.body;
+  }
+
+  header(name: string): string | undefined {
+    return this.request.headers.get(name) ?? undefined;
+  }
+
+  async readBody(maxBytes: number, hold: (bytes: number) => void): Promise<Uint8Array> {
+    const gathered = new Gathered();
+    const reader = this.request.body?.getReader();
+    try {
+      for (let read = await reader?.read(); read?.done === false; read = await reader?.read()) {
+        if (gathered.length + read.value.length > maxBytes) throw tooLarge(maxBytes);
+        hold(read.value.length);
+        gathered.append(read.value);
+      }
+    } catch (error) {
+      reader?.cancel(error).catch(() => {});
+      throw error;
+    }
+    return gathered.take(gathered.length);
+  }
+
+  respond(head: AnswerHead, body?: Uint8Array | string): void {
+    this.onGone = undefined;
+    const whole = this.request.method === "HEAD" ? undefined : body;
+    this.answer(new Response(whole as BodyInit | undefined, { status: head.status, headers: headersOf(head) }));
+  }
+
+  open(head: AnswerHead): AnswerBody {
+    const body = new StreamBody(() => this.gone());
+    this.answer(new Response(body.stream as BodyInit, { status: head.status, headers: headersOf(head) }));
+    return body;
+  }
+
+  private gone(): void {
+    const { onGone } = this;
+    this.onGone = undefined;
+    onGone?.();
+  }
+}
+
+function headersOf({ fields, metadata }: AnswerHead): Headers {
+  const headers = metadata ?? new Headers();
+  for (const [name, value] of Object.entries(fields)) headers.set(name, value);
+  return headers;
+}
+
+/** An answer's body as a stream. */
+class StreamBody implements AnswerBody {
+  readonly stream: ByteBody;
+  private controller!: ReadableStreamDefaultController<Uint8Array>;
+  private resume: (() => void) | undefined;
+  private over = false;
+
+  constructor(onCancelled: () => void) {
+    const source: UnderlyingDefaultSource<Uint8Array> = {
+      start: (controller) => void (this.controller = controller),
+      pull: () => this.wake(),
+      cancel: () => {
+        this.over = true;
+        onCancelled();
+        this.wake();
+      },
+    };
+    const size = (bytes: Uint8Array | undefined): number => bytes?.length ?? 0;
+    this.stream = new ReadableStream(source, { highWaterMark: HIGH_WATER_BYTES, size });
+  }
+
+  get ready(): boolean {
+    return this.over || (this.controller.desiredSize ?? 0) > 0;
+  }
+
+  write(bytes: Uint8Array): void {
+    if (!this.over) this.controller.enqueue(bytes);
+  }
+
+  whenReady(resume: () => void): void {
+    this.resume = resume;
+    if (this.ready) this.wake();
+  }
+
+  end(): void {
+    if (this.over) return;
+    this.over = true;
+    this.controller.close();
+  }
+
+  private wake(): void {
+    const { resume } = this;
+    this.resume = undefined;
+    resume?.();
+  }
+}

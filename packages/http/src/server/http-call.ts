@@ -1,0 +1,130 @@
+import { Metadata, RpcError } from "@quicrpc/core";
+import type { AnyMethod, MessageCodec } from "@quicrpc/core/generated";
+import { type IncomingContext, type ItemReceiver, ServedCall, type ServedCallSettings } from "@quicrpc/core/transport";
+import { unpadded } from "../protocol/base64.js";
+import { acceptedCoding, type ContentCoding, gzip } from "../protocol/compression.js";
+import { connectDetails } from "../protocol/connect-details.js";
+import { type ErrorDetail, type ErrorJson, errorToJson } from "../protocol/error-json.js";
+import { packedDetail } from "../protocol/packed-detail.js";
+import { structDetail } from "../protocol/struct-detail.js";
+import type { HttpExchange } from "./exchange.js";
+import { type MessageFormat, detailsJson } from "./message-formats.js";
+
+/** Compressions that this side knows, the one it likes best first. */
+export const CODINGS: readonly ContentCoding[] = [gzip];
+
+/** Settings that the calls of one handler share. */
+export interface HttpCallSettings {
+  /** Bytes from which on messages are compressed for a client that can read that. */
+  readonly compressFrom: number;
+  /** Calls in progress. */
+  readonly calls: Set<HttpCall>;
+}
+
+/** A request, as far as it was understood. */
+export interface HttpRoute {
+  readonly exchange: HttpExchange;
+  /** Undefined where the request names none that is served. */
+  readonly method: AnyMethod | undefined;
+  readonly format: MessageFormat;
+  /** The names of the compressions that the client reads. */
+  readonly accepts: string | undefined;
+}
+
+/** A call that came as an HTTP request. */
+export abstract class HttpCall extends ServedCall {
+  protected readonly exchange: HttpExchange;
+  protected readonly format: MessageFormat;
+  protected readonly shared: HttpCallSettings;
+  private readonly accepts: string | undefined;
+  private readonly method: AnyMethod | undefined;
+  /** Called when the call is over. */
+  onOver: (() => void) | undefined;
+
+  constructor(
+    { exchange, format, accepts, method }: HttpRoute,
+    context: IncomingContext<unknown> | undefined,
+    settings: ServedCallSettings,
+    bytes: number,
+    shared: HttpCallSettings,
+  ) {
+    super(context, settings, bytes);
+    this.exchange = exchange;
+    this.format = format;
+    this.accepts = accepts;
+    this.method = method;
+    this.shared = shared;
+  }
+
+  /** Ends a call that no handler was entered for. */
+  refuse(error: RpcError): void {
+    this.sendError(error);
+    this.finish();
+  }
+
+  /** Ends a call for a reason of this side's. */
+  abort(reason: RpcError): void {
+    this.giveUp(reason, false);
+  }
+
+  protected onEntered(): void {
+    this.shared.calls.add(this);
+    this.exchange.onGone = () => this.onCancel("cancelled", true);
+  }
+
+  protected onLeft(): void {
+    this.shared.calls.delete(this);
+    this.exchange.onGone = undefined;
+    this.onOver?.();
+  }
+
+  protected startItems(_input: ItemReceiver): void {
+    throw new TypeError("the method does not stream its input");
+  }
+
+  protected stopItems(): void {}
+
+  /** The coding of a message of so many bytes; undefined where it goes as it is. */
+  protected codingFor(bytes: number): ContentCoding | undefined {
+    const { compress = bytes >= this.shared.compressFrom } = this.context ?? {};
+    return compress && bytes > 0 ? this.coding : undefined;
+  }
+
+  /** The compression that the client reads, if this side knows one. */
+  protected get coding(): ContentCoding | undefined {
+    return acceptedCoding(this.accepts, CODINGS);
+  }
+
+  protected outputCodec(): MessageCodec<unknown> | undefined {
+    return this.format.codecOf(this.method?.output);
+  }
+
+  /** Response metadata that the handler has set. */
+  protected get saidMetadata(): Metadata {
+    return this.context?.answerHeads?.metadata ?? new Metadata();
+  }
+
+  protected trailersOf(error?: RpcError): Metadata {
+    const trailers = this.context?.answerHeads?.trailers ?? new Metadata();
+    return error === undefined || error.metadata.size === 0 ? trailers : new Metadata([...trailers, ...error.metadata]);
+  }
+
+  protected errorJson(error: RpcError): ErrorJson {
+    const details = [
+      ...connectDetails(error).map(({ value, ...detail }) => ({ ...detail, value: unpadded(value) })),
+      structDetail(error, this.method, detailsJson),
+      this.format.name === "msgpack" ? packedDetail(error, this.method) : undefined,
+    ];
+    const { maxErrorMessageBytes } = this.settings.limits;
+    // A character has at most three bytes for each unit of its text.
+    const message =
+      error.message.length * 3 > maxErrorMessageBytes
+        ? error.message.slice(0, maxErrorMessageBytes / 3)
+        : error.message;
+    const cut = message === error.message ? error : new RpcError(error.code, message);
+    return errorToJson(
+      cut,
+      details.filter((detail): detail is ErrorDetail => detail !== undefined),
+    );
+  }
+}

@@ -1,0 +1,245 @@
+import {
+  createCaller,
+  type ErrorHook,
+  type Interceptor,
+  interceptRouter,
+  type Limits,
+  type Metadata,
+  type Router,
+  RpcError,
+  ServerLoad,
+  type TypedCaller,
+} from "@quicrpc/core";
+import type { AnyMethod } from "@quicrpc/core/generated";
+import {
+  Admission,
+  type Awaitable,
+  callBytes,
+  combineRouters,
+  completeLimits,
+  decodedBytes,
+  decodeWithin,
+  errorHook,
+  fullName,
+  guardedShedder,
+  IncomingContext,
+  type LoadShedder,
+  MemoryBudget,
+  type ServedCallSettings,
+  streamsInput,
+} from "@quicrpc/core/transport";
+import { readHeaders } from "../protocol/headers.js";
+import { readTimeout, TIMEOUT_HEADER } from "../protocol/timeout.js";
+import { EventCall } from "./event-call.js";
+import type { HttpExchange } from "./exchange.js";
+import type { HttpCall, HttpCallSettings } from "./http-call.js";
+import { type ReadingLimits, RequestReader } from "./request-reader.js";
+import { type Framing, type Match, Routes } from "./routes.js";
+import { StreamCall } from "./stream-call.js";
+import { UnaryCall } from "./unary-call.js";
+
+/** Who makes a call over HTTP: what `authenticate` decides by. */
+export interface HttpPeer {
+  readonly headers: Headers;
+  /** Path and query of the request. */
+  readonly path: string;
+  /** The client's address, where the server tells it. */
+  readonly address: string | undefined;
+  /** The method that is called, as "service/method". */
+  readonly method: string;
+}
+
+/** Options of what serves calls over HTTP. */
+export interface HttpServiceOptions<Context = unknown> {
+  /** Handlers of the services. */
+  readonly routers: readonly Router<Context>[];
+  /** Around each call; the first is the outermost. */
+  readonly interceptors?: readonly Interceptor[];
+  /** Decides, for each request, who may call; handlers find its result as `context.connection`. An `RpcError` that it throws is the answer. */
+  readonly authenticate?: (peer: HttpPeer) => Awaitable<Context>;
+  /**
+   * Limits as of `serve`; each request is a session by itself, of which `maxSessionBytes` bounds the memory. `maxCalls` is the number of
+   * calls of all clients.
+   */
+  readonly limits?: Partial<Limits>;
+  readonly loadShedder?: LoadShedder;
+  /** Shared with a server for other transports. */
+  readonly load?: ServerLoad;
+  readonly onError?: ErrorHook;
+  /** Before the paths of methods, such as "/api". Default: none. */
+  readonly prefix?: string;
+  /** Bytes from which on messages are compressed for clients that can read that, Infinity for never. Default: 1024. */
+  readonly compressFrom?: number;
+  /** Milliseconds that the only message of a request may take to arrive. Default: 60,000. */
+  readonly maxBodyMs?: number;
+}
+
+const DEFAULT_COMPRESS_FROM = 1024;
+const DEFAULT_BODY_MS = 60_000;
+
+/** Handlers that are called over HTTP have nobody to call back. */
+const nobody: TypedCaller = createCaller(() => {
+  throw new RpcError("unimplemented", "the caller came over HTTP and cannot be called back");
+});
+
+/** Serves calls that come as HTTP requests, each with its own admission, memory, deadline and interceptors, as a session's calls have. */
+export class HttpService<Context> {
+  readonly load: ServerLoad;
+  private readonly options: HttpServiceOptions<Context>;
+  private readonly limits: Limits;
+  private readonly onError: ErrorHook;
+  private readonly admission: Admission;
+  private readonly routes: Routes<Context>;
+  private readonly shared: HttpCallSettings;
+  private readonly calls: Set<HttpCall> = new Set();
+  private draining = false;
+  private onIdle: (() => void) | undefined = undefined;
+
+  constructor(options: HttpServiceOptions<Context>) {
+    const { routers, interceptors = [], loadShedder, prefix = "", compressFrom = DEFAULT_COMPRESS_FROM } = options;
+    this.options = options;
+    this.limits = completeLimits(options.limits);
+    this.onError = errorHook(options.onError);
+    this.load = options.load ?? new ServerLoad(options.limits);
+    const { methods } = combineRouters([interceptRouter(combineRouters(routers), interceptors)]);
+    this.routes = new Routes(methods, prefix);
+    this.shared = { compressFrom, calls: this.calls };
+    this.admission = new Admission({
+      limits: this.limits,
+      loadShedder: loadShedder && guardedShedder(loadShedder, this.onError),
+      load: this.load,
+      onError: this.onError,
+      isRefusing: () => this.draining,
+      onIdle: () => this.onIdle?.(),
+    });
+  }
+
+  /** Whether calls are taken. */
+  get ready(): boolean {
+    return !this.draining;
+  }
+
+  /** Takes no more calls. Fulfils when those in progress are over; after `timeoutMs` they fail with `unavailable`. */
+  async drain(timeoutMs: number = this.limits.maxDrainMs): Promise<void> {
+    this.draining = true;
+    if (this.admission.calls === 0) return;
+    const late = setTimeout(
+      () => {
+        for (const call of this.calls) call.abort(new RpcError("unavailable", "the server is being drained"));
+      },
+      Math.min(timeoutMs, this.limits.maxTimeoutMs),
+    );
+    await new Promise<void>((resolve) => (this.onIdle = resolve));
+    clearTimeout(late);
+  }
+
+  /** Answers a request. Never throws. */
+  handle(exchange: HttpExchange): void {
+    const match = this.routes.match(exchange);
+    if (match !== undefined) void this.take(exchange, match);
+  }
+
+  private async take(exchange: HttpExchange, match: Match<Context>): Promise<void> {
+    const { limits, admission, shared } = this;
+    const { bound, framing, format, query } = match;
+    const { method } = bound;
+    const budget = new MemoryBudget(limits.maxSessionBytes, "limits.maxSessionBytes", this.load);
+    const settings: ServedCallSettings = { limits, onError: this.errorHookFor(exchange), admission, budget };
+    const route = { exchange, method, format, accepts: acceptedBy(exchange, match) };
+    const arrived = Date.now();
+    let reader: RequestReader | undefined;
+    let call: HttpCall | undefined;
+    const leave = this.load.enter(budget, (error) => {
+      if (call === undefined) reader?.give(error);
+      else call.abort(error);
+    });
+    let input: unknown;
+    try {
+      const timeoutMs = limited(readTimeout(exchange.header(TIMEOUT_HEADER)), limits.maxTimeoutMs);
+      const connection = await this.authenticate(exchange, method);
+      admission.requireRoom();
+      // Before anything is read: throws where messages have no such form.
+      format.codecOf(method.output);
+      const codec = format.codecOf(method.input);
+      let size = 0;
+      let decoded = 0;
+      if (!streamsInput(method)) {
+        reader = new RequestReader(exchange, budget, this.readingLimits(timeoutMs));
+        const message = await reader.read(framing, query);
+        size = message.length;
+        if (codec !== undefined) {
+          input = decodeWithin(budget, codec, message, 0, size);
+          decoded = decodedBytes();
+        }
+        // Others may have come meanwhile.
+        admission.requireRoom();
+      }
+      const bytes = callBytes(budget, size, decoded);
+      const remainingMs = timeoutMs === undefined ? undefined : timeoutMs - (Date.now() - arrived);
+      const contextSettings = { session: nobody, connection, limits };
+      const metadata = (): Metadata => readHeaders(exchange.headers);
+      const context = new IncomingContext<unknown>(method, remainingMs, metadata, contextSettings);
+      call = newCall(framing, route, context, settings, bytes, shared);
+    } catch (error) {
+      leave();
+      if (reader?.gone === true) return;
+      newCall(framing, route, undefined, settings, 0, shared).refuse(RpcError.from(error, "invalid_argument"));
+      return;
+    }
+    call.onOver = leave;
+    call.serve(bound as Match<unknown>["bound"], input);
+  }
+
+  /** Throws the `RpcError` that the caller is told. */
+  private async authenticate({ headers, target, peer }: HttpExchange, method: AnyMethod): Promise<Context> {
+    const { authenticate } = this.options;
+    if (authenticate === undefined) return undefined as Context;
+    try {
+      return await authenticate({ headers, path: target, address: peer, method: fullName(method) });
+    } catch (error) {
+      if (error instanceof RpcError) throw error;
+      this.onError(error, { method: "authenticate" });
+      throw new RpcError("internal", "the server could not take the call");
+    }
+  }
+
+  private readingLimits(timeoutMs: number | undefined): ReadingLimits {
+    const { maxFrameBytes: maxBytes, maxDecompressedBytes } = this.limits;
+    const { maxBodyMs = DEFAULT_BODY_MS } = this.options;
+    const byDeadline = timeoutMs !== undefined && timeoutMs <= maxBodyMs;
+    const text = byDeadline
+      ? "the deadline has passed"
+      : `the request's message did not arrive within ${maxBodyMs} ms (maxBodyMs)`;
+    return {
+      maxBytes,
+      maxDecompressedBytes,
+      timeoutMs: byDeadline ? timeoutMs : maxBodyMs,
+      late: () => new RpcError("deadline_exceeded", text),
+    };
+  }
+
+  private errorHookFor({ peer }: HttpExchange): ErrorHook {
+    return peer === undefined ? this.onError : (error, site) => this.onError(error, { peer, ...site });
+  }
+}
+
+function limited(timeoutMs: number | undefined, maxTimeoutMs: number): number | undefined {
+  return timeoutMs === undefined ? undefined : Math.min(timeoutMs, maxTimeoutMs);
+}
+
+/** The names of the compressions that the client reads: where it does not say so, that of its request. */
+function acceptedBy(
+  exchange: HttpExchange,
+  { framing, query }: Pick<Match<unknown>, "framing" | "query">,
+): string | undefined {
+  if (framing === "stream") {
+    return exchange.header("connect-accept-encoding") ?? exchange.header("connect-content-encoding");
+  }
+  return exchange.header("accept-encoding") ?? query?.get("compression") ?? exchange.header("content-encoding");
+}
+
+const CALLS = { unary: UnaryCall, stream: StreamCall, events: EventCall } as const;
+
+function newCall(framing: Framing, ...given: ConstructorParameters<typeof HttpCall>): HttpCall {
+  return new CALLS[framing](...given);
+}

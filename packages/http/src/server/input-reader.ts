@@ -1,0 +1,90 @@
+import { RpcError } from "@quicrpc/core";
+import type { MessageCodec } from "@quicrpc/core/generated";
+import type { Frame, ItemReceiver, ServedCallSettings } from "@quicrpc/core/transport";
+import type { ByteBody } from "../protocol/body.js";
+import { codingNamed, type ContentCoding } from "../protocol/compression.js";
+import { type Envelope, FLAG_COMPRESSED, FLAG_END, readEnvelopes } from "../protocol/envelope.js";
+
+/** Bytes of unread items at which the body is read no further, and those at which it is again. */
+const PAUSE_AT = 256 * 1024;
+const RESUME_AT = 128 * 1024;
+
+/** Settings of an `InputReader`. */
+export interface InputSettings {
+  readonly codec: MessageCodec<unknown> | undefined;
+  /** The header that names the compression of messages. */
+  readonly coding: string | undefined;
+  readonly known: readonly ContentCoding[];
+  readonly settings: ServedCallSettings;
+}
+
+/** Reads a body's envelopes as the items of a call, as fast as its handler takes them. */
+export class InputReader {
+  private readonly body: ByteBody | null;
+  private readonly input: ItemReceiver;
+  private readonly given: InputSettings;
+  private unread = 0;
+  private onTaken: (() => void) | undefined;
+  private stopped = false;
+
+  constructor(body: ByteBody | null, input: ItemReceiver, given: InputSettings) {
+    this.body = body;
+    this.input = input;
+    this.given = given;
+    const flow = {
+      received: (bytes: number) => void (this.unread += bytes),
+      consumed: (bytes: number) => {
+        this.unread -= bytes;
+        if (this.unread <= RESUME_AT) this.wake();
+      },
+      end: () => {},
+    };
+    const { budget } = given.settings;
+    input.carriedBy({ channel: { compression: undefined, budget }, receiveFlow: () => flow }, 0, given.codec);
+  }
+
+  /** Reads to the end. Rejects with the `RpcError` that the call fails with. */
+  async read(): Promise<void> {
+    const { coding, known, settings } = this.given;
+    const compression = codingNamed(coding, known);
+    for await (const envelope of readEnvelopes(this.body, settings.limits.maxFrameBytes)) {
+      const bytes = await messageOf(envelope, compression, settings.limits.maxDecompressedBytes);
+      if (this.stopped) return;
+      this.input.receive(frameOf(bytes));
+      while (this.unread > PAUSE_AT && !this.stopped) await new Promise<void>((resolve) => (this.onTaken = resolve));
+    }
+    if (!this.stopped) this.input.end(undefined);
+  }
+
+  /** Nobody wants the rest. */
+  stop(): void {
+    this.stopped = true;
+    this.wake();
+  }
+
+  private wake(): void {
+    const { onTaken } = this;
+    this.onTaken = undefined;
+    onTaken?.();
+  }
+}
+
+/** The message as an item receives it: a frame without anything else in it. */
+function frameOf(bytes: Uint8Array): Frame {
+  const { length } = bytes;
+  return { type: 0, flags: 0, callId: 0, bytes, start: 0, end: length, size: length, oversized: false };
+}
+
+/** The message in an envelope of a request. */
+export async function messageOf(
+  { flags, bytes }: Envelope,
+  compression: ContentCoding | undefined,
+  maxBytes: number,
+): Promise<Uint8Array> {
+  if ((flags & FLAG_END) !== 0) throw new RpcError("invalid_argument", "a request has no message at its end");
+  if ((flags & FLAG_COMPRESSED) === 0) return bytes;
+  if (compression === undefined) {
+    throw new RpcError("internal", "a message is compressed, and connect-content-encoding does not say how");
+  }
+  return bytes.length === 0 ? bytes : compression.decompress(bytes, maxBytes);
+}

@@ -1,0 +1,33 @@
+import type { MessageCodec } from "@quicrpc/core/generated";
+import type { Json } from "../protocol/struct.js";
+import type { DetailsJson } from "../protocol/struct-detail.js";
+import { jsonCodecOf } from "../json/json-codec.js";
+
+/** A way to write messages, by its name in content types. */
+export interface MessageFormat {
+  readonly name: "json" | "msgpack";
+  /** The codec of a message; undefined for none. Throws `RpcError` `unimplemented` where the messages have no such form. */
+  codecOf(codec: MessageCodec<unknown> | undefined): MessageCodec<unknown> | undefined;
+}
+
+const FORMATS: ReadonlyMap<string, MessageFormat> = new Map<string, MessageFormat>([
+  ["json", { name: "json", codecOf: (codec) => codec && jsonCodecOf(codec) }],
+  ["msgpack", { name: "msgpack", codecOf: (codec) => codec }],
+]);
+
+/** JSON, in which errors are told where a request names no format. */
+export const JSON_FORMAT: MessageFormat = FORMATS.get("json") as MessageFormat;
+
+/** The format of a name; undefined where it is not known. */
+export function formatNamed(name: string): MessageFormat | undefined {
+  return FORMATS.get(name);
+}
+
+/** The names of all formats. */
+export const FORMAT_NAMES: readonly string[] = [...FORMATS.keys()];
+
+/** Declared details of errors, in the JSON of messages. */
+export const detailsJson: DetailsJson = {
+  toJson: (codec, details) => JSON.parse(jsonCodecOf(codec).write(details)) as Json,
+  fromJson: (codec, json) => jsonCodecOf(codec).read(JSON.stringify(json)),
+};

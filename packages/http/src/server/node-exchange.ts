@@ -1,0 +1,241 @@
+import { RpcError } from "@quicrpc/core";
+import { type ByteBody, tooLarge } from "../protocol/body.js";
+import { Gathered } from "../protocol/gathered.js";
+import type { AnswerBody, AnswerHead, HttpExchange } from "./exchange.js";
+
+/** A request of `node:http` or `node:http2`, as far as it is used. */
+export interface NodeRequest {
+  readonly method?: string | undefined;
+  readonly url?: string | undefined;
+  /** Express: the URL before a router has cut it. */
+  readonly originalUrl?: string;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly socket?: { readonly remoteAddress?: string | undefined } | null;
+  readonly readableEnded: boolean;
+  readonly destroyed: boolean;
+  // oxlint-disable-next-line typescript/no-explicit-any -- as of node:events
+  on(event: string, listener: (...args: any[]) => void): unknown;
+  // oxlint-disable-next-line typescript/no-explicit-any -- as of node:events
+  off(event: string, listener: (...args: any[]) => void): unknown;
+  pause(): unknown;
+  resume(): unknown;
+}
+
+/** An answer of `node:http` or `node:http2`, as far as it is used. */
+export interface NodeResponse {
+  readonly writableNeedDrain: boolean;
+  readonly writableFinished: boolean;
+  readonly destroyed: boolean;
+  writeHead(status: number, headers: Record<string, string | string[]>): unknown;
+  flushHeaders(): void;
+  write(bytes: Uint8Array): boolean;
+  end(body?: Uint8Array | string): unknown;
+  // oxlint-disable-next-line typescript/no-explicit-any -- as of node:events
+  on(event: string, listener: (...args: any[]) => void): unknown;
+  // oxlint-disable-next-line typescript/no-explicit-any -- as of node:events
+  once(event: string, listener: (...args: any[]) => void): unknown;
+}
+
+/** A request of Node's servers. */
+export class NodeExchange implements HttpExchange {
+  onGone: (() => void) | undefined = undefined;
+  private readonly request: NodeRequest;
+  private readonly response: NodeResponse;
+  private made: Headers | undefined = undefined;
+
+  constructor(request: NodeRequest, response: NodeResponse) {
+    this.request = request;
+    this.response = response;
+    response.on("close", () => {
+      if (!response.writableFinished) this.gone();
+    });
+    // Whatever fails, "close" follows.
+    response.on("error", nothing);
+    request.on("error", nothing);
+  }
+
+  get method(): string {
+    return this.request.method ?? "GET";
+  }
+
+  get target(): string {
+    return this.request.originalUrl ?? this.request.url ?? "/";
+  }
+
+  get peer(): string | undefined {
+    return this.request.socket?.remoteAddress;
+  }
+
+  header(name: string): string | undefined {
+    const value = this.request.headers[name];
+    return typeof value === "object" ? value.join(", ") : value;
+  }
+
+  get headers(): Headers {
+    this.made ??= headersOf(this.request.headers);
+    return this.made;
+  }
+
+  get body(): ByteBody {
+    return bodyOf(this.request, this.response);
+  }
+
+  readBody(maxBytes: number, hold: (bytes: number) => void): Promise<Uint8Array> {
+    const { request } = this;
+    return new Promise((resolve, reject) => {
+      const gathered = new Gathered();
+      const over = (): void => {
+        request.off("data", onData);
+        request.off("end", onEnd);
+        request.off("close", onClose);
+      };
+      const fail = (error: unknown): void => {
+        over();
+        reject(error instanceof Error ? error : new Error(String(error)));
+      };
+      const onData = (piece: Uint8Array): void => {
+        try {
+          if (gathered.length + piece.length > maxBytes) throw tooLarge(maxBytes);
+          hold(piece.length);
+        } catch (error) {
+          request.pause();
+          fail(error);
+          return;
+        }
+        gathered.append(piece);
+      };
+      const onEnd = (): void => {
+        over();
+        resolve(gathered.take(gathered.length));
+      };
+      const onClose = (): void => fail(cutOff());
+      request.on("data", onData);
+      request.on("end", onEnd);
+      request.on("close", onClose);
+      if (request.destroyed && !request.readableEnded) onClose();
+    });
+  }
+
+  respond(head: AnswerHead, body?: Uint8Array | string): void {
+    const { response } = this;
+    this.onGone = undefined;
+    if (response.destroyed) return;
+    response.writeHead(head.status, fieldsOf(head));
+    if (this.method === "HEAD" || body === undefined) response.end();
+    else response.end(body);
+  }
+
+  open(head: AnswerHead): AnswerBody {
+    const { response } = this;
+    if (!response.destroyed) {
+      response.writeHead(head.status, fieldsOf(head));
+      response.flushHeaders();
+    }
+    return new NodeBody(response);
+  }
+
+  private gone(): void {
+    const { onGone } = this;
+    this.onGone = undefined;
+    onGone?.();
+  }
+}
+
+function nothing(): void {}
+
+function cutOff(): RpcError {
+  return new RpcError("cancelled", "the request ended before its body did");
+}
+
+function headersOf(fields: NodeRequest["headers"]): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(fields)) {
+    // Pseudo-headers of HTTP/2.
+    if (value === undefined || name.startsWith(":")) continue;
+    for (const each of typeof value === "string" ? [value] : value) {
+      try {
+        headers.append(name, each);
+      } catch {
+        // A field that WHATWG's headers do not take is no metadata either.
+      }
+    }
+  }
+  return headers;
+}
+
+function fieldsOf({ fields, metadata }: AnswerHead): Record<string, string | string[]> {
+  if (metadata === undefined) return fields;
+  const all: Record<string, string | string[]> = Object.assign(Object.create(null), fields);
+  for (const [name, value] of metadata) {
+    const before = all[name];
+    all[name] = before === undefined ? value : [...(typeof before === "string" ? [before] : before), value];
+  }
+  return all;
+}
+
+/** The body of a request as a stream, which is read no faster than it is taken. */
+function bodyOf(request: NodeRequest, response: NodeResponse): ByteBody {
+  let over = false;
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        const end = (how: () => void): void => {
+          if (over) return;
+          over = true;
+          how();
+        };
+        request.on("data", (piece: Uint8Array) => {
+          if (over) return;
+          controller.enqueue(piece);
+          if ((controller.desiredSize ?? 0) <= 0) request.pause();
+        });
+        request.on("end", () => end(() => controller.close()));
+        const cut = (): void => end(() => controller.error(cutOff()));
+        request.on("close", cut);
+        response.once("close", cut);
+        if (request.destroyed && !request.readableEnded) cut();
+      },
+      pull: () => void request.resume(),
+      cancel() {
+        over = true;
+        // What the client still sends is dropped.
+        request.resume();
+      },
+    },
+    { highWaterMark: 64 * 1024, size: (piece) => piece?.length ?? 0 },
+  );
+}
+
+/** An answer in pieces. */
+class NodeBody implements AnswerBody {
+  private readonly response: NodeResponse;
+  private resume: (() => void) | undefined = undefined;
+
+  constructor(response: NodeResponse) {
+    this.response = response;
+    const wake = (): void => {
+      const { resume } = this;
+      this.resume = undefined;
+      resume?.();
+    };
+    response.on("drain", wake);
+    response.on("close", wake);
+  }
+
+  get ready(): boolean {
+    return this.response.destroyed || !this.response.writableNeedDrain;
+  }
+
+  write(bytes: Uint8Array): void {
+    if (!this.response.destroyed) this.response.write(bytes);
+  }
+
+  whenReady(resume: () => void): void {
+    if (this.ready) resume();
+    else this.resume = resume;
+  }
+
+  end(): void {
+    if (!this.response.destroyed) this.response.end();
+  }
+}

@@ -1,0 +1,128 @@
+import type { AnyMethod, Router } from "@quicrpc/core/generated";
+import { fullName, streamsInput, streamsOutput } from "@quicrpc/core/transport";
+import { contentType, readContentType } from "../protocol/content-type.js";
+import { type HttpExchange, splitTarget } from "./exchange.js";
+import { EVENT_STREAM, LAST_EVENT_ID } from "./event-call.js";
+import { FORMAT_NAMES, formatNamed, JSON_FORMAT, type MessageFormat } from "./message-formats.js";
+import { explainMethod, explainServer } from "./pages.js";
+
+/** A method with its handler. */
+export type Bound<Context> = Router<Context>["methods"][number];
+
+/** How a request's messages, and those of its answer, are framed. */
+export type Framing = "unary" | "stream" | "events";
+
+/** A request that names a method, in a way that fits it. */
+export interface Match<Context> {
+  readonly bound: Bound<Context>;
+  readonly format: MessageFormat;
+  readonly framing: Framing;
+  /** The query of a GET request; undefined where the message is in the body. */
+  readonly query: URLSearchParams | undefined;
+}
+
+/** The methods of a server by their paths. */
+export class Routes<Context> {
+  private readonly byPath: Map<string, Bound<Context>> = new Map();
+  private readonly prefix: string;
+
+  /** @param prefix before the names of services: "" or "/api" */
+  constructor(methods: readonly Bound<Context>[], prefix: string) {
+    this.prefix = prefix;
+    for (const bound of methods) this.byPath.set(`${prefix}/${fullName(bound.method)}`, bound);
+  }
+
+  /** Finds a request's method; undefined where it was answered otherwise. */
+  match(exchange: HttpExchange): Match<Context> | undefined {
+    const { path, query } = splitTarget(exchange.target);
+    const bound = this.byPath.get(path) ?? this.byPath.get(decoded(path));
+    if (bound === undefined) {
+      this.answerUnknown(exchange, path);
+      return undefined;
+    }
+    const { method } = bound;
+    if (exchange.method === "POST") return this.matchPost(exchange, bound);
+    const isGet = exchange.method === "GET" || exchange.method === "HEAD";
+    if (isGet && isGettable(method)) {
+      const matched = matchGet(exchange, bound, new URLSearchParams(query));
+      if (matched !== undefined) return matched;
+      answerText(exchange, 200, explainMethod(exchange, method));
+      return undefined;
+    }
+    const allow = isGettable(method) ? "GET, HEAD, POST" : "POST";
+    answerText(exchange, 405, explainMethod(exchange, method), { allow });
+    return undefined;
+  }
+
+  private matchPost(exchange: HttpExchange, bound: Bound<Context>): Match<Context> | undefined {
+    const { method } = bound;
+    const type = readContentType(exchange.header("content-type"));
+    const format = type && formatNamed(type.codec);
+    if (type === undefined || format === undefined || type.stream !== isStream(method)) {
+      const expected = typesOf(method).join(", ");
+      const given = JSON.stringify(exchange.header("content-type") ?? "");
+      const text = `${fullName(method)} takes ${expected}, not ${given.slice(0, 200)}\n`;
+      answerText(exchange, 415, text, { "accept-post": expected });
+      return undefined;
+    }
+    return { bound, format, framing: type.stream ? "stream" : "unary", query: undefined };
+  }
+
+  private answerUnknown(exchange: HttpExchange, path: string): void {
+    const reflected = Array.from(this.byPath.values(), ({ method }) => method);
+    answerText(exchange, 404, explainServer(path, this.prefix, reflected));
+  }
+}
+
+function matchGet<Context>(
+  exchange: HttpExchange,
+  bound: Bound<Context>,
+  query: URLSearchParams,
+): Match<Context> | undefined {
+  const { method } = bound;
+  if (isStream(method)) {
+    if (exchange.header("accept")?.includes(EVENT_STREAM) !== true) return undefined;
+    if (exchange.header("last-event-id") === LAST_EVENT_ID) {
+      exchange.respond({ status: 204, fields: {} });
+      return undefined;
+    }
+    return { bound, format: JSON_FORMAT, framing: "events", query };
+  }
+  if (!query.has("message") && !query.has("encoding") && method.input !== undefined) return undefined;
+  const format = formatNamed(query.get("encoding") ?? "json");
+  if (format !== undefined) return { bound, format, framing: "unary", query };
+  const text = `the query's encoding is one of ${FORMAT_NAMES.join(", ")}\n`;
+  answerText(exchange, 415, text);
+  return undefined;
+}
+
+/** Whether calls of the method change nothing, so that caches and pages may make them. */
+function isGettable(method: AnyMethod): boolean {
+  return method.idempotent && !streamsInput(method) && method.kind !== "notify";
+}
+
+function isStream(method: AnyMethod): boolean {
+  return streamsInput(method) || streamsOutput(method);
+}
+
+function typesOf(method: AnyMethod): string[] {
+  return FORMAT_NAMES.map((codec) => contentType({ codec, stream: isStream(method) }));
+}
+
+function answerText(
+  exchange: HttpExchange,
+  status: number,
+  text: string,
+  fields: Readonly<Record<string, string>> = {},
+): void {
+  exchange.respond({ status, fields: { "content-type": "text/plain; charset=utf-8", ...fields } }, text);
+}
+
+/** A path without percent-encoding, which some clients use for dots. */
+function decoded(path: string): string {
+  try {
+    return path.includes("%") ? decodeURIComponent(path) : path;
+  } catch {
+    return path;
+  }
+}

@@ -1,0 +1,88 @@
+import type { RpcError } from "@quicrpc/core";
+import type { ItemFlow } from "@quicrpc/core/transport";
+import { statusOf } from "../protocol/codes.js";
+import { contentType } from "../protocol/content-type.js";
+import { jsonBytes } from "../protocol/error-json.js";
+import { REFUSED_HEADER, TRAILER_PREFIX, writeHeaders } from "../protocol/headers.js";
+import { encodeMessage } from "../protocol/message.js";
+import { HttpCall } from "./http-call.js";
+
+/** A call whose request and answer are one message each, without envelopes. */
+export class UnaryCall extends HttpCall {
+  get flow(): ItemFlow {
+    throw new TypeError("the method does not stream its output");
+  }
+
+  item(): void {
+    throw new TypeError("the method does not stream its output");
+  }
+
+  end(): void {
+    throw new TypeError("the method does not stream its output");
+  }
+
+  /** Goes with the result. */
+  sendMetadata(): void {}
+
+  protected sendResult(value: unknown): void {
+    const codec = this.outputCodec();
+    const { name } = this.format;
+    // A client reads a message, also of a method that returns nothing.
+    const isEmpty = codec === undefined && name === "json";
+    const body = isEmpty ? EMPTY_JSON : encodeMessage(codec, value, this.settings.limits.maxFrameBytes);
+    this.answer(200, contentType({ codec: name, stream: false }), body, this.metadata());
+  }
+
+  protected sendError(error: RpcError): void {
+    const body = jsonBytes(this.errorJson(error));
+    this.answer(statusOf(error.code), "application/json", body, this.metadataOf(error), error.refused);
+  }
+
+  /** Response metadata and trailers. Throws `RpcError` for what headers cannot carry. */
+  private metadata(error?: RpcError): Headers | undefined {
+    const heads = this.context?.answerHeads;
+    if (heads === undefined && (error === undefined || error.metadata.size === 0)) return undefined;
+    // Throws where it is too large.
+    heads?.last(error);
+    const headers = new Headers();
+    writeHeaders(this.saidMetadata, headers);
+    writeHeaders(this.trailersOf(error), headers, TRAILER_PREFIX);
+    return headers;
+  }
+
+  /** Metadata that cannot be sent must not cost the caller the error. */
+  private metadataOf(error: RpcError): Headers | undefined {
+    try {
+      return this.metadata(error);
+    } catch (unsendable) {
+      if (unsendable !== error) this.tellHook(unsendable);
+      return undefined;
+    }
+  }
+
+  private answer(
+    status: number,
+    type: string,
+    body: Uint8Array,
+    metadata: Headers | undefined,
+    refused: boolean = false,
+  ): void {
+    const { exchange } = this;
+    const fields: Record<string, string> = { "content-type": type };
+    if (refused) fields[REFUSED_HEADER] = "1";
+    if (exchange.method === "GET") fields["vary"] = "accept-encoding";
+    const coding = this.codingFor(body.length);
+    if (coding === undefined) {
+      exchange.respond({ status, fields, metadata }, body);
+      return;
+    }
+    fields["content-encoding"] = coding.name;
+    fields["vary"] = "accept-encoding";
+    coding.compress(body).then(
+      (compressed) => exchange.respond({ status, fields, metadata }, compressed),
+      (error: unknown) => this.tellHook(error),
+    );
+  }
+}
+
+const EMPTY_JSON = new TextEncoder().encode("{}");

@@ -1,0 +1,1 @@
+export default { include: "http.service.ts", out: "generated" };

@@ -1,0 +1,286 @@
+// Calls of one message each way, against a real server of node:http, by fetch and by hand.
+import { RpcError } from "@quicrpc/core";
+import { gzipSync } from "node:zlib";
+import { afterEach, describe, expect, it } from "vitest";
+import { readStruct } from "../src/protocol/struct.js";
+import { type Running, serveHttp } from "./service.js";
+
+const open: Running[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0)) await one.close();
+});
+
+async function served(...given: Parameters<typeof serveHttp>): Promise<Running> {
+  const running = await serveHttp(...given);
+  open.push(running);
+  return running;
+}
+
+const json = { "content-type": "application/json" };
+
+function post(url: string, body: string | Uint8Array, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(url, { method: "POST", body: body as BodyInit, headers: { ...json, ...headers } });
+}
+
+describe("a unary call", () => {
+  it("takes and gives JSON", async () => {
+    const { url } = await served();
+    const answer = await post(`${url}echo`, '{"text":"héllo"}');
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get("content-type")).toBe("application/json");
+    expect(await answer.json()).toEqual({ text: "héllo" });
+  });
+
+  it("writes dates, bytes and large integers as people do", async () => {
+    const { url } = await served();
+    const given = { at: "2026-01-31T12:00:00.000Z", data: "AAH/", big: "9007199254740993" };
+    const answer = await post(`${url}kinds`, JSON.stringify(given));
+    expect(await answer.json()).toEqual(given);
+  });
+
+  it("of a method without messages takes and gives an empty object", async () => {
+    const { url } = await served();
+    for (const body of ["{}", ""]) {
+      const answer = await post(`${url}nothing`, body);
+      expect([answer.status, await answer.text()]).toEqual([200, "{}"]);
+    }
+  });
+
+  it("carries metadata and trailers as headers", async () => {
+    const { url } = await served();
+    const answer = await post(`${url}metadata`, "{}", { "x-mine": "1", authorization: "Bearer a", "x-raw-bin": "/wA" });
+    expect(await answer.json()).toMatchObject({ "x-mine": "1", authorization: "Bearer a", "x-raw-bin": "255,0" });
+    expect(answer.headers.get("x-said")).toBe("head");
+    expect(answer.headers.get("x-bytes-bin")).toBe("/wA");
+    expect(answer.headers.get("trailer-x-cost")).toBe("7");
+  });
+
+  it("tells of a declared error in details that anybody can read", async () => {
+    const { url } = await served();
+    const answer = await post(`${url}fail`, "{}");
+    expect(answer.status).toBe(400);
+    const error = (await answer.json()) as { code: string; message: string; details: { value: string }[] };
+    const debug = { reason: "EMPTY", details: { left: 3, at: "1970-01-01T00:00:00.000Z" } };
+    expect(error).toMatchObject({ code: "failed_precondition", message: "none left" });
+    expect(error.details).toMatchObject([{ type: "google.protobuf.Struct", debug }]);
+    expect(readStruct(Buffer.from(error.details[0]?.value ?? "", "base64"))).toEqual(debug);
+  });
+
+  it("keeps what a handler threw from its caller, and tells the hook", async () => {
+    const { url, errors } = await served();
+    const answer = await post(`${url}crash`, "{}");
+    expect(answer.status).toBe(500);
+    expect(await answer.json()).toEqual({ code: "internal", message: "the handler failed" });
+    expect(errors).toEqual(["test.v1.Http/crash: Error: a secret"]);
+  });
+
+  it("fails by its deadline, and its handler is told", async () => {
+    const { url, seen, until } = await served();
+    const answer = await post(`${url}wait`, "{}", { "connect-timeout-ms": "50" });
+    expect(answer.status).toBe(504);
+    expect(await answer.json()).toEqual({ code: "deadline_exceeded", message: "the deadline has passed" });
+    await until(({ aborted }) => aborted.length > 0);
+    expect(seen.aborted).toEqual(["deadline_exceeded"]);
+  });
+
+  it("of a client that goes away aborts its handler", async () => {
+    const { url, seen, until } = await served();
+    const controller = new AbortController();
+    const answer = fetch(`${url}wait`, { method: "POST", body: "{}", headers: json, signal: controller.signal });
+    await until(({ waiting }) => waiting === 1);
+    controller.abort();
+    await expect(answer).rejects.toThrow(/abort/);
+    await until(({ aborted }) => aborted.length > 0);
+    expect(seen.aborted).toEqual(["cancelled"]);
+  });
+
+  it("is compressed both ways where that is agreed", async () => {
+    const { url } = await served({ compressFrom: 10 });
+    const body = gzipSync(JSON.stringify({ text: "x".repeat(5000) }));
+    const answer = await post(`${url}echo`, body, { "content-encoding": "gzip" });
+    expect(answer.headers.get("content-encoding")).toBe("gzip");
+    expect(await answer.json()).toEqual({ text: "x".repeat(5000) });
+  });
+
+  it("of notifications is answered when the handler has them", async () => {
+    const { url, seen } = await served();
+    const answer = await post(`${url}note`, '{"text":"hi"}');
+    expect([answer.status, await answer.text()]).toEqual([200, "{}"]);
+    expect(seen.notes).toEqual(["hi"]);
+  });
+
+  it("is made by GET where it changes nothing", async () => {
+    const { url } = await served();
+    const plain = await fetch(`${url}echo?encoding=json&message=${encodeURIComponent('{"text":"a b"}')}`);
+    expect(await plain.json()).toEqual({ text: "a b" });
+    const packed = gzipSync('{"text":"packed"}').toString("base64url");
+    const compressed = await fetch(`${url}echo?connect=v1&base64=1&compression=gzip&encoding=json&message=${packed}`, {
+      headers: { "accept-encoding": "identity" },
+    });
+    expect(await compressed.json()).toEqual({ text: "packed" });
+    const head = await fetch(`${url}echo?encoding=json&message=%7B%22text%22%3A%22%22%7D`, { method: "HEAD" });
+    expect([head.status, await head.text()]).toEqual([200, ""]);
+  });
+});
+
+describe("a wrong request", () => {
+  it("to an unknown path gets a text that helps", async () => {
+    const { url } = await served();
+    const answer = await post(`${url}missing`, "{}");
+    expect(answer.status).toBe(404);
+    expect(await answer.text()).toMatch(/Nothing is served at \/test.v1.Http\/missing/);
+    for (const path of ["__proto__", "constructor", "%zz", "..%2f"]) {
+      expect((await post(`${url}${path}`, "{}")).status).toBe(404);
+    }
+  });
+
+  it("with another verb is told which there are", async () => {
+    const { url } = await served();
+    for (const [method, path, allow] of [
+      ["PUT", "change", "POST"],
+      ["GET", "change", "POST"],
+      ["DELETE", "echo", "GET, HEAD, POST"],
+    ] as const) {
+      const answer = await fetch(url + path, { method: method });
+      expect([answer.status, answer.headers.get("allow")]).toEqual([405, allow]);
+    }
+  });
+
+  it("with another content type is told which there are", async () => {
+    const { url } = await served();
+    for (const type of [
+      "text/plain",
+      "application/connect+json",
+      "application/proto",
+      "application/json; charset=latin1",
+    ]) {
+      const answer = await fetch(`${url}echo`, { method: "POST", body: "{}", headers: { "content-type": type } });
+      expect(answer.status).toBe(415);
+      expect(answer.headers.get("accept-post")).toBe("application/json, application/msgpack");
+    }
+  });
+
+  it("from a browser's address bar gets a text that says how to call", async () => {
+    const { url } = await served();
+    const answer = await fetch(`${url}echo`, { headers: { accept: "text/html" } });
+    expect(answer.status).toBe(200);
+    expect(await answer.text()).toContain(`curl ${url}echo -H 'content-type: application/json' -d '{}'`);
+  });
+
+  it.each([
+    ["no JSON", "{", {}, 400, /not JSON/],
+    ["bytes that are no UTF-8", Uint8Array.of(0x22, 0xff, 0x22), {}, 400, /./],
+    ["JSON after the message", "{} {}", {}, 400, /not JSON/],
+    ["another type", '{"text":1}', {}, 400, /string, received number at text/],
+    ["a missing field", "{}", {}, 400, /text/],
+    ["too deep", "[".repeat(5000), {}, 400, /./],
+    ["a timeout that is none", '{"text":""}', { "connect-timeout-ms": "-1" }, 400, /connect-timeout-ms/],
+    ["an unknown compression", "x", { "content-encoding": "br" }, 501, /gzip/],
+    ["no gzip data", "x", { "content-encoding": "gzip" }, 400, /gzip/],
+  ])("with %s gets the protocol's error", async (_, body, headers, status, message) => {
+    const { url } = await served();
+    const answer = await post(`${url}echo`, body, headers);
+    expect(answer.status).toBe(status);
+    expect(((await answer.json()) as { message: string }).message).toMatch(message);
+  });
+
+  it("names the field, and gives prototypes no chance", async () => {
+    const { url } = await served();
+    const answer = await post(`${url}echo`, '{"__proto__":{"text":"x"},"constructor":1}');
+    expect(answer.status).toBe(400);
+    expect(JSON.stringify(await answer.json())).toContain('"text"');
+    expect(({} as { text?: string }).text).toBeUndefined();
+  });
+});
+
+describe("limits", () => {
+  it("of the message, as it is sent and once it is decompressed", async () => {
+    const { url } = await served({ limits: { maxFrameBytes: 1000, maxDecompressedBytes: 2000 } });
+    const large = JSON.stringify({ text: "x".repeat(1500) });
+    for (const [body, headers] of [
+      [large, {}],
+      [gzipSync(JSON.stringify({ text: "x".repeat(1_000_000) })).subarray(0), { "content-encoding": "gzip" }],
+    ] as const) {
+      const answer = await post(`${url}echo`, body, headers);
+      expect(answer.status).toBe(429);
+      expect(await answer.json()).toMatchObject({ code: "resource_exhausted" });
+    }
+    // Small when sent, and small enough once it is not.
+    const fits = await post(`${url}change`, gzipSync(JSON.stringify({ text: "" })), { "content-encoding": "gzip" });
+    expect(fits.status).toBe(200);
+  });
+
+  it("of the time that a body takes", async () => {
+    const { url } = await served({ maxBodyMs: 50 });
+    const body = new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode("{")) });
+    const answer = await fetch(`${url}echo`, { method: "POST", body, headers: json, duplex: "half" } as RequestInit);
+    expect(answer.status).toBe(504);
+    expect(((await answer.json()) as { message: string }).message).toContain("maxBodyMs");
+  });
+
+  it("of calls at once: others are refused, and may be made again", async () => {
+    const { url, until } = await served({ limits: { maxCalls: 1 } });
+    const controller = new AbortController();
+    const first = fetch(`${url}wait`, { method: "POST", body: "{}", headers: json, signal: controller.signal });
+    await until(({ waiting }) => waiting === 1);
+    const second = await post(`${url}echo`, '{"text":""}');
+    expect(second.status).toBe(429);
+    expect(second.headers.get("quicrpc-refused")).toBe("1");
+    controller.abort();
+    await first.catch(() => {});
+    await until(({ aborted }) => aborted.length === 1);
+    expect((await post(`${url}echo`, '{"text":""}')).status).toBe(200);
+  });
+
+  it("of memory: what is held while bodies arrive counts", async () => {
+    const { url } = await served({ limits: { maxSessionBytes: 100_000, maxServerBytes: 1_000_000 } });
+    const answer = await post(`${url}echo`, JSON.stringify({ text: "x".repeat(200_000) }));
+    expect(answer.status).toBe(429);
+    expect(((await answer.json()) as { message: string }).message).toContain("limits.maxSessionBytes");
+  });
+});
+
+describe("a drain", () => {
+  it("refuses calls, lets those in progress end, and fails what takes too long", async () => {
+    const { url, handler, until } = await served();
+    const call = post(`${url}wait`, "{}");
+    await until(({ waiting }) => waiting === 1);
+    expect(handler.ready).toBe(true);
+    const drained = handler.drain({ timeoutMs: 100 });
+    expect(handler.ready).toBe(false);
+    const refused = await post(`${url}echo`, '{"text":""}');
+    expect(refused.status).toBe(503);
+    const answer = await call;
+    expect([answer.status, ((await answer.json()) as { code: string }).code]).toEqual([503, "unavailable"]);
+    await drained;
+  });
+});
+
+describe("authenticate", () => {
+  it("decides for each request, by its headers", async () => {
+    const { url, errors } = await served({
+      authenticate({ headers, method }) {
+        if (headers.get("authorization") === "Bearer good") return method;
+        if (headers.get("authorization") === "Bearer odd") throw new Error("a secret");
+        throw new RpcError("unauthenticated", "who are you?");
+      },
+    });
+    const call = (token: string): Promise<Response> =>
+      post(`${url}nothing`, "{}", { authorization: `Bearer ${token}` });
+    expect((await call("good")).status).toBe(200);
+    const bad = await call("bad");
+    expect([bad.status, await bad.json()]).toEqual([401, { code: "unauthenticated", message: "who are you?" }]);
+    expect((await call("odd")).status).toBe(500);
+    expect(errors).toEqual(["authenticate: Error: a secret"]);
+  });
+});
+
+describe("MessagePack", () => {
+  it("is taken and given like JSON", async () => {
+    const { url } = await served();
+    const body = Uint8Array.of(0x81, 0xa4, 0x74, 0x65, 0x78, 0x74, 0xa2, 0x68, 0x69);
+    const answer = await post(`${url}echo`, body, { "content-type": "application/msgpack" });
+    expect(answer.headers.get("content-type")).toBe("application/msgpack");
+    expect(new Uint8Array(await answer.arrayBuffer())).toEqual(body);
+  });
+});

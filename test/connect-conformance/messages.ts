@@ -1,0 +1,136 @@
+// The messages between the suite's runner and the programs under test, and those that errors carry, described by hand.
+import {
+  create,
+  createFileRegistry,
+  type DescMessage,
+  type FileRegistry,
+  fromJson,
+  type JsonObject,
+} from "@bufbuild/protobuf";
+import {
+  AnySchema,
+  FileDescriptorProtoSchema,
+  FileDescriptorSetSchema,
+  file_google_protobuf_any,
+  file_google_protobuf_descriptor,
+} from "@bufbuild/protobuf/wkt";
+
+const PACKAGE = "connectrpc.conformance.v1";
+
+/** A field's number and its type: that of a scalar, or the name of a message; `[]` after it where it repeats, `?` where its absence is told. */
+type Fields = Readonly<Record<string, readonly [number: number, type: string]>>;
+
+const SCALARS: Readonly<Record<string, string>> = {
+  string: "TYPE_STRING",
+  bytes: "TYPE_BYTES",
+  bool: "TYPE_BOOL",
+  uint32: "TYPE_UINT32",
+  int64: "TYPE_INT64",
+};
+
+const CODES =
+  "UNSPECIFIED CANCELED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED RESOURCE_EXHAUSTED " +
+  "FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS UNAUTHENTICATED";
+
+const MESSAGES: Readonly<Record<string, Fields>> = {
+  TLSCreds: { cert: [1, "bytes"], key: [2, "bytes"] },
+  ServerCompatRequest: {
+    protocol: [1, "uint32"],
+    http_version: [2, "uint32"],
+    use_tls: [4, "bool"],
+    client_tls_cert: [5, "bytes"],
+    message_receive_limit: [6, "uint32"],
+    server_creds: [7, "TLSCreds"],
+  },
+  ServerCompatResponse: { host: [1, "string"], port: [2, "uint32"], pem_cert: [3, "bytes"] },
+  Header: { name: [1, "string"], value: [2, "string[]"] },
+  Error: { code: [1, "enum Code"], message: [2, "string?"], details: [3, "Any[]"] },
+  UnaryResponseDefinition: {
+    response_headers: [1, "Header[]"],
+    response_data: [2, "bytes?"],
+    error: [3, "Error"],
+    response_trailers: [4, "Header[]"],
+    response_delay_ms: [6, "uint32"],
+  },
+  StreamResponseDefinition: {
+    response_headers: [1, "Header[]"],
+    response_data: [2, "bytes[]"],
+    response_delay_ms: [3, "uint32"],
+    error: [4, "Error"],
+    response_trailers: [5, "Header[]"],
+  },
+  UnaryRequest: { response_definition: [1, "UnaryResponseDefinition"], request_data: [2, "bytes"] },
+  IdempotentUnaryRequest: { response_definition: [1, "UnaryResponseDefinition"], request_data: [2, "bytes"] },
+  ServerStreamRequest: { response_definition: [1, "StreamResponseDefinition"], request_data: [2, "bytes"] },
+  ClientStreamRequest: { response_definition: [1, "UnaryResponseDefinition"], request_data: [2, "bytes"] },
+  BidiStreamRequest: {
+    response_definition: [1, "StreamResponseDefinition"],
+    full_duplex: [2, "bool"],
+    request_data: [3, "bytes"],
+  },
+  "ConformancePayload.RequestInfo": {
+    request_headers: [1, "Header[]"],
+    timeout_ms: [2, "int64?"],
+    requests: [3, "Any[]"],
+    connect_get_info: [4, "ConformancePayload.ConnectGetInfo"],
+  },
+  "ConformancePayload.ConnectGetInfo": { query_params: [1, "Header[]"] },
+  ConformancePayload: { data: [1, "bytes"], request_info: [2, "ConformancePayload.RequestInfo"] },
+};
+
+function fieldOf(name: string, number: number, type: string, optionals: string[]): JsonObject {
+  const [, enumName, base = "", suffix] = /^(enum )?([\w.]+?)(\[\]|\?)?$/.exec(type) ?? [];
+  const label = suffix === "[]" ? "LABEL_REPEATED" : "LABEL_OPTIONAL";
+  const jsonName = name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+  const field = { name, jsonName, number, label };
+  const scalar = SCALARS[base];
+  if (suffix === "?") {
+    optionals.push(`_${name}`);
+    return { ...field, type: scalar as string, proto3Optional: true, oneofIndex: optionals.length - 1 };
+  }
+  if (scalar !== undefined) return { ...field, type: scalar };
+  if (enumName !== undefined) return { ...field, type: "TYPE_ENUM", typeName: `.${PACKAGE}.${base}` };
+  const typeName = base === "Any" ? ".google.protobuf.Any" : `.${PACKAGE}.${base}`;
+  return { ...field, type: "TYPE_MESSAGE", typeName };
+}
+
+function messageOf(name: string): JsonObject {
+  const optionals: string[] = [];
+  const fields = Object.entries(MESSAGES[name] as Fields).map(([field, [number, type]]) =>
+    fieldOf(field, number, type, optionals),
+  );
+  const nested = Object.keys(MESSAGES).filter((other) => other.startsWith(`${name}.`));
+  return {
+    name: name.split(".").at(-1) as string,
+    field: fields,
+    oneofDecl: optionals.map((oneof) => ({ name: oneof })),
+    nestedType: nested.map(messageOf),
+  };
+}
+
+const file = fromJson(FileDescriptorProtoSchema, {
+  name: "conformance.proto",
+  package: PACKAGE,
+  syntax: "proto3",
+  dependency: ["google/protobuf/any.proto"],
+  messageType: Object.keys(MESSAGES)
+    .filter((name) => !name.includes("."))
+    .map(messageOf),
+  enumType: [{ name: "Code", value: CODES.split(" ").map((code, number) => ({ name: `CODE_${code}`, number })) }],
+});
+
+/** The messages, by their names. */
+export const registry: FileRegistry = createFileRegistry(
+  create(FileDescriptorSetSchema, {
+    file: [file_google_protobuf_any.proto, file_google_protobuf_descriptor.proto, file],
+  }),
+);
+
+export { AnySchema };
+
+/** The description of one of the suite's messages. */
+export function described(name: string): DescMessage {
+  const found = registry.getMessage(`${PACKAGE}.${name}`);
+  if (found === undefined) throw new TypeError(`there is no message ${name}`);
+  return found;
+}
