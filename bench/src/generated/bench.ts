@@ -33,39 +33,49 @@ import {
 } from "./bench.codecs.js";
 
 export interface BenchMultiplyInput {
+  /** @asType integer */
   a: number;
+  /** @asType integer */
   b: number;
 }
 
 export interface BenchMultiplyOutput {
+  /** @asType integer */
   pro: number;
 }
 
 export interface BenchWaitInput {
+  /** @asType integer */
   ms: number;
 }
 
 export interface BenchTellInput {
+  /** @asType integer */
   i: number;
 }
 
 export interface BenchToldInput {
+  /** @asType integer */
   expected: number;
 }
 
 export interface BenchToldOutput {
+  /** @asType integer */
   count: number;
 }
 
 export interface BenchItemsInput {
+  /** @asType integer */
   count: number;
 }
 
 export interface BenchItemsItem {
+  /** @asType integer */
   i: number;
 }
 
 export interface BenchUploadOutput {
+  /** @asType integer */
   bytes: number;
 }
 

@@ -16,18 +16,31 @@ import { pairCodec, userCodec, pointsCodec, textCodec } from "./messages.codecs.
 
 /** Two integers. */
 export interface Pair {
+  /** @asType integer */
   a: number;
+  /** @asType integer */
   b: number;
 }
 
 /** A record as most messages are. */
 export interface User {
+  /** @asType integer */
   id: number;
+  /**
+   * @minLength 1
+   * @maxLength 64
+   */
   name: string;
   email: string;
+  /**
+   * @asType integer
+   * @minimum 0
+   * @maximum 150
+   */
   age: number;
   active: boolean;
   role: "admin" | "editor" | "viewer";
+  /** @maxItems 8 */
   tags: string[];
   address: UserAddress;
   createdAt: number;

@@ -110,7 +110,7 @@ describe("schema modules", () => {
     );
     const text = textOf(await run(schema), "shop");
     expect(text).toContain("/** A place. */\nexport interface Point {");
-    expect(text).toContain("/** In cents. */\n  cents: number;");
+    expect(text).toContain("* In cents.\n   *\n   * @asType integer\n   */\n  cents: number;");
   });
 
   describe("that share schemas", () => {

@@ -32,10 +32,12 @@ import {
 } from "./feed.codecs.js";
 
 export interface FeedReadInput {
+  /** @asType integer */
   id: number;
 }
 
 export interface Post {
+  /** @asType integer */
   id: number;
   at?: Date | undefined;
   body: string | Uint8Array;
@@ -46,10 +48,12 @@ export interface FeedWatchInput {
 }
 
 export interface FeedPublishOutput {
+  /** @asType integer */
   count: number;
 }
 
 export interface FeedSeenInput {
+  /** @asType integer */
   id: number;
 }
 

@@ -27,21 +27,28 @@ import {
 } from "./arith.codecs.js";
 
 export interface ArithMultiplyInput {
+  /** @asType integer */
   a: number;
+  /** @asType integer */
   b: number;
 }
 
 export interface ArithMultiplyOutput {
+  /** @asType integer */
   pro: number;
 }
 
 export interface ArithDivideInput {
+  /** @asType integer */
   a: number;
+  /** @asType integer */
   b: number;
 }
 
 export interface ArithDivideOutput {
+  /** @asType integer */
   quo: number;
+  /** @asType integer */
   rem: number;
 }
 
@@ -50,18 +57,39 @@ export interface ArithLogInput {
 }
 
 export interface ArithTicksInput {
+  /**
+   * @asType integer
+   * @minimum 0
+   */
   n: number;
+  /**
+   * @asType integer
+   * @minimum 0
+   * @default 0
+   */
   everyMs?: number | undefined;
 }
 
 export interface ArithTicksInputParsed {
+  /**
+   * @asType integer
+   * @minimum 0
+   */
   n: number;
+  /**
+   * @asType integer
+   * @minimum 0
+   */
   everyMs: number;
 }
 
 /** One beat of a clock. */
 export interface Tick {
-  /** Counts from 0. */
+  /**
+   * Counts from 0.
+   *
+   * @asType integer
+   */
   i: number;
   /** Milliseconds since the epoch, by the server's clock. */
   at: number;

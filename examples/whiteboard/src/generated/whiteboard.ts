@@ -37,8 +37,17 @@ import {
 } from "./whiteboard.codecs.js";
 
 export interface WhiteboardJoinInput {
+  /**
+   * @maxLength 40
+   * @pattern \S
+   */
   name: string;
-  /** Chosen by the page: the participant's id is made from it. */
+  /**
+   * Chosen by the page: the participant's id is made from it.
+   *
+   * @minLength 16
+   * @maxLength 64
+   */
   secret: string;
 }
 
@@ -54,6 +63,11 @@ export interface Person {
   /** The same for one participant, whatever becomes of the connection or the server. */
   id: string;
   name: string;
+  /**
+   * @asType integer
+   * @minimum 0
+   * @maximum 359
+   */
   hue: number;
 }
 
@@ -67,9 +81,22 @@ export interface BoardCommandDraw {
 
 /** A piece of a line. Pieces with one number are one line, of whoever draws it. */
 export interface Piece {
+  /**
+   * @asType integer
+   * @minimum 0
+   */
   line: number;
   color: Color;
+  /**
+   * @asType integer
+   * @minimum 1
+   * @maximum 40
+   */
   width: number;
+  /**
+   * @minItems 1
+   * @maxItems 256
+   */
   points: PiecePoint[];
 }
 
@@ -77,7 +104,17 @@ export interface Piece {
 export type Color = "ink" | "red" | "orange" | "green" | "blue" | "violet";
 
 export interface PiecePoint {
+  /**
+   * @asType integer
+   * @minimum 0
+   * @maximum 1600
+   */
   x: number;
+  /**
+   * @asType integer
+   * @minimum 0
+   * @maximum 1000
+   */
   y: number;
 }
 
@@ -106,6 +143,7 @@ export interface BoardEventErased {
 
 export interface BoardEventErasedLine {
   by: string;
+  /** @asType integer */
   line: number;
 }
 
@@ -115,19 +153,39 @@ export interface BoardEventShown {
 }
 
 export interface WhiteboardPointInput {
+  /**
+   * @asType integer
+   * @minimum 0
+   * @maximum 1600
+   */
   x: number;
+  /**
+   * @asType integer
+   * @minimum 0
+   * @maximum 1000
+   */
   y: number;
 }
 
 export interface WhiteboardMessagesInput {
+  /**
+   * @asType integer
+   * @minimum 0
+   * @default 0
+   */
   after?: number | undefined;
 }
 
 export interface WhiteboardMessagesInputParsed {
+  /**
+   * @asType integer
+   * @minimum 0
+   */
   after: number;
 }
 
 export interface ChatMessage {
+  /** @asType integer */
   id: number;
   at: Date;
   from: Person;
@@ -138,17 +196,33 @@ export interface ChatMessage {
 /** A file that can be downloaded, until newer ones need its place. */
 export interface SharedFile {
   id: string;
+  /**
+   * @minLength 1
+   * @maxLength 200
+   */
   name: string;
+  /** @maxLength 100 */
   type: string;
-  /** Bytes. */
+  /**
+   * Bytes.
+   *
+   * @asType integer
+   * @minimum 0
+   * @maximum 33554432
+   */
   size: number;
 }
 
 export interface WhiteboardSayInput {
+  /**
+   * @maxLength 1000
+   * @pattern \S
+   */
   text: string;
 }
 
 export interface WhiteboardSayOutput {
+  /** @asType integer */
   id: number;
 }
 
@@ -160,9 +234,20 @@ export interface WhiteboardUploadInputItemFile {
 }
 
 export interface WhiteboardUploadInputItemFileFile {
+  /**
+   * @minLength 1
+   * @maxLength 200
+   */
   name: string;
+  /** @maxLength 100 */
   type: string;
-  /** Bytes. */
+  /**
+   * Bytes.
+   *
+   * @asType integer
+   * @minimum 0
+   * @maximum 33554432
+   */
   size: number;
 }
 
@@ -177,8 +262,19 @@ export interface WhiteboardDownloadInput {
 
 export interface PageCursorInput {
   by: string;
+  /**
+   * @asType integer
+   * @minimum 0
+   * @maximum 1600
+   */
   x: number;
+  /**
+   * @asType integer
+   * @minimum 0
+   * @maximum 1000
+   */
   y: number;
+  /** @asType integer */
   count: number;
 }
 

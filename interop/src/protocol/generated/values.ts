@@ -46,10 +46,12 @@ export interface Values {
   flag: boolean;
   text: string;
   data: Uint8Array;
+  /** @asType integer */
   int: number;
   real: number;
   big: bigint;
   at: Date;
+  /** @items.asType integer */
   list: number[];
   pair: [string, number];
   set: Set<number>;
@@ -61,10 +63,12 @@ export interface Values {
 }
 
 export interface ProtocolCountInput {
+  /** @asType integer */
   to: number;
 }
 
 export interface ProtocolCountItem {
+  /** @asType integer */
   i: number;
   pad: string;
 }
@@ -74,7 +78,9 @@ export interface ProtocolRefuseTooMuchDetails {
 }
 
 export interface ProtocolWaitsOutput {
+  /** @asType integer */
   now: number;
+  /** @asType integer */
   cancelled: number;
 }
 

@@ -5,6 +5,14 @@ import { Session } from "node:inspector";
  * inspector tells one from the other; what cannot be told is taken for a function.
  */
 export function isConstantDefault(def: object): boolean {
+  let answer = answers.get(def);
+  if (answer === undefined) answers.set(def, (answer = findConstant(def)));
+  return answer;
+}
+
+const answers = new WeakMap<object, boolean>();
+
+function findConstant(def: object): boolean {
   const property = Object.getOwnPropertyDescriptor(def, "defaultValue");
   if (property?.get === undefined) return true;
   const type = closureType(property, "defaultValue");

@@ -7,9 +7,12 @@ export function jsDoc(text: string | undefined, indent = ""): string {
   const given = commentLines(text.trim());
   const [only = ""] = given;
   if (given.length === 1 && indent.length + only.length + 7 <= MAX_WIDTH) return `${indent}/** ${only} */\n`;
-  const lines = given.flatMap((line) => wrapped(line, MAX_WIDTH - indent.length - 3));
+  const lines = given.flatMap((line) => (TAG.test(line) ? [line] : wrapped(line, MAX_WIDTH - indent.length - 3)));
   return `${indent}/**\n${lines.map((line) => `${indent} * ${line}`.trimEnd()).join("\n")}\n${indent} */\n`;
 }
+
+/** Tags whose text is no prose. */
+const TAG = /^@(?:\w+\.)?(?:pattern|default) /;
 
 /** Prose in lines of at most `width` characters, where its words allow. */
 function wrapped(text: string, width: number): string[] {

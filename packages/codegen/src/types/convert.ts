@@ -27,7 +27,7 @@ export interface ConversionContext {
   named(schema: AnySchema): NamedType | undefined;
   /** How to reach a schema in a type expression: an export and what to add to its type. */
   expression(schema: AnySchema): { readonly root: SchemaRoot; readonly access: string };
-  fieldDocs(object: AnySchema, field: string, schema: AnySchema): string | undefined;
+  fieldDocs(object: AnySchema, field: string, schema: AnySchema, direction: Direction): string | undefined;
   /** The brands of a part of a schema. */
   brands(parent: AnySchema, slot: string): readonly Brand[];
 }
@@ -178,7 +178,7 @@ function objectType(schema: AnySchema, direction: Direction, context: Conversion
       name,
       optional: isOptional(child, direction),
       type: branded(typeOf(child, direction, context), context.brands(schema, fieldSlot(name)), direction),
-      docs: context.fieldDocs(schema, name, child),
+      docs: context.fieldDocs(schema, name, child, direction),
     });
   }
   const catchall = def.type === "object" ? def.catchall : undefined;

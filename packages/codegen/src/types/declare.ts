@@ -2,6 +2,7 @@ import type { Annotations } from "../source/annotate.js";
 import type { SchemaRoot } from "../source/schema-root.js";
 import { typeText } from "../print/type-text.js";
 import { type ConversionContext, definitionOf, hasBrands, typeOf } from "./convert.js";
+import { constraintTags } from "./constraints.js";
 import { reachable } from "./graph.js";
 import { documentation } from "./naming.js";
 import { type Declaration, type NamedType, referenceName, type TypeNode } from "./node.js";
@@ -30,11 +31,14 @@ export class TypeTable {
       known: { input: new Map(), output: new Map() },
       named: (schema) => this.named(schema),
       expression,
-      fieldDocs: (object, field, schema) => {
+      fieldDocs: (object, field, schema, direction) => {
         const own = documentation(schema);
         const target = this.named(canonical(schema));
         const described = own !== undefined && own !== target?.docs ? own : this.#innerDocs(schema);
-        return described ?? annotations.fieldDocs.get(object)?.get(field);
+        const text = described ?? annotations.fieldDocs.get(object)?.get(field);
+        const tags = constraintTags(schema, direction).join("\n");
+        if (tags === "") return text;
+        return text === undefined ? tags : `${text}\n\n${tags}`;
       },
       brands: (parent, slot) => annotations.brands.get(canonical(parent))?.get(slot) ?? [],
     };

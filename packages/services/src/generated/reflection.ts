@@ -20,14 +20,22 @@ export interface ReflectionListOutput {
 
 export interface ServiceDescription {
   name: string;
-  /** Its number on the wire. */
+  /**
+   * Its number on the wire.
+   *
+   * @asType integer
+   */
   id: number;
   methods: MethodDescription[];
 }
 
 export interface MethodDescription {
   name: string;
-  /** Its number on the wire. */
+  /**
+   * Its number on the wire.
+   *
+   * @asType integer
+   */
   id: number;
   kind: MethodDescriptionKind;
   idempotent: boolean;
@@ -35,7 +43,11 @@ export interface MethodDescription {
   takes: MessageForm;
   /** What the callee answers with. */
   gives: MessageForm;
-  /** Of the method's schema; methods with equal fingerprints understand one another. */
+  /**
+   * Of the method's schema; methods with equal fingerprints understand one another.
+   *
+   * @asType integer
+   */
   fingerprint?: number | undefined;
   /** What its schema says of it to the application. */
   meta?: JsonObject | undefined;

@@ -1,0 +1,106 @@
+import { isConstantDefault, isPrintable } from "../codec/constant.js";
+import { checksOf } from "../shape/checks.js";
+import type { Checks } from "../shape/shape.js";
+import { type AnySchema, defOf, type Direction, isZodSchema, lazyTarget } from "./zod.js";
+
+/** The names that JSON Schema has for formats which zod calls otherwise. */
+const FORMATS: Readonly<Record<string, string>> = { url: "uri", datetime: "date-time", guid: "uuid" };
+/** Formats of numbers that JavaScript's numbers have anyway. */
+const IDLE_FORMATS: ReadonlySet<string> = new Set(["number", "float64"]);
+const MAX_DEFAULT = 60;
+
+/**
+ * The checks of a field as tags of JSDoc, by the names that JSON Schema has for them: generators of forms and of JSON Schemas read
+ * these, and people do where they hover over the field.
+ */
+export function constraintTags(field: AnySchema, direction: Direction): string[] {
+  const { schema, initial } = unwrapped(field);
+  const tags = tagsOf(schema, "");
+  return initial === undefined || direction === "output" ? tags : [...tags, `@default ${initial}`];
+}
+
+/** The schema under `optional` and the like, and the JSON of the default that was met. */
+function unwrapped(field: AnySchema): { readonly schema: AnySchema; readonly initial: string | undefined } {
+  let schema = field;
+  let initial: string | undefined;
+  for (let hops = 0; hops < 50; hops++) {
+    const def = defOf(schema);
+    if (def.type === "lazy") {
+      const target = lazyTarget(schema);
+      if (!isZodSchema(target)) break;
+      schema = target;
+      continue;
+    }
+    if (!("innerType" in def) || !isZodSchema(def.innerType) || def.type === "success") break;
+    if (def.type === "default" || def.type === "prefault") initial ??= defaultText(def);
+    schema = def.innerType;
+  }
+  return { schema, initial };
+}
+
+function defaultText(def: { readonly defaultValue: unknown }): string | undefined {
+  if (!isConstantDefault(def) || !isPrintable(def.defaultValue)) return undefined;
+  const { defaultValue: value } = def;
+  const text = typeof value === "bigint" ? String(value) : JSON.stringify(value);
+  return text !== undefined && text.length <= MAX_DEFAULT ? text : undefined;
+}
+
+/** @param prefix what the names of tags begin with, as in `items.` */
+function tagsOf(schema: AnySchema, prefix: string): string[] {
+  const def = defOf(schema);
+  const checks = checksOf(schema) ?? {};
+  const tag = (name: string, value: number | string | undefined): string[] =>
+    value === undefined ? [] : [`@${prefix}${name} ${value}`];
+  switch (def.type) {
+    case "string":
+      return [
+        ...tag("minLength", checks.min),
+        ...tag("maxLength", checks.max),
+        ...tag("format", checks.format && (FORMATS[checks.format] ?? checks.format)),
+        ...(checks.patterns ?? []).flatMap((pattern) => tag("pattern", patternText(pattern))),
+      ];
+    case "number":
+    case "bigint":
+      return [...numberFormat(checks.format).flatMap((each) => tag(...each)), ...bounds(checks, tag)];
+    case "date":
+      return bounds(dates(checks), tag);
+    case "array":
+    case "set":
+    case "map": {
+      const sizes = [...tag("minItems", checks.min), ...tag("maxItems", checks.max)];
+      return def.type === "array" && isZodSchema(def.element) && prefix === ""
+        ? [...sizes, ...tagsOf(unwrapped(def.element).schema, "items.")]
+        : sizes;
+    }
+    default:
+      return [];
+  }
+}
+
+type Tag = (name: string, value: number | string | undefined) => string[];
+
+function bounds({ min, max, above, below, multipleOf }: Checks, tag: Tag): string[] {
+  return [
+    ...tag("minimum", min),
+    ...tag("exclusiveMinimum", above),
+    ...tag("maximum", max),
+    ...tag("exclusiveMaximum", below),
+    ...tag("multipleOf", multipleOf),
+  ];
+}
+
+function numberFormat(format: string | undefined): [name: string, value: string][] {
+  if (format === undefined || IDLE_FORMATS.has(format)) return [];
+  return [format === "integer" ? ["asType", "integer"] : ["format", format]];
+}
+
+/** The bounds of a date, which are milliseconds, as people write dates. */
+function dates({ min, max, above, below }: Checks): Checks {
+  const given = Object.entries({ min, max, above, below }).filter(([, each]) => each !== undefined);
+  return Object.fromEntries(given.map(([name, each]) => [name, new Date(Number(each)).toISOString()]));
+}
+
+/** A regular expression without its slashes; its flags have no place in a tag. */
+function patternText(pattern: string): string {
+  return pattern.slice(1, pattern.lastIndexOf("/"));
+}
