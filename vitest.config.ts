@@ -9,18 +9,19 @@ const quick = process.env["QUICRPC_QUICK"] !== undefined;
 /** Tests with processes that take a whole machine, or that have to be quick: they run one file after the other, when all others have. */
 const alone = [
   "test/{adversary,browser,chaos}/**/*.test.ts",
-  "test/{restart,rolling-restarts}.test.ts",
+  "packages/node/test/{restart,rolling-restarts}.test.ts",
   "packages/quic/test/browser.test.ts",
 ];
 
 /** Tests that take several seconds. */
 const slow = [
   "test/behaviour/{extremes,kill,leaks,long-streams}.test.ts",
-  "test/{doors,early-data,pack,pages}.test.ts",
+  "test/{repository/pack,serving/doors,serving/pages}.test.ts",
   "test/fuzz/**/*.test.ts",
   "packages/cli/test/**/*.test.ts",
   "packages/codegen/test/{compilers,formatted,names}.test.ts",
   "packages/codegen/test/codec/**/*.test.ts",
+  "packages/node/test/early-data.test.ts",
   "packages/quic/test/{cluster,process,runtimes,tls,windows}.test.ts",
 ];
 

@@ -14,9 +14,9 @@ import { dialTcp, dialTls, dialUnix } from "../../packages/node/dist/dial/socket
 import { dialWebSocket } from "../../packages/node/dist/dial/web-socket.js";
 import { dialWebTransport } from "../../packages/node/dist/dial/web-transport.js";
 import { startProgram } from "../child-program.js";
-import { RawPeer } from "../raw-peer.js";
+import { RawPeer } from "../../packages/core/test/raw-peer.js";
 import { type Held, methods, type VictimSettings } from "./contract.js";
-import { trustOf } from "../trust.js";
+import { trustOf } from "../../packages/node/test/trust.js";
 
 /** Bytes of JavaScript's heap that the victim may have. */
 const HEAP_MIB = 256;

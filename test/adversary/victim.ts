@@ -104,5 +104,4 @@ function resetPeak(): void {
 process.on("message", ({ id, reset }: { id: number; reset: boolean }) => {
   void measure(reset).then((held) => process.send?.({ id, held }));
 });
-process.on("disconnect", () => process.exit());
 process.send?.({ urls: server.urls });

@@ -5,7 +5,7 @@ import { createSession, type Limits, ServerLoad, type Session, type SessionOptio
 import type { DirectSession, TransportSession } from "@quicrpc/core/transport";
 import { failsTransport } from "@quicrpc/fails-components";
 import { devCertificate, dial, type DialOptions, serve } from "@quicrpc/node";
-import { trustOf } from "../trust.js";
+import { trustOf } from "../../packages/node/test/trust.js";
 import { Witness } from "./service.js";
 import { type Load, measured, sessionOptions } from "./session-options.js";
 import { streamSessions } from "./stream-sessions.js";
@@ -155,7 +155,7 @@ const ofOneStream: ReadonlyMap<string, string> = new Map([
 const withoutTls: ReadonlyMap<string, string> = new Map([...ofOneStream, ["C67", NO_TLS], ["C68", NO_TLS]]);
 
 const FAILS =
-  "the package's client trusts by hash or the system's roots, and shows no certificate (test/fails.test.ts)";
+  "the package's client trusts by hash or the system's roots, and shows no certificate (packages/fails-components/test/fails.test.ts)";
 const ofFails: ReadonlyMap<string, string> = new Map([...ofOneStream, ["C67", FAILS], ["C68", FAILS]]);
 
 /** A kind of `serve` and `dial`. */

@@ -1,7 +1,7 @@
 // Callees that do not keep to the protocol, over every kind of transport.
 import type { RpcError } from "@quicrpc/core";
 import { describe, expect, it } from "vitest";
-import { HELLO, PROTOCOL_ERROR, type RawStream } from "../raw-peer.js";
+import { HELLO, PROTOCOL_ERROR, type RawStream } from "../../packages/core/test/raw-peer.js";
 import { kinds } from "./kinds.js";
 import { type Exposed, expose, givenUp, viasOf } from "./raw.js";
 import { methods } from "./service.js";

@@ -1,6 +1,6 @@
 import { createSession, type Session } from "@quicrpc/core";
 import { expect } from "vitest";
-import { HELLO, PROTOCOL_ERROR, RawPeer, type RawStream } from "../raw-peer.js";
+import { HELLO, PROTOCOL_ERROR, RawPeer, type RawStream } from "../../packages/core/test/raw-peer.js";
 import type { LocalKind } from "./kinds.js";
 import { Witness } from "./service.js";
 import { sessionOptions } from "./session-options.js";

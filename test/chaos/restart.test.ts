@@ -4,8 +4,8 @@ import type { Connection } from "@quicrpc/core";
 import { defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { connect, devCertificate } from "@quicrpc/node";
 import { describe, expect, it } from "vitest";
-import { ServerProcess } from "../restarted-server.js";
-import { trustOf } from "../trust.js";
+import { ServerProcess } from "../../packages/node/test/restarted-server.js";
+import { trustOf } from "../../packages/node/test/trust.js";
 
 const service = { name: "test.v1.Restarted", id: 7101 };
 const pid = defineMethod(service, "unary", "pid", { id: 1, output: uncheckedCodec<number>() });

@@ -76,5 +76,4 @@ process.on("message", () => {
     process.send?.({ live: heapUsed + external, running } satisfies Held);
   });
 });
-process.on("disconnect", () => process.exit());
 process.send?.(server.urls[0]);

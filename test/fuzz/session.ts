@@ -2,7 +2,7 @@ import { createMemoryPair, createSession, json } from "@quicrpc/core";
 import { msgpackRecords } from "@quicrpc/core/records";
 import { nodeCompressions } from "../../packages/node/src/compression.js";
 import { framed } from "../behaviour/raw.js";
-import { RawPeer, settle } from "../raw-peer.js";
+import { RawPeer, settle } from "../../packages/core/test/raw-peer.js";
 import { createFeedRouter } from "../types/generated/feed.js";
 import type { Target } from "./fuzz.js";
 import { bytesOf, vectors } from "./wire.js";

@@ -1,0 +1,251 @@
+// What `serve`, `connect`, `dial` and `connectPool` say of options and URLs that are none, and where refusals can be seen.
+import { spawn } from "node:child_process";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { connect as connectTls } from "node:tls";
+import { fileURLToPath } from "node:url";
+import { RpcError } from "@quicrpc/core";
+import { createRouter } from "@quicrpc/core/generated";
+import {
+  connect,
+  connectPool,
+  devCertificate,
+  dial,
+  type Refusal,
+  serve,
+  type ServeOptions,
+  type Server,
+} from "@quicrpc/node";
+import { afterEach, describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
+import { methods } from "../../../test/behaviour/service.js";
+import { trustOf } from "./trust.js";
+
+const { echo } = methods;
+const routers = [createRouter({ echo }, { echo: (input) => input })];
+
+const open: { close(): Promise<unknown> }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close();
+});
+
+async function served(options: object): Promise<Server> {
+  const { cert, key } = await devCertificate();
+  const server = await serve({ tls: { cert, key }, routers, ...options });
+  open.push(server);
+  return server;
+}
+
+async function failure(promise: Promise<unknown>): Promise<Error> {
+  const error: unknown = await promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  expect(error).toBeInstanceOf(TypeError);
+  return error as Error;
+}
+
+describe("options that are none are refused, with the name that was probably meant", () => {
+  const URL = "quic://127.0.0.1:1";
+  it.each([
+    ["serve", "serve() has no option router: did you mean routers?", { router: [] }],
+    ["serve", "serve() has no option onSesion: did you mean onSession?", { onSesion: () => {} }],
+    ["serve", "serve() has no option ssl: did you mean tls?", { ssl: {} }],
+    ["serve", "serve() has no option limits.maxCall: did you mean limits.maxCalls?", { limits: { maxCall: 1 } }],
+    ["serve", "serve() has no option maxCalls: did you mean limits.maxCalls?", { maxCalls: 1 }],
+    ["serve", "serve() has no option tls.certificate: did you mean tls.cert?", { tls: { certificate: "x" } }],
+    ["serve", "serve() has no option tls.name: did you mean tls.names?", { tls: [{ name: "x" }] }],
+    [
+      "serve",
+      "serve() has no option transport.maxSession: did you mean transport.maxSessions?",
+      { transport: { maxSession: 1 } },
+    ],
+    [
+      "serve",
+      "serve() has no option clientCertificates.require: did you mean clientCertificates.required?",
+      { clientCertificates: { require: false } },
+    ],
+    ["dial", "dial() has no option transport.maxSessions", { transport: { maxSessions: 1 } }],
+    [
+      "dial",
+      "dial() has no option transport.keepAliveIntervalMs: did you mean keepAlive?",
+      { transport: { keepAliveIntervalMs: 1 } },
+    ],
+    [
+      "dial",
+      "dial() has no option transport.maxConcurrentStreams: did you mean transport.maxStreams?",
+      { transport: { maxConcurrentStreams: 1 } },
+    ],
+    [
+      "dial",
+      "dial() has no option keepAlive.interval: did you mean keepAlive.intervalMs?",
+      { keepAlive: { interval: 1 } },
+    ],
+    ["connect", "connect() has no option fallback.urls: did you mean fallback.url?", { fallback: { urls: [] } }],
+    ["connect", "connect() has no option backoff.max: did you mean backoff.maxMs?", { backoff: { max: 1 } }],
+    [
+      "connectPool",
+      "connectPool() has no option outliers.ejection: did you mean outliers.ejectionMs?",
+      { outliers: { ejection: 1 } },
+    ],
+    ["serve", "serve() has no option xyzzy", { xyzzy: 1 }],
+    ["dial", "dial() has no option CA: did you mean ca?", { CA: "x" }],
+    ["dial", "dial() has no option reconnect", { reconnect: false }],
+    ["connect", "connect() has no option timeout: did you mean timeoutMs?", { timeout: 1 }],
+    ["connect", "connect() has no option token: did you mean credentials?", { token: "x" }],
+    [
+      "connect",
+      "connect() has no option serverCertificateHash: did you mean serverCertificateHashes?",
+      { serverCertificateHash: [] },
+    ],
+    ["connectPool", "connectPool() has no option balanced: did you mean balance?", { balanced: "roundRobin" }],
+  ])("%s: %s", async (name, message, given) => {
+    const options: object = given;
+    const made = {
+      serve: () => serve({ routers, ...options }),
+      dial: () => dial(URL, options),
+      connect: () => connect(URL, options),
+      connectPool: () => connectPool([URL], options),
+    }[name] as () => Promise<unknown>;
+    expect((await failure(made())).message).toBe(message);
+  });
+
+  it("what is undefined counts as left out", async () => {
+    const server = await served({ listen: "tcp://127.0.0.1:0", xyzzy: undefined });
+    expect(server.urls).toHaveLength(1);
+  });
+
+  it("routers that are no list, or missing, are told by name", async () => {
+    const { cert, key } = await devCertificate();
+    const one = serve({ tls: { cert, key }, routers: routers[0] } as unknown as ServeOptions);
+    expect((await failure(one)).message).toMatch(/^serve\(\) takes a list of routers: routers: \[/);
+    expect((await failure(serve({} as ServeOptions))).message).toMatch(/^serve\(\) needs routers: \[/);
+    expect((await failure(dial(URL, { routers: {} } as object))).message).toMatch(/^dial\(\) takes a list of routers/);
+  });
+
+  it("tls that is missing is told with what there is to give", async () => {
+    expect((await failure(serve({ routers }))).message).toMatch(
+      /needs the option tls for quic:\/\/: .*devCertificate\(\)/,
+    );
+  });
+});
+
+describe("URLs", () => {
+  it("listen takes one", async () => {
+    const server = await served({ listen: "tcp://127.0.0.1:0" });
+    expect(server.urls).toEqual([expect.stringMatching(/^tcp:\/\/127\.0\.0\.1:\d+$/)]);
+  });
+
+  it.each(["localhost:4433", "127.0.0.1:4433", "[::1]:4433", "orders.example", "orders.example:4433/rpc"])(
+    "%s is answered with the URL that was probably meant",
+    async (text) => {
+      const hint = `"${text}" has no scheme: did you mean quic://${text}?`;
+      expect((await failure(dial(text))).message).toBe(hint);
+      expect((await failure(connect(text))).message).toBe(hint);
+      expect((await failure(served({ listen: [text] }))).message).toBe(hint);
+    },
+  );
+
+  it.each(["", "quic//localhost", "//"])("%j is said to be no URL", async (text) => {
+    expect((await failure(dial(text))).message).toContain(`"${text}"`);
+  });
+
+  it("what is no text is told", async () => {
+    expect((await failure(dial(4433 as unknown as string))).message).toMatch(/not number$/);
+  });
+
+  const engine = process.env["QUICRPC_NO_ENGINE"] === undefined ? ["quic", "https"] : [];
+  it.each([...engine, "tls", "wss", "tcp", "ws"].flatMap((scheme) => [`${scheme}://0.0.0.0:0`, `${scheme}://[::]:0`]))(
+    "of a server that listens on %s lead clients to it",
+    async (listen) => {
+      const server = await served({ listen });
+      const url = server.urls[0] as string;
+      const connection = await connect(url, trustOf(url, await devCertificate()));
+      open.push(connection);
+      expect(await connection.unary(echo, { text: "here" })).toEqual({ text: "here" });
+    },
+  );
+});
+
+describe("refusals can be seen at the server, with the reason", () => {
+  /** What is told while `work` runs, up to the first of that stage. */
+  async function refusal(stage: Refusal["stage"], work: () => Promise<unknown>): Promise<Refusal> {
+    let onRefusal!: (refusal: unknown) => void;
+    const told = new Promise<Refusal>((resolve) => {
+      onRefusal = (refusal) => {
+        if ((refusal as Refusal).stage === stage) resolve(refusal as Refusal);
+      };
+    });
+    subscribe("quicrpc:refused", onRefusal);
+    try {
+      await work();
+      return await told;
+    } finally {
+      unsubscribe("quicrpc:refused", onRefusal);
+    }
+  }
+
+  const engine = process.env["QUICRPC_NO_ENGINE"] === undefined ? ["quic"] : [];
+  it.each([...engine, "tls", "tcp", "wss"])("of sessions by authenticate, over %s", async (scheme) => {
+    const server = await served({
+      listen: `${scheme}://127.0.0.1:0`,
+      authenticate: () => {
+        throw new RpcError("permission_denied", "not you");
+      },
+    });
+    const url = server.urls[0] as string;
+    const told = await refusal("session", async () => open.push(await dial(url, trustOf(url, await devCertificate()))));
+    expect(told).toMatchObject({ stage: "session", listener: url, reason: "permission_denied: not you" });
+    expect(told.remoteAddress?.host).toBe("127.0.0.1");
+  });
+
+  it.each([...engine, "tls", "wss"])("of handshakes, over %s", async (scheme) => {
+    const server = await served({ listen: `${scheme}://127.0.0.1:0` });
+    const { port } = server.address;
+    const told = await refusal("handshake", async () => {
+      if (scheme === "quic") {
+        // It does not trust the certificate, and says so.
+        await dial(server.urls[0] as string, { ca: (await devCertificate()).cert, serverName: "other.example" }).catch(
+          () => {},
+        );
+        return;
+      }
+      const socket = connectTls({ port, host: "127.0.0.1", ALPNProtocols: ["other/1"], rejectUnauthorized: false });
+      socket.on("error", () => {});
+      await new Promise((closed) => socket.once("close", closed));
+    });
+    expect(told.reason).not.toBe("");
+    expect(told.listener).toMatch(new RegExp(`^${scheme}://127.0.0.1:${port}`));
+  });
+
+  it.each([...engine.map(() => "https"), "ws", "wss"])("of requests for another path, over %s", async (scheme) => {
+    const server = await served({ listen: `${scheme}://127.0.0.1:0/rpc` });
+    const url = (server.urls[0] as string).replace("/rpc", "/other");
+    const told = await refusal("request", async () => {
+      if (scheme === "https") return dial(url, trustOf(url, await devCertificate())).catch(() => {});
+      const socket = new WebSocket(url, ["quicrpc.v1"], { rejectUnauthorized: false });
+      socket.on("error", () => {});
+      return new Promise((closed) => socket.once("close", closed));
+    });
+    expect(told.reason).toMatch(/\/other: status 404/);
+  });
+
+  it("QUICRPC_DEBUG=refused writes them to stderr", { timeout: 30_000 }, async () => {
+    const program = `
+      import { connect, serve } from "@quicrpc/node";
+      const server = await serve({ listen: "tcp://127.0.0.1:0", routers: [], authenticate: () => { throw new Error("a bug"); }, onError: () => {} });
+      const connection = await connect(server.urls[0], { reconnect: false });
+      await connection.closed;
+      await server.close();
+    `;
+    const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
+      cwd: fileURLToPath(new URL(".", import.meta.url)),
+      env: { ...process.env, QUICRPC_DEBUG: "refused" },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    let text = "";
+    for await (const chunk of child.stderr) text += String(chunk);
+    expect(text).toMatch(
+      /quicrpc: tcp:\/\/127\.0\.0\.1:\d+ refused the session of 127\.0\.0\.1 port \d+: internal: the server could not take the session/,
+    );
+  });
+});

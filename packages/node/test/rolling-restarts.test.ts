@@ -1,0 +1,130 @@
+// Servers that drain and come back under load: no call fails, and the state says no more than happened.
+import { type TypedCaller, RpcError } from "@quicrpc/core";
+import { createRouter } from "@quicrpc/core/generated";
+import { connect, connectPool, devCertificate, serve, type Server } from "@quicrpc/node";
+import { afterEach, describe, expect, it } from "vitest";
+import { methods } from "../../../test/behaviour/service.js";
+import { trustOf } from "./trust.js";
+
+const open: { close(): Promise<unknown> }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close();
+});
+
+const { echo, items } = methods;
+const schemes = process.env["QUICRPC_NO_ENGINE"] === undefined ? ["quic", "https", "tls", "wss"] : ["tls", "wss"];
+const RESTARTS = 6;
+const CALLERS = 16;
+
+async function served(url: string): Promise<Server> {
+  return serve({
+    listen: [url],
+    tls: await devCertificate(),
+    routers: [
+      createRouter(
+        { echo, items },
+        {
+          // Some are in progress when the drain begins.
+          echo: async ({ text }) => {
+            await new Promise((resolve) => setImmediate(resolve));
+            return { text };
+          },
+          items: async function* ({ n }) {
+            for (let i = 0; i < n; i++) {
+              await new Promise((resolve) => setImmediate(resolve));
+              yield { i };
+            }
+          },
+        },
+      ),
+    ],
+  });
+}
+
+/** Calls without a pause until told to stop; gives how many calls there were, and how each that failed did. */
+function load(caller: TypedCaller): { stop(): Promise<{ calls: number; failures: string[] }> } {
+  const stopping = new AbortController();
+  let calls = 0;
+  const failures: string[] = [];
+  const run = async (once: () => Promise<unknown>): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      calls++;
+      await once().catch((error: unknown) => failures.push(error instanceof RpcError ? error.message : String(error)));
+    }
+  };
+  const stream = async (): Promise<void> => {
+    const got: number[] = [];
+    for await (const { i } of caller.serverStream(items, { n: 3 })) got.push(i);
+    if (got.join() !== "0,1,2") throw new Error(`items ${got.join()}`);
+  };
+  const runs = Array.from({ length: CALLERS }, (_, n) =>
+    run(n % 2 === 0 ? stream : () => caller.unary(echo, { text: "x" }, { via: n % 4 === 1 ? "lane" : "stream" })),
+  );
+  return {
+    async stop() {
+      stopping.abort();
+      await Promise.all(runs);
+      return { calls, failures };
+    },
+  };
+}
+
+/** Collects the names of the states until it is stopped. */
+function watched(states: AsyncIterableIterator<{ status: string }>): string[] {
+  const seen: string[] = [];
+  void (async () => {
+    for await (const { status } of states) if (seen.at(-1) !== status) seen.push(status);
+  })();
+  return seen;
+}
+
+const soon = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe.each(schemes)("rolling restarts over %s", (scheme) => {
+  it("one server: no call fails, and the state changes as often as the server does", { timeout: 60_000 }, async () => {
+    const { hash } = await devCertificate();
+    let server = await served(`${scheme}://127.0.0.1:0/rpc`);
+    const url = server.urls[0] as string;
+    const connection = await connect(url, trustOf(url, { hash }));
+    open.push(connection);
+    const seen = watched(connection.states());
+    const calls = load(connection);
+    for (let i = 0; i < RESTARTS; i++) {
+      await soon(50);
+      await server.drain();
+      server = await served(url);
+      while (connection.state.status !== "ready") await soon(5);
+    }
+    open.unshift(server);
+    const { calls: made, failures } = await calls.stop();
+    expect(failures).toEqual([]);
+    expect(made).toBeGreaterThan(RESTARTS * CALLERS);
+    expect(seen.filter((status) => status === "ready").length).toBeLessThanOrEqual(RESTARTS + 1);
+  });
+
+  it("a pool of two: no call fails, and the pool stays ready", { timeout: 60_000 }, async () => {
+    const { hash } = await devCertificate();
+    const servers = await Promise.all([0, 1].map(() => served(`${scheme}://127.0.0.1:0/rpc`)));
+    const urls = servers.map((server) => server.urls[0] as string);
+    const pool = await connectPool(urls, trustOf(urls[0] as string, { hash }));
+    open.push(pool);
+    const allReady = async (): Promise<void> => {
+      while (pool.targets.some(({ status }) => status !== "ready")) await soon(5);
+    };
+    await allReady();
+    const seen = watched(pool.states());
+    const calls = load(pool);
+    for (let i = 0; i < RESTARTS; i++) {
+      const at = i % 2;
+      await soon(50);
+      await servers[at]?.drain();
+      servers[at] = await served(urls[at] as string);
+      await allReady();
+    }
+    for (const server of servers) open.unshift(server);
+    const { calls: made, failures } = await calls.stop();
+    expect(failures).toEqual([]);
+    expect(made).toBeGreaterThan(RESTARTS * CALLERS);
+    expect(seen).toEqual(["ready"]);
+  });
+});

@@ -1,0 +1,393 @@
+// What a connection may cost before it is a session, over everything that `serve` listens on.
+import { once } from "node:events";
+import { request as httpRequest } from "node:http";
+import { connect as connectHttp2 } from "node:http2";
+import { connect as connectTcp, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import { RpcError, type Session } from "@quicrpc/core";
+import { createRouter } from "@quicrpc/core/generated";
+import { failsTransport } from "@quicrpc/fails-components";
+import { devCertificate, dial, type DialOptions, serve, type ServeOptions, type Server } from "@quicrpc/node";
+import { Endpoint } from "@quicrpc/quic";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { WebSocket } from "ws";
+import { Door } from "../../packages/node/dist/listen/door.js";
+import { methods } from "../behaviour/service.js";
+import { trustOf } from "../../packages/node/test/trust.js";
+
+const open: { close(): Promise<unknown> }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close();
+});
+
+const { echo } = methods;
+const service = createRouter({ echo }, { echo: (input) => input });
+
+/** A way to have a session: what `serve` listens on, and how a client dials that. */
+interface Way {
+  readonly name: string;
+  readonly listen: string;
+  readonly serving?: Partial<ServeOptions>;
+  readonly dialling?: Pick<DialOptions, "transports">;
+}
+
+const engine = process.env["QUICRPC_NO_ENGINE"] === undefined;
+const ways: readonly Way[] = [
+  ...(engine
+    ? [
+        { name: "QUIC", listen: "quic://127.0.0.1:0" },
+        { name: "WebTransport", listen: "https://127.0.0.1:0/rpc" },
+      ]
+    : []),
+  { name: "TCP", listen: "tcp://127.0.0.1:0" },
+  { name: "TLS", listen: "tls://127.0.0.1:0" },
+  { name: "WebSocket", listen: "ws://127.0.0.1:0/rpc" },
+  { name: "WebSocket over TLS", listen: "wss://127.0.0.1:0/rpc" },
+  {
+    name: "WebTransport over HTTP/2",
+    listen: "https://127.0.0.1:0/rpc",
+    serving: { transports: [failsTransport({ httpVersion: 2 })] },
+    dialling: { transports: [failsTransport({ httpVersion: 2 })] },
+  },
+];
+const overTls = ways.filter(({ name }) => ["TLS", "WebSocket over TLS", "WebTransport over HTTP/2"].includes(name));
+const overTcp = [...overTls, ...ways.filter(({ name }) => ["TCP", "WebSocket"].includes(name))];
+
+async function served({ listen, serving }: Way, options: Partial<ServeOptions>): Promise<Server> {
+  const { cert, key } = await devCertificate();
+  const server = await serve({ tls: { cert, key }, routers: [service], listen: [listen], ...serving, ...options });
+  open.push(server);
+  return server;
+}
+
+async function dialled({ dialling }: Way, server: Server): Promise<Session> {
+  const url = server.urls[0] as string;
+  const session = await dial(url, { ...trustOf(url, await devCertificate()), ...dialling });
+  open.push(session);
+  return session;
+}
+
+/** A session that has made a call; rejects where there is none to have. */
+async function answered(way: Way, server: Server): Promise<Session> {
+  const session = await dialled(way, server);
+  expect(await session.unary(echo, { text: "a" }, { timeoutMs: 5000 })).toEqual({ text: "a" });
+  return session;
+}
+
+/** Authentication that waits until it is allowed to go on. */
+class Gate {
+  /** Sessions that have come to it. */
+  asked = 0;
+  private open!: () => void;
+  private readonly opened = new Promise<void>((resolve) => {
+    this.open = resolve;
+  });
+
+  readonly authenticate = async (): Promise<void> => {
+    this.asked++;
+    await this.opened;
+  };
+
+  admit(): void {
+    this.open();
+  }
+}
+
+async function rejected(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => {
+      throw new Error("it went well");
+    },
+    (error: unknown) => error,
+  );
+}
+
+async function silentTcp(server: Server, localAddress: string = "127.0.0.1"): Promise<Socket> {
+  const socket = connectTcp({ port: server.address.port, host: "127.0.0.1", localAddress });
+  socket.on("error", () => {});
+  open.push({ close: async () => socket.destroy() });
+  await once(socket, "connect");
+  return socket;
+}
+
+async function silentTls(server: Server, alpn: string): Promise<Socket> {
+  const socket = connectTls({
+    port: server.address.port,
+    host: "127.0.0.1",
+    rejectUnauthorized: false,
+    ALPNProtocols: [alpn],
+  });
+  socket.on("error", () => {});
+  open.push({ close: async () => socket.destroy() });
+  await once(socket, "secureConnect");
+  return socket;
+}
+
+async function ended(socket: {
+  once(event: "close", listener: () => void): unknown;
+  resume?(): unknown;
+}): Promise<void> {
+  socket.resume?.();
+  await new Promise<void>((resolve) => void socket.once("close", resolve));
+}
+
+describe.each(ways)("over $name", (way) => {
+  it("maxSessions counts sessions, and one that ends makes room", async () => {
+    const server = await served(way, { transport: { maxSessions: 2 } });
+    const [first] = [await answered(way, server), await answered(way, server)];
+    expect(await rejected(answered(way, server))).toBeInstanceOf(Error);
+    expect(server.sessions.size).toBe(2);
+    await first.close();
+    await vi.waitFor(() => expect(server.sessions.size).toBe(1));
+    await vi.waitFor(() => answered(way, server), { timeout: 5000 });
+  });
+
+  it("sessions that nobody has authenticated take no place of maxSessions, and no more than are allowed are admitted", async () => {
+    const gate = new Gate();
+    const server = await served(way, { authenticate: gate.authenticate, transport: { maxSessions: 1 } });
+    const dials = Array.from({ length: 3 }, () => answered(way, server));
+    const outcomes = Promise.allSettled(dials);
+    await vi.waitFor(() => expect(gate.asked).toBe(3));
+    gate.admit();
+    expect((await outcomes).map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected", "rejected"]);
+  });
+
+  it("one address has a share of those that are not authenticated, and any number of sessions", async () => {
+    const gate = new Gate();
+    const server = await served(way, {
+      authenticate: gate.authenticate,
+      // Over HTTP/2 and HTTP/3 the connection counts beside its session until that is admitted.
+      transport: { maxHandshakesPerAddress: 4 },
+    });
+    const waiting: Promise<Session>[] = [];
+    const dialOne = async (): Promise<void> => {
+      const before = gate.asked;
+      const dialling = answered(way, server);
+      dialling.catch(() => {});
+      await Promise.race([vi.waitFor(() => expect(gate.asked).toBe(before + 1)), dialling]);
+      waiting.push(dialling);
+    };
+    const refused = await rejected(
+      (async () => {
+        for (let i = 0; i < 5; i++) await dialOne();
+      })(),
+    );
+    expect(refused).toBeInstanceOf(Error);
+    expect(waiting.length).toBeGreaterThanOrEqual(2);
+    gate.admit();
+    await Promise.all(waiting);
+    for (let i = 0; i < 6; i++) await answered(way, server);
+    expect(server.sessions.size).toBe(waiting.length + 6);
+  });
+
+  it("what a peer sends before it is authenticated is there when it is", async () => {
+    const gate = new Gate();
+    const server = await served(way, { authenticate: gate.authenticate });
+    const session = await dialled(way, server);
+    const texts = Array.from({ length: 300 }, (_, at) => `${at}`.padEnd(10_000, "x"));
+    const calls = texts.map((text) => session.unary(echo, { text }));
+    await vi.waitFor(() => expect(gate.asked).toBe(1));
+    gate.admit();
+    expect((await Promise.all(calls)).map(({ text }) => text)).toEqual(texts);
+  });
+
+  it("authentication has what is left of maxHandshakeMs, and the peer learns why it got no session", async () => {
+    const refused: RpcError[] = [];
+    const server = await served(way, {
+      limits: { maxHandshakeMs: 500 },
+      authenticate: () => new Promise(() => {}),
+      onRefused: (error) => void refused.push(error),
+    });
+    const session = await dialled(way, server);
+    expect(await rejected(session.unary(echo, { text: "" }))).toMatchObject({ code: "deadline_exceeded" });
+    expect(refused).toMatchObject([{ message: expect.stringContaining("limits.maxHandshakeMs") }]);
+  });
+});
+
+describe("a connection that is no session after maxHandshakeMs is closed", () => {
+  const limits = { maxHandshakeMs: 200 };
+
+  it.each(overTcp)("one of $name that says nothing", async (way) => {
+    await ended(await silentTcp(await served(way, { limits })));
+  });
+
+  it.each(overTls)("one of $name that says nothing after its TLS handshake", async (way) => {
+    const alpn = way.name === "TLS" ? "quicrpc/1" : way.name === "WebSocket over TLS" ? "http/1.1" : "h2";
+    await ended(await silentTls(await served(way, { limits }), alpn));
+  });
+
+  it("a request whose header never ends, and one whose body does not", async () => {
+    const server = await served({ name: "", listen: "ws://127.0.0.1:0/rpc" }, { limits });
+    const [header, body] = [await silentTcp(server), await silentTcp(server)];
+    header.write("GET /rpc HTTP/1.1\r\nHost: a\r\n");
+    body.write("POST /rpc HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\nx");
+    await Promise.all([ended(header), ended(body)]);
+  });
+
+  it("one that goes on making requests", async () => {
+    const server = await served({ name: "", listen: "ws://127.0.0.1:0/rpc" }, { limits });
+    const socket = await silentTcp(server);
+    socket.on("data", () => socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n"));
+    socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    await ended(socket);
+  });
+
+  it("a WebSocket that is refused and does not close", async () => {
+    const server = await served({ name: "", listen: "ws://127.0.0.1:0/rpc" }, { limits });
+    const refused = await silentTcp(server);
+    refused.write(
+      "GET /elsewhere HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
+        "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n",
+    );
+    await ended(refused);
+  });
+
+  it("a WebSocket whose session is refused and that takes no notice", async () => {
+    const server = await served(
+      { name: "", listen: "ws://127.0.0.1:0/rpc" },
+      {
+        limits: { maxCloseMs: 100 },
+        authenticate: () => {
+          throw new RpcError("unauthenticated", "who are you?");
+        },
+      },
+    );
+    const socket = await silentTcp(server);
+    socket.write(
+      "GET /rpc HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
+        "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n" +
+        "Sec-WebSocket-Protocol: quicrpc.v1\r\n\r\n",
+    );
+    await ended(socket);
+  });
+
+  it("a WebSocket that never greets", async () => {
+    const server = await served({ name: "", listen: "ws://127.0.0.1:0/rpc" }, { limits });
+    const socket = new WebSocket(server.urls[0] as string, ["quicrpc.v1"]);
+    socket.on("error", () => {});
+    await ended(socket);
+  });
+
+  it("one of HTTP/2 whose streams are no sessions", async () => {
+    const way = ways.at(-1) as Way;
+    const client = connectHttp2(`https://127.0.0.1:${(await served(way, { limits })).address.port}`, {
+      rejectUnauthorized: false,
+    });
+    client.on("error", () => {});
+    client.request({ ":method": "POST" }, { endStream: false }).on("error", () => {});
+    await new Promise<void>((resolve) => void client.once("close", resolve));
+  });
+
+  it.skipIf(!engine)("one of HTTP/3 that asks for no session", async () => {
+    const server = await served({ name: "", listen: "https://127.0.0.1:0/rpc" }, { limits });
+    const { hash } = await devCertificate();
+    const endpoint = Endpoint.bind({ host: "127.0.0.1" });
+    open.push(endpoint);
+    const session = await endpoint.connect({
+      host: "127.0.0.1",
+      port: server.address.port,
+      serverName: "localhost",
+      alpn: ["h3"],
+      tls: { serverCertificateHashes: [hash] },
+    });
+    expect(await session.closed).toMatchObject({ closeCode: 0x100 });
+  });
+});
+
+it.each(overTcp)("silent connections of one address leave room for others, over $name", async (way) => {
+  const server = await served(way, { transport: { maxHandshakes: 8, maxHandshakesPerAddress: 4, maxSessions: 4 } });
+  const silent = await Promise.all(Array.from({ length: 12 }, () => silentTcp(server, "127.0.0.2")));
+  await vi.waitFor(() => expect(silent.filter(({ readyState }) => readyState === "open")).toHaveLength(4));
+  await answered(way, server);
+});
+
+it("more header fields than anybody needs are refused", async () => {
+  const server = await served({ name: "", listen: "ws://127.0.0.1:0/rpc" }, {});
+  const fields = Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`x-${at}`, "y"]));
+  const request = httpRequest({
+    port: server.address.port,
+    path: "/rpc",
+    headers: { connection: "upgrade", upgrade: "websocket", "sec-websocket-protocol": "quicrpc.v1", ...fields },
+  });
+  request.end();
+  const [response] = (await once(request, "response")) as [{ statusCode: number; resume(): void }];
+  response.resume();
+  expect(response.statusCode).toBe(431);
+});
+
+describe("the door of a listener", () => {
+  const limits = {
+    maxSessions: 3,
+    maxHandshakes: 4,
+    maxHandshakesPerAddress: 2,
+    maxHandshakeMs: 1000,
+    maxCloseMs: 100,
+  };
+  const never = (): void => {};
+
+  it("counts what is pending by address, an IPv6 network as one", () => {
+    const door = new Door(limits);
+    expect(door.enter("2001:db8::1", never)).toBeDefined();
+    expect(door.enter("2001:db8:0:0:ffff::2", never)).toBeDefined();
+    expect(door.enter("2001:db8::3", never)).toBeUndefined();
+    expect(door.enter("2001:db8:0:1::1", never)).toBeDefined();
+    const [mapped, plain] = [door.enter("::ffff:192.0.2.1", never), door.enter("192.0.2.2", never)];
+    expect(mapped).toBeDefined();
+    expect(plain).toBeUndefined();
+    mapped?.leave();
+    expect(door.enter("192.0.2.2", never)).toBeDefined();
+  });
+
+  it("gives an address less the more others have, so that a few do not take everything", () => {
+    const door = new Door({ ...limits, maxHandshakes: 1000, maxHandshakesPerAddress: 250 });
+    const taken = (address: string): number => {
+      let count = 0;
+      while (door.enter(address, never) !== undefined) count++;
+      return count;
+    };
+    const each = Array.from({ length: 15 }, (_, at) => taken(`192.0.2.${at}`));
+    expect(each.slice(0, 3)).toEqual([250, 188, 141]);
+    expect(Math.min(...each)).toBeGreaterThan(0);
+    expect(door.enter("198.51.100.1", never)).toBeDefined();
+  });
+
+  it("closes what is pending when its time is over, and not what is settled", () => {
+    vi.useFakeTimers();
+    try {
+      const door = new Door(limits);
+      const closed: string[] = [];
+      const [, settled, refused] = ["silent", "settled", "refused"].map((name) =>
+        door.enter(undefined, () => void closed.push(name)),
+      );
+      settled?.admit();
+      settled?.greeted();
+      refused?.refuse();
+      vi.advanceTimersByTime(100);
+      expect(closed).toEqual(["refused"]);
+      vi.advanceTimersByTime(10_000);
+      expect(closed).toEqual(["refused", "silent"]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it("a connection that carries sessions is pending again after the last", () => {
+    vi.useFakeTimers();
+    try {
+      const door = new Door(limits);
+      const closed: string[] = [];
+      const connection = door.enter("192.0.2.1", () => void closed.push("connection"));
+      const left = connection?.carry();
+      connection?.settled();
+      vi.advanceTimersByTime(10_000);
+      expect(closed).toEqual([]);
+      left?.();
+      vi.advanceTimersByTime(999);
+      expect(closed).toEqual([]);
+      vi.advanceTimersByTime(1);
+      expect(closed).toEqual(["connection"]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});
