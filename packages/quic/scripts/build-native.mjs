@@ -26,6 +26,7 @@ function fingerprint() {
   const hash = createHash("sha256");
   const files = [
     ...sources(join(crate, "src")),
+    ...sources(join(crate, "vendor")),
     ...["Cargo.toml", "Cargo.lock", "build.rs"].map((name) => join(crate, name)),
   ];
   for (const file of files) hash.update(relative(crate, file)).update("\0").update(readFileSync(file)).update("\0");

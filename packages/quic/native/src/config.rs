@@ -222,7 +222,8 @@ impl Settings {
             .datagram_send_buffer_size(self.datagram_buffer as usize)
             .stream_receive_window(varint(self.stream_receive_window, "streamReceiveWindow")?)
             .receive_window(varint(self.receive_window, "receiveWindow")?)
-            .send_window(self.send_window as u64);
+            .send_window(self.send_window as u64)
+            .reset_stream_at(true);
         match (self.initial_rtt_ms, remote) {
             (0.0, Remote::Elsewhere) => {}
             (0.0, Remote::ThisMachine) => drop(transport.initial_rtt(LOOPBACK_RTT)),

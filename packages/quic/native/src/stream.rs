@@ -50,8 +50,10 @@ pub struct Stream {
     pub session: Option<Handle>,
     /// What that may send, where its peer limits it.
     pub credit: Option<Rc<DataCredit>>,
-    /// Bytes of `begin` that QUIC has not accepted yet; they cost no credit.
-    header: usize,
+    /// The stream's first bytes, where this side opened it, and how many of them QUIC has not accepted yet. They cost no credit, and
+    /// a reset leaves them to be delivered: they say whose stream it is.
+    header: Bytes,
+    header_left: usize,
     /// HTTP/3's own, unknown to JavaScript.
     pub internal: bool,
     /// Received beyond what HTTP/3 took, and the stream's first bytes.
@@ -88,7 +90,8 @@ impl Stream {
             early_stop: None,
             session: None,
             credit: None,
-            header: 0,
+            header: Bytes::new(),
+            header_left: 0,
             internal: false,
             unread: Bytes::new(),
         }
@@ -120,22 +123,23 @@ impl Stream {
     }
 
     /// The stream's first bytes, which are not the application's. `settle` is to follow in this turn.
-    pub fn begin(&mut self, header: &[u8]) {
-        self.header = header.len();
-        self.gathered.extend_from_slice(header);
+    pub fn begin(&mut self, header: Bytes) {
+        self.header_left = header.len();
+        self.gathered.extend_from_slice(&header);
+        self.header = header;
     }
 
     /// How many of the next `bytes` the session may send.
     fn allowance(&self, bytes: usize) -> usize {
         let Some(credit) = &self.credit else { return bytes };
         let left = usize::try_from(credit.left()).unwrap_or(usize::MAX);
-        bytes.min(left.saturating_add(self.header))
+        bytes.min(left.saturating_add(self.header_left))
     }
 
     fn spend(&mut self, bytes: usize) {
+        let header = bytes.min(self.header_left);
+        self.header_left -= header;
         if let Some(credit) = &self.credit {
-            let header = bytes.min(self.header);
-            self.header -= header;
             credit.spend((bytes - header) as u64);
         }
     }
@@ -279,7 +283,7 @@ impl Stream {
         self.id = Some(id);
         self.set_priority(connection, self.priority);
         if let Some(code) = self.early_reset {
-            let _ = connection.send_stream(id).reset(code);
+            self.reset_from_header(connection, id, code);
         }
         if let Some(code) = self.early_stop {
             let _ = connection.recv_stream(id).stop(code);
@@ -303,10 +307,20 @@ impl Stream {
         }
         self.drop_pending();
         match self.id {
-            // Fails only when the stream is already gone.
-            Some(id) => drop(connection.send_stream(id).reset(code)),
+            Some(id) => self.reset_from_header(connection, id, code),
             None => self.early_reset = Some(code),
         }
+    }
+
+    /// RESET_STREAM_AT behind the header, or RESET_STREAM where there is none or the peer does not take that.
+    fn reset_from_header(&mut self, connection: &mut qp::Connection, id: qp::StreamId, code: qp::VarInt) {
+        let mut stream = connection.send_stream(id);
+        let rest = &self.header[self.header.len() - self.header_left..];
+        if let Some(Ok(written)) = (!rest.is_empty()).then(|| stream.write(rest)) {
+            self.header_left -= written;
+        }
+        // Fails only when the stream is already gone.
+        let _ = stream.reset_at(code, self.header.len() as u64);
     }
 
     pub fn stop(&mut self, connection: &mut qp::Connection, code: qp::VarInt) {

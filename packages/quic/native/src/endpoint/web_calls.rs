@@ -164,7 +164,7 @@ impl Endpoint {
         if let Some(stream) = self.streams.get_mut(handle) {
             stream.session = Some(session);
             stream.credit = credit;
-            stream.begin(&header);
+            stream.begin(header);
             self.gathering.push(handle);
         }
         self.mark(owner.index as usize);
