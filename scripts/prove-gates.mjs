@@ -268,6 +268,12 @@ const seeds = [
     expect: /Diff in .*lib\.rs/,
   },
   {
+    what: "a vendored crate that was changed by hand",
+    gate: "check:rust",
+    files: { "packages/quic/native/vendor/quinn-proto/src/frame.rs": (text) => `${text}\n// seeded\n` },
+    expect: /vendor is not quinn-proto .*frame\.rs/,
+  },
+  {
     what: "a clippy lint",
     gate: "check:rust",
     files: { "packages/quic/native/src/lib.rs": (text) => `${text}\npub fn seeded(n: u8) -> bool {\n    n == n\n}\n` },

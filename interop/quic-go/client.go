@@ -39,7 +39,7 @@ func (c *client) connect(ctx context.Context, path string) (session, int, error)
 		connection, err := quic.DialAddr(ctx, "127.0.0.1:"+c.port, c.tls, quicConfig)
 		return quicSession{connection}, 200, err
 	}
-	dialer := webtransport.Dialer{TLSClientConfig: c.tls, QUICConfig: quicConfig}
+	dialer := webtransport.Transport{TLSClientConfig: c.tls, QUICConfig: quicConfig, Config: limits}
 	response, opened, err := dialer.Dial(ctx, "https://127.0.0.1:"+c.port+path, nil)
 	if response != nil && response.StatusCode != 200 {
 		return nil, response.StatusCode, nil

@@ -39,6 +39,7 @@ func serve(directory string) error {
 	mux := http.NewServeMux()
 	server := &webtransport.Server{
 		H3:          &http3.Server{Handler: mux, EnableDatagrams: true},
+		Config:      limits,
 		CheckOrigin: func(*http.Request) bool { return true },
 	}
 	webtransport.ConfigureHTTP3Server(server.H3)

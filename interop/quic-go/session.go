@@ -55,6 +55,9 @@ func (s quicSession) close(code uint32, reason string) {
 	s.CloseWithError(quic.ApplicationErrorCode(code), reason)
 }
 
+// Limits of a session, low enough for the scenarios to come to them.
+var limits = &webtransport.Config{MaxIncomingStreams: 50, MaxIncomingUniStreams: 50, MaxIncomingData: 1 << 20}
+
 type webStream struct{ *webtransport.Stream }
 
 func (s webStream) reset(code uint32) { s.CancelWrite(webtransport.StreamErrorCode(code)) }
