@@ -38,7 +38,7 @@ describe.each(DRIVERS)("streams of a session that are reset at once, %s driver",
     world.certificate = await certificate();
     const server = world.bind();
     const served = deferred<WebTransportSession>();
-    const transport = { maxConcurrentStreams: 2, maxConcurrentUniStreams: 4 };
+    const transport = { maxStreams: 2, maxUniStreams: 4 };
     server.listen({ tls: world.certificate, webTransport: {}, transport }, (session) =>
       served.resolve(session as WebTransportSession),
     );
