@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { fuzz } from "./fuzz.js";
 import { httpTargets } from "./http.js";
 import { sessionTarget } from "./session.js";
+import { transportTargets } from "./transports.js";
 import { valueTargets } from "./values.js";
 import { wireTargets } from "./wire.js";
 
@@ -11,7 +12,7 @@ const seconds = Number(process.env["QUICRPC_FUZZ_SECONDS"]) || undefined;
 const seed = Number(process.env["QUICRPC_FUZZ_SEED"]) || 1;
 
 describe("fuzz", () => {
-  it.each([...wireTargets, ...valueTargets, ...httpTargets, sessionTarget])(
+  it.each([...wireTargets, ...valueTargets, ...httpTargets, ...transportTargets, sessionTarget])(
     "$name",
     { timeout: ((seconds ?? 0) + 60) * 1000 },
     async (target) => {

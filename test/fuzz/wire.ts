@@ -10,6 +10,7 @@ import { FLAG_COMPRESSED, type Frame } from "../../packages/core/src/wire/frame.
 import * as FrameType from "../../packages/core/src/wire/frame-type.js";
 import { readHello } from "../../packages/core/src/wire/hello.js";
 import { checkMetadata, decodeMetadata, encodeMetadata } from "../../packages/core/src/wire/metadata.js";
+import { MISFIT_NOTICE, readMisfitNotice } from "../../packages/core/src/wire/misfit-notice.js";
 import { FrameReader } from "../../packages/core/src/wire/reader.js";
 import { readOptionalHead, readRequest } from "../../packages/core/src/wire/request.js";
 import { readClose, readGoaway, readPing } from "../../packages/core/src/wire/session-frames.js";
@@ -75,7 +76,11 @@ function readBody(frame: Frame): void {
   const cursor = (): Cursor => new Cursor(frame.bytes, frame.start, frame.end);
   if (type === FrameType.Hello) refusable(() => readHello(frame));
   else if (type === FrameType.Request || type === FrameType.Notify) {
-    refusable(() => readOptionalHead(frame, readRequest(frame).cursor, MAX_METADATA));
+    const request = refusable(() => readRequest(frame));
+    if (request === undefined) return;
+    if (request.methodId !== MISFIT_NOTICE) refusable(() => readOptionalHead(frame, request.cursor, MAX_METADATA));
+    else if ((refusable(() => readMisfitNotice(request.cursor))?.reason.length ?? 0) > 512)
+      throw new Error("a reason is not cut");
   } else if (type === FrameType.Error) refusable(() => readFault(frame, MAX_METADATA, expand));
   else if (type === FrameType.Goaway) refusable(() => readGoaway(frame));
   else if (type === FrameType.Ping) refusable(() => readPing(frame));
