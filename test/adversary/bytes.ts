@@ -6,6 +6,9 @@ const HELLO = [0x40, 0x03, 0x00, 0x00, 0x01];
 /** Service 4700. */
 const SERVICE = [0x12, 0x5c];
 
+/** Of a frame's type. */
+export const FLAG_HEAD = 0x10;
+
 export const FrameKind = { request: 1, notify: 2, item: 5, cancel: 7 } as const;
 
 /** A varint of four bytes. */
@@ -29,6 +32,13 @@ export function call(method: { readonly id: number }, payload: Uint8Array | read
   body.set([...SERVICE, method.id]);
   body.set(payload, 3);
   return body;
+}
+
+/** The body of a request without a payload, whose head has metadata: so many entries of three bytes. Its frame's type has `FLAG_HEAD`. */
+export function callWithMetadata(method: { readonly id: number }, entries: number): Uint8Array {
+  const metadata = Array.from({ length: entries }, () => [0x01, 0x61, 0x00]).flat();
+  const fields = [0x03, ...four(metadata.length), ...metadata];
+  return call(method, [...four(fields.length), ...fields]);
 }
 
 /** MessagePack of an unsigned integer below 2^32. */

@@ -1,6 +1,16 @@
 // What a peer can make a default server hold: by what it does not read, does not finish, or writes small and means large.
 import { afterAll, describe, expect, it, vi } from "vitest";
-import { Attacker, type AttackerStream, call, frame, FrameKind, pause, uint } from "./bytes.js";
+import {
+  Attacker,
+  type AttackerStream,
+  call,
+  callWithMetadata,
+  FLAG_HEAD,
+  frame,
+  FrameKind,
+  pause,
+  uint,
+} from "./bytes.js";
 import { methods } from "./contract.js";
 import { MIB, schemes, Victim, withstand } from "./harness.js";
 
@@ -77,6 +87,17 @@ describe.each(schemes)("over %s", (scheme) => {
       await attacker.onLanes(8, async (lane) => {
         for (let id = 0; id < 8; id += 2) {
           if (!(await lane.write(frame(FrameKind.request, id, call(methods.keep, maps))))) break;
+        }
+      });
+      await pause(500);
+    }));
+
+  it("metadata of thousands of entries, for handlers that look at it and run on", () =>
+    attacked(scheme, async (attacker) => {
+      const body = callWithMetadata(methods.hang, 5400);
+      await attacker.onLanes(4, async (lane) => {
+        for (let id = 0; id < 2000; id += 2) {
+          if (!(await lane.write(frame(FrameKind.request | FLAG_HEAD, id, body)))) break;
         }
       });
       await pause(500);

@@ -26,8 +26,9 @@ const router = createRouter(methods, {
   echo: (input) => input,
   strict: ({ tags }) => tags.length,
   bytes: (n) => new Uint8Array(n),
-  hang: async (_, { signal }) => {
+  hang: async (_, { signal, metadata }) => {
     handlers++;
+    metadata.get("tenant");
     try {
       await new Promise((resolve) => signal.addEventListener("abort", resolve));
     } finally {

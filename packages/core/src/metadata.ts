@@ -13,6 +13,8 @@ export type MetadataInit =
   | Iterable<readonly [key: string, value: MetadataValue]>
   | Readonly<Record<string, MetadataValue | readonly MetadataValue[]>>;
 
+type Entry = [key: string, value: MetadataValue];
+
 /** Keys are compared in lower case; these characters and no others travel. */
 const KEY = /^(?!quicrpc-)[a-z0-9_.-]{1,256}$/;
 
@@ -23,7 +25,9 @@ const KEY = /^(?!quicrpc-)[a-z0-9_.-]{1,256}$/;
  */
 export class Metadata implements Iterable<[key: string, value: MetadataValue]> {
   // Not an object, nor a map: keys come from the wire, order counts, and there are few.
-  #entries: [string, MetadataValue][] = [];
+  #entries: Entry[] = [];
+  /** Reads the entries, until they are changed. */
+  #read: (() => Iterable<Entry>) | undefined;
 
   /** Throws `TypeError` as `append` does. */
   constructor(init?: MetadataInit) {
@@ -36,6 +40,16 @@ export class Metadata implements Iterable<[key: string, value: MetadataValue]> {
     }
   }
 
+  /**
+   * Metadata that `read` reads anew whenever somebody looks, so that what arrived takes no more memory than its bytes: many small
+   * entries would take forty times as much.
+   */
+  static reading(read: () => Iterable<Entry>): Metadata {
+    const metadata = new Metadata();
+    metadata.#read = read;
+    return metadata;
+  }
+
   /** `init` itself if it is metadata already. */
   static from(init: MetadataInit | undefined): Metadata {
     return init instanceof Metadata ? init : new Metadata(init);
@@ -43,21 +57,28 @@ export class Metadata implements Iterable<[key: string, value: MetadataValue]> {
 
   /** How many values there are. */
   get size(): number {
-    return this.#entries.length;
+    let size = 0;
+    for (const _ of this.#present()) size++;
+    return size;
   }
 
   /** The first value of `key`. */
   get<Key extends string>(key: Key): ValueOf<Key> | undefined {
-    return this.#entries.find(entryOf(key))?.[1] as ValueOf<Key> | undefined;
+    const wanted = key.toLowerCase();
+    for (const [present, value] of this.#present()) if (present === wanted) return value as ValueOf<Key>;
+    return undefined;
   }
 
   /** All values of `key`, in order. */
   getAll<Key extends string>(key: Key): ValueOf<Key>[] {
-    return this.#entries.filter(entryOf(key)).map(([, value]) => value as ValueOf<Key>);
+    const wanted = key.toLowerCase();
+    const values: ValueOf<Key>[] = [];
+    for (const [present, value] of this.#present()) if (present === wanted) values.push(value as ValueOf<Key>);
+    return values;
   }
 
   has(key: string): boolean {
-    return this.#entries.some(entryOf(key));
+    return this.get(key) !== undefined;
   }
 
   /** Replaces all values of `key` by one. Throws as `append` does. */
@@ -70,24 +91,37 @@ export class Metadata implements Iterable<[key: string, value: MetadataValue]> {
 
   /** Adds a value. Throws `TypeError` for a key that is reserved or cannot be sent, or a value of the wrong type. */
   append<Key extends string>(key: Key, value: ValueOf<Key>): this {
-    this.#entries.push(checked(key, value));
+    this.#own().push(checked(key, value));
     return this;
   }
 
   /** Removes all values of `key`. */
   delete(key: string): this {
-    const unwanted = entryOf(key);
-    this.#entries = this.#entries.filter((entry) => !unwanted(entry));
+    const unwanted = key.toLowerCase();
+    this.#entries = this.#own().filter(([present]) => present !== unwanted);
     return this;
   }
 
   /** Keys, in lower case, with their values, in order. */
   entries(): IterableIterator<[key: string, value: MetadataValue]> {
-    return this.#entries.map(([key, value]): [string, MetadataValue] => [key, value]).values();
+    return Array.from(this.#present(), ([key, value]): Entry => [key, value]).values();
   }
 
   [Symbol.iterator](): IterableIterator<[key: string, value: MetadataValue]> {
     return this.entries();
+  }
+
+  #present(): Iterable<Entry> {
+    return this.#read?.() ?? this.#entries;
+  }
+
+  /** The entries, to be changed. */
+  #own(): Entry[] {
+    if (this.#read !== undefined) {
+      this.#entries = [...this.#read()];
+      this.#read = undefined;
+    }
+    return this.#entries;
   }
 }
 
@@ -102,12 +136,7 @@ export function keyProblem(key: string): string | undefined {
   return `metadata key ${JSON.stringify(key)} is reserved (quicrpc-*), or not 1 to 256 of a-z, 0-9, "_", "." and "-"`;
 }
 
-function entryOf(key: string): (entry: [string, MetadataValue]) => boolean {
-  const wanted = key.toLowerCase();
-  return ([present]) => present === wanted;
-}
-
-function checked(key: string, value: MetadataValue): [string, MetadataValue] {
+function checked(key: string, value: MetadataValue): Entry {
   const name = key.toLowerCase();
   let problem = keyProblem(name);
   if (isBinaryKey(name) ? !(value instanceof Uint8Array) : typeof value !== "string")

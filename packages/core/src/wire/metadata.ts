@@ -1,5 +1,5 @@
 import { RpcError } from "../errors.js";
-import { isBinaryKey, keyProblem, Metadata } from "../metadata.js";
+import { isBinaryKey, keyProblem, Metadata, type MetadataValue } from "../metadata.js";
 import { ByteWriter } from "./writer.js";
 import { Cursor } from "./cursor.js";
 import { encodeText } from "./text.js";
@@ -41,17 +41,18 @@ export function checkMetadata(fields: Cursor, maxBytes: number): RawMetadata {
   return entries;
 }
 
-/** Reads checked entries. */
+/** Metadata of checked entries, which are read when somebody looks at them. */
 export function decodeMetadata(raw: RawMetadata | undefined): Metadata {
-  const metadata = new Metadata();
-  if (raw === undefined) return metadata;
+  return raw === undefined ? new Metadata() : Metadata.reading(() => entriesOf(raw));
+}
+
+function* entriesOf(raw: RawMetadata): Generator<[key: string, value: MetadataValue]> {
   const cursor = new Cursor(raw, 0, raw.length);
   while (cursor.position < raw.length) {
     const key = cursor.nested().text();
     const value = cursor.nested();
-    metadata.append(key, isBinaryKey(key) ? value.rest() : value.text());
+    yield [key, isBinaryKey(key) ? value.rest() : value.text()];
   }
-  return metadata;
 }
 
 function append(bytes: Uint8Array, maxBytes: number): void {
