@@ -4,7 +4,7 @@ import type { ByteStreamHandler } from "../../packages/core/src/transport/byte-s
 import { CreditedStream } from "../../packages/core/src/transport/credited-stream.js";
 import { byteStreamTransport, receiveGreeting } from "@quicrpc/core/transport";
 import { parseProxyHeader } from "../../packages/node/src/listen/proxy-protocol.js";
-import { settle } from "../raw-peer.js";
+import { settle } from "../../packages/core/test/raw-peer.js";
 import type { Target } from "./fuzz.js";
 import type { Random } from "./mutate.js";
 import { bytesOf, vectors } from "./wire.js";
