@@ -20,6 +20,8 @@ export interface BindOptions {
    * On Linux and FreeBSD the system spreads new peers over them. See docs/engine.md for clients that move.
    */
   reusePort?: boolean;
+  /** This endpoint's place in a group of workers, whose socket it takes: `host`, `port` and `reusePort` are the group's then. */
+  member?: GroupMember;
   /**
    * Whether several datagrams pass in one system call where the system has a way (on Linux GSO, GRO and recvmmsg). Without, each takes one of its own:
    * for a network driver that spoils what it is handed together. Default true, or what QUICRPC_OFFLOAD says (1 or 0).
@@ -39,6 +41,14 @@ export interface BindOptions {
   onError?: (error: unknown) => void;
 }
 
+/** One place of a `PortGroup`, for the process or thread that takes it. */
+export interface GroupMember {
+  /** The place's socket: an open descriptor of this process. */
+  readonly descriptor: number;
+  /** From 0. */
+  readonly place: number;
+}
+
 /** `BindOptions` as the engine takes them. */
 export interface EngineOptions {
   /** An IP address; empty for any. */
@@ -47,13 +57,14 @@ export interface EngineOptions {
   readonly driver: string;
   readonly busyPoll: boolean;
   readonly reusePort: boolean;
+  readonly member: GroupMember | undefined;
   readonly offload: boolean;
   /** Empty for a random one. */
   readonly secret: Uint8Array;
 }
 
 export function engineOptions(options: BindOptions = {}): EngineOptions {
-  const { host, port, driver, busyPoll, offload, reusePort = false, secret = new Uint8Array(0) } = options;
+  const { host, port, driver, busyPoll, offload, reusePort = false, member, secret = new Uint8Array(0) } = options;
   if (!(secret instanceof Uint8Array)) throw invalidOption("secret must be a Uint8Array of at least 32 bytes");
   return {
     host: addressOf(host),
@@ -61,6 +72,7 @@ export function engineOptions(options: BindOptions = {}): EngineOptions {
     driver: chooseDriver(driver),
     busyPoll: flagOf("QUICRPC_BUSY_POLL", busyPoll),
     reusePort,
+    member,
     offload: flagOf("QUICRPC_OFFLOAD", offload),
     secret,
   };

@@ -1,5 +1,5 @@
 import { hostname } from "node:os";
-import type { EngineOptions } from "./bind-options.js";
+import type { EngineOptions, GroupMember } from "./bind-options.js";
 import { QuicError, reportException } from "./errors.js";
 import { closedOnExit } from "./farewells.js";
 import { fromFailure, loadNative, type NativeEndpoint, packFields, unwrap } from "./native.js";
@@ -56,13 +56,13 @@ export class Engine {
 
   readonly #closed: () => void;
 
-  constructor({ host, port, driver, busyPoll, reusePort, offload, secret }: EngineOptions) {
+  constructor({ host, port, driver, busyPoll, reusePort, member, offload, secret }: EngineOptions) {
     const dispatch = (count: number, slab: Uint8Array): boolean => this.#dispatch(count, slab);
     const text = new TextEncoder();
     const flag = (set: boolean): Uint8Array => Uint8Array.of(set ? 1 : 0);
     const names = [text.encode(host), text.encode(driver)];
     const flags = [flag(busyPoll), flag(reusePort), flag(offload)];
-    const options = packFields([...names, ...flags, secret, text.encode(hostname())]);
+    const options = packFields([...names, ...flags, packMember(member), secret, text.encode(hostname())]);
     this.native = unwrap(loadNative().bind(options, port, dispatch, this.#records));
     this.#closed = closedOnExit(this.native);
     this.threaded = this.native.driver() === "thread";
@@ -343,4 +343,13 @@ export class Engine {
     this.#closed();
     this.onClosed?.();
   }
+}
+
+/** As `endpoint_for` of the engine reads it: the descriptor in four bytes, little-endian, and the place in one. */
+function packMember(member: GroupMember | undefined): Uint8Array {
+  if (member === undefined) return new Uint8Array(0);
+  const packed = new Uint8Array(5);
+  new DataView(packed.buffer).setInt32(0, member.descriptor, true);
+  packed[4] = member.place;
+  return packed;
 }

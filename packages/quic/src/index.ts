@@ -1,5 +1,5 @@
 /// <reference types="node" preserve="true" />
-export type { BindOptions } from "./bind-options.js";
+export type { BindOptions, GroupMember } from "./bind-options.js";
 export { connect, connectWebTransport } from "./connect.js";
 export { Datagrams, type DatagramStats } from "./datagrams.js";
 export type { ConnectOptions } from "./dial.js";
@@ -16,6 +16,7 @@ export {
   type WebTransportErrorOptions,
 } from "./errors.js";
 export { DEFAULT_TRANSPORT, type ListenTransportOptions, type TransportOptions } from "./limits.js";
+export { PortGroup, type PortGroupOptions } from "./port-group.js";
 export { type CloseInfo, QuicSession, type SessionHandler, type SocketAddress } from "./session.js";
 export type { EndpointStats, SessionStats, WebTransportStats } from "./stats.js";
 export { QuicStream, type StreamHandler } from "./stream.js";

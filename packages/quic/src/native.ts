@@ -85,6 +85,8 @@ interface NativeModule {
     dispatch: (count: number, slab: Uint8Array) => void,
     records: Uint32Array,
   ): NativeEndpoint | NativeFailure;
+  bindGroup(host: Uint8Array, port: number, places: number): string | NativeFailure;
+  steerGroup(descriptor: number, places: number, accepting: Uint8Array): undefined | NativeFailure;
 }
 
 /** Several byte strings as one argument, as native/src/fields.rs reads them: each preceded by its length in four bytes. */

@@ -14,6 +14,11 @@ mod error;
 #[allow(unsafe_code)]
 mod ffi;
 mod fields;
+#[cfg(target_os = "linux")]
+mod group;
+#[cfg(not(target_os = "linux"))]
+#[path = "no_group.rs"]
+mod group;
 mod h3;
 mod handle;
 mod host;
@@ -44,8 +49,8 @@ use crate::socket::{Offload, Sharing, Socket};
 const METHODS: &[Methods] = &[methods::METHODS, web_methods::METHODS];
 
 /// Makes the endpoint that `bind` asks for. `options` are fields: an IP address or nothing, the driver, whether it polls
-/// busily, whether to share the port, whether to pass several datagrams at once (one byte each), a secret of at least 32
-/// bytes or nothing, and this host's name.
+/// busily, whether to share the port, whether to pass several datagrams at once (one byte each), the descriptor and place of a
+/// group's socket or nothing, a secret of at least 32 bytes or nothing, and this host's name.
 fn endpoint_for(options: &[u8], port: u16) -> Result<(Endpoint, driver::Options), Failure> {
     let mut fields = Fields::new(options);
     let host = String::from_utf8_lossy(fields.take());
@@ -63,7 +68,10 @@ fn endpoint_for(options: &[u8], port: u16) -> Result<(Endpoint, driver::Options)
     } else {
         Offload::None
     };
-    let socket = Socket::bind(methods::ip_or_any(&host)?, port, sharing, offload)?;
+    let socket = match *fields.take() {
+        [a, b, c, d, place] => Socket::adopt(i32::from_le_bytes([a, b, c, d]), place, offload)?,
+        _ => Socket::bind(methods::ip_or_any(&host)?, port, sharing, offload)?,
+    };
     let secret = Secret::new(fields.take(), fields.take())?;
     Ok((Endpoint::new(socket, &secret), driver))
 }

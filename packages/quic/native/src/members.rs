@@ -14,6 +14,8 @@ use crate::ffi::process::is_running;
 /// An id is a nonce, its maker under a mask that follows from the nonce, and a keyed hash of both: four bytes each.
 const PART: usize = 4;
 const LENGTH: usize = 3 * PART;
+/// In a group of workers the maker's place goes before that, for the kernel to read.
+pub const GROUP_ID_BYTES: usize = 1 + LENGTH;
 
 /// Places for the endpoints of one process, below the process's number.
 const PLACES: u32 = 1 << 10;
@@ -58,6 +60,8 @@ pub struct MemberIds {
     hash: hmac::Key,
     random: SystemRandom,
     member: Member,
+    /// This endpoint's place in a group of workers.
+    place: Option<u8>,
 }
 
 fn part(key: &hmac::Key, of: &[u8]) -> [u8; PART] {
@@ -67,13 +71,14 @@ fn part(key: &hmac::Key, of: &[u8]) -> [u8; PART] {
 }
 
 impl MemberIds {
-    pub fn new(key: &[u8; 32]) -> Self {
+    pub fn new(key: &[u8; 32], place: Option<u8>) -> Self {
         let (mask, hash) = key.split_at(16);
         MemberIds {
             mask: hmac::Key::new(hmac::HMAC_SHA256, mask),
             hash: hmac::Key::new(hmac::HMAC_SHA256, hash),
             random: SystemRandom::new(),
             member: Member::new(),
+            place,
         }
     }
 
@@ -103,11 +108,16 @@ impl ConnectionIdGenerator for MemberIds {
         let mut nonce = [0; PART];
         // Without random bytes no key would have been made.
         let _ = self.random.fill(&mut nonce);
-        ConnectionId::new(&self.id(nonce))
+        let id = self.id(nonce);
+        match self.place {
+            None => ConnectionId::new(&id),
+            Some(place) => ConnectionId::new(&[&[place][..], &id].concat()),
+        }
     }
 
     /// Asked of ids that this endpoint has no session for. Fails where another one may have it.
     fn validate(&self, id: &ConnectionId) -> Result<(), InvalidCid> {
+        let id = id.get(usize::from(self.place.is_some())..).unwrap_or_default();
         match self.maker(id) {
             Some(maker) if maker == self.member.0 || !Member::lives(maker) => Ok(()),
             _ => Err(InvalidCid),
@@ -115,7 +125,7 @@ impl ConnectionIdGenerator for MemberIds {
     }
 
     fn cid_len(&self) -> usize {
-        LENGTH
+        self.place.map_or(LENGTH, |_| GROUP_ID_BYTES)
     }
 
     fn cid_lifetime(&self) -> Option<Duration> {
@@ -130,17 +140,30 @@ mod tests {
     #[test]
     fn ids_of_others_are_answered_for_when_those_are_gone() {
         let key = [7; 32];
-        let mut first = MemberIds::new(&key);
-        let mut second = MemberIds::new(&key);
+        let mut first = MemberIds::new(&key, None);
+        let mut second = MemberIds::new(&key, None);
         let (own, others) = (first.generate_cid(), second.generate_cid());
         assert!(first.validate(&own).is_ok());
         assert!(first.validate(&others).is_err());
         drop(second);
         assert!(first.validate(&others).is_ok());
-        assert!(MemberIds::new(&[8; 32]).validate(&others).is_err());
+        assert!(MemberIds::new(&[8; 32], None).validate(&others).is_err());
         let mut forged = others.to_vec();
         forged[PART] ^= 1;
         assert!(first.validate(&ConnectionId::new(&forged)).is_err());
+    }
+
+    #[test]
+    fn ids_of_a_group_begin_with_their_makers_place() {
+        let key = [7; 32];
+        let mut third = MemberIds::new(&key, Some(3));
+        let fourth = MemberIds::new(&key, Some(4));
+        let id = third.generate_cid();
+        assert_eq!((id.len(), id[0]), (third.cid_len(), 3));
+        assert!(third.validate(&id).is_ok());
+        assert!(fourth.validate(&id).is_err());
+        drop(third);
+        assert!(fourth.validate(&id).is_ok());
     }
 
     #[cfg(unix)]

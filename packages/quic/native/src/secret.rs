@@ -79,7 +79,8 @@ impl Secret {
                 let key = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
                 config.cid_generator(move || Box::new(qp::HashedConnectionIdGenerator::from_key(key)))
             }
-            Sharing::Port => config.cid_generator(move || Box::new(MemberIds::new(&id_key))),
+            Sharing::Port => config.cid_generator(move || Box::new(MemberIds::new(&id_key, None))),
+            Sharing::Group(place) => config.cid_generator(move || Box::new(MemberIds::new(&id_key, Some(place)))),
         };
         config
     }

@@ -54,6 +54,8 @@ pub struct Socket {
 pub enum Sharing {
     None,
     Port,
+    /// The port of a group of workers: the socket is that of this place.
+    Group(u8),
 }
 
 /// Whether several datagrams pass in one system call where the system has a way (GSO, GRO, recvmmsg). Without, the socket
@@ -74,27 +76,23 @@ impl Offload {
 }
 
 impl Socket {
-    /// Without a host: dual stack `::`, or `0.0.0.0` where IPv6 is unavailable.
     pub fn bind(host: Option<IpAddr>, port: u16, sharing: Sharing, offload: Offload) -> Result<Self, Failure> {
-        let bound = match host {
-            Some(ip) => bind(ip, port, sharing),
-            None => bind(Ipv6Addr::UNSPECIFIED.into(), port, sharing).or_else(|error| {
-                match error.kind() {
-                    // A busy port is busy; falling back would hide that.
-                    io::ErrorKind::AddrInUse | io::ErrorKind::PermissionDenied => Err(error),
-                    _ => bind(Ipv4Addr::UNSPECIFIED.into(), port, sharing),
-                }
-            }),
-        };
-        let wanted = SocketAddr::new(host.unwrap_or(Ipv6Addr::UNSPECIFIED.into()), port);
-        let doing = format!("bind UDP {wanted}");
-        let io = bound.map_err(|error| Failure::system(&error, &doing))?;
-        let state = UdpSocketState::new((&io).into()).map_err(|error| Failure::system(&error, &doing))?;
+        Socket::new(bind_any(host, port, sharing)?, sharing, offload)
+    }
+
+    /// The socket of a place in a group of workers.
+    pub fn adopt(descriptor: i32, place: u8, offload: Offload) -> Result<Self, Failure> {
+        Socket::new(crate::group::adopt(descriptor)?, Sharing::Group(place), offload)
+    }
+
+    fn new(io: UdpSocket, sharing: Sharing, offload: Offload) -> Result<Self, Failure> {
+        let failed = |error: io::Error| Failure::system(&error, "prepare a UDP socket");
+        let state = UdpSocketState::new((&io).into()).map_err(failed)?;
         if offload == Offload::None {
             receive_singly(&io);
         }
         enlarge_buffers(&io);
-        let address = io.local_addr().map_err(|error| Failure::system(&error, &doing))?;
+        let address = io.local_addr().map_err(failed)?;
         Ok(Socket {
             io,
             state,
@@ -238,6 +236,22 @@ impl Socket {
             |filled| filled == slots,
         )
     }
+}
+
+/// Without a host: dual stack `::`, or `0.0.0.0` where IPv6 is unavailable.
+pub fn bind_any(host: Option<IpAddr>, port: u16, sharing: Sharing) -> Result<UdpSocket, Failure> {
+    let bound = match host {
+        Some(ip) => bind(ip, port, sharing),
+        None => bind(Ipv6Addr::UNSPECIFIED.into(), port, sharing).or_else(|error| {
+            match error.kind() {
+                // A busy port is busy; falling back would hide that.
+                io::ErrorKind::AddrInUse | io::ErrorKind::PermissionDenied => Err(error),
+                _ => bind(Ipv4Addr::UNSPECIFIED.into(), port, sharing),
+            }
+        }),
+    };
+    let wanted = SocketAddr::new(host.unwrap_or(Ipv6Addr::UNSPECIFIED.into()), port);
+    bound.map_err(|error| Failure::system(&error, &format!("bind UDP {wanted}")))
 }
 
 fn bind(ip: IpAddr, port: u16, sharing: Sharing) -> io::Result<UdpSocket> {

@@ -13,6 +13,8 @@ pub mod page;
 #[cfg(unix)]
 pub mod preemptions;
 pub mod process;
+#[cfg(target_os = "linux")]
+pub mod steering;
 #[cfg(unix)]
 pub mod uv;
 pub mod wake;

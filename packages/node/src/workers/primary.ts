@@ -1,0 +1,273 @@
+import cluster, { type Worker } from "node:cluster";
+import { randomBytes } from "node:crypto";
+import { type Backoff, backoffDelay, type CloseOptions, type DrainOptions, type Unacknowledged } from "@quicrpc/core/transport";
+import { type ErrorHook, type Session, TransportError } from "@quicrpc/core";
+import type { PortGroup } from "@quicrpc/quic";
+import type { Server, ServerStats, WorkerGroup } from "../serve.js";
+import { type FromWorker, type Place, PLACE_VARIABLE, type ToldError, type ToWorker } from "./messages.js";
+
+const BACKOFF: Backoff = { initialMs: 100, maxMs: 5000, factor: 2 };
+/** A worker that has lived for so long starts its waits anew. */
+const STABLE_MS = 10_000;
+/** A worker whose server is over has so long to end by itself, and then as long again when it is asked to. */
+const GRACE_MS = 2000;
+const TICKET_KEY_BYTES = 32;
+
+const NOTHING: ServerStats = { sessions: 0, authentications: 0, handlers: 0, outlivingHandlers: 0, heldBytes: 0 };
+
+/** One place of the group, and the worker that has it at the moment. */
+interface Seat {
+  readonly place: number;
+  worker: Worker | undefined;
+  status: "starting" | "serving" | "ending" | "empty";
+  stats: ServerStats;
+  /** Workers in a row that did not live long. */
+  losses: number;
+  respawn: ReturnType<typeof setTimeout> | undefined;
+}
+
+/** The server of a primary: it serves nothing itself, but keeps a worker in each place of the group. */
+export class PrimaryServer implements Server {
+  readonly sessions: ReadonlySet<Session> = new Set();
+  readonly group: WorkerGroup;
+  /** Called when it has been closed. */
+  onEnd: (() => void) | undefined;
+  private readonly ports: readonly PortGroup[];
+  private readonly seats: readonly Seat[];
+  private readonly onError: ErrorHook;
+  /** Changes with each start of the group: no ticket outlives it. */
+  private readonly ticketKey: string = randomBytes(TICKET_KEY_BYTES).toString("base64");
+  private served: readonly string[] = [];
+  private referenced = true;
+  private ending: Promise<Unacknowledged> | undefined;
+  private restarting: Promise<void> = Promise.resolve();
+
+  constructor(ports: readonly PortGroup[], size: number, onError: ErrorHook) {
+    this.ports = ports;
+    this.onError = onError;
+    this.seats = Array.from({ length: size }, (_, place): Seat => {
+      return { place, worker: undefined, status: "empty", stats: NOTHING, losses: 0, respawn: undefined };
+    });
+    this.group = {
+      size,
+      pids: () => this.seats.flatMap(({ worker }) => worker?.process.pid ?? []),
+      restart: () => this.restart(),
+    };
+  }
+
+  get urls(): readonly string[] {
+    return this.served;
+  }
+
+  get address(): { readonly host: string; readonly port: number } {
+    const url = this.served.find((text) => !text.startsWith("unix:"));
+    if (url === undefined) throw new TypeError("the server listens on no port, but on a path");
+    const { hostname, port } = new URL(url);
+    return { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port) };
+  }
+
+  /** Starts every worker. Where one cannot serve none is left, and this rejects with its error. */
+  async start(): Promise<void> {
+    try {
+      await Promise.all(this.seats.map((seat) => this.seat(seat)));
+    } catch (error) {
+      this.ending = Promise.resolve({ unacknowledged: 0 });
+      await Promise.all(this.seats.map((seat) => this.kill(seat)));
+      for (const port of this.ports) port.close();
+      throw error;
+    }
+  }
+
+  stats(): ServerStats {
+    const sum = { ...NOTHING } as { -readonly [Name in keyof ServerStats]: ServerStats[Name] };
+    for (const { stats } of this.seats) {
+      for (const name of Object.keys(NOTHING) as (keyof ServerStats)[]) sum[name] += stats[name];
+    }
+    return sum;
+  }
+
+  drain(options: DrainOptions = {}): Promise<Unacknowledged> {
+    this.ending ??= this.end({ quicrpc: "drain", timeoutMs: options.timeoutMs });
+    return this.ending;
+  }
+
+  close(options: CloseOptions = {}): Promise<Unacknowledged> {
+    const { closeCode, reason } = options;
+    const message: ToWorker = { quicrpc: "close", closeCode, reason };
+    // A drain in progress is cut short.
+    if (this.ending !== undefined) for (const { worker } of this.seats) send(worker, message);
+    this.ending ??= this.end(message);
+    return this.ending;
+  }
+
+  /** Each worker's own program renews its certificates. */
+  updateTls(): void {}
+
+  ref(): void {
+    this.reference(true);
+  }
+
+  unref(): void {
+    this.reference(false);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  private reference(referenced: boolean): void {
+    this.referenced = referenced;
+    for (const { worker } of this.seats) refer(worker, referenced);
+  }
+
+  /** One worker after the other: its clients go elsewhere while it drains, and the next has taken its place before another drains. */
+  private restart(): Promise<void> {
+    const next = async (): Promise<void> => {
+      for (const seat of this.seats) {
+        if (this.ending !== undefined) return;
+        seat.status = "ending";
+        this.steer();
+        await this.dismiss(seat, { quicrpc: "drain", timeoutMs: undefined });
+        if (this.ending === undefined) await this.seat(seat);
+      }
+    };
+    this.restarting = this.restarting.catch(() => {}).then(next);
+    return this.restarting;
+  }
+
+  private async end(message: ToWorker): Promise<Unacknowledged> {
+    const ends = await Promise.all(
+      this.seats.map((seat) => {
+        clearTimeout(seat.respawn);
+        seat.status = "ending";
+        return this.dismiss(seat, message);
+      }),
+    );
+    for (const port of this.ports) port.close();
+    this.onEnd?.();
+    return { unacknowledged: ends.reduce((sum, unacknowledged) => sum + unacknowledged, 0) };
+  }
+
+  /** Puts a worker into an empty place. Resolves when it serves; rejects where it cannot. */
+  private seat(seat: Seat): Promise<void> {
+    const worker = this.fork(seat.place);
+    const began = performance.now();
+    seat.worker = worker;
+    seat.status = "starting";
+    return new Promise((resolve, reject) => {
+      worker.on("message", (message: FromWorker | null) => {
+        if (message?.quicrpc === "join") send(worker, { quicrpc: "joined", ticketKey: this.ticketKey });
+        if (message?.quicrpc === "stats") seat.stats = message.stats;
+        if (message?.quicrpc === "failed") {
+          reject(errorOf(message.error));
+          worker.process.kill("SIGKILL");
+        }
+        if (message?.quicrpc !== "ready") return;
+        this.served = message.urls;
+        if (seat.status === "starting") seat.status = "serving";
+        this.steer();
+        resolve();
+      });
+      worker.once("exit", (code: number | null, signal: string | null) => {
+        seat.worker = undefined;
+        seat.stats = NOTHING;
+        const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
+        const error = new Error(`worker ${seat.place} (process ${worker.process.pid}) ended: ${how}`);
+        const lost = seat.status === "serving";
+        seat.status = "empty";
+        reject(error);
+        if (!lost || this.ending !== undefined) return;
+        this.steer();
+        this.onError(error, { method: "serve" });
+        if (performance.now() - began > STABLE_MS) seat.losses = 0;
+        this.replace(seat);
+      });
+    });
+  }
+
+  private replace(seat: Seat): void {
+    const again = async (): Promise<void> => {
+      try {
+        await this.seat(seat);
+      } catch (error) {
+        if (this.ending !== undefined) return;
+        this.onError(error, { method: "serve" });
+        this.replace(seat);
+      }
+    };
+    seat.respawn = setTimeout(() => void again(), backoffDelay(seat.losses++, BACKOFF));
+  }
+
+  private fork(place: number): Worker {
+    const sockets = this.ports.flatMap(({ members }) => members[place]?.descriptor ?? []);
+    const { stdio } = cluster.settings;
+    cluster.setupPrimary({ stdio: ["inherit", "inherit", "inherit", "ipc", ...sockets] });
+    const own: Place = { place, ports: sockets.length };
+    const worker = cluster.fork({ [PLACE_VARIABLE]: JSON.stringify(own) });
+    // Processes that the program forks itself have no business with these.
+    cluster.setupPrimary({ stdio });
+    refer(worker, this.referenced);
+    return worker;
+  }
+
+  /** New clients go to the workers that serve; where none does they wait in the sockets. */
+  private steer(): void {
+    const serving = this.seats.filter(({ status }) => status === "serving");
+    const places = (serving.length > 0 ? serving : this.seats).map(({ place }) => place);
+    for (const port of this.ports) port.accept(places);
+  }
+
+  /** Ends a worker's server, and then its process. Resolves to the notifications that were not acknowledged. */
+  private dismiss(seat: Seat, message: ToWorker): Promise<number> {
+    const { worker } = seat;
+    if (worker === undefined) return Promise.resolve(0);
+    return new Promise((resolve) => {
+      let lost = 0;
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      worker.on("message", (told: FromWorker | null) => {
+        if (told?.quicrpc !== "over") return;
+        lost = told.unacknowledged;
+        timer = setTimeout(() => {
+          worker.process.kill("SIGTERM");
+          timer = setTimeout(() => worker.process.kill("SIGKILL"), GRACE_MS);
+        }, GRACE_MS);
+      });
+      worker.once("exit", () => {
+        clearTimeout(timer);
+        resolve(lost);
+      });
+      send(worker, message);
+    });
+  }
+
+  private async kill(seat: Seat): Promise<void> {
+    const { worker } = seat;
+    clearTimeout(seat.respawn);
+    if (worker === undefined) return;
+    seat.status = "ending";
+    const gone = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
+    worker.process.kill("SIGKILL");
+    await gone;
+  }
+}
+
+function send(worker: Worker | undefined, message: ToWorker): void {
+  if (worker?.isConnected() === true) worker.send(message, () => {});
+}
+
+function refer(worker: Worker | undefined, referenced: boolean): void {
+  if (worker === undefined) return;
+  const { process: child } = worker;
+  if (referenced) {
+    child.ref();
+    child.channel?.ref();
+  } else {
+    child.unref();
+    child.channel?.unref();
+  }
+}
+
+function errorOf({ name, message, code, url, hint }: ToldError): Error {
+  if (code !== undefined && url !== undefined) return new TransportError({ code, url, message, hint });
+  return name === "TypeError" ? new TypeError(message) : new Error(message);
+}

@@ -1,0 +1,61 @@
+import cluster from "node:cluster";
+import { availableParallelism } from "node:os";
+import { errorHook } from "@quicrpc/core/transport";
+import { PortGroup } from "@quicrpc/quic";
+import { isOverUdp, targetsOf, urlOf } from "../listen/listen.js";
+import type { Server } from "../serve.js";
+import type { ServeOptions } from "../serve-options.js";
+import { transportError } from "../transport/failure.js";
+import { PrimaryServer } from "./primary.js";
+import { type GroupShare, isWorker, serveAsWorker } from "./worker.js";
+
+const MOST_WORKERS = 128;
+
+let begun = false;
+
+/**
+ * Serves by several processes that run this same program: in the first one this starts and keeps them, and in each of them
+ * it serves by `start`.
+ */
+export async function serveWorkers<Context>(
+  options: ServeOptions<Context>,
+  start: (share: GroupShare) => Promise<Server>,
+): Promise<Server> {
+  const size = sizeOf(options.workers);
+  if (begun) throw new TypeError("serve() with the option workers can be called once in a process");
+  begun = true;
+  if (isWorker) return serveAsWorker(start);
+  if (cluster.isWorker) {
+    throw new TypeError("serve() with the option workers starts processes itself: call it in the primary of node:cluster");
+  }
+  const server = new PrimaryServer(bindPorts(options, size), size, errorHook(options.onError));
+  try {
+    await server.start();
+  } catch (error) {
+    begun = false;
+    throw error;
+  }
+  return server;
+}
+
+function sizeOf(workers: ServeOptions["workers"]): number {
+  const size = workers === "auto" ? availableParallelism() : workers;
+  if (Number.isInteger(size) && Number(size) >= 1 && Number(size) <= MOST_WORKERS) return Number(size);
+  throw new TypeError(`the option workers is "auto" or an integer from 1 to ${MOST_WORKERS}, not ${String(workers)}`);
+}
+
+/** Binds the UDP ports, a socket for each worker. */
+function bindPorts<Context>(options: ServeOptions<Context>, places: number): readonly PortGroup[] {
+  const ports: PortGroup[] = [];
+  for (const target of targetsOf(options)) {
+    if (!isOverUdp(target)) continue;
+    const { host, port } = target;
+    try {
+      ports.push(PortGroup.bind({ port, places, ...(host !== undefined && { host }) }));
+    } catch (error) {
+      for (const bound of ports) bound.close();
+      throw transportError(error, { doing: "listen on", url: urlOf(target) });
+    }
+  }
+  return ports;
+}

@@ -1,0 +1,98 @@
+import cluster from "node:cluster";
+import { once } from "node:events";
+import { TransportError } from "@quicrpc/core";
+import type { GroupMember } from "@quicrpc/quic";
+import type { Server } from "../serve.js";
+import { FIRST_SOCKET, type FromWorker, type Place, PLACE_VARIABLE, type ToldError, type ToWorker } from "./messages.js";
+
+/** What the workers of one group share. */
+export interface GroupShare {
+  /** This worker's sockets: one for each UDP port, in the order of what `serve` listens on. */
+  readonly members: readonly GroupMember[];
+  /** By which each worker resumes the sessions of all. */
+  readonly ticketKey: Uint8Array;
+}
+
+const STATS_MS = 1000;
+
+/** This process's place in a group; undefined where it is no worker of one. */
+const own: Place | undefined = cluster.isWorker ? placeOf(process.env[PLACE_VARIABLE]) : undefined;
+// No process that this one starts takes itself for a worker.
+delete process.env[PLACE_VARIABLE];
+
+export const isWorker: boolean = own !== undefined;
+
+function placeOf(text: string | undefined): Place | undefined {
+  return text === undefined ? undefined : (JSON.parse(text) as Place);
+}
+
+/** Serves in this worker, until the primary says otherwise. Where that fails the primary is told, which ends this process. */
+export async function serveAsWorker(start: (share: GroupShare) => Promise<Server>): Promise<Server> {
+  try {
+    const share = await join();
+    const server = await start(share);
+    obey(server);
+    tell({ quicrpc: "ready", urls: server.urls });
+    report(server);
+    return server;
+  } catch (error) {
+    tell({ quicrpc: "failed", error: told(error) });
+    // The primary has the error, says it once for all, and ends this process; so does its own end.
+    return new Promise(() => {});
+  }
+}
+
+async function join(): Promise<GroupShare> {
+  const { place, ports } = own as Place;
+  tell({ quicrpc: "join" });
+  for (;;) {
+    const [message] = (await once(process, "message")) as [ToWorker];
+    if (message?.quicrpc !== "joined") continue;
+    const members = Array.from({ length: ports }, (_, port) => ({ descriptor: FIRST_SOCKET + port, place }));
+    return { members, ticketKey: new Uint8Array(Buffer.from(message.ticketKey, "base64")) };
+  }
+}
+
+/** Ends the server as the primary says, and with it this process, unless the program has more to do. */
+function obey(server: Server): void {
+  process.on("message", (message: ToWorker | null) => {
+    if (message?.quicrpc === "drain") void end(server.drain(timeout(message.timeoutMs)));
+    if (message?.quicrpc === "close") {
+      const { closeCode, reason } = message;
+      void end(server.close({ ...(closeCode !== undefined && { closeCode }), ...(reason !== undefined && { reason }) }));
+    }
+  });
+}
+
+function timeout(timeoutMs: number | undefined): { timeoutMs?: number } {
+  return timeoutMs === undefined ? {} : { timeoutMs };
+}
+
+async function end(ending: ReturnType<Server["close"]>): Promise<void> {
+  const { unacknowledged } = await ending;
+  tell({ quicrpc: "over", unacknowledged });
+  cluster.worker?.disconnect();
+}
+
+/** Tells the primary of the server's load, whenever it has changed. */
+function report(server: Server): void {
+  let last = "";
+  const timer = setInterval(() => {
+    const stats = server.stats();
+    const text = JSON.stringify(stats);
+    if (text !== last) tell({ quicrpc: "stats", stats });
+    last = text;
+  }, STATS_MS);
+  timer.unref();
+}
+
+function tell(message: FromWorker): void {
+  // Without a primary the process is about to end.
+  if (process.connected) process.send?.(message, undefined, undefined, () => {});
+}
+
+function told(error: unknown): ToldError {
+  const { name, message } = error instanceof Error ? error : new Error(String(error));
+  const { code, url, hint } = error instanceof TransportError ? error : {};
+  return { name, message, code, url, hint };
+}
