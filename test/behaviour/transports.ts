@@ -154,6 +154,7 @@ export const joinFails: Join = async () => {
     web: { webSocket: false, protocols: [] },
     methods: [],
     engineOptional: false,
+    ticketKeys: [],
   };
   const { listen, dial } = failsTransport({ httpVersion: 2 });
   const listeners = await listen?.({ host: HOST, port: 0, path: "/" }, settings, ({ transport, visit }) => {

@@ -19,7 +19,7 @@ export type { LoadSheddingOptions } from "./load-shedder.js";
 export type { AllowedOrigins } from "./page-guard.js";
 export type { Peer, TransportKind } from "./peer.js";
 export type { TransportAbilities, TransportProvider } from "./transport/provider.js";
-export { serve, type Server, type ServerStats } from "./serve.js";
+export { serve, type Server, type ServerStats, type WorkerGroup } from "./serve.js";
 export type { ServeOptions } from "./serve-options.js";
 export { childProcessTransport, nodeStreamTransport, type NodeStreams, stdioTransport } from "./stream/node-stream.js";
 export { type CertificateFiles, watchTls, type WatchTlsOptions } from "./watch-tls.js";

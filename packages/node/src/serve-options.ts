@@ -48,6 +48,12 @@ export interface ServeOptions<Context = unknown>
   readonly clientCertificates?: ClientCertificateOptions;
   readonly routers: readonly Router<Context>[];
   /**
+   * Serves by so many processes, "auto" by one for each core: each runs this same program, and in it this call serves. The process
+   * that was started serves nothing itself: it keeps the others, and its `Server` is for all of them. Limits are each process's
+   * own. UDP ports need Linux for it. Default: this process alone.
+   */
+  readonly workers?: number | "auto";
+  /**
    * Lets clients that come back send calls with their first flight, over `quic://` (0-RTT). Whoever records it can send it
    * again; clients of this library only make calls of idempotent methods so. `Peer.earlyData` tells. Default false.
    */
@@ -137,4 +143,5 @@ export const SERVE_OPTIONS: OptionNames<ServeOptions> = {
   trustedProxies: true,
   via: true,
   webSocket: true,
+  workers: true,
 };

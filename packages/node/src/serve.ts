@@ -23,21 +23,19 @@ import {
 import { Authentications } from "./authenticate.js";
 import { greetedPeer } from "./greeted-peer.js";
 import { isEarly, runWhenProven } from "./early-data.js";
-import { targetOf, type ProvidedTarget, urlOf } from "./listen/listen.js";
+import { isOverUdp, type ProvidedTarget, targetsOf, urlOf } from "./listen/listen.js";
 import { type Arrival, type Listener, type ListenSettings, noRoom, type TlsUpdate } from "./listen/listener.js";
 import { TrustedProxies } from "./listen/proxy-protocol.js";
 import { OverloadGuard } from "./load-shedder.js";
 import { PageGuard } from "./page-guard.js";
 import { addressOf, type Peer } from "./peer.js";
-import { DEFAULT_PORT } from "./protocol.js";
 import { tellRefusal } from "./refusals.js";
 import { SERVE_OPTIONS, type ServeOptions } from "./serve-options.js";
 import { noteOpen } from "./still-open.js";
-import { providerFor } from "./transport/choose.js";
 import { isMissingEngine, transportError } from "./transport/failure.js";
 import { withKeepAlive } from "./transport/keep-alive.js";
 import { requireListenable } from "./transport/refuse.js";
-import { transportUrl } from "./urls.js";
+import type { GroupShare } from "./workers/worker.js";
 
 /** Counters of a server's present load. */
 export interface ServerStats {
@@ -79,7 +77,21 @@ export interface Server {
   /** Lets the process end, or not, while the server runs. */
   ref(): void;
   unref(): void;
+  /** The workers, where this is the process that keeps them (`workers`). */
+  readonly group?: WorkerGroup;
   [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** The processes that serve in the place of the one that keeps them. */
+export interface WorkerGroup {
+  readonly size: number;
+  /** The workers' process ids. A worker that ends, however it does, is replaced. */
+  pids(): readonly number[];
+  /**
+   * Starts the program anew in one worker after the other, as after an update: each is drained, while new clients go to the others,
+   * before the next one is. Rejects where a new worker cannot serve; those not yet replaced go on.
+   */
+  restart(): Promise<void>;
 }
 
 /**
@@ -91,10 +103,14 @@ export async function serve<Context = unknown>(options: ServeOptions<Context>): 
   const note = noteOpen("server");
   checkOptions("serve()", options, SERVE_OPTIONS);
   if (options.routers === undefined) throw new TypeError("serve() needs routers: [createOrdersRouter(handlers)]");
-  const server = new RpcServer(options);
-  await server.start();
-  server.onEnd = note(server.urls.join(", "));
-  return server;
+  const start = async (share?: GroupShare): Promise<Server> => {
+    const server = new RpcServer(options, share);
+    await server.start();
+    server.onEnd = note(server.urls.join(", "));
+    return server;
+  };
+  if (options.workers === undefined) return start();
+  return (await import("./workers/serve-workers.js")).serveWorkers(options, start);
 }
 
 /** An arrival whose peer says what its greeting does. */
@@ -105,6 +121,8 @@ interface Admitted extends Arrival {
 class RpcServer<Context> implements Server {
   readonly sessions: Set<Session> = new Set();
   private readonly options: ServeOptions<Context>;
+  /** What this process shares with the other workers of its group. */
+  private readonly share: GroupShare | undefined;
   private readonly sessionOptions: SessionOptions<Context>;
   /** Routers of sessions that begin before their handshake is complete. */
   private readonly earlyRouters: readonly Router<Context>[] | undefined;
@@ -122,7 +140,8 @@ class RpcServer<Context> implements Server {
   onEnd: (() => void) | undefined = undefined;
   private closing: Promise<Unacknowledged> | undefined = undefined;
 
-  constructor(options: ServeOptions<Context>) {
+  constructor(options: ServeOptions<Context>, share?: GroupShare) {
+    this.share = share;
     this.options = options;
     this.load = new ServerLoad(options.limits);
     this.guard = options.loadShedding && new OverloadGuard(options.loadShedding);
@@ -151,7 +170,8 @@ class RpcServer<Context> implements Server {
     const certificates = { tls, secret, clientCertificates };
     const methods = served.methods.map(({ method }) => method);
     const own = { pages, transport, trustedProxies, earlyData, limits, onError, web, methods };
-    this.settings = { ...certificates, ...own, engineOptional: options.engine === "optional" };
+    const ticketKeys = share === undefined ? [] : [share.ticketKey];
+    this.settings = { ...certificates, ...own, ticketKeys, engineOptional: options.engine === "optional" };
   }
 
   get urls(): readonly string[] {
@@ -166,7 +186,7 @@ class RpcServer<Context> implements Server {
 
   async start(): Promise<void> {
     const onArrival = (arrival: Arrival): void => void this.take(arrival);
-    const targets = this.targets();
+    const targets = this.shared(targetsOf(this.options));
     requireListenable(targets, this.settings);
     let missing: unknown;
     try {
@@ -190,14 +210,11 @@ class RpcServer<Context> implements Server {
     }
   }
 
-  private targets(): readonly ProvidedTarget[] {
-    const { listen, host, port = DEFAULT_PORT, transports = [] } = this.options;
-    if (listen !== undefined) {
-      const urls = typeof listen === "string" || listen instanceof URL ? [listen] : listen;
-      return urls.map((url) => targetOf(transportUrl(url, "listen", transports), transports));
-    }
-    const scheme = "quic:";
-    return [{ scheme, provider: providerFor(scheme, "listen", transports), host, port, path: "/" }];
+  /** The targets, with this worker's sockets where their ports are a group's. */
+  private shared(targets: readonly ProvidedTarget[]): readonly ProvidedTarget[] {
+    if (this.share === undefined) return targets;
+    const members = this.share.members.values();
+    return targets.map((target) => (isOverUdp(target) ? { ...target, member: members.next().value } : target));
   }
 
   async drain(options?: DrainOptions): Promise<Unacknowledged> {

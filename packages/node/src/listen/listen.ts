@@ -2,7 +2,10 @@ import { hostOf } from "../transport/dialling.js";
 import { type Able, providerFor } from "../transport/choose.js";
 import type { TransportProvider } from "../transport/provider.js";
 import { DEFAULT_PORT } from "../protocol.js";
+import type { ServeOptions } from "../serve-options.js";
+import { transportUrl } from "../urls.js";
 import type { ListenTarget } from "./listener.js";
+import { listenQuic, listenWebTransport } from "./quic.js";
 
 /** A target, and the provider that listens there. */
 export interface ProvidedTarget extends ListenTarget {
@@ -10,8 +13,28 @@ export interface ProvidedTarget extends ListenTarget {
   readonly provider: Able<"listen">;
 }
 
+/** Where a server's options say to listen. Throws `TypeError` for a URL that no transport takes. */
+export function targetsOf({
+  listen,
+  host,
+  port = DEFAULT_PORT,
+  transports = [],
+}: Pick<ServeOptions<never>, "listen" | "host" | "port" | "transports">): readonly ProvidedTarget[] {
+  if (listen !== undefined) {
+    const urls = typeof listen === "string" || listen instanceof URL ? [listen] : listen;
+    return urls.map((url) => targetOf(transportUrl(url, "listen", transports), transports));
+  }
+  const scheme = "quic:";
+  return [{ scheme, provider: providerFor(scheme, "listen", transports), host, port, path: "/" }];
+}
+
+/** Whether a target is a UDP port of the engine's, which workers may share. */
+export function isOverUdp({ provider }: ProvidedTarget): boolean {
+  return provider.listen === listenQuic || provider.listen === listenWebTransport;
+}
+
 /** Where a URL says to listen. Throws `TypeError` for one that no transport takes. */
-export function targetOf(url: URL, transports: readonly TransportProvider[]): ProvidedTarget {
+function targetOf(url: URL, transports: readonly TransportProvider[]): ProvidedTarget {
   const { protocol: scheme, port, pathname } = url;
   const provider = providerFor(scheme, "listen", transports);
   // A URL leaves the default ports of some schemes out.

@@ -1,6 +1,11 @@
 import { type ByteStreamOptions, type CloseInfo, refusalCode, type TransportSession } from "@quicrpc/core/transport";
 import { type ErrorHook, type Limits, RpcError } from "@quicrpc/core";
-import type { ClientCertificateOptions, ListenTransportOptions, ServerCertificateOptions } from "@quicrpc/quic";
+import type {
+  ClientCertificateOptions,
+  GroupMember,
+  ListenTransportOptions,
+  ServerCertificateOptions,
+} from "@quicrpc/quic";
 import type { AnyMethod } from "@quicrpc/core/generated";
 import type { TrustedProxies } from "./proxy-protocol.js";
 import type { PageGuard } from "../page-guard.js";
@@ -13,6 +18,8 @@ export interface ListenTarget {
   readonly port: number;
   /** Path of a Unix socket, or of the URL for WebSocket and WebTransport. */
   readonly path: string;
+  /** The socket of this worker, where the UDP port is that of a group. */
+  readonly member?: GroupMember | undefined;
 }
 
 /** Protocols that a server offers on the TCP port beside each listener over UDP. */
@@ -38,6 +45,8 @@ export interface ListenSettings {
   readonly trustedProxies: TrustedProxies | undefined;
   readonly limits: Limits;
   readonly web: WebOffer;
+  /** By which several processes resume each other's sessions over QUIC; empty for a process of its own. */
+  readonly ticketKeys: readonly Uint8Array[];
   /** A listener over UDP may be left out where there is no native engine. */
   readonly engineOptional: boolean;
   /** The methods that the server's routers have, for transports that find them by their names. */

@@ -24,7 +24,7 @@ export const listenWebTransport: ListenTransport = (...given) =>
 
 const listen = async (
   scheme: "quic" | "https",
-  ...[{ host, port, path: given }, settings, onArrival]: Parameters<Listen>
+  ...[{ host, port, path: given, member }, settings, onArrival]: Parameters<Listen>
 ): ReturnType<Listen> => {
   const { transport, pages, onError, limits } = settings;
   const path = given === "" ? "/" : given;
@@ -32,6 +32,7 @@ const listen = async (
   const endpoint = Endpoint.bind({
     port,
     ...(host !== undefined && { host }),
+    ...(member !== undefined && { member }),
     ...(secret !== undefined && { secret }),
     onError: (error) => onError(error, { method: `a session over ${scheme}://` }),
   });
@@ -94,11 +95,13 @@ const listen = async (
   };
 };
 
-function tlsOf({ tls, clientCertificates, earlyData }: ListenSettings): ServerTlsOptions {
+function tlsOf({ tls, clientCertificates, earlyData, ticketKeys }: ListenSettings): ServerTlsOptions {
   return {
     // The engine says what is wrong with none.
     tls: tls as NonNullable<typeof tls>,
     earlyData,
+    // A ticket that several take could be used more than once for early data.
+    ...(!earlyData && { ticketKeys }),
     ...(clientCertificates !== undefined && { clientCertificates }),
   };
 }

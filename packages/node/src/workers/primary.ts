@@ -1,7 +1,13 @@
 import cluster, { type Worker } from "node:cluster";
 import { randomBytes } from "node:crypto";
-import { type Backoff, backoffDelay, type CloseOptions, type DrainOptions, type Unacknowledged } from "@quicrpc/core/transport";
-import { type ErrorHook, type Session, TransportError } from "@quicrpc/core";
+import {
+  type Backoff,
+  backoffDelay,
+  type CloseOptions,
+  type DrainOptions,
+  type Unacknowledged,
+} from "@quicrpc/core/transport";
+import { type ErrorHook, type Limits, type Session, TransportError } from "@quicrpc/core";
 import type { PortGroup } from "@quicrpc/quic";
 import type { Server, ServerStats, WorkerGroup } from "../serve.js";
 import { type FromWorker, type Place, PLACE_VARIABLE, type ToldError, type ToWorker } from "./messages.js";
@@ -11,6 +17,8 @@ const BACKOFF: Backoff = { initialMs: 100, maxMs: 5000, factor: 2 };
 const STABLE_MS = 10_000;
 /** A worker whose server is over has so long to end by itself, and then as long again when it is asked to. */
 const GRACE_MS = 2000;
+/** A program that has not called `serve` by then may not do so at all. */
+const SILENT_MS = 10_000;
 const TICKET_KEY_BYTES = 32;
 
 const NOTHING: ServerStats = { sessions: 0, authentications: 0, handlers: 0, outlivingHandlers: 0, heldBytes: 0 };
@@ -35,6 +43,8 @@ export class PrimaryServer implements Server {
   private readonly ports: readonly PortGroup[];
   private readonly seats: readonly Seat[];
   private readonly onError: ErrorHook;
+  /** Milliseconds that a worker's drain may take where none are given. */
+  private readonly maxDrainMs: number;
   /** Changes with each start of the group: no ticket outlives it. */
   private readonly ticketKey: string = randomBytes(TICKET_KEY_BYTES).toString("base64");
   private served: readonly string[] = [];
@@ -42,9 +52,10 @@ export class PrimaryServer implements Server {
   private ending: Promise<Unacknowledged> | undefined;
   private restarting: Promise<void> = Promise.resolve();
 
-  constructor(ports: readonly PortGroup[], size: number, onError: ErrorHook) {
+  constructor(ports: readonly PortGroup[], size: number, onError: ErrorHook, { maxDrainMs }: Limits) {
     this.ports = ports;
     this.onError = onError;
+    this.maxDrainMs = maxDrainMs;
     this.seats = Array.from({ length: size }, (_, place): Seat => {
       return { place, worker: undefined, status: "empty", stats: NOTHING, losses: 0, respawn: undefined };
     });
@@ -79,7 +90,7 @@ export class PrimaryServer implements Server {
   }
 
   stats(): ServerStats {
-    const sum = { ...NOTHING } as { -readonly [Name in keyof ServerStats]: ServerStats[Name] };
+    const sum: { -readonly [Name in keyof ServerStats]: ServerStats[Name] } = { ...NOTHING };
     for (const { stats } of this.seats) {
       for (const name of Object.keys(NOTHING) as (keyof ServerStats)[]) sum[name] += stats[name];
     }
@@ -122,7 +133,8 @@ export class PrimaryServer implements Server {
 
   /** One worker after the other: its clients go elsewhere while it drains, and the next has taken its place before another drains. */
   private restart(): Promise<void> {
-    const next = async (): Promise<void> => {
+    const next = async (before: Promise<void>): Promise<void> => {
+      await before.catch(() => {});
       for (const seat of this.seats) {
         if (this.ending !== undefined) return;
         seat.status = "ending";
@@ -131,7 +143,7 @@ export class PrimaryServer implements Server {
         if (this.ending === undefined) await this.seat(seat);
       }
     };
-    this.restarting = this.restarting.catch(() => {}).then(next);
+    this.restarting = next(this.restarting);
     return this.restarting;
   }
 
@@ -155,7 +167,9 @@ export class PrimaryServer implements Server {
     seat.worker = worker;
     seat.status = "starting";
     return new Promise((resolve, reject) => {
+      const silent = setTimeout(() => this.onError(silence(seat.place), { method: "serve" }), SILENT_MS);
       worker.on("message", (message: FromWorker | null) => {
+        clearTimeout(silent);
         if (message?.quicrpc === "join") send(worker, { quicrpc: "joined", ticketKey: this.ticketKey });
         if (message?.quicrpc === "stats") seat.stats = message.stats;
         if (message?.quicrpc === "failed") {
@@ -169,6 +183,7 @@ export class PrimaryServer implements Server {
         resolve();
       });
       worker.once("exit", (code: number | null, signal: string | null) => {
+        clearTimeout(silent);
         seat.worker = undefined;
         seat.stats = NOTHING;
         const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
@@ -217,20 +232,23 @@ export class PrimaryServer implements Server {
     for (const port of this.ports) port.accept(places);
   }
 
-  /** Ends a worker's server, and then its process. Resolves to the notifications that were not acknowledged. */
+  /** Ends a worker's server, and then its process, by force where it does not. Resolves to the notifications that were not acknowledged. */
   private dismiss(seat: Seat, message: ToWorker): Promise<number> {
     const { worker } = seat;
     if (worker === undefined) return Promise.resolve(0);
     return new Promise((resolve) => {
       let lost = 0;
-      let timer: ReturnType<typeof setTimeout> | undefined;
+      const kill = (): void => {
+        worker.process.kill("SIGTERM");
+        timer = setTimeout(() => worker.process.kill("SIGKILL"), GRACE_MS);
+      };
+      const { timeoutMs = this.maxDrainMs } = message.quicrpc === "drain" ? message : {};
+      let timer = setTimeout(kill, timeoutMs + GRACE_MS);
       worker.on("message", (told: FromWorker | null) => {
         if (told?.quicrpc !== "over") return;
         lost = told.unacknowledged;
-        timer = setTimeout(() => {
-          worker.process.kill("SIGTERM");
-          timer = setTimeout(() => worker.process.kill("SIGKILL"), GRACE_MS);
-        }, GRACE_MS);
+        clearTimeout(timer);
+        timer = setTimeout(kill, GRACE_MS);
       });
       worker.once("exit", () => {
         clearTimeout(timer);
@@ -249,6 +267,12 @@ export class PrimaryServer implements Server {
     worker.process.kill("SIGKILL");
     await gone;
   }
+}
+
+function silence(place: number): Error {
+  return new Error(
+    `worker ${place} has not called serve() for ${SILENT_MS / 1000} s: the program has to, in each worker too`,
+  );
 }
 
 function send(worker: Worker | undefined, message: ToWorker): void {

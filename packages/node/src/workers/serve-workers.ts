@@ -1,6 +1,7 @@
 import cluster from "node:cluster";
 import { availableParallelism } from "node:os";
 import { errorHook } from "@quicrpc/core/transport";
+import { DEFAULT_LIMITS } from "@quicrpc/core";
 import { PortGroup } from "@quicrpc/quic";
 import { isOverUdp, targetsOf, urlOf } from "../listen/listen.js";
 import type { Server } from "../serve.js";
@@ -26,9 +27,12 @@ export async function serveWorkers<Context>(
   begun = true;
   if (isWorker) return serveAsWorker(start);
   if (cluster.isWorker) {
-    throw new TypeError("serve() with the option workers starts processes itself: call it in the primary of node:cluster");
+    throw new TypeError(
+      "serve() with the option workers starts processes itself: call it in the primary of node:cluster",
+    );
   }
-  const server = new PrimaryServer(bindPorts(options, size), size, errorHook(options.onError));
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const server = new PrimaryServer(bindPorts(options, size), size, errorHook(options.onError), limits);
   try {
     await server.start();
   } catch (error) {

@@ -3,7 +3,14 @@ import { once } from "node:events";
 import { TransportError } from "@quicrpc/core";
 import type { GroupMember } from "@quicrpc/quic";
 import type { Server } from "../serve.js";
-import { FIRST_SOCKET, type FromWorker, type Place, PLACE_VARIABLE, type ToldError, type ToWorker } from "./messages.js";
+import {
+  FIRST_SOCKET,
+  type FromWorker,
+  type Place,
+  PLACE_VARIABLE,
+  type ToldError,
+  type ToWorker,
+} from "./messages.js";
 
 /** What the workers of one group share. */
 export interface GroupShare {
@@ -59,7 +66,9 @@ function obey(server: Server): void {
     if (message?.quicrpc === "drain") void end(server.drain(timeout(message.timeoutMs)));
     if (message?.quicrpc === "close") {
       const { closeCode, reason } = message;
-      void end(server.close({ ...(closeCode !== undefined && { closeCode }), ...(reason !== undefined && { reason }) }));
+      void end(
+        server.close({ ...(closeCode !== undefined && { closeCode }), ...(reason !== undefined && { reason }) }),
+      );
     }
   });
 }

@@ -132,9 +132,15 @@ impl Failure {
     }
 
     /// Converts the end of a connection into the error of its session; `handshaking` says whether it was still being
-    /// established.
-    pub fn lost(error: &ConnectionError, remote: SocketAddr, handshaking: bool) -> Self {
+    /// established, `dialled` whether by this side.
+    pub fn lost(error: &ConnectionError, remote: SocketAddr, handshaking: bool, dialled: bool) -> Self {
         let (source, code, message) = match error {
+            // A server says so before it has the client's last handshake message, and processes nothing before that (RFC 9001 §5.7).
+            ConnectionError::ConnectionClosed(close) if dialled && u64::from(close.error_code) == APPLICATION_ERROR => (
+                Source::Session,
+                "ERR_QUIC_REFUSED",
+                format!("{remote} closed the session before it was established"),
+            ),
             ConnectionError::ApplicationClosed(close) => {
                 return Failure::closed_by_peer(remote, close.error_code.into_inner(), &close.reason);
             }
@@ -303,5 +309,26 @@ fn errno_name(errno: i32) -> &'static str {
         10047 => "EAFNOSUPPORT",
         10022 => "EINVAL",
         _ => "EIO",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quinn_proto::{ConnectionClose, TransportErrorCode};
+
+    use super::*;
+
+    #[test]
+    fn a_server_that_closes_before_the_handshake_is_complete_has_served_nothing() {
+        let close = ConnectionClose {
+            error_code: TransportErrorCode::APPLICATION_ERROR,
+            frame_type: None,
+            reason: Default::default(),
+        };
+        let remote = SocketAddr::from(([127, 0, 0, 1], 4433));
+        let lost = |dialled| Failure::lost(&ConnectionError::ConnectionClosed(close.clone()), remote, true, dialled);
+        assert_eq!(lost(true).code, "ERR_QUIC_REFUSED");
+        // A client may have served what its server sent before it closes.
+        assert_eq!(lost(false).code, "ERR_QUIC_CLOSED_BY_PEER");
     }
 }

@@ -124,11 +124,13 @@ impl Endpoint {
             return;
         };
         let handshaking = connection.handshaking();
+        let remote = canonical(connection.proto.remote_address());
+        let dialled = !connection.incoming;
         let failure = connection
             .findings
             .failure
             .take()
-            .unwrap_or_else(|| Failure::lost(reason, canonical(connection.proto.remote_address()), handshaking));
+            .unwrap_or_else(|| Failure::lost(reason, remote, handshaking, dialled));
         self.end(index, Some(failure));
     }
 

@@ -1,0 +1,36 @@
+// A server of several workers, which does what its parent says.
+import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
+import { drainOnSignal, serve } from "@quicrpc/node";
+
+const any = uncheckedCodec();
+const service = { name: "test.v1.Workers", id: 7050 };
+const methods = {
+  pid: defineMethod(service, "unary", "pid", { id: 1, output: any }),
+  slow: defineMethod(service, "unary", "slow", { id: 2, input: any, output: any }),
+  crash: defineMethod(service, "notify", "crash", { id: 3 }),
+};
+const router = createRouter(methods, {
+  pid: () => process.pid,
+  slow: (ms) => new Promise((resolve) => setTimeout(() => resolve(process.pid), ms)),
+  crash: () => process.kill(process.pid, "SIGKILL"),
+});
+
+const { options } = JSON.parse(process.argv[2]);
+const onError = ({ message }) => process.send?.({ error: message });
+const server = await serve({ ...options, routers: [router], onError }).catch((error) => {
+  process.send({ failed: { name: error.name, message: error.message, code: error.code, hint: error.hint } });
+  process.disconnect();
+});
+if (server !== undefined) drainOnSignal(server);
+if (server?.group !== undefined) {
+  const say = () => process.send({ urls: server.urls, pids: server.group.pids(), stats: server.stats() });
+  const commands = {
+    say,
+    restart: () => server.group.restart().then(say),
+    drain: () => server.drain().then(() => process.disconnect()),
+  };
+  // The channel to the parent would keep the process.
+  process.once("SIGTERM", () => server.drain().then(() => process.disconnect()));
+  process.on("message", (command) => commands[command]());
+  say();
+}

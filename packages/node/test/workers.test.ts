@@ -1,0 +1,232 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { createSocket } from "node:dgram";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createSession, type Connection, type Session } from "@quicrpc/core";
+import { defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
+import { Endpoint } from "@quicrpc/quic";
+import { connect, devCertificate, type DialOptions, dial, serve } from "@quicrpc/node";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
+
+const PROGRAM = new URL("workers.program.mjs", import.meta.url);
+const SIZE = 3;
+
+const service = { name: "test.v1.Workers", id: 7050 };
+const number = uncheckedCodec<number>();
+const pid = defineMethod(service, "unary", "pid", { id: 1, output: number });
+const slow = defineMethod(service, "unary", "slow", { id: 2, idempotent: true, input: number, output: number });
+const crash = defineMethod(service, "notify", "crash", { id: 3 });
+
+interface Said {
+  readonly urls: readonly string[];
+  readonly pids: readonly number[];
+  readonly stats: { readonly sessions: number };
+}
+
+let certificate: Awaited<ReturnType<typeof devCertificate>>;
+beforeAll(async () => {
+  certificate = await devCertificate();
+});
+
+const open: { close(): unknown }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close();
+});
+
+function start(options: object): ChildProcess {
+  const { cert, key } = certificate;
+  const all = { tls: { cert, key }, workers: SIZE, ...options };
+  const child = fork(PROGRAM, [JSON.stringify({ options: all })], {
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
+  open.push({
+    close: async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill("SIGKILL");
+      await once(child, "exit");
+    },
+  });
+  return child;
+}
+
+/** The next message that has a field of this name. */
+async function hear<Told>(child: ChildProcess, field: string): Promise<Told> {
+  for (;;) {
+    const [told] = (await once(child, "message")) as [Record<string, unknown>];
+    if (field in told) return told as Told;
+  }
+}
+
+async function ask(child: ChildProcess, command: string): Promise<Said> {
+  const answer = hear<Said>(child, "urls");
+  child.send(command);
+  return answer;
+}
+
+async function group(options: object): Promise<{ readonly child: ChildProcess; readonly said: Said }> {
+  const child = start(options);
+  return { child, said: await hear<Said>(child, "urls") };
+}
+
+function trust(): DialOptions {
+  return { serverCertificateHashes: [certificate.hash] };
+}
+
+async function dialled(url: string): Promise<Session> {
+  const session = await dial(url, /^(unix|tcp|ws):/.test(url) ? {} : trust());
+  open.push(session);
+  return session;
+}
+
+async function connected(url: string): Promise<Connection> {
+  const connection = await connect(url, trust());
+  open.push(connection);
+  return connection;
+}
+
+describe.skipIf(process.platform !== "linux")("several workers on one port", () => {
+  it.each([
+    ["quic://127.0.0.1:0"],
+    ["quic://[::]:0"],
+    ["https://127.0.0.1:0/rpc"],
+    ["tls://127.0.0.1:0"],
+    ["wss://127.0.0.1:0/rpc"],
+    [`unix:${join(tmpdir(), `quicrpc-workers-${process.pid}`)}`],
+  ])("share the clients of %s, and each keeps its own", async (listen) => {
+    const { child, said } = await group({ listen });
+    expect(said.pids).toHaveLength(SIZE);
+    expect(said.pids).not.toContain(child.pid);
+    const [url] = said.urls as [string];
+    const sessions: Session[] = [];
+    const served = new Map<Session, number>();
+    // As many as it takes: by chance one worker gets none of a few.
+    while (new Set(served.values()).size < SIZE && sessions.length < 200) {
+      const session = await dialled(url);
+      sessions.push(session);
+      served.set(session, await session.unary(pid, undefined));
+    }
+    expect(new Set(served.values())).toEqual(new Set(said.pids));
+    for (const [session, worker] of served) expect(await session.unary(pid, undefined)).toBe(worker);
+  });
+
+  it("offer WebSocket on the port of the same number", async () => {
+    const { said } = await group({ listen: "quic://127.0.0.1:0", webSocket: true });
+    const ports = said.urls.map((url) => new URL(url).port);
+    expect(said.urls.map((url) => new URL(url).protocol)).toEqual(["quic:", "wss:"]);
+    expect(ports[0]).toBe(ports[1]);
+    for (const url of said.urls) expect(said.pids).toContain(await (await dialled(url)).unary(pid, undefined));
+  });
+
+  it("keep a client whose address changes", async () => {
+    const { said } = await group({ listen: "quic://127.0.0.1:0" });
+    const port = Number(new URL(said.urls[0] as string).port);
+    const clients = await Promise.all(
+      Array.from({ length: 8 }, async () => {
+        const endpoint = Endpoint.bind({ host: "127.0.0.1" });
+        open.push(endpoint);
+        const tls = { serverCertificateHashes: [certificate.hash] };
+        const transport = await endpoint.connect({ host: "127.0.0.1", port, alpn: ["quicrpc/1"], tls });
+        const session = createSession(transport);
+        return { endpoint, session, worker: await session.unary(pid, undefined) };
+      }),
+    );
+    expect(new Set(clients.map(({ worker }) => worker)).size).toBeGreaterThan(1);
+    for (let moves = 0; moves < 25; moves++) {
+      await Promise.all(
+        clients.map(async ({ endpoint, session, worker }) => {
+          const calls = Array.from({ length: 4 }, () => session.unary(pid, undefined));
+          endpoint.rebind();
+          expect(await Promise.all([...calls, session.unary(pid, undefined)])).toEqual(
+            Array.from({ length: 5 }, () => worker),
+          );
+        }),
+      );
+    }
+  });
+
+  it("replace one that dies, and the others' clients do not notice", async () => {
+    const { child, said } = await group({ listen: "quic://127.0.0.1:0" });
+    const [url] = said.urls as [string];
+    const connections = await Promise.all(Array.from({ length: 12 }, () => connected(url)));
+    const workers = await Promise.all(connections.map((connection) => connection.unary(pid, undefined)));
+    const [victim] = workers;
+    const before = connections.map(({ session }) => session);
+    const told = hear<{ error: string }>(child, "error");
+    connections[0]?.notify(crash, undefined).catch(() => {});
+    expect((await told).error).toContain(`(process ${victim}) ended: signal SIGKILL`);
+    // The first call finds out: what was sent to the worker that died is answered by nobody.
+    await Promise.allSettled(connections.map((connection) => connection.unary(pid, undefined)));
+    const after = await Promise.all(connections.map((connection) => connection.unary(pid, undefined)));
+    for (const [index, worker] of workers.entries()) {
+      if (worker === victim) expect(after[index]).not.toBe(victim);
+      else expect([after[index], connections[index]?.session]).toEqual([worker, before[index]]);
+    }
+    for (;;) {
+      const { pids } = await ask(child, "say");
+      if (pids.length === SIZE && !pids.includes(victim as number)) break;
+    }
+  });
+
+  it("are restarted one after the other without an error at any caller", async () => {
+    const { child, said } = await group({ listen: "quic://127.0.0.1:0" });
+    const [url] = said.urls as [string];
+    const connections = await Promise.all(Array.from({ length: 12 }, () => connected(url)));
+    let over = false;
+    const calling = connections.map(async (connection) => {
+      const pids = new Set<number>();
+      while (!over) pids.add(await connection.unary(slow, 5));
+      return pids;
+    });
+    const { pids } = await ask(child, "restart");
+    over = true;
+    expect(pids).toHaveLength(SIZE);
+    expect(pids.filter((one) => said.pids.includes(one))).toEqual([]);
+    const seen = await Promise.all(calling);
+    for (const one of seen) expect(one.size).toBeGreaterThan(1);
+  });
+
+  it("end with the process that keeps them: drained by SIGTERM, with calls answered", async () => {
+    const { child, said } = await group({ listen: ["quic://127.0.0.1:0", "tls://127.0.0.1:0"] });
+    const sessions = await Promise.all([...said.urls, ...said.urls].map(dialled));
+    const calls = sessions.map((session) => session.unary(slow, 200));
+    await Promise.all(sessions.map((session) => session.ping()));
+    const ended = once(child, "exit");
+    child.kill("SIGTERM");
+    for (const worker of await Promise.all(calls)) expect(said.pids).toContain(worker);
+    expect(await ended).toEqual([0, null]);
+    for (const worker of said.pids) expect(() => process.kill(worker, 0)).toThrow("ESRCH");
+  });
+
+  it("add up what they hold", async () => {
+    const { child, said } = await group({ listen: "quic://127.0.0.1:0" });
+    await Promise.all(Array.from({ length: 7 }, () => dialled(said.urls[0] as string)));
+    let sessions = 0;
+    while (sessions !== 7) ({ sessions } = (await ask(child, "say")).stats);
+  });
+
+  it("fail together, with the error of one", async () => {
+    const taken = createSocket("udp4").bind(0, "127.0.0.1");
+    await once(taken, "listening");
+    open.push(taken);
+    const { port } = taken.address();
+    expect(await hear(start({ listen: `quic://127.0.0.1:${port}` }), "failed")).toMatchObject({
+      failed: {
+        name: "TransportError",
+        code: "EADDRINUSE",
+        message: expect.stringContaining(`quic://127.0.0.1:${port}`),
+      },
+    });
+    expect(await hear(start({ listen: "quic://127.0.0.1:0", tls: { cert: "x", key: "y" } }), "failed")).toMatchObject({
+      failed: { name: "TransportError", code: "ERR_QUIC_INVALID_OPTION" },
+    });
+  });
+
+  it("are as many as one may have", async () => {
+    for (const workers of [0, 1.5, 129, "all"] as number[]) {
+      await expect(serve({ workers, routers: [] })).rejects.toThrow(
+        `the option workers is "auto" or an integer from 1 to 128`,
+      );
+    }
+  });
+});
