@@ -30,7 +30,7 @@ if (server?.group !== undefined) {
     drain: () => server.drain().then(() => process.disconnect()),
   };
   // The channel to the parent would keep the process.
-  process.once("SIGTERM", () => server.drain().then(() => process.disconnect()));
+  process.once("SIGTERM", () => void server.drain().then(() => process.disconnect()));
   process.on("message", (command) => commands[command]());
   say();
 }
