@@ -136,11 +136,13 @@ impl Failure {
     pub fn lost(error: &ConnectionError, remote: SocketAddr, handshaking: bool, dialled: bool) -> Self {
         let (source, code, message) = match error {
             // A server says so before it has the client's last handshake message, and processes nothing before that (RFC 9001 §5.7).
-            ConnectionError::ConnectionClosed(close) if dialled && u64::from(close.error_code) == APPLICATION_ERROR => (
-                Source::Session,
-                "ERR_QUIC_REFUSED",
-                format!("{remote} closed the session before it was established"),
-            ),
+            ConnectionError::ConnectionClosed(close) if dialled && u64::from(close.error_code) == APPLICATION_ERROR => {
+                (
+                    Source::Session,
+                    "ERR_QUIC_REFUSED",
+                    format!("{remote} closed the session before it was established"),
+                )
+            }
             ConnectionError::ApplicationClosed(close) => {
                 return Failure::closed_by_peer(remote, close.error_code.into_inner(), &close.reason);
             }

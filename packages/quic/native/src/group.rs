@@ -24,7 +24,9 @@ const SHORT_ID_AT: u32 = 1;
 /// Binds one socket for each place. They are the caller's to close.
 pub fn bind(host: Option<IpAddr>, port: u16, places: usize) -> Result<(SocketAddr, Vec<RawFd>), Failure> {
     if places == 0 || places > MOST_PLACES {
-        return Err(Failure::option(format!("a group has 1 to {MOST_PLACES} places, not {places}")));
+        return Err(Failure::option(format!(
+            "a group has 1 to {MOST_PLACES} places, not {places}"
+        )));
     }
     // Sockets that share a port do not find it taken by another group.
     let alone = bind_any(host, port, Sharing::None)?;
@@ -66,9 +68,7 @@ fn steer_socket(socket: std::os::fd::BorrowedFd, places: usize, accepting: &[u8]
 
 /// The program that finds a packet's place. New clients choose their first connection id at random (§7.2), and so their place.
 fn program(places: u32, accepting: &[u8]) -> Vec<Step> {
-    use libc::{
-        BPF_A, BPF_ABS, BPF_ALU, BPF_B, BPF_JEQ, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_MOD, BPF_RET, BPF_W,
-    };
+    use libc::{BPF_A, BPF_ABS, BPF_ALU, BPF_B, BPF_JEQ, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_MOD, BPF_RET, BPF_W};
     let step = |code: u32, constant: u32| Step {
         code,
         holds: 0,
@@ -88,10 +88,7 @@ fn program(places: u32, accepting: &[u8]) -> Vec<Step> {
             step(BPF_RET | BPF_A, 0),
         ]
     };
-    let mut program = vec![
-        step(BPF_LD | BPF_B | BPF_ABS, 0),
-        test(BPF_JSET, LONG_HEADER, 3, 0),
-    ];
+    let mut program = vec![step(BPF_LD | BPF_B | BPF_ABS, 0), test(BPF_JSET, LONG_HEADER, 3, 0)];
     program.extend(by_id(SHORT_ID_AT));
     program.push(step(BPF_LD | BPF_B | BPF_ABS, LENGTH_AT));
     program.push(test(BPF_JEQ, GROUP_ID_BYTES as u32, 0, 3));
@@ -127,7 +124,11 @@ mod tests {
         fn new() -> Self {
             let (address, descriptors) = bind(Some(Ipv4Addr::LOCALHOST.into()), 0, PLACES).unwrap();
             let sockets = descriptors.iter().map(|fd| adopt(*fd).unwrap()).collect();
-            Group { address, sockets, descriptors }
+            Group {
+                address,
+                sockets,
+                descriptors,
+            }
         }
 
         /// The place that a packet from a port of its own comes to.
@@ -179,9 +180,8 @@ mod tests {
     #[test]
     fn new_clients_go_to_the_places_that_accept_and_others_stay() {
         let group = Group::new();
-        let places = |group: &Group| -> BTreeSet<usize> {
-            (0..60u8).map(|at| group.place_of(&long(&[at; 8]))).collect()
-        };
+        let places =
+            |group: &Group| -> BTreeSet<usize> { (0..60u8).map(|at| group.place_of(&long(&[at; 8]))).collect() };
         assert_eq!(places(&group), BTreeSet::from([0, 1, 2]));
         steer(group.descriptors[1], PLACES, &[0, 2]).unwrap();
         assert_eq!(places(&group), BTreeSet::from([0, 2]));

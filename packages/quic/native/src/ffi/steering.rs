@@ -36,7 +36,11 @@ pub fn attach(socket: BorrowedFd, program: &[Step]) -> io::Result<()> {
             size_of_val(&program) as libc::socklen_t,
         )
     };
-    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    if status == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }
 
 /// Another descriptor of an open file. Fails where the number names none.
