@@ -4,36 +4,10 @@ import { http2Transport } from "@quicrpc/fails-components";
 import { devCertificate, type DevCertificate, serve, type ServeOptions, type Server } from "@quicrpc/node";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { FAIR, TcpLink } from "../chaos/link.js";
+import { BLACKOUT, FAIR, TcpLink, UdpLink } from "../chaos/link.js";
 import { behaviourRouter, Witness } from "../behaviour/service.js";
 import { bundle } from "./bundle.js";
 import { Chromium, executablePath } from "./chromium.js";
-import { UdpRelay } from "./udp-relay.js";
-
-const CLIENT = `
-  import { connect } from "@quicrpc/browser";
-  import { methods } from "./behaviour/service.js";
-  globalThis.attempt = async (url, hash, fallback = {}) => {
-    const serverCertificateHashes = [{ algorithm: "sha-256", value: new Uint8Array(hash) }];
-    const since = performance.now();
-    const connection = await connect(url, { serverCertificateHashes, fallback });
-    const ms = performance.now() - since;
-    Object.assign(globalThis, { connection, methods });
-    return { ms, ...connection.transport, ...(await connection.unary(methods.echo, { text: "through" })) };
-  };
-  globalThis.failed = async (times) => {
-    for await (const { failures = 0 } of connection.states()) if (failures >= times) return;
-  };
-  /** All transports until the wanted one. */
-  globalThis.until = async (wanted) => {
-    const seen = [];
-    for await (const { status } of connection.states()) {
-      if (status !== "ready") continue;
-      seen.push({ ...connection.transport });
-      if (connection.transport.kind === wanted) return seen;
-    }
-  };
-`;
 
 interface Attempt {
   readonly ms: number;
@@ -51,7 +25,7 @@ describe.skipIf(executablePath === undefined)("connect in a page", () => {
 
   beforeAll(async () => {
     certificate = await devCertificate();
-    client = await bundle(CLIENT);
+    client = await bundle(`import "./browser/page/client.js";`);
     chromium = await Chromium.launch();
   }, 60_000);
   afterAll(() => chromium?.close());
@@ -139,8 +113,8 @@ describe.skipIf(executablePath === undefined)("connect in a page", () => {
 
   it("moves over to WebTransport when UDP passes again, and finishes the calls in progress where they are", async () => {
     const port = await listen("https://127.0.0.1:0/rpc");
-    const relay = await UdpRelay.start(port);
-    relay.cut = true;
+    const relay = await UdpLink.open(port);
+    relay.weather = BLACKOUT;
     const fallback = { url: `wss://127.0.0.1:${port}/rpc`, retry: { initialMs: 100, maxMs: 1000 } };
     expect(await attempt(relay.port, fallback)).toMatchObject({ kind: "websocket", text: "through" });
     await page.evaluate(`{
@@ -150,7 +124,7 @@ describe.skipIf(executablePath === undefined)("connect in a page", () => {
     }`);
     expect(await page.evaluate(`chat.reader.read()`)).toMatchObject({ value: "HELLO" });
     expect(await page.evaluate(`hear("one")`)).toBe("ONE");
-    relay.cut = false;
+    relay.weather = FAIR;
     const seen = (await page.evaluate(`until("webtransport")`)) as TransportInUse[];
     expect(seen.at(-1)).toEqual({ kind: "webtransport" });
     expect(await page.evaluate(`connection.unary(methods.echo, { text: "moved" })`)).toEqual({ text: "moved" });
@@ -177,15 +151,15 @@ describe.skipIf(executablePath === undefined)("connect in a page", () => {
     timeout: 60_000,
   }, async () => {
     const port = await listen("https://127.0.0.1:0/rpc");
-    const [udp, tcp] = [await UdpRelay.start(port), await TcpLink.open(port)];
+    const [udp, tcp] = [await UdpLink.open(port), await TcpLink.open(port)];
     onTestFinished(() => {
       udp.close();
       tcp.close();
     });
     const fallback = { url: `wss://127.0.0.1:${tcp.port}/rpc`, retry: { initialMs: 100, maxMs: 1000 } };
     expect(await attempt(udp.port, fallback)).toMatchObject({ kind: "webtransport", text: "through" });
-    udp.cut = true;
-    tcp.weather = { ...FAIR, blackout: true };
+    udp.weather = BLACKOUT;
+    tcp.weather = BLACKOUT;
     // Calls meanwhile wait, or say what has happened.
     await page.evaluate(`{
       globalThis.calls = Array.from({ length: 6 }, (_, second) => new Promise((resolve) => setTimeout(resolve, second * 1000))
@@ -194,7 +168,7 @@ describe.skipIf(executablePath === undefined)("connect in a page", () => {
     }`);
     // Nothing says so to either side: the session is found to be silent.
     await page.evaluate(`failed(1)`);
-    udp.cut = false;
+    udp.weather = FAIR;
     tcp.weather = FAIR;
     const seen = (await page.evaluate(`until("webtransport")`)) as TransportInUse[];
     expect(await page.evaluate(`connection.unary(methods.echo, { text: "again" })`)).toEqual({ text: "again" });

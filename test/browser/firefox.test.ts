@@ -1,28 +1,12 @@
 import { createSocket } from "node:dgram";
 import { devCertificate, type DevCertificate, serve, type Server } from "@quicrpc/node";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { BLACKOUT, FAIR, UdpLink } from "../chaos/link.js";
 import { behaviourRouter, Witness } from "../behaviour/service.js";
 import { bundle, bundleShipped } from "./bundle.js";
 import { Firefox, firefoxPath, type FirefoxTab } from "./firefox.js";
 import { Site } from "./site.js";
-import { UdpRelay } from "./udp-relay.js";
 import { WhiteboardServer } from "./whiteboard-server.js";
-
-const CLIENT = `
-  import { connect } from "@quicrpc/browser";
-  import { methods } from "./behaviour/service.js";
-  globalThis.attempt = async (url, hash, fallback = {}) => {
-    const serverCertificateHashes = [{ algorithm: "sha-256", value: new Uint8Array(hash) }];
-    const since = performance.now();
-    const connection = await connect(url, { serverCertificateHashes, fallback });
-    const ms = performance.now() - since;
-    Object.assign(globalThis, { connection, methods });
-    return { ms, ...connection.transport, ...(await connection.unary(methods.echo, { text: "through" })) };
-  };
-  globalThis.until = async (wanted) => {
-    for await (const { status } of connection.states()) if (status === "ready" && connection.transport.kind === wanted) return;
-  };
-`;
 
 /** Of the folder `test/size`. */
 const SHIPPED = ["one-session", "streams-bare", "web-transport", "fallback"] as const;
@@ -39,7 +23,7 @@ describe.skipIf(firefoxPath === undefined)("connect in Firefox", () => {
     certificate = await devCertificate();
     site = await Site.start();
     site.files.set("/scope.js", { body: await bundle(`import "./browser/page/scope.js";`) });
-    site.files.set("/client.js", { body: await bundle(CLIENT) });
+    site.files.set("/client.js", { body: await bundle(`import "./browser/page/client.js";`) });
     for (const name of SHIPPED) site.files.set(`/${name}.js`, { body: await bundleShipped(`${name}.ts`) });
     site.files.set("/page", { body: "<!doctype html><script src=/scope.js></script>", type: "text/html" });
     site.files.set("/client", { body: "<!doctype html><script src=/client.js></script>", type: "text/html" });
@@ -115,12 +99,12 @@ describe.skipIf(firefoxPath === undefined)("connect in Firefox", () => {
 
   it("moves over to WebTransport when UDP passes again", async () => {
     const port = await listen("https://127.0.0.1:0/rpc");
-    const relay = await UdpRelay.start(port);
-    relay.cut = true;
+    const relay = await UdpLink.open(port);
+    relay.weather = BLACKOUT;
     const fallback = { url: `wss://127.0.0.1:${port}/rpc`, retry: { initialMs: 100, maxMs: 1000 } };
     const [tab, seen] = await attempt(relay.port, fallback);
     expect(seen).toMatchObject({ kind: "websocket", text: "through" });
-    relay.cut = false;
+    relay.weather = FAIR;
     await tab.evaluate(`until("webtransport")`);
     expect(await tab.evaluate(`connection.unary(methods.echo, { text: "moved" })`)).toEqual({ text: "moved" });
     relay.close();

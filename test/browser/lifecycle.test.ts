@@ -1,12 +1,12 @@
 import { devCertificate, type DevCertificate, serve, type Server } from "@quicrpc/node";
 import type { Session } from "@quicrpc/core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { BLACKOUT, FAIR, UdpLink } from "../chaos/link.js";
 import { behaviourRouter, Witness } from "../behaviour/service.js";
 import { bundle } from "./bundle.js";
 import { executablePath } from "./chromium.js";
 import { Site } from "./site.js";
 import { Tab } from "./tab.js";
-import { UdpRelay } from "./udp-relay.js";
 
 const CLIENT = `
   import { connect } from "@quicrpc/browser";
@@ -33,7 +33,7 @@ describe.skipIf(executablePath === undefined)("a page's life", () => {
   let site: Site;
   let certificate: DevCertificate;
   let server: Server;
-  let relay: UdpRelay;
+  let relay: UdpLink;
   let tab: Tab;
   let sessions: Session[];
   let witness: Witness;
@@ -56,7 +56,7 @@ describe.skipIf(executablePath === undefined)("a page's life", () => {
       routers: [behaviourRouter(witness)],
       onSession: (session) => void sessions.push(session),
     });
-    relay = await UdpRelay.start(server.address.port);
+    relay = await UdpLink.open(server.address.port);
     tab = await Tab.open(executablePath as string, `${site.origin}/page`);
     await tab.evaluate(
       `new Promise((loaded) => document.readyState === "complete" ? loaded() : addEventListener("load", loaded))`,
@@ -74,10 +74,10 @@ describe.skipIf(executablePath === undefined)("a page's life", () => {
     tab.send("Network.emulateNetworkConditions", { offline, latency: 0, downloadThroughput: -1, uploadThroughput: -1 });
 
   it("goes on over the same session where the network comes back in time", async () => {
-    relay.cut = true;
+    relay.weather = BLACKOUT;
     await offline(true);
     const waiting = tab.evaluate(`echo("meanwhile")`);
-    relay.cut = false;
+    relay.weather = FAIR;
     await offline(false);
     expect(await waiting).toBe("meanwhile");
     expect(await tab.evaluate("states")).toEqual(["ready"]);
@@ -85,11 +85,11 @@ describe.skipIf(executablePath === undefined)("a page's life", () => {
   });
 
   it("finds a dead session when it goes offline, and is back with the network", async () => {
-    relay.cut = true;
+    relay.weather = BLACKOUT;
     await offline(true);
     await tab.evaluate(`until("connecting")`);
     const waiting = tab.evaluate(`echo("waiting")`);
-    relay.cut = false;
+    relay.weather = FAIR;
     await offline(false);
     expect(await waiting).toBe("waiting");
     expect(await tab.evaluate("states")).toEqual(["ready", "connecting", "ready"]);

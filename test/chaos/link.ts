@@ -19,6 +19,8 @@ export interface Weather {
 
 export const FAIR: Weather = { lose: 0, duplicate: 0, reorder: 0, corrupt: 0, blackout: false };
 
+export const BLACKOUT: Weather = { ...FAIR, blackout: true };
+
 /** The way to one port of a server. */
 export interface Link {
   readonly port: number;
