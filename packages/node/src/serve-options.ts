@@ -85,6 +85,11 @@ export interface ServeOptions<Context = unknown>
    * one is closed; nobody else is believed. Default: none.
    */
   readonly trustedProxies?: readonly string[];
+  /**
+   * Milliseconds, a tenth more or less, after which a session is drained: its calls in progress finish, and a client that heals dials
+   * again. Where a balancer stands before several servers, new ones get no clients of the others without it. Default: never.
+   */
+  readonly maxSessionAgeMs?: number;
   /** Told of each new session: to call the client, or to wait for its end. */
   readonly onSession?: (session: Session, peer: Peer) => void;
   /** Told of each session that has ended. */
@@ -127,6 +132,7 @@ export const SERVE_OPTIONS: OptionNames<ServeOptions> = {
   listen: true,
   loadShedder: true,
   loadShedding: LOAD_SHEDDING,
+  maxSessionAgeMs: true,
   onError: true,
   onForeignDatagram: true,
   onForeignStream: true,

@@ -31,6 +31,7 @@ import { PageGuard } from "./page-guard.js";
 import { addressOf, type Peer } from "./peer.js";
 import { tellRefusal } from "./refusals.js";
 import { SERVE_OPTIONS, type ServeOptions } from "./serve-options.js";
+import { limitAge } from "./session-age.js";
 import { noteOpen } from "./still-open.js";
 import { isMissingEngine, transportError } from "./transport/failure.js";
 import { withKeepAlive } from "./transport/keep-alive.js";
@@ -327,6 +328,7 @@ class RpcServer<Context> implements Server {
     const own = { ...this.sessionOptions, ...(routers && { routers }), connection, peer: addressOf(peer) };
     const session = createSession(transport, own);
     this.sessions.add(session);
+    if (this.options.maxSessionAgeMs !== undefined) limitAge(session, this.options.maxSessionAgeMs);
     void session.closed.then((end) => {
       this.sessions.delete(session);
       this.tell("onSessionEnd", onSessionEnd, end, peer);

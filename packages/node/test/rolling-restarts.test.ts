@@ -1,7 +1,7 @@
 // Servers that drain and come back under load: no call fails, and the state says no more than happened.
 import { type TypedCaller, RpcError } from "@quicrpc/core";
 import { createRouter } from "@quicrpc/core/generated";
-import { connect, connectPool, devCertificate, serve, type Server } from "@quicrpc/node";
+import { connect, connectPool, devCertificate, serve, type ServeOptions, type Server } from "@quicrpc/node";
 import { afterEach, describe, expect, it } from "vitest";
 import { methods } from "../../../test/behaviour/service.js";
 import { trustOf } from "./trust.js";
@@ -16,8 +16,9 @@ const schemes = process.env["QUICRPC_NO_ENGINE"] === undefined ? ["quic", "https
 const RESTARTS = 6;
 const CALLERS = 16;
 
-async function served(url: string): Promise<Server> {
+async function served(url: string, options: Partial<ServeOptions> = {}): Promise<Server> {
   return serve({
+    ...options,
     listen: [url],
     tls: await devCertificate(),
     routers: [
@@ -81,6 +82,25 @@ function watched(states: AsyncIterableIterator<{ status: string }>): string[] {
 const soon = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe.each(schemes)("rolling restarts over %s", (scheme) => {
+  it("sessions of a certain age: each is followed by another, and no call fails", { timeout: 60_000 }, async () => {
+    const { hash } = await devCertificate();
+    let began = 0;
+    let enough = (): void => {};
+    const several = new Promise<void>((resolve) => (enough = resolve));
+    const onSession = (): void => {
+      if (++began === RESTARTS) enough();
+    };
+    const server = await served(`${scheme}://127.0.0.1:0/rpc`, { maxSessionAgeMs: 50, onSession });
+    open.push(server);
+    const url = server.urls[0] as string;
+    const connection = await connect(url, trustOf(url, { hash }));
+    open.push(connection);
+    const calls = load(connection);
+    await several;
+    const { failures } = await calls.stop();
+    expect(failures).toEqual([]);
+  });
+
   it("one server: no call fails, and the state changes as often as the server does", { timeout: 60_000 }, async () => {
     const { hash } = await devCertificate();
     let server = await served(`${scheme}://127.0.0.1:0/rpc`);
