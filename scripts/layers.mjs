@@ -11,7 +11,7 @@ export const packages = {
   services: { name: "@quicrpc/services", imports: ["core"], anywhere: true },
   otel: { name: "@quicrpc/otel", imports: ["core"], anywhere: true },
   "react-query": { name: "@quicrpc/react-query", imports: ["core"], anywhere: true },
-  codegen: { name: "@quicrpc/codegen", imports: ["core"] },
+  codegen: { name: "@quicrpc/codegen", imports: ["core", "http"] },
   cli: { name: "quicrpc", imports: ["codegen", "core", "node", "services"], prints: true },
 };
 

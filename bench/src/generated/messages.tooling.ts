@@ -26,6 +26,7 @@ const part2 = {
     createdAt: { type: "number" },
   },
   required: ["id", "name", "email", "age", "active", "role", "tags", "address", "createdAt"],
+  title: "User",
 };
 const part3 = {
   type: "object",
@@ -44,6 +45,7 @@ const part3 = {
     },
   },
   required: ["points"],
+  title: "Points",
 };
 
 /** What tools are told of bench.v1.Messages: comments, JSON Schemas of its messages, and their shapes. */
@@ -54,6 +56,7 @@ export const messagesTooling: ServiceTooling = {
         type: "object",
         properties: { a: { type: "integer" }, b: { type: "integer" } },
         required: ["a", "b"],
+        title: "Pair",
       },
     },
     user: { input: part2, output: part2 },
@@ -63,6 +66,7 @@ export const messagesTooling: ServiceTooling = {
         type: "object",
         properties: { title: { type: "string" }, body: { type: "string" } },
         required: ["title", "body"],
+        title: "Text",
       },
     },
   },

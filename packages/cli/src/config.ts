@@ -18,6 +18,8 @@ export interface Config {
   readonly docs?: string;
   /** An AsyncAPI 3 document of the services to write. Default: none. */
   readonly asyncapi?: string;
+  /** An OpenAPI 3.1 document of the services over HTTP to write. Default: none. */
+  readonly openapi?: string;
   /** The lock file, or false for none. Default: `quicrpc.lock.json` beside this file. */
   readonly lock?: string | false;
 }

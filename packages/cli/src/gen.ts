@@ -2,7 +2,7 @@ import { relative } from "node:path";
 import { Command, Option } from "commander";
 import { DEFAULT_PATTERN } from "./files.js";
 import type { ProjectOptions, SchemaRun } from "./generate-project.js";
-import { colorsFor, formatDiagnostics, formatFiles } from "./report.js";
+import { colorsFor, formatDiagnostics, formatFiles, formatWarnings } from "./report.js";
 import { optimizeLater } from "./short-run.js";
 
 interface GenOptions extends ProjectOptions {
@@ -35,6 +35,7 @@ export function genCommand(): Command {
     .option("--no-explain", "codecs refuse what does not fit without saying why: smaller bundles")
     .option("--docs <file>", "write a Markdown reference of the services too")
     .option("--asyncapi <file>", "write an AsyncAPI 3 document of the services too")
+    .option("--openapi <file>", "write an OpenAPI 3.1 document of the services over HTTP too")
     .option("--no-lock", "do not keep ids in quicrpc.lock.json")
     .option("-w, --watch", "generate again whenever a schema changes")
     .addOption(
@@ -49,6 +50,7 @@ Examples:
   $ quicrpc gen src/arith.service.ts --out src/generated
   $ quicrpc gen --watch
   $ quicrpc gen --docs docs/api.md --asyncapi docs/asyncapi.json
+  $ quicrpc gen --openapi docs/openapi.json
   $ quicrpc gen "services/**/*.service.ts" --check
 
 Exit codes: 0 done, 1 a schema is wrong or --check found stale files, 2 wrong usage.`,
@@ -80,7 +82,7 @@ async function generateOnce(
   const { removeStale, writeGenerated } = await import("@quicrpc/codegen");
   const { runProject } = await import("./generate-project.js");
   const run = await runProject(patterns, options, cwd);
-  const { diagnostics, files, stale } = run;
+  const { diagnostics, warnings, files, stale } = run;
   const failed = diagnostics.length > 0;
   const isStale = check && (stale.length > 0 || files.some((file) => file.changed));
   if (!failed && !check) {
@@ -93,6 +95,9 @@ async function generateOnce(
   } else if (failed) {
     process.stderr.write(formatDiagnostics(diagnostics, cwd, colorsFor(process.stderr, process.env)));
   } else {
+    if (warnings.length > 0) {
+      process.stderr.write(formatWarnings(warnings, cwd, colorsFor(process.stderr, process.env)));
+    }
     const elapsedMs = performance.now() - started;
     const colors = colorsFor(process.stdout, process.env);
     process.stdout.write(formatFiles(files, stale, { cwd, check, elapsedMs }, colors));
@@ -101,9 +106,10 @@ async function generateOnce(
   return { code: failed || isStale ? 1 : 0, run };
 }
 
-function jsonReport({ diagnostics, files, stale }: SchemaRun, check: boolean, cwd: string): object {
+function jsonReport({ diagnostics, warnings, files, stale }: SchemaRun, check: boolean, cwd: string): object {
   return {
     diagnostics,
+    ...(warnings.length > 0 && { warnings }),
     files: [
       ...files.map(({ path, schema, changed }) => ({
         path: relative(cwd, path),

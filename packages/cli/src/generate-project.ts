@@ -20,6 +20,7 @@ export interface ProjectOptions {
   readonly explain?: boolean;
   readonly docs?: string;
   readonly asyncapi?: string;
+  readonly openapi?: string;
   /** False: ids are not kept. */
   readonly lock?: boolean;
 }
@@ -27,6 +28,7 @@ export interface ProjectOptions {
 /** Result of a run: diagnostics and generated files, of which nothing is written yet. */
 export interface SchemaRun {
   readonly diagnostics: readonly Diagnostic[];
+  readonly warnings: readonly Diagnostic[];
   readonly files: readonly GeneratedFile[];
   /** Files of earlier runs, to be removed. */
   readonly stale: readonly string[];
@@ -42,6 +44,7 @@ export async function runProject(given: readonly string[], options: ProjectOptio
   const project = await findProject(cwd, options.config);
   if ("problem" in project) {
     const none = {
+      warnings: [],
       files: [],
       stale: [],
       sources: [],
@@ -57,16 +60,16 @@ export async function runProject(given: readonly string[], options: ProjectOptio
   const found = findSchemaFiles(patterns.include, patterns.cwd, patterns.exclude);
   // Code that schemas share is generated for all of them, also where only some were named.
   const others = given.length > 0 ? findSchemaFiles(all.include, all.cwd, all.exclude).files : [];
-  const path = (option: "out" | "docs" | "asyncapi"): string | undefined => {
+  const path = (option: "out" | "docs" | "asyncapi" | "openapi"): string | undefined => {
     const given = options[option];
     return given === undefined ? config[option] : resolve(cwd, given);
   };
-  const [out, docs, asyncapi] = [path("out"), path("docs"), path("asyncapi")];
+  const [out, docs, asyncapi, openapi] = [path("out"), path("docs"), path("asyncapi"), path("openapi")];
   const lockFile = options.lock === false ? undefined : lockOf(project);
   const target = options.target ?? config.target;
   const explain = options.explain !== false && config.explain !== false;
   const importExtension = options.importExtension ?? config.importExtension;
-  const { files, stale, diagnostics, sources, snapshot } = await generate({
+  const { files, stale, diagnostics, warnings, sources, snapshot } = await generate({
     files: [...new Set([...found.files, ...others])].sort(),
     only: found.files,
     cwd: root,
@@ -76,11 +79,12 @@ export async function runProject(given: readonly string[], options: ProjectOptio
     ...(out === undefined ? {} : { out }),
     ...(docs === undefined ? {} : { docs }),
     ...(asyncapi === undefined ? {} : { asyncapi }),
+    ...(openapi === undefined ? {} : { openapi }),
     ...(lockFile === undefined ? {} : { lock: lockFile }),
     ...(target === undefined ? {} : { target }),
     ...(importExtension === undefined ? {} : { importExtension }),
   });
   const problems = [...found.diagnostics, ...diagnostics];
   const made = problems.length > 0 ? { files: [], stale: [] } : { files, stale };
-  return { diagnostics: problems, ...made, sources, snapshot, root, lockFile };
+  return { diagnostics: problems, warnings, ...made, sources, snapshot, root, lockFile };
 }

@@ -92,6 +92,7 @@ const OPTIONS: { readonly [Option in keyof Required<Config>]: true } = {
   explain: true,
   docs: true,
   asyncapi: true,
+  openapi: true,
   lock: true,
 };
 const KNOWN: ReadonlySet<string> = new Set(Object.keys(OPTIONS));

@@ -23,7 +23,17 @@ export function formatDiagnostics(
   return `${[...blocks, colors.bold(count)].join("\n\n")}\n`;
 }
 
-function formatDiagnostic(diagnostic: Diagnostic, cwd: string, colors: Colors): string {
+/** Formats what does not stop a run. */
+export function formatWarnings(warnings: readonly Diagnostic[], cwd: string, colors: Colors): string {
+  return warnings.map((each) => `${formatDiagnostic(each, cwd, colors, colors.yellow("warning"))}\n\n`).join("");
+}
+
+function formatDiagnostic(
+  diagnostic: Diagnostic,
+  cwd: string,
+  colors: Colors,
+  severity: string = colors.red("error"),
+): string {
   const { frame, service, method, path, message, help, code, other } = diagnostic;
   const placeText = ({ file, line, column }: Pick<Diagnostic, "file" | "line" | "column">): string =>
     file === undefined ? "" : [showPath(file, cwd), line, column].filter((part) => part !== undefined).join(":");
@@ -32,7 +42,7 @@ function formatDiagnostic(diagnostic: Diagnostic, cwd: string, colors: Colors): 
     (text?.split("\n") ?? []).map((each) => `    ${each.replace(/\^+$/, (mark) => colors.red(mark))}`);
   const subject = [service, method].filter((part) => part !== undefined).join("/");
   const where = [subject, path].filter((part) => part !== undefined && part !== "").join(" ");
-  const head = [place && `${colors.cyan(place)} -`, colors.red("error"), colors.dim(code)].filter(Boolean).join(" ");
+  const head = [place && `${colors.cyan(place)} -`, severity, colors.dim(code)].filter(Boolean).join(" ");
   return [
     `${head}${where === "" ? "" : ` ${colors.dim("in")} ${where}`}`,
     `  ${message}`,

@@ -1,4 +1,6 @@
 import { CodecBuilder } from "./codec/build.js";
+import { jsonProblem } from "@quicrpc/http/openapi";
+import { describeNode } from "./codec/form.js";
 import { CodecPlan, type Use } from "./codec/plan.js";
 import type { FoundMethod, FoundService } from "./discover.js";
 import type { IdAssigner } from "./lock/ids.js";
@@ -81,16 +83,29 @@ function serviceModel(
   );
   const snapshot = snapshotOf(ids.serviceId(service.name), service.methods, shapes, methodIds, types.nameOf);
   const message = (method: FoundMethod, part: PayloadPart | undefined, sender: Sender): MessageModel | undefined => {
-    if (part?.raw) return { sent: text("Uint8Array"), received: text("Uint8Array"), codec: "bytesCodec" };
+    if (part?.raw) return { sent: text("Uint8Array"), received: text("Uint8Array"), codec: "bytesCodec", jsonProblem: () => undefined };
     if (part === undefined || !isZodSchema(part.schema)) return undefined;
     const keys = ["methods", method.name, ...part.keys];
     const node = nodes.node(part.schema, { root: { file, name: service.exportName }, keys });
     const brands = annotations.brands.get(part)?.get(WHOLE) ?? [];
     const label = [service.prefix, method.name, part.role];
     return {
+<<<<<<< HEAD
       sent: branded(types.typeOf(part.schema, "input"), brands, "input"),
       received: branded(types.typeOf(part.schema, "output"), brands, "output"),
       codec: codecs.payload(node, label, usesOf(sender, target), brands.length > 0),
+=======
+      sent: types.typeOf(part.schema, "input"),
+      received: types.typeOf(part.schema, "output"),
+      codec: codecs.payload(node, [service.prefix, method.name, part.role], usesOf(sender, target)),
+      jsonProblem() {
+        const problem = jsonProblem(node, describeNode);
+        if (problem === undefined) return undefined;
+        const { reason, part: place } = problem;
+        const written = annotations.nodes.get(place.schema) ?? part.node;
+        return { path: [part.path, ...problem.path].join("."), reason, node: written };
+      },
+>>>>>>> ada521f (quicrpc gen --openapi: OpenAPI 3.1 of the services over HTTP, and openApiOf for running servers)
     };
   };
   const methods = service.methods.flatMap((method): MethodModel[] => {
@@ -117,7 +132,7 @@ function serviceModel(
           details: message(method, details, "server"),
         })),
         meta,
-        tooling: toolingOf(method, shape),
+        tooling: toolingOf(method, shape, (schema) => annotations.constants.get(schema)),
       },
     ];
   });

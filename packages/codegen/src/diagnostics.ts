@@ -33,7 +33,8 @@ export type DiagnosticCode =
   | "unknown-delivery"
   | "unknown-via"
   | "unknown-code"
-  | "invalid-meta";
+  | "invalid-meta"
+  | "no-json";
 
 /** One mistake in a schema, with where it is and what to write instead. */
 export interface Diagnostic {

@@ -4,6 +4,7 @@ import { checkServices } from "./check-services.js";
 import type { Diagnostic } from "./diagnostics.js";
 import type { FileModel } from "./model.js";
 import { type DocumentInfo, printAsyncApi } from "./docs/asyncapi.js";
+import { printOpenApi, withoutJson } from "./docs/openapi.js";
 import { printMarkdown } from "./docs/markdown.js";
 import { importExtensionOf } from "./import-extension.js";
 import { declarationOrder, type IdAssigner, lockedIds } from "./lock/ids.js";
@@ -52,6 +53,8 @@ export interface GenerateOptions {
   readonly docs?: string;
   /** An AsyncAPI 3 document of the services to write, as JSON. Default: none. */
   readonly asyncapi?: string;
+  /** An OpenAPI 3.1 document of the services over HTTP to write, as JSON. Default: none. */
+  readonly openapi?: string;
   /** What these are documents of. Default: `Services`, `0.0.0`. */
   readonly info?: DocumentInfo;
   /** `files` are all of the project's: services that are in the lock only are gone. Default false. */
@@ -75,6 +78,8 @@ export interface GenerateResult {
   /** Files of earlier runs that no schema stands for any more; found in a run of all of the project's schemas. */
   readonly stale: readonly string[];
   readonly diagnostics: readonly Diagnostic[];
+  /** What does not stop the run, but is not as it could be meant. */
+  readonly warnings: readonly Diagnostic[];
   /** The files that were run: the schema modules, and what they import but for packages. */
   readonly sources: readonly string[];
   /** What the schemas look like to a peer, to be compared with another version. */
@@ -110,7 +115,7 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
   const snapshot: SchemaSnapshot = { version: 1, services };
   const kept =
     lockFile === undefined || lock === undefined ? [] : lockFiles(lockFile, lock, services, complete, report);
-  if (diagnostics.length > 0) return { files: [], stale: [], diagnostics, sources, snapshot };
+  if (diagnostics.length > 0) return { files: [], stale: [], diagnostics, warnings: [], sources, snapshot };
 
   const out = options.out === undefined ? undefined : resolve(cwd, options.out);
   const extensionOf = (path: string): ImportExtension =>
@@ -157,11 +162,13 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
     ...(options.asyncapi === undefined
       ? []
       : [outputFile(resolve(cwd, options.asyncapi), printAsyncApi(models, info))]),
+    ...(options.openapi === undefined ? [] : [outputFile(resolve(cwd, options.openapi), printOpenApi(models, info))]),
   ];
   return {
     files: [...files, ...kept, ...documents],
     stale: complete ? findStale(files, sharedPaths) : [],
     diagnostics,
+    warnings: options.openapi === undefined ? [] : withoutJson(models.filter(isWanted)),
     sources,
     snapshot,
   };

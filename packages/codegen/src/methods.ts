@@ -1,3 +1,4 @@
+import type { Code } from "@quicrpc/core";
 import { isBytesSchema, isCode, isStreamSchema, type Payload } from "@quicrpc/core/generated";
 import { type Expression, type SourceNode, ts } from "./source/compiler.js";
 import type { Diagnostic } from "./diagnostics.js";
@@ -34,7 +35,7 @@ export interface PayloadPart {
 /** An error that a method declares. */
 export interface ErrorShape {
   readonly name: string;
-  readonly code: string;
+  readonly code: Code;
   readonly details: PayloadPart | undefined;
   /** Where it is declared; undefined when the source does not show it. */
   readonly node: SourceNode | undefined;
@@ -171,7 +172,7 @@ function part(
 }
 
 function errorsOf({ schema, options, node }: FoundMethod, source: SchemaSource): ErrorShape[] {
-  const { errors = {} } = schema as { readonly errors?: Readonly<Record<string, { code: string; details?: unknown }>> };
+  const { errors = {} } = schema as { readonly errors?: Readonly<Record<string, { code: Code; details?: unknown }>> };
   const written = literalProperties(source, options.get("errors")?.value);
   return Object.entries(errors).map(([name, { code, details }]) => {
     const property = written.findLast((each) => each.name === name);

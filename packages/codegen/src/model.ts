@@ -1,3 +1,4 @@
+import type { Code } from "@quicrpc/core";
 import type { MethodKind, MethodSchema, MethodTooling, Via } from "@quicrpc/core/generated";
 import type { SourceNode } from "./source/compiler.js";
 import type { CodecPlan } from "./codec/plan.js";
@@ -10,6 +11,17 @@ export interface MessageModel {
   readonly received: TypeNode;
   /** The name of its codec. */
   readonly codec: string;
+  /** Finds the place in it that plain JSON would not say all of; undefined where there is none. */
+  readonly jsonProblem: () => JsonPlace | undefined;
+}
+
+/** A place in a message that plain JSON would not say all of. */
+export interface JsonPlace {
+  /** As in `input.user.avatar`. */
+  readonly path: string;
+  readonly reason: string;
+  /** Where it is written; undefined when the source does not show it. */
+  readonly node: SourceNode | undefined;
 }
 
 /** The kinds of method that are generated. */
@@ -18,7 +30,7 @@ export type GeneratedKind = MethodKind;
 /** One error that a method declares. */
 interface ErrorModel {
   readonly name: string;
-  readonly code: string;
+  readonly code: Code;
   readonly details: MessageModel | undefined;
 }
 

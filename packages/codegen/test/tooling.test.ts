@@ -64,6 +64,7 @@ test("what tools are told is loaded when they ask, and is plain JSON", async () 
         type: "object",
         properties: { name: { type: "string" }, children: { type: "array", items: { $ref: "#" } } },
         required: ["name", "children"],
+        title: "Tree",
       },
       output: { type: "string" },
     },

@@ -19,6 +19,7 @@ const part1 = {
     },
   },
   required: ["id", "body"],
+  title: "Post",
 };
 
 /** What tools are told of types.v1.Feed: comments, JSON Schemas of its messages, and their shapes. */

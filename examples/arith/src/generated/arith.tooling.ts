@@ -68,6 +68,7 @@ export const arithTooling: ServiceTooling = {
           },
         },
         required: ["i", "at"],
+        title: "Tick",
       },
     },
   },

@@ -16,6 +16,7 @@ const part1 = {
     },
   },
   required: ["id", "at", "cents", "tags"],
+  title: "Order",
 };
 
 /** What tools are told of shop.v1.Orders: comments, JSON Schemas of its messages, and their shapes. */

@@ -13,6 +13,7 @@ const part1 = {
     hue: { type: "integer", minimum: 0, maximum: 359 },
   },
   required: ["id", "name", "hue"],
+  title: "Person",
 };
 const part2 = {
   type: "object",
@@ -34,6 +35,7 @@ const part3 = {
     points: { minItems: 1, maxItems: 256, type: "array", items: part2 },
   },
   required: ["line", "color", "width", "points"],
+  title: "Piece",
 };
 const part4 = {
   type: "object",
@@ -49,6 +51,7 @@ const part4 = {
     },
   },
   required: ["id", "name", "type", "size"],
+  title: "SharedFile",
 };
 const part5 = {
   type: "object",
@@ -167,6 +170,7 @@ export const whiteboardTooling: ServiceTooling = {
           file: part4,
         },
         required: ["id", "at", "from", "text"],
+        title: "ChatMessage",
       },
     },
     say: {

@@ -67,6 +67,7 @@ const part1 = {
     "either",
     "gap",
   ],
+  title: "Values",
 };
 
 /** What tools are told of interop.v1.Protocol: comments, JSON Schemas of its messages, and their shapes. */
@@ -90,7 +91,16 @@ export const protocolTooling: ServiceTooling = {
     sum: { input: { type: "integer" }, output: { type: "integer" } },
     talk: { input: { type: "string" }, output: { type: "string" } },
     copy: {},
-    refuse: { output: { type: "integer" } },
+    refuse: {
+      output: { type: "integer" },
+      errors: {
+        TOO_MUCH: {
+          type: "object",
+          properties: { most: { type: "integer", "x-quicrpc-type": "bigint" } },
+          required: ["most"],
+        },
+      },
+    },
     wait: { output: { type: "integer" } },
     waits: {
       output: {

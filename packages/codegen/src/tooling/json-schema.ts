@@ -12,18 +12,23 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 const TYPE_KEY: string = "x-quicrpc-type";
 
 /** The JSON Schema of what is sent for `schema`, as zod makes it; with forms for the types that JSON has not. */
-export function jsonSchemaOf(schema: AnySchema): JsonSchema {
-  return schemaOf(schema, new Set());
+export function jsonSchemaOf(schema: AnySchema, titleOf: TitleOf = () => undefined): JsonSchema {
+  return schemaOf(schema, titleOf, new Set());
 }
 
+/** Returns the name of a schema in the source; undefined where it has none. */
+type TitleOf = (schema: AnySchema) => string | undefined;
+
 /** @param open the maps and sets around `schema` */
-function schemaOf(schema: AnySchema, open: ReadonlySet<AnySchema>): JsonSchema {
+function schemaOf(schema: AnySchema, titleOf: TitleOf, open: ReadonlySet<AnySchema>): JsonSchema {
   const { $schema: _, ...made } = toJSONSchema(schema, {
     io: "input",
     unrepresentable: "any",
     override({ zodSchema, jsonSchema }) {
       const target = jsonSchema as Record<string, unknown>;
       const def = defOf(zodSchema);
+      const title = def.type === "object" ? titleOf(zodSchema) : undefined;
+      if (title !== undefined) target["title"] ??= title;
       // Bounds of every safe integer say nothing.
       if (target["minimum"] === Number.MIN_SAFE_INTEGER) delete target["minimum"];
       if (target["maximum"] === Number.MAX_SAFE_INTEGER) delete target["maximum"];
@@ -44,7 +49,7 @@ function schemaOf(schema: AnySchema, open: ReadonlySet<AnySchema>): JsonSchema {
             type: "array",
             items: {
               type: "array",
-              prefixItems: [inline(def.keyType, zodSchema, open), inline(def.valueType, zodSchema, open)],
+              prefixItems: [def.keyType, def.valueType].map((each) => inline(each, zodSchema, titleOf, open)),
               minItems: 2,
               maxItems: 2,
             },
@@ -54,7 +59,7 @@ function schemaOf(schema: AnySchema, open: ReadonlySet<AnySchema>): JsonSchema {
         case "set":
           Object.assign(target, {
             type: "array",
-            items: inline(def.valueType, zodSchema, open),
+            items: inline(def.valueType, zodSchema, titleOf, open),
             uniqueItems: true,
             [TYPE_KEY]: "set",
           });
@@ -67,9 +72,14 @@ function schemaOf(schema: AnySchema, open: ReadonlySet<AnySchema>): JsonSchema {
 }
 
 /** The schema of a part of `container`, or any where it refers to definitions, which stand elsewhere, or is recursive. */
-function inline(schema: unknown, container: AnySchema, open: ReadonlySet<AnySchema>): JsonSchema {
+function inline(
+  schema: unknown,
+  container: AnySchema,
+  titleOf: TitleOf,
+  open: ReadonlySet<AnySchema>,
+): JsonSchema {
   const around = canonical(container);
   if (!isZodSchema(schema) || open.has(around)) return {};
-  const made = schemaOf(schema, new Set([...open, around]));
+  const made = schemaOf(schema, titleOf, new Set([...open, around]));
   return JSON.stringify(made).includes('"$ref"') ? {} : made;
 }

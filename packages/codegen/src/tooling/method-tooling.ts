@@ -1,17 +1,30 @@
 import type { MethodTooling } from "@quicrpc/core/generated";
 import type { FoundMethod } from "../discover.js";
 import type { MethodShape, PayloadPart } from "../methods.js";
-import { isZodSchema } from "../types/zod.js";
+import { type AnySchema, isZodSchema } from "../types/zod.js";
 import { type JsonSchema, jsonSchemaOf } from "./json-schema.js";
 
-/** What tools are told of a method. */
-export function toolingOf(method: FoundMethod, { input, output }: MethodShape): MethodTooling {
+/**
+ * What tools are told of a method.
+ *
+ * @param titleOf the names of schemas in the source
+ */
+export function toolingOf(
+  method: FoundMethod,
+  { input, output, errors }: MethodShape,
+  titleOf: (schema: AnySchema) => string | undefined,
+): MethodTooling {
   const schema = (part: PayloadPart | undefined): JsonSchema | undefined =>
-    part !== undefined && isZodSchema(part.schema) ? jsonSchemaOf(part.schema) : undefined;
+    part !== undefined && isZodSchema(part.schema) ? jsonSchemaOf(part.schema, titleOf) : undefined;
   const [taken, given] = [schema(input), schema(output)];
+  const details = errors.flatMap((error) => {
+    const made = schema(error.details);
+    return made === undefined ? [] : [[error.name, made] as const];
+  });
   return {
     ...(method.docs === undefined ? {} : { docs: method.docs }),
     ...(taken === undefined ? {} : { input: taken }),
     ...(given === undefined ? {} : { output: given }),
+    ...(details.length === 0 ? {} : { errors: Object.fromEntries(details) }),
   };
 }

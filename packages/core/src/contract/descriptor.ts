@@ -86,6 +86,8 @@ export interface MethodTooling {
   readonly input?: Readonly<Record<string, unknown>>;
   /** The same of what the callee sends. */
   readonly output?: Readonly<Record<string, unknown>>;
+  /** The same of the details of each declared error that has such. */
+  readonly errors?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
 /** A method of any types, as in a table of methods. Its `kind` tells the kinds apart. */

@@ -21,6 +21,9 @@ const STATUSES: Readonly<Record<Code, number>> = {
   unauthenticated: 401,
 };
 
+/** The names of all codes in JSON. */
+export const CODE_NAMES: readonly string[] = (Object.keys(STATUSES) as Code[]).map(codeName);
+
 /** The codes that the Connect protocol infers from the status of an answer that names none. */
 const INFERRED: ReadonlyMap<number, Code> = new Map([
   [400, "internal"],

@@ -4,10 +4,17 @@ import type { ServiceTooling } from "@quicrpc/core/generated";
 
 const part1 = {
   type: "object",
+  properties: { service: { type: "string" } },
+  required: ["service"],
+  title: "HealthRequest",
+};
+const part2 = {
+  type: "object",
   properties: {
     status: { type: "string", enum: ["serving", "not_serving", "unknown"] },
   },
   required: ["status"],
+  title: "HealthState",
 };
 
 /** What tools are told of quicrpc.v1.Health: comments, JSON Schemas of its messages, and their shapes. */
@@ -16,21 +23,13 @@ export const healthTooling: ServiceTooling = {
   methods: {
     check: {
       docs: "The status now. Fails with `not_found` for a service that is not known.",
-      input: {
-        type: "object",
-        properties: { service: { type: "string" } },
-        required: ["service"],
-      },
-      output: part1,
+      input: part1,
+      output: part2,
     },
     watch: {
       docs: "The status now, then each change. A service that is not known is `unknown`, until it is.",
-      input: {
-        type: "object",
-        properties: { service: { type: "string" } },
-        required: ["service"],
-      },
-      output: part1,
+      input: part1,
+      output: part2,
     },
   },
   snapshot: {

@@ -1,0 +1,67 @@
+import { CODE_NAMES } from "../protocol/codes.js";
+import { Components, ERROR, pascal } from "./components.js";
+import { operationsOf } from "./operations.js";
+import type { DescribedService, JsonSchema, OpenApiOptions } from "./source.js";
+
+/** An OpenAPI 3.1 document. */
+export type OpenApiDocument = Readonly<Record<string, unknown>>;
+
+/** Makes the OpenAPI 3.1 document of services, as they are called over HTTP in JSON. */
+export function openApiDocument(services: readonly DescribedService[], options: OpenApiOptions = {}): OpenApiDocument {
+  const { info = { title: "Services", version: "0.0.0" }, servers = [{ url: "/" }], securitySchemes = {} } = options;
+  const components = new Components();
+  components.add(errorSchema, ERROR);
+  const prefixes = prefixesOf(services);
+  const paths: Record<string, unknown> = {};
+  for (const service of services) {
+    for (const method of service.methods) {
+      const name = `${prefixes.get(service)}${pascal(method.name)}`;
+      paths[`/${service.name}/${method.name}`] = operationsOf(service, method, name, components);
+    }
+  }
+  const schemes = Object.keys(securitySchemes);
+  return {
+    openapi: "3.1.0",
+    info,
+    servers,
+    tags: services.map(({ name, docs }) => ({ name, ...(docs !== undefined && { description: docs }) })),
+    security: schemes.map((scheme) => ({ [scheme]: [] })),
+    paths,
+    components: { schemas: components.schemas, ...(schemes.length > 0 && { securitySchemes }) },
+  };
+}
+
+/** What names of each service start with: the last part of its own where no other has that. */
+function prefixesOf(services: readonly DescribedService[]): ReadonlyMap<DescribedService, string> {
+  const short = (name: string): string => pascal(name.slice(name.lastIndexOf(".") + 1));
+  const counts = new Map<string, number>();
+  for (const { name } of services) counts.set(short(name), (counts.get(short(name)) ?? 0) + 1);
+  return new Map(
+    services.map((service) => {
+      const { name } = service;
+      return [service, counts.get(short(name)) === 1 ? short(name) : pascal(name)];
+    }),
+  );
+}
+
+const errorSchema: JsonSchema = {
+  type: "object",
+  description: "Why a call failed.",
+  properties: {
+    code: { type: "string", enum: CODE_NAMES },
+    message: { type: "string" },
+    details: {
+      type: "array",
+      items: {
+        type: "object",
+        properties: {
+          type: { type: "string" },
+          value: { type: "string", contentEncoding: "base64" },
+          debug: {},
+        },
+        required: ["type", "value"],
+      },
+    },
+  },
+  required: ["code"],
+};

@@ -1,0 +1,13 @@
+// The entry of those who describe services over HTTP: documents, and where plain JSON does not say all.
+export { jsonProblem, type JsonProblem } from "../json/problems.js";
+export type { Describe, Described } from "../json/own-forms.js";
+export { type OpenApiDocument, openApiDocument } from "./document.js";
+export { openApiOf } from "./of-routers.js";
+export {
+  BYTES_SCHEMA,
+  type DescribedError,
+  type DescribedMethod,
+  type DescribedService,
+  type JsonSchema,
+  type OpenApiOptions,
+} from "./source.js";

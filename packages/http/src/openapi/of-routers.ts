@@ -1,0 +1,62 @@
+import type { Router } from "@quicrpc/core";
+import { type AnyMethod, bytesCodec, type MessageCodec, type MethodTooling } from "@quicrpc/core/generated";
+import { jsonCodecOf } from "../json/json-codec.js";
+import { type OpenApiDocument, openApiDocument } from "./document.js";
+import {
+  BYTES_SCHEMA,
+  type DescribedMethod,
+  type DescribedService,
+  type JsonSchema,
+  type OpenApiOptions,
+} from "./source.js";
+
+/**
+ * Makes the OpenAPI 3.1 document of what `routers` serve. Methods that plain JSON does not say all of are left out, and so are services
+ * whose code is not generated.
+ */
+export async function openApiOf(routers: readonly Router[], options?: OpenApiOptions): Promise<OpenApiDocument> {
+  const services = new Map<string, DescribedService & { readonly methods: DescribedMethod[] }>();
+  for (const { method } of routers.flatMap(({ methods }) => methods)) {
+    const { name } = method.service;
+    const tooling = await method.service.tooling?.();
+    const said = tooling?.methods[method.name];
+    if (tooling === undefined || said === undefined || !codecsOf(method).every(hasJson)) continue;
+    const service = services.get(name) ?? { name, docs: tooling.docs, methods: [] };
+    services.set(name, service);
+    service.methods.push(describe(method, said));
+  }
+  return openApiDocument([...services.values()], options);
+}
+
+function codecsOf({ input, output }: AnyMethod): MessageCodec<unknown>[] {
+  return [input, output].filter((codec) => codec !== undefined);
+}
+
+function hasJson(codec: MessageCodec<unknown>): boolean {
+  try {
+    jsonCodecOf(codec);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function describe(method: AnyMethod, tooling: MethodTooling): DescribedMethod {
+  const { name, kind, idempotent, meta, input, output, errors } = method;
+  const schemaOf = (codec: MessageCodec<unknown> | undefined, schema: JsonSchema | undefined): JsonSchema | undefined =>
+    (codec as unknown) === bytesCodec ? BYTES_SCHEMA : codec && (schema ?? {});
+  return {
+    name,
+    kind,
+    idempotent,
+    docs: tooling.docs,
+    meta,
+    input: schemaOf(input, tooling.input),
+    output: schemaOf(output, tooling.output),
+    errors: Object.entries(errors).map(([error, { code }]) => ({
+      name: error,
+      code,
+      details: tooling.errors?.[error],
+    })),
+  };
+}

@@ -1,0 +1,110 @@
+import type { Components } from "./components.js";
+import { errorResponses } from "./error-responses.js";
+import type { DescribedMethod, DescribedService, JsonSchema } from "./source.js";
+
+const JSON_TYPE = "application/json";
+const STREAM_TYPE = "application/connect+json";
+const EVENTS_TYPE = "text/event-stream";
+
+/**
+ * The path item of a method: POST, and GET where calls of it change nothing.
+ *
+ * @param name what names of its operations and messages start with
+ */
+export function operationsOf(
+  service: DescribedService,
+  method: DescribedMethod,
+  name: string,
+  components: Components,
+): JsonSchema {
+  const { kind, input, output } = method;
+  const [streamsInput, streamsOutput] = [kind === "client_stream" || kind === "duplex", isServerStream(method)];
+  const taken = input && components.add(input, `${name}${streamsInput ? "InputItem" : "Input"}`);
+  const given = output && components.add(output, `${name}${streamsOutput ? "OutputItem" : "Output"}`);
+  const texts = textsOf(service, method);
+  const isStream = streamsInput || streamsOutput;
+  const hasGet = method.idempotent && !streamsInput && kind !== "notify";
+  const errors = isStream && !hasGet ? {} : errorResponses(method, name, components);
+  const post = {
+    operationId: name,
+    ...texts,
+    requestBody: requestBody(taken, isStream),
+    responses: isStream
+      ? {
+          200: { description: STREAM_ANSWER, content: { [STREAM_TYPE]: { schema: itemsOf(given) } } },
+          415: { description: `The content type is not ${STREAM_TYPE}.` },
+        }
+      : { 200: response(given), ...errors },
+  };
+  if (!hasGet) return { post };
+  const get = {
+    operationId: `${name}ByGet`,
+    ...texts,
+    parameters: parametersOf(taken, streamsOutput),
+    responses: streamsOutput
+      ? { 200: { description: EVENTS_ANSWER, content: { [EVENTS_TYPE]: { schema: itemsOf(given) } } }, ...errors }
+      : { 200: response(given), ...errors },
+  };
+  return { post, get };
+}
+
+const STREAM_ANSWER =
+  "A stream of messages in the envelopes of the Connect protocol. The last says whether the call failed, and why.";
+const EVENTS_ANSWER =
+  "Server-sent events: a message is the data of each. An event `end` comes last, or an event `error` with the error's JSON.";
+
+function isServerStream({ kind }: DescribedMethod): boolean {
+  return kind === "server_stream" || kind === "duplex";
+}
+
+function requestBody(schema: JsonSchema | undefined, isStream: boolean): JsonSchema {
+  if (isStream) {
+    const description = "Messages in the envelopes of the Connect protocol.";
+    return { required: true, description, content: { [STREAM_TYPE]: { schema: itemsOf(schema) } } };
+  }
+  return { required: true, content: { [JSON_TYPE]: { schema: schema ?? NOTHING } } };
+}
+
+function response(schema: JsonSchema | undefined): JsonSchema {
+  const description = schema === undefined ? "Done." : "The result.";
+  return { description, content: { [JSON_TYPE]: { schema: schema ?? NOTHING } } };
+}
+
+/** JSON of a side that takes or gives nothing. */
+const NOTHING: JsonSchema = { type: "object" };
+
+/** A stream as text that has many messages: OpenAPI 3.1 knows no other. */
+function itemsOf(schema: JsonSchema | undefined): JsonSchema {
+  return { type: "string", contentMediaType: JSON_TYPE, contentSchema: schema ?? NOTHING };
+}
+
+function parametersOf(input: JsonSchema | undefined, isEvents: boolean): JsonSchema[] {
+  if (input === undefined) return [];
+  const encoding = { name: "encoding", in: "query", required: true, schema: { type: "string", const: "json" } };
+  const message = {
+    name: "message",
+    in: "query",
+    required: true,
+    description: "The message, as JSON.",
+    schema: { type: "string", contentMediaType: JSON_TYPE, contentSchema: input },
+  };
+  return isEvents ? [message] : [encoding, message];
+}
+
+/** What people are told of a method. */
+function textsOf({ name: tag }: DescribedService, { name, docs, meta }: DescribedMethod): JsonSchema {
+  const said = (meta ?? {}) as Readonly<Record<string, unknown>>;
+  const text = (key: string): string | undefined => (typeof said[key] === "string" ? said[key] : undefined);
+  const [body = "", ...deprecation] = (docs ?? "").split(/^@deprecated\b/m);
+  const whole = body.trim();
+  const [first = ""] = whole.split("\n");
+  const summary = text("summary") ?? (first === "" ? name : first);
+  const description = text("description") ?? (whole === first ? undefined : whole);
+  const tags = Array.isArray(said["tags"]) ? said["tags"].filter((each) => typeof each === "string") : [];
+  return {
+    tags: [tag, ...tags],
+    summary,
+    ...(description !== undefined && { description }),
+    ...((said["deprecated"] === true || deprecation.length > 0) && { deprecated: true }),
+  };
+}

@@ -1,0 +1,46 @@
+import type { Code } from "@quicrpc/core";
+import type { MethodKind } from "@quicrpc/core/generated";
+
+/** A JSON Schema, or a part of one. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** A service as a document describes it. */
+export interface DescribedService {
+  readonly name: string;
+  readonly docs?: string | undefined;
+  readonly methods: readonly DescribedMethod[];
+}
+
+/** A method as a document describes it. Messages are JSON Schemas, as `MethodTooling` has them; undefined where there is none. */
+export interface DescribedMethod {
+  readonly name: string;
+  readonly kind: MethodKind;
+  readonly idempotent: boolean;
+  readonly docs?: string | undefined;
+  /** What its schema says of it to the application: `summary`, `description`, `deprecated` and `tags` are part of the document. */
+  readonly meta?: object | undefined;
+  readonly input: JsonSchema | undefined;
+  readonly output: JsonSchema | undefined;
+  readonly errors: readonly DescribedError[];
+}
+
+/** An error that a method declares. */
+export interface DescribedError {
+  readonly name: string;
+  readonly code: Code;
+  /** The JSON Schema of its details. */
+  readonly details?: JsonSchema | undefined;
+}
+
+/** The messages of a side that is `bytes()`. */
+export const BYTES_SCHEMA: JsonSchema = { type: "string", "x-quicrpc-type": "bytes" };
+
+/** Texts of a document that are not the services'. */
+export interface OpenApiOptions {
+  /** Default: `Services`, `0.0.0`. */
+  readonly info?: { readonly title: string; readonly version: string; readonly description?: string };
+  /** Where the services are. Default: where the document is. */
+  readonly servers?: readonly { readonly url: string; readonly description?: string }[];
+  /** Security schemes of OpenAPI by name, of which a call needs one. Default: calls need none. */
+  readonly securitySchemes?: Readonly<Record<string, object>>;
+}
