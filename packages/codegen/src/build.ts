@@ -83,21 +83,22 @@ function serviceModel(
   );
   const snapshot = snapshotOf(ids.serviceId(service.name), service.methods, shapes, methodIds, types.nameOf);
   const message = (method: FoundMethod, part: PayloadPart | undefined, sender: Sender): MessageModel | undefined => {
-    if (part?.raw) return { sent: text("Uint8Array"), received: text("Uint8Array"), codec: "bytesCodec", jsonProblem: () => undefined };
+    if (part?.raw)
+      return {
+        sent: text("Uint8Array"),
+        received: text("Uint8Array"),
+        codec: "bytesCodec",
+        jsonProblem: () => undefined,
+      };
     if (part === undefined || !isZodSchema(part.schema)) return undefined;
     const keys = ["methods", method.name, ...part.keys];
     const node = nodes.node(part.schema, { root: { file, name: service.exportName }, keys });
     const brands = annotations.brands.get(part)?.get(WHOLE) ?? [];
     const label = [service.prefix, method.name, part.role];
     return {
-<<<<<<< HEAD
       sent: branded(types.typeOf(part.schema, "input"), brands, "input"),
       received: branded(types.typeOf(part.schema, "output"), brands, "output"),
       codec: codecs.payload(node, label, usesOf(sender, target), brands.length > 0),
-=======
-      sent: types.typeOf(part.schema, "input"),
-      received: types.typeOf(part.schema, "output"),
-      codec: codecs.payload(node, [service.prefix, method.name, part.role], usesOf(sender, target)),
       jsonProblem() {
         const problem = jsonProblem(node, describeNode);
         if (problem === undefined) return undefined;
@@ -105,7 +106,6 @@ function serviceModel(
         const written = annotations.nodes.get(place.schema) ?? part.node;
         return { path: [part.path, ...problem.path].join("."), reason, node: written };
       },
->>>>>>> ada521f (quicrpc gen --openapi: OpenAPI 3.1 of the services over HTTP, and openApiOf for running servers)
     };
   };
   const methods = service.methods.flatMap((method): MethodModel[] => {

@@ -48,7 +48,17 @@ function problemOf({ input, output }: MethodModel): JsonPlace | undefined {
   return input?.jsonProblem() ?? output?.jsonProblem();
 }
 
-function describe({ name, kind, idempotent, docs, meta, tooling, input, output, errors }: MethodModel): DescribedMethod {
+function describe({
+  name,
+  kind,
+  idempotent,
+  docs,
+  meta,
+  tooling,
+  input,
+  output,
+  errors,
+}: MethodModel): DescribedMethod {
   return {
     name,
     kind,

@@ -72,12 +72,7 @@ function schemaOf(schema: AnySchema, titleOf: TitleOf, open: ReadonlySet<AnySche
 }
 
 /** The schema of a part of `container`, or any where it refers to definitions, which stand elsewhere, or is recursive. */
-function inline(
-  schema: unknown,
-  container: AnySchema,
-  titleOf: TitleOf,
-  open: ReadonlySet<AnySchema>,
-): JsonSchema {
+function inline(schema: unknown, container: AnySchema, titleOf: TitleOf, open: ReadonlySet<AnySchema>): JsonSchema {
   const around = canonical(container);
   if (!isZodSchema(schema) || open.has(around)) return {};
   const made = schemaOf(schema, titleOf, new Set([...open, around]));

@@ -29,10 +29,15 @@ export function errorResponses(
   const refused = statusEntry(REFUSED);
   refused.texts.push("The message does not fit its schema (invalid_argument)");
   refused.schemas.push(referenceTo(ERROR));
-  const responses = [...byStatus].sort(([a], [b]) => a - b).map(([status, { texts, schemas }]) => {
-    const [only] = schemas;
-    return [String(status), responseOf(`${texts.join(", or ")}.`, schemas.length === 1 && only ? only : { anyOf: schemas })] as const;
-  });
+  const responses = [...byStatus]
+    .sort(([a], [b]) => a - b)
+    .map(([status, { texts, schemas }]) => {
+      const [only] = schemas;
+      return [
+        String(status),
+        responseOf(`${texts.join(", or ")}.`, schemas.length === 1 && only ? only : { anyOf: schemas }),
+      ] as const;
+    });
   return { ...Object.fromEntries(responses), default: responseOf("The call failed.", referenceTo(ERROR)) };
 }
 

@@ -43,8 +43,10 @@ function hasJson(codec: MessageCodec<unknown>): boolean {
 
 function describe(method: AnyMethod, tooling: MethodTooling): DescribedMethod {
   const { name, kind, idempotent, meta, input, output, errors } = method;
-  const schemaOf = (codec: MessageCodec<unknown> | undefined, schema: JsonSchema | undefined): JsonSchema | undefined =>
-    (codec as unknown) === bytesCodec ? BYTES_SCHEMA : codec && (schema ?? {});
+  const schemaOf = (
+    codec: MessageCodec<unknown> | undefined,
+    schema: JsonSchema | undefined,
+  ): JsonSchema | undefined => ((codec as unknown) === bytesCodec ? BYTES_SCHEMA : codec && (schema ?? {}));
   return {
     name,
     kind,
