@@ -2,22 +2,24 @@ import { notify, rpc, service, stream } from "@quicrpc/core";
 import { z } from "zod";
 
 /** An article, as customers see it. */
-const Article = z
-  .object({
-    id: z.int64(),
-    name: z.string().min(1).max(80).describe("Its name in the shop."),
-    kind: z.enum(["new", "used"]),
-    price: z.number().nonnegative().multipleOf(0.01),
-    listedAt: z.date(),
-    picture: z.instanceof(Uint8Array).optional(),
-    tags: z.set(z.string()),
-    stock: z.map(z.string(), z.int().min(0)),
-    notes: z.record(z.string(), z.string().nullable()),
-    size: z.tuple([z.number(), z.number()]),
-    color: z.string().default("white"),
-    old: z.string().optional().meta({ deprecated: true }),
-  })
-  .meta({ examples: [] });
+const Article = z.object({
+  id: z.int64(),
+  name: z
+    .string()
+    .min(1)
+    .max(80)
+    .meta({ description: "Its name in the shop.", examples: ["Teapot"] }),
+  kind: z.enum(["new", "used"]),
+  price: z.number().nonnegative().multipleOf(0.01),
+  listedAt: z.date(),
+  picture: z.instanceof(Uint8Array).optional(),
+  tags: z.set(z.string()),
+  stock: z.map(z.string(), z.int().min(0)),
+  notes: z.record(z.string(), z.string().nullable()),
+  size: z.tuple([z.number(), z.number()]),
+  color: z.string().default("white"),
+  old: z.string().optional().meta({ deprecated: true }),
+});
 
 type Category = { name: string; parts: Category[] };
 const Category: z.ZodType<Category> = z.object({ name: z.string(), parts: z.lazy(() => z.array(Category)) });

@@ -3,6 +3,8 @@ export { createFetchHandler, type FetchHandler, type RequestInfo } from "./serve
 export type { HttpPeer, HttpServiceOptions } from "./server/http-service.js";
 export { type NodeRequest, type NodeResponse, toNodeHandler } from "./server/to-node-handler.js";
 
+export type { OpenApiOptions } from "./openapi/source.js";
+
 // JSON by the schema.
 export { type JsonCodec, jsonCodecOf } from "./json/json-codec.js";
 

@@ -11,6 +11,7 @@ const part1 = {
       minLength: 1,
       maxLength: 80,
       description: "Its name in the shop.",
+      examples: ["Teapot"],
     },
     kind: { type: "string", enum: ["new", "used"] },
     price: { type: "number", minimum: 0, multipleOf: 0.01 },
@@ -52,7 +53,6 @@ const part1 = {
     old: { deprecated: true, type: "string" },
   },
   required: ["id", "name", "kind", "price", "listedAt", "tags", "stock", "notes", "size"],
-  examples: [],
   title: "Article",
 };
 const part2 = {

@@ -1,4 +1,3 @@
-import type { Router } from "@quicrpc/core";
 import { type AnyMethod, bytesCodec, type MessageCodec, type MethodTooling } from "@quicrpc/core/generated";
 import { jsonCodecOf } from "../json/json-codec.js";
 import { type OpenApiDocument, openApiDocument } from "./document.js";
@@ -10,11 +9,19 @@ import {
   type OpenApiOptions,
 } from "./source.js";
 
+/** A router, as far as its methods can be described. */
+export interface DescribableRouter {
+  readonly methods: readonly { readonly method: AnyMethod }[];
+}
+
 /**
  * Makes the OpenAPI 3.1 document of what `routers` serve. Methods that plain JSON does not say all of are left out, and so are services
  * whose code is not generated.
  */
-export async function openApiOf(routers: readonly Router[], options?: OpenApiOptions): Promise<OpenApiDocument> {
+export async function openApiOf(
+  routers: readonly DescribableRouter[],
+  options?: OpenApiOptions,
+): Promise<OpenApiDocument> {
   const services = new Map<string, DescribedService & { readonly methods: DescribedMethod[] }>();
   for (const { method } of routers.flatMap(({ methods }) => methods)) {
     const { name } = method.service;

@@ -10,7 +10,6 @@ import {
   ServerLoad,
   type TypedCaller,
 } from "@quicrpc/core";
-import type { AnyMethod } from "@quicrpc/core/generated";
 import {
   Admission,
   type Awaitable,
@@ -28,8 +27,12 @@ import {
   type ServedCallSettings,
   streamsInput,
 } from "@quicrpc/core/transport";
+import { statusOf } from "../protocol/codes.js";
+import { errorToJson, jsonBytes } from "../protocol/error-json.js";
+import type { OpenApiOptions } from "../openapi/source.js";
 import { readHeaders } from "../protocol/headers.js";
 import { readTimeout, TIMEOUT_HEADER } from "../protocol/timeout.js";
+import { OpenApiPage } from "./open-api-page.js";
 import { EventCall } from "./event-call.js";
 import type { HttpExchange } from "./exchange.js";
 import type { HttpCall, HttpCallSettings } from "./http-call.js";
@@ -70,12 +73,19 @@ export interface HttpServiceOptions<Context = unknown> {
   readonly prefix?: string;
   /** Bytes from which on messages are compressed for clients that can read that, Infinity for never. Default: 1024. */
   readonly compressFrom?: number;
+  /**
+   * Serves an OpenAPI 3.1 document of the services at `/openapi.json`, to whoever `authenticate` takes for a caller of
+   * `quicrpc.v1.Reflection/describe`. Default: no document.
+   */
+  readonly openApi?: boolean | OpenApiOptions;
   /** Milliseconds that the only message of a request may take to arrive. Default: 60,000. */
   readonly maxBodyMs?: number;
 }
 
 const DEFAULT_COMPRESS_FROM = 1024;
 const DEFAULT_BODY_MS = 60_000;
+/** The method that describes services: who may call it may read their document. */
+const DESCRIBE = "quicrpc.v1.Reflection/describe";
 
 /** Handlers that are called over HTTP have nobody to call back. */
 const nobody: TypedCaller = createCaller(() => {
@@ -92,17 +102,21 @@ export class HttpService<Context> {
   private readonly routes: Routes<Context>;
   private readonly shared: HttpCallSettings;
   private readonly calls: Set<HttpCall> = new Set();
+  private readonly document: OpenApiPage | undefined;
   private draining = false;
   private onIdle: (() => void) | undefined = undefined;
 
   constructor(options: HttpServiceOptions<Context>) {
     const { routers, interceptors = [], loadShedder, prefix = "", compressFrom = DEFAULT_COMPRESS_FROM } = options;
+    const { openApi = false } = options;
     this.options = options;
     this.limits = completeLimits(options.limits);
     this.onError = errorHook(options.onError);
     this.load = options.load ?? new ServerLoad(options.limits);
     const { methods } = combineRouters([interceptRouter(combineRouters(routers), interceptors)]);
     this.routes = new Routes(methods, prefix);
+    const described = openApi === true ? {} : openApi;
+    this.document = described === false ? undefined : new OpenApiPage(combineRouters(routers), prefix, described);
     this.shared = { compressFrom, calls: this.calls };
     this.admission = new Admission({
       limits: this.limits,
@@ -135,8 +149,24 @@ export class HttpService<Context> {
 
   /** Answers a request. Never throws. */
   handle(exchange: HttpExchange): void {
+    if (this.document?.isAskedFor(exchange) === true) {
+      void this.describe(exchange, this.document);
+      return;
+    }
     const match = this.routes.match(exchange);
     if (match !== undefined) void this.take(exchange, match);
+  }
+
+  private async describe(exchange: HttpExchange, document: OpenApiPage): Promise<void> {
+    try {
+      await this.authenticate(exchange, DESCRIBE);
+      await document.answer(exchange);
+    } catch (error) {
+      if (!(error instanceof RpcError)) this.errorHookFor(exchange)(error, { method: DESCRIBE });
+      const refusal = error instanceof RpcError ? error : new RpcError("internal", "the document could not be made");
+      const head = { status: statusOf(refusal.code), fields: { "content-type": "application/json" } };
+      exchange.respond(head, jsonBytes(errorToJson(refusal)));
+    }
   }
 
   private async take(exchange: HttpExchange, match: Match<Context>): Promise<void> {
@@ -156,7 +186,7 @@ export class HttpService<Context> {
     let input: unknown;
     try {
       const timeoutMs = limited(readTimeout(exchange.header(TIMEOUT_HEADER)), limits.maxTimeoutMs);
-      const connection = await this.authenticate(exchange, method);
+      const connection = await this.authenticate(exchange, fullName(method));
       admission.requireRoom();
       // Before anything is read: throws where messages have no such form.
       format.codecOf(method.output);
@@ -191,11 +221,11 @@ export class HttpService<Context> {
   }
 
   /** Throws the `RpcError` that the caller is told. */
-  private async authenticate({ headers, target, peer }: HttpExchange, method: AnyMethod): Promise<Context> {
+  private async authenticate({ headers, target, peer }: HttpExchange, method: string): Promise<Context> {
     const { authenticate } = this.options;
     if (authenticate === undefined) return undefined as Context;
     try {
-      return await authenticate({ headers, path: target, address: peer, method: fullName(method) });
+      return await authenticate({ headers, path: target, address: peer, method });
     } catch (error) {
       if (error instanceof RpcError) throw error;
       this.onError(error, { method: "authenticate" });

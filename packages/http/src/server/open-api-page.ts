@@ -1,0 +1,32 @@
+import type { DescribableRouter } from "../openapi/of-routers.js";
+import type { OpenApiOptions } from "../openapi/source.js";
+import { type HttpExchange, splitTarget } from "./exchange.js";
+
+/** The OpenAPI document of a server's services, at `/openapi.json`. It is made when it is first asked for. */
+export class OpenApiPage {
+  private readonly path: string;
+  private readonly make: () => Promise<string>;
+  private text: Promise<string> | undefined = undefined;
+
+  /** @param prefix before the paths of methods */
+  constructor(router: DescribableRouter, prefix: string, options: OpenApiOptions) {
+    this.path = `${prefix}/openapi.json`;
+    this.make = async () => {
+      // Who asks for no document loads no code for it.
+      const { openApiOf } = await import("../openapi/of-routers.js");
+      return JSON.stringify(await openApiOf([router], { servers: [{ url: prefix || "/" }], ...options }));
+    };
+  }
+
+  /** Whether a request is for the document. */
+  isAskedFor(exchange: HttpExchange): boolean {
+    const isRead = exchange.method === "GET" || exchange.method === "HEAD";
+    return isRead && splitTarget(exchange.target).path === this.path;
+  }
+
+  async answer(exchange: HttpExchange): Promise<void> {
+    this.text ??= this.make();
+    const fields = { "content-type": "application/json", "cache-control": "no-cache" };
+    exchange.respond({ status: 200, fields }, await this.text);
+  }
+}

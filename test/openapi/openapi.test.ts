@@ -1,0 +1,105 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { RpcError } from "@quicrpc/core";
+import { jsonCodecOf } from "@quicrpc/http";
+import { createConfig, lint } from "@redocly/openapi-core";
+import { afterAll, expect, test } from "vitest";
+import { shopMethods } from "./generated/shop.js";
+import { router, runShop, teapot } from "./shop.js";
+import { createFetchHandler } from "@quicrpc/http";
+
+const file = fileURLToPath(new URL("generated/openapi.json", import.meta.url));
+type Document = {
+  readonly paths: Readonly<Record<string, { readonly get?: Operation; readonly post: Operation }>>;
+  readonly components: { readonly schemas: Readonly<Record<string, unknown>> };
+};
+type Operation = {
+  readonly operationId: string;
+  readonly responses: Readonly<Record<string, { readonly content: object }>>;
+} & Readonly<Record<string, unknown>>;
+const document = JSON.parse(readFileSync(file, "utf8")) as Document;
+
+const shop = await runShop();
+afterAll(() => shop[Symbol.asyncDispose]());
+
+test("a validator finds no mistake in what gen writes", async () => {
+  const problems = await lint({ ref: file, config: await createConfig({ extends: ["recommended"] }) });
+  expect(problems.map(({ ruleId, message }) => `${ruleId}: ${message}`)).toEqual([
+    "info-license: Info object should contain `license` field.",
+  ]);
+});
+
+test("a running server has the document that gen writes", async () => {
+  const response = await fetch(`${shop.url}/openapi.json`);
+  expect(response.headers.get("content-type")).toBe("application/json");
+  const running = (await response.json()) as Document;
+  expect(running.paths).toEqual(document.paths);
+  expect(running.components).toEqual(document.components);
+  expect(running).toMatchObject({ info: { title: "shop", version: "1.0.0" }, servers: [{ url: "/" }] });
+});
+
+test("only where that is asked for, and to those who may call", async () => {
+  const closed = createFetchHandler({ routers: [router] });
+  expect((await closed(new Request("http://localhost/openapi.json"))).status).toBe(404);
+  const guarded = createFetchHandler({
+    routers: [router],
+    openApi: true,
+    prefix: "/api",
+    authenticate({ headers, method }) {
+      if (headers.get("authorization") === null) throw new RpcError("unauthenticated", `${method}: who are you?`);
+      return undefined;
+    },
+  });
+  const refused = await guarded(new Request("http://localhost/api/openapi.json"));
+  expect(refused.status).toBe(401);
+  expect(await refused.json()).toMatchObject({ message: "quicrpc.v1.Reflection/describe: who are you?" });
+  const headers = { authorization: "Bearer x" };
+  const taken = await guarded(new Request("http://localhost/api/openapi.json", { headers }));
+  expect(await taken.json()).toMatchObject({ servers: [{ url: "/api" }], paths: { "/shop.v1.Shop/get": {} } });
+});
+
+test("schemas have every check, in the JSON that is written", () => {
+  expect(document.components.schemas["Article"]).toEqual({
+    title: "Article",
+    type: "object",
+    properties: {
+      id: { type: "string", pattern: "^-?[0-9]+$" },
+      name: { type: "string", minLength: 1, maxLength: 80, description: "Its name in the shop.", examples: ["Teapot"] },
+      kind: { type: "string", enum: ["new", "used"] },
+      price: { type: "number", minimum: 0, multipleOf: 0.01 },
+      listedAt: { type: "string", format: "date-time" },
+      picture: { type: "string", contentEncoding: "base64" },
+      tags: { type: "array", items: { type: "string" }, uniqueItems: true },
+      stock: { type: "object", additionalProperties: { type: "integer", minimum: 0 } },
+      notes: { type: "object", additionalProperties: { type: ["string", "null"] } },
+      size: { type: "array", prefixItems: [{ type: "number" }, { type: "number" }], minItems: 2, maxItems: 2 },
+      color: { default: "white", type: "string" },
+      old: { deprecated: true, type: "string" },
+    },
+    required: ["id", "name", "kind", "price", "listedAt", "tags", "stock", "notes", "size"],
+  });
+  const written = JSON.parse(jsonCodecOf(shopMethods.add.input as never).write(teapot as never)) as object;
+  expect(written).toMatchObject({
+    id: "9007199254740993",
+    picture: "AQL/",
+    stock: { berlin: 3 },
+    tags: ["tea", "pot"],
+  });
+});
+
+test("operations say what people are told, and which errors there are", () => {
+  const { post, get } = document.paths["/shop.v1.Shop/get"] ?? expect.unreachable();
+  expect(post).toMatchObject({ operationId: "ShopGet", tags: ["shop.v1.Shop"], summary: "Gets an article." });
+  expect(get?.operationId).toBe("ShopGetByGet");
+  expect(Object.keys(post.responses)).toEqual(["200", "400", "503", "default"]);
+  const buy = document.paths["/shop.v1.Shop/buy"]?.post;
+  expect(buy).toMatchObject({ summary: "Buy", deprecated: true, tags: ["shop.v1.Shop", "money"] });
+  expect(document.paths["/shop.v1.Shop/add"]?.get).toBeUndefined();
+  const watch = document.paths["/shop.v1.Shop/watch"];
+  expect(Object.keys(watch?.post.responses["200"]?.content ?? {})).toEqual(["application/connect+json"]);
+  expect(Object.keys(watch?.get?.responses["200"]?.content ?? {})).toEqual(["text/event-stream"]);
+});
+
+test("nothing in it is an extension", () => {
+  expect(readFileSync(file, "utf8")).not.toContain('"x-');
+});
