@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { RpcError } from "@quicrpc/core";
 import { jsonCodecOf } from "@quicrpc/http";
+import { openApiDocument } from "@quicrpc/http/openapi";
 import { createConfig, lint } from "@redocly/openapi-core";
 import { afterAll, expect, test } from "vitest";
 import { shopMethods } from "./generated/shop.js";
@@ -93,11 +94,33 @@ test("operations say what people are told, and which errors there are", () => {
   expect(get?.operationId).toBe("ShopGetByGet");
   expect(Object.keys(post.responses)).toEqual(["200", "400", "503", "default"]);
   const buy = document.paths["/shop.v1.Shop/buy"]?.post;
-  expect(buy).toMatchObject({ summary: "Buy", deprecated: true, tags: ["shop.v1.Shop", "money"] });
+  expect(buy).toMatchObject({ summary: "Buys an article.", deprecated: true });
   expect(document.paths["/shop.v1.Shop/add"]?.get).toBeUndefined();
   const watch = document.paths["/shop.v1.Shop/watch"];
   expect(Object.keys(watch?.post.responses["200"]?.content ?? {})).toEqual(["application/connect+json"]);
   expect(Object.keys(watch?.get?.responses["200"]?.content ?? {})).toEqual(["text/event-stream"]);
+});
+
+test("a method's meta may say more", () => {
+  const meta = { summary: "Buy", description: "At once.", deprecated: true, tags: ["money"], cost: 5 };
+  const method = {
+    name: "buy",
+    kind: "unary",
+    idempotent: false,
+    input: undefined,
+    output: undefined,
+    errors: [],
+  } as const;
+  const { paths } = openApiDocument([{ name: "shop.v1.Shop", methods: [{ ...method, meta }] }]) as Pick<
+    Document,
+    "paths"
+  >;
+  expect(paths["/shop.v1.Shop/buy"]?.post).toMatchObject({
+    summary: "Buy",
+    description: "At once.",
+    deprecated: true,
+    tags: ["shop.v1.Shop", "money"],
+  });
 });
 
 test("nothing in it is an extension", () => {

@@ -47,7 +47,6 @@ export const Shop = service("shop.v1.Shop", {
   buy: rpc({
     input: z.object({ id: z.bigint(), payment: Payment, at: z.iso.datetime().optional() }),
     output: z.object({ total: z.number(), url: z.url() }),
-    meta: { summary: "Buy", tags: ["money"] } as object,
   }),
   categories: rpc({ output: Category, idempotent: true }),
   watch: rpc({ input: z.object({ kind: z.enum(["new", "used"]) }), output: stream(Article), idempotent: true }),

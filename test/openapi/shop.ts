@@ -21,7 +21,7 @@ export const teapot: Article = {
 
 export const router = createShopRouter({
   get: ({ id }) => {
-    if (id === 1n) throw rpcError(shopMethods.get, "GONE", "sold", { since: new Date("2026-01-01T00:00:00Z") });
+    if (id === 1n) throw rpcError(shopMethods.get, "GONE", { since: new Date("2026-01-01T00:00:00Z") });
     if (id === 2n) throw new RpcError("not_found", "no such article");
     return { ...teapot, id };
   },

@@ -37,10 +37,20 @@ export interface ShopGetInput {
 
 /** An article, as customers see it. */
 export interface Article {
+  /** @format int64 */
   id: bigint;
-  /** Its name in the shop. */
+  /**
+   * Its name in the shop.
+   *
+   * @minLength 1
+   * @maxLength 80
+   */
   name: string;
   kind: "new" | "used";
+  /**
+   * @minimum 0
+   * @multipleOf 0.01
+   */
   price: number;
   listedAt: Date;
   picture?: Uint8Array | undefined;
@@ -48,6 +58,7 @@ export interface Article {
   stock: Map<string, number>;
   notes: Record<string, string | null>;
   size: [number, number];
+  /** @default "white" */
   color?: string | undefined;
   /** @deprecated */
   old?: string | undefined;
@@ -55,10 +66,20 @@ export interface Article {
 
 /** An article, as customers see it. */
 export interface ArticleParsed {
+  /** @format int64 */
   id: bigint;
-  /** Its name in the shop. */
+  /**
+   * Its name in the shop.
+   *
+   * @minLength 1
+   * @maxLength 80
+   */
   name: string;
   kind: "new" | "used";
+  /**
+   * @minimum 0
+   * @multipleOf 0.01
+   */
   price: number;
   listedAt: Date;
   picture?: Uint8Array | undefined;
@@ -78,6 +99,7 @@ export interface ShopGetGoneDetails {
 export interface ShopBuyInput {
   id: bigint;
   payment: Payment;
+  /** @format date-time */
   at?: string | undefined;
 }
 
@@ -85,6 +107,7 @@ export type Payment = PaymentCard | PaymentInvoice;
 
 export interface PaymentCard {
   by: "card";
+  /** @pattern ^[0-9]{16}$ */
   number: string;
 }
 
@@ -95,6 +118,7 @@ export interface PaymentInvoice {
 
 export interface ShopBuyOutput {
   total: number;
+  /** @format uri */
   url: string;
 }
 
@@ -108,6 +132,7 @@ export interface ShopWatchInput {
 }
 
 export interface ShopUploadOutput {
+  /** @asType integer */
   count: number;
 }
 
@@ -163,7 +188,6 @@ export const shopMethods: {
     id: 3,
     input: shopBuyInputCodec,
     output: shopBuyOutputCodec,
-    meta: { summary: "Buy", tags: ["money"] },
     fingerprint: 0xe38d3fe6,
   }),
   categories: describeMethod(shopService, unaryCalls, "categories", {
