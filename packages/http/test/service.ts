@@ -75,6 +75,7 @@ function newRouter(seen: Seen): Router {
       });
       for (let i = 0; ; i++) {
         seen.given++;
+        if (i === 0) seen.onChange?.();
         yield { i, pad: "x".repeat(10_000) };
         await Promise.resolve();
       }

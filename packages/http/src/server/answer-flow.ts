@@ -14,7 +14,7 @@ export class AnswerFlow implements ItemFlow {
   }
 
   get ready(): boolean {
-    return this.over || (this.tail === undefined && this.body?.ready !== false);
+    return this.over || (this.tail === undefined && (this.body === undefined || this.body.ready));
   }
 
   wait(resume: () => void): void {

@@ -23,9 +23,7 @@ export interface NodeRequest {
 
 /** An answer of `node:http` or `node:http2`, as far as it is used. */
 export interface NodeResponse {
-  readonly writableNeedDrain: boolean;
   readonly writableFinished: boolean;
-  readonly destroyed: boolean;
   writeHead(status: number, headers: Record<string, string | string[]>): unknown;
   flushHeaders(): void;
   write(bytes: Uint8Array): boolean;
@@ -42,11 +40,14 @@ export class NodeExchange implements HttpExchange {
   private readonly request: NodeRequest;
   private readonly response: NodeResponse;
   private made: Headers | undefined = undefined;
+  /** The answer is complete, or the client is gone. */
+  private closed = false;
 
   constructor(request: NodeRequest, response: NodeResponse) {
     this.request = request;
     this.response = response;
     response.on("close", () => {
+      this.closed = true;
       if (!response.writableFinished) this.gone();
     });
     // Whatever fails, "close" follows.
@@ -119,7 +120,7 @@ export class NodeExchange implements HttpExchange {
   respond(head: AnswerHead, body?: Uint8Array | string): void {
     const { response } = this;
     this.onGone = undefined;
-    if (response.destroyed) return;
+    if (this.closed) return;
     response.writeHead(head.status, fieldsOf(head));
     if (this.method === "HEAD" || body === undefined) response.end();
     else response.end(body);
@@ -127,11 +128,11 @@ export class NodeExchange implements HttpExchange {
 
   open(head: AnswerHead): AnswerBody {
     const { response } = this;
-    if (!response.destroyed) {
+    if (!this.closed) {
       response.writeHead(head.status, fieldsOf(head));
       response.flushHeaders();
     }
-    return new NodeBody(response);
+    return new NodeBody(response, this.closed);
   }
 
   private gone(): void {
@@ -210,24 +211,25 @@ function bodyOf(request: NodeRequest, response: NodeResponse): ByteBody {
 class NodeBody implements AnswerBody {
   private readonly response: NodeResponse;
   private resume: (() => void) | undefined = undefined;
+  private full = false;
+  private closed: boolean;
 
-  constructor(response: NodeResponse) {
+  constructor(response: NodeResponse, closed: boolean) {
     this.response = response;
-    const wake = (): void => {
-      const { resume } = this;
-      this.resume = undefined;
-      resume?.();
-    };
-    response.on("drain", wake);
-    response.on("close", wake);
+    this.closed = closed;
+    response.on("drain", () => this.wake());
+    response.on("close", () => {
+      this.closed = true;
+      this.wake();
+    });
   }
 
   get ready(): boolean {
-    return this.response.destroyed || !this.response.writableNeedDrain;
+    return !this.full || this.closed;
   }
 
   write(bytes: Uint8Array): void {
-    if (!this.response.destroyed) this.response.write(bytes);
+    if (!this.closed) this.full = !this.response.write(bytes);
   }
 
   whenReady(resume: () => void): void {
@@ -236,6 +238,13 @@ class NodeBody implements AnswerBody {
   }
 
   end(): void {
-    if (!this.response.destroyed) this.response.end();
+    if (!this.closed) this.response.end();
+  }
+
+  private wake(): void {
+    const { resume } = this;
+    this.full = false;
+    this.resume = undefined;
+    resume?.();
   }
 }

@@ -45,9 +45,8 @@ export class Routes<Context> {
     const isGet = exchange.method === "GET" || exchange.method === "HEAD";
     if (isGet && isGettable(method)) {
       const matched = matchGet(exchange, bound, new URLSearchParams(query));
-      if (matched !== undefined) return matched;
-      answerText(exchange, 200, explainMethod(exchange, method));
-      return undefined;
+      if (matched === "explain") answerText(exchange, 200, explainMethod(exchange, method));
+      return typeof matched === "string" ? undefined : matched;
     }
     const allow = isGettable(method) ? "GET, HEAD, POST" : "POST";
     answerText(exchange, 405, explainMethod(exchange, method), { allow });
@@ -74,26 +73,27 @@ export class Routes<Context> {
   }
 }
 
+/** The request's match; or that it was answered, or is to be answered with how to call the method. */
 function matchGet<Context>(
   exchange: HttpExchange,
   bound: Bound<Context>,
   query: URLSearchParams,
-): Match<Context> | undefined {
+): Match<Context> | "answered" | "explain" {
   const { method } = bound;
   if (isStream(method)) {
-    if (exchange.header("accept")?.includes(EVENT_STREAM) !== true) return undefined;
+    if (exchange.header("accept")?.includes(EVENT_STREAM) !== true) return "explain";
     if (exchange.header("last-event-id") === LAST_EVENT_ID) {
       exchange.respond({ status: 204, fields: {} });
-      return undefined;
+      return "answered";
     }
     return { bound, format: JSON_FORMAT, framing: "events", query };
   }
-  if (!query.has("message") && !query.has("encoding") && method.input !== undefined) return undefined;
+  if (!query.has("message") && !query.has("encoding") && method.input !== undefined) return "explain";
   const format = formatNamed(query.get("encoding") ?? "json");
   if (format !== undefined) return { bound, format, framing: "unary", query };
   const text = `the query's encoding is one of ${FORMAT_NAMES.join(", ")}\n`;
   answerText(exchange, 415, text);
-  return undefined;
+  return "answered";
 }
 
 /** Whether calls of the method change nothing, so that caches and pages may make them. */
