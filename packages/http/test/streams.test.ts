@@ -37,7 +37,7 @@ function read(bytes: Uint8Array): Read {
   const all = Buffer.from(bytes);
   const items: unknown[] = [];
   for (let at = 0; at < all.length; ) {
-    const flags = all[at] as number;
+    const flags = all.readUInt8(at);
     const end = at + 5 + all.readUInt32BE(at + 1);
     const body = all.subarray(at + 5, end);
     const json: unknown = JSON.parse(String((flags & 1) === 0 ? body : gunzipSync(body)));
