@@ -49,7 +49,9 @@ function rows(list, defaults) {
 }
 
 const ENGINE = "packages/quic/src/limits.ts";
-const listening = options(ENGINE, "ListenTransportOptions");
+/** Settings of the engine that `serve` and `connect` have options of every transport for. */
+const elsewhere = ["handshakeTimeoutMs", "keepAliveIntervalMs"];
+const engine = (name) => options(ENGINE, name).filter((option) => !elsewhere.includes(option.name));
 const text = `# Limits
 
 Whatever a peer can make grow has a limit, which holds before memory or time is spent. This page is written from the code by \`npm run limits:docs\`.
@@ -63,15 +65,15 @@ ${rows(options("packages/core/src/limits.ts", "Limits"), DEFAULT_LIMITS)}
 
 ## Of a listener
 
-\`transport\` of \`serve\`.
+\`transport\` of \`serve\`; how long a handshake may take is \`limits.maxHandshakeMs\`.
 
-${rows(listening, DEFAULT_TRANSPORT)}
+${rows(engine("ListenTransportOptions"), DEFAULT_TRANSPORT)}
 
 ## Of a QUIC connection
 
-\`transport\` of \`serve\`, \`connect\` and \`dial\`, for either side.
+\`transport\` of \`serve\`, \`connect\` and \`dial\`, for either side; pings are \`keepAlive\`.
 
-${rows(options(ENGINE, "TransportOptions"), DEFAULT_TRANSPORT)}
+${rows(engine("TransportOptions"), DEFAULT_TRANSPORT)}
 `;
 
 if (!process.argv.includes("--check")) await writeFile(PAGE, text);

@@ -4,6 +4,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   caCert: "ca",
   certificate: "cert",
   cors: "allowedOrigins",
+  handshakeTimeoutMs: "maxHandshakeMs",
   keepAliveIntervalMs: "keepAlive",
   maxConcurrentStreams: "maxStreams",
   origins: "allowedOrigins",

@@ -64,6 +64,11 @@ describe("options that are none are refused, with the name that was probably mea
       "serve() has no option clientCertificates.require: did you mean clientCertificates.required?",
       { clientCertificates: { require: false } },
     ],
+    [
+      "serve",
+      "serve() has no option transport.handshakeTimeoutMs: did you mean limits.maxHandshakeMs?",
+      { transport: { handshakeTimeoutMs: 1 } },
+    ],
     ["dial", "dial() has no option transport.maxSessions", { transport: { maxSessions: 1 } }],
     [
       "dial",

@@ -5,8 +5,8 @@ import type { ListenTransportOptions, TransportOptions } from "@quicrpc/quic";
 /** Settings of a QUIC connection beside the options of every transport: pings are those of `keepAlive`. */
 export type QuicOptions = Omit<TransportOptions, "keepAliveIntervalMs">;
 
-/** The same of a server's connections. */
-export type QuicListenOptions = Omit<ListenTransportOptions, "keepAliveIntervalMs">;
+/** The same of a server's connections; how long a handshake may take says `limits.maxHandshakeMs`, over every transport. */
+export type QuicListenOptions = Omit<ListenTransportOptions, "keepAliveIntervalMs" | "handshakeTimeoutMs">;
 
 /** Names of the settings of a QUIC connection. */
 export const QUIC_OPTIONS: OptionNames<QuicOptions> = {
@@ -30,7 +30,6 @@ export const QUIC_OPTIONS: OptionNames<QuicOptions> = {
 /** Names of the settings of a server's QUIC connections. */
 export const QUIC_LISTEN_OPTIONS: OptionNames<QuicListenOptions> = {
   ...QUIC_OPTIONS,
-  handshakeTimeoutMs: true,
   maxHandshakes: true,
   maxHandshakesPerAddress: true,
   maxSessions: true,
