@@ -11,8 +11,9 @@ export interface WebTransportConnectOptions
   extends Omit<ClientSessionOptions, "credentials">,
     Omit<HealingOptions, "limits"> {
   /**
-   * What this page proves itself with over any transport, asked for anew for each session: a token, or what gives one. It goes in
-   * the session's greeting, and `authenticate` of the server has it as `Peer.credentials`. Default: nothing is sent. What `session` makes sends none of it.
+   * Credentials of this page over any transport: a token, or a function that returns one for each session. They go in the
+   * session's greeting, and `authenticate` of the server gets them as `Peer.credentials`. Sessions that `session` makes do not
+   * send them. Default: none.
    */
   readonly credentials?: Credentials;
   /** Hashes of the certificates to trust (W3C WebTransport §9.4): ECDSA P-256, valid now, for at most 14 days. */

@@ -25,7 +25,7 @@ const NOTHING_BETTER: Error = new Error("there is no better transport");
 export interface LadderOptions extends Pick<OpenOptions, "url" | "first" | "fallback"> {
   /** Default: `DEFAULT_RETRY`; `false`: the fallback stays in use for as long as its session lasts. */
   readonly retry?: Partial<Backoff> | false | undefined;
-  /** What is known of the way to the server from before. */
+  /** Memory of the way to the server from before. */
   readonly memory?: Memory | undefined;
 }
 

@@ -8,7 +8,7 @@ interface Entry {
 }
 
 const entries: Map<string, string> = new Map();
-/** What stands for the storage where there is none, as in workers, or the page may not have it. */
+/** A substitute for the storage where there is none, as in workers, or the page may not have it. */
 const ofThisScope: Store = {
   getItem: (key) => entries.get(key) ?? null,
   setItem: (key, text) => void entries.set(key, text),
@@ -16,7 +16,7 @@ const ofThisScope: Store = {
 };
 
 /**
- * What this browser remembers of the way to one server: that the first transport failed there, which took a while to find out, so
+ * Memory of this browser of the way to one server: that the first transport failed there, which took a while to find out, so
  * that the next page or session takes the fallback at once. It is forgotten after some time, and when the transport works.
  */
 export class Memory {

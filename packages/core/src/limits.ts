@@ -35,7 +35,7 @@ export interface Limits {
   readonly maxQueuedCalls: number;
   /** Bytes of the inputs of those calls. */
   readonly maxQueuedBytes: number;
-  /** Milliseconds that a handler may run on when its call is over before `onError` is told of it. */
+  /** Milliseconds that a handler may run on when its call is over before it is reported to `onError`. */
   readonly maxOutliveMs: number;
   /** Milliseconds that a call waits for a session, where its own timeout is not shorter. */
   readonly maxQueuedMs: number;

@@ -40,7 +40,7 @@ export function nearest(
   return best;
 }
 
-/** Letters to add, drop, change or swap with their neighbour; more than `most` is told as any number above it. */
+/** Letters to add, drop, change or swap with their neighbour; beyond `most` the result is any number above it. */
 function distance(one: string, other: string, most: number): number {
   if (Math.abs(one.length - other.length) > most) return most + 1;
   let before: number[] = [];

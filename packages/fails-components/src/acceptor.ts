@@ -116,7 +116,7 @@ function isPonyfill(offered: string | undefined): boolean {
 
 /**
  * Browsers that have an HTTP/2 connection open a WebSocket on it (RFC 8441). The ponyfill's is at home there; of others the
- * browser hears that they need HTTP/1.1, and tries that (RFC 9113 §7).
+ * browser learns that they need HTTP/1.1, and tries that (RFC 9113 §7).
  */
 function sendWebSocketsToHttp1(http2: Http2SecureServer): void {
   divert(http2, "stream", (_, stream: ServerHttp2Stream, header: IncomingHttpHeaders) => {

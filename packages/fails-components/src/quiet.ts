@@ -3,7 +3,7 @@ const ABOUT_QUICHE = /^(http3 loader:|Problem loading http3-quiche transport|Did
 
 /**
  * Runs `load`, and keeps from the console what the package says there about a missing quiche transport, with stacks and on
- * stdout, which may carry a session (`stdioTransport`). Whoever needs to know it is told by `http3Problem`.
+ * stdout, which may carry a session (`stdioTransport`). `http3Problem` says it to whoever needs to know.
  */
 export async function quietly<T>(load: () => Promise<T>): Promise<T> {
   const restore = [filtered("log"), filtered("error")];

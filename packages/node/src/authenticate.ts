@@ -6,7 +6,7 @@ import type { Peer } from "./peer.js";
 /** Decides who may have a session. The signal fires when the time for it is over, or the peer is known to be gone. */
 export type Authenticate<Context> = (peer: Peer, signal: AbortSignal) => Awaitable<Context>;
 
-/** Who is to be authenticated. */
+/** A peer that is to be authenticated. */
 interface Applicant {
   readonly peer: Peer;
   readonly visit: Admission;

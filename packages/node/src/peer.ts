@@ -4,7 +4,7 @@ import type { Metadata } from "@quicrpc/core";
 /** Transport of a session: a built-in one, or the name of a provider's own. */
 export type TransportKind = "quic" | "webtransport" | "tcp" | "tls" | "unix" | "websocket" | (string & {});
 
-/** Who has connected, and how: what `authenticate` decides by. */
+/** A client that has connected, and how: `authenticate` decides by it. */
 export interface Peer {
   readonly transport: TransportKind;
   /** The URL of the listener it came to. */

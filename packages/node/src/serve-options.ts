@@ -28,7 +28,7 @@ export interface ServeOptions<Context = unknown>
   readonly webSocket?: boolean;
   /**
    * Whether `quic://` and `https://` need the native engine. "optional": on a platform without one their UDP ports are left out,
-   * which `onError` is told of, and what else there is serves, such as that of `webSocket: true`. Default "required".
+   * which is reported to `onError`, and what else there is serves, such as that of `webSocket: true`. Default "required".
    */
   readonly engine?: "required" | "optional";
   /** Transports beside the built-in ones; the first that takes a URL's scheme listens there. Default: none. */
@@ -90,11 +90,11 @@ export interface ServeOptions<Context = unknown>
    * again. Where a balancer stands before several servers, new ones get no clients of the others without it. Default: never.
    */
   readonly maxSessionAgeMs?: number;
-  /** Told of each new session: to call the client, or to wait for its end. */
+  /** Called with each new session: to call the client, or to wait for its end. */
   readonly onSession?: (session: Session, peer: Peer) => void;
-  /** Told of each session that has ended. */
+  /** Called with each session that has ended. */
   readonly onSessionEnd?: (end: SessionEnd, peer: Peer) => void;
-  /** Told of each session that was refused. */
+  /** Called with each session that was refused. */
   readonly onRefused?: (error: RpcError, peer: Peer) => void;
   /**
    * Timeouts, windows and stream limits of QUIC connections; `maxSessions`, `maxHandshakes` and `maxHandshakesPerAddress` hold for each

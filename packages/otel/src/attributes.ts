@@ -23,7 +23,7 @@ export function outcomeAttributes({ side }: InterceptedCall, error: unknown): At
   return { "rpc.response.status_code": code, ...(isFailure(side, code) && { "error.type": code }) };
 }
 
-/** The error as the caller is told of it: what a handler throws beside `RpcError`s is `internal`. */
+/** The error as the caller receives it: what a handler throws beside `RpcError`s is `internal`. */
 export function failureOf(side: InterceptedCall["side"], error: unknown): RpcError {
   return RpcError.from(error, side === "callee" ? "internal" : "unknown");
 }

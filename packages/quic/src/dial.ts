@@ -31,7 +31,7 @@ export interface ConnectOptions {
    * (0-RTT). Whoever records that flight can send it again: write only what may happen twice. Default false.
    */
   earlyData?: boolean;
-  /** Gives up; the promise then rejects with the signal's reason. */
+  /** Aborts the attempt; the promise then rejects with the signal's reason. */
   signal?: AbortSignal;
   /** Time for name resolution and handshake together. Default 10,000. */
   handshakeTimeoutMs?: number;
@@ -41,7 +41,7 @@ export interface ConnectOptions {
 const ANSWER_HERE_MS = 25;
 const ANSWER_ELSEWHERE_MS = 300;
 
-/** How long an attempt hears nothing before another to the same address runs beside it: QUIC repeats its first packet less and less often. */
+/** How long an attempt receives nothing before another to the same address runs beside it: QUIC repeats its first packet less and less often. */
 const SILENT_ATTEMPT_MS = 2000;
 
 /** Everything about a dial but the address. */

@@ -36,7 +36,7 @@ export interface ListenOptions extends ServerTlsOptions {
    * may send 64 KiB and open 16 streams in either direction, and nothing of that is read. Default "automatic".
    */
   admission?: "automatic" | "manual";
-  /** Told of each client whose handshake failed by TLS: no common protocol, a certificate that either side refused. */
+  /** Called for each client whose handshake failed by TLS: no common protocol, a certificate that either side refused. */
   onHandshakeError?: (error: QuicError) => void;
 }
 

@@ -26,7 +26,7 @@ export interface WebTransportConnectOptions {
   transport?: TransportOptions;
   /** Whether the session may share a connection with others to the same server and with the same options. */
   allowPooling?: boolean;
-  /** Gives up; the promise then rejects with the signal's reason. */
+  /** Aborts the attempt; the promise then rejects with the signal's reason. */
   signal?: AbortSignal;
   /** Time for connection and answer together. Default 10,000. */
   handshakeTimeoutMs?: number;

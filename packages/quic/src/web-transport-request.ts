@@ -14,7 +14,7 @@ export interface WebTransportRequest {
   /** Subprotocols offered, in the client's order of preference. */
   readonly protocols: readonly string[];
   readonly remoteAddress: SocketAddress;
-  /** Aborts when the client gives up before it is answered. */
+  /** Aborts when the client leaves before it is answered. */
   readonly signal: AbortSignal;
 }
 

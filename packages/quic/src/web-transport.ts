@@ -97,7 +97,7 @@ export class WebTransport {
     return (await this.#session).getStats();
   }
 
-  /** Ends the session; before `ready`, gives up. */
+  /** Ends the session; before `ready`, aborts the attempt. */
   close(info: CloseInfo = {}): void {
     if (this.#open !== undefined) this.#open.close(info);
     else this.#giveUp.abort(new WebTransportError("the session was closed before it was ready", { source: "session" }));

@@ -49,7 +49,7 @@ export class WebTransports {
     return this.#slots[index - WEB_TRANSPORT]?.session;
   }
 
-  /** Client: asks for a session on an HTTP/3 connection. Returns what gives up. */
+  /** Client: asks for a session on an HTTP/3 connection. Returns a function that aborts the attempt. */
   ask(carrier: QuicSession, ask: Ask): () => void {
     const { native } = this.#engine;
     const { authority, path, protocols, fields } = ask;

@@ -253,7 +253,7 @@ function namesOf(specs: readonly Required<TargetSpec>[]): string | undefined {
   return names.join(", ") + (more === 0 ? "" : ` and ${more} more`);
 }
 
-/** Those of the lowest priority. */
+/** The targets of the lowest priority. */
 function firstTier<T extends { readonly priority: number }>(targets: readonly T[]): readonly T[] {
   const first = Math.min(...targets.map(({ priority }) => priority));
   return targets.filter(({ priority }) => priority === first);

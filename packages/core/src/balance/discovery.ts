@@ -4,7 +4,7 @@ import { type Backoff, backoffDelay } from "../connection/backoff.js";
 /** A target of a pool and how it stands to the others, as SRV records say (RFC 2782). */
 export interface TargetSpec {
   readonly target: string;
-  /** Those of a higher number are dialled, and get calls, only while none of a lower one takes any. Default 0. */
+  /** Targets of a higher number are dialled, and get calls, only while none of a lower one takes any. Default 0. */
   readonly priority?: number;
   /** Above 0; of those of one priority, its share of the calls is its share of the weights. Default 1. */
   readonly weight?: number;

@@ -10,7 +10,7 @@ export class HealthWatch {
   private retry: ReturnType<typeof setTimeout> | undefined;
   private failures = 0;
 
-  /** @param tell told of each change; nothing is known before the first */
+  /** @param tell called with each change; nothing is known before the first */
   constructor(caller: TypedCaller, check: HealthCheck, backoff: Backoff, tell: (able: boolean) => void) {
     const { signal } = this.abort;
     const watch = async (): Promise<void> => {

@@ -11,7 +11,7 @@ export class PooledSession<S extends Session> extends BaseCaller {
   calls = 0;
   private readonly onOver: (error: unknown) => void;
 
-  /** @param onOver told of each call that is over: its error, or undefined when it went well */
+  /** @param onOver called for each call that is over: with its error, or undefined when it went well */
   constructor(session: S, onOver: (error: unknown) => void) {
     super();
     this.session = session;

@@ -6,7 +6,7 @@ import { PooledSession } from "./pooled-session.js";
 /** Options of a slot. */
 export interface SlotOptions<S extends Session> extends LinkOptions<S> {
   readonly health: HealthCheck | undefined;
-  /** Told of each call that is over on the session that takes calls. */
+  /** Called for each call that is over on the session that takes calls. */
   readonly onCallOver: (error: unknown) => void;
 }
 

@@ -131,7 +131,7 @@ export interface LaneCallee {
   onHello(codec: string): void;
   /** A frame of a call of the peer's, too large to be read where it is `oversized`. */
   onFrame(frame: Frame): void;
-  /** Gives up all calls in progress: the lane has ended. */
+  /** Aborts all calls in progress: the lane has ended. */
   end(): void;
 }
 

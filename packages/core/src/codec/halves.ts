@@ -12,7 +12,7 @@ const FIRST_ROOM = 256;
 /** Room that is asked for without having looked: no more than this is remembered of a large message. */
 const MOST_ROOM = 64 * 1024;
 
-/** The sending half of a codec: `write` where the value fits, `otherwise` for what it gives up on. */
+/** The sending half of a codec: `write` where the value fits, `otherwise` for what it cannot handle. */
 export function encoding<In>(
   write: Write<In>,
   otherwise: (...given: [...Parameters<MessageCodec<In>["encode"]>, misfit: unknown]) => void,
@@ -35,7 +35,7 @@ export function encoding<In>(
   };
 }
 
-/** The receiving half: `read` where the bytes fit, `otherwise` for what it gives up on. */
+/** The receiving half: `read` where the bytes fit, `otherwise` for what it cannot handle. */
 export function decoding<Out>(
   read: Read<Out>,
   otherwise: MessageCodec<unknown, Out>["decode"],

@@ -69,7 +69,7 @@ function retold(issue: ShapeIssue, message: Told, input: unknown): ShapeIssue {
   return text === undefined ? issue : { ...issue, message: text };
 }
 
-/** What a function for messages of zod's gives, as text. */
+/** The text that a function for messages of zod's gives. */
 export function textOf(made: unknown): string | undefined {
   const text = typeof made === "object" && made !== null ? (made as { readonly message?: unknown }).message : made;
   return typeof text === "string" ? text : undefined;

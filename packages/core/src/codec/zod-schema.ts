@@ -154,7 +154,7 @@ function ownMessage(issue: ZodIssue): string | undefined {
 
 type MakeMessage = (issue: ZodIssue) => unknown;
 
-/** What was set by `z.config`, which zod keeps where all of its copies find it. */
+/** Settings by `z.config`, which zod keeps where all of its copies find it. */
 function zodConfig(): { readonly customError?: MakeMessage; readonly localeError?: MakeMessage } {
   return (globalThis as { __zod_globalConfig?: ReturnType<typeof zodConfig> }).__zod_globalConfig ?? {};
 }

@@ -14,7 +14,7 @@ const MOST_WHERE_NOBODY_LISTENS_MS = 1000;
 
 /** Options of a link. */
 export interface LinkOptions<S extends Session> {
-  /** Makes a session, or gives up in bounded time; at once when the signal fires. */
+  /** Makes a session, or rejects in bounded time; at once when the signal fires. */
   readonly dial: (signal: AbortSignal) => Promise<S>;
   readonly backoff: Backoff;
   readonly reconnect: boolean;

@@ -37,7 +37,7 @@ export function bearerToken(token: string | (() => Awaitable<string>)): Intercep
 
 /** Options of `authentication`. */
 export interface AuthenticationOptions<Identity> {
-  /** Who the token stands for; undefined, or a failure, is `unauthenticated`. An `RpcError` is told as it is. */
+  /** Returns who the token stands for; undefined, or a failure, is `unauthenticated`. An `RpcError` reaches the caller as it is. */
   readonly verify: (token: string, call: InterceptedCall) => Awaitable<Identity | undefined>;
   /** Where handlers find who calls. */
   readonly identity?: ContextValue<Identity>;

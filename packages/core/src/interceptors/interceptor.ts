@@ -9,7 +9,7 @@ export interface InterceptedCall {
   /** Whether this side made the call, or serves it. */
   readonly side: "caller" | "callee";
   readonly method: AnyMethod;
-  /** What goes with the request. On the caller's side it may be added to. */
+  /** Metadata that goes with the request. On the caller's side it may be added to. */
   readonly metadata: Metadata;
   /** Milliseconds since the epoch. On the caller's side another may be passed on. */
   readonly deadline: number | undefined;
@@ -18,13 +18,13 @@ export interface InterceptedCall {
   readonly input: unknown;
   /** The caller's messages, where it streams. */
   readonly inputs: AsyncIterable<unknown> | undefined;
-  /** What the caller asked for. Only on its side. */
+  /** Options that the caller gave. Only on its side. */
   readonly options: CallOptions | undefined;
-  /** What the handler gets. Only on its side. */
+  /** Context that the handler receives. Only on its side. */
   readonly context: CallContext | undefined;
 }
 
-/** What came of a call. Metadata and trailers are complete when the message is there, or the messages have ended. */
+/** Answer of a call. Metadata and trailers are complete when the message is there, or the messages have ended. */
 export interface InterceptedAnswer extends AnswerMetadata {
   /** The callee's message; undefined where it streams. */
   readonly output: unknown;

@@ -3,25 +3,25 @@ import { type Code, RpcError } from "../errors.js";
 import type { InterceptedCall, Interceptor } from "./interceptor.js";
 import { observed } from "./observed.js";
 
-/** What log lines go to: pino, `console`, and what is shaped like them. */
+/** A sink of log lines: pino, `console`, and what is shaped like them. */
 export interface Logger {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
 }
 
-/** What a log line says of a call. */
+/** Fields of the log line of a call. */
 export interface CallLog {
   readonly side: "caller" | "callee";
   /** "service/method" */
   readonly method: string;
   readonly code: Code | "ok";
-  /** Of a declared error. */
+  /** Name of the declared error that the call failed with. */
   readonly reason?: string | undefined;
   readonly durationMs: number;
   /** Messages that the callee streamed. */
   readonly items?: number | undefined;
-  /** What the call failed with; on the callee's side it says more than the caller is told. pino writes it with its stack. */
+  /** Error of the call; on the callee's side it says more than the caller receives. pino writes it with its stack. */
   readonly err?: unknown;
 }
 

@@ -1,14 +1,14 @@
 import { RpcError } from "../errors.js";
 import type { InterceptedAnswer } from "./interceptor.js";
 
-/** What hears of an answer. */
+/** Receives the events of an answer. */
 export interface AnswerObserver {
   readonly onItem?: (item: unknown) => void;
   /** The answer is complete: well, with an error, or because the consumer left (`cancelled`). Called once. */
   readonly onOver: (error: RpcError | undefined) => void;
 }
 
-/** `answer`, of which `observer` hears; for interceptors that care when a call is over. */
+/** Passes on `answer`, whose events `observer` receives; for interceptors that care when a call is over. */
 export function observed(answer: InterceptedAnswer, observer: AnswerObserver): InterceptedAnswer {
   if (answer.outputs !== undefined) return withOutputs(answer, new ObservedItems(answer.outputs, observer));
   observer.onOver(undefined);

@@ -25,7 +25,7 @@ export interface RetryOptions {
   readonly random?: () => number;
 }
 
-/** What a call that succeeds adds to the budget. */
+/** Tokens that a call which succeeds adds to the budget. */
 const EARNED = 0.1;
 
 /**

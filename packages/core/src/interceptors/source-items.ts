@@ -1,6 +1,6 @@
 import { type ItemSource, itemSource } from "../call/items/item-source.js";
 
-/** What a caller or handler streams, as an async iterable whichever form it was given in. */
+/** Turns what a caller or handler streams into an async iterable, whichever form it was given in. */
 export class SourceItems implements AsyncIterable<unknown> {
   private readonly given: unknown;
   private source: ItemSource | undefined = undefined;

@@ -1,7 +1,7 @@
 import { deferred } from "../deferred.js";
 import { RpcError } from "../errors.js";
 
-/** What is written to a stream, as an async iterable. A write waits until its item is taken. */
+/** Turns what is written to a stream into an async iterable. A write waits until its item is taken. */
 export class WritableItems implements AsyncIterable<unknown> {
   readonly writable: WritableStream<unknown>;
   private controller!: WritableStreamDefaultController;
@@ -9,7 +9,7 @@ export class WritableItems implements AsyncIterable<unknown> {
   private ended = false;
   private wake: (() => void) | undefined = undefined;
 
-  /** @param onAborted the writer gives up */
+  /** @param onAborted called when the writer aborts */
   constructor(onAborted: (error: RpcError) => void) {
     this.writable = new WritableStream<unknown>({
       start: (controller) => {

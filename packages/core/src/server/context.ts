@@ -8,7 +8,7 @@ import { AnswerHeads } from "./answer-heads.js";
 
 /** A call as its handler sees it. */
 export interface CallContext<Context = unknown> {
-  /** Fires when the caller gives up, the deadline passes or the session ends; the reason is an `RpcError`. */
+  /** Fires when the caller cancels, the deadline passes or the session ends; the reason is an `RpcError`. */
   readonly signal: AbortSignal;
   /** When the caller stops waiting, in milliseconds since the epoch by this side's clock; undefined: never. */
   readonly deadline: number | undefined;

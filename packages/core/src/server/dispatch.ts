@@ -26,7 +26,7 @@ export interface FailureSite {
 }
 
 /**
- * Told of what the caller is not told: exceptions of handlers and hooks, results that do not fit, failed notifications; and of answers
+ * Called with what the caller does not receive: exceptions of handlers and hooks, results that do not fit, failed notifications; and of answers
  * that the caller could not read.
  */
 export type ErrorHook = (error: unknown, site: FailureSite) => void;

@@ -17,7 +17,7 @@ export class ServerLoad implements ServerBudget {
   readonly setting: string = "limits.maxServerBytes";
   /** Functions that close a session whose memory others need, by the session's budget. */
   private readonly members: Map<MemoryBudget, (error: RpcError) => void> = new Map();
-  /** Those that were closed just now, and give back what they hold. */
+  /** Sessions that were closed just now, and give back what they hold. */
   private readonly leaving: Set<MemoryBudget> = new Set();
   private waiting: (() => void)[] = [];
 

@@ -20,7 +20,7 @@ export class LaneSession<Transport extends TransportSession>
   protected readonly pings: Pings = new Pings();
   override readonly bulk: Set<AnyMethod> = new Set();
   protected ourLane: Lane | undefined = undefined;
-  /** Those of this side that have not ended, or only by a close. */
+  /** Lanes of this side that have not ended, or only by a close. */
   protected readonly lanes: Set<Lane> = new Set();
   /** Notifications on lanes that ended before the peer had received them. */
   private lostOnLanes = 0;

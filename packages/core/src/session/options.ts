@@ -25,7 +25,7 @@ export interface SessionOptions<Context = unknown> extends CarrierOptions {
    */
   readonly keepAlive?: KeepAliveOptions | false;
   /**
-   * Told of failures that the caller is not told in full. Default: `console.error`, where what a peer sent is escaped and cut,
+   * Called with failures that the caller does not receive in full. Default: `console.error`, where what a peer sent is escaped and cut,
    * for 20 failures at once and one in a second.
    */
   readonly onError?: ErrorHook;

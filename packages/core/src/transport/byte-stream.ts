@@ -25,7 +25,7 @@ export interface ByteStream {
   pendingBytes(): number;
   /** Ends the sending side after what was written. */
   end(): void;
-  /** Lets go of the stream at once, in both directions. */
+  /** Releases the stream at once, in both directions. */
   destroy(): void;
   /** Stops delivery, and so, where the transport can, the peer. */
   pause(): void;
@@ -101,7 +101,7 @@ class ByteStreamSession implements DirectSession, ByteStreamHandler {
     throw new Error("a byte stream carries one lane, and no stream beside it");
   }
 
-  /** Says how the session ends, and waits for the peer's end before the owner is told. */
+  /** Says how the session ends, and waits for the peer's end before the owner is notified. */
   close({ closeCode = 0, reason = "" }: CloseInfo = {}): void {
     if (this.ending !== undefined) return;
     this.ending = { info: { closeCode, reason }, error: closeError({ closeCode, reason }) };

@@ -50,7 +50,7 @@ export class CreditedStream implements ByteStream {
   private varintBytes = 0;
   private over: { readonly error: Error | undefined } | undefined = undefined;
 
-  /** @param release lets go of what the stream belongs to */
+  /** @param release releases what the stream belongs to */
   constructor(opened: Promise<WebTransportStream>, release: () => void) {
     this.release = release;
     opened.then(

@@ -25,7 +25,7 @@ export interface StreamMaker {
  * time.
  */
 export function streamMaker(create: () => Promise<WebTransportStream>): StreamMaker {
-  /** Those that are not made, in order; true: is being made. */
+  /** Wanted streams that are not made, in order; true: is being made. */
   const wanted = new Map<WantedStream, boolean>();
   let creating = 0;
   let mayCreate = MAX_CREATING;

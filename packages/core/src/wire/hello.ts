@@ -16,7 +16,7 @@ export interface Hello {
   readonly greeting?: RawGreeting | undefined;
 }
 
-/** What a client says of itself before any call. */
+/** Greeting of a client, as it is sent. */
 export interface RawGreeting {
   readonly credentials?: string | undefined;
   /** Session metadata, encoded as that of a call. */

@@ -144,7 +144,7 @@ export class FrameWriter extends ByteWriter {
     if (mark === 0) this.clear();
   }
 
-  /** Forgets what was written; lets go of a borrowed buffer, and of the memory of an unusually large burst. */
+  /** Forgets what was written; releases a borrowed buffer, and of the memory of an unusually large burst. */
   clear(): void {
     this.position = 0;
     if (this.initialSize === 0) {

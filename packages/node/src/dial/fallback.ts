@@ -11,7 +11,7 @@ export interface FallbackOptions {
   readonly afterMs?: number;
   /** Milliseconds for which new sessions take the fallback at once, after the first URL gave no answer. Default 10 minutes. */
   readonly rememberMs?: number;
-  /** Told why, each time that a session is made over the fallback. */
+  /** Called with the reason, each time that a session is made over the fallback. */
   readonly onFallback?: (reason: Error) => void;
 }
 
@@ -25,7 +25,7 @@ const REMEMBER_MS = 600_000;
 export interface Ways {
   readonly first: DialOnce;
   readonly fallback: DialOnce;
-  /** Told of what the application's hook throws. */
+  /** Called with what the application's hook throws. */
   readonly onError: (error: unknown) => void;
 }
 

@@ -6,7 +6,7 @@ import type { HeldReads } from "./held-reads.js";
 const MAX_SESSIONS = 10_000;
 /** Connections and sessions at once that are not admitted yet. */
 const MAX_HANDSHAKES = 1_000;
-/** Of those, the part that one address may have. */
+/** The part of `maxHandshakes` that one address may have. */
 const ADDRESS_SHARE = 1 / 4;
 
 /** Limits of a door. */

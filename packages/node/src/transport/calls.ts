@@ -3,7 +3,7 @@ import type { Arrival } from "../listen/listener.js";
 
 /** A peer whose calls come without a session, one by one, as those of HTTP do. */
 export interface CallsArrival extends Omit<Arrival, "transport"> {
-  /** What the peer proves itself with: `Peer.credentials`. */
+  /** Credentials of the peer: `Peer.credentials`. */
   readonly credentials?: string | undefined;
 }
 

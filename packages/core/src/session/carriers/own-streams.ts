@@ -13,11 +13,11 @@ export interface StreamsHost {
 
 /** The streams that this side opens for one call each. */
 export class OwnStreams {
-  /** Those that are not over. */
+  /** Streams of this side's calls that are not over. */
   made = 0;
   /** Called when a stream with a notification is over. */
   onConfirmed: (() => void) | undefined = undefined;
-  /** Those with notifications that the peer may not have received yet. */
+  /** Streams with notifications that the peer may not have received yet. */
   private unconfirmed = 0;
   /** Notifications on those that ended before the peer had received them. */
   private lost = 0;
