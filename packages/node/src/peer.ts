@@ -20,8 +20,8 @@ export interface Peer {
   /**
    * The client's option `credentials`, over any transport; undefined where it sent none. Read from its greeting when it is asked for,
    * at most `limits.maxGreetingBytes`; a client that has said nothing within half of `limits.maxHandshakeMs` has sent none. Rejects
-   * with an `RpcError`, which `authenticate` may pass on, where the greeting is malformed or the client is gone. Of early data
-   * (`earlyData`) it may be a recording.
+   * with an `RpcError`, which `authenticate` may pass on, where the greeting is malformed or the client is gone, and once
+   * `authenticate` has settled: it is not kept. Of early data (`earlyData`) it may be a recording.
    */
   readonly credentials: Promise<string | undefined>;
   /** The client's option `metadata`, read with its credentials; empty where it sent none. Nobody has proven it. */

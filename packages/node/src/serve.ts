@@ -303,7 +303,8 @@ class RpcServer<Context> implements Server {
    * meanwhile is held back by flow control.
    */
   private async take(arrived: Arrival): Promise<void> {
-    const arrival = { ...arrived, peer: greetedPeer(arrived, this.limits, this.options.prefix) };
+    const { peer, forget } = greetedPeer(arrived, this.limits, this.options.prefix);
+    const arrival = { ...arrived, peer };
     const { refusal, visit } = arrival;
     this.arriving.add(arrival);
     visit.arrived();
@@ -311,6 +312,7 @@ class RpcServer<Context> implements Server {
       if (this.draining) throw new RpcError("unavailable", "the server is being drained");
       if (refusal !== undefined) throw refusal;
       const connection = await this.authentications?.run(arrival);
+      forget();
       if (this.draining) throw new RpcError("unavailable", "the server is being drained");
       if (!visit.admit()) throw noRoom();
       this.adopt(arrival, connection as Context);
