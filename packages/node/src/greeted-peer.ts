@@ -10,7 +10,7 @@ const FRAMING = 4096;
 export interface GreetedPeer {
   readonly peer: Peer;
   /** Lets go of the greeting: sessions are many, and what proves who a client is need not stay in memory. */
-  forget(): void;
+  readonly forget: () => void;
 }
 
 /** The peer of an arrival, whose greeting is read when somebody asks for it; otherwise it stays unread until the session begins. */
