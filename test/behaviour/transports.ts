@@ -21,7 +21,7 @@ import type { Listener } from "@quicrpc/node/transport";
 import { Endpoint, type QuicSession } from "@quicrpc/quic";
 import { expect } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
-import { PageGuard } from "../../packages/node/dist/page-guard.js";
+import { PageGuard } from "@quicrpc/core/transport";
 
 /** Both ends of a transport session on which nobody has said anything yet. */
 interface Joined<S extends DirectSession = DirectSession> {
@@ -146,7 +146,13 @@ export const joinFails: Join = async () => {
     clientCertificates: undefined,
     earlyData: false,
     secret: undefined,
-    pages: new PageGuard({ allowedOrigins: undefined, allowedHosts: undefined, onError }),
+    pages: new PageGuard({
+      allowedOrigins: undefined,
+      allowedHosts: undefined,
+      onError,
+      optionsOf: "serve",
+      warn() {},
+    }),
     onError,
     transport: undefined,
     trustedProxies: undefined,

@@ -29,6 +29,7 @@ export { completeLimits } from "./limits.js";
 export { MemoryBudget } from "./memory-budget.js";
 export { Admission, guardedShedder, type LoadShedder } from "./server/admission.js";
 export { IncomingContext } from "./server/context.js";
+export { type AllowedOrigins, PageGuard } from "./server/page-guard.js";
 export { callBytes, ServedCall, type ServedCallSettings } from "./server/served-call.js";
 export { errorHook } from "./server/error-hook.js";
 export { type Awaitable, combineRouters } from "./server/router.js";

@@ -16,7 +16,7 @@ export type { Authenticate } from "./authenticate.js";
 export { drainOnSignal, type DrainOnSignalOptions } from "./drain-on-signal.js";
 export type { TlsUpdate } from "./listen/listener.js";
 export type { LoadSheddingOptions } from "./load-shedder.js";
-export type { AllowedOrigins } from "./page-guard.js";
+export type { AllowedOrigins } from "@quicrpc/core/transport";
 export type { Peer, TransportKind } from "./peer.js";
 export type { TransportAbilities, TransportProvider } from "./transport/provider.js";
 export { serve, type Server, type ServerStats, type WorkerGroup } from "./serve.js";

@@ -4,7 +4,7 @@ import type { ClientCertificateOptions, ServerCertificateOptions } from "@quicrp
 import type { Authenticate } from "./authenticate.js";
 import type { DevCertificate } from "./dev-certificate.js";
 import type { LoadSheddingOptions } from "./load-shedder.js";
-import type { AllowedOrigins } from "./page-guard.js";
+import type { AllowedOrigins } from "@quicrpc/core/transport";
 import type { Peer } from "./peer.js";
 import { QUIC_LISTEN_OPTIONS, type QuicListenOptions } from "./transport/keep-alive.js";
 import type { TransportProvider } from "./transport/provider.js";

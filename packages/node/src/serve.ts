@@ -4,6 +4,7 @@ import {
   type DrainOptions,
   errorHook,
   guarded,
+  PageGuard,
   refusalCode,
   type Unacknowledged,
   checkOptions,
@@ -27,7 +28,6 @@ import { isOverUdp, type ProvidedTarget, targetsOf, urlOf } from "./listen/liste
 import { type Arrival, type Listener, type ListenSettings, noRoom, type TlsUpdate } from "./listen/listener.js";
 import { TrustedProxies } from "./listen/proxy-protocol.js";
 import { OverloadGuard } from "./load-shedder.js";
-import { PageGuard } from "./page-guard.js";
 import { addressOf, type Peer } from "./peer.js";
 import { tellRefusal } from "./refusals.js";
 import { SERVE_OPTIONS, type ServeOptions } from "./serve-options.js";
@@ -167,7 +167,7 @@ class RpcServer<Context> implements Server {
     const { webSocket = false, transports = [] } = options;
     const web = { webSocket, protocols: transports.flatMap(({ webProtocol }) => webProtocol ?? []) };
     const trustedProxies = options.trustedProxies && new TrustedProxies(options.trustedProxies);
-    const pages = new PageGuard({ allowedOrigins, allowedHosts, onError });
+    const pages = new PageGuard({ allowedOrigins, allowedHosts, onError, optionsOf: "serve", warn });
     const certificates = { tls, secret, clientCertificates };
     const methods = served.methods.map(({ method }) => method);
     const own = { pages, transport, trustedProxies, earlyData, limits, onError, web, methods };
@@ -363,4 +363,8 @@ function total(ends: readonly Unacknowledged[]): Unacknowledged {
 
 function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
+}
+
+function warn(text: string): void {
+  process.emitWarning(text, { code: "QUICRPC_PAGE_REFUSED" });
 }

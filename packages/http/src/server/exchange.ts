@@ -27,6 +27,8 @@ export interface HttpExchange {
   readonly method: string;
   /** Path and query. */
   readonly target: string;
+  /** The host, with its port, that the client believes to reach. */
+  readonly authority: string | undefined;
   /** The client's address, where the server tells it. */
   readonly peer: string | undefined;
   /** The value of a header field, by its name in lower case. */
@@ -43,8 +45,20 @@ export interface HttpExchange {
   respond(head: AnswerHead, body?: Uint8Array | string): void;
   /** Answers with a body in pieces. */
   open(head: AnswerHead): AnswerBody;
+  /** Fields that the answer has, whatever it is; undefined for none. */
+  added: Readonly<Record<string, string>> | undefined;
   /** To be called once when the client is gone before its answer was complete. */
   onGone: (() => void) | undefined;
+}
+
+/** The fields of an answer, with those that every answer to the request has. */
+export function fieldsWith(
+  fields: Readonly<Record<string, string>>,
+  added: Readonly<Record<string, string>> | undefined,
+): Record<string, string> {
+  if (added === undefined) return fields;
+  const vary = [added["vary"], fields["vary"]].filter((each) => each !== undefined).join(", ");
+  return { ...fields, ...added, ...(vary !== "" && { vary }) };
 }
 
 /** Splits a target into its path and its query, without the "?". */

@@ -1,6 +1,6 @@
 import { type ByteBody, tooLarge } from "../protocol/body.js";
 import { Gathered } from "../protocol/gathered.js";
-import type { AnswerBody, AnswerHead, HttpExchange } from "./exchange.js";
+import { type AnswerBody, type AnswerHead, fieldsWith, type HttpExchange } from "./exchange.js";
 
 /** Bytes that wait for the reader of an answer before its writer is held back. */
 const HIGH_WATER_BYTES = 64 * 1024;
@@ -8,16 +8,19 @@ const HIGH_WATER_BYTES = 64 * 1024;
 /** A request as of `fetch`; `response` resolves to its answer. */
 export class FetchExchange implements HttpExchange {
   readonly target: string;
+  readonly authority: string;
   readonly peer: string | undefined;
   readonly response: Promise<Response>;
-  onGone: (() => void) | undefined;
+  onGone: (() => void) | undefined = undefined;
+  added: Readonly<Record<string, string>> | undefined = undefined;
   private readonly request: Request;
   private answer!: (response: Response) => void;
 
   constructor(request: Request, peer: string | undefined) {
     this.request = request;
     this.peer = peer;
-    const { pathname, search } = new URL(request.url);
+    const { pathname, search, host } = new URL(request.url);
+    this.authority = host;
     this.target = pathname + search;
     this.response = new Promise((resolve) => (this.answer = resolve));
     request.signal.addEventListener("abort", () => this.gone(), { once: true });
@@ -58,12 +61,14 @@ export class FetchExchange implements HttpExchange {
   respond(head: AnswerHead, body?: Uint8Array | string): void {
     this.onGone = undefined;
     const whole = this.request.method === "HEAD" ? undefined : body;
-    this.answer(new Response(whole as BodyInit | undefined, { status: head.status, headers: headersOf(head) }));
+    this.answer(
+      new Response(whole as BodyInit | undefined, { status: head.status, headers: headersOf(head, this.added) }),
+    );
   }
 
   open(head: AnswerHead): AnswerBody {
     const body = new StreamBody(() => this.gone());
-    this.answer(new Response(body.stream as BodyInit, { status: head.status, headers: headersOf(head) }));
+    this.answer(new Response(body.stream as BodyInit, { status: head.status, headers: headersOf(head, this.added) }));
     return body;
   }
 
@@ -74,9 +79,9 @@ export class FetchExchange implements HttpExchange {
   }
 }
 
-function headersOf({ fields, metadata }: AnswerHead): Headers {
+function headersOf({ fields, metadata }: AnswerHead, added: HttpExchange["added"]): Headers {
   const headers = metadata ?? new Headers();
-  for (const [name, value] of Object.entries(fields)) headers.set(name, value);
+  for (const [name, value] of Object.entries(fieldsWith(fields, added))) headers.set(name, value);
   return headers;
 }
 

@@ -12,6 +12,7 @@ import {
 } from "@quicrpc/core";
 import {
   Admission,
+  type AllowedOrigins,
   type Awaitable,
   callBytes,
   combineRouters,
@@ -36,6 +37,7 @@ import { OpenApiPage } from "./open-api-page.js";
 import { EventCall } from "./event-call.js";
 import type { HttpExchange } from "./exchange.js";
 import type { HttpCall, HttpCallSettings } from "./http-call.js";
+import { PageAccess } from "./page-access.js";
 import { type ReadingLimits, RequestReader } from "./request-reader.js";
 import { type Framing, type Match, Routes } from "./routes.js";
 import { StreamCall } from "./stream-call.js";
@@ -69,6 +71,11 @@ export interface HttpServiceOptions<Context = unknown> {
   /** Shared with a server for other transports. */
   readonly load?: ServerLoad;
   readonly onError?: ErrorHook;
+  /**
+   * Origins of pages of other hosts that may call: a list, or a test. Pages of the host that a request names, and programs, always may.
+   * Default: none.
+   */
+  readonly allowedOrigins?: AllowedOrigins;
   /** Before the paths of methods, such as "/api". Default: none. */
   readonly prefix?: string;
   /** Bytes from which on messages are compressed for clients that can read that, Infinity for never. Default: 1024. */
@@ -102,6 +109,7 @@ export class HttpService<Context> {
   private readonly routes: Routes<Context>;
   private readonly shared: HttpCallSettings;
   private readonly calls: Set<HttpCall> = new Set();
+  private readonly pages: PageAccess;
   private readonly document: OpenApiPage | undefined;
   private draining = false;
   private onIdle: (() => void) | undefined = undefined;
@@ -117,6 +125,7 @@ export class HttpService<Context> {
     this.routes = new Routes(methods, prefix);
     const described = openApi === true ? {} : openApi;
     this.document = described === false ? undefined : new OpenApiPage(combineRouters(routers), prefix, described);
+    this.pages = new PageAccess(options.allowedOrigins, this.onError);
     this.shared = { compressFrom, calls: this.calls };
     this.admission = new Admission({
       limits: this.limits,
@@ -149,6 +158,7 @@ export class HttpService<Context> {
 
   /** Answers a request. Never throws. */
   handle(exchange: HttpExchange): void {
+    if (!this.pages.admit(exchange)) return;
     if (this.document?.isAskedFor(exchange) === true) {
       void this.describe(exchange, this.document);
       return;

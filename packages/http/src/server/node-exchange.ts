@@ -1,7 +1,7 @@
 import { RpcError } from "@quicrpc/core";
 import { type ByteBody, tooLarge } from "../protocol/body.js";
 import { Gathered } from "../protocol/gathered.js";
-import type { AnswerBody, AnswerHead, HttpExchange } from "./exchange.js";
+import { type AnswerBody, type AnswerHead, fieldsWith, type HttpExchange } from "./exchange.js";
 
 /** A request of `node:http` or `node:http2`, as far as it is used. */
 export interface NodeRequest {
@@ -37,6 +37,7 @@ export interface NodeResponse {
 /** A request of Node's servers. */
 export class NodeExchange implements HttpExchange {
   onGone: (() => void) | undefined = undefined;
+  added: Readonly<Record<string, string>> | undefined = undefined;
   private readonly request: NodeRequest;
   private readonly response: NodeResponse;
   private made: Headers | undefined = undefined;
@@ -61,6 +62,10 @@ export class NodeExchange implements HttpExchange {
 
   get target(): string {
     return this.request.originalUrl ?? this.request.url ?? "/";
+  }
+
+  get authority(): string | undefined {
+    return this.header(":authority") ?? this.header("host");
   }
 
   get peer(): string | undefined {
@@ -121,7 +126,7 @@ export class NodeExchange implements HttpExchange {
     const { response } = this;
     this.onGone = undefined;
     if (this.closed) return;
-    response.writeHead(head.status, fieldsOf(head));
+    response.writeHead(head.status, fieldsOf(head, this.added));
     if (this.method === "HEAD" || body === undefined) response.end();
     else response.end(body);
   }
@@ -129,7 +134,7 @@ export class NodeExchange implements HttpExchange {
   open(head: AnswerHead): AnswerBody {
     const { response } = this;
     if (!this.closed) {
-      response.writeHead(head.status, fieldsOf(head));
+      response.writeHead(head.status, fieldsOf(head, this.added));
       response.flushHeaders();
     }
     return new NodeBody(response, this.closed);
@@ -164,9 +169,10 @@ function headersOf(fields: NodeRequest["headers"]): Headers {
   return headers;
 }
 
-function fieldsOf({ fields, metadata }: AnswerHead): Record<string, string | string[]> {
-  if (metadata === undefined) return fields;
-  const all: Record<string, string | string[]> = Object.assign(Object.create(null), fields);
+function fieldsOf({ fields, metadata }: AnswerHead, added: HttpExchange["added"]): Record<string, string | string[]> {
+  const own = fieldsWith(fields, added);
+  if (metadata === undefined) return own;
+  const all: Record<string, string | string[]> = Object.assign(Object.create(null), own);
   for (const [name, value] of metadata) {
     const before = all[name];
     all[name] = before === undefined ? value : [...(typeof before === "string" ? [before] : before), value];

@@ -11,7 +11,7 @@ const MAX_LISTED = 20;
 /** Explains to whoever opens a method's URL how it is called. */
 export function explainMethod(exchange: HttpExchange, method: AnyMethod): string {
   const { path } = splitTarget(exchange.target);
-  const url = `http://${exchange.header("host") ?? "localhost"}${path}`;
+  const url = `http://${exchange.authority ?? "localhost"}${path}`;
   const stream = streamsInput(method) || streamsOutput(method);
   const lines = [`${fullName(method)} is a method of kind ${method.kind}.`, ""];
   if (!stream) {

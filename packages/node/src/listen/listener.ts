@@ -8,7 +8,7 @@ import type {
 } from "@quicrpc/quic";
 import type { AnyMethod } from "@quicrpc/core/generated";
 import type { TrustedProxies } from "./proxy-protocol.js";
-import type { PageGuard } from "../page-guard.js";
+import type { PageGuard } from "@quicrpc/core/transport";
 import type { Peer } from "../peer.js";
 import type { WebProtocol } from "../transport/provider.js";
 

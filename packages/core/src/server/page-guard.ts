@@ -1,5 +1,4 @@
-import { isIP } from "node:net";
-import type { ErrorHook } from "@quicrpc/core";
+import type { ErrorHook } from "./dispatch.js";
 
 /** Origins of pages of other hosts that may connect: a list, or a test. */
 export type AllowedOrigins = readonly string[] | ((origin: string) => boolean);
@@ -9,6 +8,10 @@ export interface PageGuardOptions {
   readonly allowedOrigins: AllowedOrigins | undefined;
   readonly allowedHosts: readonly string[] | undefined;
   readonly onError: ErrorHook;
+  /** The function whose options these are, for warnings to name: "serve". */
+  readonly optionsOf: string;
+  /** Receives a warning about each page that is refused. */
+  warn(text: string): void;
 }
 
 /** The part of a request that tells which page it comes from, and where that page believes to connect to. */
@@ -51,7 +54,7 @@ export class PageGuard {
     if (plainHost !== undefined && !this.isOwn(host, plainHost)) {
       this.log(
         `${origin} ${authority}`,
-        `a page of ${shown(origin)} was refused, which connects to ${shown(authority)} without TLS: where that is a name of this server, serve({ allowedHosts: [${shown(host ?? authority)}] }) says so`,
+        `a page of ${shown(origin)} was refused, which connects to ${shown(authority)} without TLS: where that is a name of this server, ${this.options.optionsOf}({ allowedHosts: [${shown(host ?? authority)}] }) says so`,
       );
       return 421;
     }
@@ -64,7 +67,7 @@ export class PageGuard {
     }
     this.log(
       origin,
-      `a page of ${shown(origin)} was refused, which connects to ${shown(authority)}: pages of other hosts may with serve({ allowedOrigins: [${shown(origin)}] })`,
+      `a page of ${shown(origin)} was refused, which connects to ${shown(authority)}: pages of other hosts may with ${this.options.optionsOf}({ allowedOrigins: [${shown(origin)}] })`,
     );
     return 403;
   }
@@ -80,7 +83,8 @@ export class PageGuard {
 
   private isOwn(host: string | undefined, listening: string): boolean {
     if (host === undefined) return false;
-    const isAddress = isIP(host) !== 0 || host.startsWith("[");
+    // A host that ends in a digit is an address of IPv4, or no host at all (URL standard).
+    const isAddress = /^[\d.]+$/.test(host) || host.startsWith("[");
     return isAddress || host === "localhost" || host === hostOf(`http://${listening}`) || this.ownHosts.has(host);
   }
 
@@ -88,7 +92,7 @@ export class PageGuard {
     if (this.logged.size >= MAX_LOGGED || this.logged.has(key)) return;
     this.logged.add(key);
     const last = this.logged.size === MAX_LOGGED ? "; further refusals are not logged" : "";
-    process.emitWarning(`${text}${last}`, { code: "QUICRPC_PAGE_REFUSED" });
+    this.options.warn(`${text}${last}`);
   }
 }
 
