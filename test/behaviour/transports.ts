@@ -14,6 +14,7 @@ import {
   type WebTransportSession,
   webSocketTransport,
   webStreamTransport,
+  PageGuard,
 } from "@quicrpc/core/transport";
 import { failsTransport } from "@quicrpc/fails-components";
 import { devCertificate, nodeStreamTransport } from "@quicrpc/node";
@@ -21,7 +22,6 @@ import type { Listener } from "@quicrpc/node/transport";
 import { Endpoint, type QuicSession } from "@quicrpc/quic";
 import { expect } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
-import { PageGuard } from "@quicrpc/core/transport";
 
 /** Both ends of a transport session on which nobody has said anything yet. */
 interface Joined<S extends DirectSession = DirectSession> {

@@ -1,10 +1,9 @@
 import type { Interceptor, Router, RpcError, Session, SessionOptions } from "@quicrpc/core";
-import { type OptionNames, SESSION_OPTIONS, type SessionEnd } from "@quicrpc/core/transport";
+import { type OptionNames, SESSION_OPTIONS, type SessionEnd, type AllowedOrigins } from "@quicrpc/core/transport";
 import type { ClientCertificateOptions, ServerCertificateOptions } from "@quicrpc/quic";
 import type { Authenticate } from "./authenticate.js";
 import type { DevCertificate } from "./dev-certificate.js";
 import type { LoadSheddingOptions } from "./load-shedder.js";
-import type { AllowedOrigins } from "@quicrpc/core/transport";
 import type { Peer } from "./peer.js";
 import { QUIC_LISTEN_OPTIONS, type QuicListenOptions } from "./transport/keep-alive.js";
 import type { TransportProvider } from "./transport/provider.js";

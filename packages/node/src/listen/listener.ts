@@ -1,4 +1,10 @@
-import { type ByteStreamOptions, type CloseInfo, refusalCode, type TransportSession } from "@quicrpc/core/transport";
+import {
+  type ByteStreamOptions,
+  type CloseInfo,
+  refusalCode,
+  type TransportSession,
+  type PageGuard,
+} from "@quicrpc/core/transport";
 import { type ErrorHook, type Limits, RpcError } from "@quicrpc/core";
 import type {
   ClientCertificateOptions,
@@ -8,7 +14,6 @@ import type {
 } from "@quicrpc/quic";
 import type { AnyMethod } from "@quicrpc/core/generated";
 import type { TrustedProxies } from "./proxy-protocol.js";
-import type { PageGuard } from "@quicrpc/core/transport";
 import type { Peer } from "../peer.js";
 import type { WebProtocol } from "../transport/provider.js";
 
