@@ -10,6 +10,7 @@ interface BreakingOptions extends TargetOptions {
   readonly config?: string;
   readonly allow?: readonly ChangeClass[];
   readonly all?: boolean;
+  readonly http?: boolean;
 }
 
 /** The `breaking` command. */
@@ -25,6 +26,7 @@ export function breakingCommand(): Command {
         "validation",
       ]),
     )
+    .option("--http", "also what clients over HTTP notice (default: where the configuration has openapi)")
     .option("--all", "show safe changes too")
     .option("--json", "print { against, changes, diagnostics } as JSON")
     .addHelpText(
@@ -65,7 +67,7 @@ async function breaking(options: BreakingOptions): Promise<number> {
       const earlier = isServerUrl(against)
         ? await fetchSchema(against, options)
         : readAgainst(against, cwd, run.lockFile);
-      changes = compareSnapshots(earlier, run.snapshot);
+      changes = compareSnapshots(earlier, run.snapshot, { http: options.http ?? run.openapi });
     } catch (error) {
       if (!(error instanceof AgainstError)) throw error;
       diagnostics.push({ code: "against", message: error.message });

@@ -35,6 +35,8 @@ export interface SchemaRun {
   /** The files that were run to make them. */
   readonly sources: readonly string[];
   readonly root: string;
+  /** Whether the project has an OpenAPI document: there are clients over HTTP. */
+  readonly openapi: boolean;
   readonly snapshot: SchemaSnapshot;
   readonly lockFile: string | undefined;
 }
@@ -50,6 +52,7 @@ export async function runProject(given: readonly string[], options: ProjectOptio
       sources: [],
       snapshot: { version: 1, services: {} },
       root: cwd,
+      openapi: false,
       lockFile: undefined,
     } as const;
     return { diagnostics: [project.problem], ...none };
@@ -86,5 +89,5 @@ export async function runProject(given: readonly string[], options: ProjectOptio
   });
   const problems = [...found.diagnostics, ...diagnostics];
   const made = problems.length > 0 ? { files: [], stale: [] } : { files, stale };
-  return { diagnostics: problems, warnings, ...made, sources, snapshot, root, lockFile };
+  return { diagnostics: problems, warnings, ...made, sources, snapshot, root, openapi: openapi !== undefined, lockFile };
 }

@@ -1,5 +1,5 @@
 export { type Change, CHANGE_CLASSES, type ChangeClass, type ChangeKind } from "./breaking/change.js";
-export { compareSnapshots } from "./breaking/compare.js";
+export { type CompareOptions, compareSnapshots } from "./breaking/compare.js";
 export type { Diagnostic, DiagnosticCode } from "./diagnostics.js";
 export type { DocumentInfo } from "./docs/asyncapi.js";
 export { SNAPSHOT_FILE, generate, type GeneratedFile, type GenerateOptions, type GenerateResult } from "./generate.js";

@@ -612,3 +612,39 @@ describe("methods and services", () => {
     expect(compare(version({}), version({ delivery: "datagram" }))).toEqual(["safe delivery-changed"]);
   });
 });
+
+describe("with clients over HTTP", () => {
+  const service = (name: string, methods: string): Promise<SchemaSnapshot> =>
+    snapshot(`export const S = service("${name}", { ${methods} });`);
+
+  test.each([
+    ["a method is renamed", "a: rpc({})", "b: rpc({})", ["wire path-changed", "source method-renamed"]],
+    [
+      "JSON says no longer all",
+      "a: rpc({ input: z.string() })",
+      "a: rpc({ input: z.union([z.string(), z.date()]) })",
+      ["wire json-removed", "safe option-added input"],
+    ],
+    [
+      "JSON says all now",
+      "a: rpc({ output: z.object({ b: z.map(z.object({}), z.string()).optional() }) })",
+      "a: rpc({ output: z.object({ b: z.map(z.string(), z.string()).optional() }) })",
+      ["wire type-changed output.b{key}", "safe json-added"],
+    ],
+  ])("%s", async (_name, before, after, expected) => {
+    const [old, now] = [await service("test.v1.S", before), await service("test.v1.S", after)];
+    expect(compareSnapshots(old, now, { http: true }).map(show)).toEqual(expect.arrayContaining(expected));
+    expect(compareSnapshots(old, now).map(show).join()).not.toMatch(/path-changed|json-/);
+  });
+
+  test("recursive types are compared", async () => {
+    const tree = (leaf: string): Promise<SchemaSnapshot> =>
+      snapshot(
+        `export const S = service("test.v1.S", { a: rpc({ input: Tree }) });`,
+        `type T = { leaf: unknown; parts: T[] };
+        const Tree: z.ZodType<T> = z.object({ leaf: ${leaf}, parts: z.lazy(() => z.array(Tree)) });`,
+      );
+    const changes = compareSnapshots(await tree("z.string()"), await tree("z.unknown()"), { http: true });
+    expect(changes.map(show)).toContain("wire json-removed");
+  });
+});

@@ -61,3 +61,41 @@ test.each(["shop", "rich"])("an AsyncAPI document that the official parser accep
     expect(get?.messages().all()[0]?.payload()?.properties()?.["id"]?.type()).toBe("integer");
   }
 });
+
+const LOSSY = `import { rpc, service } from "@quicrpc/core";
+import { z } from "zod";
+export const Shop = service("shop.v1.Shop", {
+  get: rpc({ input: z.object({ id: z.int() }) }),
+  find: rpc({
+    input: z.object({ by: z.union([z.string(), z.date()]) }),
+  }),
+});
+`;
+
+test("what plain JSON does not say all of is told at its line, to those who ask for OpenAPI", async () => {
+  const schema = workspace.write("lossy.service.ts", LOSSY);
+  const { files, diagnostics, warnings } = await generate({
+    files: [schema],
+    cwd: workspace.path,
+    openapi: "openapi.json",
+  });
+  expect(diagnostics).toEqual([]);
+  expect(warnings).toEqual([
+    {
+      code: "no-json",
+      message:
+        "Plain JSON does not say all of a union of text and date: over HTTP this method is called in MessagePack only.",
+      help: expect.any(String) as unknown,
+      file: schema,
+      line: 6,
+      column: 27,
+      frame: expect.stringContaining("z.union") as unknown,
+      service: "shop.v1.Shop",
+      method: "find",
+      path: "input.by",
+    },
+  ]);
+  const document = files.find(({ path }) => path.endsWith("openapi.json"))?.text ?? "";
+  expect(Object.keys((JSON.parse(document) as { paths: object }).paths)).toEqual(["/shop.v1.Shop/get"]);
+  expect((await generate({ files: [schema] })).warnings).toEqual([]);
+});

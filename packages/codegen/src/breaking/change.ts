@@ -61,7 +61,10 @@ export type MethodChangeKind =
   | "error-added"
   | "error-removed"
   | "error-code-changed"
-  | "type-renamed";
+  | "type-renamed"
+  | "path-changed"
+  | "json-removed"
+  | "json-added";
 
 export type ChangeKind = ShapeChangeKind | MethodChangeKind;
 
@@ -136,4 +139,7 @@ export const METHOD_CHANGES: Readonly<Record<MethodChangeKind, ChangeClass>> = {
   "error-removed": "source",
   "error-code-changed": "wire",
   "type-renamed": "source",
+  "path-changed": "wire",
+  "json-removed": "wire",
+  "json-added": "safe",
 };

@@ -9,9 +9,20 @@ import {
   SHAPE_CHANGES,
 } from "./change.js";
 import { compareShapes } from "./compare-shapes.js";
+import { withoutJson } from "./json-shape.js";
+
+/** Options of `compareSnapshots`. */
+export interface CompareOptions {
+  /** Whether there are clients over HTTP, such as those of the OpenAPI document: they call by names, in plain JSON. Default false. */
+  readonly http?: boolean;
+}
 
 /** What changed from one version of a project's services to the next, the worst first. */
-export function compareSnapshots(before: SchemaSnapshot, after: SchemaSnapshot): Change[] {
+export function compareSnapshots(
+  before: SchemaSnapshot,
+  after: SchemaSnapshot,
+  { http = false }: CompareOptions = {},
+): Change[] {
   const changes: Change[] = [];
   const renamed = new Map<string, string>();
   for (const [name, { id }] of Object.entries(after.services)) {
@@ -34,6 +45,7 @@ export function compareSnapshots(before: SchemaSnapshot, after: SchemaSnapshot):
       changes.push(change("service-id-changed", { service }, `its id was ${old.id} and is ${now.id}`));
     }
     compareServices(service, old, now, changes);
+    if (http) compareOverHttp(name, old, service, now, changes);
   }
   return changes.sort((a, b) => CHANGE_CLASSES.indexOf(a.class) - CHANGE_CLASSES.indexOf(b.class));
 }
@@ -61,6 +73,37 @@ function compareServices(service: string, before: ServiceSnapshot, after: Servic
     if (!matched.has(method)) changes.push(change("method-added", { service, method }, "a new method"));
   }
   compareTypeNames(service, before.types, after.types, changes);
+}
+
+/** What clients over HTTP notice beside that: the path of a method is its name, and not every message is plain JSON. */
+function compareOverHttp(
+  oldName: string,
+  before: ServiceSnapshot,
+  service: string,
+  after: ServiceSnapshot,
+  changes: Change[],
+): void {
+  for (const [name, old] of Object.entries(before.methods)) {
+    const [method, now] =
+      Object.entries(after.methods).find(([other]) => other === name) ??
+      Object.entries(after.methods).find(([other, { id }]) => id === old.id && !Object.hasOwn(before.methods, other)) ??
+      [];
+    if (method === undefined || now === undefined) continue;
+    const at = { service, method };
+    if (oldName !== service || name !== method) {
+      changes.push(
+        change("path-changed", at, `over HTTP it was at /${oldName}/${name} and is at /${service}/${method}`),
+      );
+    }
+    const [had, has] = [withoutJson(old, before.types), withoutJson(now, after.types)];
+    if (had === undefined && has !== undefined) {
+      changes.push(
+        change("json-removed", at, `over HTTP it is no longer called in JSON, which does not say all of ${has}`),
+      );
+    } else if (had !== undefined && has === undefined) {
+      changes.push(change("json-added", at, "over HTTP it is called in JSON now"));
+    }
+  }
 }
 
 interface VersionedMethod {

@@ -10,7 +10,7 @@ export interface Described<Part> {
 export type Describe<Part> = (part: Part) => Described<Part>;
 
 /** Lists the parts directly inside a form that a value of it may have. */
-export function partsOf<Part>(form: Form<Part>): Part[] {
+function partsOf<Part>(form: Form<Part>): Part[] {
   switch (form.kind) {
     case "object":
       return [...Object.values(form.fields), ...(isPart(form.others) ? [form.others] : [])];

@@ -1,0 +1,95 @@
+import type { Form } from "@quicrpc/core/generated";
+import { type Describe, jsonProblem } from "@quicrpc/http/openapi";
+import type { MethodSnapshot, Shape, ShapeTypes } from "../shape/shape.js";
+
+/** Says why clients over HTTP cannot call a method in plain JSON; undefined where they can. */
+export function withoutJson({ input, output }: MethodSnapshot, types: ShapeTypes): string | undefined {
+  for (const shape of [input, output]) {
+    const problem = shape && jsonProblem<Part>(shape, describeIn(types));
+    if (problem !== undefined) return problem.reason;
+  }
+  return undefined;
+}
+
+/** A shape, or one that may be left out. */
+type Part = Shape | Optional;
+
+interface Optional {
+  readonly type: "optional";
+  readonly inner: Shape;
+}
+
+function describeIn(types: ShapeTypes): Describe<Part> {
+  // One for each shape: what is compared or met already is known by its object.
+  const optionals = new Map<Shape, Optional>();
+  const optional = (inner: Shape): Optional => {
+    const known = optionals.get(inner) ?? { type: "optional", inner };
+    optionals.set(inner, known);
+    return known;
+  };
+  return (part) => ({
+    form: formOf(part, types, optional),
+    optin: part.type === "optional" ? "optional" : undefined,
+  });
+}
+
+function formOf(part: Part, types: ShapeTypes, optional: (inner: Shape) => Optional): Form<Part> {
+  switch (part.type) {
+    case "string":
+    case "number":
+    case "bigint":
+    case "date":
+      return { kind: part.type, checks: [] };
+    case "any":
+    case "opaque":
+      return { kind: "any" };
+    case "never":
+    case "undefined":
+    case "null":
+    case "boolean":
+    case "bytes":
+      return { kind: part.type };
+    case "raw":
+      return { kind: "bytes" };
+    case "literal": {
+      const values = part.values.map((each) =>
+        typeof each === "object" && each !== null ? BigInt(each.bigint) : each,
+      );
+      return { kind: "literal", values };
+    }
+    case "object": {
+      const absent = new Set(part.optional);
+      const fields = Object.entries(part.fields).map(([name, field]): [string, Part] => [
+        name,
+        absent.has(name) ? optional(field) : field,
+      ]);
+      const { rest = "strip" } = part;
+      return { kind: "object", fields: Object.fromEntries(fields), others: rest === "refused" ? "strict" : rest };
+    }
+    case "array":
+    case "set":
+      return { kind: part.type, element: part.items, checks: [] };
+    case "tuple":
+      return { kind: "tuple", items: part.items, rest: part.rest };
+    case "record":
+      return { kind: "record", keys: {}, element: part.value };
+    case "map":
+      return { kind: "map", key: part.key, element: part.value, checks: [] };
+    case "union":
+      return { kind: "union", options: part.options };
+    case "intersection": {
+      const [left, right, ...others] = part.parts;
+      if (left === undefined) return { kind: "never" };
+      if (right === undefined) return formOf(left, types, optional);
+      return {
+        kind: "intersection",
+        left,
+        right: others.length === 0 ? right : { type: "intersection", parts: [right, ...others] },
+      };
+    }
+    case "ref":
+      return { kind: "lazy", inner: () => types[part.name] ?? { type: "any" } };
+    case "optional":
+      return { kind: "optional", inner: part.inner };
+  }
+}
