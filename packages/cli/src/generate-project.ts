@@ -89,5 +89,14 @@ export async function runProject(given: readonly string[], options: ProjectOptio
   });
   const problems = [...found.diagnostics, ...diagnostics];
   const made = problems.length > 0 ? { files: [], stale: [] } : { files, stale };
-  return { diagnostics: problems, warnings, ...made, sources, snapshot, root, openapi: openapi !== undefined, lockFile };
+  return {
+    diagnostics: problems,
+    warnings,
+    ...made,
+    sources,
+    snapshot,
+    root,
+    openapi: openapi !== undefined,
+    lockFile,
+  };
 }
