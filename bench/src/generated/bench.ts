@@ -31,6 +31,10 @@ import {
   benchUploadInputItemCodec,
   benchUploadOutputCodec,
 } from "./bench.codecs.js";
+// Links in comments lead there.
+/* eslint-disable no-unused-vars, @typescript-eslint/no-unused-vars */
+import type { Bench } from "../bench.service.js";
+/* eslint-enable no-unused-vars, @typescript-eslint/no-unused-vars */
 
 export interface BenchMultiplyInput {
   /** @asType integer */
@@ -155,15 +159,29 @@ export const benchMethods: {
  * What every contestant offers.
  */
 export interface BenchHandlers<Context = unknown> {
+  /** @see {@link Bench.methods.multiply} */
   multiply(input: BenchMultiplyInput, context: CallContext<Context>): Awaitable<BenchMultiplyOutput>;
+  /** @see {@link Bench.methods.empty} */
   empty(input: undefined, context: CallContext<Context>): Awaitable<void>;
+  /** @see {@link Bench.methods.echo} */
   echo(input: Uint8Array, context: CallContext<Context>): Awaitable<Uint8Array>;
-  /** Answers after so many milliseconds. */
+  /**
+   * Answers after so many milliseconds.
+   *
+   * @see {@link Bench.methods.wait}
+   */
   wait(input: BenchWaitInput, context: CallContext<Context>): Awaitable<void>;
+  /** @see {@link Bench.methods.tell} */
   tell(input: BenchTellInput, context: CallContext<Context>): Awaitable<void>;
-  /** How often `tell` was received since the last time. */
+  /**
+   * How often `tell` was received since the last time.
+   *
+   * @see {@link Bench.methods.told}
+   */
   told(input: BenchToldInput, context: CallContext<Context>): Awaitable<BenchToldOutput>;
+  /** @see {@link Bench.methods.items} */
   items(input: BenchItemsInput, context: CallContext<Context>): Awaitable<StreamSource<BenchItemsItem>>;
+  /** @see {@link Bench.methods.upload} */
   upload(input: ItemStream<Uint8Array>, context: CallContext<Context>): Awaitable<BenchUploadOutput>;
 }
 
@@ -178,15 +196,29 @@ export function createBenchRouter<Context = unknown>(handlers: BenchHandlers<Con
  * What every contestant offers.
  */
 export interface BenchClient {
+  /** @see {@link Bench.methods.multiply} */
   multiply(input: BenchMultiplyInput, options?: CallOptions): Promise<BenchMultiplyOutput>;
+  /** @see {@link Bench.methods.empty} */
   empty(options?: CallOptions): Promise<void>;
+  /** @see {@link Bench.methods.echo} */
   echo(input: Uint8Array, options?: CallOptions): Promise<Uint8Array>;
-  /** Answers after so many milliseconds. */
+  /**
+   * Answers after so many milliseconds.
+   *
+   * @see {@link Bench.methods.wait}
+   */
   wait(input: BenchWaitInput, options?: CallOptions): Promise<void>;
+  /** @see {@link Bench.methods.tell} */
   tell(input: BenchTellInput, options?: CallOptions): Promise<void>;
-  /** How often `tell` was received since the last time. */
+  /**
+   * How often `tell` was received since the last time.
+   *
+   * @see {@link Bench.methods.told}
+   */
   told(input: BenchToldInput, options?: CallOptions): Promise<BenchToldOutput>;
+  /** @see {@link Bench.methods.items} */
   items(input: BenchItemsInput, options?: CallOptions): ItemStream<BenchItemsItem>;
+  /** @see {@link Bench.methods.upload} */
   upload(source: StreamSource<Uint8Array>, options?: CallOptions): Promise<BenchUploadOutput>;
 }
 

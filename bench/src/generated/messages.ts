@@ -13,6 +13,10 @@ import {
   type ServiceIdentity,
 } from "@quicrpc/core/generated";
 import { pairCodec, userCodec, pointsCodec, textCodec } from "./messages.codecs.js";
+// Links in comments lead there.
+/* eslint-disable no-unused-vars, @typescript-eslint/no-unused-vars */
+import type { Messages } from "../messages.service.js";
+/* eslint-enable no-unused-vars, @typescript-eslint/no-unused-vars */
 
 /** Two integers. */
 export interface Pair {
@@ -109,9 +113,13 @@ export const messagesMethods: {
 
 /** What a server of bench.v1.Messages implements. `Context` is what the application keeps for a connection. */
 export interface MessagesHandlers<Context = unknown> {
+  /** @see {@link Messages.methods.pair} */
   pair(input: Pair, context: CallContext<Context>): Awaitable<void>;
+  /** @see {@link Messages.methods.user} */
   user(input: User, context: CallContext<Context>): Awaitable<User>;
+  /** @see {@link Messages.methods.points} */
   points(input: Points, context: CallContext<Context>): Awaitable<Points>;
+  /** @see {@link Messages.methods.text} */
   text(input: Text, context: CallContext<Context>): Awaitable<void>;
 }
 
@@ -122,9 +130,13 @@ export function createMessagesRouter<Context = unknown>(handlers: MessagesHandle
 
 /** A client of bench.v1.Messages. */
 export interface MessagesClient {
+  /** @see {@link Messages.methods.pair} */
   pair(input: Pair, options?: CallOptions): Promise<void>;
+  /** @see {@link Messages.methods.user} */
   user(input: User, options?: CallOptions): Promise<User>;
+  /** @see {@link Messages.methods.points} */
   points(input: Points, options?: CallOptions): Promise<Points>;
+  /** @see {@link Messages.methods.text} */
   text(input: Text, options?: CallOptions): Promise<void>;
 }
 

@@ -18,6 +18,8 @@ export interface ProjectOptions {
   readonly target?: Target;
   /** False: codecs do not say why a message does not fit. */
   readonly explain?: boolean;
+  /** False: comments do not link to the schema. */
+  readonly links?: boolean;
   readonly docs?: string;
   readonly asyncapi?: string;
   readonly openapi?: string;
@@ -71,12 +73,14 @@ export async function runProject(given: readonly string[], options: ProjectOptio
   const lockFile = options.lock === false ? undefined : lockOf(project);
   const target = options.target ?? config.target;
   const explain = options.explain !== false && config.explain !== false;
+  const links = options.links !== false && config.links !== false;
   const importExtension = options.importExtension ?? config.importExtension;
   const { files, stale, diagnostics, warnings, sources, snapshot } = await generate({
     files: [...new Set([...found.files, ...others])].sort(),
     only: found.files,
     cwd: root,
     explain,
+    links,
     complete: given.length === 0 && patterns.cwd === root,
     info: infoOf(project),
     ...(out === undefined ? {} : { out }),

@@ -90,6 +90,7 @@ const OPTIONS: { readonly [Option in keyof Required<Config>]: true } = {
   importExtension: true,
   target: true,
   explain: true,
+  links: true,
   docs: true,
   asyncapi: true,
   openapi: true,

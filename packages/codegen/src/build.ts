@@ -140,6 +140,7 @@ function serviceModel(
     name: service.name,
     id: snapshot.id,
     exportName: service.exportName,
+    root: { file, name: service.exportName },
     prefix: service.prefix,
     docs: service.docs,
     methods,

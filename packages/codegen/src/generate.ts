@@ -12,7 +12,7 @@ import { EMPTY_LOCK, formatLock, type Lock } from "./lock/lock.js";
 import { readLock } from "./lock/read.js";
 import { updateLock, updateSnapshot } from "./lock/update.js";
 import { ModuleLoader } from "./load.js";
-import { buildPackages, sharedFileOf } from "./packages.js";
+import { buildPackages, packageOf, sharedFileOf } from "./packages.js";
 import { printCodecs, printSharedCodecs } from "./print/codecs.js";
 import { printFile, printShared } from "./print/file.js";
 import type { ImportExtension } from "./print/imports.js";
@@ -45,6 +45,11 @@ export interface GenerateOptions {
    * all of a message is compiled. Default true.
    */
   readonly explain?: boolean;
+  /**
+   * Whether comments of generated code link to the schema, by an import of its types: to generated files of the schema's own package, others need not be able to import
+   * it. Default true.
+   */
+  readonly links?: boolean;
   /** Default: what the lock says; without one, services by the hash of their name, methods by their order. */
   readonly ids?: IdAssigner;
   /** The lock file, which need not exist yet; `quicrpc.schema.json` stands beside it. Default: none, ids are not kept. */
@@ -91,7 +96,7 @@ export const SNAPSHOT_FILE = "quicrpc.schema.json";
 
 /** Makes the generated files for schema modules. Nothing is written: see `writeGenerated`. */
 export async function generate(options: GenerateOptions): Promise<GenerateResult> {
-  const { cwd = process.cwd(), complete = false, target = "both", explain = true } = options;
+  const { cwd = process.cwd(), complete = false, target = "both", explain = true, links = true } = options;
   const diagnostics: Diagnostic[] = [];
   const report = (diagnostic: Diagnostic): void => void diagnostics.push(diagnostic);
   const lockFile = options.lock === undefined ? undefined : resolve(cwd, options.lock);
@@ -120,6 +125,7 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
   const out = options.out === undefined ? undefined : resolve(cwd, options.out);
   const extensionOf = (path: string): ImportExtension =>
     options.importExtension ?? importExtensionOf(configs.optionsFor(path));
+  const linksFrom = (path: string) => (schemaFile: string) => links && packageOf(path) === packageOf(schemaFile);
   const sharedPaths: string[] = [];
   const files = packages.flatMap(({ models, shared }) => {
     const sharedFile = sharedFileOf(
@@ -135,7 +141,8 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
       // Reflection is a server's.
       const toolingFile = isClient(target) || methods === 0 ? undefined : toolingFileOf(path);
       const extension = extensionOf(path);
-      const print = { extension, target, outputOf, toolingFile, sharedFile };
+      const linksTo = linksFrom(path);
+      const print = { extension, target, outputOf, toolingFile, sharedFile, linksTo };
       return [
         { ...outputFile(path, printFile(model, path, print)), schema },
         ...(model.codecs.isEmpty
@@ -147,7 +154,7 @@ export async function generate(options: GenerateOptions): Promise<GenerateResult
     if (wanted.every(({ sharedTypes }) => sharedTypes.length === 0)) return printed;
     const extension = extensionOf(sharedFile);
     return [
-      outputFile(sharedFile, printShared(shared, sharedFile, extension)),
+      outputFile(sharedFile, printShared(shared, sharedFile, extension, linksFrom(sharedFile))),
       ...(shared.codecs.isEmpty
         ? []
         : [outputFile(codecsFileOf(sharedFile), printSharedCodecs(shared, sharedFile, extension, explain))]),

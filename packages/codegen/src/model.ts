@@ -3,6 +3,7 @@ import type { MethodKind, MethodSchema, MethodTooling, Via } from "@quicrpc/core
 import type { SourceNode } from "./source/compiler.js";
 import type { CodecPlan } from "./codec/plan.js";
 import type { ServiceSnapshot } from "./shape/shape.js";
+import type { SchemaRoot } from "./source/schema-root.js";
 import type { Declaration, TypeNode } from "./types/node.js";
 
 /** One message: the types of what its sender gives and its receiver gets, and its codec. */
@@ -61,6 +62,7 @@ export interface ServiceModel {
   readonly id: number;
   /** The export of the schema module that holds it. */
   readonly exportName: string;
+  readonly root: SchemaRoot;
   /** What the names of its declarations start with. */
   readonly prefix: string;
   readonly docs: string | undefined;

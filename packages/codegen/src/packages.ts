@@ -77,7 +77,7 @@ function reexportsOf(module: SchemaModule, owners: ReadonlyMap<unknown, Owner>):
 }
 
 /** The directory of the package that a file is in: the nearest with a package.json, or the file's own. */
-function packageOf(file: string): string {
+export function packageOf(file: string): string {
   for (let directory = dirname(file); ; directory = dirname(directory)) {
     if (existsSync(join(directory, "package.json"))) return directory;
     if (directory === dirname(directory)) return dirname(file);

@@ -107,7 +107,7 @@ describe("generated code", () => {
     expect(diagnostics).toEqual([]);
     expect(files[0]?.text).toContain("/** A place. */");
     expect(files[0]?.text).toContain(
-      "/** The middle. */\n  middle(input: P, options?: CallOptions): Promise<P | undefined>;",
+      "* The middle.\n   *\n   * @see {@link Geo.methods.middle}\n   */\n  middle(input: P, options?: CallOptions): Promise<P | undefined>;",
     );
     expect(files[0]?.text).toContain("Where things are.");
   });

@@ -81,8 +81,12 @@ describe("schema modules", () => {
       });\n`,
     );
     const text = textOf(await run(schema), "shop");
-    expect(text.match(/\/\*\* Is it there\? \*\/\n {2}ping\(options/g)).toHaveLength(2);
-    expect(text).toContain("/** All there is. */\n  list(options?: CallOptions): Promise<string[]>;");
+    expect(
+      text.match(/\* Is it there\?\n.*\n.*@see \{@link ShopV[12]\.methods\.ping\}\n.*\n {2}ping\(options/g),
+    ).toHaveLength(2);
+    expect(text).toContain(
+      "* All there is.\n   *\n   * @see {@link ShopV2.methods.list}\n   */\n  list(options?: CallOptions): Promise<string[]>;",
+    );
     expect(text).toContain("export function createShopV1Client");
     expect(text).toContain("export function createShopV2Client");
   });

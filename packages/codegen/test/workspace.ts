@@ -26,11 +26,15 @@ export function createWorkspace(): Workspace {
   };
 }
 
+/** Imports that links in comments lead to, which linters take for unused. */
+const LINKED =
+  /\/\* eslint-disable (no-unused-vars, @typescript-eslint\/no-unused-vars) \*\/\nimport [^;]*;\n\/\* eslint-enable \1 \*\/\n/;
+
 /** Writes generated files without what keeps compilers and linters from checking codecs. */
 export function writeChecked(files: readonly GeneratedFile[]): void {
   for (const { path, text } of files) {
     const checked = text.replace(/^\/\/ .*\n\/\* eslint-disable \*\/\n\/\/ @ts-nocheck\n/m, "");
-    if (path.endsWith(".codecs.ts") === (checked === text) || /@ts-|eslint-/.test(checked)) {
+    if (path.endsWith(".codecs.ts") === (checked === text) || /@ts-|eslint-/.test(checked.replace(LINKED, ""))) {
       throw new Error(`${path} is not what these tests take it for.`);
     }
     mkdirSync(dirname(path), { recursive: true });

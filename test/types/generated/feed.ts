@@ -30,6 +30,10 @@ import {
   feedTalkInputItemCodec,
   feedSeenInputCodec,
 } from "./feed.codecs.js";
+// Links in comments lead there.
+/* eslint-disable no-unused-vars, @typescript-eslint/no-unused-vars */
+import type { Feed } from "../feed.service.js";
+/* eslint-enable no-unused-vars, @typescript-eslint/no-unused-vars */
 
 export interface FeedReadInput {
   /** @asType integer */
@@ -126,11 +130,17 @@ export const feedMethods: {
  * A method of each kind, to see what TypeScript knows of each.
  */
 export interface FeedHandlers<Context = unknown> {
+  /** @see {@link Feed.methods.read} */
   read(input: FeedReadInput, context: CallContext<Context>): Awaitable<Post>;
+  /** @see {@link Feed.methods.watch} */
   watch(input: FeedWatchInput, context: CallContext<Context>): Awaitable<StreamSource<Post>>;
+  /** @see {@link Feed.methods.publish} */
   publish(input: ItemStream<Post>, context: CallContext<Context>): Awaitable<FeedPublishOutput>;
+  /** @see {@link Feed.methods.talk} */
   talk(input: ItemStream<string>, context: CallContext<Context>): Awaitable<StreamSource<Post>>;
+  /** @see {@link Feed.methods.copy} */
   copy(input: ItemStream<Uint8Array>, context: CallContext<Context>): Awaitable<StreamSource<Uint8Array>>;
+  /** @see {@link Feed.methods.seen} */
   seen(input: FeedSeenInput, context: CallContext<Context>): Awaitable<void>;
 }
 
@@ -148,11 +158,17 @@ export type FeedReadError = RpcErrorOf<(typeof feedMethods)["read"]["errors"]>;
  * A method of each kind, to see what TypeScript knows of each.
  */
 export interface FeedClient {
+  /** @see {@link Feed.methods.read} */
   read(input: FeedReadInput, options?: CallOptions): Promise<Post>;
+  /** @see {@link Feed.methods.watch} */
   watch(input: FeedWatchInput, options?: CallOptions): ItemStream<Post>;
+  /** @see {@link Feed.methods.publish} */
   publish(source: StreamSource<Post>, options?: CallOptions): Promise<FeedPublishOutput>;
+  /** @see {@link Feed.methods.talk} */
   talk(options?: CallOptions): DuplexStream<string, Post>;
+  /** @see {@link Feed.methods.copy} */
   copy(options?: CallOptions): DuplexStream<Uint8Array, Uint8Array>;
+  /** @see {@link Feed.methods.seen} */
   seen(input: FeedSeenInput, options?: CallOptions): Promise<void>;
 }
 

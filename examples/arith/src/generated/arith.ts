@@ -25,6 +25,10 @@ import {
   arithTicksInputCodec,
   tickCodec,
 } from "./arith.codecs.js";
+// Links in comments lead there.
+/* eslint-disable no-unused-vars, @typescript-eslint/no-unused-vars */
+import type { Tick as TickSchema, Arith } from "../arith.service.js";
+/* eslint-enable no-unused-vars, @typescript-eslint/no-unused-vars */
 
 export interface ArithMultiplyInput {
   /** @asType integer */
@@ -83,7 +87,11 @@ export interface ArithTicksInputParsed {
   everyMs: number;
 }
 
-/** One beat of a clock. */
+/**
+ * One beat of a clock.
+ *
+ * @see {@link TickSchema}
+ */
 export interface Tick {
   /**
    * Counts from 0.
@@ -146,13 +154,29 @@ export const arithMethods: {
  * Integer arithmetic, and a clock.
  */
 export interface ArithHandlers<Context = unknown> {
-  /** Multiplies two integers. */
+  /**
+   * Multiplies two integers.
+   *
+   * @see {@link Arith.methods.multiply}
+   */
   multiply(input: ArithMultiplyInput, context: CallContext<Context>): Awaitable<ArithMultiplyOutput>;
-  /** Divides a by b, without a fraction. */
+  /**
+   * Divides a by b, without a fraction.
+   *
+   * @see {@link Arith.methods.divide}
+   */
   divide(input: ArithDivideInput, context: CallContext<Context>): Awaitable<ArithDivideOutput>;
-  /** Leaves a line in the server's log; nothing comes back. */
+  /**
+   * Leaves a line in the server's log; nothing comes back.
+   *
+   * @see {@link Arith.methods.log}
+   */
   log(input: ArithLogInput, context: CallContext<Context>): Awaitable<void>;
-  /** Sends n ticks. */
+  /**
+   * Sends n ticks.
+   *
+   * @see {@link Arith.methods.ticks}
+   */
   ticks(input: ArithTicksInputParsed, context: CallContext<Context>): Awaitable<StreamSource<Tick>>;
 }
 
@@ -167,13 +191,29 @@ export function createArithRouter<Context = unknown>(handlers: ArithHandlers<Con
  * Integer arithmetic, and a clock.
  */
 export interface ArithClient {
-  /** Multiplies two integers. */
+  /**
+   * Multiplies two integers.
+   *
+   * @see {@link Arith.methods.multiply}
+   */
   multiply(input: ArithMultiplyInput, options?: CallOptions): Promise<ArithMultiplyOutput>;
-  /** Divides a by b, without a fraction. */
+  /**
+   * Divides a by b, without a fraction.
+   *
+   * @see {@link Arith.methods.divide}
+   */
   divide(input: ArithDivideInput, options?: CallOptions): Promise<ArithDivideOutput>;
-  /** Leaves a line in the server's log; nothing comes back. */
+  /**
+   * Leaves a line in the server's log; nothing comes back.
+   *
+   * @see {@link Arith.methods.log}
+   */
   log(input: ArithLogInput, options?: CallOptions): Promise<void>;
-  /** Sends n ticks. */
+  /**
+   * Sends n ticks.
+   *
+   * @see {@link Arith.methods.ticks}
+   */
   ticks(input: ArithTicksInput, options?: CallOptions): ItemStream<Tick>;
 }
 

@@ -16,8 +16,16 @@ import {
   type StreamSource,
 } from "@quicrpc/core/generated";
 import { orderCodec } from "./orders.codecs.js";
+// Links in comments lead there.
+/* eslint-disable no-unused-vars, @typescript-eslint/no-unused-vars */
+import type { Order as OrderSchema, Orders } from "../orders.service.js";
+/* eslint-enable no-unused-vars, @typescript-eslint/no-unused-vars */
 
-/** What CBOR has tags for, and JSON has not. */
+/**
+ * What CBOR has tags for, and JSON has not.
+ *
+ * @see {@link OrderSchema}
+ */
 export interface Order {
   id: string;
   at: Date;
@@ -51,9 +59,17 @@ export const ordersMethods: {
 
 /** What a server of shop.v1.Orders implements. `Context` is what the application keeps for a connection. */
 export interface OrdersHandlers<Context = unknown> {
-  /** Gives back the order as it was placed. */
+  /**
+   * Gives back the order as it was placed.
+   *
+   * @see {@link Orders.methods.place}
+   */
   place(input: Order, context: CallContext<Context>): Awaitable<Order>;
-  /** Every order placed so far. */
+  /**
+   * Every order placed so far.
+   *
+   * @see {@link Orders.methods.all}
+   */
   all(input: undefined, context: CallContext<Context>): Awaitable<StreamSource<Order>>;
 }
 
@@ -64,9 +80,17 @@ export function createOrdersRouter<Context = unknown>(handlers: OrdersHandlers<C
 
 /** A client of shop.v1.Orders. */
 export interface OrdersClient {
-  /** Gives back the order as it was placed. */
+  /**
+   * Gives back the order as it was placed.
+   *
+   * @see {@link Orders.methods.place}
+   */
   place(input: Order, options?: CallOptions): Promise<Order>;
-  /** Every order placed so far. */
+  /**
+   * Every order placed so far.
+   *
+   * @see {@link Orders.methods.all}
+   */
   all(options?: CallOptions): ItemStream<Order>;
 }
 

@@ -35,6 +35,18 @@ import {
   whiteboardDownloadInputCodec,
   pageCursorInputCodec,
 } from "./whiteboard.codecs.js";
+// Links in comments lead there.
+/* eslint-disable no-unused-vars, @typescript-eslint/no-unused-vars */
+import type {
+  Person as PersonSchema,
+  BoardCommand as BoardCommandSchema,
+  BoardEvent as BoardEventSchema,
+  ChatMessage as ChatMessageSchema,
+  SharedFile as SharedFileSchema,
+  Whiteboard,
+  Page,
+} from "../whiteboard.service.js";
+/* eslint-enable no-unused-vars, @typescript-eslint/no-unused-vars */
 
 export interface WhiteboardJoinInput {
   /**
@@ -58,7 +70,11 @@ export interface WhiteboardJoinItem {
   people: Person[];
 }
 
-/** Someone at the board. */
+/**
+ * Someone at the board.
+ *
+ * @see {@link PersonSchema}
+ */
 export interface Person {
   /** The same for one participant, whatever becomes of the connection or the server. */
   id: string;
@@ -71,7 +87,11 @@ export interface Person {
   hue: number;
 }
 
-/** What a participant does to the board. */
+/**
+ * What a participant does to the board.
+ *
+ * @see {@link BoardCommandSchema}
+ */
 export type BoardCommand = BoardCommandDraw | BoardCommandUndo | BoardCommandClear;
 
 export interface BoardCommandDraw {
@@ -127,7 +147,11 @@ export interface BoardCommandClear {
   type: "clear";
 }
 
-/** What happens to the board. */
+/**
+ * What happens to the board.
+ *
+ * @see {@link BoardEventSchema}
+ */
 export type BoardEvent = BoardEventDrawn | BoardEventErased | BoardEventShown;
 
 export interface BoardEventDrawn {
@@ -184,6 +208,7 @@ export interface WhiteboardMessagesInputParsed {
   after: number;
 }
 
+/** @see {@link ChatMessageSchema} */
 export interface ChatMessage {
   /** @asType integer */
   id: number;
@@ -193,7 +218,11 @@ export interface ChatMessage {
   file?: SharedFile | undefined;
 }
 
-/** A file that can be downloaded, until newer ones need its place. */
+/**
+ * A file that can be downloaded, until newer ones need its place.
+ *
+ * @see {@link SharedFileSchema}
+ */
 export interface SharedFile {
   id: string;
   /**
@@ -375,18 +404,43 @@ export const whiteboardMethods: {
  * A board that is drawn on together.
  */
 export interface WhiteboardHandlers<Context = unknown> {
-  /** Takes a seat, for as long as the stream is open; tells who else has one. The other methods need a seat. */
+  /**
+   * Takes a seat, for as long as the stream is open; tells who else has one. The other methods need a seat.
+   *
+   * @see {@link Whiteboard.methods.join}
+   */
   join(input: WhiteboardJoinInput, context: CallContext<Context>): Awaitable<StreamSource<WhiteboardJoinItem>>;
-  /** What is on the board and happens to it, one way; what this participant does to it, the other. */
+  /**
+   * What is on the board and happens to it, one way; what this participant does to it, the other.
+   *
+   * @see {@link Whiteboard.methods.draw}
+   */
   draw(input: ItemStream<BoardCommand>, context: CallContext<Context>): Awaitable<StreamSource<BoardEvent>>;
-  /** Where the participant points. It may be lost: the next one is on its way. */
+  /**
+   * Where the participant points. It may be lost: the next one is on its way.
+   *
+   * @see {@link Whiteboard.methods.point}
+   */
   point(input: WhiteboardPointInput, context: CallContext<Context>): Awaitable<void>;
-  /** The chat, from the message after `after` on. */
+  /**
+   * The chat, from the message after `after` on.
+   *
+   * @see {@link Whiteboard.methods.messages}
+   */
   messages(input: WhiteboardMessagesInputParsed, context: CallContext<Context>): Awaitable<StreamSource<ChatMessage>>;
+  /** @see {@link Whiteboard.methods.say} */
   say(input: WhiteboardSayInput, context: CallContext<Context>): Awaitable<WhiteboardSayOutput>;
-  /** Shares a file: first what it is, then its bytes in parts. It becomes a message of the chat. */
+  /**
+   * Shares a file: first what it is, then its bytes in parts. It becomes a message of the chat.
+   *
+   * @see {@link Whiteboard.methods.upload}
+   */
   upload(input: ItemStream<WhiteboardUploadInputItem>, context: CallContext<Context>): Awaitable<SharedFile>;
-  /** Of a file that was shared. */
+  /**
+   * Of a file that was shared.
+   *
+   * @see {@link Whiteboard.methods.download}
+   */
   download(input: WhiteboardDownloadInput, context: CallContext<Context>): Awaitable<StreamSource<Uint8Array>>;
 }
 
@@ -401,18 +455,43 @@ export function createWhiteboardRouter<Context = unknown>(handlers: WhiteboardHa
  * A board that is drawn on together.
  */
 export interface WhiteboardClient {
-  /** Takes a seat, for as long as the stream is open; tells who else has one. The other methods need a seat. */
+  /**
+   * Takes a seat, for as long as the stream is open; tells who else has one. The other methods need a seat.
+   *
+   * @see {@link Whiteboard.methods.join}
+   */
   join(input: WhiteboardJoinInput, options?: CallOptions): ItemStream<WhiteboardJoinItem>;
-  /** What is on the board and happens to it, one way; what this participant does to it, the other. */
+  /**
+   * What is on the board and happens to it, one way; what this participant does to it, the other.
+   *
+   * @see {@link Whiteboard.methods.draw}
+   */
   draw(options?: CallOptions): DuplexStream<BoardCommand, BoardEvent>;
-  /** Where the participant points. It may be lost: the next one is on its way. */
+  /**
+   * Where the participant points. It may be lost: the next one is on its way.
+   *
+   * @see {@link Whiteboard.methods.point}
+   */
   point(input: WhiteboardPointInput, options?: CallOptions): Promise<void>;
-  /** The chat, from the message after `after` on. */
+  /**
+   * The chat, from the message after `after` on.
+   *
+   * @see {@link Whiteboard.methods.messages}
+   */
   messages(input: WhiteboardMessagesInput, options?: CallOptions): ItemStream<ChatMessage>;
+  /** @see {@link Whiteboard.methods.say} */
   say(input: WhiteboardSayInput, options?: CallOptions): Promise<WhiteboardSayOutput>;
-  /** Shares a file: first what it is, then its bytes in parts. It becomes a message of the chat. */
+  /**
+   * Shares a file: first what it is, then its bytes in parts. It becomes a message of the chat.
+   *
+   * @see {@link Whiteboard.methods.upload}
+   */
   upload(source: StreamSource<WhiteboardUploadInputItem>, options?: CallOptions): Promise<SharedFile>;
-  /** Of a file that was shared. */
+  /**
+   * Of a file that was shared.
+   *
+   * @see {@link Whiteboard.methods.download}
+   */
   download(input: WhiteboardDownloadInput, options?: CallOptions): ItemStream<Uint8Array>;
 }
 
@@ -453,7 +532,11 @@ export const pageMethods: {
  * What each page serves to the server, on the session that it made.
  */
 export interface PageHandlers<Context = unknown> {
-  /** Where someone else points. `count` counts from 0 for each page, so that it knows how many were lost. */
+  /**
+   * Where someone else points. `count` counts from 0 for each page, so that it knows how many were lost.
+   *
+   * @see {@link Page.methods.cursor}
+   */
   cursor(input: PageCursorInput, context: CallContext<Context>): Awaitable<void>;
 }
 
@@ -468,7 +551,11 @@ export function createPageRouter<Context = unknown>(handlers: PageHandlers<Conte
  * What each page serves to the server, on the session that it made.
  */
 export interface PageClient {
-  /** Where someone else points. `count` counts from 0 for each page, so that it knows how many were lost. */
+  /**
+   * Where someone else points. `count` counts from 0 for each page, so that it knows how many were lost.
+   *
+   * @see {@link Page.methods.cursor}
+   */
   cursor(input: PageCursorInput, options?: CallOptions): Promise<void>;
 }
 

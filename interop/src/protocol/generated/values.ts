@@ -39,6 +39,10 @@ import {
   protocolNoteInputCodec,
   protocolNotedOutputCodec,
 } from "./values.codecs.js";
+// Links in comments lead there.
+/* eslint-disable no-unused-vars, @typescript-eslint/no-unused-vars */
+import type { Protocol } from "../values.service.js";
+/* eslint-enable no-unused-vars, @typescript-eslint/no-unused-vars */
 
 /** A value of each type that docs/protocol.md knows. */
 export interface Values {
@@ -191,17 +195,29 @@ export const protocolMethods: {
  * What a client in another language calls.
  */
 export interface ProtocolHandlers<Context = unknown> {
+  /** @see {@link Protocol.methods.echo} */
   echo(input: Values, context: CallContext<Context>): Awaitable<Values>;
+  /** @see {@link Protocol.methods.nested} */
   nested(input: unknown, context: CallContext<Context>): Awaitable<number>;
+  /** @see {@link Protocol.methods.count} */
   count(input: ProtocolCountInput, context: CallContext<Context>): Awaitable<StreamSource<ProtocolCountItem>>;
+  /** @see {@link Protocol.methods.sum} */
   sum(input: ItemStream<number>, context: CallContext<Context>): Awaitable<number>;
+  /** @see {@link Protocol.methods.talk} */
   talk(input: ItemStream<string>, context: CallContext<Context>): Awaitable<StreamSource<string>>;
+  /** @see {@link Protocol.methods.copy} */
   copy(input: ItemStream<Uint8Array>, context: CallContext<Context>): Awaitable<StreamSource<Uint8Array>>;
+  /** @see {@link Protocol.methods.refuse} */
   refuse(input: undefined, context: CallContext<Context>): Awaitable<number>;
+  /** @see {@link Protocol.methods.wait} */
   wait(input: undefined, context: CallContext<Context>): Awaitable<number>;
+  /** @see {@link Protocol.methods.waits} */
   waits(input: undefined, context: CallContext<Context>): Awaitable<ProtocolWaitsOutput>;
+  /** @see {@link Protocol.methods.note} */
   note(input: string, context: CallContext<Context>): Awaitable<void>;
+  /** @see {@link Protocol.methods.noted} */
   noted(input: undefined, context: CallContext<Context>): Awaitable<string[]>;
+  /** @see {@link Protocol.methods.leave} */
   leave(input: undefined, context: CallContext<Context>): Awaitable<void>;
 }
 
@@ -219,17 +235,29 @@ export type ProtocolRefuseError = RpcErrorOf<(typeof protocolMethods)["refuse"][
  * What a client in another language calls.
  */
 export interface ProtocolClient {
+  /** @see {@link Protocol.methods.echo} */
   echo(input: Values, options?: CallOptions): Promise<Values>;
+  /** @see {@link Protocol.methods.nested} */
   nested(input: unknown, options?: CallOptions): Promise<number>;
+  /** @see {@link Protocol.methods.count} */
   count(input: ProtocolCountInput, options?: CallOptions): ItemStream<ProtocolCountItem>;
+  /** @see {@link Protocol.methods.sum} */
   sum(source: StreamSource<number>, options?: CallOptions): Promise<number>;
+  /** @see {@link Protocol.methods.talk} */
   talk(options?: CallOptions): DuplexStream<string, string>;
+  /** @see {@link Protocol.methods.copy} */
   copy(options?: CallOptions): DuplexStream<Uint8Array, Uint8Array>;
+  /** @see {@link Protocol.methods.refuse} */
   refuse(options?: CallOptions): Promise<number>;
+  /** @see {@link Protocol.methods.wait} */
   wait(options?: CallOptions): Promise<number>;
+  /** @see {@link Protocol.methods.waits} */
   waits(options?: CallOptions): Promise<ProtocolWaitsOutput>;
+  /** @see {@link Protocol.methods.note} */
   note(input: string, options?: CallOptions): Promise<void>;
+  /** @see {@link Protocol.methods.noted} */
   noted(options?: CallOptions): Promise<string[]>;
+  /** @see {@link Protocol.methods.leave} */
   leave(options?: CallOptions): Promise<void>;
 }
 

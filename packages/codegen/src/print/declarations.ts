@@ -1,10 +1,11 @@
 import type { Declaration, FieldNode, TypeNode } from "../types/node.js";
 import { group, hardLine, indent, type Layout, line, render } from "./layout.js";
 import { annotated, fieldName, fitsIndex, typeLayout, type TypeNames } from "./type-text.js";
-import { jsDoc } from "./writer.js";
+import { jsDoc, withLink } from "./writer.js";
 
 /** An interface where the type is an object, else a type alias. */
-export function printDeclaration({ name, docs, type }: Declaration, names: TypeNames): string {
+export function printDeclaration({ name, docs: text, root, type }: Declaration, names: TypeNames): string {
+  const docs = withLink(text, root && names.link?.(root));
   if (type.kind !== "object") {
     const head = `export type ${name} =`;
     const isName = type.kind === "reference";

@@ -1,5 +1,6 @@
 import type { CodecNames } from "../codec/printer.js";
 import type { FileModel } from "../model.js";
+import type { SchemaRoot } from "../source/schema-root.js";
 import { referenceName } from "../types/node.js";
 import { coreImport } from "./core-imports.js";
 import type { Imports } from "./imports.js";
@@ -12,6 +13,8 @@ interface Places {
   /** Types and codecs that several files share. */
   readonly sharedTypes?: string;
   readonly sharedCodecs?: string;
+  /** Whether comments link to a schema module. */
+  readonly linksTo?: (schemaFile: string) => boolean;
 }
 
 /** What files that are linted call the type of anything. */
@@ -59,6 +62,9 @@ export class FileNames implements CodecNames {
     this.#usesZod = true;
     return plainNames.brand(names);
   };
+
+  link = (root: SchemaRoot): string | undefined =>
+    this.#places.linksTo?.(root.file) === true ? this.#imports.linked(root) : undefined;
 
   named: CodecNames["named"] = (target, direction) => {
     const name = referenceName(target, direction);

@@ -20,15 +20,17 @@ export interface PrintOptions {
   readonly toolingFile: string | undefined;
   /** Where the types that the file shares with others are. */
   readonly sharedFile: string;
+  /** Whether comments link to a schema module. */
+  readonly linksTo: (schemaFile: string) => boolean;
 }
 
 /** The text of the generated file for `model`, to be written to `outFile`: all but its codecs. */
 export function printFile(model: FileModel, outFile: string, options: PrintOptions): string {
-  const { extension, target, toolingFile, outputOf, sharedFile } = options;
+  const { extension, target, toolingFile, outputOf, sharedFile, linksTo } = options;
   const { services, declarations, sharedTypes, codecs } = model;
   const imports = new Imports(outFile, extension, takenNames(model));
   for (const name of codecs.messages) imports.add(imports.specifierOf(codecsFileOf(outFile)), name, true);
-  const names = new FileNames(imports, { sharedTypes: sharedFile }, ANY);
+  const names = new FileNames(imports, { sharedTypes: sharedFile, linksTo }, ANY);
   const tooling = toolingFile === undefined ? undefined : imports.specifierOf(toolingFile);
   const body = [
     ...declarations.map((each) => printDeclaration(each, names)),
@@ -45,9 +47,14 @@ export function printFile(model: FileModel, outFile: string, options: PrintOptio
 }
 
 /** The text of the file with the types that several others share. */
-export function printShared({ types }: SharedModule, outFile: string, extension: ImportExtension): string {
+export function printShared(
+  { types }: SharedModule,
+  outFile: string,
+  extension: ImportExtension,
+  linksTo: PrintOptions["linksTo"],
+): string {
   const imports = new Imports(outFile, extension, takenNames(types));
-  const names = new FileNames(imports, {}, ANY);
+  const names = new FileNames(imports, { linksTo }, ANY);
   const body = types.declarations.map((each) => printDeclaration(each, names));
   return joinParts([headerFor(SHARED_SCHEMAS), `${names.coreImport}${names.zodImport}${imports.print()}`, ...body]);
 }

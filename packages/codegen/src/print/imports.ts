@@ -16,6 +16,8 @@ export class Imports {
   readonly #modules = new Map<string, Map<string, { readonly as: string; value: boolean }>>();
   readonly #taken: ReadonlySet<string>;
   readonly #roots = new Map<string, string>();
+  /** What comments link to, by specifier; each import with the name that the file has for it. */
+  readonly #linked = new Map<string, Map<string, string>>();
 
   /** `taken` are names that the file declares itself. */
   constructor(outFile: string, extension: ImportExtension, taken: ReadonlySet<string>) {
@@ -45,6 +47,22 @@ export class Imports {
 
   /** Asks for an export of a schema module, and gives what the file calls it. */
   schema(root: SchemaRoot, value: boolean): string {
+    const as = this.#nameOf(root);
+    this.add(this.specifierOf(root.file), root.name, value, as);
+    return as;
+  }
+
+  /** Asks for an export of a schema module for comments only. */
+  linked(root: SchemaRoot): string {
+    const as = this.#nameOf(root);
+    const from = this.specifierOf(root.file);
+    const names = this.#linked.get(from) ?? new Map<string, string>();
+    this.#linked.set(from, names.set(root.name, as));
+    return as;
+  }
+
+  /** What the file calls an export of a schema module. */
+  #nameOf(root: SchemaRoot): string {
     const key = `${root.file} ${root.name}`;
     let as = this.#roots.get(key);
     if (as === undefined) {
@@ -54,23 +72,46 @@ export class Imports {
       for (let n = 1; this.#taken.has(as) || used.has(as); n++) as = `${name}Schema${n === 1 ? "" : n}`;
       this.#roots.set(key, as);
     }
-    this.add(this.specifierOf(root.file), root.name, value, as);
     return as;
   }
 
-  /** The import declarations. */
+  /** The import declarations; those that comments link to are the last. */
   print(): string {
-    return [...this.#modules]
-      .map(([from, names]) => {
-        const isType = [...names.values()].every(({ value }) => !value);
-        const items = [...names].map(([name, { as, value }]) => {
-          const text = as === name ? name : `${isIdentifier(name) ? name : quoted(name)} as ${as}`;
-          return isType || value ? text : `type ${text}`;
-        });
-        return importText(isType ? "import type" : "import", items, from);
-      })
-      .join("");
+    const linked = [...this.#linked].map(([from, names]): [string, Imported, boolean] => {
+      const used = this.#modules.get(from) ?? new Map();
+      const all = new Map([...names].map(([name, as]) => [name, { as, value: false }] as const));
+      return [from, new Map([...all, ...used]), used.size < new Set([...used.keys(), ...names.keys()]).size];
+    });
+    const others = [...this.#modules].filter(([from]) => !this.#linked.has(from));
+    return [
+      ...others.map(([from, names]) => declaration(from, names)),
+      ...linked.map(([from, names, isIdle]) => {
+        const text = declaration(from, names);
+        return isIdle ? `${UNUSED}${text}${USED}` : text;
+      }),
+    ].join("");
   }
+}
+
+/** The names that are imported of a module. */
+type Imported = ReadonlyMap<string, { readonly as: string; readonly value: boolean }>;
+
+function declaration(from: string, names: Imported): string {
+  const isType = [...names.values()].every(({ value }) => !value);
+  const items = [...names].map(([name, { as, value }]) => {
+    const text = renamed(name, as);
+    return isType || value ? text : `type ${text}`;
+  });
+  return importText(isType ? "import type" : "import", items, from);
+}
+
+/** Compilers see what links in comments use; most linters do not. */
+const UNUSED =
+  "// Links in comments lead there.\n/* eslint-disable no-unused-vars, @typescript-eslint/no-unused-vars */\n";
+const USED = "/* eslint-enable no-unused-vars, @typescript-eslint/no-unused-vars */\n";
+
+function renamed(name: string, as: string): string {
+  return as === name ? name : `${isIdentifier(name) ? name : quoted(name)} as ${as}`;
 }
 
 /** An import or export of `names`; nothing where there are none. */

@@ -6,7 +6,7 @@ import { group, hardLine, indent, type Layout, line, render } from "./layout.js"
 import { block, callOf, signature } from "./syntax.js";
 import { quoted } from "./text.js";
 import { annotated, typeLayout, type TypeNames } from "./type-text.js";
-import { jsDoc } from "./writer.js";
+import { jsDoc, withLink } from "./writer.js";
 
 /** Which side generated files are for; an "http-client" makes its calls by `httpTransport` alone. */
 export type Target = "client" | "http-client" | "server" | "both";
@@ -36,11 +36,13 @@ export function printService(
   ].join("\n");
 }
 
-function printHandlers({ prefix, name, docs, methods }: ServiceModel, names: TypeNames): string {
+function printHandlers(service: ServiceModel, names: TypeNames): string {
+  const { prefix, name, docs, methods } = service;
   const context = `context: ${names.core("CallContext")}<Context>`;
   const members = methods.map((method) => {
     const parameters = [annotated("input:", handlerInput(method), names), context];
-    return member(method, signature(method.name, parameters, typeLayout(handlerResult(method), names)));
+    const link = methodLink(service, method, names);
+    return member(method, link, signature(method.name, parameters, typeLayout(handlerResult(method), names)));
   });
   const what = `What a server of ${name} implements. \`Context\` is what the application keeps for a connection.`;
   return `${jsDoc(about(what, docs))}export interface ${prefix}Handlers<Context = unknown> {\n${members.join("")}}\n`;
@@ -57,14 +59,16 @@ function printRouter(service: ServiceModel, names: TypeNames): string {
   return `${jsDoc(`Makes the router that serves ${name} by \`handlers\`.`)}${render(block(head, body))}\n`;
 }
 
-function printClient({ prefix, name, docs, methods }: ServiceModel, names: TypeNames): string {
+function printClient(service: ServiceModel, names: TypeNames): string {
+  const { prefix, name, docs, methods } = service;
   const members = methods.map((method) => {
     const input = clientInput(method);
     const parameters = [
       ...(input === undefined ? [] : [annotated(...input, names)]),
       `options?: ${names.core("CallOptions")}`,
     ];
-    return member(method, signature(method.name, parameters, typeLayout(clientResult(method), names)));
+    const link = methodLink(service, method, names);
+    return member(method, link, signature(method.name, parameters, typeLayout(clientResult(method), names)));
   });
   return `${jsDoc(about(`A client of ${name}.`, docs))}export interface ${prefix}Client {\n${members.join("")}}\n`;
 }
@@ -90,8 +94,14 @@ function about(what: string, docs: string | undefined): string {
 }
 
 /** A member of an interface, with its comment. */
-function member({ docs }: MethodModel, layout: Layout): string {
-  return `${jsDoc(docs, "  ")}${render(indent(hardLine, layout, ";")).slice(1)}\n`;
+function member({ docs }: MethodModel, link: string | undefined, layout: Layout): string {
+  return `${jsDoc(withLink(docs, link), "  ")}${render(indent(hardLine, layout, ";")).slice(1)}\n`;
+}
+
+/** A link to where the schema module declares a method. */
+function methodLink({ root }: ServiceModel, { name }: MethodModel, names: TypeNames): string | undefined {
+  const service = names.link?.(root);
+  return service && `${service}.methods.${name}`;
 }
 
 const STREAMS_INPUT: ReadonlySet<MethodModel["kind"]> = new Set(["client_stream", "duplex"]);

@@ -11,6 +11,8 @@ export interface TypeNames {
   schema(helper: Direction, root: SchemaRoot, access: string): string;
   /** The mark of a brand with such names. */
   brand(names: string): string;
+  /** A link of a comment to an export of a schema module; undefined where there are no such links. */
+  link?(root: SchemaRoot): string | undefined;
   /** A declared type. */
   named(target: NamedType, direction: Direction): string;
   /** A name of `@quicrpc/core/generated`, or of a type that every program has. */

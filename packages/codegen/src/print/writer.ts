@@ -28,6 +28,13 @@ function wrapped(text: string, width: number): string[] {
   return [...lines, rest];
 }
 
+/** `docs`, and below it a link to what it describes. */
+export function withLink(docs: string | undefined, link: string | undefined): string | undefined {
+  if (link === undefined) return docs;
+  const see = `@see {@link ${link}}`;
+  return docs === undefined ? see : `${docs}\n\n${see}`;
+}
+
 /** The parts of a file that are not empty, a line apart. */
 export function joinParts(parts: readonly string[]): string {
   return parts.filter((part) => part !== "").join("\n");

@@ -90,7 +90,9 @@ export class TypeTable {
     if (name === undefined || this.#declarations.has(name) || this.#passedOn.has(name)) return;
     if (this.#named.has(schema)) {
       const docs = this.#named.get(schema)?.docs;
-      this.#declarations.set(name, { name, docs, type: definitionOf(schema, direction, this.#context) });
+      const { root, access } = this.#context.expression(schema);
+      const held = access === "" ? root : undefined;
+      this.#declarations.set(name, { name, docs, root: held, type: definitionOf(schema, direction, this.#context) });
     } else {
       this.#passedOn.add(name);
       if (this.#shared !== undefined) this.#shared.#declare(schema, direction);

@@ -49,6 +49,8 @@ export interface NamedType {
 /** One interface or type alias of a generated file. */
 export interface Declaration {
   readonly name: string;
+  /** The export of a schema module that holds the schema; undefined where none does. */
+  readonly root: SchemaRoot | undefined;
   readonly docs: string | undefined;
   readonly type: TypeNode;
 }

@@ -16,6 +16,10 @@ import {
   type StreamSource,
 } from "@quicrpc/core/generated";
 import { healthRequestCodec, healthStateCodec } from "./health.codecs.js";
+// Links in comments lead there.
+/* eslint-disable no-unused-vars, @typescript-eslint/no-unused-vars */
+import type { Health } from "../health.service.js";
+/* eslint-enable no-unused-vars, @typescript-eslint/no-unused-vars */
 
 export interface HealthRequest {
   /** The service asked about; empty for the server as a whole. */
@@ -61,9 +65,17 @@ export const healthMethods: {
  * Says whether services are able to serve.
  */
 export interface HealthHandlers<Context = unknown> {
-  /** The status now. Fails with `not_found` for a service that is not known. */
+  /**
+   * The status now. Fails with `not_found` for a service that is not known.
+   *
+   * @see {@link Health.methods.check}
+   */
   check(input: HealthRequest, context: CallContext<Context>): Awaitable<HealthState>;
-  /** The status now, then each change. A service that is not known is `unknown`, until it is. */
+  /**
+   * The status now, then each change. A service that is not known is `unknown`, until it is.
+   *
+   * @see {@link Health.methods.watch}
+   */
   watch(input: HealthRequest, context: CallContext<Context>): Awaitable<StreamSource<HealthState>>;
 }
 
@@ -78,9 +90,17 @@ export function createHealthRouter<Context = unknown>(handlers: HealthHandlers<C
  * Says whether services are able to serve.
  */
 export interface HealthClient {
-  /** The status now. Fails with `not_found` for a service that is not known. */
+  /**
+   * The status now. Fails with `not_found` for a service that is not known.
+   *
+   * @see {@link Health.methods.check}
+   */
   check(input: HealthRequest, options?: CallOptions): Promise<HealthState>;
-  /** The status now, then each change. A service that is not known is `unknown`, until it is. */
+  /**
+   * The status now, then each change. A service that is not known is `unknown`, until it is.
+   *
+   * @see {@link Health.methods.watch}
+   */
   watch(input: HealthRequest, options?: CallOptions): ItemStream<HealthState>;
 }
 

@@ -13,6 +13,10 @@ import {
   type ServiceIdentity,
 } from "@quicrpc/core/generated";
 import { reflectionListOutputCodec, reflectionDescribeInputCodec, serviceDetailsCodec } from "./reflection.codecs.js";
+// Links in comments lead there.
+/* eslint-disable no-unused-vars, @typescript-eslint/no-unused-vars */
+import type { Reflection } from "../reflection.service.js";
+/* eslint-enable no-unused-vars, @typescript-eslint/no-unused-vars */
 
 export interface ReflectionListOutput {
   services: ServiceDescription[];
@@ -117,9 +121,17 @@ export const reflectionMethods: {
  * Says what a server serves.
  */
 export interface ReflectionHandlers<Context = unknown> {
-  /** Every service, by name. */
+  /**
+   * Every service, by name.
+   *
+   * @see {@link Reflection.methods.list}
+   */
   list(input: undefined, context: CallContext<Context>): Awaitable<ReflectionListOutput>;
-  /** Comments and JSON Schemas of a service. Fails with `not_found` where there are none, or no such service. */
+  /**
+   * Comments and JSON Schemas of a service. Fails with `not_found` where there are none, or no such service.
+   *
+   * @see {@link Reflection.methods.describe}
+   */
   describe(input: ReflectionDescribeInput, context: CallContext<Context>): Awaitable<ServiceDetails>;
 }
 
@@ -134,9 +146,17 @@ export function createReflectionRouter<Context = unknown>(handlers: ReflectionHa
  * Says what a server serves.
  */
 export interface ReflectionClient {
-  /** Every service, by name. */
+  /**
+   * Every service, by name.
+   *
+   * @see {@link Reflection.methods.list}
+   */
   list(options?: CallOptions): Promise<ReflectionListOutput>;
-  /** Comments and JSON Schemas of a service. Fails with `not_found` where there are none, or no such service. */
+  /**
+   * Comments and JSON Schemas of a service. Fails with `not_found` where there are none, or no such service.
+   *
+   * @see {@link Reflection.methods.describe}
+   */
   describe(input: ReflectionDescribeInput, options?: CallOptions): Promise<ServiceDetails>;
 }
 
