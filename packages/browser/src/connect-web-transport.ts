@@ -4,6 +4,7 @@ import { type BrowserConnection, heal, type HealingOptions, httpsUrl, type Way }
 import { inTime } from "./in-time.js";
 import type { BrowserTransport, CertificateHash, TransportInUse } from "./transport.js";
 import { usualVia } from "./usual-via.js";
+import { ifAllowed } from "./policy.js";
 import { webTransportProvider } from "./web-transport.js";
 
 /** Options of `connectWebTransport`. */
@@ -36,7 +37,7 @@ export async function connectWebTransport(
   const target = httpsUrl(url);
   const { serverCertificateHashes } = options;
   const open = (signal: AbortSignal): Promise<BrowserTransport> =>
-    webTransportProvider.open(target, signal, { serverCertificateHashes });
+    ifAllowed(target, () => webTransportProvider.open(target, signal, { serverCertificateHashes }));
   const named = { peer: publicUrl(target), ...usualVia(), ...options };
   const run = options.session ?? (async (transport) => createClientSession(transport, await withCredentials(named)));
   let inUse: TransportInUse | undefined;

@@ -2,9 +2,10 @@ import { type Backoff, type Credentials, publicUrl, withCredentials } from "@qui
 import { createSession, type Session, type SessionOptions } from "@quicrpc/core";
 import { DEFAULT_TIMEOUT_MS, httpsUrl } from "./heal.js";
 import { type Candidate, type OpenOptions, openTransport } from "./open.js";
-import type { BrowserTransport, CertificateHash, PageTransportProvider } from "./transport.js";
+import type { BrowserTransport, CertificateHash, Opener, PageTransportProvider } from "./transport.js";
 import { usualVia } from "./usual-via.js";
 import { webSocketProvider } from "./web-socket.js";
+import { ifAllowed } from "./policy.js";
 import { webTransportProvider } from "./web-transport.js";
 
 /** Milliseconds for which WebTransport is tried alone. */
@@ -82,7 +83,8 @@ export function openers(
     const { kind, name, scheme } = transport;
     const url = new URL(own ?? target);
     if (own === undefined) url.protocol = scheme;
-    return { kind, name, open: (signal) => transport.open(url, signal, { serverCertificateHashes }) };
+    const open: Opener = (signal) => ifAllowed(url, () => transport.open(url, signal, { serverCertificateHashes }));
+    return { kind, name, open };
   };
   const first = candidate(transport);
   const named = publicUrl(target);

@@ -1,7 +1,8 @@
 import type { Awaitable } from "@quicrpc/core/transport";
-import { type Connection, type ConnectionOptions, createConnection, type Session } from "@quicrpc/core";
+import { type Connection, type ConnectionOptions, createConnection, type Session, TransportError } from "@quicrpc/core";
 import { PageLife } from "./page.js";
 import type { BrowserTransport, TransportInUse } from "./transport.js";
+import { FORBIDDEN } from "./unreached.js";
 
 /** For an attempt, and for all of them until the first session is ready. */
 export const DEFAULT_TIMEOUT_MS = 10_000;
@@ -51,7 +52,8 @@ export async function heal(
     return run(await way.open(signal, timeoutMs));
   };
   const improve = way.improve?.bind(way, run, timeoutMs);
-  const connection = createConnection(dial, { ...options, ...(improve !== undefined && { improve }) });
+  const isPermanent = (error: Error): boolean => error instanceof TransportError && error.code === FORBIDDEN;
+  const connection = createConnection(dial, { ...options, isPermanent, ...(improve !== undefined && { improve }) });
   page.follow(connection, () => way.hurry?.());
   try {
     await connection.ready({ signal, timeoutMs });

@@ -1,4 +1,5 @@
-import { unreached } from "./unreached.js";
+import { ForbiddenError } from "./policy.js";
+import { FORBIDDEN, unreached } from "./unreached.js";
 
 /**
  * Runs `open` with a signal that fires with the given one, or when `timeoutMs` are over. Rejects with the signal's reason then,
@@ -24,7 +25,8 @@ export async function inTime<T>(
     signal.throwIfAborted();
     attempt.signal.throwIfAborted();
     const why = error instanceof Error ? error.message : String(error);
-    throw unreached(url, "ERR_UNREACHABLE", [`WebTransport failed: ${why}`], error);
+    const code = error instanceof ForbiddenError ? FORBIDDEN : "ERR_UNREACHABLE";
+    throw unreached(url, code, [`WebTransport failed: ${why}`], error);
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", giveUp);

@@ -1,5 +1,6 @@
 import { RpcError, type TransportError } from "@quicrpc/core";
-import { type UnreachedCode, unreached } from "./unreached.js";
+import { ForbiddenError } from "./policy.js";
+import { FORBIDDEN, type UnreachedCode, unreached } from "./unreached.js";
 import type { Opener, OpenTransport, TransportInUse } from "./transport.js";
 
 /** A transport that may be tried. */
@@ -120,7 +121,9 @@ class Race {
     if (kind === this.options.first.kind) this.fallBack(failure);
     const expected = this.options.fallback === undefined ? 1 : 2;
     this.causes.push(error);
-    if (this.failures.length === expected) this.lose(this.failure("ERR_UNREACHABLE", this.failures));
+    if (this.failures.length < expected) return;
+    const forbidden = this.causes.every((cause) => cause instanceof ForbiddenError);
+    this.lose(this.failure(forbidden ? FORBIDDEN : "ERR_UNREACHABLE", this.failures));
   }
 
   private expire(): void {

@@ -1,7 +1,9 @@
 import { TransportError } from "@quicrpc/core";
 
-/** How a page did not reach its server: nothing answered in time, or every transport failed. */
-export type UnreachedCode = "ETIMEDOUT" | "ERR_UNREACHABLE";
+/** How a page did not reach its server: nothing answered in time, every transport failed, or the page forbids them all. */
+export type UnreachedCode = "ETIMEDOUT" | "ERR_UNREACHABLE" | typeof FORBIDDEN;
+
+export const FORBIDDEN = "ERR_FORBIDDEN";
 
 const HINT =
   "a page is told little more, and its console may be: is the server running, is its certificate trusted, do its allowedOrigins have this page?";
@@ -14,7 +16,8 @@ export function unreached(
   cause: unknown,
 ): TransportError {
   const message = `${prefix(url)}${reasons.join("; ")}`;
-  return new TransportError({ code, url, message, hint: HINT, cause });
+  const hint = code === FORBIDDEN ? undefined : HINT;
+  return new TransportError({ code, url, message, hint, cause });
 }
 
 /** The message of such an error for those who know the URL. */
