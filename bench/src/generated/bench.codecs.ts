@@ -91,18 +91,34 @@ function writeBenchMultiplyInput(b: Uint8Array, p: number, value: BenchMultiplyI
 }
 
 function readBenchMultiplyInput(r: wire.Reader, p: number): BenchMultiplyInput {
-  const { bytes, view } = r;
-  const start = p;
-  if (view.getUint16(p) !== 0x82a1 || bytes[p + 2] !== 0x61) return readBenchMultiplyInputInAnyOrder(r, start);
-  const a = wire.readInt(r, p + 3);
+  const { view } = r;
+  let a: number | undefined;
+  let b_: number | undefined;
+  let left = wire.readFieldsHeader(r, p, 2);
   p = r.position;
-  if (view.getUint16(p) !== 0xa162) return readBenchMultiplyInputInAnyOrder(r, start);
-  const b_ = wire.readInt(r, p + 2);
-  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getUint16(p) !== 0xa161) break;
+        a = wire.readInt(r, p + 2);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getUint16(p) !== 0xa162) break;
+        b_ = wire.readInt(r, p + 2);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readBenchMultiplyInputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (a === undefined || b_ === undefined) return wire.misfit();
   return { a, b: b_ };
 }
 
-const readBenchMultiplyInputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readBenchMultiplyInput, ["a", "b"]);
+const readBenchMultiplyInputKeys = /* @__PURE__ */ new wire.Keys(["a", "b"]);
 
 function writeBenchMultiplyOutput(b: Uint8Array, p: number, value: BenchMultiplyOutput): number {
   wire.requireObject(value);
@@ -116,17 +132,29 @@ function writeBenchMultiplyOutput(b: Uint8Array, p: number, value: BenchMultiply
 }
 
 function readBenchMultiplyOutput(r: wire.Reader, p: number): BenchMultiplyOutput {
-  const { bytes, view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x81a37072 | 0) || bytes[p + 4] !== 0x6f) {
-    return readBenchMultiplyOutputInAnyOrder(r, start);
-  }
-  const pro = wire.readInt(r, p + 5);
+  const { view } = r;
+  let pro: number | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
   p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa370726f | 0)) break;
+        pro = wire.readInt(r, p + 4);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readBenchMultiplyOutputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (pro === undefined) return wire.misfit();
   return { pro };
 }
 
-const readBenchMultiplyOutputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readBenchMultiplyOutput, ["pro"]);
+const readBenchMultiplyOutputKeys = /* @__PURE__ */ new wire.Keys(["pro"]);
 
 function writeBenchEchoInput(b: Uint8Array, p: number, value: Uint8Array): number {
   p = wire.writeBytes(b, p, value);
@@ -149,15 +177,29 @@ function writeBenchWaitInput(b: Uint8Array, p: number, value: BenchWaitInput): n
 }
 
 function readBenchWaitInput(r: wire.Reader, p: number): BenchWaitInput {
-  const { view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x81a26d73 | 0)) return readBenchWaitInputInAnyOrder(r, start);
-  const ms = wire.readInt(r, p + 4);
+  const { bytes, view } = r;
+  let ms: number | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
   p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getUint16(p) !== 0xa26d || bytes[p + 2] !== 0x73) break;
+        ms = wire.readInt(r, p + 3);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readBenchWaitInputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (ms === undefined) return wire.misfit();
   return { ms };
 }
 
-const readBenchWaitInputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readBenchWaitInput, ["ms"]);
+const readBenchWaitInputKeys = /* @__PURE__ */ new wire.Keys(["ms"]);
 
 function writeBenchTellInput(b: Uint8Array, p: number, value: BenchTellInput): number {
   wire.requireObject(value);
@@ -169,15 +211,29 @@ function writeBenchTellInput(b: Uint8Array, p: number, value: BenchTellInput): n
 }
 
 function readBenchTellInput(r: wire.Reader, p: number): BenchTellInput {
-  const { bytes, view } = r;
-  const start = p;
-  if (view.getUint16(p) !== 0x81a1 || bytes[p + 2] !== 0x69) return readBenchTellInputInAnyOrder(r, start);
-  const i = wire.readInt(r, p + 3);
+  const { view } = r;
+  let i: number | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
   p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getUint16(p) !== 0xa169) break;
+        i = wire.readInt(r, p + 2);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readBenchTellInputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (i === undefined) return wire.misfit();
   return { i };
 }
 
-const readBenchTellInputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readBenchTellInput, ["i"]);
+const readBenchTellInputKeys = /* @__PURE__ */ new wire.Keys(["i"]);
 
 function writeBenchToldInput(b: Uint8Array, p: number, value: BenchToldInput): number {
   wire.requireObject(value);
@@ -196,21 +252,36 @@ function writeBenchToldInput(b: Uint8Array, p: number, value: BenchToldInput): n
 }
 
 function readBenchToldInput(r: wire.Reader, p: number): BenchToldInput {
-  const { view } = r;
-  const start = p;
-  if (
-    view.getInt32(p) !== (0x81a86578 | 0) ||
-    view.getInt32(p + 4) !== 0x70656374 ||
-    view.getInt32(p + 6) !== 0x63746564
-  ) {
-    return readBenchToldInputInAnyOrder(r, start);
-  }
-  const expected = wire.readInt(r, p + 10);
+  const { bytes, view } = r;
+  let expected: number | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
   p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (
+          left-- === 0 ||
+          view.getInt32(p) !== (0xa8657870 | 0) ||
+          view.getInt32(p + 4) !== 0x65637465 ||
+          bytes[p + 8] !== 0x64
+        ) {
+          break;
+        }
+        expected = wire.readInt(r, p + 9);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readBenchToldInputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (expected === undefined) return wire.misfit();
   return { expected };
 }
 
-const readBenchToldInputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readBenchToldInput, ["expected"]);
+const readBenchToldInputKeys = /* @__PURE__ */ new wire.Keys(["expected"]);
 
 function writeBenchToldOutput(b: Uint8Array, p: number, value: BenchToldOutput): number {
   wire.requireObject(value);
@@ -227,16 +298,28 @@ function writeBenchToldOutput(b: Uint8Array, p: number, value: BenchToldOutput):
 
 function readBenchToldOutput(r: wire.Reader, p: number): BenchToldOutput {
   const { view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x81a5636f | 0) || view.getInt32(p + 3) !== 0x6f756e74) {
-    return readBenchToldOutputInAnyOrder(r, start);
-  }
-  const count = wire.readInt(r, p + 7);
+  let count: number | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
   p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa5636f75 | 0) || view.getInt32(p + 2) !== 0x6f756e74) break;
+        count = wire.readInt(r, p + 6);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readBenchToldOutputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (count === undefined) return wire.misfit();
   return { count };
 }
 
-const readBenchToldOutputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readBenchToldOutput, ["count"]);
+const readBenchToldOutputKeys = /* @__PURE__ */ new wire.Keys(["count"]);
 
 function writeBenchUploadOutput(b: Uint8Array, p: number, value: BenchUploadOutput): number {
   wire.requireObject(value);
@@ -253,16 +336,28 @@ function writeBenchUploadOutput(b: Uint8Array, p: number, value: BenchUploadOutp
 
 function readBenchUploadOutput(r: wire.Reader, p: number): BenchUploadOutput {
   const { view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x81a56279 | 0) || view.getInt32(p + 3) !== 0x79746573) {
-    return readBenchUploadOutputInAnyOrder(r, start);
-  }
-  const bytes_ = wire.readInt(r, p + 7);
+  let bytes_: number | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
   p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa5627974 | 0) || view.getInt32(p + 2) !== 0x79746573) break;
+        bytes_ = wire.readInt(r, p + 6);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readBenchUploadOutputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (bytes_ === undefined) return wire.misfit();
   return { bytes: bytes_ };
 }
 
-const readBenchUploadOutputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readBenchUploadOutput, ["bytes"]);
+const readBenchUploadOutputKeys = /* @__PURE__ */ new wire.Keys(["bytes"]);
 
 const benchMultiplyInputShape: wire.Shape = wire.object({
   a: wire.number(wire.integer()),

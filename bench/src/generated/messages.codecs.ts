@@ -25,18 +25,34 @@ function writePair(b: Uint8Array, p: number, value: Pair): number {
 }
 
 function readPair(r: wire.Reader, p: number): Pair {
-  const { bytes, view } = r;
-  const start = p;
-  if (view.getUint16(p) !== 0x82a1 || bytes[p + 2] !== 0x61) return readPairInAnyOrder(r, start);
-  const a = wire.readInt(r, p + 3);
+  const { view } = r;
+  let a: number | undefined;
+  let b_: number | undefined;
+  let left = wire.readFieldsHeader(r, p, 2);
   p = r.position;
-  if (view.getUint16(p) !== 0xa162) return readPairInAnyOrder(r, start);
-  const b_ = wire.readInt(r, p + 2);
-  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getUint16(p) !== 0xa161) break;
+        a = wire.readInt(r, p + 2);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getUint16(p) !== 0xa162) break;
+        b_ = wire.readInt(r, p + 2);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readPairKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (a === undefined || b_ === undefined) return wire.misfit();
   return { a, b: b_ };
 }
 
-const readPairInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readPair, ["a", "b"]);
+const readPairKeys = /* @__PURE__ */ new wire.Keys(["a", "b"]);
 
 function writeUser(b: Uint8Array, p: number, value: User): number {
   wire.requireObject(value);
@@ -111,47 +127,92 @@ function writeUser(b: Uint8Array, p: number, value: User): number {
 
 function readUser(r: wire.Reader, p: number): User {
   const { bytes, view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x89a26964 | 0)) return readUserInAnyOrder(r, start);
-  const id = wire.readInt(r, p + 4);
+  let id: number | undefined;
+  let name: string | undefined;
+  let email: string | undefined;
+  let age: number | undefined;
+  let active: boolean | undefined;
+  let role: "admin" | "editor" | "viewer" | undefined;
+  let tags: string[] | undefined;
+  let address: UserAddress | undefined;
+  let createdAt: number | undefined;
+  let left = wire.readFieldsHeader(r, p, 9);
   p = r.position;
-  if (view.getInt32(p) !== (0xa46e616d | 0) || bytes[p + 4] !== 0x65) return readUserInAnyOrder(r, start);
-  const name = wire.readString(r, p + 5);
-  if (name.length === 0 || wire.longerThan(name, 64)) return wire.misfit();
-  p = r.position;
-  if (view.getInt32(p) !== (0xa5656d61 | 0) || view.getInt32(p + 2) !== 0x6d61696c) return readUserInAnyOrder(r, start);
-  const email = wire.readString(r, p + 6);
-  p = r.position;
-  if (view.getInt32(p) !== (0xa3616765 | 0)) return readUserInAnyOrder(r, start);
-  const age = wire.readInt(r, p + 4);
-  if (age < 0 || age > 150) return wire.misfit();
-  p = r.position;
-  if (view.getInt32(p) !== (0xa6616374 | 0) || view.getInt32(p + 3) !== 0x74697665) return readUserInAnyOrder(r, start);
-  const active = wire.readBoolean(r, p + 7);
-  p = r.position;
-  if (view.getInt32(p) !== (0xa4726f6c | 0) || bytes[p + 4] !== 0x65) return readUserInAnyOrder(r, start);
-  const role = wire.readString(r, p + 5);
-  if (role !== "admin" && role !== "editor" && role !== "viewer") return wire.misfit();
-  p = r.position;
-  if (view.getInt32(p) !== (0xa4746167 | 0) || bytes[p + 4] !== 0x73) return readUserInAnyOrder(r, start);
-  const tags = readUserTags(r, p + 5);
-  p = r.position;
-  if (view.getInt32(p) !== (0xa7616464 | 0) || view.getInt32(p + 4) !== 0x72657373) return readUserInAnyOrder(r, start);
-  const address = readUserAddress(r, p + 8);
-  p = r.position;
-  if (
-    view.getInt32(p) !== (0xa9637265 | 0) ||
-    view.getInt32(p + 4) !== 0x61746564 ||
-    view.getInt32(p + 6) !== 0x65644174
-  ) {
-    return readUserInAnyOrder(r, start);
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) break;
+        id = wire.readInt(r, p + 3);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getInt32(p) !== (0xa46e616d | 0) || bytes[p + 4] !== 0x65) break;
+        name = wire.readString(r, p + 5);
+        if (name.length === 0 || wire.longerThan(name, 64)) return wire.misfit();
+        p = r.position;
+      case 2:
+        if (left-- === 0 || view.getInt32(p) !== (0xa5656d61 | 0) || view.getInt32(p + 2) !== 0x6d61696c) break;
+        email = wire.readString(r, p + 6);
+        p = r.position;
+      case 3:
+        if (left-- === 0 || view.getInt32(p) !== (0xa3616765 | 0)) break;
+        age = wire.readInt(r, p + 4);
+        if (age < 0 || age > 150) return wire.misfit();
+        p = r.position;
+      case 4:
+        if (left-- === 0 || view.getInt32(p) !== (0xa6616374 | 0) || view.getInt32(p + 3) !== 0x74697665) break;
+        active = wire.readBoolean(r, p + 7);
+        p = r.position;
+      case 5: {
+        if (left-- === 0 || view.getInt32(p) !== (0xa4726f6c | 0) || bytes[p + 4] !== 0x65) break;
+        const literal = wire.readString(r, p + 5);
+        if (literal !== "admin" && literal !== "editor" && literal !== "viewer") return wire.misfit();
+        role = literal;
+        p = r.position;
+      }
+      case 6:
+        if (left-- === 0 || view.getInt32(p) !== (0xa4746167 | 0) || bytes[p + 4] !== 0x73) break;
+        tags = readUserTags(r, p + 5);
+        p = r.position;
+      case 7:
+        if (left-- === 0 || view.getInt32(p) !== (0xa7616464 | 0) || view.getInt32(p + 4) !== 0x72657373) break;
+        address = readUserAddress(r, p + 8);
+        p = r.position;
+      case 8:
+        if (
+          left-- === 0 ||
+          view.getInt32(p) !== (0xa9637265 | 0) ||
+          view.getInt32(p + 4) !== 0x61746564 ||
+          view.getInt32(p + 6) !== 0x65644174
+        ) {
+          break;
+        }
+        createdAt = wire.readNumber(r, p + 10);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readUserKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
   }
-  const createdAt = wire.readNumber(r, p + 10);
-  p = r.position;
+  if (
+    id === undefined ||
+    name === undefined ||
+    email === undefined ||
+    age === undefined ||
+    active === undefined ||
+    role === undefined ||
+    tags === undefined ||
+    address === undefined ||
+    createdAt === undefined
+  ) {
+    return wire.misfit();
+  }
   return { id, name, email, age, active, role, tags, address, createdAt };
 }
 
-const readUserInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readUser, [
+const readUserKeys = /* @__PURE__ */ new wire.Keys([
   "id",
   "name",
   "email",
@@ -224,40 +285,48 @@ function writeUserAddress(b: Uint8Array, p: number, value: UserAddress): number 
 
 function readUserAddress(r: wire.Reader, p: number): UserAddress {
   const { bytes, view } = r;
-  const start = p;
-  let left = wire.readMapHeader(r, p) - 3;
-  p = r.position;
-  if (view.getInt32(p) !== (0xa6737472 | 0) || view.getInt32(p + 3) !== 0x72656574) {
-    return readUserAddressInAnyOrder(r, start);
-  }
-  const street = wire.readString(r, p + 7);
-  p = r.position;
-  if (view.getInt32(p) !== (0xa4636974 | 0) || bytes[p + 4] !== 0x79) return readUserAddressInAnyOrder(r, start);
-  const city = wire.readString(r, p + 5);
-  p = r.position;
-  if (view.getInt32(p) !== (0xa37a6970 | 0)) return readUserAddressInAnyOrder(r, start);
-  const zip = wire.readString(r, p + 4);
-  p = r.position;
+  let street: string | undefined;
+  let city: string | undefined;
+  let zip: string | undefined;
   let country: string | undefined;
-  if (left > 0 && view.getInt32(p) === (0xa7636f75 | 0) && view.getInt32(p + 4) === 0x6e747279) {
-    country = wire.readString(r, p + 8);
+  let left = wire.readMapHeader(r, p);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa6737472 | 0) || view.getInt32(p + 3) !== 0x72656574) break;
+        street = wire.readString(r, p + 7);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getInt32(p) !== (0xa4636974 | 0) || bytes[p + 4] !== 0x79) break;
+        city = wire.readString(r, p + 5);
+        p = r.position;
+      case 2:
+        if (left-- === 0 || view.getInt32(p) !== (0xa37a6970 | 0)) break;
+        zip = wire.readString(r, p + 4);
+        p = r.position;
+      case 3:
+        if (left > 0 && view.getInt32(p) === (0xa7636f75 | 0) && view.getInt32(p + 4) === 0x6e747279) {
+          country = wire.readString(r, p + 8);
+          p = r.position;
+          left--;
+        }
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readUserAddressKeys.find(r, p, left);
     p = r.position;
-    left--;
+    left = r.left;
   }
-  if (left !== 0) return readUserAddressInAnyOrder(r, start);
-  r.position = p;
+  if (street === undefined || city === undefined || zip === undefined) return wire.misfit();
   if (country === undefined) {
     return { street, city, zip };
   }
   return { street, city, zip, country };
 }
 
-const readUserAddressInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readUserAddress, [
-  "street",
-  "city",
-  "zip",
-  "country",
-]);
+const readUserAddressKeys = /* @__PURE__ */ new wire.Keys(["street", "city", "zip", "country"]);
 
 function writePoints(b: Uint8Array, p: number, value: Points): number {
   wire.requireObject(value);
@@ -275,16 +344,28 @@ function writePoints(b: Uint8Array, p: number, value: Points): number {
 
 function readPoints(r: wire.Reader, p: number): Points {
   const { view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x81a6706f | 0) || view.getInt32(p + 4) !== 0x696e7473) {
-    return readPointsInAnyOrder(r, start);
-  }
-  const points = readPointsPoints(r, p + 8);
+  let points: PointsPoint[] | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
   p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa6706f69 | 0) || view.getInt32(p + 3) !== 0x696e7473) break;
+        points = readPointsPoints(r, p + 7);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readPointsKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (points === undefined) return wire.misfit();
   return { points };
 }
 
-const readPointsInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readPoints, ["points"]);
+const readPointsKeys = /* @__PURE__ */ new wire.Keys(["points"]);
 
 function writePointsPoints(b: Uint8Array, p: number, value: readonly PointsPoint[]): number {
   if (!Array.isArray(value)) return wire.misfit();
@@ -325,23 +406,39 @@ function writePointsPoint(b: Uint8Array, p: number, value: PointsPoint): number 
 }
 
 function readPointsPoint(r: wire.Reader, p: number): PointsPoint {
-  const { bytes, view } = r;
-  const start = p;
-  if (view.getUint16(p) !== 0x83a1 || bytes[p + 2] !== 0x78) return readPointsPointInAnyOrder(r, start);
-  const x = wire.readNumber(r, p + 3);
+  const { view } = r;
+  let x: number | undefined;
+  let y: number | undefined;
+  let label: string | undefined;
+  let left = wire.readFieldsHeader(r, p, 3);
   p = r.position;
-  if (view.getUint16(p) !== 0xa179) return readPointsPointInAnyOrder(r, start);
-  const y = wire.readNumber(r, p + 2);
-  p = r.position;
-  if (view.getInt32(p) !== (0xa56c6162 | 0) || view.getInt32(p + 2) !== 0x6162656c) {
-    return readPointsPointInAnyOrder(r, start);
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getUint16(p) !== 0xa178) break;
+        x = wire.readNumber(r, p + 2);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getUint16(p) !== 0xa179) break;
+        y = wire.readNumber(r, p + 2);
+        p = r.position;
+      case 2:
+        if (left-- === 0 || view.getInt32(p) !== (0xa56c6162 | 0) || view.getInt32(p + 2) !== 0x6162656c) break;
+        label = wire.readString(r, p + 6);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readPointsPointKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
   }
-  const label = wire.readString(r, p + 6);
-  p = r.position;
+  if (x === undefined || y === undefined || label === undefined) return wire.misfit();
   return { x, y, label };
 }
 
-const readPointsPointInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readPointsPoint, ["x", "y", "label"]);
+const readPointsPointKeys = /* @__PURE__ */ new wire.Keys(["x", "y", "label"]);
 
 function writeText(b: Uint8Array, p: number, value: Text): number {
   wire.requireObject(value);
@@ -364,17 +461,33 @@ function writeText(b: Uint8Array, p: number, value: Text): number {
 
 function readText(r: wire.Reader, p: number): Text {
   const { bytes, view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x82a57469 | 0) || view.getInt32(p + 3) !== 0x69746c65) return readTextInAnyOrder(r, start);
-  const title = wire.readString(r, p + 7);
+  let title: string | undefined;
+  let body: string | undefined;
+  let left = wire.readFieldsHeader(r, p, 2);
   p = r.position;
-  if (view.getInt32(p) !== (0xa4626f64 | 0) || bytes[p + 4] !== 0x79) return readTextInAnyOrder(r, start);
-  const body = wire.readString(r, p + 5);
-  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa5746974 | 0) || view.getInt32(p + 2) !== 0x69746c65) break;
+        title = wire.readString(r, p + 6);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getInt32(p) !== (0xa4626f64 | 0) || bytes[p + 4] !== 0x79) break;
+        body = wire.readString(r, p + 5);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readTextKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (title === undefined || body === undefined) return wire.misfit();
   return { title, body };
 }
 
-const readTextInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readText, ["title", "body"]);
+const readTextKeys = /* @__PURE__ */ new wire.Keys(["title", "body"]);
 
 const pairShape: wire.Shape = wire.object({ a: wire.number(wire.integer()), b: wire.number(wire.integer()) });
 const userTagsShape: wire.Shape = wire.array(wire.string(), wire.maxSize(8));

@@ -63,7 +63,7 @@ export {
   startsWith,
 } from "./codec/check.js";
 export type { Read, Write } from "./codec/halves.js";
-export { inAnyOrder } from "./codec/in-any-order.js";
+export { Keys } from "./codec/keys.js";
 export { array, map, set, tuple } from "./codec/containers.js";
 export { isPlainObject, record } from "./codec/record.js";
 export { loose, object, type OtherKeys } from "./codec/object.js";
@@ -112,6 +112,7 @@ export {
   readDate,
   type Reader,
   readInt,
+  readFieldsHeader,
   readMapHeader,
   readNil,
   readNumber,

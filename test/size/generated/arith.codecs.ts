@@ -54,31 +54,59 @@ function writeArithMultiplyInput(b: Uint8Array, p: number, value: ArithMultiplyI
 }
 
 function readArithMultiplyOutput(r: wire.Reader, p: number): ArithMultiplyOutput {
-  const { bytes, view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x81a37072 | 0) || bytes[p + 4] !== 0x6f) {
-    return readArithMultiplyOutputInAnyOrder(r, start);
-  }
-  const pro = wire.readInt(r, p + 5);
+  const { view } = r;
+  let pro: number | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
   p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa370726f | 0)) break;
+        pro = wire.readInt(r, p + 4);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readArithMultiplyOutputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (pro === undefined) return wire.misfit();
   return { pro };
 }
 
-const readArithMultiplyOutputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readArithMultiplyOutput, ["pro"]);
+const readArithMultiplyOutputKeys = /* @__PURE__ */ new wire.Keys(["pro"]);
 
 function readArithDivideOutput(r: wire.Reader, p: number): ArithDivideOutput {
-  const { bytes, view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x82a37175 | 0) || bytes[p + 4] !== 0x6f) return readArithDivideOutputInAnyOrder(r, start);
-  const quo = wire.readInt(r, p + 5);
+  const { view } = r;
+  let quo: number | undefined;
+  let rem: number | undefined;
+  let left = wire.readFieldsHeader(r, p, 2);
   p = r.position;
-  if (view.getInt32(p) !== (0xa372656d | 0)) return readArithDivideOutputInAnyOrder(r, start);
-  const rem = wire.readInt(r, p + 4);
-  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa371756f | 0)) break;
+        quo = wire.readInt(r, p + 4);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getInt32(p) !== (0xa372656d | 0)) break;
+        rem = wire.readInt(r, p + 4);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readArithDivideOutputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (quo === undefined || rem === undefined) return wire.misfit();
   return { quo, rem };
 }
 
-const readArithDivideOutputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readArithDivideOutput, ["quo", "rem"]);
+const readArithDivideOutputKeys = /* @__PURE__ */ new wire.Keys(["quo", "rem"]);
 
 function writeArithLogInput(b: Uint8Array, p: number, value: ArithLogInput): number {
   wire.requireObject(value);
@@ -118,17 +146,33 @@ function writeArithTicksInput(b: Uint8Array, p: number, value: ArithTicksInput):
 
 function readTick(r: wire.Reader, p: number): Tick {
   const { bytes, view } = r;
-  const start = p;
-  if (view.getUint16(p) !== 0x82a1 || bytes[p + 2] !== 0x69) return readTickInAnyOrder(r, start);
-  const i = wire.readInt(r, p + 3);
+  let i: number | undefined;
+  let at: number | undefined;
+  let left = wire.readFieldsHeader(r, p, 2);
   p = r.position;
-  if (view.getUint16(p) !== 0xa261 || bytes[p + 2] !== 0x74) return readTickInAnyOrder(r, start);
-  const at = wire.readNumber(r, p + 3);
-  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getUint16(p) !== 0xa169) break;
+        i = wire.readInt(r, p + 2);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getUint16(p) !== 0xa261 || bytes[p + 2] !== 0x74) break;
+        at = wire.readNumber(r, p + 3);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readTickKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (i === undefined || at === undefined) return wire.misfit();
   return { i, at };
 }
 
-const readTickInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readTick, ["i", "at"]);
+const readTickKeys = /* @__PURE__ */ new wire.Keys(["i", "at"]);
 
 const arithMultiplyInputShape: wire.Shape = wire.object({
   a: wire.number(wire.integer()),

@@ -45,15 +45,29 @@ function writeFeedReadInput(b: Uint8Array, p: number, value: FeedReadInput): num
 }
 
 function readFeedReadInput(r: wire.Reader, p: number): FeedReadInput {
-  const { view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x81a26964 | 0)) return readFeedReadInputInAnyOrder(r, start);
-  const id = wire.readInt(r, p + 4);
+  const { bytes, view } = r;
+  let id: number | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
   p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) break;
+        id = wire.readInt(r, p + 3);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readFeedReadInputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (id === undefined) return wire.misfit();
   return { id };
 }
 
-const readFeedReadInputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readFeedReadInput, ["id"]);
+const readFeedReadInputKeys = /* @__PURE__ */ new wire.Keys(["id"]);
 
 function writePost(b: Uint8Array, p: number, value: Post): number {
   wire.requireObject(value);
@@ -81,30 +95,43 @@ function writePost(b: Uint8Array, p: number, value: Post): number {
 
 function readPost(r: wire.Reader, p: number): Post {
   const { bytes, view } = r;
-  const start = p;
-  let left = wire.readMapHeader(r, p) - 2;
-  p = r.position;
-  if (view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) return readPostInAnyOrder(r, start);
-  const id = wire.readInt(r, p + 3);
-  p = r.position;
+  let id: number | undefined;
   let at: Date | undefined;
-  if (left > 0 && view.getUint16(p) === 0xa261 && bytes[p + 2] === 0x74) {
-    at = wire.readDate(r, p + 3);
-    p = r.position;
-    left--;
-  }
-  if (view.getInt32(p) !== (0xa4626f64 | 0) || bytes[p + 4] !== 0x79) return readPostInAnyOrder(r, start);
-  const body: string | Uint8Array = wire.readBy(r, p + 5, postBodyShape);
+  let body: string | Uint8Array | undefined;
+  let left = wire.readMapHeader(r, p);
   p = r.position;
-  if (left !== 0) return readPostInAnyOrder(r, start);
-  r.position = p;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) break;
+        id = wire.readInt(r, p + 3);
+        p = r.position;
+      case 1:
+        if (left > 0 && view.getUint16(p) === 0xa261 && bytes[p + 2] === 0x74) {
+          at = wire.readDate(r, p + 3);
+          p = r.position;
+          left--;
+        }
+      case 2:
+        if (left-- === 0 || view.getInt32(p) !== (0xa4626f64 | 0) || bytes[p + 4] !== 0x79) break;
+        body = wire.readBy(r, p + 5, postBodyShape);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readPostKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (id === undefined || body === undefined) return wire.misfit();
   if (at === undefined) {
     return { id, body };
   }
   return { id, at, body };
 }
 
-const readPostInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readPost, ["id", "at", "body"]);
+const readPostKeys = /* @__PURE__ */ new wire.Keys(["id", "at", "body"]);
 
 function writeFeedWatchInput(b: Uint8Array, p: number, value: FeedWatchInput): number {
   wire.requireObject(value);
@@ -121,16 +148,28 @@ function writeFeedWatchInput(b: Uint8Array, p: number, value: FeedWatchInput): n
 
 function readFeedWatchInput(r: wire.Reader, p: number): FeedWatchInput {
   const { view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x81a57369 | 0) || view.getInt32(p + 3) !== 0x696e6365) {
-    return readFeedWatchInputInAnyOrder(r, start);
-  }
-  const since = wire.readBigInt(r, p + 7);
+  let since: bigint | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
   p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa573696e | 0) || view.getInt32(p + 2) !== 0x696e6365) break;
+        since = wire.readBigInt(r, p + 6);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readFeedWatchInputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (since === undefined) return wire.misfit();
   return { since };
 }
 
-const readFeedWatchInputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readFeedWatchInput, ["since"]);
+const readFeedWatchInputKeys = /* @__PURE__ */ new wire.Keys(["since"]);
 
 function writeFeedPublishOutput(b: Uint8Array, p: number, value: FeedPublishOutput): number {
   wire.requireObject(value);
@@ -147,16 +186,28 @@ function writeFeedPublishOutput(b: Uint8Array, p: number, value: FeedPublishOutp
 
 function readFeedPublishOutput(r: wire.Reader, p: number): FeedPublishOutput {
   const { view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x81a5636f | 0) || view.getInt32(p + 3) !== 0x6f756e74) {
-    return readFeedPublishOutputInAnyOrder(r, start);
-  }
-  const count = wire.readInt(r, p + 7);
+  let count: number | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
   p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa5636f75 | 0) || view.getInt32(p + 2) !== 0x6f756e74) break;
+        count = wire.readInt(r, p + 6);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readFeedPublishOutputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (count === undefined) return wire.misfit();
   return { count };
 }
 
-const readFeedPublishOutputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readFeedPublishOutput, ["count"]);
+const readFeedPublishOutputKeys = /* @__PURE__ */ new wire.Keys(["count"]);
 
 function writeFeedTalkInputItem(b: Uint8Array, p: number, value: string): number {
   p = wire.writeString(b, p, value);

@@ -61,18 +61,34 @@ function writeArithMultiplyInput(b: Uint8Array, p: number, value: ArithMultiplyI
 }
 
 function readArithMultiplyInput(r: wire.Reader, p: number): ArithMultiplyInput {
-  const { bytes, view } = r;
-  const start = p;
-  if (view.getUint16(p) !== 0x82a1 || bytes[p + 2] !== 0x61) return readArithMultiplyInputInAnyOrder(r, start);
-  const a = wire.readInt(r, p + 3);
+  const { view } = r;
+  let a: number | undefined;
+  let b_: number | undefined;
+  let left = wire.readFieldsHeader(r, p, 2);
   p = r.position;
-  if (view.getUint16(p) !== 0xa162) return readArithMultiplyInputInAnyOrder(r, start);
-  const b_ = wire.readInt(r, p + 2);
-  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getUint16(p) !== 0xa161) break;
+        a = wire.readInt(r, p + 2);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getUint16(p) !== 0xa162) break;
+        b_ = wire.readInt(r, p + 2);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readArithMultiplyInputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (a === undefined || b_ === undefined) return wire.misfit();
   return { a, b: b_ };
 }
 
-const readArithMultiplyInputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readArithMultiplyInput, ["a", "b"]);
+const readArithMultiplyInputKeys = /* @__PURE__ */ new wire.Keys(["a", "b"]);
 
 function writeArithMultiplyOutput(b: Uint8Array, p: number, value: ArithMultiplyOutput): number {
   wire.requireObject(value);
@@ -86,17 +102,29 @@ function writeArithMultiplyOutput(b: Uint8Array, p: number, value: ArithMultiply
 }
 
 function readArithMultiplyOutput(r: wire.Reader, p: number): ArithMultiplyOutput {
-  const { bytes, view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x81a37072 | 0) || bytes[p + 4] !== 0x6f) {
-    return readArithMultiplyOutputInAnyOrder(r, start);
-  }
-  const pro = wire.readInt(r, p + 5);
+  const { view } = r;
+  let pro: number | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
   p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa370726f | 0)) break;
+        pro = wire.readInt(r, p + 4);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readArithMultiplyOutputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (pro === undefined) return wire.misfit();
   return { pro };
 }
 
-const readArithMultiplyOutputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readArithMultiplyOutput, ["pro"]);
+const readArithMultiplyOutputKeys = /* @__PURE__ */ new wire.Keys(["pro"]);
 
 function writeArithDivideOutput(b: Uint8Array, p: number, value: ArithDivideOutput): number {
   wire.requireObject(value);
@@ -115,18 +143,34 @@ function writeArithDivideOutput(b: Uint8Array, p: number, value: ArithDivideOutp
 }
 
 function readArithDivideOutput(r: wire.Reader, p: number): ArithDivideOutput {
-  const { bytes, view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x82a37175 | 0) || bytes[p + 4] !== 0x6f) return readArithDivideOutputInAnyOrder(r, start);
-  const quo = wire.readInt(r, p + 5);
+  const { view } = r;
+  let quo: number | undefined;
+  let rem: number | undefined;
+  let left = wire.readFieldsHeader(r, p, 2);
   p = r.position;
-  if (view.getInt32(p) !== (0xa372656d | 0)) return readArithDivideOutputInAnyOrder(r, start);
-  const rem = wire.readInt(r, p + 4);
-  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa371756f | 0)) break;
+        quo = wire.readInt(r, p + 4);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getInt32(p) !== (0xa372656d | 0)) break;
+        rem = wire.readInt(r, p + 4);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readArithDivideOutputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (quo === undefined || rem === undefined) return wire.misfit();
   return { quo, rem };
 }
 
-const readArithDivideOutputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readArithDivideOutput, ["quo", "rem"]);
+const readArithDivideOutputKeys = /* @__PURE__ */ new wire.Keys(["quo", "rem"]);
 
 function writeArithLogInput(b: Uint8Array, p: number, value: ArithLogInput): number {
   wire.requireObject(value);
@@ -141,17 +185,29 @@ function writeArithLogInput(b: Uint8Array, p: number, value: ArithLogInput): num
 }
 
 function readArithLogInput(r: wire.Reader, p: number): ArithLogInput {
-  const { view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x81a46c69 | 0) || view.getInt32(p + 2) !== 0x6c696e65) {
-    return readArithLogInputInAnyOrder(r, start);
-  }
-  const line = wire.readString(r, p + 6);
+  const { bytes, view } = r;
+  let line: string | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
   p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa46c696e | 0) || bytes[p + 4] !== 0x65) break;
+        line = wire.readString(r, p + 5);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readArithLogInputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (line === undefined) return wire.misfit();
   return { line };
 }
 
-const readArithLogInputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readArithLogInput, ["line"]);
+const readArithLogInputKeys = /* @__PURE__ */ new wire.Keys(["line"]);
 
 function writeArithTicksInput(b: Uint8Array, p: number, value: ArithTicksInput): number {
   wire.requireObject(value);
@@ -179,26 +235,37 @@ function writeArithTicksInput(b: Uint8Array, p: number, value: ArithTicksInput):
 
 function readArithTicksInput(r: wire.Reader, p: number): ArithTicksInputParsed {
   const { view } = r;
-  const start = p;
-  let left = wire.readMapHeader(r, p) - 1;
-  p = r.position;
-  if (view.getUint16(p) !== 0xa16e) return readArithTicksInputInAnyOrder(r, start);
-  const n = wire.readInt(r, p + 2);
-  if (n < 0) return wire.misfit();
-  p = r.position;
+  let n: number | undefined;
   let everyMs: number | undefined;
-  if (left > 0 && view.getInt32(p) === (0xa7657665 | 0) && view.getInt32(p + 4) === 0x72794d73) {
-    everyMs = wire.readInt(r, p + 8);
-    if (everyMs < 0) return wire.misfit();
+  let left = wire.readMapHeader(r, p);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getUint16(p) !== 0xa16e) break;
+        n = wire.readInt(r, p + 2);
+        if (n < 0) return wire.misfit();
+        p = r.position;
+      case 1:
+        if (left > 0 && view.getInt32(p) === (0xa7657665 | 0) && view.getInt32(p + 4) === 0x72794d73) {
+          everyMs = wire.readInt(r, p + 8);
+          if (everyMs < 0) return wire.misfit();
+          p = r.position;
+          left--;
+        }
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readArithTicksInputKeys.find(r, p, left);
     p = r.position;
-    left--;
+    left = r.left;
   }
-  if (left !== 0) return readArithTicksInputInAnyOrder(r, start);
-  r.position = p;
+  if (n === undefined) return wire.misfit();
   return { n, everyMs: everyMs === undefined ? 0 : everyMs };
 }
 
-const readArithTicksInputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readArithTicksInput, ["n", "everyMs"]);
+const readArithTicksInputKeys = /* @__PURE__ */ new wire.Keys(["n", "everyMs"]);
 
 function writeTick(b: Uint8Array, p: number, value: Tick): number {
   wire.requireObject(value);
@@ -215,17 +282,33 @@ function writeTick(b: Uint8Array, p: number, value: Tick): number {
 
 function readTick(r: wire.Reader, p: number): Tick {
   const { bytes, view } = r;
-  const start = p;
-  if (view.getUint16(p) !== 0x82a1 || bytes[p + 2] !== 0x69) return readTickInAnyOrder(r, start);
-  const i = wire.readInt(r, p + 3);
+  let i: number | undefined;
+  let at: number | undefined;
+  let left = wire.readFieldsHeader(r, p, 2);
   p = r.position;
-  if (view.getUint16(p) !== 0xa261 || bytes[p + 2] !== 0x74) return readTickInAnyOrder(r, start);
-  const at = wire.readNumber(r, p + 3);
-  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getUint16(p) !== 0xa169) break;
+        i = wire.readInt(r, p + 2);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getUint16(p) !== 0xa261 || bytes[p + 2] !== 0x74) break;
+        at = wire.readNumber(r, p + 3);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readTickKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (i === undefined || at === undefined) return wire.misfit();
   return { i, at };
 }
 
-const readTickInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readTick, ["i", "at"]);
+const readTickKeys = /* @__PURE__ */ new wire.Keys(["i", "at"]);
 
 const arithMultiplyInputShape: wire.Shape = wire.object({
   a: wire.number(wire.integer()),

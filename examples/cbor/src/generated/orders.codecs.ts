@@ -38,25 +38,43 @@ function writeOrder(b: Uint8Array, p: number, value: Order): number {
 
 function readOrder(r: wire.Reader, p: number): Order {
   const { bytes, view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x84a26964 | 0)) return readOrderInAnyOrder(r, start);
-  const id = wire.readString(r, p + 4);
+  let id: string | undefined;
+  let at: Date | undefined;
+  let cents: bigint | undefined;
+  let tags: Set<string> | undefined;
+  let left = wire.readFieldsHeader(r, p, 4);
   p = r.position;
-  if (view.getUint16(p) !== 0xa261 || bytes[p + 2] !== 0x74) return readOrderInAnyOrder(r, start);
-  const at = wire.readDate(r, p + 3);
-  p = r.position;
-  if (view.getInt32(p) !== (0xa563656e | 0) || view.getInt32(p + 2) !== 0x656e7473) {
-    return readOrderInAnyOrder(r, start);
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) break;
+        id = wire.readString(r, p + 3);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getUint16(p) !== 0xa261 || bytes[p + 2] !== 0x74) break;
+        at = wire.readDate(r, p + 3);
+        p = r.position;
+      case 2:
+        if (left-- === 0 || view.getInt32(p) !== (0xa563656e | 0) || view.getInt32(p + 2) !== 0x656e7473) break;
+        cents = wire.readBigInt(r, p + 6);
+        p = r.position;
+      case 3:
+        if (left-- === 0 || view.getInt32(p) !== (0xa4746167 | 0) || bytes[p + 4] !== 0x73) break;
+        tags = readOrderTags(r, p + 5);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readOrderKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
   }
-  const cents = wire.readBigInt(r, p + 6);
-  p = r.position;
-  if (view.getInt32(p) !== (0xa4746167 | 0) || bytes[p + 4] !== 0x73) return readOrderInAnyOrder(r, start);
-  const tags = readOrderTags(r, p + 5);
-  p = r.position;
+  if (id === undefined || at === undefined || cents === undefined || tags === undefined) return wire.misfit();
   return { id, at, cents, tags };
 }
 
-const readOrderInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readOrder, ["id", "at", "cents", "tags"]);
+const readOrderKeys = /* @__PURE__ */ new wire.Keys(["id", "at", "cents", "tags"]);
 
 function writeOrderTags(b: Uint8Array, p: number, value: ReadonlySet<string>): number {
   if (!(value instanceof Set)) return wire.misfit();

@@ -12,6 +12,7 @@ import type {
   BoardCommand,
   BoardCommandDraw,
   Piece,
+  Color,
   PiecePoint,
   BoardCommandUndo,
   BoardCommandClear,
@@ -118,24 +119,36 @@ function writeWhiteboardJoinInput(b: Uint8Array, p: number, value: WhiteboardJoi
 }
 
 function readWhiteboardJoinInput(r: wire.Reader, p: number): WhiteboardJoinInput {
-  const { view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x82a46e61 | 0) || view.getInt32(p + 2) !== 0x6e616d65) {
-    return readWhiteboardJoinInputInAnyOrder(r, start);
-  }
-  const name = wire.readString(r, p + 6);
-  if (!regexPattern.test(name) || wire.longerThan(name, 40)) return wire.misfit();
+  const { bytes, view } = r;
+  let name: string | undefined;
+  let secret: string | undefined;
+  let left = wire.readFieldsHeader(r, p, 2);
   p = r.position;
-  if (view.getInt32(p) !== (0xa6736563 | 0) || view.getInt32(p + 3) !== 0x63726574) {
-    return readWhiteboardJoinInputInAnyOrder(r, start);
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa46e616d | 0) || bytes[p + 4] !== 0x65) break;
+        name = wire.readString(r, p + 5);
+        if (!regexPattern.test(name) || wire.longerThan(name, 40)) return wire.misfit();
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getInt32(p) !== (0xa6736563 | 0) || view.getInt32(p + 3) !== 0x63726574) break;
+        secret = wire.readString(r, p + 7);
+        if (wire.shorterThan(secret, 16) || wire.longerThan(secret, 64)) return wire.misfit();
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readWhiteboardJoinInputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
   }
-  const secret = wire.readString(r, p + 7);
-  if (wire.shorterThan(secret, 16) || wire.longerThan(secret, 64)) return wire.misfit();
-  p = r.position;
+  if (name === undefined || secret === undefined) return wire.misfit();
   return { name, secret };
 }
 
-const readWhiteboardJoinInputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readWhiteboardJoinInput, ["name", "secret"]);
+const readWhiteboardJoinInputKeys = /* @__PURE__ */ new wire.Keys(["name", "secret"]);
 
 function writeWhiteboardJoinItem(b: Uint8Array, p: number, value: WhiteboardJoinItem): number {
   wire.requireObject(value);
@@ -165,29 +178,39 @@ function writeWhiteboardJoinItem(b: Uint8Array, p: number, value: WhiteboardJoin
 }
 
 function readWhiteboardJoinItem(r: wire.Reader, p: number): WhiteboardJoinItem {
-  const { bytes, view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x83a3796f | 0) || bytes[p + 4] !== 0x75) return readWhiteboardJoinItemInAnyOrder(r, start);
-  const you = wire.readString(r, p + 5);
+  const { view } = r;
+  let you: string | undefined;
+  let server: string | undefined;
+  let people: Person[] | undefined;
+  let left = wire.readFieldsHeader(r, p, 3);
   p = r.position;
-  if (view.getInt32(p) !== (0xa6736572 | 0) || view.getInt32(p + 3) !== 0x72766572) {
-    return readWhiteboardJoinItemInAnyOrder(r, start);
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa3796f75 | 0)) break;
+        you = wire.readString(r, p + 4);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getInt32(p) !== (0xa6736572 | 0) || view.getInt32(p + 3) !== 0x72766572) break;
+        server = wire.readString(r, p + 7);
+        p = r.position;
+      case 2:
+        if (left-- === 0 || view.getInt32(p) !== (0xa670656f | 0) || view.getInt32(p + 3) !== 0x6f706c65) break;
+        people = readWhiteboardJoinItemPeople(r, p + 7);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readWhiteboardJoinItemKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
   }
-  const server = wire.readString(r, p + 7);
-  p = r.position;
-  if (view.getInt32(p) !== (0xa670656f | 0) || view.getInt32(p + 3) !== 0x6f706c65) {
-    return readWhiteboardJoinItemInAnyOrder(r, start);
-  }
-  const people = readWhiteboardJoinItemPeople(r, p + 7);
-  p = r.position;
+  if (you === undefined || server === undefined || people === undefined) return wire.misfit();
   return { you, server, people };
 }
 
-const readWhiteboardJoinItemInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readWhiteboardJoinItem, [
-  "you",
-  "server",
-  "people",
-]);
+const readWhiteboardJoinItemKeys = /* @__PURE__ */ new wire.Keys(["you", "server", "people"]);
 
 function writeWhiteboardJoinItemPeople(b: Uint8Array, p: number, value: readonly Person[]): number {
   if (!Array.isArray(value)) return wire.misfit();
@@ -232,21 +255,39 @@ function writePerson(b: Uint8Array, p: number, value: Person): number {
 
 function readPerson(r: wire.Reader, p: number): Person {
   const { bytes, view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x83a26964 | 0)) return readPersonInAnyOrder(r, start);
-  const id = wire.readString(r, p + 4);
+  let id: string | undefined;
+  let name: string | undefined;
+  let hue: number | undefined;
+  let left = wire.readFieldsHeader(r, p, 3);
   p = r.position;
-  if (view.getInt32(p) !== (0xa46e616d | 0) || bytes[p + 4] !== 0x65) return readPersonInAnyOrder(r, start);
-  const name = wire.readString(r, p + 5);
-  p = r.position;
-  if (view.getInt32(p) !== (0xa3687565 | 0)) return readPersonInAnyOrder(r, start);
-  const hue = wire.readInt(r, p + 4);
-  if (hue < 0 || hue > 359) return wire.misfit();
-  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) break;
+        id = wire.readString(r, p + 3);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getInt32(p) !== (0xa46e616d | 0) || bytes[p + 4] !== 0x65) break;
+        name = wire.readString(r, p + 5);
+        p = r.position;
+      case 2:
+        if (left-- === 0 || view.getInt32(p) !== (0xa3687565 | 0)) break;
+        hue = wire.readInt(r, p + 4);
+        if (hue < 0 || hue > 359) return wire.misfit();
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readPersonKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (id === undefined || name === undefined || hue === undefined) return wire.misfit();
   return { id, name, hue };
 }
 
-const readPersonInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readPerson, ["id", "name", "hue"]);
+const readPersonKeys = /* @__PURE__ */ new wire.Keys(["id", "name", "hue"]);
 
 function writeBoardCommand(b: Uint8Array, p: number, value: BoardCommand): number {
   switch (value.type) {
@@ -295,23 +336,37 @@ function writeBoardCommandDraw(b: Uint8Array, p: number, value: BoardCommandDraw
 }
 
 function readBoardCommandDraw(r: wire.Reader, p: number): BoardCommandDraw {
-  const { view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x82a47479 | 0) || view.getInt32(p + 2) !== 0x74797065) {
-    return readBoardCommandDrawInAnyOrder(r, start);
-  }
-  const type = wire.readString(r, p + 6);
-  if (type !== "draw") return wire.misfit();
+  const { bytes, view } = r;
+  let type: "draw" | undefined;
+  let piece: Piece | undefined;
+  let left = wire.readFieldsHeader(r, p, 2);
   p = r.position;
-  if (view.getInt32(p) !== (0xa5706965 | 0) || view.getInt32(p + 2) !== 0x69656365) {
-    return readBoardCommandDrawInAnyOrder(r, start);
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0: {
+        if (left-- === 0 || view.getInt32(p) !== (0xa4747970 | 0) || bytes[p + 4] !== 0x65) break;
+        const literal = wire.readString(r, p + 5);
+        if (literal !== "draw") return wire.misfit();
+        type = literal;
+        p = r.position;
+      }
+      case 1:
+        if (left-- === 0 || view.getInt32(p) !== (0xa5706965 | 0) || view.getInt32(p + 2) !== 0x69656365) break;
+        piece = readPiece(r, p + 6);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readBoardCommandDrawKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
   }
-  const piece = readPiece(r, p + 6);
-  p = r.position;
+  if (type === undefined || piece === undefined) return wire.misfit();
   return { type, piece };
 }
 
-const readBoardCommandDrawInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readBoardCommandDraw, ["type", "piece"]);
+const readBoardCommandDrawKeys = /* @__PURE__ */ new wire.Keys(["type", "piece"]);
 
 function writePiece(b: Uint8Array, p: number, value: Piece): number {
   wire.requireObject(value);
@@ -360,44 +415,58 @@ function writePiece(b: Uint8Array, p: number, value: Piece): number {
 }
 
 function readPiece(r: wire.Reader, p: number): Piece {
-  const { view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x84a46c69 | 0) || view.getInt32(p + 2) !== 0x6c696e65) {
-    return readPieceInAnyOrder(r, start);
-  }
-  const line = wire.readInt(r, p + 6);
-  if (line < 0) return wire.misfit();
+  const { bytes, view } = r;
+  let line: number | undefined;
+  let color: Color | undefined;
+  let width: number | undefined;
+  let points: PiecePoint[] | undefined;
+  let left = wire.readFieldsHeader(r, p, 4);
   p = r.position;
-  if (view.getInt32(p) !== (0xa5636f6c | 0) || view.getInt32(p + 2) !== 0x6f6c6f72) {
-    return readPieceInAnyOrder(r, start);
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa46c696e | 0) || bytes[p + 4] !== 0x65) break;
+        line = wire.readInt(r, p + 5);
+        if (line < 0) return wire.misfit();
+        p = r.position;
+      case 1: {
+        if (left-- === 0 || view.getInt32(p) !== (0xa5636f6c | 0) || view.getInt32(p + 2) !== 0x6f6c6f72) break;
+        const literal = wire.readString(r, p + 6);
+        if (
+          literal !== "ink" &&
+          literal !== "red" &&
+          literal !== "orange" &&
+          literal !== "green" &&
+          literal !== "blue" &&
+          literal !== "violet"
+        ) {
+          return wire.misfit();
+        }
+        color = literal;
+        p = r.position;
+      }
+      case 2:
+        if (left-- === 0 || view.getInt32(p) !== (0xa5776964 | 0) || view.getInt32(p + 2) !== 0x69647468) break;
+        width = wire.readInt(r, p + 6);
+        if (width < 1 || width > 40) return wire.misfit();
+        p = r.position;
+      case 3:
+        if (left-- === 0 || view.getInt32(p) !== (0xa6706f69 | 0) || view.getInt32(p + 3) !== 0x696e7473) break;
+        points = readPiecePoints(r, p + 7);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readPieceKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
   }
-  const color = wire.readString(r, p + 6);
-  if (
-    color !== "ink" &&
-    color !== "red" &&
-    color !== "orange" &&
-    color !== "green" &&
-    color !== "blue" &&
-    color !== "violet"
-  ) {
-    return wire.misfit();
-  }
-  p = r.position;
-  if (view.getInt32(p) !== (0xa5776964 | 0) || view.getInt32(p + 2) !== 0x69647468) {
-    return readPieceInAnyOrder(r, start);
-  }
-  const width = wire.readInt(r, p + 6);
-  if (width < 1 || width > 40) return wire.misfit();
-  p = r.position;
-  if (view.getInt32(p) !== (0xa6706f69 | 0) || view.getInt32(p + 3) !== 0x696e7473) {
-    return readPieceInAnyOrder(r, start);
-  }
-  const points = readPiecePoints(r, p + 7);
-  p = r.position;
+  if (line === undefined || color === undefined || width === undefined || points === undefined) return wire.misfit();
   return { line, color, width, points };
 }
 
-const readPieceInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readPiece, ["line", "color", "width", "points"]);
+const readPieceKeys = /* @__PURE__ */ new wire.Keys(["line", "color", "width", "points"]);
 
 function writePiecePoints(b: Uint8Array, p: number, value: readonly PiecePoint[]): number {
   if (!Array.isArray(value)) return wire.misfit();
@@ -435,20 +504,36 @@ function writePiecePoint(b: Uint8Array, p: number, value: PiecePoint): number {
 }
 
 function readPiecePoint(r: wire.Reader, p: number): PiecePoint {
-  const { bytes, view } = r;
-  const start = p;
-  if (view.getUint16(p) !== 0x82a1 || bytes[p + 2] !== 0x78) return readPiecePointInAnyOrder(r, start);
-  const x = wire.readInt(r, p + 3);
-  if (x < 0 || x > 1600) return wire.misfit();
+  const { view } = r;
+  let x: number | undefined;
+  let y: number | undefined;
+  let left = wire.readFieldsHeader(r, p, 2);
   p = r.position;
-  if (view.getUint16(p) !== 0xa179) return readPiecePointInAnyOrder(r, start);
-  const y = wire.readInt(r, p + 2);
-  if (y < 0 || y > 1000) return wire.misfit();
-  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getUint16(p) !== 0xa178) break;
+        x = wire.readInt(r, p + 2);
+        if (x < 0 || x > 1600) return wire.misfit();
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getUint16(p) !== 0xa179) break;
+        y = wire.readInt(r, p + 2);
+        if (y < 0 || y > 1000) return wire.misfit();
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readPiecePointKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (x === undefined || y === undefined) return wire.misfit();
   return { x, y };
 }
 
-const readPiecePointInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readPiecePoint, ["x", "y"]);
+const readPiecePointKeys = /* @__PURE__ */ new wire.Keys(["x", "y"]);
 
 function writeBoardCommandUndo(b: Uint8Array, p: number, value: BoardCommandUndo): number {
   wire.requireObject(value);
@@ -464,18 +549,32 @@ function writeBoardCommandUndo(b: Uint8Array, p: number, value: BoardCommandUndo
 }
 
 function readBoardCommandUndo(r: wire.Reader, p: number): BoardCommandUndo {
-  const { view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x81a47479 | 0) || view.getInt32(p + 2) !== 0x74797065) {
-    return readBoardCommandUndoInAnyOrder(r, start);
-  }
-  const type = wire.readString(r, p + 6);
-  if (type !== "undo") return wire.misfit();
+  const { bytes, view } = r;
+  let type: "undo" | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
   p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0: {
+        if (left-- === 0 || view.getInt32(p) !== (0xa4747970 | 0) || bytes[p + 4] !== 0x65) break;
+        const literal = wire.readString(r, p + 5);
+        if (literal !== "undo") return wire.misfit();
+        type = literal;
+        p = r.position;
+      }
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readBoardCommandUndoKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (type === undefined) return wire.misfit();
   return { type };
 }
 
-const readBoardCommandUndoInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readBoardCommandUndo, ["type"]);
+const readBoardCommandUndoKeys = /* @__PURE__ */ new wire.Keys(["type"]);
 
 function writeBoardCommandClear(b: Uint8Array, p: number, value: BoardCommandClear): number {
   wire.requireObject(value);
@@ -491,18 +590,32 @@ function writeBoardCommandClear(b: Uint8Array, p: number, value: BoardCommandCle
 }
 
 function readBoardCommandClear(r: wire.Reader, p: number): BoardCommandClear {
-  const { view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x81a47479 | 0) || view.getInt32(p + 2) !== 0x74797065) {
-    return readBoardCommandClearInAnyOrder(r, start);
-  }
-  const type = wire.readString(r, p + 6);
-  if (type !== "clear") return wire.misfit();
+  const { bytes, view } = r;
+  let type: "clear" | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
   p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0: {
+        if (left-- === 0 || view.getInt32(p) !== (0xa4747970 | 0) || bytes[p + 4] !== 0x65) break;
+        const literal = wire.readString(r, p + 5);
+        if (literal !== "clear") return wire.misfit();
+        type = literal;
+        p = r.position;
+      }
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readBoardCommandClearKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (type === undefined) return wire.misfit();
   return { type };
 }
 
-const readBoardCommandClearInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readBoardCommandClear, ["type"]);
+const readBoardCommandClearKeys = /* @__PURE__ */ new wire.Keys(["type"]);
 
 function writeBoardEvent(b: Uint8Array, p: number, value: BoardEvent): number {
   switch (value.type) {
@@ -556,25 +669,41 @@ function writeBoardEventDrawn(b: Uint8Array, p: number, value: BoardEventDrawn):
 
 function readBoardEventDrawn(r: wire.Reader, p: number): BoardEventDrawn {
   const { bytes, view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x83a47479 | 0) || view.getInt32(p + 2) !== 0x74797065) {
-    return readBoardEventDrawnInAnyOrder(r, start);
+  let type: "drawn" | undefined;
+  let by: string | undefined;
+  let piece: Piece | undefined;
+  let left = wire.readFieldsHeader(r, p, 3);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0: {
+        if (left-- === 0 || view.getInt32(p) !== (0xa4747970 | 0) || bytes[p + 4] !== 0x65) break;
+        const literal = wire.readString(r, p + 5);
+        if (literal !== "drawn") return wire.misfit();
+        type = literal;
+        p = r.position;
+      }
+      case 1:
+        if (left-- === 0 || view.getUint16(p) !== 0xa262 || bytes[p + 2] !== 0x79) break;
+        by = wire.readString(r, p + 3);
+        p = r.position;
+      case 2:
+        if (left-- === 0 || view.getInt32(p) !== (0xa5706965 | 0) || view.getInt32(p + 2) !== 0x69656365) break;
+        piece = readPiece(r, p + 6);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readBoardEventDrawnKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
   }
-  const type = wire.readString(r, p + 6);
-  if (type !== "drawn") return wire.misfit();
-  p = r.position;
-  if (view.getUint16(p) !== 0xa262 || bytes[p + 2] !== 0x79) return readBoardEventDrawnInAnyOrder(r, start);
-  const by = wire.readString(r, p + 3);
-  p = r.position;
-  if (view.getInt32(p) !== (0xa5706965 | 0) || view.getInt32(p + 2) !== 0x69656365) {
-    return readBoardEventDrawnInAnyOrder(r, start);
-  }
-  const piece = readPiece(r, p + 6);
-  p = r.position;
+  if (type === undefined || by === undefined || piece === undefined) return wire.misfit();
   return { type, by, piece };
 }
 
-const readBoardEventDrawnInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readBoardEventDrawn, ["type", "by", "piece"]);
+const readBoardEventDrawnKeys = /* @__PURE__ */ new wire.Keys(["type", "by", "piece"]);
 
 function writeBoardEventErased(b: Uint8Array, p: number, value: BoardEventErased): number {
   wire.requireObject(value);
@@ -597,23 +726,37 @@ function writeBoardEventErased(b: Uint8Array, p: number, value: BoardEventErased
 }
 
 function readBoardEventErased(r: wire.Reader, p: number): BoardEventErased {
-  const { view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x82a47479 | 0) || view.getInt32(p + 2) !== 0x74797065) {
-    return readBoardEventErasedInAnyOrder(r, start);
-  }
-  const type = wire.readString(r, p + 6);
-  if (type !== "erased") return wire.misfit();
+  const { bytes, view } = r;
+  let type: "erased" | undefined;
+  let lines: BoardEventErasedLine[] | undefined;
+  let left = wire.readFieldsHeader(r, p, 2);
   p = r.position;
-  if (view.getInt32(p) !== (0xa56c696e | 0) || view.getInt32(p + 2) !== 0x696e6573) {
-    return readBoardEventErasedInAnyOrder(r, start);
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0: {
+        if (left-- === 0 || view.getInt32(p) !== (0xa4747970 | 0) || bytes[p + 4] !== 0x65) break;
+        const literal = wire.readString(r, p + 5);
+        if (literal !== "erased") return wire.misfit();
+        type = literal;
+        p = r.position;
+      }
+      case 1:
+        if (left-- === 0 || view.getInt32(p) !== (0xa56c696e | 0) || view.getInt32(p + 2) !== 0x696e6573) break;
+        lines = readBoardEventErasedLines(r, p + 6);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readBoardEventErasedKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
   }
-  const lines = readBoardEventErasedLines(r, p + 6);
-  p = r.position;
+  if (type === undefined || lines === undefined) return wire.misfit();
   return { type, lines };
 }
 
-const readBoardEventErasedInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readBoardEventErased, ["type", "lines"]);
+const readBoardEventErasedKeys = /* @__PURE__ */ new wire.Keys(["type", "lines"]);
 
 function writeBoardEventErasedLines(b: Uint8Array, p: number, value: readonly BoardEventErasedLine[]): number {
   if (!Array.isArray(value)) return wire.misfit();
@@ -652,19 +795,33 @@ function writeBoardEventErasedLine(b: Uint8Array, p: number, value: BoardEventEr
 
 function readBoardEventErasedLine(r: wire.Reader, p: number): BoardEventErasedLine {
   const { bytes, view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x82a26279 | 0)) return readBoardEventErasedLineInAnyOrder(r, start);
-  const by = wire.readString(r, p + 4);
+  let by: string | undefined;
+  let line: number | undefined;
+  let left = wire.readFieldsHeader(r, p, 2);
   p = r.position;
-  if (view.getInt32(p) !== (0xa46c696e | 0) || bytes[p + 4] !== 0x65) {
-    return readBoardEventErasedLineInAnyOrder(r, start);
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getUint16(p) !== 0xa262 || bytes[p + 2] !== 0x79) break;
+        by = wire.readString(r, p + 3);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getInt32(p) !== (0xa46c696e | 0) || bytes[p + 4] !== 0x65) break;
+        line = wire.readInt(r, p + 5);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readBoardEventErasedLineKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
   }
-  const line = wire.readInt(r, p + 5);
-  p = r.position;
+  if (by === undefined || line === undefined) return wire.misfit();
   return { by, line };
 }
 
-const readBoardEventErasedLineInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readBoardEventErasedLine, ["by", "line"]);
+const readBoardEventErasedLineKeys = /* @__PURE__ */ new wire.Keys(["by", "line"]);
 
 function writeBoardEventShown(b: Uint8Array, p: number, value: BoardEventShown): number {
   wire.requireObject(value);
@@ -680,18 +837,32 @@ function writeBoardEventShown(b: Uint8Array, p: number, value: BoardEventShown):
 }
 
 function readBoardEventShown(r: wire.Reader, p: number): BoardEventShown {
-  const { view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x81a47479 | 0) || view.getInt32(p + 2) !== 0x74797065) {
-    return readBoardEventShownInAnyOrder(r, start);
-  }
-  const type = wire.readString(r, p + 6);
-  if (type !== "shown") return wire.misfit();
+  const { bytes, view } = r;
+  let type: "shown" | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
   p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0: {
+        if (left-- === 0 || view.getInt32(p) !== (0xa4747970 | 0) || bytes[p + 4] !== 0x65) break;
+        const literal = wire.readString(r, p + 5);
+        if (literal !== "shown") return wire.misfit();
+        type = literal;
+        p = r.position;
+      }
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readBoardEventShownKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (type === undefined) return wire.misfit();
   return { type };
 }
 
-const readBoardEventShownInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readBoardEventShown, ["type"]);
+const readBoardEventShownKeys = /* @__PURE__ */ new wire.Keys(["type"]);
 
 function writeWhiteboardMessagesInput(b: Uint8Array, p: number, value: WhiteboardMessagesInput): number {
   wire.requireObject(value);
@@ -713,22 +884,30 @@ function writeWhiteboardMessagesInput(b: Uint8Array, p: number, value: Whiteboar
 
 function readWhiteboardMessagesInput(r: wire.Reader, p: number): WhiteboardMessagesInputParsed {
   const { view } = r;
-  const start = p;
+  let after: number | undefined;
   let left = wire.readMapHeader(r, p);
   p = r.position;
-  let after: number | undefined;
-  if (left > 0 && view.getInt32(p) === (0xa5616674 | 0) && view.getInt32(p + 2) === 0x66746572) {
-    after = wire.readInt(r, p + 6);
-    if (after < 0) return wire.misfit();
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left > 0 && view.getInt32(p) === (0xa5616674 | 0) && view.getInt32(p + 2) === 0x66746572) {
+          after = wire.readInt(r, p + 6);
+          if (after < 0) return wire.misfit();
+          p = r.position;
+          left--;
+        }
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readWhiteboardMessagesInputKeys.find(r, p, left);
     p = r.position;
-    left--;
+    left = r.left;
   }
-  if (left !== 0) return readWhiteboardMessagesInputInAnyOrder(r, start);
-  r.position = p;
   return { after: after === undefined ? 0 : after };
 }
 
-const readWhiteboardMessagesInputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readWhiteboardMessagesInput, ["after"]);
+const readWhiteboardMessagesInputKeys = /* @__PURE__ */ new wire.Keys(["after"]);
 
 function writeChatMessage(b: Uint8Array, p: number, value: ChatMessage): number {
   wire.requireObject(value);
@@ -768,42 +947,53 @@ function writeChatMessage(b: Uint8Array, p: number, value: ChatMessage): number 
 
 function readChatMessage(r: wire.Reader, p: number): ChatMessage {
   const { bytes, view } = r;
-  const start = p;
-  let left = wire.readMapHeader(r, p) - 4;
-  p = r.position;
-  if (view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) return readChatMessageInAnyOrder(r, start);
-  const id = wire.readInt(r, p + 3);
-  p = r.position;
-  if (view.getUint16(p) !== 0xa261 || bytes[p + 2] !== 0x74) return readChatMessageInAnyOrder(r, start);
-  const at = wire.readDate(r, p + 3);
-  p = r.position;
-  if (view.getInt32(p) !== (0xa466726f | 0) || bytes[p + 4] !== 0x6d) return readChatMessageInAnyOrder(r, start);
-  const from = readPerson(r, p + 5);
-  p = r.position;
-  if (view.getInt32(p) !== (0xa4746578 | 0) || bytes[p + 4] !== 0x74) return readChatMessageInAnyOrder(r, start);
-  const text = wire.readString(r, p + 5);
-  p = r.position;
+  let id: number | undefined;
+  let at: Date | undefined;
+  let from: Person | undefined;
+  let text: string | undefined;
   let file: SharedFile | undefined;
-  if (left > 0 && view.getInt32(p) === (0xa466696c | 0) && bytes[p + 4] === 0x65) {
-    file = readSharedFile(r, p + 5);
+  let left = wire.readMapHeader(r, p);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) break;
+        id = wire.readInt(r, p + 3);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getUint16(p) !== 0xa261 || bytes[p + 2] !== 0x74) break;
+        at = wire.readDate(r, p + 3);
+        p = r.position;
+      case 2:
+        if (left-- === 0 || view.getInt32(p) !== (0xa466726f | 0) || bytes[p + 4] !== 0x6d) break;
+        from = readPerson(r, p + 5);
+        p = r.position;
+      case 3:
+        if (left-- === 0 || view.getInt32(p) !== (0xa4746578 | 0) || bytes[p + 4] !== 0x74) break;
+        text = wire.readString(r, p + 5);
+        p = r.position;
+      case 4:
+        if (left > 0 && view.getInt32(p) === (0xa466696c | 0) && bytes[p + 4] === 0x65) {
+          file = readSharedFile(r, p + 5);
+          p = r.position;
+          left--;
+        }
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readChatMessageKeys.find(r, p, left);
     p = r.position;
-    left--;
+    left = r.left;
   }
-  if (left !== 0) return readChatMessageInAnyOrder(r, start);
-  r.position = p;
+  if (id === undefined || at === undefined || from === undefined || text === undefined) return wire.misfit();
   if (file === undefined) {
     return { id, at, from, text };
   }
   return { id, at, from, text, file };
 }
 
-const readChatMessageInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readChatMessage, [
-  "id",
-  "at",
-  "from",
-  "text",
-  "file",
-]);
+const readChatMessageKeys = /* @__PURE__ */ new wire.Keys(["id", "at", "from", "text", "file"]);
 
 function writeSharedFile(b: Uint8Array, p: number, value: SharedFile): number {
   wire.requireObject(value);
@@ -838,26 +1028,46 @@ function writeSharedFile(b: Uint8Array, p: number, value: SharedFile): number {
 
 function readSharedFile(r: wire.Reader, p: number): SharedFile {
   const { bytes, view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x84a26964 | 0)) return readSharedFileInAnyOrder(r, start);
-  const id = wire.readString(r, p + 4);
+  let id: string | undefined;
+  let name: string | undefined;
+  let type: string | undefined;
+  let size: number | undefined;
+  let left = wire.readFieldsHeader(r, p, 4);
   p = r.position;
-  if (view.getInt32(p) !== (0xa46e616d | 0) || bytes[p + 4] !== 0x65) return readSharedFileInAnyOrder(r, start);
-  const name = wire.readString(r, p + 5);
-  if (name.length === 0 || wire.longerThan(name, 200)) return wire.misfit();
-  p = r.position;
-  if (view.getInt32(p) !== (0xa4747970 | 0) || bytes[p + 4] !== 0x65) return readSharedFileInAnyOrder(r, start);
-  const type = wire.readString(r, p + 5);
-  if (wire.longerThan(type, 100)) return wire.misfit();
-  p = r.position;
-  if (view.getInt32(p) !== (0xa473697a | 0) || bytes[p + 4] !== 0x65) return readSharedFileInAnyOrder(r, start);
-  const size = wire.readInt(r, p + 5);
-  if (size < 0 || size > 33554432) return wire.misfit();
-  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) break;
+        id = wire.readString(r, p + 3);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getInt32(p) !== (0xa46e616d | 0) || bytes[p + 4] !== 0x65) break;
+        name = wire.readString(r, p + 5);
+        if (name.length === 0 || wire.longerThan(name, 200)) return wire.misfit();
+        p = r.position;
+      case 2:
+        if (left-- === 0 || view.getInt32(p) !== (0xa4747970 | 0) || bytes[p + 4] !== 0x65) break;
+        type = wire.readString(r, p + 5);
+        if (wire.longerThan(type, 100)) return wire.misfit();
+        p = r.position;
+      case 3:
+        if (left-- === 0 || view.getInt32(p) !== (0xa473697a | 0) || bytes[p + 4] !== 0x65) break;
+        size = wire.readInt(r, p + 5);
+        if (size < 0 || size > 33554432) return wire.misfit();
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readSharedFileKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (id === undefined || name === undefined || type === undefined || size === undefined) return wire.misfit();
   return { id, name, type, size };
 }
 
-const readSharedFileInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readSharedFile, ["id", "name", "type", "size"]);
+const readSharedFileKeys = /* @__PURE__ */ new wire.Keys(["id", "name", "type", "size"]);
 
 function writeWhiteboardSayInput(b: Uint8Array, p: number, value: WhiteboardSayInput): number {
   wire.requireObject(value);
@@ -873,18 +1083,30 @@ function writeWhiteboardSayInput(b: Uint8Array, p: number, value: WhiteboardSayI
 }
 
 function readWhiteboardSayInput(r: wire.Reader, p: number): WhiteboardSayInput {
-  const { view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x81a47465 | 0) || view.getInt32(p + 2) !== 0x74657874) {
-    return readWhiteboardSayInputInAnyOrder(r, start);
-  }
-  const text = wire.readString(r, p + 6);
-  if (!regexPattern.test(text) || wire.longerThan(text, 1000)) return wire.misfit();
+  const { bytes, view } = r;
+  let text: string | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
   p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa4746578 | 0) || bytes[p + 4] !== 0x74) break;
+        text = wire.readString(r, p + 5);
+        if (!regexPattern.test(text) || wire.longerThan(text, 1000)) return wire.misfit();
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readWhiteboardSayInputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (text === undefined) return wire.misfit();
   return { text };
 }
 
-const readWhiteboardSayInputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readWhiteboardSayInput, ["text"]);
+const readWhiteboardSayInputKeys = /* @__PURE__ */ new wire.Keys(["text"]);
 
 function writeWhiteboardSayOutput(b: Uint8Array, p: number, value: WhiteboardSayOutput): number {
   wire.requireObject(value);
@@ -897,15 +1119,29 @@ function writeWhiteboardSayOutput(b: Uint8Array, p: number, value: WhiteboardSay
 }
 
 function readWhiteboardSayOutput(r: wire.Reader, p: number): WhiteboardSayOutput {
-  const { view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x81a26964 | 0)) return readWhiteboardSayOutputInAnyOrder(r, start);
-  const id = wire.readInt(r, p + 4);
+  const { bytes, view } = r;
+  let id: number | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
   p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) break;
+        id = wire.readInt(r, p + 3);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readWhiteboardSayOutputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (id === undefined) return wire.misfit();
   return { id };
 }
 
-const readWhiteboardSayOutputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readWhiteboardSayOutput, ["id"]);
+const readWhiteboardSayOutputKeys = /* @__PURE__ */ new wire.Keys(["id"]);
 
 function writeWhiteboardUploadInputItem(b: Uint8Array, p: number, value: WhiteboardUploadInputItem): number {
   switch (value.type) {
@@ -950,25 +1186,36 @@ function writeWhiteboardUploadInputItemFile(b: Uint8Array, p: number, value: Whi
 
 function readWhiteboardUploadInputItemFile(r: wire.Reader, p: number): WhiteboardUploadInputItemFile {
   const { bytes, view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x82a47479 | 0) || view.getInt32(p + 2) !== 0x74797065) {
-    return readWhiteboardUploadInputItemFileInAnyOrder(r, start);
-  }
-  const type = wire.readString(r, p + 6);
-  if (type !== "file") return wire.misfit();
+  let type: "file" | undefined;
+  let file: WhiteboardUploadInputItemFileFile | undefined;
+  let left = wire.readFieldsHeader(r, p, 2);
   p = r.position;
-  if (view.getInt32(p) !== (0xa466696c | 0) || bytes[p + 4] !== 0x65) {
-    return readWhiteboardUploadInputItemFileInAnyOrder(r, start);
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0: {
+        if (left-- === 0 || view.getInt32(p) !== (0xa4747970 | 0) || bytes[p + 4] !== 0x65) break;
+        const literal = wire.readString(r, p + 5);
+        if (literal !== "file") return wire.misfit();
+        type = literal;
+        p = r.position;
+      }
+      case 1:
+        if (left-- === 0 || view.getInt32(p) !== (0xa466696c | 0) || bytes[p + 4] !== 0x65) break;
+        file = readWhiteboardUploadInputItemFileFile(r, p + 5);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readWhiteboardUploadInputItemFileKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
   }
-  const file = readWhiteboardUploadInputItemFileFile(r, p + 5);
-  p = r.position;
+  if (type === undefined || file === undefined) return wire.misfit();
   return { type, file };
 }
 
-const readWhiteboardUploadInputItemFileInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readWhiteboardUploadInputItemFile, [
-  "type",
-  "file",
-]);
+const readWhiteboardUploadInputItemFileKeys = /* @__PURE__ */ new wire.Keys(["type", "file"]);
 
 function writeWhiteboardUploadInputItemFileFile(
   b: Uint8Array,
@@ -1003,32 +1250,41 @@ function writeWhiteboardUploadInputItemFileFile(
 
 function readWhiteboardUploadInputItemFileFile(r: wire.Reader, p: number): WhiteboardUploadInputItemFileFile {
   const { bytes, view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x83a46e61 | 0) || view.getInt32(p + 2) !== 0x6e616d65) {
-    return readWhiteboardUploadInputItemFileFileInAnyOrder(r, start);
-  }
-  const name = wire.readString(r, p + 6);
-  if (name.length === 0 || wire.longerThan(name, 200)) return wire.misfit();
+  let name: string | undefined;
+  let type: string | undefined;
+  let size: number | undefined;
+  let left = wire.readFieldsHeader(r, p, 3);
   p = r.position;
-  if (view.getInt32(p) !== (0xa4747970 | 0) || bytes[p + 4] !== 0x65) {
-    return readWhiteboardUploadInputItemFileFileInAnyOrder(r, start);
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa46e616d | 0) || bytes[p + 4] !== 0x65) break;
+        name = wire.readString(r, p + 5);
+        if (name.length === 0 || wire.longerThan(name, 200)) return wire.misfit();
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getInt32(p) !== (0xa4747970 | 0) || bytes[p + 4] !== 0x65) break;
+        type = wire.readString(r, p + 5);
+        if (wire.longerThan(type, 100)) return wire.misfit();
+        p = r.position;
+      case 2:
+        if (left-- === 0 || view.getInt32(p) !== (0xa473697a | 0) || bytes[p + 4] !== 0x65) break;
+        size = wire.readInt(r, p + 5);
+        if (size < 0 || size > 33554432) return wire.misfit();
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readWhiteboardUploadInputItemFileFileKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
   }
-  const type = wire.readString(r, p + 5);
-  if (wire.longerThan(type, 100)) return wire.misfit();
-  p = r.position;
-  if (view.getInt32(p) !== (0xa473697a | 0) || bytes[p + 4] !== 0x65) {
-    return readWhiteboardUploadInputItemFileFileInAnyOrder(r, start);
-  }
-  const size = wire.readInt(r, p + 5);
-  if (size < 0 || size > 33554432) return wire.misfit();
-  p = r.position;
+  if (name === undefined || type === undefined || size === undefined) return wire.misfit();
   return { name, type, size };
 }
 
-const readWhiteboardUploadInputItemFileFileInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(
-  readWhiteboardUploadInputItemFileFile,
-  ["name", "type", "size"],
-);
+const readWhiteboardUploadInputItemFileFileKeys = /* @__PURE__ */ new wire.Keys(["name", "type", "size"]);
 
 function writeWhiteboardUploadInputItemPart(b: Uint8Array, p: number, value: WhiteboardUploadInputItemPart): number {
   wire.requireObject(value);
@@ -1051,26 +1307,37 @@ function writeWhiteboardUploadInputItemPart(b: Uint8Array, p: number, value: Whi
 }
 
 function readWhiteboardUploadInputItemPart(r: wire.Reader, p: number): WhiteboardUploadInputItemPart {
-  const { view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x82a47479 | 0) || view.getInt32(p + 2) !== 0x74797065) {
-    return readWhiteboardUploadInputItemPartInAnyOrder(r, start);
-  }
-  const type = wire.readString(r, p + 6);
-  if (type !== "part") return wire.misfit();
+  const { bytes, view } = r;
+  let type: "part" | undefined;
+  let bytes_: Uint8Array | undefined;
+  let left = wire.readFieldsHeader(r, p, 2);
   p = r.position;
-  if (view.getInt32(p) !== (0xa5627974 | 0) || view.getInt32(p + 2) !== 0x79746573) {
-    return readWhiteboardUploadInputItemPartInAnyOrder(r, start);
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0: {
+        if (left-- === 0 || view.getInt32(p) !== (0xa4747970 | 0) || bytes[p + 4] !== 0x65) break;
+        const literal = wire.readString(r, p + 5);
+        if (literal !== "part") return wire.misfit();
+        type = literal;
+        p = r.position;
+      }
+      case 1:
+        if (left-- === 0 || view.getInt32(p) !== (0xa5627974 | 0) || view.getInt32(p + 2) !== 0x79746573) break;
+        bytes_ = wire.readBytes(r, p + 6);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readWhiteboardUploadInputItemPartKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
   }
-  const bytes_ = wire.readBytes(r, p + 6);
-  p = r.position;
+  if (type === undefined || bytes_ === undefined) return wire.misfit();
   return { type, bytes: bytes_ };
 }
 
-const readWhiteboardUploadInputItemPartInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readWhiteboardUploadInputItemPart, [
-  "type",
-  "bytes",
-]);
+const readWhiteboardUploadInputItemPartKeys = /* @__PURE__ */ new wire.Keys(["type", "bytes"]);
 
 function writeWhiteboardDownloadInput(b: Uint8Array, p: number, value: WhiteboardDownloadInput): number {
   wire.requireObject(value);
@@ -1083,15 +1350,29 @@ function writeWhiteboardDownloadInput(b: Uint8Array, p: number, value: Whiteboar
 }
 
 function readWhiteboardDownloadInput(r: wire.Reader, p: number): WhiteboardDownloadInput {
-  const { view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x81a26964 | 0)) return readWhiteboardDownloadInputInAnyOrder(r, start);
-  const id = wire.readString(r, p + 4);
+  const { bytes, view } = r;
+  let id: string | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
   p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) break;
+        id = wire.readString(r, p + 3);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readWhiteboardDownloadInputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (id === undefined) return wire.misfit();
   return { id };
 }
 
-const readWhiteboardDownloadInputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readWhiteboardDownloadInput, ["id"]);
+const readWhiteboardDownloadInputKeys = /* @__PURE__ */ new wire.Keys(["id"]);
 
 function writePageCursorInput(b: Uint8Array, p: number, value: PageCursorInput): number {
   wire.requireObject(value);
@@ -1119,28 +1400,46 @@ function writePageCursorInput(b: Uint8Array, p: number, value: PageCursorInput):
 }
 
 function readPageCursorInput(r: wire.Reader, p: number): PageCursorInput {
-  const { view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x84a26279 | 0)) return readPageCursorInputInAnyOrder(r, start);
-  const by = wire.readString(r, p + 4);
+  const { bytes, view } = r;
+  let by: string | undefined;
+  let x: number | undefined;
+  let y: number | undefined;
+  let count: number | undefined;
+  let left = wire.readFieldsHeader(r, p, 4);
   p = r.position;
-  if (view.getUint16(p) !== 0xa178) return readPageCursorInputInAnyOrder(r, start);
-  const x = wire.readInt(r, p + 2);
-  if (x < 0 || x > 1600) return wire.misfit();
-  p = r.position;
-  if (view.getUint16(p) !== 0xa179) return readPageCursorInputInAnyOrder(r, start);
-  const y = wire.readInt(r, p + 2);
-  if (y < 0 || y > 1000) return wire.misfit();
-  p = r.position;
-  if (view.getInt32(p) !== (0xa5636f75 | 0) || view.getInt32(p + 2) !== 0x6f756e74) {
-    return readPageCursorInputInAnyOrder(r, start);
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getUint16(p) !== 0xa262 || bytes[p + 2] !== 0x79) break;
+        by = wire.readString(r, p + 3);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getUint16(p) !== 0xa178) break;
+        x = wire.readInt(r, p + 2);
+        if (x < 0 || x > 1600) return wire.misfit();
+        p = r.position;
+      case 2:
+        if (left-- === 0 || view.getUint16(p) !== 0xa179) break;
+        y = wire.readInt(r, p + 2);
+        if (y < 0 || y > 1000) return wire.misfit();
+        p = r.position;
+      case 3:
+        if (left-- === 0 || view.getInt32(p) !== (0xa5636f75 | 0) || view.getInt32(p + 2) !== 0x6f756e74) break;
+        count = wire.readInt(r, p + 6);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readPageCursorInputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
   }
-  const count = wire.readInt(r, p + 6);
-  p = r.position;
+  if (by === undefined || x === undefined || y === undefined || count === undefined) return wire.misfit();
   return { by, x, y, count };
 }
 
-const readPageCursorInputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readPageCursorInput, ["by", "x", "y", "count"]);
+const readPageCursorInputKeys = /* @__PURE__ */ new wire.Keys(["by", "x", "y", "count"]);
 
 const regexPattern = /\S/;
 

@@ -197,75 +197,126 @@ function writeValues(b: Uint8Array, p: number, value: Values): number {
 
 function readValues(r: wire.Reader, p: number): Values {
   const { bytes, view } = r;
-  const start = p;
-  let left = wire.readMapHeader(r, p) - 15;
-  p = r.position;
-  if (view.getInt32(p) !== (0xa76e6f74 | 0) || view.getInt32(p + 4) !== 0x68696e67) {
-    return readValuesInAnyOrder(r, start);
-  }
-  const nothing = wire.readNil(r, p + 8);
-  p = r.position;
-  if (view.getInt32(p) !== (0xa4666c61 | 0) || bytes[p + 4] !== 0x67) return readValuesInAnyOrder(r, start);
-  const flag = wire.readBoolean(r, p + 5);
-  p = r.position;
-  if (view.getInt32(p) !== (0xa4746578 | 0) || bytes[p + 4] !== 0x74) return readValuesInAnyOrder(r, start);
-  const text = wire.readString(r, p + 5);
-  p = r.position;
-  if (view.getInt32(p) !== (0xa4646174 | 0) || bytes[p + 4] !== 0x61) return readValuesInAnyOrder(r, start);
-  const data = wire.readBytes(r, p + 5);
-  p = r.position;
-  if (view.getInt32(p) !== (0xa3696e74 | 0)) return readValuesInAnyOrder(r, start);
-  const int = wire.readInt(r, p + 4);
-  p = r.position;
-  if (view.getInt32(p) !== (0xa4726561 | 0) || bytes[p + 4] !== 0x6c) return readValuesInAnyOrder(r, start);
-  const real = wire.readNumber(r, p + 5);
-  p = r.position;
-  if (view.getInt32(p) !== (0xa3626967 | 0)) return readValuesInAnyOrder(r, start);
-  const big = wire.readBigInt(r, p + 4);
-  p = r.position;
-  if (view.getUint16(p) !== 0xa261 || bytes[p + 2] !== 0x74) return readValuesInAnyOrder(r, start);
-  const at = wire.readDate(r, p + 3);
-  p = r.position;
-  if (view.getInt32(p) !== (0xa46c6973 | 0) || bytes[p + 4] !== 0x74) return readValuesInAnyOrder(r, start);
-  const list = readValuesList(r, p + 5);
-  p = r.position;
-  if (view.getInt32(p) !== (0xa4706169 | 0) || bytes[p + 4] !== 0x72) return readValuesInAnyOrder(r, start);
-  const pair = readValuesPair(r, p + 5);
-  p = r.position;
-  if (view.getInt32(p) !== (0xa3736574 | 0)) return readValuesInAnyOrder(r, start);
-  const set = readValuesSet(r, p + 4);
-  p = r.position;
-  if (view.getInt32(p) !== (0xa36d6170 | 0)) return readValuesInAnyOrder(r, start);
-  const map = readValuesMap(r, p + 4);
-  p = r.position;
-  if (view.getInt32(p) !== (0xa6726563 | 0) || view.getInt32(p + 3) !== 0x636f7264) {
-    return readValuesInAnyOrder(r, start);
-  }
-  const record = readValuesRecord(r, p + 7);
-  p = r.position;
-  if (view.getInt32(p) !== (0xa6656974 | 0) || view.getInt32(p + 3) !== 0x74686572) {
-    return readValuesInAnyOrder(r, start);
-  }
-  const either: string | number = wire.readBy(r, p + 7, valuesEitherShape);
-  p = r.position;
-  if (view.getInt32(p) !== (0xa3676170 | 0)) return readValuesInAnyOrder(r, start);
-  const gap = readValuesGap(r, p + 4);
-  p = r.position;
+  let nothing: null | undefined;
+  let flag: boolean | undefined;
+  let text: string | undefined;
+  let data: Uint8Array | undefined;
+  let int: number | undefined;
+  let real: number | undefined;
+  let big: bigint | undefined;
+  let at: Date | undefined;
+  let list: number[] | undefined;
+  let pair: [string, number] | undefined;
+  let set: Set<number> | undefined;
+  let map: Map<number, string> | undefined;
+  let record: Record<string, number> | undefined;
+  let either: string | number | undefined;
+  let gap: (number | undefined)[] | undefined;
   let maybe: string | undefined;
-  if (left > 0 && view.getInt32(p) === (0xa56d6179 | 0) && view.getInt32(p + 2) === 0x61796265) {
-    maybe = wire.readString(r, p + 6);
+  let left = wire.readMapHeader(r, p);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa76e6f74 | 0) || view.getInt32(p + 4) !== 0x68696e67) break;
+        nothing = wire.readNil(r, p + 8);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getInt32(p) !== (0xa4666c61 | 0) || bytes[p + 4] !== 0x67) break;
+        flag = wire.readBoolean(r, p + 5);
+        p = r.position;
+      case 2:
+        if (left-- === 0 || view.getInt32(p) !== (0xa4746578 | 0) || bytes[p + 4] !== 0x74) break;
+        text = wire.readString(r, p + 5);
+        p = r.position;
+      case 3:
+        if (left-- === 0 || view.getInt32(p) !== (0xa4646174 | 0) || bytes[p + 4] !== 0x61) break;
+        data = wire.readBytes(r, p + 5);
+        p = r.position;
+      case 4:
+        if (left-- === 0 || view.getInt32(p) !== (0xa3696e74 | 0)) break;
+        int = wire.readInt(r, p + 4);
+        p = r.position;
+      case 5:
+        if (left-- === 0 || view.getInt32(p) !== (0xa4726561 | 0) || bytes[p + 4] !== 0x6c) break;
+        real = wire.readNumber(r, p + 5);
+        p = r.position;
+      case 6:
+        if (left-- === 0 || view.getInt32(p) !== (0xa3626967 | 0)) break;
+        big = wire.readBigInt(r, p + 4);
+        p = r.position;
+      case 7:
+        if (left-- === 0 || view.getUint16(p) !== 0xa261 || bytes[p + 2] !== 0x74) break;
+        at = wire.readDate(r, p + 3);
+        p = r.position;
+      case 8:
+        if (left-- === 0 || view.getInt32(p) !== (0xa46c6973 | 0) || bytes[p + 4] !== 0x74) break;
+        list = readValuesList(r, p + 5);
+        p = r.position;
+      case 9:
+        if (left-- === 0 || view.getInt32(p) !== (0xa4706169 | 0) || bytes[p + 4] !== 0x72) break;
+        pair = readValuesPair(r, p + 5);
+        p = r.position;
+      case 10:
+        if (left-- === 0 || view.getInt32(p) !== (0xa3736574 | 0)) break;
+        set = readValuesSet(r, p + 4);
+        p = r.position;
+      case 11:
+        if (left-- === 0 || view.getInt32(p) !== (0xa36d6170 | 0)) break;
+        map = readValuesMap(r, p + 4);
+        p = r.position;
+      case 12:
+        if (left-- === 0 || view.getInt32(p) !== (0xa6726563 | 0) || view.getInt32(p + 3) !== 0x636f7264) break;
+        record = readValuesRecord(r, p + 7);
+        p = r.position;
+      case 13:
+        if (left-- === 0 || view.getInt32(p) !== (0xa6656974 | 0) || view.getInt32(p + 3) !== 0x74686572) break;
+        either = wire.readBy(r, p + 7, valuesEitherShape);
+        p = r.position;
+      case 14:
+        if (left-- === 0 || view.getInt32(p) !== (0xa3676170 | 0)) break;
+        gap = readValuesGap(r, p + 4);
+        p = r.position;
+      case 15:
+        if (left > 0 && view.getInt32(p) === (0xa56d6179 | 0) && view.getInt32(p + 2) === 0x61796265) {
+          maybe = wire.readString(r, p + 6);
+          p = r.position;
+          left--;
+        }
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readValuesKeys.find(r, p, left);
     p = r.position;
-    left--;
+    left = r.left;
   }
-  if (left !== 0) return readValuesInAnyOrder(r, start);
-  r.position = p;
+  if (
+    nothing === undefined ||
+    flag === undefined ||
+    text === undefined ||
+    data === undefined ||
+    int === undefined ||
+    real === undefined ||
+    big === undefined ||
+    at === undefined ||
+    list === undefined ||
+    pair === undefined ||
+    set === undefined ||
+    map === undefined ||
+    record === undefined ||
+    either === undefined ||
+    gap === undefined
+  ) {
+    return wire.misfit();
+  }
   if (maybe === undefined) {
     return { nothing, flag, text, data, int, real, big, at, list, pair, set, map, record, either, gap };
   }
   return { nothing, flag, text, data, int, real, big, at, list, pair, set, map, record, either, gap, maybe };
 }
 
-const readValuesInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readValues, [
+const readValuesKeys = /* @__PURE__ */ new wire.Keys([
   "nothing",
   "flag",
   "text",
@@ -430,15 +481,29 @@ function writeProtocolCountInput(b: Uint8Array, p: number, value: ProtocolCountI
 }
 
 function readProtocolCountInput(r: wire.Reader, p: number): ProtocolCountInput {
-  const { view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x81a2746f | 0)) return readProtocolCountInputInAnyOrder(r, start);
-  const to = wire.readInt(r, p + 4);
+  const { bytes, view } = r;
+  let to: number | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
   p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getUint16(p) !== 0xa274 || bytes[p + 2] !== 0x6f) break;
+        to = wire.readInt(r, p + 3);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readProtocolCountInputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (to === undefined) return wire.misfit();
   return { to };
 }
 
-const readProtocolCountInputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readProtocolCountInput, ["to"]);
+const readProtocolCountInputKeys = /* @__PURE__ */ new wire.Keys(["to"]);
 
 function writeProtocolCountItem(b: Uint8Array, p: number, value: ProtocolCountItem): number {
   wire.requireObject(value);
@@ -455,18 +520,34 @@ function writeProtocolCountItem(b: Uint8Array, p: number, value: ProtocolCountIt
 }
 
 function readProtocolCountItem(r: wire.Reader, p: number): ProtocolCountItem {
-  const { bytes, view } = r;
-  const start = p;
-  if (view.getUint16(p) !== 0x82a1 || bytes[p + 2] !== 0x69) return readProtocolCountItemInAnyOrder(r, start);
-  const i = wire.readInt(r, p + 3);
+  const { view } = r;
+  let i: number | undefined;
+  let pad: string | undefined;
+  let left = wire.readFieldsHeader(r, p, 2);
   p = r.position;
-  if (view.getInt32(p) !== (0xa3706164 | 0)) return readProtocolCountItemInAnyOrder(r, start);
-  const pad = wire.readString(r, p + 4);
-  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getUint16(p) !== 0xa169) break;
+        i = wire.readInt(r, p + 2);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getInt32(p) !== (0xa3706164 | 0)) break;
+        pad = wire.readString(r, p + 4);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readProtocolCountItemKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (i === undefined || pad === undefined) return wire.misfit();
   return { i, pad };
 }
 
-const readProtocolCountItemInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readProtocolCountItem, ["i", "pad"]);
+const readProtocolCountItemKeys = /* @__PURE__ */ new wire.Keys(["i", "pad"]);
 
 function writeProtocolTalkInputItem(b: Uint8Array, p: number, value: string): number {
   p = wire.writeString(b, p, value);
@@ -491,19 +572,29 @@ function writeProtocolRefuseTooMuchDetails(b: Uint8Array, p: number, value: Prot
 }
 
 function readProtocolRefuseTooMuchDetails(r: wire.Reader, p: number): ProtocolRefuseTooMuchDetails {
-  const { view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x81a46d6f | 0) || view.getInt32(p + 2) !== 0x6d6f7374) {
-    return readProtocolRefuseTooMuchDetailsInAnyOrder(r, start);
-  }
-  const most = wire.readBigInt(r, p + 6);
+  const { bytes, view } = r;
+  let most: bigint | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
   p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa46d6f73 | 0) || bytes[p + 4] !== 0x74) break;
+        most = wire.readBigInt(r, p + 5);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readProtocolRefuseTooMuchDetailsKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (most === undefined) return wire.misfit();
   return { most };
 }
 
-const readProtocolRefuseTooMuchDetailsInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readProtocolRefuseTooMuchDetails, [
-  "most",
-]);
+const readProtocolRefuseTooMuchDetailsKeys = /* @__PURE__ */ new wire.Keys(["most"]);
 
 function writeProtocolWaitsOutput(b: Uint8Array, p: number, value: ProtocolWaitsOutput): number {
   wire.requireObject(value);
@@ -528,29 +619,41 @@ function writeProtocolWaitsOutput(b: Uint8Array, p: number, value: ProtocolWaits
 }
 
 function readProtocolWaitsOutput(r: wire.Reader, p: number): ProtocolWaitsOutput {
-  const { bytes, view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x82a36e6f | 0) || bytes[p + 4] !== 0x77) {
-    return readProtocolWaitsOutputInAnyOrder(r, start);
-  }
-  const now = wire.readInt(r, p + 5);
+  const { view } = r;
+  let now: number | undefined;
+  let cancelled: number | undefined;
+  let left = wire.readFieldsHeader(r, p, 2);
   p = r.position;
-  if (
-    view.getInt32(p) !== (0xa963616e | 0) ||
-    view.getInt32(p + 4) !== 0x63656c6c ||
-    view.getInt32(p + 6) !== 0x6c6c6564
-  ) {
-    return readProtocolWaitsOutputInAnyOrder(r, start);
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa36e6f77 | 0)) break;
+        now = wire.readInt(r, p + 4);
+        p = r.position;
+      case 1:
+        if (
+          left-- === 0 ||
+          view.getInt32(p) !== (0xa963616e | 0) ||
+          view.getInt32(p + 4) !== 0x63656c6c ||
+          view.getInt32(p + 6) !== 0x6c6c6564
+        ) {
+          break;
+        }
+        cancelled = wire.readInt(r, p + 10);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readProtocolWaitsOutputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
   }
-  const cancelled = wire.readInt(r, p + 10);
-  p = r.position;
+  if (now === undefined || cancelled === undefined) return wire.misfit();
   return { now, cancelled };
 }
 
-const readProtocolWaitsOutputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readProtocolWaitsOutput, [
-  "now",
-  "cancelled",
-]);
+const readProtocolWaitsOutputKeys = /* @__PURE__ */ new wire.Keys(["now", "cancelled"]);
 
 function writeProtocolNotedOutput(b: Uint8Array, p: number, value: readonly string[]): number {
   if (!Array.isArray(value)) return wire.misfit();

@@ -13,12 +13,15 @@ export function expression(value: unknown): string {
   return entries.length === 0 ? "{}" : `{ ${entries.join(", ")} }`;
 }
 
-/** The MessagePack of a key. */
+/** The MessagePack of a key, in its shortest form, as the runtime's `Keys` have it. */
 export function keyBytes(name: string): readonly number[] {
   const known = keys.get(name);
   if (known !== undefined) return known;
   const utf8 = [...new TextEncoder().encode(name)];
-  const bytes = utf8.length < 32 ? [0xa0 | utf8.length, ...utf8] : [0xd9, utf8.length, ...utf8];
+  const { length } = utf8;
+  const header =
+    length < 32 ? [0xa0 | length] : length < 256 ? [0xd9, length] : [0xda, (length >> 8) & 0xff, length & 0xff];
+  const bytes = [...header, ...utf8];
   keys.set(name, bytes);
   return bytes;
 }

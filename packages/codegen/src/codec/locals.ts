@@ -2,7 +2,7 @@ import { isIdentifier, isReservedWord, pascalCase } from "../names.js";
 
 /** Names that a reader uses itself. */
 const TAKEN: ReadonlySet<string> = new Set(
-  "literal r p b depth wire bytes view start left value item key result undefined Date Map Set Array Object".split(" "),
+  "literal r p b depth wire bytes view left next value item key result undefined Date Map Set Array Object".split(" "),
 );
 /** As the generator calls what stands beside a reader: functions, and constants. */
 const BESIDE = /^(?:read|write|check|make)[A-Z_$]|(?:Pattern|Shape|Codec)\d*$/;

@@ -154,9 +154,9 @@ export function readerName({ name }: Named): string {
   return `read${name}`;
 }
 
-/** The reader of an object whose keys do not come as expected. */
-export function anyOrderName(codec: Named): string {
-  return `${readerName(codec)}InAnyOrder`;
+/** The keys of an object that has a reader. */
+export function keysName(codec: Named): string {
+  return `${readerName(codec)}Keys`;
 }
 
 export function shapeName({ name }: Named): string {
@@ -178,9 +178,7 @@ export function checksName({ name }: Named): string {
 }
 
 export function namesOf(codec: Named): string[] {
-  return [writerName, readerName, anyOrderName, shapeName, shapeMakerName, codecName, checksName].map((of) =>
-    of(codec),
-  );
+  return [writerName, readerName, keysName, shapeName, shapeMakerName, codecName, checksName].map((of) => of(codec));
 }
 
 function lowerFirst(name: string): string {

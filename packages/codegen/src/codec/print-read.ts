@@ -16,14 +16,14 @@ import { text, type TypeNode, union } from "../types/node.js";
 import { hasOwnCode, isCompiled, present, presenceOf } from "./compiled.js";
 import { MISFIT, refuseMisfit, refuseSize } from "./conditions.js";
 import { DEPTH, depthParameter, isDeep, refuseDepth } from "./depth.js";
-import { expression, keyBytes, mapHeader, offset } from "./literals.js";
+import { expression, keyBytes, offset } from "./literals.js";
 import { LocalNames } from "./locals.js";
 import type { CodecNode, FieldNode } from "./node.js";
-import { anyOrderName, readerName } from "./plan.js";
+import { keysName, readerName } from "./plan.js";
 import { comparisons } from "./print-keys.js";
 import type { CodecPrinter } from "./printer.js";
 
-/** The reader of a node that has one, and, unless code is to be short, the one that reads objects whose keys do not come in order. */
+/** The reader of a node that has one, and, unless code is to be short, the keys of an object. */
 export function printReader(node: CodecNode, printer: CodecPrinter): Layout[] {
   const codec = printer.codecOf(node);
   const type = printer.typeOf(node, "output");
@@ -36,14 +36,12 @@ export function printReader(node: CodecNode, printer: CodecPrinter): Layout[] {
   if (node.kind !== "object" || !hasOwnCode(node)) return [functionOf(head, bodyOf(node, type, printer))];
   const isStrict = node.others === "strict";
   if (printer.short) return [functionOf(head, anyOrderBody(node.fields, isStrict, type, printer))];
-  const levels = isDeep(node) ? `, ${DEPTH}` : "";
-  const anyOrder = anyOrderName(codec);
   const keys = arrayOf(node.fields.map((field) => quoted(field.name)));
   return [
-    functionOf(head, orderedBody(node.fields, `${anyOrder}(r, start${levels})`, type, printer)),
+    functionOf(head, orderedBody(node, type, printer)),
     assignment(
-      `const ${anyOrder}`,
-      callOf("/* @__PURE__ */ wire.inAnyOrder", [readerName(codec), keys, ...(isStrict ? ["true"] : [])], !isStrict),
+      `const ${keysName(codec)}`,
+      callOf("/* @__PURE__ */ new wire.Keys", [keys, ...(isStrict ? ["true"] : [])], !isStrict),
     ),
   ];
 }
@@ -118,54 +116,58 @@ function bodyOf(node: CodecNode, type: TypeNode, printer: CodecPrinter): Layout[
   }
 }
 
-/** Reads an object whose keys come in the order of its fields, each key compared as a few words. */
-function orderedBody(fields: readonly FieldNode[], anyOrder: string, type: TypeNode, printer: CodecPrinter): Layout[] {
+/**
+ * Reads an object: each key is compared, as a few words, with that of the next field, since most come in that order. Where one is
+ * another, its case is where reading goes on. `left` is one too low after the cases, whichever way they were left.
+ */
+function orderedBody(node: Extract<CodecNode, { kind: "object" }>, type: TypeNode, printer: CodecPrinter): Layout[] {
+  const { fields } = node;
   const names = new LocalNames();
-  const absentable = fields.filter((field) => presenceOf(field.node) !== "required");
   const used = new Set<"bytes" | "view">();
-  const compare = (expected: readonly number[], operator: "===" | "!=="): string[] =>
-    comparisons(expected, operator, used);
-  const expect = (expected: readonly number[]): Layout => guard(compare(expected, "!=="), "||", `return ${anyOrder};`);
-  const lines: Layout[] = [];
-  let pending: number[] = [];
-  if (absentable.length === 0) pending = mapHeader(fields.length);
-  else lines.push(`let left = ${keysBeyond(fields.length - absentable.length)};`, "p = r.position;");
-  for (const field of fields) {
-    const name = names.of(field.name);
-    const key = [...pending, ...keyBytes(field.name)];
-    pending = [];
-    const node = present(field.node);
-    const at = offset("p", key.length);
-    if (presenceOf(field.node) === "required") {
-      lines.push(expect(key), ...read(node, `const ${name}`, name, at, printer), "p = r.position;");
-    } else {
-      lines.push(declaration(name, node, printer));
-      lines.push(
-        block(when(["left > 0", ...compare(key, "===")], "&&"), [
-          ...read(node, name, name, at, printer),
-          "p = r.position;",
-          "left--;",
-        ]),
-      );
-    }
-  }
-  if (pending.length > 0) lines.push(expect(pending), `r.position = p + ${pending.length};`);
-  if (absentable.length > 0) {
-    // A key that was looked for may have been passed over.
-    lines.push(`if (left !== 0) return ${anyOrder};`, "r.position = p;");
-  }
+  const cases = fields.flatMap((field, index) => fieldCase(index, field, names.of(field.name), used, printer));
+  const levels = isDeep(node) ? `, ${DEPTH}` : "";
   const parts = (["bytes", "view"] as const).filter((name) => used.has(name));
-  return [`const { ${parts.join(", ")} } = r;`, "const start = p;", ...lines, ...result(fields, names, type, printer)];
+  const isCounted = fields.some((field) => presenceOf(field.node) !== "required");
+  return [
+    ...(parts.length === 0 ? [] : [`const { ${parts.join(", ")} } = r;`]),
+    ...fields.map((field) => declaration(names.of(field.name), present(field.node), printer)),
+    `let left = wire.${isCounted ? "readMapHeader(r, p" : `readFieldsHeader(r, p, ${fields.length}`});`,
+    "p = r.position;",
+    block("for (let next = 0; ; )", [
+      block("switch (next)", [...cases, "default:", "  left--;"]),
+      "if (++left === 0) break;",
+      `next = ${keysName(printer.codecOf(node))}.find(r, p, left${levels});`,
+      "p = r.position;",
+      "left = r.left;",
+    ]),
+    ...refuseMissing(fields, names),
+    ...result(fields, names, type, printer),
+  ];
 }
 
-/** How many keys a map has beyond those that must be there. */
-function keysBeyond(required: number): string {
-  return `wire.readMapHeader(r, p)${required === 0 ? "" : ` - ${required}`}`;
+/** Reads a field, if its key comes next. Without one that must be there, the cases are left. */
+function fieldCase(
+  index: number,
+  field: FieldNode,
+  name: string,
+  used: Set<"bytes" | "view">,
+  printer: CodecPrinter,
+): Layout[] {
+  const node = present(field.node);
+  const key = keyBytes(field.name);
+  const reading = [...read(node, name, name, offset("p", key.length), printer), "p = r.position;"];
+  if (presenceOf(field.node) !== "required") {
+    const body = block(when(["left > 0", ...comparisons(key, "===", used)], "&&"), [...reading, "left--;"]);
+    return [`case ${index}:`, ["  ", indent(body)]];
+  }
+  const body = [guard(["left-- === 0", ...comparisons(key, "!==", used)], "||", "break;"), ...reading];
+  // A literal is read into a constant of the case's.
+  if (isLiteral(node)) return [block(`case ${index}:`, body)];
+  return [`case ${index}:`, ...body.map((statement): Layout => ["  ", indent(statement)])];
 }
 
 function anyOrderBody(fields: readonly FieldNode[], strict: boolean, type: TypeNode, printer: CodecPrinter): Layout[] {
   const names = new LocalNames();
-  const required = fields.filter((field) => presenceOf(field.node) === "required");
   return [
     ...fields.map((field) => declaration(names.of(field.name), present(field.node), printer)),
     block("for (let left = wire.readMapHeader(r, p); left > 0; left--)", [
@@ -179,20 +181,19 @@ function anyOrderBody(fields: readonly FieldNode[], strict: boolean, type: TypeN
         `  ${strict ? MISFIT : `wire.skip(${["r", "r.position", ...printer.levelsOfAny].join(", ")});`}`,
       ]),
     ]),
-    ...(required.length === 0
-      ? []
-      : [
-          guard(
-            required.map((field) => `${names.of(field.name)} === undefined`),
-            "||",
-            MISFIT,
-          ),
-        ]),
+    ...refuseMissing(fields, names),
     ...result(fields, names, type, printer),
   ];
 }
 
-/** The variable for a field that may not be there. */
+function refuseMissing(fields: readonly FieldNode[], names: LocalNames): Layout[] {
+  const required = fields.filter((field) => presenceOf(field.node) === "required");
+  if (required.length === 0) return [];
+  const missing = required.map((field) => `${names.of(field.name)} === undefined`);
+  return [guard(missing, "||", MISFIT)];
+}
+
+/** The variable for a field, which may not be there. */
 function declaration(name: string, node: CodecNode, printer: CodecPrinter): Layout {
   return [printer.annotated(`let ${name}:`, union([localType(node, printer), text("undefined")])), ";"];
 }

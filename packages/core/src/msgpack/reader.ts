@@ -17,10 +17,8 @@ export class Reader {
   view: DataView = new DataView(NOTHING.buffer);
   position = 0;
   end = 0;
-  /** Bytes that may be read once more, by readers of objects whose keys do not come in order. */
-  patience = 0;
-  /** Where an object begins whose keys were put in order, or -1. */
-  copied = -1;
+  /** Entries that are left of a map whose key was looked for. */
+  left = 0;
 
   /** Sets out to read `bytes[start, end)`. */
   begin(bytes: Uint8Array, start: number, end: number): void {
@@ -31,12 +29,8 @@ export class Reader {
     }
     this.position = start;
     this.end = end;
-    this.patience = (end - start) * MAX_REREADS;
   }
 }
-
-/** How often a payload, in all, may be read once more. */
-const MAX_REREADS = 8;
 
 export function readNil(r: Reader, p: number): null {
   r.position = p + 1;
@@ -211,6 +205,20 @@ export function readMapHeader(r: Reader, p: number): number {
     return counted(byte & 15, 2);
   }
   return counted(readLongHeader(r, p, byte - 0xde), 2);
+}
+
+/** The same for an object of `expected` fields, which count for nothing where there are no others. */
+export function readFieldsHeader(r: Reader, p: number, expected: number): number {
+  if (r.bytes[p] !== (0x80 | expected) || expected > 15) return readOtherHeader(r, p, expected);
+  r.position = p + 1;
+  return expected;
+}
+
+function readOtherHeader(r: Reader, p: number, expected: number): number {
+  const allowed = allowance.values;
+  const length = readMapHeader(r, p);
+  if (length === expected) allowance.values = allowed;
+  return length;
 }
 
 /** Counts a container and what it holds: so many values `each`. */

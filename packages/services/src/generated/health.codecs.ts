@@ -5,7 +5,7 @@
 
 import type { MessageCodec } from "@quicrpc/core/generated";
 import * as wire from "@quicrpc/core/generated";
-import type { HealthRequest, HealthState } from "./health.js";
+import type { HealthRequest, HealthState, HealthStatus } from "./health.js";
 
 export const healthRequestCodec: MessageCodec<HealthRequest, HealthRequest> = wire.codec(
   () => healthRequestShape,
@@ -34,17 +34,29 @@ function writeHealthRequest(b: Uint8Array, p: number, value: HealthRequest): num
 }
 
 function readHealthRequest(r: wire.Reader, p: number): HealthRequest {
-  const { bytes, view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x81a77365 | 0) || view.getInt32(p + 4) !== 0x72766963 || bytes[p + 8] !== 0x65) {
-    return readHealthRequestInAnyOrder(r, start);
-  }
-  const service = wire.readString(r, p + 9);
+  const { view } = r;
+  let service: string | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
   p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa7736572 | 0) || view.getInt32(p + 4) !== 0x76696365) break;
+        service = wire.readString(r, p + 8);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readHealthRequestKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (service === undefined) return wire.misfit();
   return { service };
 }
 
-const readHealthRequestInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readHealthRequest, ["service"]);
+const readHealthRequestKeys = /* @__PURE__ */ new wire.Keys(["service"]);
 
 function writeHealthState(b: Uint8Array, p: number, value: HealthState): number {
   wire.requireObject(value);
@@ -63,17 +75,31 @@ function writeHealthState(b: Uint8Array, p: number, value: HealthState): number 
 
 function readHealthState(r: wire.Reader, p: number): HealthState {
   const { view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x81a67374 | 0) || view.getInt32(p + 4) !== 0x61747573) {
-    return readHealthStateInAnyOrder(r, start);
-  }
-  const status = wire.readString(r, p + 8);
-  if (status !== "serving" && status !== "not_serving" && status !== "unknown") return wire.misfit();
+  let status: HealthStatus | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
   p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0: {
+        if (left-- === 0 || view.getInt32(p) !== (0xa6737461 | 0) || view.getInt32(p + 3) !== 0x61747573) break;
+        const literal = wire.readString(r, p + 7);
+        if (literal !== "serving" && literal !== "not_serving" && literal !== "unknown") return wire.misfit();
+        status = literal;
+        p = r.position;
+      }
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readHealthStateKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (status === undefined) return wire.misfit();
   return { status };
 }
 
-const readHealthStateInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readHealthState, ["status"]);
+const readHealthStateKeys = /* @__PURE__ */ new wire.Keys(["status"]);
 
 const healthRequestShape: wire.Shape = wire.object({ service: wire.string() });
 const healthStateShape: wire.Shape = wire.object({ status: wire.literal("serving", "not_serving", "unknown") });

@@ -9,6 +9,8 @@ import type {
   ReflectionListOutput,
   ServiceDescription,
   MethodDescription,
+  MethodDescriptionKind,
+  MessageForm,
   JsonObject,
   ReflectionDescribeInput,
   ServiceDetails,
@@ -55,21 +57,36 @@ function writeReflectionListOutput(
 
 function readReflectionListOutput(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): ReflectionListOutput {
   if (depth === 0) return wire.misfit();
-  const { view } = r;
-  const start = p;
-  if (
-    view.getInt32(p) !== (0x81a87365 | 0) ||
-    view.getInt32(p + 4) !== 0x72766963 ||
-    view.getInt32(p + 6) !== 0x69636573
-  ) {
-    return readReflectionListOutputInAnyOrder(r, start, depth);
-  }
-  const services = readReflectionListOutputServices(r, p + 10, depth - 1);
+  const { bytes, view } = r;
+  let services: ServiceDescription[] | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
   p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (
+          left-- === 0 ||
+          view.getInt32(p) !== (0xa8736572 | 0) ||
+          view.getInt32(p + 4) !== 0x76696365 ||
+          bytes[p + 8] !== 0x73
+        ) {
+          break;
+        }
+        services = readReflectionListOutputServices(r, p + 9, depth - 1);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readReflectionListOutputKeys.find(r, p, left, depth);
+    p = r.position;
+    left = r.left;
+  }
+  if (services === undefined) return wire.misfit();
   return { services };
 }
 
-const readReflectionListOutputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readReflectionListOutput, ["services"]);
+const readReflectionListOutputKeys = /* @__PURE__ */ new wire.Keys(["services"]);
 
 function writeReflectionListOutputServices(
   b: Uint8Array,
@@ -126,28 +143,38 @@ function writeServiceDescription(b: Uint8Array, p: number, value: ServiceDescrip
 function readServiceDescription(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): ServiceDescription {
   if (depth === 0) return wire.misfit();
   const { bytes, view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x83a46e61 | 0) || view.getInt32(p + 2) !== 0x6e616d65) {
-    return readServiceDescriptionInAnyOrder(r, start, depth);
+  let name: string | undefined;
+  let id: number | undefined;
+  let methods: MethodDescription[] | undefined;
+  let left = wire.readFieldsHeader(r, p, 3);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa46e616d | 0) || bytes[p + 4] !== 0x65) break;
+        name = wire.readString(r, p + 5);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) break;
+        id = wire.readInt(r, p + 3);
+        p = r.position;
+      case 2:
+        if (left-- === 0 || view.getInt32(p) !== (0xa76d6574 | 0) || view.getInt32(p + 4) !== 0x686f6473) break;
+        methods = readServiceDescriptionMethods(r, p + 8, depth - 1);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readServiceDescriptionKeys.find(r, p, left, depth);
+    p = r.position;
+    left = r.left;
   }
-  const name = wire.readString(r, p + 6);
-  p = r.position;
-  if (view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) return readServiceDescriptionInAnyOrder(r, start, depth);
-  const id = wire.readInt(r, p + 3);
-  p = r.position;
-  if (view.getInt32(p) !== (0xa76d6574 | 0) || view.getInt32(p + 4) !== 0x686f6473) {
-    return readServiceDescriptionInAnyOrder(r, start, depth);
-  }
-  const methods = readServiceDescriptionMethods(r, p + 8, depth - 1);
-  p = r.position;
+  if (name === undefined || id === undefined || methods === undefined) return wire.misfit();
   return { name, id, methods };
 }
 
-const readServiceDescriptionInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readServiceDescription, [
-  "name",
-  "id",
-  "methods",
-]);
+const readServiceDescriptionKeys = /* @__PURE__ */ new wire.Keys(["name", "id", "methods"]);
 
 function writeServiceDescriptionMethods(
   b: Uint8Array,
@@ -264,78 +291,108 @@ function writeMethodDescription(b: Uint8Array, p: number, value: MethodDescripti
 function readMethodDescription(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): MethodDescription {
   if (depth === 0) return wire.misfit();
   const { bytes, view } = r;
-  const start = p;
-  let left = wire.readMapHeader(r, p) - 6;
+  let name: string | undefined;
+  let id: number | undefined;
+  let kind: MethodDescriptionKind | undefined;
+  let idempotent: boolean | undefined;
+  let takes: MessageForm | undefined;
+  let gives: MessageForm | undefined;
+  let fingerprint: number | undefined;
+  let meta: JsonObject | undefined;
+  let left = wire.readMapHeader(r, p);
   p = r.position;
-  if (view.getInt32(p) !== (0xa46e616d | 0) || bytes[p + 4] !== 0x65) {
-    return readMethodDescriptionInAnyOrder(r, start, depth);
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa46e616d | 0) || bytes[p + 4] !== 0x65) break;
+        name = wire.readString(r, p + 5);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) break;
+        id = wire.readInt(r, p + 3);
+        p = r.position;
+      case 2: {
+        if (left-- === 0 || view.getInt32(p) !== (0xa46b696e | 0) || bytes[p + 4] !== 0x64) break;
+        const literal = wire.readString(r, p + 5);
+        if (
+          literal !== "unary" &&
+          literal !== "notify" &&
+          literal !== "server_stream" &&
+          literal !== "client_stream" &&
+          literal !== "duplex"
+        ) {
+          return wire.misfit();
+        }
+        kind = literal;
+        p = r.position;
+      }
+      case 3:
+        if (
+          left-- === 0 ||
+          view.getInt32(p) !== (0xaa696465 | 0) ||
+          view.getInt32(p + 4) !== 0x6d706f74 ||
+          view.getInt32(p + 7) !== 0x74656e74
+        ) {
+          break;
+        }
+        idempotent = wire.readBoolean(r, p + 11);
+        p = r.position;
+      case 4: {
+        if (left-- === 0 || view.getInt32(p) !== (0xa574616b | 0) || view.getInt32(p + 2) !== 0x616b6573) break;
+        const literal = wire.readString(r, p + 6);
+        if (literal !== "nothing" && literal !== "value" && literal !== "bytes") return wire.misfit();
+        takes = literal;
+        p = r.position;
+      }
+      case 5: {
+        if (left-- === 0 || view.getInt32(p) !== (0xa5676976 | 0) || view.getInt32(p + 2) !== 0x69766573) break;
+        const literal = wire.readString(r, p + 6);
+        if (literal !== "nothing" && literal !== "value" && literal !== "bytes") return wire.misfit();
+        gives = literal;
+        p = r.position;
+      }
+      case 6:
+        if (
+          left > 0 &&
+          view.getInt32(p) === (0xab66696e | 0) &&
+          view.getInt32(p + 4) === 0x67657270 &&
+          view.getInt32(p + 8) === 0x72696e74
+        ) {
+          fingerprint = wire.readInt(r, p + 12);
+          p = r.position;
+          left--;
+        }
+      case 7:
+        if (left > 0 && view.getInt32(p) === (0xa46d6574 | 0) && bytes[p + 4] === 0x61) {
+          meta = readJsonObject(r, p + 5, depth - 1);
+          p = r.position;
+          left--;
+        }
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readMethodDescriptionKeys.find(r, p, left, depth);
+    p = r.position;
+    left = r.left;
   }
-  const name = wire.readString(r, p + 5);
-  p = r.position;
-  if (view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) return readMethodDescriptionInAnyOrder(r, start, depth);
-  const id = wire.readInt(r, p + 3);
-  p = r.position;
-  if (view.getInt32(p) !== (0xa46b696e | 0) || bytes[p + 4] !== 0x64) {
-    return readMethodDescriptionInAnyOrder(r, start, depth);
-  }
-  const kind = wire.readString(r, p + 5);
   if (
-    kind !== "unary" &&
-    kind !== "notify" &&
-    kind !== "server_stream" &&
-    kind !== "client_stream" &&
-    kind !== "duplex"
+    name === undefined ||
+    id === undefined ||
+    kind === undefined ||
+    idempotent === undefined ||
+    takes === undefined ||
+    gives === undefined
   ) {
     return wire.misfit();
   }
-  p = r.position;
-  if (
-    view.getInt32(p) !== (0xaa696465 | 0) ||
-    view.getInt32(p + 4) !== 0x6d706f74 ||
-    view.getInt32(p + 7) !== 0x74656e74
-  ) {
-    return readMethodDescriptionInAnyOrder(r, start, depth);
-  }
-  const idempotent = wire.readBoolean(r, p + 11);
-  p = r.position;
-  if (view.getInt32(p) !== (0xa574616b | 0) || view.getInt32(p + 2) !== 0x616b6573) {
-    return readMethodDescriptionInAnyOrder(r, start, depth);
-  }
-  const takes = wire.readString(r, p + 6);
-  if (takes !== "nothing" && takes !== "value" && takes !== "bytes") return wire.misfit();
-  p = r.position;
-  if (view.getInt32(p) !== (0xa5676976 | 0) || view.getInt32(p + 2) !== 0x69766573) {
-    return readMethodDescriptionInAnyOrder(r, start, depth);
-  }
-  const gives = wire.readString(r, p + 6);
-  if (gives !== "nothing" && gives !== "value" && gives !== "bytes") return wire.misfit();
-  p = r.position;
-  let fingerprint: number | undefined;
-  if (
-    left > 0 &&
-    view.getInt32(p) === (0xab66696e | 0) &&
-    view.getInt32(p + 4) === 0x67657270 &&
-    view.getInt32(p + 8) === 0x72696e74
-  ) {
-    fingerprint = wire.readInt(r, p + 12);
-    p = r.position;
-    left--;
-  }
-  let meta: JsonObject | undefined;
-  if (left > 0 && view.getInt32(p) === (0xa46d6574 | 0) && bytes[p + 4] === 0x61) {
-    meta = readJsonObject(r, p + 5, depth - 1);
-    p = r.position;
-    left--;
-  }
-  if (left !== 0) return readMethodDescriptionInAnyOrder(r, start, depth);
-  r.position = p;
   const result: MethodDescription = { name, id, kind, idempotent, takes, gives };
   if (fingerprint !== undefined) result.fingerprint = fingerprint;
   if (meta !== undefined) result.meta = meta;
   return result;
 }
 
-const readMethodDescriptionInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readMethodDescription, [
+const readMethodDescriptionKeys = /* @__PURE__ */ new wire.Keys([
   "name",
   "id",
   "kind",
@@ -386,17 +443,29 @@ function writeReflectionDescribeInput(b: Uint8Array, p: number, value: Reflectio
 }
 
 function readReflectionDescribeInput(r: wire.Reader, p: number): ReflectionDescribeInput {
-  const { bytes, view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x81a77365 | 0) || view.getInt32(p + 4) !== 0x72766963 || bytes[p + 8] !== 0x65) {
-    return readReflectionDescribeInputInAnyOrder(r, start);
-  }
-  const service = wire.readString(r, p + 9);
+  const { view } = r;
+  let service: string | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
   p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa7736572 | 0) || view.getInt32(p + 4) !== 0x76696365) break;
+        service = wire.readString(r, p + 8);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readReflectionDescribeInputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (service === undefined) return wire.misfit();
   return { service };
 }
 
-const readReflectionDescribeInputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readReflectionDescribeInput, ["service"]);
+const readReflectionDescribeInputKeys = /* @__PURE__ */ new wire.Keys(["service"]);
 
 function writeServiceDetails(b: Uint8Array, p: number, value: ServiceDetails, depth = wire.MAX_DEPTH): number {
   if (depth === 0) return wire.misfit();
@@ -437,38 +506,50 @@ function writeServiceDetails(b: Uint8Array, p: number, value: ServiceDetails, de
 function readServiceDetails(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): ServiceDetails {
   if (depth === 0) return wire.misfit();
   const { bytes, view } = r;
-  const start = p;
-  let left = wire.readMapHeader(r, p) - 2;
-  p = r.position;
   let docs: string | undefined;
-  if (left > 0 && view.getInt32(p) === (0xa4646f63 | 0) && bytes[p + 4] === 0x73) {
-    docs = wire.readString(r, p + 5);
+  let methods: MethodDetails[] | undefined;
+  let snapshot: JsonObject | undefined;
+  let left = wire.readMapHeader(r, p);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left > 0 && view.getInt32(p) === (0xa4646f63 | 0) && bytes[p + 4] === 0x73) {
+          docs = wire.readString(r, p + 5);
+          p = r.position;
+          left--;
+        }
+      case 1:
+        if (left-- === 0 || view.getInt32(p) !== (0xa76d6574 | 0) || view.getInt32(p + 4) !== 0x686f6473) break;
+        methods = readServiceDetailsMethods(r, p + 8, depth - 1);
+        p = r.position;
+      case 2:
+        if (
+          left-- === 0 ||
+          view.getInt32(p) !== (0xa8736e61 | 0) ||
+          view.getInt32(p + 4) !== 0x7073686f ||
+          bytes[p + 8] !== 0x74
+        ) {
+          break;
+        }
+        snapshot = readJsonObject(r, p + 9, depth - 1);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readServiceDetailsKeys.find(r, p, left, depth);
     p = r.position;
-    left--;
+    left = r.left;
   }
-  if (view.getInt32(p) !== (0xa76d6574 | 0) || view.getInt32(p + 4) !== 0x686f6473) {
-    return readServiceDetailsInAnyOrder(r, start, depth);
-  }
-  const methods = readServiceDetailsMethods(r, p + 8, depth - 1);
-  p = r.position;
-  if (view.getInt32(p) !== (0xa8736e61 | 0) || view.getInt32(p + 4) !== 0x7073686f || bytes[p + 8] !== 0x74) {
-    return readServiceDetailsInAnyOrder(r, start, depth);
-  }
-  const snapshot = readJsonObject(r, p + 9, depth - 1);
-  p = r.position;
-  if (left !== 0) return readServiceDetailsInAnyOrder(r, start, depth);
-  r.position = p;
+  if (methods === undefined || snapshot === undefined) return wire.misfit();
   if (docs === undefined) {
     return { methods, snapshot };
   }
   return { docs, methods, snapshot };
 }
 
-const readServiceDetailsInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readServiceDetails, [
-  "docs",
-  "methods",
-  "snapshot",
-]);
+const readServiceDetailsKeys = /* @__PURE__ */ new wire.Keys(["docs", "methods", "snapshot"]);
 
 function writeServiceDetailsMethods(
   b: Uint8Array,
@@ -543,34 +624,45 @@ function writeMethodDetails(b: Uint8Array, p: number, value: MethodDetails, dept
 function readMethodDetails(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): MethodDetails {
   if (depth === 0) return wire.misfit();
   const { bytes, view } = r;
-  const start = p;
-  let left = wire.readMapHeader(r, p) - 1;
-  p = r.position;
-  if (view.getInt32(p) !== (0xa46e616d | 0) || bytes[p + 4] !== 0x65) {
-    return readMethodDetailsInAnyOrder(r, start, depth);
-  }
-  const name = wire.readString(r, p + 5);
-  p = r.position;
+  let name: string | undefined;
   let docs: string | undefined;
-  if (left > 0 && view.getInt32(p) === (0xa4646f63 | 0) && bytes[p + 4] === 0x73) {
-    docs = wire.readString(r, p + 5);
-    p = r.position;
-    left--;
-  }
   let input: JsonObject | undefined;
-  if (left > 0 && view.getInt32(p) === (0xa5696e70 | 0) && view.getInt32(p + 2) === 0x6e707574) {
-    input = readJsonObject(r, p + 6, depth - 1);
-    p = r.position;
-    left--;
-  }
   let output: JsonObject | undefined;
-  if (left > 0 && view.getInt32(p) === (0xa66f7574 | 0) && view.getInt32(p + 3) === 0x74707574) {
-    output = readJsonObject(r, p + 7, depth - 1);
+  let left = wire.readMapHeader(r, p);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa46e616d | 0) || bytes[p + 4] !== 0x65) break;
+        name = wire.readString(r, p + 5);
+        p = r.position;
+      case 1:
+        if (left > 0 && view.getInt32(p) === (0xa4646f63 | 0) && bytes[p + 4] === 0x73) {
+          docs = wire.readString(r, p + 5);
+          p = r.position;
+          left--;
+        }
+      case 2:
+        if (left > 0 && view.getInt32(p) === (0xa5696e70 | 0) && view.getInt32(p + 2) === 0x6e707574) {
+          input = readJsonObject(r, p + 6, depth - 1);
+          p = r.position;
+          left--;
+        }
+      case 3:
+        if (left > 0 && view.getInt32(p) === (0xa66f7574 | 0) && view.getInt32(p + 3) === 0x74707574) {
+          output = readJsonObject(r, p + 7, depth - 1);
+          p = r.position;
+          left--;
+        }
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readMethodDetailsKeys.find(r, p, left, depth);
     p = r.position;
-    left--;
+    left = r.left;
   }
-  if (left !== 0) return readMethodDetailsInAnyOrder(r, start, depth);
-  r.position = p;
+  if (name === undefined) return wire.misfit();
   const result: MethodDetails = { name };
   if (docs !== undefined) result.docs = docs;
   if (input !== undefined) result.input = input;
@@ -578,12 +670,7 @@ function readMethodDetails(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): M
   return result;
 }
 
-const readMethodDetailsInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readMethodDetails, [
-  "name",
-  "docs",
-  "input",
-  "output",
-]);
+const readMethodDetailsKeys = /* @__PURE__ */ new wire.Keys(["name", "docs", "input", "output"]);
 
 const jsonObjectShape: wire.Shape = wire.record({}, wire.any());
 const methodDescriptionShape: wire.Shape = wire.object({
