@@ -98,45 +98,51 @@ function writeUnaryRequest(b: Uint8Array, p: number, value: UnaryRequest, depth 
 function readUnaryRequest(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): UnaryRequest {
   if (depth === 0) return wire.misfit();
   const { view } = r;
-  const start = p;
+  let responseDefinition: UnaryResponseDefinition | undefined;
+  let requestData: Uint8Array | undefined;
   let left = wire.readMapHeader(r, p);
   p = r.position;
-  let responseDefinition: UnaryResponseDefinition | undefined;
-  if (
-    left > 0 &&
-    view.getInt32(p) === (0xb2726573 | 0) &&
-    view.getInt32(p + 4) === 0x706f6e73 &&
-    view.getInt32(p + 8) === 0x65446566 &&
-    view.getInt32(p + 12) === 0x696e6974 &&
-    view.getInt32(p + 15) === 0x74696f6e
-  ) {
-    responseDefinition = readUnaryResponseDefinition(r, p + 19, depth - 1);
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (
+          left > 0 &&
+          view.getInt32(p) === (0xb2726573 | 0) &&
+          view.getInt32(p + 4) === 0x706f6e73 &&
+          view.getInt32(p + 8) === 0x65446566 &&
+          view.getInt32(p + 12) === 0x696e6974 &&
+          view.getInt32(p + 15) === 0x74696f6e
+        ) {
+          responseDefinition = readUnaryResponseDefinition(r, p + 19, depth - 1);
+          p = r.position;
+          left--;
+        }
+      case 1:
+        if (
+          left > 0 &&
+          view.getInt32(p) === (0xab726571 | 0) &&
+          view.getInt32(p + 4) === 0x75657374 &&
+          view.getInt32(p + 8) === 0x44617461
+        ) {
+          requestData = wire.readBytes(r, p + 12);
+          p = r.position;
+          left--;
+        }
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readUnaryRequestKeys.find(r, p, left, depth);
     p = r.position;
-    left--;
+    left = r.left;
   }
-  let requestData: Uint8Array | undefined;
-  if (
-    left > 0 &&
-    view.getInt32(p) === (0xab726571 | 0) &&
-    view.getInt32(p + 4) === 0x75657374 &&
-    view.getInt32(p + 8) === 0x44617461
-  ) {
-    requestData = wire.readBytes(r, p + 12);
-    p = r.position;
-    left--;
-  }
-  if (left !== 0) return readUnaryRequestInAnyOrder(r, start, depth);
-  r.position = p;
   const result: UnaryRequest = {};
   if (responseDefinition !== undefined) result.responseDefinition = responseDefinition;
   if (requestData !== undefined) result.requestData = requestData;
   return result;
 }
 
-const readUnaryRequestInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readUnaryRequest, [
-  "responseDefinition",
-  "requestData",
-]);
+const readUnaryRequestKeys = /* @__PURE__ */ new wire.Keys(["responseDefinition", "requestData"]);
 
 function writeUnaryResponseDefinition(
   b: Uint8Array,
@@ -242,66 +248,78 @@ function writeUnaryResponseDefinition(
 function readUnaryResponseDefinition(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): UnaryResponseDefinition {
   if (depth === 0) return wire.misfit();
   const { bytes, view } = r;
-  const start = p;
+  let responseHeaders: Header[] | undefined;
+  let responseData: Uint8Array | undefined;
+  let error: ErrorDefinition | undefined;
+  let responseTrailers: Header[] | undefined;
+  let responseDelayMs: number | undefined;
   let left = wire.readMapHeader(r, p);
   p = r.position;
-  let responseHeaders: Header[] | undefined;
-  if (
-    left > 0 &&
-    view.getInt32(p) === (0xaf726573 | 0) &&
-    view.getInt32(p + 4) === 0x706f6e73 &&
-    view.getInt32(p + 8) === 0x65486561 &&
-    view.getInt32(p + 12) === 0x64657273
-  ) {
-    responseHeaders = readUnaryResponseDefinitionResponseHeaders(r, p + 16);
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (
+          left > 0 &&
+          view.getInt32(p) === (0xaf726573 | 0) &&
+          view.getInt32(p + 4) === 0x706f6e73 &&
+          view.getInt32(p + 8) === 0x65486561 &&
+          view.getInt32(p + 12) === 0x64657273
+        ) {
+          responseHeaders = readUnaryResponseDefinitionResponseHeaders(r, p + 16);
+          p = r.position;
+          left--;
+        }
+      case 1:
+        if (
+          left > 0 &&
+          view.getInt32(p) === (0xac726573 | 0) &&
+          view.getInt32(p + 4) === 0x706f6e73 &&
+          view.getInt32(p + 8) === 0x65446174 &&
+          bytes[p + 12] === 0x61
+        ) {
+          responseData = wire.readBytes(r, p + 13);
+          p = r.position;
+          left--;
+        }
+      case 2:
+        if (left > 0 && view.getInt32(p) === (0xa5657272 | 0) && view.getInt32(p + 2) === 0x72726f72) {
+          error = readErrorDefinition(r, p + 6, depth - 1);
+          p = r.position;
+          left--;
+        }
+      case 3:
+        if (
+          left > 0 &&
+          view.getInt32(p) === (0xb0726573 | 0) &&
+          view.getInt32(p + 4) === 0x706f6e73 &&
+          view.getInt32(p + 8) === 0x65547261 &&
+          view.getInt32(p + 12) === 0x696c6572 &&
+          bytes[p + 16] === 0x73
+        ) {
+          responseTrailers = readUnaryResponseDefinitionResponseHeaders(r, p + 17);
+          p = r.position;
+          left--;
+        }
+      case 4:
+        if (
+          left > 0 &&
+          view.getInt32(p) === (0xaf726573 | 0) &&
+          view.getInt32(p + 4) === 0x706f6e73 &&
+          view.getInt32(p + 8) === 0x6544656c &&
+          view.getInt32(p + 12) === 0x61794d73
+        ) {
+          responseDelayMs = wire.readInt(r, p + 16);
+          p = r.position;
+          left--;
+        }
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readUnaryResponseDefinitionKeys.find(r, p, left, depth);
     p = r.position;
-    left--;
+    left = r.left;
   }
-  let responseData: Uint8Array | undefined;
-  if (
-    left > 0 &&
-    view.getInt32(p) === (0xac726573 | 0) &&
-    view.getInt32(p + 4) === 0x706f6e73 &&
-    view.getInt32(p + 8) === 0x65446174 &&
-    bytes[p + 12] === 0x61
-  ) {
-    responseData = wire.readBytes(r, p + 13);
-    p = r.position;
-    left--;
-  }
-  let error: ErrorDefinition | undefined;
-  if (left > 0 && view.getInt32(p) === (0xa5657272 | 0) && view.getInt32(p + 2) === 0x72726f72) {
-    error = readErrorDefinition(r, p + 6, depth - 1);
-    p = r.position;
-    left--;
-  }
-  let responseTrailers: Header[] | undefined;
-  if (
-    left > 0 &&
-    view.getInt32(p) === (0xb0726573 | 0) &&
-    view.getInt32(p + 4) === 0x706f6e73 &&
-    view.getInt32(p + 8) === 0x65547261 &&
-    view.getInt32(p + 12) === 0x696c6572 &&
-    bytes[p + 16] === 0x73
-  ) {
-    responseTrailers = readUnaryResponseDefinitionResponseHeaders(r, p + 17);
-    p = r.position;
-    left--;
-  }
-  let responseDelayMs: number | undefined;
-  if (
-    left > 0 &&
-    view.getInt32(p) === (0xaf726573 | 0) &&
-    view.getInt32(p + 4) === 0x706f6e73 &&
-    view.getInt32(p + 8) === 0x6544656c &&
-    view.getInt32(p + 12) === 0x61794d73
-  ) {
-    responseDelayMs = wire.readInt(r, p + 16);
-    p = r.position;
-    left--;
-  }
-  if (left !== 0) return readUnaryResponseDefinitionInAnyOrder(r, start, depth);
-  r.position = p;
   const result: UnaryResponseDefinition = {};
   if (responseHeaders !== undefined) result.responseHeaders = responseHeaders;
   if (responseData !== undefined) result.responseData = responseData;
@@ -311,7 +329,7 @@ function readUnaryResponseDefinition(r: wire.Reader, p: number, depth = wire.MAX
   return result;
 }
 
-const readUnaryResponseDefinitionInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readUnaryResponseDefinition, [
+const readUnaryResponseDefinitionKeys = /* @__PURE__ */ new wire.Keys([
   "responseHeaders",
   "responseData",
   "error",
@@ -366,30 +384,39 @@ function writeHeader(b: Uint8Array, p: number, value: Header): number {
 
 function readHeader(r: wire.Reader, p: number): Header {
   const { bytes, view } = r;
-  const start = p;
+  let name: string | undefined;
+  let value_: string[] | undefined;
   let left = wire.readMapHeader(r, p);
   p = r.position;
-  let name: string | undefined;
-  if (left > 0 && view.getInt32(p) === (0xa46e616d | 0) && bytes[p + 4] === 0x65) {
-    name = wire.readString(r, p + 5);
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left > 0 && view.getInt32(p) === (0xa46e616d | 0) && bytes[p + 4] === 0x65) {
+          name = wire.readString(r, p + 5);
+          p = r.position;
+          left--;
+        }
+      case 1:
+        if (left > 0 && view.getInt32(p) === (0xa576616c | 0) && view.getInt32(p + 2) === 0x616c7565) {
+          value_ = readHeaderValue(r, p + 6);
+          p = r.position;
+          left--;
+        }
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readHeaderKeys.find(r, p, left);
     p = r.position;
-    left--;
+    left = r.left;
   }
-  let value_: string[] | undefined;
-  if (left > 0 && view.getInt32(p) === (0xa576616c | 0) && view.getInt32(p + 2) === 0x616c7565) {
-    value_ = readHeaderValue(r, p + 6);
-    p = r.position;
-    left--;
-  }
-  if (left !== 0) return readHeaderInAnyOrder(r, start);
-  r.position = p;
   const result: Header = {};
   if (name !== undefined) result.name = name;
   if (value_ !== undefined) result.value = value_;
   return result;
 }
 
-const readHeaderInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readHeader, ["name", "value"]);
+const readHeaderKeys = /* @__PURE__ */ new wire.Keys(["name", "value"]);
 
 function writeHeaderValue(b: Uint8Array, p: number, value: readonly string[]): number {
   if (!Array.isArray(value)) return wire.misfit();
@@ -454,29 +481,39 @@ function writeErrorDefinition(b: Uint8Array, p: number, value: ErrorDefinition, 
 function readErrorDefinition(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): ErrorDefinition {
   if (depth === 0) return wire.misfit();
   const { bytes, view } = r;
-  const start = p;
+  let code: string | undefined;
+  let message: string | undefined;
+  let details: AnyMessage[] | undefined;
   let left = wire.readMapHeader(r, p);
   p = r.position;
-  let code: string | undefined;
-  if (left > 0 && view.getInt32(p) === (0xa4636f64 | 0) && bytes[p + 4] === 0x65) {
-    code = wire.readString(r, p + 5);
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left > 0 && view.getInt32(p) === (0xa4636f64 | 0) && bytes[p + 4] === 0x65) {
+          code = wire.readString(r, p + 5);
+          p = r.position;
+          left--;
+        }
+      case 1:
+        if (left > 0 && view.getInt32(p) === (0xa76d6573 | 0) && view.getInt32(p + 4) === 0x73616765) {
+          message = wire.readString(r, p + 8);
+          p = r.position;
+          left--;
+        }
+      case 2:
+        if (left > 0 && view.getInt32(p) === (0xa7646574 | 0) && view.getInt32(p + 4) === 0x61696c73) {
+          details = readErrorDefinitionDetails(r, p + 8, depth - 1);
+          p = r.position;
+          left--;
+        }
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readErrorDefinitionKeys.find(r, p, left, depth);
     p = r.position;
-    left--;
+    left = r.left;
   }
-  let message: string | undefined;
-  if (left > 0 && view.getInt32(p) === (0xa76d6573 | 0) && view.getInt32(p + 4) === 0x73616765) {
-    message = wire.readString(r, p + 8);
-    p = r.position;
-    left--;
-  }
-  let details: AnyMessage[] | undefined;
-  if (left > 0 && view.getInt32(p) === (0xa7646574 | 0) && view.getInt32(p + 4) === 0x61696c73) {
-    details = readErrorDefinitionDetails(r, p + 8, depth - 1);
-    p = r.position;
-    left--;
-  }
-  if (left !== 0) return readErrorDefinitionInAnyOrder(r, start, depth);
-  r.position = p;
   const result: ErrorDefinition = {};
   if (code !== undefined) result.code = code;
   if (message !== undefined) result.message = message;
@@ -484,11 +521,7 @@ function readErrorDefinition(r: wire.Reader, p: number, depth = wire.MAX_DEPTH):
   return result;
 }
 
-const readErrorDefinitionInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readErrorDefinition, [
-  "code",
-  "message",
-  "details",
-]);
+const readErrorDefinitionKeys = /* @__PURE__ */ new wire.Keys(["code", "message", "details"]);
 
 function writeErrorDefinitionDetails(
   b: Uint8Array,
@@ -563,24 +596,32 @@ function writeAnswer(b: Uint8Array, p: number, value: Answer, depth = wire.MAX_D
 function readAnswer(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): Answer {
   if (depth === 0) return wire.misfit();
   const { view } = r;
-  const start = p;
+  let payload: AnswerPayload | undefined;
   let left = wire.readMapHeader(r, p);
   p = r.position;
-  let payload: AnswerPayload | undefined;
-  if (left > 0 && view.getInt32(p) === (0xa7706179 | 0) && view.getInt32(p + 4) === 0x6c6f6164) {
-    payload = readAnswerPayload(r, p + 8, depth - 1);
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left > 0 && view.getInt32(p) === (0xa7706179 | 0) && view.getInt32(p + 4) === 0x6c6f6164) {
+          payload = readAnswerPayload(r, p + 8, depth - 1);
+          p = r.position;
+          left--;
+        }
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readAnswerKeys.find(r, p, left, depth);
     p = r.position;
-    left--;
+    left = r.left;
   }
-  if (left !== 0) return readAnswerInAnyOrder(r, start, depth);
-  r.position = p;
   if (payload === undefined) {
     return {};
   }
   return { payload };
 }
 
-const readAnswerInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readAnswer, ["payload"]);
+const readAnswerKeys = /* @__PURE__ */ new wire.Keys(["payload"]);
 
 function writeAnswerPayload(b: Uint8Array, p: number, value: AnswerPayload, depth = wire.MAX_DEPTH): number {
   if (depth === 0) return wire.misfit();
@@ -618,35 +659,44 @@ function writeAnswerPayload(b: Uint8Array, p: number, value: AnswerPayload, dept
 function readAnswerPayload(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): AnswerPayload {
   if (depth === 0) return wire.misfit();
   const { bytes, view } = r;
-  const start = p;
+  let data: Uint8Array | undefined;
+  let requestInfo: RequestInfo | undefined;
   let left = wire.readMapHeader(r, p);
   p = r.position;
-  let data: Uint8Array | undefined;
-  if (left > 0 && view.getInt32(p) === (0xa4646174 | 0) && bytes[p + 4] === 0x61) {
-    data = wire.readBytes(r, p + 5);
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left > 0 && view.getInt32(p) === (0xa4646174 | 0) && bytes[p + 4] === 0x61) {
+          data = wire.readBytes(r, p + 5);
+          p = r.position;
+          left--;
+        }
+      case 1:
+        if (
+          left > 0 &&
+          view.getInt32(p) === (0xab726571 | 0) &&
+          view.getInt32(p + 4) === 0x75657374 &&
+          view.getInt32(p + 8) === 0x496e666f
+        ) {
+          requestInfo = readRequestInfo(r, p + 12, depth - 1);
+          p = r.position;
+          left--;
+        }
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readAnswerPayloadKeys.find(r, p, left, depth);
     p = r.position;
-    left--;
+    left = r.left;
   }
-  let requestInfo: RequestInfo | undefined;
-  if (
-    left > 0 &&
-    view.getInt32(p) === (0xab726571 | 0) &&
-    view.getInt32(p + 4) === 0x75657374 &&
-    view.getInt32(p + 8) === 0x496e666f
-  ) {
-    requestInfo = readRequestInfo(r, p + 12, depth - 1);
-    p = r.position;
-    left--;
-  }
-  if (left !== 0) return readAnswerPayloadInAnyOrder(r, start, depth);
-  r.position = p;
   const result: AnswerPayload = {};
   if (data !== undefined) result.data = data;
   if (requestInfo !== undefined) result.requestInfo = requestInfo;
   return result;
 }
 
-const readAnswerPayloadInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readAnswerPayload, ["data", "requestInfo"]);
+const readAnswerPayloadKeys = /* @__PURE__ */ new wire.Keys(["data", "requestInfo"]);
 
 function writeRequestInfo(b: Uint8Array, p: number, value: RequestInfo, depth = wire.MAX_DEPTH): number {
   if (depth === 0) return wire.misfit();
@@ -724,57 +774,68 @@ function writeRequestInfo(b: Uint8Array, p: number, value: RequestInfo, depth = 
 function readRequestInfo(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): RequestInfo {
   if (depth === 0) return wire.misfit();
   const { bytes, view } = r;
-  const start = p;
+  let requestHeaders: Header[] | undefined;
+  let timeoutMs: bigint | undefined;
+  let requests: AnyMessage[] | undefined;
+  let connectGetInfo: RequestInfoConnectGetInfo | undefined;
   let left = wire.readMapHeader(r, p);
   p = r.position;
-  let requestHeaders: Header[] | undefined;
-  if (
-    left > 0 &&
-    view.getInt32(p) === (0xae726571 | 0) &&
-    view.getInt32(p + 4) === 0x75657374 &&
-    view.getInt32(p + 8) === 0x48656164 &&
-    view.getInt32(p + 11) === 0x64657273
-  ) {
-    requestHeaders = readUnaryResponseDefinitionResponseHeaders(r, p + 15);
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (
+          left > 0 &&
+          view.getInt32(p) === (0xae726571 | 0) &&
+          view.getInt32(p + 4) === 0x75657374 &&
+          view.getInt32(p + 8) === 0x48656164 &&
+          view.getInt32(p + 11) === 0x64657273
+        ) {
+          requestHeaders = readUnaryResponseDefinitionResponseHeaders(r, p + 15);
+          p = r.position;
+          left--;
+        }
+      case 1:
+        if (
+          left > 0 &&
+          view.getInt32(p) === (0xa974696d | 0) &&
+          view.getInt32(p + 4) === 0x656f7574 &&
+          view.getInt32(p + 6) === 0x75744d73
+        ) {
+          timeoutMs = wire.readBigInt(r, p + 10);
+          p = r.position;
+          left--;
+        }
+      case 2:
+        if (
+          left > 0 &&
+          view.getInt32(p) === (0xa8726571 | 0) &&
+          view.getInt32(p + 4) === 0x75657374 &&
+          bytes[p + 8] === 0x73
+        ) {
+          requests = readRequestInfoRequests(r, p + 9, depth - 1);
+          p = r.position;
+          left--;
+        }
+      case 3:
+        if (
+          left > 0 &&
+          view.getInt32(p) === (0xae636f6e | 0) &&
+          view.getInt32(p + 4) === 0x6e656374 &&
+          view.getInt32(p + 8) === 0x47657449 &&
+          view.getInt32(p + 11) === 0x496e666f
+        ) {
+          connectGetInfo = readRequestInfoConnectGetInfo(r, p + 15);
+          p = r.position;
+          left--;
+        }
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readRequestInfoKeys.find(r, p, left, depth);
     p = r.position;
-    left--;
+    left = r.left;
   }
-  let timeoutMs: bigint | undefined;
-  if (
-    left > 0 &&
-    view.getInt32(p) === (0xa974696d | 0) &&
-    view.getInt32(p + 4) === 0x656f7574 &&
-    view.getInt32(p + 6) === 0x75744d73
-  ) {
-    timeoutMs = wire.readBigInt(r, p + 10);
-    p = r.position;
-    left--;
-  }
-  let requests: AnyMessage[] | undefined;
-  if (
-    left > 0 &&
-    view.getInt32(p) === (0xa8726571 | 0) &&
-    view.getInt32(p + 4) === 0x75657374 &&
-    bytes[p + 8] === 0x73
-  ) {
-    requests = readRequestInfoRequests(r, p + 9, depth - 1);
-    p = r.position;
-    left--;
-  }
-  let connectGetInfo: RequestInfoConnectGetInfo | undefined;
-  if (
-    left > 0 &&
-    view.getInt32(p) === (0xae636f6e | 0) &&
-    view.getInt32(p + 4) === 0x6e656374 &&
-    view.getInt32(p + 8) === 0x47657449 &&
-    view.getInt32(p + 11) === 0x496e666f
-  ) {
-    connectGetInfo = readRequestInfoConnectGetInfo(r, p + 15);
-    p = r.position;
-    left--;
-  }
-  if (left !== 0) return readRequestInfoInAnyOrder(r, start, depth);
-  r.position = p;
   const result: RequestInfo = {};
   if (requestHeaders !== undefined) result.requestHeaders = requestHeaders;
   if (timeoutMs !== undefined) result.timeoutMs = timeoutMs;
@@ -783,7 +844,7 @@ function readRequestInfo(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): Req
   return result;
 }
 
-const readRequestInfoInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readRequestInfo, [
+const readRequestInfoKeys = /* @__PURE__ */ new wire.Keys([
   "requestHeaders",
   "timeoutMs",
   "requests",
@@ -841,31 +902,37 @@ function writeRequestInfoConnectGetInfo(b: Uint8Array, p: number, value: Request
 
 function readRequestInfoConnectGetInfo(r: wire.Reader, p: number): RequestInfoConnectGetInfo {
   const { view } = r;
-  const start = p;
+  let queryParams: Header[] | undefined;
   let left = wire.readMapHeader(r, p);
   p = r.position;
-  let queryParams: Header[] | undefined;
-  if (
-    left > 0 &&
-    view.getInt32(p) === (0xab717565 | 0) &&
-    view.getInt32(p + 4) === 0x72795061 &&
-    view.getInt32(p + 8) === 0x72616d73
-  ) {
-    queryParams = readUnaryResponseDefinitionResponseHeaders(r, p + 12);
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (
+          left > 0 &&
+          view.getInt32(p) === (0xab717565 | 0) &&
+          view.getInt32(p + 4) === 0x72795061 &&
+          view.getInt32(p + 8) === 0x72616d73
+        ) {
+          queryParams = readUnaryResponseDefinitionResponseHeaders(r, p + 12);
+          p = r.position;
+          left--;
+        }
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readRequestInfoConnectGetInfoKeys.find(r, p, left);
     p = r.position;
-    left--;
+    left = r.left;
   }
-  if (left !== 0) return readRequestInfoConnectGetInfoInAnyOrder(r, start);
-  r.position = p;
   if (queryParams === undefined) {
     return {};
   }
   return { queryParams };
 }
 
-const readRequestInfoConnectGetInfoInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readRequestInfoConnectGetInfo, [
-  "queryParams",
-]);
+const readRequestInfoConnectGetInfoKeys = /* @__PURE__ */ new wire.Keys(["queryParams"]);
 
 function writeStreamRequest(b: Uint8Array, p: number, value: StreamRequest, depth = wire.MAX_DEPTH): number {
   if (depth === 0) return wire.misfit();
@@ -932,46 +999,56 @@ function writeStreamRequest(b: Uint8Array, p: number, value: StreamRequest, dept
 function readStreamRequest(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): StreamRequest {
   if (depth === 0) return wire.misfit();
   const { view } = r;
-  const start = p;
+  let responseDefinition: StreamResponseDefinition | undefined;
+  let fullDuplex: boolean | undefined;
+  let requestData: Uint8Array | undefined;
   let left = wire.readMapHeader(r, p);
   p = r.position;
-  let responseDefinition: StreamResponseDefinition | undefined;
-  if (
-    left > 0 &&
-    view.getInt32(p) === (0xb2726573 | 0) &&
-    view.getInt32(p + 4) === 0x706f6e73 &&
-    view.getInt32(p + 8) === 0x65446566 &&
-    view.getInt32(p + 12) === 0x696e6974 &&
-    view.getInt32(p + 15) === 0x74696f6e
-  ) {
-    responseDefinition = readStreamResponseDefinition(r, p + 19, depth - 1);
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (
+          left > 0 &&
+          view.getInt32(p) === (0xb2726573 | 0) &&
+          view.getInt32(p + 4) === 0x706f6e73 &&
+          view.getInt32(p + 8) === 0x65446566 &&
+          view.getInt32(p + 12) === 0x696e6974 &&
+          view.getInt32(p + 15) === 0x74696f6e
+        ) {
+          responseDefinition = readStreamResponseDefinition(r, p + 19, depth - 1);
+          p = r.position;
+          left--;
+        }
+      case 1:
+        if (
+          left > 0 &&
+          view.getInt32(p) === (0xaa66756c | 0) &&
+          view.getInt32(p + 4) === 0x6c447570 &&
+          view.getInt32(p + 7) === 0x706c6578
+        ) {
+          fullDuplex = wire.readBoolean(r, p + 11);
+          p = r.position;
+          left--;
+        }
+      case 2:
+        if (
+          left > 0 &&
+          view.getInt32(p) === (0xab726571 | 0) &&
+          view.getInt32(p + 4) === 0x75657374 &&
+          view.getInt32(p + 8) === 0x44617461
+        ) {
+          requestData = wire.readBytes(r, p + 12);
+          p = r.position;
+          left--;
+        }
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readStreamRequestKeys.find(r, p, left, depth);
     p = r.position;
-    left--;
+    left = r.left;
   }
-  let fullDuplex: boolean | undefined;
-  if (
-    left > 0 &&
-    view.getInt32(p) === (0xaa66756c | 0) &&
-    view.getInt32(p + 4) === 0x6c447570 &&
-    view.getInt32(p + 7) === 0x706c6578
-  ) {
-    fullDuplex = wire.readBoolean(r, p + 11);
-    p = r.position;
-    left--;
-  }
-  let requestData: Uint8Array | undefined;
-  if (
-    left > 0 &&
-    view.getInt32(p) === (0xab726571 | 0) &&
-    view.getInt32(p + 4) === 0x75657374 &&
-    view.getInt32(p + 8) === 0x44617461
-  ) {
-    requestData = wire.readBytes(r, p + 12);
-    p = r.position;
-    left--;
-  }
-  if (left !== 0) return readStreamRequestInAnyOrder(r, start, depth);
-  r.position = p;
   const result: StreamRequest = {};
   if (responseDefinition !== undefined) result.responseDefinition = responseDefinition;
   if (fullDuplex !== undefined) result.fullDuplex = fullDuplex;
@@ -979,11 +1056,7 @@ function readStreamRequest(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): S
   return result;
 }
 
-const readStreamRequestInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readStreamRequest, [
-  "responseDefinition",
-  "fullDuplex",
-  "requestData",
-]);
+const readStreamRequestKeys = /* @__PURE__ */ new wire.Keys(["responseDefinition", "fullDuplex", "requestData"]);
 
 function writeStreamResponseDefinition(
   b: Uint8Array,
@@ -1089,66 +1162,78 @@ function writeStreamResponseDefinition(
 function readStreamResponseDefinition(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): StreamResponseDefinition {
   if (depth === 0) return wire.misfit();
   const { bytes, view } = r;
-  const start = p;
+  let responseHeaders: Header[] | undefined;
+  let responseData: Uint8Array[] | undefined;
+  let responseDelayMs: number | undefined;
+  let error: ErrorDefinition | undefined;
+  let responseTrailers: Header[] | undefined;
   let left = wire.readMapHeader(r, p);
   p = r.position;
-  let responseHeaders: Header[] | undefined;
-  if (
-    left > 0 &&
-    view.getInt32(p) === (0xaf726573 | 0) &&
-    view.getInt32(p + 4) === 0x706f6e73 &&
-    view.getInt32(p + 8) === 0x65486561 &&
-    view.getInt32(p + 12) === 0x64657273
-  ) {
-    responseHeaders = readUnaryResponseDefinitionResponseHeaders(r, p + 16);
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (
+          left > 0 &&
+          view.getInt32(p) === (0xaf726573 | 0) &&
+          view.getInt32(p + 4) === 0x706f6e73 &&
+          view.getInt32(p + 8) === 0x65486561 &&
+          view.getInt32(p + 12) === 0x64657273
+        ) {
+          responseHeaders = readUnaryResponseDefinitionResponseHeaders(r, p + 16);
+          p = r.position;
+          left--;
+        }
+      case 1:
+        if (
+          left > 0 &&
+          view.getInt32(p) === (0xac726573 | 0) &&
+          view.getInt32(p + 4) === 0x706f6e73 &&
+          view.getInt32(p + 8) === 0x65446174 &&
+          bytes[p + 12] === 0x61
+        ) {
+          responseData = readStreamResponseDefinitionResponseData(r, p + 13);
+          p = r.position;
+          left--;
+        }
+      case 2:
+        if (
+          left > 0 &&
+          view.getInt32(p) === (0xaf726573 | 0) &&
+          view.getInt32(p + 4) === 0x706f6e73 &&
+          view.getInt32(p + 8) === 0x6544656c &&
+          view.getInt32(p + 12) === 0x61794d73
+        ) {
+          responseDelayMs = wire.readInt(r, p + 16);
+          p = r.position;
+          left--;
+        }
+      case 3:
+        if (left > 0 && view.getInt32(p) === (0xa5657272 | 0) && view.getInt32(p + 2) === 0x72726f72) {
+          error = readErrorDefinition(r, p + 6, depth - 1);
+          p = r.position;
+          left--;
+        }
+      case 4:
+        if (
+          left > 0 &&
+          view.getInt32(p) === (0xb0726573 | 0) &&
+          view.getInt32(p + 4) === 0x706f6e73 &&
+          view.getInt32(p + 8) === 0x65547261 &&
+          view.getInt32(p + 12) === 0x696c6572 &&
+          bytes[p + 16] === 0x73
+        ) {
+          responseTrailers = readUnaryResponseDefinitionResponseHeaders(r, p + 17);
+          p = r.position;
+          left--;
+        }
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readStreamResponseDefinitionKeys.find(r, p, left, depth);
     p = r.position;
-    left--;
+    left = r.left;
   }
-  let responseData: Uint8Array[] | undefined;
-  if (
-    left > 0 &&
-    view.getInt32(p) === (0xac726573 | 0) &&
-    view.getInt32(p + 4) === 0x706f6e73 &&
-    view.getInt32(p + 8) === 0x65446174 &&
-    bytes[p + 12] === 0x61
-  ) {
-    responseData = readStreamResponseDefinitionResponseData(r, p + 13);
-    p = r.position;
-    left--;
-  }
-  let responseDelayMs: number | undefined;
-  if (
-    left > 0 &&
-    view.getInt32(p) === (0xaf726573 | 0) &&
-    view.getInt32(p + 4) === 0x706f6e73 &&
-    view.getInt32(p + 8) === 0x6544656c &&
-    view.getInt32(p + 12) === 0x61794d73
-  ) {
-    responseDelayMs = wire.readInt(r, p + 16);
-    p = r.position;
-    left--;
-  }
-  let error: ErrorDefinition | undefined;
-  if (left > 0 && view.getInt32(p) === (0xa5657272 | 0) && view.getInt32(p + 2) === 0x72726f72) {
-    error = readErrorDefinition(r, p + 6, depth - 1);
-    p = r.position;
-    left--;
-  }
-  let responseTrailers: Header[] | undefined;
-  if (
-    left > 0 &&
-    view.getInt32(p) === (0xb0726573 | 0) &&
-    view.getInt32(p + 4) === 0x706f6e73 &&
-    view.getInt32(p + 8) === 0x65547261 &&
-    view.getInt32(p + 12) === 0x696c6572 &&
-    bytes[p + 16] === 0x73
-  ) {
-    responseTrailers = readUnaryResponseDefinitionResponseHeaders(r, p + 17);
-    p = r.position;
-    left--;
-  }
-  if (left !== 0) return readStreamResponseDefinitionInAnyOrder(r, start, depth);
-  r.position = p;
   const result: StreamResponseDefinition = {};
   if (responseHeaders !== undefined) result.responseHeaders = responseHeaders;
   if (responseData !== undefined) result.responseData = responseData;
@@ -1158,7 +1243,7 @@ function readStreamResponseDefinition(r: wire.Reader, p: number, depth = wire.MA
   return result;
 }
 
-const readStreamResponseDefinitionInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readStreamResponseDefinition, [
+const readStreamResponseDefinitionKeys = /* @__PURE__ */ new wire.Keys([
   "responseHeaders",
   "responseData",
   "responseDelayMs",
@@ -1193,17 +1278,22 @@ function writeConformanceUnimplementedInput(b: Uint8Array, p: number, value: Rec
 }
 
 function readConformanceUnimplementedInput(r: wire.Reader, p: number): Record<string, never> {
-  const { bytes } = r;
-  const start = p;
-  if (bytes[p] !== 0x80) return readConformanceUnimplementedInputInAnyOrder(r, start);
-  r.position = p + 1;
+  let left = wire.readFieldsHeader(r, p, 0);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readConformanceUnimplementedInputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
   return {};
 }
 
-const readConformanceUnimplementedInputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(
-  readConformanceUnimplementedInput,
-  [],
-);
+const readConformanceUnimplementedInputKeys = /* @__PURE__ */ new wire.Keys([]);
 
 const headerValueShape: wire.Shape = wire.array(wire.string());
 const headerShape: wire.Shape = wire.object({

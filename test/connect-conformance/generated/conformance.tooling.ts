@@ -10,6 +10,7 @@ const part1 = {
       name: { type: "string" },
       value: { type: "array", items: { type: "string" } },
     },
+    title: "Header",
   },
 };
 const part2 = {
@@ -25,6 +26,7 @@ const part4 = {
     message: { type: "string" },
     details: part3,
   },
+  title: "ErrorDefinition",
 };
 const part5 = {
   __schema0: {
@@ -57,10 +59,12 @@ const part6 = {
             requests: part3,
             connectGetInfo: { type: "object", properties: { queryParams: part1 } },
           },
+          title: "RequestInfo",
         },
       },
     },
   },
+  title: "Answer",
   $defs: part5,
 };
 const part7 = {
@@ -80,6 +84,7 @@ const part7 = {
           responseTrailers: part1,
           responseDelayMs: { type: "integer" },
         },
+        title: "UnaryResponseDefinition",
       },
       requestData: {
         type: "string",
@@ -87,6 +92,7 @@ const part7 = {
         "x-quicrpc-type": "bytes",
       },
     },
+    title: "UnaryRequest",
     $defs: part5,
   },
   output: part6,
@@ -111,6 +117,7 @@ const part8 = {
           error: part4,
           responseTrailers: part1,
         },
+        title: "StreamResponseDefinition",
       },
       fullDuplex: { type: "boolean" },
       requestData: {
@@ -119,6 +126,7 @@ const part8 = {
         "x-quicrpc-type": "bytes",
       },
     },
+    title: "StreamRequest",
     $defs: part5,
   },
   output: part6,

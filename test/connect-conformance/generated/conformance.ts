@@ -37,6 +37,7 @@ export interface UnaryResponseDefinition {
   responseData?: Uint8Array | undefined;
   error?: ErrorDefinition | undefined;
   responseTrailers?: Header[] | undefined;
+  /** @asType integer */
   responseDelayMs?: number | undefined;
 }
 
@@ -87,6 +88,7 @@ export interface StreamRequest {
 export interface StreamResponseDefinition {
   responseHeaders?: Header[] | undefined;
   responseData?: Uint8Array[] | undefined;
+  /** @asType integer */
   responseDelayMs?: number | undefined;
   error?: ErrorDefinition | undefined;
   responseTrailers?: Header[] | undefined;

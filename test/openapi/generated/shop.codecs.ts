@@ -79,15 +79,29 @@ function writeShopGetInput(b: Uint8Array, p: number, value: ShopGetInput): numbe
 }
 
 function readShopGetInput(r: wire.Reader, p: number): ShopGetInput {
-  const { view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x81a26964 | 0)) return readShopGetInputInAnyOrder(r, start);
-  const id = wire.readBigInt(r, p + 4);
+  const { bytes, view } = r;
+  let id: bigint | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
   p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) break;
+        id = wire.readBigInt(r, p + 3);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readShopGetInputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (id === undefined) return wire.misfit();
   return { id };
 }
 
-const readShopGetInputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readShopGetInput, ["id"]);
+const readShopGetInputKeys = /* @__PURE__ */ new wire.Keys(["id"]);
 
 function writeArticle(b: Uint8Array, p: number, value: Article): number {
   wire.requireObject(value);
@@ -191,68 +205,110 @@ function writeArticle(b: Uint8Array, p: number, value: Article): number {
 
 function readArticle(r: wire.Reader, p: number): ArticleParsed {
   const { bytes, view } = r;
-  const start = p;
-  let left = wire.readMapHeader(r, p) - 9;
-  p = r.position;
-  if (view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) return readArticleInAnyOrder(r, start);
-  const id = wire.readBigInt(r, p + 3);
-  if (id < -9223372036854775808n || id > 9223372036854775807n) return wire.misfit();
-  p = r.position;
-  if (view.getInt32(p) !== (0xa46e616d | 0) || bytes[p + 4] !== 0x65) return readArticleInAnyOrder(r, start);
-  const name = wire.readString(r, p + 5);
-  if (name.length === 0 || wire.longerThan(name, 80)) return wire.misfit();
-  p = r.position;
-  if (view.getInt32(p) !== (0xa46b696e | 0) || bytes[p + 4] !== 0x64) return readArticleInAnyOrder(r, start);
-  const kind = wire.readString(r, p + 5);
-  if (kind !== "new" && kind !== "used") return wire.misfit();
-  p = r.position;
-  if (view.getInt32(p) !== (0xa5707269 | 0) || view.getInt32(p + 2) !== 0x72696365) {
-    return readArticleInAnyOrder(r, start);
-  }
-  const price = wire.readNumber(r, p + 6);
-  if (price < 0 || !wire.isMultiple(price, 0.01)) return wire.misfit();
-  p = r.position;
-  if (view.getInt32(p) !== (0xa86c6973 | 0) || view.getInt32(p + 4) !== 0x74656441 || bytes[p + 8] !== 0x74) {
-    return readArticleInAnyOrder(r, start);
-  }
-  const listedAt = wire.readDate(r, p + 9);
-  p = r.position;
+  let id: bigint | undefined;
+  let name: string | undefined;
+  let kind: "new" | "used" | undefined;
+  let price: number | undefined;
+  let listedAt: Date | undefined;
   let picture: Uint8Array | undefined;
-  if (left > 0 && view.getInt32(p) === (0xa7706963 | 0) && view.getInt32(p + 4) === 0x74757265) {
-    picture = wire.readBytes(r, p + 8);
-    p = r.position;
-    left--;
-  }
-  if (view.getInt32(p) !== (0xa4746167 | 0) || bytes[p + 4] !== 0x73) return readArticleInAnyOrder(r, start);
-  const tags = readArticleTags(r, p + 5);
-  p = r.position;
-  if (view.getInt32(p) !== (0xa573746f | 0) || view.getInt32(p + 2) !== 0x746f636b) {
-    return readArticleInAnyOrder(r, start);
-  }
-  const stock = readArticleStock(r, p + 6);
-  p = r.position;
-  if (view.getInt32(p) !== (0xa56e6f74 | 0) || view.getInt32(p + 2) !== 0x6f746573) {
-    return readArticleInAnyOrder(r, start);
-  }
-  const notes = readArticleNotes(r, p + 6);
-  p = r.position;
-  if (view.getInt32(p) !== (0xa473697a | 0) || bytes[p + 4] !== 0x65) return readArticleInAnyOrder(r, start);
-  const size = readArticleSize(r, p + 5);
-  p = r.position;
+  let tags: Set<string> | undefined;
+  let stock: Map<string, number> | undefined;
+  let notes: Record<string, string | null> | undefined;
+  let size: [number, number] | undefined;
   let color: string | undefined;
-  if (left > 0 && view.getInt32(p) === (0xa5636f6c | 0) && view.getInt32(p + 2) === 0x6f6c6f72) {
-    color = wire.readString(r, p + 6);
-    p = r.position;
-    left--;
-  }
   let old: string | undefined;
-  if (left > 0 && view.getInt32(p) === (0xa36f6c64 | 0)) {
-    old = wire.readString(r, p + 4);
+  let left = wire.readMapHeader(r, p);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) break;
+        id = wire.readBigInt(r, p + 3);
+        if (id < -9223372036854775808n || id > 9223372036854775807n) return wire.misfit();
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getInt32(p) !== (0xa46e616d | 0) || bytes[p + 4] !== 0x65) break;
+        name = wire.readString(r, p + 5);
+        if (name.length === 0 || wire.longerThan(name, 80)) return wire.misfit();
+        p = r.position;
+      case 2: {
+        if (left-- === 0 || view.getInt32(p) !== (0xa46b696e | 0) || bytes[p + 4] !== 0x64) break;
+        const literal = wire.readString(r, p + 5);
+        if (literal !== "new" && literal !== "used") return wire.misfit();
+        kind = literal;
+        p = r.position;
+      }
+      case 3:
+        if (left-- === 0 || view.getInt32(p) !== (0xa5707269 | 0) || view.getInt32(p + 2) !== 0x72696365) break;
+        price = wire.readNumber(r, p + 6);
+        if (price < 0 || !wire.isMultiple(price, 0.01)) return wire.misfit();
+        p = r.position;
+      case 4:
+        if (
+          left-- === 0 ||
+          view.getInt32(p) !== (0xa86c6973 | 0) ||
+          view.getInt32(p + 4) !== 0x74656441 ||
+          bytes[p + 8] !== 0x74
+        ) {
+          break;
+        }
+        listedAt = wire.readDate(r, p + 9);
+        p = r.position;
+      case 5:
+        if (left > 0 && view.getInt32(p) === (0xa7706963 | 0) && view.getInt32(p + 4) === 0x74757265) {
+          picture = wire.readBytes(r, p + 8);
+          p = r.position;
+          left--;
+        }
+      case 6:
+        if (left-- === 0 || view.getInt32(p) !== (0xa4746167 | 0) || bytes[p + 4] !== 0x73) break;
+        tags = readArticleTags(r, p + 5);
+        p = r.position;
+      case 7:
+        if (left-- === 0 || view.getInt32(p) !== (0xa573746f | 0) || view.getInt32(p + 2) !== 0x746f636b) break;
+        stock = readArticleStock(r, p + 6);
+        p = r.position;
+      case 8:
+        if (left-- === 0 || view.getInt32(p) !== (0xa56e6f74 | 0) || view.getInt32(p + 2) !== 0x6f746573) break;
+        notes = readArticleNotes(r, p + 6);
+        p = r.position;
+      case 9:
+        if (left-- === 0 || view.getInt32(p) !== (0xa473697a | 0) || bytes[p + 4] !== 0x65) break;
+        size = readArticleSize(r, p + 5);
+        p = r.position;
+      case 10:
+        if (left > 0 && view.getInt32(p) === (0xa5636f6c | 0) && view.getInt32(p + 2) === 0x6f6c6f72) {
+          color = wire.readString(r, p + 6);
+          p = r.position;
+          left--;
+        }
+      case 11:
+        if (left > 0 && view.getInt32(p) === (0xa36f6c64 | 0)) {
+          old = wire.readString(r, p + 4);
+          p = r.position;
+          left--;
+        }
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readArticleKeys.find(r, p, left);
     p = r.position;
-    left--;
+    left = r.left;
   }
-  if (left !== 0) return readArticleInAnyOrder(r, start);
-  r.position = p;
+  if (
+    id === undefined ||
+    name === undefined ||
+    kind === undefined ||
+    price === undefined ||
+    listedAt === undefined ||
+    tags === undefined ||
+    stock === undefined ||
+    notes === undefined ||
+    size === undefined
+  ) {
+    return wire.misfit();
+  }
   const result: ArticleParsed = {
     id,
     name,
@@ -270,7 +326,7 @@ function readArticle(r: wire.Reader, p: number): ArticleParsed {
   return result;
 }
 
-const readArticleInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readArticle, [
+const readArticleKeys = /* @__PURE__ */ new wire.Keys([
   "id",
   "name",
   "kind",
@@ -379,16 +435,28 @@ function writeShopGetGoneDetails(b: Uint8Array, p: number, value: ShopGetGoneDet
 
 function readShopGetGoneDetails(r: wire.Reader, p: number): ShopGetGoneDetails {
   const { view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x81a57369 | 0) || view.getInt32(p + 3) !== 0x696e6365) {
-    return readShopGetGoneDetailsInAnyOrder(r, start);
-  }
-  const since = wire.readDate(r, p + 7);
+  let since: Date | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
   p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa573696e | 0) || view.getInt32(p + 2) !== 0x696e6365) break;
+        since = wire.readDate(r, p + 6);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readShopGetGoneDetailsKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (since === undefined) return wire.misfit();
   return { since };
 }
 
-const readShopGetGoneDetailsInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readShopGetGoneDetails, ["since"]);
+const readShopGetGoneDetailsKeys = /* @__PURE__ */ new wire.Keys(["since"]);
 
 function writeShopBuyInput(b: Uint8Array, p: number, value: ShopBuyInput): number {
   wire.requireObject(value);
@@ -420,33 +488,44 @@ function writeShopBuyInput(b: Uint8Array, p: number, value: ShopBuyInput): numbe
 
 function readShopBuyInput(r: wire.Reader, p: number): ShopBuyInput {
   const { bytes, view } = r;
-  const start = p;
-  let left = wire.readMapHeader(r, p) - 2;
-  p = r.position;
-  if (view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) return readShopBuyInputInAnyOrder(r, start);
-  const id = wire.readBigInt(r, p + 3);
-  p = r.position;
-  if (view.getInt32(p) !== (0xa7706179 | 0) || view.getInt32(p + 4) !== 0x6d656e74) {
-    return readShopBuyInputInAnyOrder(r, start);
-  }
-  const payment = readPayment(r, p + 8);
-  p = r.position;
+  let id: bigint | undefined;
+  let payment: Payment | undefined;
   let at: string | undefined;
-  if (left > 0 && view.getUint16(p) === 0xa261 && bytes[p + 2] === 0x74) {
-    at = wire.readString(r, p + 3);
-    if (!datetimePattern.test(at)) return wire.misfit();
+  let left = wire.readMapHeader(r, p);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) break;
+        id = wire.readBigInt(r, p + 3);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getInt32(p) !== (0xa7706179 | 0) || view.getInt32(p + 4) !== 0x6d656e74) break;
+        payment = readPayment(r, p + 8);
+        p = r.position;
+      case 2:
+        if (left > 0 && view.getUint16(p) === 0xa261 && bytes[p + 2] === 0x74) {
+          at = wire.readString(r, p + 3);
+          if (!datetimePattern.test(at)) return wire.misfit();
+          p = r.position;
+          left--;
+        }
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readShopBuyInputKeys.find(r, p, left);
     p = r.position;
-    left--;
+    left = r.left;
   }
-  if (left !== 0) return readShopBuyInputInAnyOrder(r, start);
-  r.position = p;
+  if (id === undefined || payment === undefined) return wire.misfit();
   if (at === undefined) {
     return { id, payment };
   }
   return { id, payment, at };
 }
 
-const readShopBuyInputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readShopBuyInput, ["id", "payment", "at"]);
+const readShopBuyInputKeys = /* @__PURE__ */ new wire.Keys(["id", "payment", "at"]);
 
 function writePayment(b: Uint8Array, p: number, value: Payment): number {
   switch (value.by) {
@@ -491,22 +570,38 @@ function writePaymentCard(b: Uint8Array, p: number, value: PaymentCard): number 
 }
 
 function readPaymentCard(r: wire.Reader, p: number): PaymentCard {
-  const { view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x82a26279 | 0)) return readPaymentCardInAnyOrder(r, start);
-  const by = wire.readString(r, p + 4);
-  if (by !== "card") return wire.misfit();
+  const { bytes, view } = r;
+  let by: "card" | undefined;
+  let number: string | undefined;
+  let left = wire.readFieldsHeader(r, p, 2);
   p = r.position;
-  if (view.getInt32(p) !== (0xa66e756d | 0) || view.getInt32(p + 3) !== 0x6d626572) {
-    return readPaymentCardInAnyOrder(r, start);
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0: {
+        if (left-- === 0 || view.getUint16(p) !== 0xa262 || bytes[p + 2] !== 0x79) break;
+        const literal = wire.readString(r, p + 3);
+        if (literal !== "card") return wire.misfit();
+        by = literal;
+        p = r.position;
+      }
+      case 1:
+        if (left-- === 0 || view.getInt32(p) !== (0xa66e756d | 0) || view.getInt32(p + 3) !== 0x6d626572) break;
+        number = wire.readString(r, p + 7);
+        if (!regexPattern.test(number)) return wire.misfit();
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readPaymentCardKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
   }
-  const number = wire.readString(r, p + 7);
-  if (!regexPattern.test(number)) return wire.misfit();
-  p = r.position;
+  if (by === undefined || number === undefined) return wire.misfit();
   return { by, number };
 }
 
-const readPaymentCardInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readPaymentCard, ["by", "number"]);
+const readPaymentCardKeys = /* @__PURE__ */ new wire.Keys(["by", "number"]);
 
 function writePaymentInvoice(b: Uint8Array, p: number, value: PaymentInvoice): number {
   wire.requireObject(value);
@@ -525,19 +620,37 @@ function writePaymentInvoice(b: Uint8Array, p: number, value: PaymentInvoice): n
 }
 
 function readPaymentInvoice(r: wire.Reader, p: number): PaymentInvoice {
-  const { view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x82a26279 | 0)) return readPaymentInvoiceInAnyOrder(r, start);
-  const by = wire.readString(r, p + 4);
-  if (by !== "invoice") return wire.misfit();
+  const { bytes, view } = r;
+  let by: "invoice" | undefined;
+  let due: Date | undefined;
+  let left = wire.readFieldsHeader(r, p, 2);
   p = r.position;
-  if (view.getInt32(p) !== (0xa3647565 | 0)) return readPaymentInvoiceInAnyOrder(r, start);
-  const due = wire.readDate(r, p + 4);
-  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0: {
+        if (left-- === 0 || view.getUint16(p) !== 0xa262 || bytes[p + 2] !== 0x79) break;
+        const literal = wire.readString(r, p + 3);
+        if (literal !== "invoice") return wire.misfit();
+        by = literal;
+        p = r.position;
+      }
+      case 1:
+        if (left-- === 0 || view.getInt32(p) !== (0xa3647565 | 0)) break;
+        due = wire.readDate(r, p + 4);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readPaymentInvoiceKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (by === undefined || due === undefined) return wire.misfit();
   return { by, due };
 }
 
-const readPaymentInvoiceInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readPaymentInvoice, ["by", "due"]);
+const readPaymentInvoiceKeys = /* @__PURE__ */ new wire.Keys(["by", "due"]);
 
 function writeShopBuyOutput(b: Uint8Array, p: number, value: ShopBuyOutput): number {
   wire.requireObject(value);
@@ -559,19 +672,33 @@ function writeShopBuyOutput(b: Uint8Array, p: number, value: ShopBuyOutput): num
 
 function readShopBuyOutput(r: wire.Reader, p: number): ShopBuyOutput {
   const { view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x82a5746f | 0) || view.getInt32(p + 3) !== 0x6f74616c) {
-    return readShopBuyOutputInAnyOrder(r, start);
+  let total: number | undefined;
+  let url: string | undefined;
+  let left = wire.readFieldsHeader(r, p, 2);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa5746f74 | 0) || view.getInt32(p + 2) !== 0x6f74616c) break;
+        total = wire.readNumber(r, p + 6);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getInt32(p) !== (0xa375726c | 0)) break;
+        url = checkShopBuyOutputUrl(wire.readString(r, p + 4));
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readShopBuyOutputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
   }
-  const total = wire.readNumber(r, p + 7);
-  p = r.position;
-  if (view.getInt32(p) !== (0xa375726c | 0)) return readShopBuyOutputInAnyOrder(r, start);
-  const url = checkShopBuyOutputUrl(wire.readString(r, p + 4));
-  p = r.position;
+  if (total === undefined || url === undefined) return wire.misfit();
   return { total, url };
 }
 
-const readShopBuyOutputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readShopBuyOutput, ["total", "url"]);
+const readShopBuyOutputKeys = /* @__PURE__ */ new wire.Keys(["total", "url"]);
 
 function writeCategory(b: Uint8Array, p: number, value: Category, depth = wire.MAX_DEPTH): number {
   if (depth === 0) return wire.misfit();
@@ -595,22 +722,34 @@ function writeCategory(b: Uint8Array, p: number, value: Category, depth = wire.M
 
 function readCategory(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): Category {
   if (depth === 0) return wire.misfit();
-  const { view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x82a46e61 | 0) || view.getInt32(p + 2) !== 0x6e616d65) {
-    return readCategoryInAnyOrder(r, start, depth);
-  }
-  const name = wire.readString(r, p + 6);
+  const { bytes, view } = r;
+  let name: string | undefined;
+  let parts: Category[] | undefined;
+  let left = wire.readFieldsHeader(r, p, 2);
   p = r.position;
-  if (view.getInt32(p) !== (0xa5706172 | 0) || view.getInt32(p + 2) !== 0x61727473) {
-    return readCategoryInAnyOrder(r, start, depth);
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa46e616d | 0) || bytes[p + 4] !== 0x65) break;
+        name = wire.readString(r, p + 5);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getInt32(p) !== (0xa5706172 | 0) || view.getInt32(p + 2) !== 0x61727473) break;
+        parts = readCategoryParts(r, p + 6, depth - 1);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readCategoryKeys.find(r, p, left, depth);
+    p = r.position;
+    left = r.left;
   }
-  const parts = readCategoryParts(r, p + 6, depth - 1);
-  p = r.position;
+  if (name === undefined || parts === undefined) return wire.misfit();
   return { name, parts };
 }
 
-const readCategoryInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readCategory, ["name", "parts"]);
+const readCategoryKeys = /* @__PURE__ */ new wire.Keys(["name", "parts"]);
 
 function writeCategoryParts(b: Uint8Array, p: number, value: readonly Category[], depth = wire.MAX_DEPTH): number {
   if (depth === 0) return wire.misfit();
@@ -647,18 +786,32 @@ function writeShopWatchInput(b: Uint8Array, p: number, value: ShopWatchInput): n
 }
 
 function readShopWatchInput(r: wire.Reader, p: number): ShopWatchInput {
-  const { view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x81a46b69 | 0) || view.getInt32(p + 2) !== 0x6b696e64) {
-    return readShopWatchInputInAnyOrder(r, start);
-  }
-  const kind = wire.readString(r, p + 6);
-  if (kind !== "new" && kind !== "used") return wire.misfit();
+  const { bytes, view } = r;
+  let kind: "new" | "used" | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
   p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0: {
+        if (left-- === 0 || view.getInt32(p) !== (0xa46b696e | 0) || bytes[p + 4] !== 0x64) break;
+        const literal = wire.readString(r, p + 5);
+        if (literal !== "new" && literal !== "used") return wire.misfit();
+        kind = literal;
+        p = r.position;
+      }
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readShopWatchInputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (kind === undefined) return wire.misfit();
   return { kind };
 }
 
-const readShopWatchInputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readShopWatchInput, ["kind"]);
+const readShopWatchInputKeys = /* @__PURE__ */ new wire.Keys(["kind"]);
 
 function writeShopUploadOutput(b: Uint8Array, p: number, value: ShopUploadOutput): number {
   wire.requireObject(value);
@@ -675,16 +828,28 @@ function writeShopUploadOutput(b: Uint8Array, p: number, value: ShopUploadOutput
 
 function readShopUploadOutput(r: wire.Reader, p: number): ShopUploadOutput {
   const { view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x81a5636f | 0) || view.getInt32(p + 3) !== 0x6f756e74) {
-    return readShopUploadOutputInAnyOrder(r, start);
-  }
-  const count = wire.readInt(r, p + 7);
+  let count: number | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
   p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa5636f75 | 0) || view.getInt32(p + 2) !== 0x6f756e74) break;
+        count = wire.readInt(r, p + 6);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readShopUploadOutputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (count === undefined) return wire.misfit();
   return { count };
 }
 
-const readShopUploadOutputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readShopUploadOutput, ["count"]);
+const readShopUploadOutputKeys = /* @__PURE__ */ new wire.Keys(["count"]);
 
 function writeShopLogInput(b: Uint8Array, p: number, value: ShopLogInput): number {
   wire.requireObject(value);
@@ -699,17 +864,29 @@ function writeShopLogInput(b: Uint8Array, p: number, value: ShopLogInput): numbe
 }
 
 function readShopLogInput(r: wire.Reader, p: number): ShopLogInput {
-  const { view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x81a47465 | 0) || view.getInt32(p + 2) !== 0x74657874) {
-    return readShopLogInputInAnyOrder(r, start);
-  }
-  const text = wire.readString(r, p + 6);
+  const { bytes, view } = r;
+  let text: string | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
   p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa4746578 | 0) || bytes[p + 4] !== 0x74) break;
+        text = wire.readString(r, p + 5);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readShopLogInputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (text === undefined) return wire.misfit();
   return { text };
 }
 
-const readShopLogInputInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readShopLogInput, ["text"]);
+const readShopLogInputKeys = /* @__PURE__ */ new wire.Keys(["text"]);
 
 const regexPattern = /^[0-9]{16}$/;
 const datetimePattern =

@@ -61,16 +61,30 @@ function writeText(b: Uint8Array, p: number, value: Text): number {
 }
 
 function readText(r: wire.Reader, p: number): Text {
-  const { view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x81a47465 | 0) || view.getInt32(p + 2) !== 0x74657874) return readTextInAnyOrder(r, start);
-  const text = wire.readString(r, p + 6);
-  if (wire.longerThan(text, 2000000)) return wire.misfit();
+  const { bytes, view } = r;
+  let text: string | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
   p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa4746578 | 0) || bytes[p + 4] !== 0x74) break;
+        text = wire.readString(r, p + 5);
+        if (wire.longerThan(text, 2000000)) return wire.misfit();
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readTextKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (text === undefined) return wire.misfit();
   return { text };
 }
 
-const readTextInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readText, ["text"]);
+const readTextKeys = /* @__PURE__ */ new wire.Keys(["text"]);
 
 function writeKinds(b: Uint8Array, p: number, value: Kinds): number {
   wire.requireObject(value);
@@ -95,20 +109,38 @@ function writeKinds(b: Uint8Array, p: number, value: Kinds): number {
 
 function readKinds(r: wire.Reader, p: number): Kinds {
   const { bytes, view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x83a26174 | 0)) return readKindsInAnyOrder(r, start);
-  const at = wire.readDate(r, p + 4);
+  let at: Date | undefined;
+  let data: Uint8Array | undefined;
+  let big: bigint | undefined;
+  let left = wire.readFieldsHeader(r, p, 3);
   p = r.position;
-  if (view.getInt32(p) !== (0xa4646174 | 0) || bytes[p + 4] !== 0x61) return readKindsInAnyOrder(r, start);
-  const data = wire.readBytes(r, p + 5);
-  p = r.position;
-  if (view.getInt32(p) !== (0xa3626967 | 0)) return readKindsInAnyOrder(r, start);
-  const big = wire.readBigInt(r, p + 4);
-  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getUint16(p) !== 0xa261 || bytes[p + 2] !== 0x74) break;
+        at = wire.readDate(r, p + 3);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getInt32(p) !== (0xa4646174 | 0) || bytes[p + 4] !== 0x61) break;
+        data = wire.readBytes(r, p + 5);
+        p = r.position;
+      case 2:
+        if (left-- === 0 || view.getInt32(p) !== (0xa3626967 | 0)) break;
+        big = wire.readBigInt(r, p + 4);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readKindsKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (at === undefined || data === undefined || big === undefined) return wire.misfit();
   return { at, data, big };
 }
 
-const readKindsInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readKinds, ["at", "data", "big"]);
+const readKindsKeys = /* @__PURE__ */ new wire.Keys(["at", "data", "big"]);
 
 function writeHttpFailEmptyDetails(b: Uint8Array, p: number, value: HttpFailEmptyDetails): number {
   wire.requireObject(value);
@@ -128,19 +160,33 @@ function writeHttpFailEmptyDetails(b: Uint8Array, p: number, value: HttpFailEmpt
 
 function readHttpFailEmptyDetails(r: wire.Reader, p: number): HttpFailEmptyDetails {
   const { bytes, view } = r;
-  const start = p;
-  if (view.getInt32(p) !== (0x82a46c65 | 0) || view.getInt32(p + 2) !== 0x6c656674) {
-    return readHttpFailEmptyDetailsInAnyOrder(r, start);
+  let left_: number | undefined;
+  let at: Date | undefined;
+  let left = wire.readFieldsHeader(r, p, 2);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa46c6566 | 0) || bytes[p + 4] !== 0x74) break;
+        left_ = wire.readInt(r, p + 5);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getUint16(p) !== 0xa261 || bytes[p + 2] !== 0x74) break;
+        at = wire.readDate(r, p + 3);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readHttpFailEmptyDetailsKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
   }
-  const left_ = wire.readInt(r, p + 6);
-  p = r.position;
-  if (view.getUint16(p) !== 0xa261 || bytes[p + 2] !== 0x74) return readHttpFailEmptyDetailsInAnyOrder(r, start);
-  const at = wire.readDate(r, p + 3);
-  p = r.position;
+  if (left_ === undefined || at === undefined) return wire.misfit();
   return { left: left_, at };
 }
 
-const readHttpFailEmptyDetailsInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readHttpFailEmptyDetails, ["left", "at"]);
+const readHttpFailEmptyDetailsKeys = /* @__PURE__ */ new wire.Keys(["left", "at"]);
 
 function writeCount(b: Uint8Array, p: number, value: Count): number {
   wire.requireObject(value);
@@ -177,38 +223,50 @@ function writeCount(b: Uint8Array, p: number, value: Count): number {
 
 function readCount(r: wire.Reader, p: number): Count {
   const { bytes, view } = r;
-  const start = p;
-  let left = wire.readMapHeader(r, p) - 1;
-  p = r.position;
-  if (view.getUint16(p) !== 0xa16e) return readCountInAnyOrder(r, start);
-  const n = wire.readInt(r, p + 2);
-  p = r.position;
+  let n: number | undefined;
   let size: number | undefined;
-  if (left > 0 && view.getInt32(p) === (0xa473697a | 0) && bytes[p + 4] === 0x65) {
-    size = wire.readInt(r, p + 5);
-    p = r.position;
-    left--;
-  }
   let failAfter: boolean | undefined;
-  if (
-    left > 0 &&
-    view.getInt32(p) === (0xa9666169 | 0) &&
-    view.getInt32(p + 4) === 0x6c416674 &&
-    view.getInt32(p + 6) === 0x66746572
-  ) {
-    failAfter = wire.readBoolean(r, p + 10);
+  let left = wire.readMapHeader(r, p);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getUint16(p) !== 0xa16e) break;
+        n = wire.readInt(r, p + 2);
+        p = r.position;
+      case 1:
+        if (left > 0 && view.getInt32(p) === (0xa473697a | 0) && bytes[p + 4] === 0x65) {
+          size = wire.readInt(r, p + 5);
+          p = r.position;
+          left--;
+        }
+      case 2:
+        if (
+          left > 0 &&
+          view.getInt32(p) === (0xa9666169 | 0) &&
+          view.getInt32(p + 4) === 0x6c416674 &&
+          view.getInt32(p + 6) === 0x66746572
+        ) {
+          failAfter = wire.readBoolean(r, p + 10);
+          p = r.position;
+          left--;
+        }
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readCountKeys.find(r, p, left);
     p = r.position;
-    left--;
+    left = r.left;
   }
-  if (left !== 0) return readCountInAnyOrder(r, start);
-  r.position = p;
+  if (n === undefined) return wire.misfit();
   const result: Count = { n };
   if (size !== undefined) result.size = size;
   if (failAfter !== undefined) result.failAfter = failAfter;
   return result;
 }
 
-const readCountInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readCount, ["n", "size", "failAfter"]);
+const readCountKeys = /* @__PURE__ */ new wire.Keys(["n", "size", "failAfter"]);
 
 function writeItem(b: Uint8Array, p: number, value: Item): number {
   wire.requireObject(value);
@@ -230,27 +288,38 @@ function writeItem(b: Uint8Array, p: number, value: Item): number {
 
 function readItem(r: wire.Reader, p: number): Item {
   const { view } = r;
-  const start = p;
-  let left = wire.readMapHeader(r, p) - 1;
-  p = r.position;
-  if (view.getUint16(p) !== 0xa169) return readItemInAnyOrder(r, start);
-  const i = wire.readInt(r, p + 2);
-  p = r.position;
+  let i: number | undefined;
   let pad: string | undefined;
-  if (left > 0 && view.getInt32(p) === (0xa3706164 | 0)) {
-    pad = wire.readString(r, p + 4);
+  let left = wire.readMapHeader(r, p);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getUint16(p) !== 0xa169) break;
+        i = wire.readInt(r, p + 2);
+        p = r.position;
+      case 1:
+        if (left > 0 && view.getInt32(p) === (0xa3706164 | 0)) {
+          pad = wire.readString(r, p + 4);
+          p = r.position;
+          left--;
+        }
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readItemKeys.find(r, p, left);
     p = r.position;
-    left--;
+    left = r.left;
   }
-  if (left !== 0) return readItemInAnyOrder(r, start);
-  r.position = p;
+  if (i === undefined) return wire.misfit();
   if (pad === undefined) {
     return { i };
   }
   return { i, pad };
 }
 
-const readItemInAnyOrder = /* @__PURE__ */ wire.inAnyOrder(readItem, ["i", "pad"]);
+const readItemKeys = /* @__PURE__ */ new wire.Keys(["i", "pad"]);
 
 function writeHttpSumInputItem(b: Uint8Array, p: number, value: number): number {
   p = wire.writeNumber(b, p, value);

@@ -3,18 +3,13 @@
 import type { ServiceTooling } from "@quicrpc/core/generated";
 
 const part1 = {
-  input: {
-    type: "object",
-    properties: { text: { type: "string", maxLength: 2000000 } },
-    required: ["text"],
-  },
-  output: {
-    type: "object",
-    properties: { text: { type: "string", maxLength: 2000000 } },
-    required: ["text"],
-  },
+  type: "object",
+  properties: { text: { type: "string", maxLength: 2000000 } },
+  required: ["text"],
+  title: "Text",
 };
-const part2 = {
+const part2 = { input: part1, output: part1 };
+const part3 = {
   type: "object",
   properties: {
     at: { type: "string", format: "date-time", "x-quicrpc-type": "date" },
@@ -26,17 +21,35 @@ const part2 = {
     big: { type: "integer", "x-quicrpc-type": "bigint" },
   },
   required: ["at", "data", "big"],
+  title: "Kinds",
+};
+const part4 = {
+  type: "object",
+  properties: { i: { type: "integer" }, pad: { type: "string" } },
+  required: ["i"],
+  title: "Item",
 };
 
 /** What tools are told of test.v1.Http: comments, JSON Schemas of its messages, and their shapes. */
 export const httpTooling: ServiceTooling = {
   docs: "One method of each kind and habit.",
   methods: {
-    echo: part1,
-    change: part1,
+    echo: part2,
+    change: part2,
     nothing: {},
-    kinds: { input: part2, output: part2 },
-    fail: {},
+    kinds: { input: part3, output: part3 },
+    fail: {
+      errors: {
+        EMPTY: {
+          type: "object",
+          properties: {
+            left: { type: "integer" },
+            at: { type: "string", format: "date-time", "x-quicrpc-type": "date" },
+          },
+          required: ["left", "at"],
+        },
+      },
+    },
     crash: {},
     wait: {},
     items: {
@@ -48,22 +61,13 @@ export const httpTooling: ServiceTooling = {
           failAfter: { type: "boolean" },
         },
         required: ["n"],
+        title: "Count",
       },
-      output: {
-        type: "object",
-        properties: { i: { type: "integer" }, pad: { type: "string" } },
-        required: ["i"],
-      },
+      output: part4,
     },
     sum: { input: { type: "number" }, output: { type: "number" } },
     chat: { input: { type: "string" }, output: { type: "string" } },
-    note: {
-      input: {
-        type: "object",
-        properties: { text: { type: "string", maxLength: 2000000 } },
-        required: ["text"],
-      },
-    },
+    note: { input: part1 },
     metadata: {
       output: {
         type: "object",
@@ -71,13 +75,7 @@ export const httpTooling: ServiceTooling = {
         additionalProperties: { type: "string" },
       },
     },
-    endless: {
-      output: {
-        type: "object",
-        properties: { i: { type: "integer" }, pad: { type: "string" } },
-        required: ["i"],
-      },
-    },
+    endless: { output: part4 },
     upload: { output: { type: "integer" } },
   },
   snapshot: {

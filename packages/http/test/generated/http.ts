@@ -37,6 +37,7 @@ import {
 } from "./http.codecs.js";
 
 export interface Text {
+  /** @maxLength 2000000 */
   text: string;
 }
 
@@ -47,17 +48,21 @@ export interface Kinds {
 }
 
 export interface HttpFailEmptyDetails {
+  /** @asType integer */
   left: number;
   at: Date;
 }
 
 export interface Count {
+  /** @asType integer */
   n: number;
+  /** @asType integer */
   size?: number | undefined;
   failAfter?: boolean | undefined;
 }
 
 export interface Item {
+  /** @asType integer */
   i: number;
   pad?: string | undefined;
 }
