@@ -59,6 +59,6 @@ export function duplexLater(call: LateCall): DuplexStream<unknown, unknown> {
 }
 
 /** The error that the caller of a call gets that was not made. */
-export function lateFailure({ method, peer }: LateCall, error: RpcError): RpcError {
+function lateFailure({ method, peer }: LateCall, error: RpcError): RpcError {
   return failureOf(error, method, peer);
 }

@@ -42,15 +42,21 @@ export interface CarrierOptions {
 // Pure: sessions of plain settings leave the table, and the codecs in it, out of a bundle.
 const standardFormats = /* @__PURE__ */ new FormatTable([]);
 
+/** The first bytes of streams, and of this side's first lane. */
+interface Opening {
+  readonly prefix?: Uint8Array | undefined;
+  readonly greeting?: RawGreeting | undefined;
+}
+
 /** How calls are carried in standard MessagePack, without compression. */
 export function plainSettings(
   limits: Limits,
-  { prefix = new Uint8Array(0), ...said }: Pick<CarrierOptions, "prefix" | "credentials" | "metadata"> = {},
+  { prefix = new Uint8Array(0), greeting }: Opening,
   server?: ServerBudget,
 ): CarrierSettings {
   return {
     format: undefined,
-    greeting: greetingOf(said, limits),
+    greeting,
     limits,
     budget: new MemoryBudget(limits.maxSessionBytes, "limits.maxSessionBytes", server),
     traffic: { sentBytes: 0 },
@@ -61,14 +67,14 @@ export function plainSettings(
 
 /** How calls are carried, with the codecs that the peer may choose. Throws `TypeError` for a codec whose name does not fit. */
 export function carrierSettings(
-  { codec = msgpack, codecs = [], compression, ...carried }: CarrierOptions,
+  { codec = msgpack, codecs = [], compression, prefix, ...said }: CarrierOptions,
   limits: Limits,
   server?: ServerBudget,
 ): CarrierSettings & { readonly formats: FormatTable } {
   const usual = codec === msgpack && codecs.length === 0;
   const formats = usual ? standardFormats : new FormatTable([codec, ...codecs]);
   return {
-    ...plainSettings(limits, carried, server),
+    ...plainSettings(limits, { prefix, greeting: greetingOf(said, limits) }, server),
     format: formats.find(codec.name),
     formats,
     compression: compression && new SessionCompression(compression, limits.maxDecompressedBytes),
@@ -79,7 +85,7 @@ export function carrierSettings(
 const GREETING_OVERHEAD = 512;
 
 /** The greeting of a session; undefined where it says nothing. Throws `RpcError` where it is longer than a server takes. */
-function greetingOf(
+export function greetingOf(
   { credentials, metadata: given }: Pick<CarrierOptions, "credentials" | "metadata">,
   { maxGreetingBytes }: Limits,
 ): RawGreeting | undefined {

@@ -3,7 +3,7 @@ import { unserved } from "../call/lanes/unserved.js";
 import { completeLimits, type Limits } from "../limits.js";
 import type { MetadataInit } from "../metadata.js";
 import type { TransportSession } from "../transport/session.js";
-import { plainSettings } from "./carrier-settings.js";
+import { greetingOf, plainSettings } from "./carrier-settings.js";
 import { LaneSession } from "./lane-session.js";
 import { takePeerStreams } from "./peer-streams.js";
 import type { Session } from "./session.js";
@@ -24,10 +24,11 @@ export interface ClientSessionOptions {
  */
 export function createClientSession<Transport extends TransportSession>(
   transport: Transport,
-  { limits, via, peer, ...carried }: ClientSessionOptions = {},
+  { limits: given, via, peer, prefix, ...said }: ClientSessionOptions = {},
 ): Session<Transport> {
+  const limits = completeLimits(given);
   return new LaneSession(transport, {
-    settings: plainSettings(completeLimits(limits), carried),
+    settings: plainSettings(limits, { prefix, greeting: greetingOf(said, limits) }),
     via,
     peer,
     callee: () => unserved,

@@ -16,7 +16,7 @@ export function createStreamSession<Transport extends WebTransportSession>(
   transport: Transport,
   { limits, prefix, peer }: Omit<ClientSessionOptions, "via" | "credentials" | "metadata"> = {},
 ): ClientSession<Transport> {
-  const settings = plainSettings(completeLimits(limits), prefix === undefined ? {} : { prefix });
+  const settings = plainSettings(completeLimits(limits), { prefix });
   return new StreamSession(transport, { settings, peer, callee: () => unserved, peerStreams: loadPeerStreams }).open();
 }
 
