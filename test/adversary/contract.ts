@@ -40,8 +40,11 @@ export interface VictimSettings {
   readonly webSocket: boolean;
   readonly http2: boolean;
   readonly limits?: Partial<Limits>;
-  /** "never": `authenticate` never decides; "first": it lets in whoever comes first, and never decides about others. */
-  readonly authenticate?: "never" | "first";
+  /**
+   * "never": `authenticate` never decides; "first": it lets in whoever comes first, and never decides about others; "reads": it lets
+   * everybody in whose greeting it has read.
+   */
+  readonly authenticate?: "never" | "first" | "reads";
 }
 
 /** What the victim holds. */

@@ -168,6 +168,19 @@ describe.each(schemes.filter((scheme) => scheme === "quic:" || scheme === "tcp:"
   },
 );
 
+// Greetings are read above transports, too.
+it("greetings full of small entries, of sessions that stay", async () => {
+  const server = await Victim.start({ schemes: ["tcp:"], authenticate: "reads" });
+  const metadata = Array.from({ length: 3800 }, (_, n) => ["ab"[n % 2] as string, "x"] as const);
+  const attack = async (): Promise<void> => {
+    const sessions = [];
+    for (let count = 0; count < 800; count++) sessions.push(await server.dial("tcp:", { metadata }));
+    await pause(300);
+    await Promise.all(sessions.map((session) => session.close({ closeCode: 1 })));
+  };
+  await withstand(server, attack, { peak: 100 * MIB }).finally(() => server.stop());
+});
+
 it("the default onError writes little, however much it is given to write", async () => {
   const server = await living();
   const [scheme = ""] = schemes;

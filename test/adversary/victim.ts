@@ -63,7 +63,10 @@ const server = await serve({
   routers: [router],
   ...(limits !== undefined && { limits }),
   ...(authenticate !== undefined && {
-    authenticate: () => (comers++ === 0 && authenticate === "first" ? {} : never()),
+    authenticate: async (peer) => {
+      if (authenticate === "reads") return { known: await peer.credentials };
+      return comers++ === 0 && authenticate === "first" ? {} : never();
+    },
   }),
 });
 
