@@ -178,7 +178,11 @@ it("greetings full of small entries, of sessions that stay", async () => {
     await pause(300);
     await Promise.all(sessions.map((session) => session.close({ closeCode: 1 })));
   };
-  await withstand(server, attack, { peak: 100 * MIB }).finally(() => server.stop());
+  try {
+    await withstand(server, attack, { peak: 100 * MIB });
+  } finally {
+    await server.stop();
+  }
 });
 
 it("the default onError writes little, however much it is given to write", async () => {
