@@ -25,6 +25,10 @@ import {
   conformanceUnimplementedInputCodec,
   conformanceUnimplementedOutputCodec,
 } from "./conformance.codecs.js";
+// Links in comments lead there.
+/* eslint-disable no-unused-vars, @typescript-eslint/no-unused-vars */
+import type { Conformance } from "../conformance.service.js";
+/* eslint-enable no-unused-vars, @typescript-eslint/no-unused-vars */
 
 export interface UnaryRequest {
   responseDefinition?: UnaryResponseDefinition | undefined;
@@ -161,11 +165,17 @@ export const conformanceMethods: {
  * The service that the suite calls, in the JSON of Protocol Buffers. Its methods have the names of theirs.
  */
 export interface ConformanceHandlers<Context = unknown> {
+  /** @see {@link Conformance.methods.Unary} */
   Unary(input: UnaryRequest, context: CallContext<Context>): Awaitable<Answer>;
+  /** @see {@link Conformance.methods.IdempotentUnary} */
   IdempotentUnary(input: UnaryRequest, context: CallContext<Context>): Awaitable<Answer>;
+  /** @see {@link Conformance.methods.ServerStream} */
   ServerStream(input: StreamRequest, context: CallContext<Context>): Awaitable<StreamSource<Answer>>;
+  /** @see {@link Conformance.methods.ClientStream} */
   ClientStream(input: ItemStream<UnaryRequest>, context: CallContext<Context>): Awaitable<Answer>;
+  /** @see {@link Conformance.methods.BidiStream} */
   BidiStream(input: ItemStream<StreamRequest>, context: CallContext<Context>): Awaitable<StreamSource<Answer>>;
+  /** @see {@link Conformance.methods.Unimplemented} */
   Unimplemented(input: Record<string, never>, context: CallContext<Context>): Awaitable<Record<string, never>>;
 }
 
@@ -180,11 +190,17 @@ export function createConformanceRouter<Context = unknown>(handlers: Conformance
  * The service that the suite calls, in the JSON of Protocol Buffers. Its methods have the names of theirs.
  */
 export interface ConformanceClient {
+  /** @see {@link Conformance.methods.Unary} */
   Unary(input: UnaryRequest, options?: CallOptions): Promise<Answer>;
+  /** @see {@link Conformance.methods.IdempotentUnary} */
   IdempotentUnary(input: UnaryRequest, options?: CallOptions): Promise<Answer>;
+  /** @see {@link Conformance.methods.ServerStream} */
   ServerStream(input: StreamRequest, options?: CallOptions): ItemStream<Answer>;
+  /** @see {@link Conformance.methods.ClientStream} */
   ClientStream(source: StreamSource<UnaryRequest>, options?: CallOptions): Promise<Answer>;
+  /** @see {@link Conformance.methods.BidiStream} */
   BidiStream(options?: CallOptions): DuplexStream<StreamRequest, Answer>;
+  /** @see {@link Conformance.methods.Unimplemented} */
   Unimplemented(input: Record<string, never>, options?: CallOptions): Promise<Record<string, never>>;
 }
 

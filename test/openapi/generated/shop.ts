@@ -30,6 +30,10 @@ import {
   shopUploadOutputCodec,
   shopLogInputCodec,
 } from "./shop.codecs.js";
+// Links in comments lead there.
+/* eslint-disable no-unused-vars, @typescript-eslint/no-unused-vars */
+import type { Shop } from "../shop.service.js";
+/* eslint-enable no-unused-vars, @typescript-eslint/no-unused-vars */
 
 export interface ShopGetInput {
   id: bigint;
@@ -223,20 +227,35 @@ export const shopMethods: {
  * A shop.
  */
 export interface ShopHandlers<Context = unknown> {
-  /** Gets an article. */
+  /**
+   * Gets an article.
+   *
+   * @see {@link Shop.methods.get}
+   */
   get(input: ShopGetInput, context: CallContext<Context>): Awaitable<Article>;
-  /** Adds an article, and returns what it became. */
+  /**
+   * Adds an article, and returns what it became.
+   *
+   * @see {@link Shop.methods.add}
+   */
   add(input: ArticleParsed, context: CallContext<Context>): Awaitable<Article>;
   /**
    * Buys an article.
    *
    * @deprecated Use orders.
+   *
+   * @see {@link Shop.methods.buy}
    */
   buy(input: ShopBuyInput, context: CallContext<Context>): Awaitable<ShopBuyOutput>;
+  /** @see {@link Shop.methods.categories} */
   categories(input: undefined, context: CallContext<Context>): Awaitable<Category>;
+  /** @see {@link Shop.methods.watch} */
   watch(input: ShopWatchInput, context: CallContext<Context>): Awaitable<StreamSource<Article>>;
+  /** @see {@link Shop.methods.upload} */
   upload(input: ItemStream<ArticleParsed>, context: CallContext<Context>): Awaitable<ShopUploadOutput>;
+  /** @see {@link Shop.methods.log} */
   log(input: ShopLogInput, context: CallContext<Context>): Awaitable<void>;
+  /** @see {@link Shop.methods.ping} */
   ping(input: undefined, context: CallContext<Context>): Awaitable<void>;
 }
 
@@ -254,20 +273,35 @@ export type ShopGetError = RpcErrorOf<(typeof shopMethods)["get"]["errors"]>;
  * A shop.
  */
 export interface ShopClient {
-  /** Gets an article. */
+  /**
+   * Gets an article.
+   *
+   * @see {@link Shop.methods.get}
+   */
   get(input: ShopGetInput, options?: CallOptions): Promise<ArticleParsed>;
-  /** Adds an article, and returns what it became. */
+  /**
+   * Adds an article, and returns what it became.
+   *
+   * @see {@link Shop.methods.add}
+   */
   add(input: Article, options?: CallOptions): Promise<ArticleParsed>;
   /**
    * Buys an article.
    *
    * @deprecated Use orders.
+   *
+   * @see {@link Shop.methods.buy}
    */
   buy(input: ShopBuyInput, options?: CallOptions): Promise<ShopBuyOutput>;
+  /** @see {@link Shop.methods.categories} */
   categories(options?: CallOptions): Promise<Category>;
+  /** @see {@link Shop.methods.watch} */
   watch(input: ShopWatchInput, options?: CallOptions): ItemStream<ArticleParsed>;
+  /** @see {@link Shop.methods.upload} */
   upload(source: StreamSource<Article>, options?: CallOptions): Promise<ShopUploadOutput>;
+  /** @see {@link Shop.methods.log} */
   log(input: ShopLogInput, options?: CallOptions): Promise<void>;
+  /** @see {@link Shop.methods.ping} */
   ping(options?: CallOptions): Promise<void>;
 }
 

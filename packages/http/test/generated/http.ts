@@ -35,6 +35,10 @@ import {
   httpMetadataOutputCodec,
   httpUploadOutputCodec,
 } from "./http.codecs.js";
+// Links in comments lead there.
+/* eslint-disable no-unused-vars, @typescript-eslint/no-unused-vars */
+import type { Http } from "../http.service.js";
+/* eslint-enable no-unused-vars, @typescript-eslint/no-unused-vars */
 
 export interface Text {
   /** @maxLength 2000000 */
@@ -175,19 +179,33 @@ export const httpMethods: {
  * One method of each kind and habit.
  */
 export interface HttpHandlers<Context = unknown> {
+  /** @see {@link Http.methods.echo} */
   echo(input: Text, context: CallContext<Context>): Awaitable<Text>;
+  /** @see {@link Http.methods.change} */
   change(input: Text, context: CallContext<Context>): Awaitable<Text>;
+  /** @see {@link Http.methods.nothing} */
   nothing(input: undefined, context: CallContext<Context>): Awaitable<void>;
+  /** @see {@link Http.methods.kinds} */
   kinds(input: Kinds, context: CallContext<Context>): Awaitable<Kinds>;
+  /** @see {@link Http.methods.fail} */
   fail(input: undefined, context: CallContext<Context>): Awaitable<void>;
+  /** @see {@link Http.methods.crash} */
   crash(input: undefined, context: CallContext<Context>): Awaitable<void>;
+  /** @see {@link Http.methods.wait} */
   wait(input: undefined, context: CallContext<Context>): Awaitable<void>;
+  /** @see {@link Http.methods.items} */
   items(input: Count, context: CallContext<Context>): Awaitable<StreamSource<Item>>;
+  /** @see {@link Http.methods.sum} */
   sum(input: ItemStream<number>, context: CallContext<Context>): Awaitable<number>;
+  /** @see {@link Http.methods.chat} */
   chat(input: ItemStream<string>, context: CallContext<Context>): Awaitable<StreamSource<string>>;
+  /** @see {@link Http.methods.note} */
   note(input: Text, context: CallContext<Context>): Awaitable<void>;
+  /** @see {@link Http.methods.metadata} */
   metadata(input: undefined, context: CallContext<Context>): Awaitable<Record<string, string>>;
+  /** @see {@link Http.methods.endless} */
   endless(input: undefined, context: CallContext<Context>): Awaitable<StreamSource<Item>>;
+  /** @see {@link Http.methods.upload} */
   upload(input: ItemStream<Uint8Array>, context: CallContext<Context>): Awaitable<number>;
 }
 
@@ -205,19 +223,33 @@ export type HttpFailError = RpcErrorOf<(typeof httpMethods)["fail"]["errors"]>;
  * One method of each kind and habit.
  */
 export interface HttpClient {
+  /** @see {@link Http.methods.echo} */
   echo(input: Text, options?: CallOptions): Promise<Text>;
+  /** @see {@link Http.methods.change} */
   change(input: Text, options?: CallOptions): Promise<Text>;
+  /** @see {@link Http.methods.nothing} */
   nothing(options?: CallOptions): Promise<void>;
+  /** @see {@link Http.methods.kinds} */
   kinds(input: Kinds, options?: CallOptions): Promise<Kinds>;
+  /** @see {@link Http.methods.fail} */
   fail(options?: CallOptions): Promise<void>;
+  /** @see {@link Http.methods.crash} */
   crash(options?: CallOptions): Promise<void>;
+  /** @see {@link Http.methods.wait} */
   wait(options?: CallOptions): Promise<void>;
+  /** @see {@link Http.methods.items} */
   items(input: Count, options?: CallOptions): ItemStream<Item>;
+  /** @see {@link Http.methods.sum} */
   sum(source: StreamSource<number>, options?: CallOptions): Promise<number>;
+  /** @see {@link Http.methods.chat} */
   chat(options?: CallOptions): DuplexStream<string, string>;
+  /** @see {@link Http.methods.note} */
   note(input: Text, options?: CallOptions): Promise<void>;
+  /** @see {@link Http.methods.metadata} */
   metadata(options?: CallOptions): Promise<Record<string, string>>;
+  /** @see {@link Http.methods.endless} */
   endless(options?: CallOptions): ItemStream<Item>;
+  /** @see {@link Http.methods.upload} */
   upload(source: StreamSource<Uint8Array>, options?: CallOptions): Promise<number>;
 }
 
