@@ -120,7 +120,7 @@ export {
   skip,
 } from "./msgpack/reader.js";
 export { MAX_DEPTH } from "./limits.js";
-export { readUtf8, useTextPlatform } from "./msgpack/text.js";
+export { readUtf8, useTextPlatform, writeUtf8 } from "./msgpack/text.js";
 export {
   writeArrayHeader,
   writeBigInt,

@@ -156,6 +156,26 @@ describe("messages that plain JSON does not say all of are refused", () => {
   });
 });
 
+describe("bytes", () => {
+  const json = jsonOf(wire.string());
+
+  test.each(["", "a", "naïve 日本語 😀", "é".repeat(16 * 1024), "x".repeat(100_000)])("%#: are UTF-8", (text) => {
+    const out = {
+      buffer: new Uint8Array(4),
+      position: 3,
+      reserve(length: number) {
+        const larger = new Uint8Array(this.position + length);
+        larger.set(this.buffer.subarray(0, this.position));
+        this.buffer = larger;
+      },
+    };
+    json.encode(text, out);
+    const bytes = out.buffer.subarray(3, out.position);
+    expect(new TextDecoder().decode(bytes)).toBe(JSON.stringify(text));
+    expect(json.decode(out.buffer, 3, out.position)).toBe(text);
+  });
+});
+
 describe("attacks", () => {
   const node: wire.Shape = wire.object({ next: wire.optional(wire.lazy(() => node, "optional", "optional")) });
   const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);

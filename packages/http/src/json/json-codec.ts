@@ -6,6 +6,7 @@ import {
   readUtf8,
   type Shape,
   shapeOf,
+  writeUtf8,
 } from "@quicrpc/core/generated";
 import { appendBytes, RpcError } from "@quicrpc/core";
 import { toBase64 } from "@quicrpc/core/transport";
@@ -94,12 +95,22 @@ const bytesAsText: TextCodec<Uint8Array> = {
 };
 
 const encoder = new TextEncoder();
+/** Characters of a text that is written where it goes, in room for three bytes of each. */
+const MAX_IN_PLACE = 16 * 1024;
 
 function withBytes<In, Out>({ read, write }: TextCodec<In, Out>): JsonCodec<In, Out> {
   return {
     read,
     write,
-    encode: (value, out) => appendBytes(out, encoder.encode(write(value))),
+    encode(value, out) {
+      const text = write(value);
+      if (text.length > MAX_IN_PLACE) {
+        appendBytes(out, encoder.encode(text));
+        return;
+      }
+      out.reserve(text.length * 3);
+      out.position += writeUtf8(out.buffer, out.position, text);
+    },
     decode(bytes, start, end) {
       countJson(bytes, start, end);
       return read(readUtf8(bytes, start, end));
