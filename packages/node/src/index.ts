@@ -20,6 +20,7 @@ export type { AllowedOrigins } from "@quicrpc/core/transport";
 export type { Peer, TransportKind } from "./peer.js";
 export type { TransportAbilities, TransportProvider } from "./transport/provider.js";
 export { serve, type Server, type ServerStats, type WorkerGroup } from "./serve.js";
+export type { HttpListener } from "./listen/http-requests.js";
 export type { ServeOptions } from "./serve-options.js";
 export { childProcessTransport, nodeStreamTransport, type NodeStreams, stdioTransport } from "./stream/node-stream.js";
 export { type CertificateFiles, watchTls, type WatchTlsOptions } from "./watch-tls.js";

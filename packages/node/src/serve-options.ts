@@ -3,6 +3,7 @@ import { type OptionNames, SESSION_OPTIONS, type SessionEnd, type AllowedOrigins
 import type { ClientCertificateOptions, ServerCertificateOptions } from "@quicrpc/quic";
 import type { Authenticate } from "./authenticate.js";
 import type { DevCertificate } from "./dev-certificate.js";
+import type { HttpListener } from "./listen/http-requests.js";
 import type { LoadSheddingOptions } from "./load-shedder.js";
 import type { Peer } from "./peer.js";
 import { QUIC_LISTEN_OPTIONS, type QuicListenOptions } from "./transport/keep-alive.js";
@@ -25,6 +26,12 @@ export interface ServeOptions<Context = unknown>
    * the same path: for clients that UDP does not reach. Default false.
    */
   readonly webSocket?: boolean;
+  /**
+   * Answers requests of plain HTTP/1.1 at `wss://` and `ws://`, and on the TCP port beside each `quic://` and `https://`:
+   * `toNodeHandler(createFetchHandler({ routers }))` of `@quicrpc/http`, which has options of its own. The server itself answers `/healthz` and
+   * `/readyz` there, and drains it with itself. Default: none.
+   */
+  readonly http?: HttpListener;
   /**
    * Whether `quic://` and `https://` need the native engine. "optional": on a platform without one their UDP ports are left out,
    * which is reported to `onError`, and what else there is serves, such as that of `webSocket: true`. Default "required".
@@ -125,6 +132,7 @@ export const SERVE_OPTIONS: OptionNames<ServeOptions> = {
   earlyData: true,
   engine: true,
   host: true,
+  http: true,
   interceptors: true,
   keepAlive: SESSION_OPTIONS.keepAlive,
   limits: SESSION_OPTIONS.limits,

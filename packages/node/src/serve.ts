@@ -26,6 +26,7 @@ import { greetedPeer } from "./greeted-peer.js";
 import { isEarly, runWhenProven } from "./early-data.js";
 import { isOverUdp, type ProvidedTarget, targetsOf, urlOf } from "./listen/listen.js";
 import { type Arrival, type Listener, type ListenSettings, noRoom, type TlsUpdate } from "./listen/listener.js";
+import { HttpRequests } from "./listen/http-requests.js";
 import { TrustedProxies } from "./listen/proxy-protocol.js";
 import { OverloadGuard } from "./load-shedder.js";
 import { addressOf, type Peer } from "./peer.js";
@@ -165,7 +166,8 @@ class RpcServer<Context> implements Server {
     const { tls, secret, clientCertificates, allowedOrigins, allowedHosts, earlyData = false } = options;
     const transport = withKeepAlive(options.transport, options.keepAlive);
     const { webSocket = false, transports = [] } = options;
-    const web = { webSocket, protocols: transports.flatMap(({ webProtocol }) => webProtocol ?? []) };
+    const http = options.http && new HttpRequests(options.http, () => !this.draining);
+    const web = { webSocket, http, protocols: transports.flatMap(({ webProtocol }) => webProtocol ?? []) };
     const trustedProxies = options.trustedProxies && new TrustedProxies(options.trustedProxies);
     const pages = new PageGuard({ allowedOrigins, allowedHosts, onError, optionsOf: "serve", warn });
     const certificates = { tls, secret, clientCertificates };
@@ -224,7 +226,11 @@ class RpcServer<Context> implements Server {
     const { timeoutMs = this.limits.maxDrainMs } = options ?? {};
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(), Math.min(timeoutMs, this.limits.maxTimeoutMs));
+    const served = this.options.http?.drain?.({ timeoutMs }).catch((error: unknown) => {
+      this.onError(error, { method: "http.drain" });
+    });
     const ends = await Promise.all(Array.from(this.sessions, (session) => session.drain(options)));
+    await served;
     // Those of sessions that have ended before.
     await Promise.race([this.load.idle, aborted(late.signal)]);
     clearTimeout(timer);

@@ -50,14 +50,8 @@ export class PageGuard {
   /** The HTTP status that refuses a request; undefined where it may pass. */
   refusal({ origin, authority = "", plainHost }: PageRequest): 403 | 421 | 500 | undefined {
     if (origin === undefined) return undefined;
+    if (this.isRebound({ origin, authority, plainHost })) return 421;
     const host = hostOf(`http://${authority}`);
-    if (plainHost !== undefined && !this.isOwn(host, plainHost)) {
-      this.log(
-        `${origin} ${authority}`,
-        `a page of ${shown(origin)} was refused, which connects to ${shown(authority)} without TLS: where that is a name of this server, ${this.options.optionsOf}({ allowedHosts: [${shown(host ?? authority)}] }) says so`,
-      );
-      return 421;
-    }
     if (host !== undefined && hostOf(origin) === host) return undefined;
     try {
       if (this.allows(origin)) return undefined;
@@ -70,6 +64,19 @@ export class PageGuard {
       `a page of ${shown(origin)} was refused, which connects to ${shown(authority)}: pages of other hosts may with ${this.options.optionsOf}({ allowedOrigins: [${shown(origin)}] })`,
     );
     return 403;
+  }
+
+  /** Whether a page connects without TLS to a name that is none of the server's. */
+  isRebound({ origin, authority = "", plainHost }: PageRequest): boolean {
+    if (origin === undefined || plainHost === undefined) return false;
+    const host = hostOf(`http://${authority}`);
+    if (this.isOwn(host, plainHost)) return false;
+    const { optionsOf } = this.options;
+    this.log(
+      `${origin} ${authority}`,
+      `a page of ${shown(origin)} was refused, which connects to ${shown(authority)} without TLS: where that is a name of this server, ${optionsOf}({ allowedHosts: [${shown(host ?? authority)}] }) says so`,
+    );
+    return true;
   }
 
   private allows(origin: string): boolean {

@@ -14,7 +14,7 @@ export interface FetchHandler {
   /** Whether calls are taken: false once a drain has begun. */
   readonly ready: boolean;
   /** Takes no more calls. Fulfils when those in progress are over; after `timeoutMs` (default: `limits.maxDrainMs`) they fail with `unavailable`. */
-  drain(options?: { readonly timeoutMs?: number }): Promise<void>;
+  readonly drain: (options?: { readonly timeoutMs?: number }) => Promise<void>;
 }
 
 const services = new WeakMap<FetchHandler, Pick<HttpService<unknown>, "handle">>();

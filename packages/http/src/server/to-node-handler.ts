@@ -4,11 +4,18 @@ import { NodeExchange, type NodeRequest, type NodeResponse } from "./node-exchan
 
 export type { NodeRequest, NodeResponse } from "./node-exchange.js";
 
+/** Answers requests of Node's servers. */
+export interface NodeHandler extends Pick<FetchHandler, "drain"> {
+  (request: NodeRequest, response: NodeResponse): void;
+}
+
 /**
  * Turns a handler by `createFetchHandler` into a listener for requests of `node:http`, `node:https` and `node:http2`, and into
  * middleware of Express and Fastify. Mount it before anything that reads bodies.
  */
-export function toNodeHandler(handler: FetchHandler): (request: NodeRequest, response: NodeResponse) => void {
+export function toNodeHandler(handler: FetchHandler): NodeHandler {
   const service = serviceOf(handler);
-  return (request, response) => service.handle(new NodeExchange(request, response));
+  const handle = (request: NodeRequest, response: NodeResponse): void =>
+    service.handle(new NodeExchange(request, response));
+  return Object.assign(handle, { drain: handler.drain });
 }

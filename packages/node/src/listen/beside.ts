@@ -19,9 +19,9 @@ export async function listenBeside(
   overUdp: Listen,
   ...[target, settings, onArrival]: Parameters<Listen>
 ): Promise<readonly Listener[]> {
-  const { webSocket, protocols } = settings.web;
+  const { webSocket, protocols, http } = settings.web;
   const overTcp: Listen = async (...given) => (await import("./web.js")).listenWeb(settings.web)(...given);
-  const beside = webSocket || protocols.length > 0;
+  const beside = webSocket || protocols.length > 0 || http !== undefined;
   if (!beside) return [await overUdp(target, settings, onArrival)];
   try {
     return await listenTwice(overUdp, overTcp, target, settings, onArrival);

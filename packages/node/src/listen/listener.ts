@@ -13,6 +13,7 @@ import type {
   ServerCertificateOptions,
 } from "@quicrpc/quic";
 import type { AnyMethod } from "@quicrpc/core/generated";
+import type { HttpRequests } from "./http-requests.js";
 import type { TrustedProxies } from "./proxy-protocol.js";
 import type { Peer } from "../peer.js";
 import type { WebProtocol } from "../transport/provider.js";
@@ -31,6 +32,8 @@ export interface ListenTarget {
 export interface WebOffer {
   /** WebSocket, over HTTP/1.1. */
   readonly webSocket: boolean;
+  /** Plain HTTP/1.1; undefined where requests are for upgrades only. */
+  readonly http?: HttpRequests | undefined;
   /** Protocols of providers that were given. */
   readonly protocols: readonly WebProtocol[];
 }

@@ -11,10 +11,12 @@ import { tellRefusal } from "../refusals.js";
 import { MAX_HEADER_FIELDS, WebSocketUpgrades } from "./web-socket.js";
 
 /** Listens for `ws://`: WebSocket without encryption. */
-export const listenWs: Listen = (...given) => listen(false, { webSocket: true, protocols: [] }, ...given);
+export const listenWs: Listen = (...given) =>
+  listen(false, { webSocket: true, protocols: [], http: given[1].web.http }, ...given);
 
 /** Listens for `wss://`. */
-export const listenWss: Listen = (...given) => listen(true, { webSocket: true, protocols: [] }, ...given);
+export const listenWss: Listen = (...given) =>
+  listen(true, { webSocket: true, protocols: [], http: given[1].web.http }, ...given);
 
 /** Listens for what is offered on one port with TLS: clients choose the protocol in the TLS handshake (RFC 7301). */
 export function listenWeb(offer: WebOffer): Listen {
@@ -55,7 +57,17 @@ const listen = async (
     });
   }
   server.maxHeadersCount = MAX_HEADER_FIELDS + 1;
-  server.on("request", (_, response) => response.writeHead(426, { upgrade: "websocket" }).end());
+  // Any page can have a name of its own resolve to this machine, which only TLS rules out.
+  const isRebound = ({ headers: { origin, host: authority } }: IncomingMessage): boolean =>
+    settings.pages.isRebound({ origin, authority, plainHost: host ?? "" });
+  server.on("request", (request, response) => {
+    const guest = guests.of(request.socket);
+    if (offer.http === undefined) response.writeHead(426, { upgrade: "websocket" }).end();
+    else if (guest === undefined) request.socket.destroy();
+    else if (refusalOfFields(request) !== undefined) response.writeHead(431, { connection: "close" }).end();
+    else if (!secure && isRebound(request)) response.writeHead(421).end();
+    else offer.http.take(guest, request, response);
+  });
   server.on("upgrade", (request, _, head) => {
     const guest = guests.of(request.socket);
     if (guest === undefined) {

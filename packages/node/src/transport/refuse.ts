@@ -42,6 +42,9 @@ export function requireDialable(
   }
 }
 
+/** Schemes of listeners that have a TCP port for HTTP, or one beside theirs. */
+const WITH_HTTP: ReadonlySet<string> = new Set(["quic:", "https:", "wss:", "ws:"]);
+
 /** Throws `TypeError` where a server's setting names something that its listeners cannot carry. */
 export function requireListenable(
   targets: readonly { readonly scheme: string; readonly provider: TransportProvider }[],
@@ -63,6 +66,18 @@ export function requireListenable(
   const able = (ability: keyof TransportAbilities): boolean =>
     targets.some(({ provider }) => provider.abilities[ability]);
   if (earlyData && !able("earlyData")) throw new TypeError("the option earlyData needs a listener of quic://");
-  if (trustedProxies === undefined || able("proxyHeader") || web.webSocket || web.protocols.length > 0) return;
+  if (web.http !== undefined && !targets.some(({ scheme }) => WITH_HTTP.has(scheme))) {
+    throw new TypeError(
+      "the option http needs a listener of quic://, https://, wss:// or ws://, beside or on whose port it answers",
+    );
+  }
+  if (
+    trustedProxies === undefined ||
+    able("proxyHeader") ||
+    web.webSocket ||
+    web.http !== undefined ||
+    web.protocols.length > 0
+  )
+    return;
   throw new TypeError("the option trustedProxies needs a listener over TCP: tls://, wss://, tcp:// or ws://");
 }
