@@ -13,13 +13,13 @@ const LIMITS = {
   "@quicrpc/core": 560,
   "@quicrpc/quic": 115,
   "@quicrpc/services": 35,
-  "@quicrpc/node": 150,
+  "@quicrpc/node": 175,
   "@quicrpc/browser": 35,
   "@quicrpc/fails-components": 40,
-  "@quicrpc/http": 60,
+  "@quicrpc/http": 165,
   "@quicrpc/otel": 10,
   "@quicrpc/react-query": 12,
-  "@quicrpc/codegen": 290,
+  "@quicrpc/codegen": 320,
   quicrpc: 65,
 };
 const ENGINE_LIMIT = 2000;

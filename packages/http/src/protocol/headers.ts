@@ -21,7 +21,7 @@ const OWN_PREFIX = /^(connect-|quicrpc-|access-control-|sec-)/;
 const VALUE = /^(?:[!-~](?:[ -~]*[!-~])?)?$/;
 
 /** Whether a key, in lower case, is a header of HTTP or of the protocol rather than metadata. */
-export function isReservedKey(key: string): boolean {
+function isReservedKey(key: string): boolean {
   return OWN.has(key) || OWN_PREFIX.test(key);
 }
 

@@ -6,7 +6,7 @@ import type { ErrorDetail } from "./error-json.js";
 import { encodeMessage } from "./message.js";
 
 /** The type of a detail that has an error's details as MessagePack, for callers in MessagePack: nothing is lost on the way. */
-export const PACKED_TYPE = "quicrpc.Details";
+const PACKED_TYPE = "quicrpc.Details";
 
 /** The name and the details of an error, as an `RpcError` has them. */
 export interface NamedDetails {
