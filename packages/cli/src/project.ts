@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { type Diagnostic, type DocumentInfo, ModuleLoader } from "@quicrpc/codegen";
+import { nearest } from "@quicrpc/core/generated";
 import type { Config } from "./config.js";
 import { DEFAULT_PATTERN } from "./files.js";
 
@@ -77,8 +78,12 @@ async function loadProject(file: string): Promise<Project | { readonly problem: 
   }
   const unknown = Object.keys(config).find((key) => !KNOWN.has(key));
   if (unknown !== undefined) {
-    const help = `The options are ${[...KNOWN].join(", ")}.`;
-    return { problem: { code: "config", file, message: `${unknown} is not an option.`, help } };
+    const near = nearest(unknown, [...KNOWN]);
+    const help = `${near === undefined ? "" : `Did you mean ${near}? `}The options are ${[...KNOWN].join(", ")}.`;
+    const lines = readFileSync(file, "utf8").split("\n");
+    const line = lines.findIndex((each) => each.includes(unknown)) + 1;
+    const at = line === 0 ? {} : { line };
+    return { problem: { code: "config", file, ...at, message: `${unknown} is not an option.`, help } };
   }
   return { root: dirname(file), config };
 }

@@ -207,7 +207,8 @@ describe("gen", () => {
     write("api/quicrpc.config.ts", "export default { includes: 1 };\n");
     const wrong = quicrpc(["gen", "--config", "api/quicrpc.config.ts"]);
     expect(wrong.code).toBe(1);
-    expect(wrong.stderr).toContain("includes is not an option.");
+    expect(wrong.stderr).toContain("api/quicrpc.config.ts:1 - error config\n  includes is not an option.");
+    expect(wrong.stderr).toContain("help: Did you mean include? The options are include,");
     expect(quicrpc(["gen", "--config", "nowhere.ts"]).stderr).toContain("nowhere.ts - error file-not-found");
   });
 

@@ -1,5 +1,5 @@
 import type { Code } from "@quicrpc/core";
-import { isBytesSchema, isCode, isStreamSchema, type Payload } from "@quicrpc/core/generated";
+import { isBytesSchema, isCode, isStreamSchema, nearest, type Payload } from "@quicrpc/core/generated";
 import { type Expression, type SourceNode, ts } from "./source/compiler.js";
 import type { Diagnostic } from "./diagnostics.js";
 import type { FoundMethod } from "./discover.js";
@@ -70,7 +70,9 @@ export function shapeOfMethod(
   if (unknown !== undefined) {
     const known =
       allowed.length === 1 ? `The option here is ${allowed[0]}.` : `The options here are ${allowed.join(", ")}.`;
-    return problem(unknown, "unknown-option", `${unknown} is not an option.`, known);
+    const near = nearest(unknown, allowed);
+    const meant = near === undefined ? "" : `Did you mean ${near}? `;
+    return problem(unknown, "unknown-option", `${unknown} is not an option.`, `${meant}${known}`);
   }
   for (const { option, words, code, help } of WORDS) {
     const word = options[option];

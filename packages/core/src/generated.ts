@@ -133,3 +133,4 @@ export {
   writeNumber,
   writeString,
 } from "./msgpack/write.js";
+export { nearest } from "./nearest.js";
