@@ -1,6 +1,6 @@
 import type { AnyMethod } from "../contract/descriptor.js";
 import { declaredError } from "../contract/method-errors.js";
-import { RpcError } from "../errors.js";
+import { type RpcError, untracedError } from "../errors.js";
 import type { Channel } from "../transport/channel.js";
 import { noteEndOfSession } from "../transport/close-codes.js";
 import { expand } from "../transport/compression.js";
@@ -55,7 +55,7 @@ export function errorOf({ code, message, head, details }: ReceivedFault, method:
     read = unpackDetails(bytes);
   }
   const unserved = code === "unimplemented" ? describeUnserved(message, method) : undefined;
-  const error = new RpcError(code, unserved?.message ?? message, {
+  const error = untracedError(code, unserved?.message ?? message, {
     reason,
     details: read,
     metadata: decodeMetadata(head?.trailers),

@@ -1,4 +1,4 @@
-import { RpcError } from "../errors.js";
+import { type RpcError, untracedError } from "../errors.js";
 import { onAbort } from "./abort.js";
 import { expiries } from "./expiries.js";
 import { type CallOptions, cancelled, parentEnded } from "./options.js";
@@ -19,7 +19,7 @@ export function watch(
     unwatch();
     giveUp(error);
   };
-  const onTime = (): void => end(new RpcError("deadline_exceeded", `no answer within ${timeoutMs} ms`));
+  const onTime = (): void => end(untracedError("deadline_exceeded", `no answer within ${timeoutMs} ms`));
   const expiry = timeoutMs === undefined ? undefined : expiries.add(timeoutMs, onTime);
   const forget = signal && onAbort(signal, () => end(cancelled(signal)));
   const forgetParent = parent && onAbort(parent, () => end(parentEnded(parent)));

@@ -4,7 +4,7 @@ import type { ItemStream } from "../call/items/item-stream.js";
 import { bytePieceOf } from "../call/items/byte-pieces.js";
 import { type ItemFlow, type ItemTarget, sendItems } from "../call/items/send-items.js";
 import { fullName, streamsInput, streamsOutput } from "../contract/descriptor.js";
-import { type Code, RpcError } from "../errors.js";
+import { type Code, RpcError, untracedError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import { CALL_BYTES, type MemoryBudget } from "../memory-budget.js";
 import type { Admission } from "./admission.js";
@@ -132,7 +132,7 @@ export abstract class ServedCall implements ItemTarget {
     if (this.over) return;
     const deadline = this.context?.deadline;
     if (deadline === undefined) return;
-    const expire = (): void => this.giveUp(new RpcError("deadline_exceeded", "the deadline has passed"), false);
+    const expire = (): void => this.giveUp(untracedError("deadline_exceeded", "the deadline has passed"), false);
     this.expiry = expiries.add(deadline - Date.now(), expire);
   }
 
@@ -200,7 +200,7 @@ export abstract class ServedCall implements ItemTarget {
 
   /** The caller gave up, or is gone: nothing can be sent to it any more if `lost`. */
   onCancel(code: Code, lost: boolean): void {
-    this.giveUp(new RpcError(code, lost ? "the caller is gone" : "the caller gave the call up"), lost);
+    this.giveUp(untracedError(code, lost ? "the caller is gone" : "the caller gave the call up"), lost);
   }
 
   protected giveUp(reason: RpcError, lost: boolean): void {

@@ -1,0 +1,17 @@
+import { describe, expect, it } from "vitest";
+import { untracedError } from "./errors.js";
+
+describe("an error without a trace", () => {
+  it("has its message alone as its stack", () => {
+    const error = untracedError("deadline_exceeded", "too late", { hint: "ask earlier" });
+    expect(error.stack).toBe("RpcError: too late");
+    expect([error.code, error.hint]).toEqual(["deadline_exceeded", "ask earlier"]);
+  });
+
+  it("leaves other errors theirs, also where it cannot be made", () => {
+    const limit = Error.stackTraceLimit;
+    untracedError("internal", "a");
+    expect(() => untracedError("internal", "b", { metadata: { "no name": "c" } })).toThrow("no name");
+    expect(Error.stackTraceLimit).toBe(limit);
+  });
+});
