@@ -78,3 +78,20 @@ test("a client alone has none of it", async () => {
   expect(files.map(({ path }) => path.split("/").at(-1))).toEqual(["shop.ts", "shop.codecs.ts"]);
   expect(files[0]?.text).not.toContain("tooling");
 });
+
+test("examples of values that JSON lacks are as people write them", async () => {
+  const schema = workspace.write(
+    "examples/e.service.ts",
+    `import { rpc, service } from "@quicrpc/core";
+import { z } from "zod";
+export const E = service("e.v1.E", {
+  a: rpc({ input: z.bigint().meta({ examples: [1n] }), output: z.date().meta({ examples: [new Date(0)] }) }),
+});
+`,
+  );
+  const { files, diagnostics } = await generate({ files: [schema] });
+  expect(diagnostics).toEqual([]);
+  const text = files.find(({ path }) => path.endsWith("e.tooling.ts"))?.text;
+  expect(text).toContain('examples: ["1"]');
+  expect(text).toContain('examples: ["1970-01-01T00:00:00.000Z"]');
+});

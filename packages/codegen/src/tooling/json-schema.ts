@@ -27,6 +27,7 @@ function schemaOf(schema: AnySchema, titleOf: TitleOf, open: ReadonlySet<AnySche
     override({ zodSchema, jsonSchema }) {
       const target = jsonSchema as Record<string, unknown>;
       const def = defOf(zodSchema);
+      for (const key of ["examples", "default"]) if (key in target) target[key] = asJson(target[key]);
       const title = def.type === "object" ? titleOf(zodSchema) : undefined;
       if (title !== undefined) target["title"] ??= title;
       // Bounds of every safe integer say nothing.
@@ -69,6 +70,17 @@ function schemaOf(schema: AnySchema, titleOf: TitleOf, open: ReadonlySet<AnySche
     },
   }) as Record<string, unknown>;
   return made;
+}
+
+/** Values that an author gives, with those that JSON lacks as people write them there. */
+function asJson(value: unknown): unknown {
+  if (typeof value === "bigint") return String(value);
+  if (typeof value !== "object" || value === null) return value;
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
+  if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
+  if (value instanceof Map) return Object.fromEntries([...value].map(([key, each]) => [String(key), asJson(each)]));
+  if (Array.isArray(value) || value instanceof Set) return Array.from(value as Iterable<unknown>, asJson);
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, asJson(each)]));
 }
 
 /** The schema of a part of `container`, or any where it refers to definitions, which stand elsewhere, or is recursive. */
