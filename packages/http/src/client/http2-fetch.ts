@@ -1,0 +1,204 @@
+import type { Fetch, FetchInit } from "./options.js";
+
+/** A stream of `node:http2`, as far as it is used. */
+interface Http2Stream {
+  readonly destroyed: boolean;
+  write(bytes: Uint8Array): boolean;
+  end(bytes?: Uint8Array): unknown;
+  close(code: number): void;
+  pause(): unknown;
+  resume(): unknown;
+  // oxlint-disable-next-line typescript/no-explicit-any -- as of node:events
+  on(event: string, listener: (...given: any[]) => void): unknown;
+}
+
+/** A session of `node:http2`, as far as it is used. */
+export interface Http2Session {
+  readonly closed: boolean;
+  readonly destroyed: boolean;
+  request(headers: Record<string, string>): Http2Stream;
+  close(): void;
+  ref(): void;
+  unref(): void;
+  // oxlint-disable-next-line typescript/no-explicit-any -- as of node:events
+  on(event: string, listener: (...given: any[]) => void): unknown;
+}
+
+/** What `connect` of `node:http2` takes beside the URL's origin, such as `ca`. */
+type ConnectOptions = Readonly<Record<string, unknown>>;
+
+/** A `fetch` over HTTP/2, with its sessions. */
+export interface Http2Fetch extends Fetch {
+  /** Closes its sessions, when the requests in progress are over. */
+  close(): void;
+}
+
+const CANCEL = 8;
+const NO_ERROR = 0;
+
+/**
+ * Makes a `fetch` over HTTP/2 in Node, for `httpTransport({ fetch, uploads: "full" })`: over TLS, or without it for `http:`. One session for
+ * each origin carries all requests. What it is given is `connect` of `node:http2`, and its options:
+ * `http2Fetch(connect, { ca })`.
+ */
+export function http2Fetch(
+  connect: (origin: string, options?: ConnectOptions) => unknown,
+  options: ConnectOptions = {},
+): Http2Fetch {
+  const sessions = new Map<string, Http2Session>();
+  const sessionOf = (origin: string): Http2Session => {
+    const present = sessions.get(origin);
+    if (present !== undefined && !present.closed && !present.destroyed) return present;
+    const session = connect(origin, options) as Http2Session;
+    const leave = (): void => {
+      if (sessions.get(origin) === session) sessions.delete(origin);
+    };
+    session.on("goaway", leave);
+    session.on("close", leave);
+    // Its requests fail with the same.
+    session.on("error", leave);
+    // A session that nobody uses keeps no process alive.
+    session.unref();
+    sessions.set(origin, session);
+    return session;
+  };
+  const fetch = (url: string, init: FetchInit): Promise<Response> => {
+    const { origin } = new URL(url);
+    return new Promise((resolve, reject) => {
+      init.signal.throwIfAborted();
+      const session = sessionOf(origin);
+      session.ref();
+      new Exchange(session, url, init, resolve, reject).start();
+    });
+  };
+  return Object.assign(fetch, {
+    close() {
+      for (const session of sessions.values()) session.close();
+    },
+  });
+}
+
+/** Requests in progress of each session: without one it keeps no process alive. */
+const inProgress: WeakMap<Http2Session, number> = new WeakMap();
+
+/** One request and its answer. */
+class Exchange {
+  private readonly session: Http2Session;
+  private readonly url: URL;
+  private readonly init: FetchInit;
+  private readonly resolve: (response: Response) => void;
+  private readonly reject: (error: unknown) => void;
+  private stream!: Http2Stream;
+  private body: ReadableStreamDefaultController<Uint8Array> | undefined;
+  private upload: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  private error: unknown;
+  private ended = false;
+
+  constructor(
+    session: Http2Session,
+    url: string,
+    init: FetchInit,
+    resolve: (response: Response) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.session = session;
+    this.url = new URL(url);
+    this.init = init;
+    this.resolve = resolve;
+    this.reject = reject;
+  }
+
+  start(): void {
+    const { url, init, session } = this;
+    const { method, headers, body, signal } = init;
+    const stream = session.request({
+      ":method": method,
+      ":path": `${url.pathname}${url.search}`,
+      "accept-encoding": "gzip",
+      ...Object.fromEntries(headers),
+    });
+    this.stream = stream;
+    inProgress.set(session, (inProgress.get(session) ?? 0) + 1);
+    const abort = (): void => this.fail(signal.reason);
+    signal.addEventListener("abort", abort);
+    stream.on("response", (head: Readonly<Record<string, string | string[]>>) => this.answer(head));
+    stream.on("data", (bytes: Uint8Array) => {
+      this.body?.enqueue(bytes);
+      if ((this.body?.desiredSize ?? 0) <= 0) stream.pause();
+    });
+    stream.on("end", () => {
+      this.ended = true;
+      if (this.error === undefined) this.body?.close();
+      this.body = undefined;
+    });
+    stream.on("error", (error: unknown) => this.fail(new TypeError("fetch failed", { cause: error })));
+    stream.on("close", () => {
+      signal.removeEventListener("abort", abort);
+      this.fail(new TypeError("fetch failed", { cause: new Error("the server has ended the request") }));
+      const left = (inProgress.get(session) ?? 1) - 1;
+      inProgress.set(session, left);
+      if (left === 0) session.unref();
+    });
+    if (body instanceof ReadableStream) void this.send(body);
+    else stream.end(body);
+  }
+
+  /** Ends both directions, unless the answer has ended by itself. */
+  private fail(error: unknown): void {
+    void this.upload?.cancel(error).catch(() => {});
+    if (this.ended || this.error !== undefined) {
+      if (!this.stream.destroyed) this.stream.close(this.ended ? NO_ERROR : CANCEL);
+      return;
+    }
+    this.error = error;
+    this.reject(error);
+    this.body?.error(error);
+    this.body = undefined;
+    this.stream.close(CANCEL);
+  }
+
+  private answer(head: Readonly<Record<string, string | string[]>>): void {
+    const headers = new Headers();
+    for (const [name, values] of Object.entries(head)) {
+      if (name.startsWith(":")) continue;
+      for (const value of Array.isArray(values) ? values : [values]) headers.append(name, value);
+    }
+    const status = Number(head[":status"]);
+    const isEmpty = status === 204 || status === 304;
+    const raw = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.body = controller;
+        },
+        pull: () => void this.stream.resume(),
+        cancel: (reason) => this.fail(reason ?? new Error("the answer is not wanted")),
+      },
+      new ByteLengthQueuingStrategy({ highWaterMark: 65_536 }),
+    );
+    const isCompressed = headers.get("content-encoding") === "gzip";
+    const gunzip = new DecompressionStream("gzip") as unknown as TransformStream<Uint8Array, Uint8Array>;
+    const body = isCompressed ? raw.pipeThrough(gunzip) : raw;
+    this.resolve(new Response(isEmpty ? null : (body as ReadableStream), { status, headers }));
+  }
+
+  private async send(body: ReadableStream<Uint8Array>): Promise<void> {
+    const { stream } = this;
+    this.upload = body.getReader();
+    let onDrain: (() => void) | undefined;
+    const drained = (): void => onDrain?.();
+    stream.on("drain", drained);
+    stream.on("close", drained);
+    try {
+      for (let read = await this.upload.read(); !read.done; read = await this.upload.read()) {
+        if (stream.destroyed) return;
+        if (stream.write(read.value)) continue;
+        await new Promise<void>((resolve) => {
+          onDrain = resolve;
+        });
+      }
+      if (!stream.destroyed) stream.end();
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+}
