@@ -9,6 +9,8 @@ export type { OpenApiOptions } from "./openapi/source.js";
 export { type JsonCodec, jsonCodecOf } from "./json/json-codec.js";
 
 // What clients use.
+export { type Http2Fetch, http2Fetch } from "./client/http2-fetch.js";
+export { plainJson } from "./client/plain-json.js";
 export { type HttpTransport, httpTransport } from "./client/http-transport.js";
 export type { HttpCodec } from "./client/codec.js";
 export type { Fetch, FetchInit, HttpOptions, Uploads } from "./client/options.js";

@@ -4,6 +4,7 @@ import { defineMethod, zodCodec } from "@quicrpc/core/generated";
 import { pack, unpack } from "@quicrpc/core/transport";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { connectDetails } from "../protocol/connect-details.js";
 import { gzip } from "../protocol/compression.js";
 import { writeEndOfStream } from "../protocol/end-of-stream.js";
 import { FLAG_COMPRESSED, FLAG_END, readEnvelopes, writeEnvelope } from "../protocol/envelope.js";
@@ -164,11 +165,11 @@ describe("a unary call", () => {
   it("keeps the details of servers of others", async () => {
     const details = [{ type: "google.rpc.RetryInfo", value: "CgIIPA" }];
     const caller = callerOf(() => Response.json({ code: "unavailable", details }, { status: 503 }));
-    expect(await failure(caller.unary(echo, { text: "" }))).toMatchObject({
-      code: "unavailable",
-      message: "",
-      details,
-    });
+    const error = await failure(caller.unary(echo, { text: "" }));
+    expect(error).toMatchObject({ code: "unavailable", message: "", details: undefined });
+    expect(connectDetails(error)).toEqual([
+      { type: "google.rpc.RetryInfo", value: Uint8Array.of(10, 2, 8, 60), debug: undefined },
+    ]);
   });
 
   it.each([

@@ -1,8 +1,10 @@
 import { type Code, type Metadata, RpcError } from "@quicrpc/core";
+import { readBase64 } from "../protocol/base64.js";
 import { readBody } from "../protocol/body.js";
 import { codeOfStatus } from "../protocol/codes.js";
 import { readContentType } from "../protocol/content-type.js";
-import { parseJson, readErrorJson, type ReceivedError } from "../protocol/error-json.js";
+import { type ConnectDetail, withConnectDetails } from "../protocol/connect-details.js";
+import { type ErrorDetail, parseJson, readErrorJson, type ReceivedError } from "../protocol/error-json.js";
 import { readHeaders, REFUSED_HEADER, TRAILER_PREFIX } from "../protocol/headers.js";
 import { readPackedDetail } from "../protocol/packed-detail.js";
 import { attempt } from "./answer.js";
@@ -52,13 +54,18 @@ export function errorOf(
 ): RpcError {
   const { codec } = client;
   const named = codec.readDetails ? codec.readDetails(details, method) : readPackedDetail(details, method);
-  return new RpcError(code ?? fallback, message, {
+  const error = new RpcError(code ?? fallback, message, {
     reason: named?.reason,
-    // Those of another library are left to the application.
-    details: named === undefined ? (details.length === 0 ? undefined : details) : named.details,
+    details: named?.details,
     metadata,
     refused,
   });
+  return named === undefined && details.length > 0 ? withConnectDetails(error, details.map(connectDetail)) : error;
+}
+
+/** A detail in protobuf, for the application to read. */
+function connectDetail({ type, value, debug }: ErrorDetail): ConnectDetail {
+  return { type, value: readBase64(value) ?? new Uint8Array(0), debug };
 }
 
 /** The error of an answer by something that is no server of this protocol. */

@@ -1,0 +1,24 @@
+import type { MessageCodec } from "@quicrpc/core/generated";
+import { appendBytes } from "@quicrpc/core";
+import { jsonCodecOf } from "../json/json-codec.js";
+import { readStructDetail } from "../protocol/struct-detail.js";
+import { detailsJson } from "../server/message-formats.js";
+import type { HttpCodec } from "./codec.js";
+
+const EMPTY: Uint8Array = new TextEncoder().encode("{}");
+
+/** The message of a method that has none. */
+const nothing: MessageCodec<unknown> = {
+  encode: (_, out) => appendBytes(out, EMPTY),
+  decode: () => undefined,
+};
+
+/**
+ * JSON by the schema, for servers of the Connect protocol that know no MessagePack, and for requests that people are to read. Clients that were
+ * generated without explanations (`--no-explain`) have no schema for it.
+ */
+export const plainJson: HttpCodec = {
+  name: "json",
+  of: (codec) => (codec === undefined ? nothing : jsonCodecOf(codec)),
+  readDetails: (details, method) => readStructDetail(details, method, detailsJson),
+};
