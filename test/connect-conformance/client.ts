@@ -67,9 +67,7 @@ interface Agents {
 /** The platform's `fetch`, where it trusts a certificate. */
 function http1Fetch(ca: string | undefined): Fetch {
   const agents = globalThis as unknown as Agents;
-  // They are there once `fetch` was looked at.
-  const known = typeof fetch === "function" ? agents[Symbol.for("undici.globalDispatcher.1")] : undefined;
-  const Agent = known?.constructor as new (options: object) => unknown;
+  const Agent = agents[Symbol.for("undici.globalDispatcher.1")]?.constructor as new (options: object) => unknown;
   const dispatcher = new Agent({ connect: { ca } });
   return (url, init) => fetch(url, { ...init, dispatcher } as RequestInit);
 }
@@ -87,7 +85,7 @@ function callerFor(request: CompatRequest): { readonly caller: TypedCaller; read
     ...(messageReceiveLimit > 0 && { limits: { maxFrameBytes: messageReceiveLimit } }),
   });
   const client = transport.caller(`${ca === undefined ? "http" : "https"}://${host}:${port}`);
-  const caller = createCaller((method, input, options) => client.start(method, input as never, options));
+  const caller = createCaller((method, input, options) => client.start(method, input, options));
   return { caller, close: () => overHttp2?.close() };
 }
 
@@ -162,13 +160,13 @@ class Case {
   private async call(caller: TypedCaller): Promise<void> {
     const { method, inputs, options } = this;
     if (method.kind === "client_stream") {
-      this.take(await caller.clientStream(method as AnyMethod<"client_stream">, this.source(), options));
+      this.take(await caller.clientStream(method, this.source(), options));
     } else if (method.kind === "duplex") {
       await this.chat(caller);
     } else {
       await sleep(this.request.requestDelayMs);
       if (method.kind === "unary") {
-        const answer = caller.unary(method as AnyMethod<"unary">, inputs[0], options);
+        const answer = caller.unary(method, inputs[0], options);
         this.sent();
         this.take(await answer);
       } else {
@@ -184,18 +182,16 @@ class Case {
     const writer = writable.getWriter();
     writer.closed.catch(() => {});
     const items = readable[Symbol.asyncIterator]();
-    try {
-      for await (const each of this.source()) {
-        await writer.write(each);
-        if (this.request.streamType !== FULL_DUPLEX) continue;
-        const next = await items.next();
-        if (next.done === true) break;
-        this.take(next.value);
-      }
-      if (this.request.cancel?.beforeCloseSend === undefined) await writer.close();
-    } catch {
-      // The reading side says why.
+    // What fails the writer fails the reader too, which says why.
+    const ignore = (): void => {};
+    for await (const each of this.source()) {
+      await writer.write(each).catch(ignore);
+      if (this.request.streamType !== FULL_DUPLEX) continue;
+      const next = await items.next();
+      if (next.done === true) break;
+      this.take(next.value);
     }
+    if (this.request.cancel?.beforeCloseSend === undefined) await writer.close().catch(ignore);
     for (let next = await items.next(); next.done !== true; next = await items.next()) this.take(next.value);
   }
 
@@ -223,7 +219,7 @@ class Case {
 
   private take(answer: unknown): void {
     const codec = jsonCodecOf(this.method.output as never);
-    const { payload = {} } = JSON.parse(codec.write(answer as never)) as { readonly payload?: JsonValue };
+    const { payload = {} } = JSON.parse(codec.write(answer)) as { readonly payload?: JsonValue };
     this.result.payloads.push(payload);
     if (this.result.payloads.length === this.request.cancel?.afterNumResponses) this.controller.abort();
   }
@@ -241,6 +237,8 @@ async function respond(request: CompatRequest): Promise<void> {
   writeMessage(process.stdout, toBinary(type, message));
 }
 
+// The platform's agents are there after the first request.
+await fetch("data:,");
 const requestType = described("ClientCompatRequest");
 const running = new Set<Promise<void>>();
 for (let bytes = await readMessage(process.stdin); bytes !== undefined; bytes = await readMessage(process.stdin)) {

@@ -19,6 +19,7 @@ const UnaryResponseDefinition = z.object({
   error: ErrorDefinition.optional(),
   responseTrailers: z.array(Header).optional(),
   responseDelayMs: z.int().optional(),
+  rawResponse: AnyMessage.optional(),
 });
 
 /** How a call with a stream of answers ends. */
@@ -26,6 +27,7 @@ const StreamResponseDefinition = z.object({
   responseHeaders: z.array(Header).optional(),
   responseData: z.array(z.instanceof(Uint8Array)).optional(),
   responseDelayMs: z.int().optional(),
+  rawResponse: AnyMessage.optional(),
   error: ErrorDefinition.optional(),
   responseTrailers: z.array(Header).optional(),
 });

@@ -81,6 +81,8 @@ export function http2Fetch(
 /** Requests in progress of each session: without one it keeps no process alive. */
 const inProgress: WeakMap<Http2Session, number> = new WeakMap();
 
+const nothing = (): void => {};
+
 /** One request and its answer. */
 class Exchange {
   private readonly session: Http2Session;
@@ -144,15 +146,15 @@ class Exchange {
   }
 
   /** Ends both directions, unless the answer has ended by itself. */
-  private fail(error: unknown): void {
-    void this.upload?.cancel(error).catch(() => {});
+  private fail(reason: unknown): void {
+    this.upload?.cancel(reason).catch(nothing);
     if (this.ended || this.error !== undefined) {
       if (!this.stream.destroyed) this.stream.close(this.ended ? NO_ERROR : CANCEL);
       return;
     }
-    this.error = error;
-    this.reject(error);
-    this.body?.error(error);
+    this.error = reason;
+    this.reject(reason);
+    this.body?.error(reason);
     this.body = undefined;
     this.stream.close(CANCEL);
   }

@@ -39,8 +39,8 @@ export async function callStream(call: HttpCall, input: unknown, outcome: Outcom
     return;
   }
   call.onFailed = (error) => {
-    items.fail(error);
     outcome.fail(error);
+    items.fail(error);
   };
   void sendItems(upload, input);
   const answer = await items.only();

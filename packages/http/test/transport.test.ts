@@ -1,0 +1,113 @@
+// The client against the server: over HTTP/1.1 and HTTP/2, and in this process, in MessagePack and in JSON.
+import { isRpcErrorOf, Metadata, RpcError } from "@quicrpc/core";
+import { gzip, http2Fetch, type HttpOptions, httpTransport, plainJson } from "@quicrpc/http";
+import { connect } from "node:http2";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createHttpClient, type HttpClient, httpMethods } from "./generated/http.js";
+import { type Running, serveHttp } from "./service.js";
+
+const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
+
+async function failure(promise: Promise<unknown>): Promise<RpcError> {
+  const error = await promise.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(RpcError);
+  return error as RpcError;
+}
+
+const http2 = http2Fetch(connect);
+const compression = { algorithms: [gzip], minBytes: 100 };
+
+describe.each([
+  ["HTTP/1.1", false, {}],
+  ["HTTP/1.1, GET requests", false, { get: true }],
+  ["HTTP/1.1, JSON", false, { codec: plainJson }],
+  ["HTTP/2", true, { fetch: http2 }],
+  ["HTTP/2, JSON, gzip", true, { fetch: http2, codec: plainJson, compression }],
+  ["fetch handler", undefined, {}],
+] as [string, boolean | undefined, HttpOptions][])("over %s", (_, isHttp2, options) => {
+  let server: Running;
+  let client: HttpClient;
+  beforeEach(async () => {
+    server = await serveHttp({}, isHttp2);
+    const inProcess: HttpOptions = {
+      fetch: async (url, init) => server.handler(new Request(url, init as RequestInit)),
+    };
+    const transport = httpTransport({ ...(isHttp2 === undefined && inProcess), ...options });
+    client = createHttpClient(transport.caller(`http://127.0.0.1:${server.port}`));
+  });
+  afterEach(async () => {
+    http2.close();
+    await server.close();
+  });
+
+  it("calls of every kind are answered", async () => {
+    expect(await client.echo({ text: "größe" })).toEqual({ text: "größe" });
+    expect(await client.change({ text: "x".repeat(100_000) })).toEqual({ text: "x".repeat(100_000) });
+    expect(await client.nothing()).toBeUndefined();
+    const kinds = { at: new Date(5), data: Uint8Array.of(1, 2), big: 2n ** 63n };
+    const answer = await client.kinds(kinds);
+    expect({ ...answer, data: [...answer.data] }).toEqual({ ...kinds, data: [1, 2] });
+    const items: number[] = [];
+    for await (const { i } of client.items({ n: 100, size: 1000 })) items.push(i);
+    expect(items).toEqual(range(100));
+    expect(await client.sum(range(1000))).toBe(499_500);
+    expect(await client.upload([Uint8Array.of(1, 2, 3)])).toBe(3);
+    await client.note({ text: "a" });
+    await server.until(({ notes }) => notes.includes("a"));
+  });
+
+  it("a duplex call has items both ways at once", async () => {
+    const { readable, writable } = client.chat();
+    const writer = writable.getWriter();
+    const items = readable[Symbol.asyncIterator]();
+    for (const text of ["a", "b", "c"]) {
+      await writer.write(text);
+      expect(await items.next()).toEqual({ done: false, value: text.toUpperCase() });
+    }
+    await writer.close();
+    expect((await items.next()).done).toBe(true);
+  });
+
+  it("declared errors, others and lost handlers are told", async () => {
+    const declared = await failure(client.fail());
+    expect(declared).toMatchObject({ reason: "EMPTY", message: "none left", details: { left: 3, at: new Date(0) } });
+    expect(isRpcErrorOf(httpMethods.fail, declared)).toBe(true);
+    const crashed = await failure(client.crash());
+    expect(crashed.message).not.toContain("secret");
+    const seen: number[] = [];
+    const reading = (async () => {
+      for await (const { i } of client.items({ n: 3, failAfter: true })) seen.push(i);
+    })();
+    expect(await failure(reading)).toMatchObject({ code: "data_loss", message: "the rest is gone" });
+    expect(seen).toEqual([0, 1, 2]);
+  });
+
+  it("metadata goes there, and its answer and trailers come back", async () => {
+    const heads: Metadata[] = [];
+    const seen = await client.metadata({
+      metadata: { "x-a": "1", "x-b-bin": Uint8Array.of(9) },
+      onResponseMetadata: (metadata) => heads.push(metadata),
+      onTrailers: (trailers) => heads.push(trailers),
+    });
+    expect(seen).toMatchObject({ "x-a": "1", "x-b-bin": "9" });
+    expect(heads[0]?.get("x-said")).toBe("head");
+    expect([...(heads[0]?.get("x-bytes-bin") ?? [])]).toEqual([255, 0]);
+    expect(heads[1]?.get("x-cost")).toBe("7");
+  });
+
+  it("a call that is cancelled, or late, or left, ends its handler", async () => {
+    const controller = new AbortController();
+    const cancelled = failure(client.wait({ signal: controller.signal }));
+    await server.until(({ waiting }) => waiting === 1);
+    controller.abort();
+    expect((await cancelled).code).toBe("cancelled");
+    await server.until(({ aborted }) => aborted.length === 1);
+    expect((await failure(client.wait({ timeoutMs: 100 }))).code).toBe("deadline_exceeded");
+    await server.until(({ aborted }) => aborted.length === 2);
+    for await (const { i } of client.endless()) if (i === 3) break;
+    await server.until(({ aborted }) => aborted.length === 3);
+  });
+});
