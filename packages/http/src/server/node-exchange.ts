@@ -23,6 +23,7 @@ export interface NodeRequest {
 
 /** An answer of `node:http` or `node:http2`, as far as it is used. */
 export interface NodeResponse {
+  readonly writableEnded: boolean;
   readonly writableFinished: boolean;
   writeHead(status: number, headers: Record<string, string | string[]>): unknown;
   flushHeaders(): void;
@@ -49,7 +50,8 @@ export class NodeExchange implements HttpExchange {
     this.response = response;
     response.on("close", () => {
       this.closed = true;
-      if (!response.writableFinished) this.gone();
+      // Over HTTP/2 one that was reset before its head counts as finished.
+      if (!response.writableEnded || !response.writableFinished) this.gone();
     });
     // Whatever fails, "close" follows.
     response.on("error", nothing);
