@@ -158,6 +158,7 @@ function writeUnaryResponseDefinition(
   if (value.error !== undefined) count++;
   if (value.responseTrailers !== undefined) count++;
   if (value.responseDelayMs !== undefined) count++;
+  if (value.rawResponse !== undefined) count++;
   p = wire.writeMapHeader(b, p, count);
   if (value.responseHeaders !== undefined) {
     b[p] = 0xaf;
@@ -242,6 +243,21 @@ function writeUnaryResponseDefinition(
     b[p + 15] = 0x73;
     p = wire.writeInt(b, p + 16, value.responseDelayMs);
   }
+  if (value.rawResponse !== undefined) {
+    b[p] = 0xab;
+    b[p + 1] = 0x72;
+    b[p + 2] = 0x61;
+    b[p + 3] = 0x77;
+    b[p + 4] = 0x52;
+    b[p + 5] = 0x65;
+    b[p + 6] = 0x73;
+    b[p + 7] = 0x70;
+    b[p + 8] = 0x6f;
+    b[p + 9] = 0x6e;
+    b[p + 10] = 0x73;
+    b[p + 11] = 0x65;
+    p = writeAnyMessage(b, p + 12, value.rawResponse, depth - 1);
+  }
   return p;
 }
 
@@ -253,6 +269,7 @@ function readUnaryResponseDefinition(r: wire.Reader, p: number, depth = wire.MAX
   let error: ErrorDefinition | undefined;
   let responseTrailers: Header[] | undefined;
   let responseDelayMs: number | undefined;
+  let rawResponse: AnyMessage | undefined;
   let left = wire.readMapHeader(r, p);
   p = r.position;
   for (let next = 0; ; ) {
@@ -312,6 +329,17 @@ function readUnaryResponseDefinition(r: wire.Reader, p: number, depth = wire.MAX
           p = r.position;
           left--;
         }
+      case 5:
+        if (
+          left > 0 &&
+          view.getInt32(p) === (0xab726177 | 0) &&
+          view.getInt32(p + 4) === 0x52657370 &&
+          view.getInt32(p + 8) === 0x6f6e7365
+        ) {
+          rawResponse = readAnyMessage(r, p + 12, depth - 1);
+          p = r.position;
+          left--;
+        }
       default:
         left--;
     }
@@ -326,6 +354,7 @@ function readUnaryResponseDefinition(r: wire.Reader, p: number, depth = wire.MAX
   if (error !== undefined) result.error = error;
   if (responseTrailers !== undefined) result.responseTrailers = responseTrailers;
   if (responseDelayMs !== undefined) result.responseDelayMs = responseDelayMs;
+  if (rawResponse !== undefined) result.rawResponse = rawResponse;
   return result;
 }
 
@@ -335,6 +364,7 @@ const readUnaryResponseDefinitionKeys = /* @__PURE__ */ new wire.Keys([
   "error",
   "responseTrailers",
   "responseDelayMs",
+  "rawResponse",
 ]);
 
 function writeUnaryResponseDefinitionResponseHeaders(b: Uint8Array, p: number, value: readonly Header[]): number {
@@ -1070,6 +1100,7 @@ function writeStreamResponseDefinition(
   if (value.responseHeaders !== undefined) count++;
   if (value.responseData !== undefined) count++;
   if (value.responseDelayMs !== undefined) count++;
+  if (value.rawResponse !== undefined) count++;
   if (value.error !== undefined) count++;
   if (value.responseTrailers !== undefined) count++;
   p = wire.writeMapHeader(b, p, count);
@@ -1127,6 +1158,21 @@ function writeStreamResponseDefinition(
     b[p + 15] = 0x73;
     p = wire.writeInt(b, p + 16, value.responseDelayMs);
   }
+  if (value.rawResponse !== undefined) {
+    b[p] = 0xab;
+    b[p + 1] = 0x72;
+    b[p + 2] = 0x61;
+    b[p + 3] = 0x77;
+    b[p + 4] = 0x52;
+    b[p + 5] = 0x65;
+    b[p + 6] = 0x73;
+    b[p + 7] = 0x70;
+    b[p + 8] = 0x6f;
+    b[p + 9] = 0x6e;
+    b[p + 10] = 0x73;
+    b[p + 11] = 0x65;
+    p = writeAnyMessage(b, p + 12, value.rawResponse, depth - 1);
+  }
   if (value.error !== undefined) {
     b[p] = 0xa5;
     b[p + 1] = 0x65;
@@ -1165,6 +1211,7 @@ function readStreamResponseDefinition(r: wire.Reader, p: number, depth = wire.MA
   let responseHeaders: Header[] | undefined;
   let responseData: Uint8Array[] | undefined;
   let responseDelayMs: number | undefined;
+  let rawResponse: AnyMessage | undefined;
   let error: ErrorDefinition | undefined;
   let responseTrailers: Header[] | undefined;
   let left = wire.readMapHeader(r, p);
@@ -1208,12 +1255,23 @@ function readStreamResponseDefinition(r: wire.Reader, p: number, depth = wire.MA
           left--;
         }
       case 3:
+        if (
+          left > 0 &&
+          view.getInt32(p) === (0xab726177 | 0) &&
+          view.getInt32(p + 4) === 0x52657370 &&
+          view.getInt32(p + 8) === 0x6f6e7365
+        ) {
+          rawResponse = readAnyMessage(r, p + 12, depth - 1);
+          p = r.position;
+          left--;
+        }
+      case 4:
         if (left > 0 && view.getInt32(p) === (0xa5657272 | 0) && view.getInt32(p + 2) === 0x72726f72) {
           error = readErrorDefinition(r, p + 6, depth - 1);
           p = r.position;
           left--;
         }
-      case 4:
+      case 5:
         if (
           left > 0 &&
           view.getInt32(p) === (0xb0726573 | 0) &&
@@ -1238,6 +1296,7 @@ function readStreamResponseDefinition(r: wire.Reader, p: number, depth = wire.MA
   if (responseHeaders !== undefined) result.responseHeaders = responseHeaders;
   if (responseData !== undefined) result.responseData = responseData;
   if (responseDelayMs !== undefined) result.responseDelayMs = responseDelayMs;
+  if (rawResponse !== undefined) result.rawResponse = rawResponse;
   if (error !== undefined) result.error = error;
   if (responseTrailers !== undefined) result.responseTrailers = responseTrailers;
   return result;
@@ -1247,6 +1306,7 @@ const readStreamResponseDefinitionKeys = /* @__PURE__ */ new wire.Keys([
   "responseHeaders",
   "responseData",
   "responseDelayMs",
+  "rawResponse",
   "error",
   "responseTrailers",
 ]);
@@ -1325,6 +1385,7 @@ const unaryResponseDefinitionShape: wire.Shape = wire.object({
   error: wire.optional(errorDefinitionShape),
   responseTrailers: wire.optional(unaryResponseDefinitionResponseHeadersShape),
   responseDelayMs: wire.optional(wire.number(wire.integer())),
+  rawResponse: wire.optional(anyMessageShape),
 });
 const unaryRequestShape: wire.Shape = wire.object({
   responseDefinition: wire.optional(unaryResponseDefinitionShape),
@@ -1350,6 +1411,7 @@ const streamResponseDefinitionShape: wire.Shape = wire.object({
   responseHeaders: wire.optional(unaryResponseDefinitionResponseHeadersShape),
   responseData: wire.optional(streamResponseDefinitionResponseDataShape),
   responseDelayMs: wire.optional(wire.number(wire.integer())),
+  rawResponse: wire.optional(anyMessageShape),
   error: wire.optional(errorDefinitionShape),
   responseTrailers: wire.optional(unaryResponseDefinitionResponseHeadersShape),
 });

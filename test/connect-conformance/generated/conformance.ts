@@ -43,6 +43,7 @@ export interface UnaryResponseDefinition {
   responseTrailers?: Header[] | undefined;
   /** @asType integer */
   responseDelayMs?: number | undefined;
+  rawResponse?: AnyMessage | undefined;
 }
 
 export interface Header {
@@ -94,6 +95,7 @@ export interface StreamResponseDefinition {
   responseData?: Uint8Array[] | undefined;
   /** @asType integer */
   responseDelayMs?: number | undefined;
+  rawResponse?: AnyMessage | undefined;
   error?: ErrorDefinition | undefined;
   responseTrailers?: Header[] | undefined;
 }
@@ -123,32 +125,32 @@ export const conformanceMethods: {
     id: 1,
     input: unaryRequestCodec,
     output: answerCodec,
-    fingerprint: 0x85437b0a,
+    fingerprint: 0x269e9d9b,
   }),
   IdempotentUnary: describeMethod(conformanceService, unaryCalls, "IdempotentUnary", {
     id: 2,
     input: unaryRequestCodec,
     output: answerCodec,
     idempotent: true,
-    fingerprint: 0x85437b0a,
+    fingerprint: 0x269e9d9b,
   }),
   ServerStream: describeMethod(conformanceService, serverStreamCalls, "ServerStream", {
     id: 3,
     input: streamRequestCodec,
     output: answerCodec,
-    fingerprint: 0x8187be90,
+    fingerprint: 0xbd6b06e9,
   }),
   ClientStream: describeMethod(conformanceService, clientStreamCalls, "ClientStream", {
     id: 4,
     input: unaryRequestCodec,
     output: answerCodec,
-    fingerprint: 0xf1eeeadd,
+    fingerprint: 0xc03b361a,
   }),
   BidiStream: describeMethod(conformanceService, duplexCalls, "BidiStream", {
     id: 5,
     input: streamRequestCodec,
     output: answerCodec,
-    fingerprint: 0x98b2a2de,
+    fingerprint: 0x9a4b2593,
   }),
   Unimplemented: describeMethod(conformanceService, unaryCalls, "Unimplemented", {
     id: 6,
