@@ -1,5 +1,5 @@
 // The client against the server: over HTTP/1.1 and HTTP/2, and in this process, in MessagePack and in JSON.
-import { isRpcErrorOf, Metadata, RpcError } from "@quicrpc/core";
+import { isRpcErrorOf, type Metadata, RpcError } from "@quicrpc/core";
 import { gzip, http2Fetch, type HttpOptions, httpTransport, plainJson } from "@quicrpc/http";
 import { connect } from "node:http2";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -33,7 +33,7 @@ describe.each([
   beforeEach(async () => {
     server = await serveHttp({}, isHttp2);
     const inProcess: HttpOptions = {
-      fetch: async (url, init) => server.handler(new Request(url, init as RequestInit)),
+      fetch: async (url, init) => server.handler(new Request(url, init)),
     };
     const transport = httpTransport({ ...(isHttp2 === undefined && inProcess), ...options });
     client = createHttpClient(transport.caller(`http://127.0.0.1:${server.port}`));
