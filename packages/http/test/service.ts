@@ -7,7 +7,7 @@ import { createFetchHandler, type HttpServiceOptions, toNodeHandler } from "@qui
 import { createHttpRouter, httpMethods } from "./generated/http.js";
 
 /** What handlers have seen, for tests to look at. */
-interface Seen {
+export interface Seen {
   /** Reasons of signals that have fired. */
   readonly aborted: string[];
   readonly notes: string[];
@@ -19,7 +19,7 @@ interface Seen {
   onChange: (() => void) | undefined;
 }
 
-function newRouter(seen: Seen): Router {
+export function newRouter(seen: Seen): Router {
   return createHttpRouter({
     echo: (input) => input,
     change: (input) => input,
