@@ -16,7 +16,7 @@ const LIMITS = {
   "@quicrpc/node": 175,
   "@quicrpc/browser": 35,
   "@quicrpc/fails-components": 40,
-  "@quicrpc/http": 165,
+  "@quicrpc/http": 185,
   "@quicrpc/otel": 10,
   "@quicrpc/react-query": 12,
   "@quicrpc/codegen": 320,
