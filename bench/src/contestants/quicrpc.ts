@@ -25,7 +25,7 @@ export function quicrpc(
 ): Contestant {
   const over = { earlyData, transports };
   // Those that only rest must not end meanwhile.
-  const transport = { maxSessions: 20_000, idleTimeoutMs: 0 };
+  const transport = { idleTimeoutMs: 0 };
   const open = async (host: string, port: number, { hash }: Certificate): Promise<Client> => {
     const url = `${scheme}://${host}:${port}`;
     return clientOf(await connect(url, { serverCertificateHashes: [hash], transport, ...over }), options, messages);
@@ -35,7 +35,7 @@ export function quicrpc(
       const { address } = await serve({
         listen: [`${scheme}://${host}:0`],
         tls,
-        transport,
+        transport: { ...transport, maxSessions: 20_000 },
         ...over,
         routers: [routerOf(), echoes(messages)],
       });
