@@ -1,7 +1,6 @@
 // The client against the server: over HTTP/1.1 and HTTP/2, and in this process, in MessagePack and in JSON.
 import { isRpcErrorOf, type Metadata, RpcError } from "@quicrpc/core";
 import { gzip, http2Fetch, type HttpOptions, httpTransport, plainJson } from "@quicrpc/http";
-import { connect as connectTo } from "@quicrpc/node";
 import { connect } from "node:http2";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createHttpClient, type HttpClient, httpMethods } from "./generated/http.js";
@@ -111,16 +110,4 @@ describe.each([
     for await (const { i } of client.endless()) if (i === 3) break;
     await server.until(({ aborted }) => aborted.length === 3);
   });
-});
-
-it("`connect` takes it as a transport, and closes it", async () => {
-  const server = await serveHttp();
-  const url = `http://127.0.0.1:${server.port}`;
-  const connection = await connectTo(url, { transports: [httpTransport()], headers: { "x-a": "1" } });
-  const client = createHttpClient(connection);
-  expect(await client.echo({ text: "a" })).toEqual({ text: "a" });
-  expect(await client.metadata()).toMatchObject({ "x-a": "1" });
-  await connection.close();
-  expect(await failure(client.echo({ text: "a" }))).toMatchObject({ code: "unavailable" });
-  await server.close();
 });

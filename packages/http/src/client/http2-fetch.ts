@@ -13,7 +13,7 @@ interface Http2Stream {
 }
 
 /** A session of `node:http2`, as far as it is used. */
-export interface Http2Session {
+interface Http2Session {
   readonly closed: boolean;
   readonly destroyed: boolean;
   request(headers: Record<string, string>): Http2Stream;
