@@ -128,21 +128,21 @@ export class RpcError extends Error {
 
 Object.defineProperty(RpcError.prototype, RPC_ERROR, { value: true });
 
-const platform: ErrorConstructor & { stackTraceLimit?: unknown } = Error;
-
 /**
  * Makes the error of a call that a timer or a frame ends. It has no trace of its own, which would cost more than all else of the
  * call's end and show none of the application's lines; those who wait for the call add theirs.
  */
-export function untracedError(code: Code, message: string, options?: RpcErrorOptions): RpcError {
-  const { stackTraceLimit: limit } = platform;
-  if (typeof limit !== "number" || Object.isFrozen(platform)) return new RpcError(code, message, options);
-  platform.stackTraceLimit = 0;
-  try {
-    return new RpcError(code, message, options);
-  } finally {
-    platform.stackTraceLimit = limit;
-  }
+export function untracedError(
+  code: Code,
+  message: string,
+  options?: RpcErrorOptions & { readonly metadata?: Metadata },
+): RpcError {
+  const { stackTraceLimit } = Error as { stackTraceLimit?: unknown };
+  // Does nothing where `Error` is frozen.
+  Reflect.set(Error, "stackTraceLimit", 0);
+  const error = new RpcError(code, message, options);
+  Reflect.set(Error, "stackTraceLimit", stackTraceLimit);
+  return error;
 }
 
 /** Notes that a call of this side failed with the error: of which method, and at which peer. What it says already stays. */
