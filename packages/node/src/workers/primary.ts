@@ -39,7 +39,7 @@ export class PrimaryServer implements Server {
   readonly sessions: ReadonlySet<Session> = new Set();
   readonly group: WorkerGroup;
   /** Called when it has been closed. */
-  onEnd: (() => void) | undefined;
+  onEnd: (() => void) | undefined = undefined;
   private readonly ports: readonly PortGroup[];
   private readonly seats: readonly Seat[];
   private readonly onError: ErrorHook;
@@ -49,7 +49,7 @@ export class PrimaryServer implements Server {
   private readonly ticketKey: string = randomBytes(TICKET_KEY_BYTES).toString("base64");
   private served: readonly string[] = [];
   private referenced = true;
-  private ending: Promise<Unacknowledged> | undefined;
+  private ending: Promise<Unacknowledged> | undefined = undefined;
   private restarting: Promise<void> = Promise.resolve();
 
   constructor(ports: readonly PortGroup[], size: number, onError: ErrorHook, { maxDrainMs }: Limits) {
