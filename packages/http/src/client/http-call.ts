@@ -15,7 +15,7 @@ export class HttpCall {
   /** Called once when the call fails, with its error. */
   onFailed: (error: RpcError) => void;
   /** Called once when the call is over, whichever way. */
-  onSettled: (() => void) | undefined;
+  onSettled: (() => void) | undefined = undefined;
   private readonly controller: AbortController = new AbortController();
   private readonly headers: Headers;
   private unwatch: (() => void) | undefined;

@@ -91,8 +91,8 @@ class Exchange {
   private readonly resolve: (response: Response) => void;
   private readonly reject: (error: unknown) => void;
   private stream!: Http2Stream;
-  private body: ReadableStreamDefaultController<Uint8Array> | undefined;
-  private upload: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  private body: ReadableStreamDefaultController<Uint8Array> | undefined = undefined;
+  private upload: ReadableStreamDefaultReader<Uint8Array> | undefined = undefined;
   private error: unknown;
   private ended = false;
 

@@ -17,18 +17,18 @@ export class ReceivedItems implements AsyncIterableIterator<unknown, undefined> 
   responseMetadata: Metadata = new Metadata();
   trailers: Metadata = new Metadata();
   /** Called once at the end, with the error, if any. */
-  onOver: ((error: RpcError | undefined) => void) | undefined;
+  onOver: ((error: RpcError | undefined) => void) | undefined = undefined;
   private readonly call: HttpCall;
   private readonly answer: Promise<Response>;
   private readonly envelopes: EnvelopeReader;
-  private reader: Reader | undefined;
+  private reader: Reader | undefined = undefined;
   private coding: string | null = null;
   private isOver = false;
   /** Whether the end of the items is that of the call. */
   private settles = true;
-  private failed: RpcError | undefined;
+  private failed: RpcError | undefined = undefined;
   /** Rejects the `next` that waits. */
-  private onFailed: ((error: RpcError) => void) | undefined;
+  private onFailed: ((error: RpcError) => void) | undefined = undefined;
 
   constructor(call: HttpCall, answer: Promise<Response>) {
     this.call = call;

@@ -15,7 +15,7 @@ export class Upload implements ItemTarget {
   readonly rawPiece: number | undefined;
   readonly flow: ItemTarget["flow"];
   over = false;
-  onGivenUp: (() => void) | undefined;
+  onGivenUp: (() => void) | undefined = undefined;
   private readonly call: HttpCall;
   private readonly codec: MessageCodec<unknown> | undefined;
   private controller!: ReadableStreamDefaultController<Uint8Array>;

@@ -3,10 +3,10 @@ import type { AnswerBody } from "./exchange.js";
 
 /** Sends the pieces of an answer in order, those that are still being compressed too, as fast as the client takes them. */
 export class AnswerFlow implements ItemFlow {
-  private body: AnswerBody | undefined;
+  private body: AnswerBody | undefined = undefined;
   /** Fulfils when all that was given is written; undefined where it is. */
-  private tail: Promise<void> | undefined;
-  private resume: (() => void) | undefined;
+  private tail: Promise<void> | undefined = undefined;
+  private resume: (() => void) | undefined = undefined;
   private over = false;
 
   start(body: AnswerBody): void {

@@ -89,7 +89,7 @@ function headersOf({ fields, metadata }: AnswerHead, added: HttpExchange["added"
 class StreamBody implements AnswerBody {
   readonly stream: ByteBody;
   private controller!: ReadableStreamDefaultController<Uint8Array>;
-  private resume: (() => void) | undefined;
+  private resume: (() => void) | undefined = undefined;
   private over = false;
 
   constructor(onCancelled: () => void) {

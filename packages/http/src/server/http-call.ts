@@ -39,7 +39,7 @@ export abstract class HttpCall extends ServedCall {
   private readonly accepts: string | undefined;
   private readonly method: AnyMethod | undefined;
   /** Called when the call is over. */
-  onOver: (() => void) | undefined;
+  onOver: (() => void) | undefined = undefined;
 
   constructor(
     { exchange, format, accepts, method }: HttpRoute,

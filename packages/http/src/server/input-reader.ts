@@ -24,7 +24,7 @@ export class InputReader {
   private readonly input: ItemReceiver;
   private readonly given: InputSettings;
   private unread = 0;
-  private onTaken: (() => void) | undefined;
+  private onTaken: (() => void) | undefined = undefined;
   private stopped = false;
 
   constructor(body: ByteBody | null, input: ItemReceiver, given: InputSettings) {

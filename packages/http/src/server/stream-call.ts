@@ -14,8 +14,8 @@ import { InputReader } from "./input-reader.js";
 /** A call whose messages, in both directions, are in envelopes. */
 export class StreamCall extends HttpCall {
   private readonly answerFlow: AnswerFlow = new AnswerFlow();
-  private body: AnswerBody | undefined;
-  private reader: InputReader | undefined;
+  private body: AnswerBody | undefined = undefined;
+  private reader: InputReader | undefined = undefined;
   private readonly compression: ContentCoding | undefined = this.coding;
 
   get flow(): ItemFlow {
