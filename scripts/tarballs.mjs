@@ -14,7 +14,7 @@ const LIMITS = {
   "@quicrpc/quic": 115,
   "@quicrpc/services": 35,
   "@quicrpc/node": 175,
-  "@quicrpc/browser": 35,
+  "@quicrpc/browser": 40,
   "@quicrpc/fails-components": 40,
   "@quicrpc/http": 185,
   "@quicrpc/otel": 10,

@@ -46,6 +46,11 @@ export class EnvelopeReader {
     return this.gathered.length > 0 || this.head !== undefined;
   }
 
+  /** Bytes of messages that are not complete. */
+  get held(): number {
+    return this.gathered.length;
+  }
+
   push(piece: Uint8Array): void {
     this.gathered.append(piece);
   }
@@ -75,20 +80,36 @@ export class EnvelopeReader {
 /**
  * Reads the envelopes of a body, one at a time: what the reader does not take, the peer keeps. Leaving the loop cancels the body. Throws as
  * `EnvelopeReader` does, and `RpcError` `invalid_argument` for a body that ends within an envelope.
+ * @param hold told by how many bytes more, or fewer, are held of envelopes that were not taken; what it throws ends the reading
  */
-export async function* readEnvelopes(body: ByteBody | null, maxBytes: number): AsyncGenerator<Envelope, void> {
+export async function* readEnvelopes(
+  body: ByteBody | null,
+  maxBytes: number,
+  hold: (change: number) => void = (): void => {},
+): AsyncGenerator<Envelope, void> {
   if (body === null) return;
   const envelopes = new EnvelopeReader(maxBytes);
   const reader = body.getReader();
+  let held = 0;
+  const tell = (): void => {
+    const change = envelopes.held - held;
+    held += change;
+    if (change !== 0) hold(change);
+  };
   try {
     for (;;) {
-      for (let envelope = envelopes.next(); envelope !== undefined; envelope = envelopes.next()) yield envelope;
+      for (let envelope = envelopes.next(); envelope !== undefined; envelope = envelopes.next()) {
+        tell();
+        yield envelope;
+      }
       const { done, value } = await reader.read();
       if (done) break;
       envelopes.push(value);
+      tell();
     }
     if (envelopes.isPartial) throw new RpcError("invalid_argument", "the stream ends within a message");
   } finally {
+    if (held > 0) hold(-held);
     await reader.cancel().catch(() => {});
   }
 }

@@ -1,3 +1,4 @@
+import type { RpcError } from "@quicrpc/core";
 import type { ByteBody } from "../protocol/body.js";
 
 /** The status and header fields of an answer. */
@@ -41,12 +42,16 @@ export interface HttpExchange {
    * `maxBytes`; and where the client is gone.
    */
   readBody(maxBytes: number, hold: (bytes: number) => void): Promise<Uint8Array>;
+  /** Lets go of the body: what reads it fails with the error, and what still comes of it is dropped. */
+  dropBody(error: RpcError): void;
   /** Answers with a whole body. */
   respond(head: AnswerHead, body?: Uint8Array | string): void;
   /** Answers with a body in pieces. */
   open(head: AnswerHead): AnswerBody;
   /** Fields that the answer has, whatever it is; undefined for none. */
   added: Readonly<Record<string, string>> | undefined;
+  /** Whether the client is gone. */
+  readonly isGone: boolean;
   /** To be called once when the client is gone before its answer was complete. */
   onGone: (() => void) | undefined;
 }

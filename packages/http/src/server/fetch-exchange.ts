@@ -1,7 +1,10 @@
+import type { RpcError } from "@quicrpc/core";
 import { type ByteBody, tooLarge } from "../protocol/body.js";
 import { Gathered } from "../protocol/gathered.js";
 import { type AnswerBody, type AnswerHead, fieldsWith, type HttpExchange } from "./exchange.js";
 
+/** nginx's status for a client that is gone. */
+const CLIENT_GONE = 499;
 /** Bytes that wait for the reader of an answer before its writer is held back. */
 const HIGH_WATER_BYTES = 64 * 1024;
 
@@ -15,6 +18,7 @@ export class FetchExchange implements HttpExchange {
   added: Readonly<Record<string, string>> | undefined = undefined;
   private readonly request: Request;
   private answer!: (response: Response) => void;
+  private drop: ((error: RpcError) => void) | undefined = undefined;
 
   constructor(request: Request, peer: string | undefined) {
     this.request = request;
@@ -23,7 +27,12 @@ export class FetchExchange implements HttpExchange {
     this.authority = host;
     this.target = pathname + search;
     this.response = new Promise((resolve) => (this.answer = resolve));
-    request.signal.addEventListener("abort", () => this.gone(), { once: true });
+    const onAbort = (): void => {
+      this.gone();
+      // Nobody reads it, but what called the handler waits for it.
+      this.answer(new Response(null, { status: CLIENT_GONE }));
+    };
+    request.signal.addEventListener("abort", onAbort, { once: true });
   }
 
   get method(): string {
@@ -38,6 +47,14 @@ export class FetchExchange implements HttpExchange {
     return this.request.body;
   }
 
+  get isGone(): boolean {
+    return this.request.signal.aborted;
+  }
+
+  dropBody(error: RpcError): void {
+    this.drop?.(error);
+  }
+
   header(name: string): string | undefined {
     return this.request.headers.get(name) ?? undefined;
   }
@@ -45,6 +62,11 @@ export class FetchExchange implements HttpExchange {
   async readBody(maxBytes: number, hold: (bytes: number) => void): Promise<Uint8Array> {
     const gathered = new Gathered();
     const reader = this.request.body?.getReader();
+    let dropped: RpcError | undefined;
+    this.drop = (error) => {
+      dropped = error;
+      void cancel(reader, error);
+    };
     try {
       for (let read = await reader?.read(); read?.done === false; read = await reader?.read()) {
         if (gathered.length + read.value.length > maxBytes) throw tooLarge(maxBytes);
@@ -52,9 +74,10 @@ export class FetchExchange implements HttpExchange {
         gathered.append(read.value);
       }
     } catch (error) {
-      reader?.cancel(error).catch(() => {});
+      void cancel(reader, error);
       throw error;
     }
+    if (dropped !== undefined) throw dropped;
     return gathered.take(gathered.length);
   }
 
@@ -77,6 +100,10 @@ export class FetchExchange implements HttpExchange {
     this.onGone = undefined;
     onGone?.();
   }
+}
+
+async function cancel(reader: ReadableStreamDefaultReader<Uint8Array> | undefined, reason: unknown): Promise<void> {
+  await reader?.cancel(reason).catch(() => {});
 }
 
 function headersOf({ fields, metadata }: AnswerHead, added: HttpExchange["added"]): Headers {

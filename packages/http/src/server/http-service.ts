@@ -112,7 +112,8 @@ export class HttpService<Context> {
   private readonly pages: PageAccess;
   private readonly document: OpenApiPage | undefined;
   private draining = false;
-  private onIdle: (() => void) | undefined = undefined;
+  /** Told when no call is in progress. */
+  private readonly idle: Set<() => void> = new Set();
 
   constructor(options: HttpServiceOptions<Context>) {
     const { routers, interceptors = [], loadShedder, prefix = "", compressFrom = DEFAULT_COMPRESS_FROM } = options;
@@ -133,7 +134,7 @@ export class HttpService<Context> {
       load: this.load,
       onError: this.onError,
       isRefusing: () => this.draining,
-      onIdle: () => this.onIdle?.(),
+      onIdle: () => this.idle.forEach((tell) => tell()),
     });
   }
 
@@ -146,14 +147,20 @@ export class HttpService<Context> {
   async drain(timeoutMs: number = this.limits.maxDrainMs): Promise<void> {
     this.draining = true;
     if (this.admission.calls === 0) return;
-    const late = setTimeout(
-      () => {
+    await new Promise<void>((resolve) => {
+      const end = (): void => {
+        clearTimeout(late);
+        this.idle.delete(end);
+        resolve();
+      };
+      const giveUp = (): void => {
         for (const call of this.calls) call.abort(new RpcError("unavailable", "the server is being drained"));
-      },
-      Math.min(timeoutMs, this.limits.maxTimeoutMs),
-    );
-    await new Promise<void>((resolve) => (this.onIdle = resolve));
-    clearTimeout(late);
+        // Handlers that run on keep nobody waiting.
+        end();
+      };
+      const late = setTimeout(giveUp, Math.min(timeoutMs, this.limits.maxTimeoutMs));
+      this.idle.add(end);
+    });
   }
 
   /** Answers a request. Never throws. */
@@ -214,6 +221,10 @@ export class HttpService<Context> {
         // Others may have come meanwhile.
         admission.requireRoom();
       }
+      if (exchange.isGone) {
+        leave();
+        return;
+      }
       const bytes = callBytes(budget, size, decoded);
       const remainingMs = timeoutMs === undefined ? undefined : timeoutMs - (Date.now() - arrived);
       const contextSettings = { session: nobody, connection, limits };
@@ -223,7 +234,10 @@ export class HttpService<Context> {
     } catch (error) {
       leave();
       if (reader?.gone === true) return;
-      newCall(framing, route, undefined, settings, 0, shared).refuse(RpcError.from(error, "invalid_argument"));
+      if (!(error instanceof RpcError)) settings.onError(error, { method: fullName(method) });
+      const refusal =
+        error instanceof RpcError ? error : new RpcError("invalid_argument", "the request could not be read");
+      newCall(framing, route, undefined, settings, 0, shared).refuse(refusal);
       return;
     }
     call.onOver = leave;

@@ -47,7 +47,12 @@ export class InputReader {
   async read(): Promise<void> {
     const { coding, known, settings } = this.given;
     const compression = codingNamed(coding, known);
-    for await (const envelope of readEnvelopes(this.body, settings.limits.maxFrameBytes)) {
+    const { budget } = settings;
+    const hold = (change: number): void => {
+      if (change < 0) budget.release(-change);
+      else if (!budget.charge(change)) throw budget.refusal("the request", true);
+    };
+    for await (const envelope of readEnvelopes(this.body, settings.limits.maxFrameBytes, hold)) {
       const bytes = await messageOf(envelope, compression, settings.limits.maxDecompressedBytes);
       if (this.stopped) return;
       this.input.receive(frameOf(bytes));

@@ -1,4 +1,5 @@
 import { RpcError } from "@quicrpc/core";
+import { expiries } from "@quicrpc/core/transport";
 import { type ByteBody, tooLarge } from "../protocol/body.js";
 import { Gathered } from "../protocol/gathered.js";
 import { type AnswerBody, type AnswerHead, fieldsWith, type HttpExchange } from "./exchange.js";
@@ -13,12 +14,15 @@ export interface NodeRequest {
   readonly socket?: { readonly remoteAddress?: string | undefined } | null;
   readonly readableEnded: boolean;
   readonly destroyed: boolean;
+  readonly complete: boolean;
+  readonly httpVersionMajor: number;
   // oxlint-disable-next-line typescript/no-explicit-any -- as of node:events
   on(event: string, listener: (...args: any[]) => void): unknown;
   // oxlint-disable-next-line typescript/no-explicit-any -- as of node:events
   off(event: string, listener: (...args: any[]) => void): unknown;
   pause(): unknown;
   resume(): unknown;
+  destroy(): unknown;
 }
 
 /** An answer of `node:http` or `node:http2`, as far as it is used. */
@@ -35,6 +39,10 @@ export interface NodeResponse {
   once(event: string, listener: (...args: any[]) => void): unknown;
 }
 
+const UTF8 = new TextEncoder();
+/** Milliseconds for which the rest of a request is still read once it has been answered. */
+const LINGER_MS = 1000;
+
 /** A request of Node's servers. */
 export class NodeExchange implements HttpExchange {
   onGone: (() => void) | undefined = undefined;
@@ -44,6 +52,7 @@ export class NodeExchange implements HttpExchange {
   private made: Headers | undefined = undefined;
   /** The answer is complete, or the client is gone. */
   private closed = false;
+  private drop: ((error: RpcError) => void) | undefined = undefined;
 
   constructor(request: NodeRequest, response: NodeResponse) {
     this.request = request;
@@ -56,6 +65,10 @@ export class NodeExchange implements HttpExchange {
     // Whatever fails, "close" follows.
     response.on("error", nothing);
     request.on("error", nothing);
+  }
+
+  get isGone(): boolean {
+    return this.closed;
   }
 
   get method(): string {
@@ -96,6 +109,7 @@ export class NodeExchange implements HttpExchange {
         request.off("data", onData);
         request.off("end", onEnd);
         request.off("close", onClose);
+        this.drop = undefined;
       };
       const fail = (error: unknown): void => {
         over();
@@ -106,8 +120,9 @@ export class NodeExchange implements HttpExchange {
           if (gathered.length + piece.length > maxBytes) throw tooLarge(maxBytes);
           hold(piece.length);
         } catch (error) {
-          request.pause();
           fail(error);
+          // What still comes of it is dropped.
+          request.resume();
           return;
         }
         gathered.append(piece);
@@ -117,6 +132,10 @@ export class NodeExchange implements HttpExchange {
         resolve(gathered.take(gathered.length));
       };
       const onClose = (): void => fail(cutOff());
+      this.drop = (error) => {
+        fail(error);
+        request.resume();
+      };
       request.on("data", onData);
       request.on("end", onEnd);
       request.on("close", onClose);
@@ -124,11 +143,22 @@ export class NodeExchange implements HttpExchange {
     });
   }
 
+  dropBody(error: RpcError): void {
+    this.drop?.(error);
+  }
+
   respond(head: AnswerHead, body?: Uint8Array | string): void {
-    const { response } = this;
+    const { request, response } = this;
     this.onGone = undefined;
     if (this.closed) return;
-    response.writeHead(head.status, fieldsOf(head, this.added));
+    const fields = fieldsOf(head, this.added);
+    if (body !== undefined)
+      fields["content-length"] = String(typeof body === "string" ? UTF8.encode(body).length : body.length);
+    if (!request.complete && this.hasBody) {
+      if (request.httpVersionMajor === 1) fields["connection"] = "close";
+      this.endRequest();
+    }
+    response.writeHead(head.status, fields);
     if (this.method === "HEAD" || body === undefined) response.end();
     else response.end(body);
   }
@@ -140,6 +170,18 @@ export class NodeExchange implements HttpExchange {
       response.flushHeaders();
     }
     return new NodeBody(response, this.closed);
+  }
+
+  private get hasBody(): boolean {
+    return (this.header("content-length") ?? "0") !== "0" || this.header("transfer-encoding") !== undefined;
+  }
+
+  /** The rest of a request that was answered before its end is dropped for a while, so that its client reads the answer, and then cut off. */
+  private endRequest(): void {
+    const { request } = this;
+    request.resume();
+    const timer = expiries.add(LINGER_MS, () => request.destroy());
+    request.on("close", () => expiries.remove(timer));
   }
 
   private gone(): void {

@@ -22,7 +22,7 @@ export class PageAccess {
   /** Whether the request goes on; otherwise it was answered. */
   admit(exchange: HttpExchange): boolean {
     const origin = exchange.header("origin");
-    if (origin === undefined) return true;
+    if (origin === undefined) return this.admitNamed(exchange);
     const status = this.guard.refusal({ origin, authority: exchange.authority, plainHost: undefined });
     if (status !== undefined) {
       const fields = { "content-type": "text/plain; charset=utf-8", vary: "origin" };
@@ -43,6 +43,15 @@ export class PageAccess {
       ...(headers !== undefined && { "access-control-allow-headers": headers }),
     };
     exchange.respond({ status: 204, fields });
+    return false;
+  }
+
+  /** A browser sends no origin with a GET that any page may cause, by an image or a link, but says whose page it was (Fetch Metadata). */
+  private admitNamed(exchange: HttpExchange): boolean {
+    const site = exchange.header("sec-fetch-site");
+    if (site !== "cross-site" && site !== "same-site") return true;
+    const fields = { "content-type": "text/plain; charset=utf-8", vary: "sec-fetch-site" };
+    exchange.respond({ status: 403, fields }, "a page of another origin caused this request, without saying which\n");
     return false;
   }
 }

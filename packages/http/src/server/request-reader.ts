@@ -29,6 +29,8 @@ export class RequestReader {
   private readonly budget: MemoryBudget;
   private readonly limits: ReadingLimits;
   private held = 0;
+  /** Why the message is not wanted any more. */
+  private ended: RpcError | undefined = undefined;
   private reject: ((error: RpcError) => void) | undefined = undefined;
 
   constructor(exchange: HttpExchange, budget: MemoryBudget, limits: ReadingLimits) {
@@ -37,28 +39,31 @@ export class RequestReader {
     this.limits = limits;
   }
 
-  /** Rejects the read that is in progress. */
+  /** Rejects the read that is in progress, and lets go of what has been read. */
   give(error: RpcError): void {
-    this.reject?.(error);
+    if (this.reject === undefined) return;
+    this.ended = error;
+    this.reject(error);
+    this.release();
+    this.exchange.dropBody(error);
   }
 
   /** Rejects with an `RpcError`, and with whatever else the body fails with. */
   read(framing: Framing, query: URLSearchParams | undefined): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
       const { exchange } = this;
-      const timer = expiries.add(this.limits.timeoutMs, () => reject(this.limits.late()));
+      this.reject = reject;
+      const timer = expiries.add(this.limits.timeoutMs, () => this.give(this.limits.late()));
       exchange.onGone = () => {
         this.gone = true;
-        reject(new RpcError("cancelled", "the caller is gone"));
+        this.give(new RpcError("cancelled", "the caller is gone"));
       };
-      this.reject = reject;
       this.message(framing, query)
         .finally(() => {
           expiries.remove(timer);
           exchange.onGone = undefined;
           this.reject = undefined;
-          this.budget.release(this.held);
-          this.held = 0;
+          this.release();
         })
         .then(resolve, reject);
     });
@@ -85,7 +90,7 @@ export class RequestReader {
     const { exchange, limits } = this;
     const coding = codingNamed(exchange.header("connect-content-encoding"), CODINGS);
     let only: Uint8Array | undefined;
-    for await (const envelope of readEnvelopes(exchange.body, limits.maxBytes)) {
+    for await (const envelope of readEnvelopes(exchange.body, limits.maxBytes, (change) => this.hold(change))) {
       if (only !== undefined) throw new RpcError("unimplemented", "the method takes one message, and there are more");
       this.hold(envelope.bytes.length);
       only = await messageOf(envelope, coding, limits.maxDecompressedBytes);
@@ -99,7 +104,20 @@ export class RequestReader {
     return coding.decompress(bytes, this.limits.maxDecompressedBytes);
   }
 
+  private release(): void {
+    this.budget.release(this.held);
+    this.held = 0;
+  }
+
+  /** Bytes more, or fewer. */
   private hold(bytes: number): void {
+    if (bytes < 0) {
+      const fewer = Math.min(this.held, -bytes);
+      this.held -= fewer;
+      this.budget.release(fewer);
+      return;
+    }
+    if (this.ended !== undefined) throw this.ended;
     this.held += bytes;
     if (!this.budget.charge(bytes)) throw this.budget.refusal("the request", true);
   }
