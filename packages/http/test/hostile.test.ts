@@ -1,9 +1,11 @@
 // Whatever a client sends gets an answer of the protocol, and leaves nothing behind.
+import { connect, type Socket } from "node:net";
+import { once } from "node:events";
 import { ServerLoad } from "@quicrpc/core";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { createFetchHandler } from "@quicrpc/http";
-import { newRouter, type Seen } from "./service.js";
+import { newRouter, type Seen, serveHttp } from "./service.js";
 
 const RUNS = 300;
 const STATUSES = [200, 204, 400, 404, 405, 415, 429, 501];
@@ -63,4 +65,52 @@ it("in the query of a GET", async () => {
     }),
     { numRuns: RUNS },
   );
+});
+
+/** A request whose body stops before its end. */
+async function stalled(url: string, headers: readonly string[], body: Uint8Array): Promise<Socket> {
+  const { hostname, port, host } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  await once(socket, "connect");
+  const head = [
+    "POST /test.v1.Http/echo HTTP/1.1",
+    `host: ${host}`,
+    ...headers,
+    `content-length: ${body.length + 1000}`,
+  ];
+  socket.write(`${head.join("\r\n")}\r\n\r\n`);
+  socket.write(body);
+  return socket;
+}
+
+it.each([
+  ["a body", "application/json"],
+  ["an envelope", "application/connect+json"],
+])("%s that is late is let go of, and its connection is closed", async (_, type) => {
+  const own = new ServerLoad();
+  const server = await serveHttp({ load: own });
+  const headers = [`content-type: ${type}`, "connect-timeout-ms: 100"];
+  const body = Uint8Array.of(0, 0, 0, 0xff, 0xff, ...new Uint8Array(20_000));
+  const sockets = await Promise.all(Array.from({ length: 5 }, () => stalled(server.url, headers, body)));
+  await Promise.all(sockets.map(async (socket) => once(socket.resume(), "close")));
+  expect([own.held, own.handlers]).toEqual([0, 0]);
+  await server.close();
+});
+
+it.each(["cross-site", "same-site"])("a GET that a %s page causes is refused", async (site) => {
+  const url = 'http://localhost/test.v1.Http/echo?encoding=json&message={"text":"a"}';
+  const statusOf = async (headers: Record<string, string>): Promise<number> =>
+    (await handler(new Request(url, { headers }))).status;
+  expect(await statusOf({ "sec-fetch-site": site })).toBe(403);
+  expect(await statusOf({ "sec-fetch-site": "none" })).not.toBe(403);
+});
+
+it("what decompression makes of a body counts", async () => {
+  const own = new ServerLoad({ maxServerBytes: 100_000 });
+  const small = createFetchHandler({ routers: [newRouter(seen)], load: own, limits: { maxSessionBytes: 50_000 } });
+  const bomb = new Response(new Blob([new Uint8Array(90_000)]).stream().pipeThrough(new CompressionStream("gzip")));
+  const headers = { "content-type": "application/json", "content-encoding": "gzip" };
+  const body = await bomb.arrayBuffer();
+  const answer = await small(new Request("http://localhost/test.v1.Http/echo", { method: "POST", body, headers }));
+  expect([answer.status, own.held]).toEqual([429, 0]);
 });

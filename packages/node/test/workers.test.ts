@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { createSocket } from "node:dgram";
+import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createSession, type Connection, type Session } from "@quicrpc/core";
@@ -184,6 +185,30 @@ describe.skipIf(process.platform !== "linux")("several workers on one port", () 
     expect(pids.filter((one) => said.pids.includes(one))).toEqual([]);
     const seen = await Promise.all(calling);
     for (const one of seen) expect(one.size).toBeGreaterThan(1);
+  });
+
+  it("are one for each place, also where one dies as they are restarted", async () => {
+    const { child, said } = await group({ listen: "quic://127.0.0.1:0" });
+    const told = hear<{ error: string }>(child, "error");
+    process.kill(said.pids[0] as number, "SIGKILL");
+    await told;
+    const { pids } = await ask(child, "restart");
+    const children = await readFile(`/proc/${child.pid}/task/${child.pid}/children`, "utf8");
+    expect(children.trim().split(" ").map(Number)).toEqual(expect.arrayContaining([...pids]));
+    expect(children.trim().split(" ")).toHaveLength(SIZE);
+    expect(pids).toHaveLength(SIZE);
+  });
+
+  it("are replaced when their own program ends their server, and get no clients meanwhile", async () => {
+    const { child, said } = await group({ listen: "quic://127.0.0.1:0" });
+    const [leaver] = said.pids;
+    const told = hear<{ error: string }>(child, "error");
+    process.kill(leaver as number, "SIGTERM");
+    expect((await told).error).toContain(`(process ${leaver}) ended: exit code 0`);
+    const sessions = await Promise.all(Array.from({ length: 12 }, () => dialled(said.urls[0])));
+    for (const worker of await Promise.all(sessions.map((session) => session.unary(pid, undefined)))) {
+      expect(worker).not.toBe(leaver);
+    }
   });
 
   it("end with the process that keeps them: drained by SIGTERM, with calls answered", async () => {

@@ -40,7 +40,7 @@ export class PortGroup {
   /** Has new clients go to these places alone, such as while a worker drains. Sessions stay where they are. */
   accept(places: readonly number[]): void {
     const [first] = this.members;
-    if (first === undefined) return;
+    if (first === undefined || !this.#open) return;
     unwrap(loadNative().steerGroup(first.descriptor, this.members.length, Uint8Array.from(places)));
   }
 

@@ -12,13 +12,20 @@ export function tooLarge(maxBytes: number): RpcError {
 /**
  * Reads a body to its end. Throws `RpcError` `resource_exhausted`, and cancels the body, as soon as it has more than `maxBytes`; what
  * the body itself fails with is thrown as it is.
+ * @param hold told of the bytes of each piece; what it throws ends the reading
  */
-export async function readBody(body: ByteBody | null, maxBytes: number): Promise<Uint8Array> {
+export async function readBody(
+  body: ByteBody | null,
+  maxBytes: number,
+  hold: (bytes: number) => void = (): void => {},
+): Promise<Uint8Array> {
   const gathered = new Gathered();
   const reader = body?.getReader();
   for (let read = await reader?.read(); read?.done === false; read = await reader?.read()) {
-    if (gathered.length + read.value.length > maxBytes) {
-      const error = tooLarge(maxBytes);
+    try {
+      if (gathered.length + read.value.length > maxBytes) throw tooLarge(maxBytes);
+      hold(read.value.length);
+    } catch (error) {
       reader?.cancel(error).catch(() => {});
       throw error;
     }

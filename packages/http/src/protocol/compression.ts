@@ -5,17 +5,20 @@ import { type ByteBody, readBody } from "./body.js";
 export interface ContentCoding {
   readonly name: string;
   compress(bytes: Uint8Array): Promise<Uint8Array>;
-  /** Throws `RpcError`: `resource_exhausted` as soon as more than `maxBytes` come out, `invalid_argument` for bytes that cannot be read. */
-  decompress(bytes: Uint8Array, maxBytes: number): Promise<Uint8Array>;
+  /**
+   * Throws `RpcError`: `resource_exhausted` as soon as more than `maxBytes` come out, `invalid_argument` for bytes that cannot be read.
+   * @param hold told of the bytes of each piece that comes out; what it throws ends the decompression
+   */
+  decompress(bytes: Uint8Array, maxBytes: number, hold?: (bytes: number) => void): Promise<Uint8Array>;
 }
 
 /** Gzip by the platform's streams, which Node, Bun, Deno, workers and browsers have. */
 export const gzip: ContentCoding = {
   name: "gzip",
   compress: (bytes) => readBody(through(bytes, new CompressionStream("gzip")), Number.POSITIVE_INFINITY),
-  async decompress(bytes, maxBytes) {
+  async decompress(bytes, maxBytes, hold) {
     try {
-      return await readBody(through(bytes, new DecompressionStream("gzip")), maxBytes);
+      return await readBody(through(bytes, new DecompressionStream("gzip")), maxBytes, hold);
     } catch (error) {
       if (error instanceof RpcError) throw error;
       throw new RpcError("invalid_argument", "a message is not gzip data", { cause: error });

@@ -49,13 +49,22 @@ export class InputReader {
     const compression = codingNamed(coding, known);
     const { budget } = settings;
     const hold = (change: number): void => {
-      if (change < 0) budget.release(-change);
+      if (change <= 0) budget.release(-change);
       else if (!budget.charge(change)) throw budget.refusal("the request", true);
     };
     for await (const envelope of readEnvelopes(this.body, settings.limits.maxFrameBytes, hold)) {
-      const bytes = await messageOf(envelope, compression, settings.limits.maxDecompressedBytes);
-      if (this.stopped) return;
-      this.input.receive(frameOf(bytes));
+      let expanded = 0;
+      const holdMore = (more: number): void => {
+        hold(more);
+        expanded += more;
+      };
+      try {
+        const bytes = await messageOf(envelope, compression, settings.limits.maxDecompressedBytes, holdMore);
+        if (this.stopped) return;
+        this.input.receive(frameOf(bytes));
+      } finally {
+        hold(-expanded);
+      }
       while (this.unread > PAUSE_AT && !this.stopped) await new Promise<void>((resolve) => (this.onTaken = resolve));
     }
     if (!this.stopped) this.input.end(undefined);
@@ -85,11 +94,12 @@ export async function messageOf(
   { flags, bytes }: Envelope,
   compression: ContentCoding | undefined,
   maxBytes: number,
+  hold: (bytes: number) => void,
 ): Promise<Uint8Array> {
   if ((flags & FLAG_END) !== 0) throw new RpcError("invalid_argument", "a request has no message at its end");
   if ((flags & FLAG_COMPRESSED) === 0) return bytes;
   if (compression === undefined) {
     throw new RpcError("internal", "a message is compressed, and connect-content-encoding does not say how");
   }
-  return bytes.length === 0 ? bytes : compression.decompress(bytes, maxBytes);
+  return bytes.length === 0 ? bytes : compression.decompress(bytes, maxBytes, hold);
 }

@@ -93,7 +93,7 @@ export class RequestReader {
     for await (const envelope of readEnvelopes(exchange.body, limits.maxBytes, (change) => this.hold(change))) {
       if (only !== undefined) throw new RpcError("unimplemented", "the method takes one message, and there are more");
       this.hold(envelope.bytes.length);
-      only = await messageOf(envelope, coding, limits.maxDecompressedBytes);
+      only = await messageOf(envelope, coding, limits.maxDecompressedBytes, (more) => this.hold(more));
     }
     if (only === undefined) throw new RpcError("unimplemented", "the method takes one message, and there is none");
     return only;
@@ -101,7 +101,7 @@ export class RequestReader {
 
   private async expanded(bytes: Uint8Array, coding: ContentCoding | undefined): Promise<Uint8Array> {
     if (coding === undefined || bytes.length === 0) return bytes;
-    return coding.decompress(bytes, this.limits.maxDecompressedBytes);
+    return coding.decompress(bytes, this.limits.maxDecompressedBytes, (more) => this.hold(more));
   }
 
   private release(): void {

@@ -80,7 +80,11 @@ export class UnaryCall extends HttpCall {
     fields["vary"] = "accept-encoding";
     coding.compress(body).then(
       (compressed) => exchange.respond({ status, fields, metadata }, compressed),
-      (error: unknown) => this.tellHook(error),
+      (error: unknown) => {
+        this.tellHook(error);
+        const { "content-encoding": _, ...plain } = fields;
+        exchange.respond({ status, fields: plain, metadata }, body);
+      },
     );
   }
 }

@@ -18,6 +18,7 @@ export type FromWorker =
   | { readonly quicrpc: "join" }
   | { readonly quicrpc: "ready"; readonly urls: readonly string[] }
   | { readonly quicrpc: "failed"; readonly error: ToldError }
+  | { readonly quicrpc: "leaving" }
   | { readonly quicrpc: "stats"; readonly stats: ServerStats }
   | ({ readonly quicrpc: "over" } & Unacknowledged);
 

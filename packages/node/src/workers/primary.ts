@@ -27,7 +27,14 @@ const NOTHING: ServerStats = { sessions: 0, authentications: 0, handlers: 0, out
 interface Seat {
   readonly place: number;
   worker: Worker | undefined;
-  status: "starting" | "serving" | "ending" | "empty";
+  /** "leaving": its server ends, and it was not this process that ended it. */
+  status: "starting" | "serving" | "leaving" | "ending" | "empty";
+  /** Whether the worker's server has ever served. */
+  served: boolean;
+  /** Changes whenever the place is taken out of the hands of whoever fills it. */
+  owner: number;
+  /** Shortens the time that the worker has to end. */
+  hurry: (() => void) | undefined;
   stats: ServerStats;
   /** Workers in a row that did not live long. */
   losses: number;
@@ -45,6 +52,8 @@ export class PrimaryServer implements Server {
   private readonly onError: ErrorHook;
   /** Milliseconds that a worker's drain may take where none are given. */
   private readonly maxDrainMs: number;
+  /** The most milliseconds that a timer takes. */
+  private readonly maxTimeoutMs: number;
   /** Changes with each start of the group: no ticket outlives it. */
   private readonly ticketKey: string = randomBytes(TICKET_KEY_BYTES).toString("base64");
   private served: readonly string[] = [];
@@ -52,12 +61,23 @@ export class PrimaryServer implements Server {
   private ending: Promise<Unacknowledged> | undefined = undefined;
   private restarting: Promise<void> = Promise.resolve();
 
-  constructor(ports: readonly PortGroup[], size: number, onError: ErrorHook, { maxDrainMs }: Limits) {
+  constructor(ports: readonly PortGroup[], size: number, onError: ErrorHook, { maxDrainMs, maxTimeoutMs }: Limits) {
     this.ports = ports;
     this.onError = onError;
     this.maxDrainMs = maxDrainMs;
+    this.maxTimeoutMs = maxTimeoutMs;
     this.seats = Array.from({ length: size }, (_, place): Seat => {
-      return { place, worker: undefined, status: "empty", stats: NOTHING, losses: 0, respawn: undefined };
+      return {
+        place,
+        worker: undefined,
+        status: "empty",
+        stats: NOTHING,
+        losses: 0,
+        respawn: undefined,
+        served: false,
+        owner: 0,
+        hurry: undefined,
+      };
     });
     this.group = {
       size,
@@ -98,7 +118,8 @@ export class PrimaryServer implements Server {
   }
 
   drain(options: DrainOptions = {}): Promise<Unacknowledged> {
-    this.ending ??= this.end({ quicrpc: "drain", timeoutMs: options.timeoutMs });
+    const timeoutMs = Math.min(options.timeoutMs ?? this.maxDrainMs, this.maxTimeoutMs);
+    this.ending ??= this.end({ quicrpc: "drain", timeoutMs });
     return this.ending;
   }
 
@@ -106,7 +127,12 @@ export class PrimaryServer implements Server {
     const { closeCode, reason } = options;
     const message: ToWorker = { quicrpc: "close", closeCode, reason };
     // A drain in progress is cut short.
-    if (this.ending !== undefined) for (const { worker } of this.seats) send(worker, message);
+    if (this.ending !== undefined) {
+      for (const { worker, hurry } of this.seats) {
+        send(worker, message);
+        hurry?.();
+      }
+    }
     this.ending ??= this.end(message);
     return this.ending;
   }
@@ -137,20 +163,35 @@ export class PrimaryServer implements Server {
       await before.catch(() => {});
       for (const seat of this.seats) {
         if (this.ending !== undefined) return;
+        clearTimeout(seat.respawn);
+        seat.owner++;
         seat.status = "ending";
         this.steer();
-        await this.dismiss(seat, { quicrpc: "drain", timeoutMs: undefined });
-        if (this.ending === undefined) await this.seat(seat);
+        await this.dismiss(seat, { quicrpc: "drain", timeoutMs: Math.min(this.maxDrainMs, this.maxTimeoutMs) });
+        await this.reseat(seat);
       }
     };
     this.restarting = next(this.restarting);
     return this.restarting;
   }
 
+  /** Fills a place again. Where that fails it is tried again later, and this rejects. */
+  private async reseat(seat: Seat): Promise<void> {
+    if (this.ending !== undefined) return;
+    try {
+      await this.seat(seat);
+    } catch (error) {
+      if (this.ending !== undefined) return;
+      this.replace(seat);
+      throw error;
+    }
+  }
+
   private async end(message: ToWorker): Promise<Unacknowledged> {
     const ends = await Promise.all(
       this.seats.map((seat) => {
         clearTimeout(seat.respawn);
+        seat.owner++;
         seat.status = "ending";
         return this.dismiss(seat, message);
       }),
@@ -166,7 +207,22 @@ export class PrimaryServer implements Server {
     const began = performance.now();
     seat.worker = worker;
     seat.status = "starting";
+    seat.served = false;
     return new Promise((resolve, reject) => {
+      const ended = (error: Error): void => {
+        clearTimeout(silent);
+        reject(error);
+        if (seat.worker !== worker) return;
+        seat.worker = undefined;
+        seat.stats = NOTHING;
+        const lost = seat.status === "serving" || seat.status === "leaving";
+        seat.status = "empty";
+        if (!lost || this.ending !== undefined) return;
+        this.steer();
+        this.onError(error, { method: "serve" });
+        if (performance.now() - began > STABLE_MS) seat.losses = 0;
+        this.replace(seat);
+      };
       const silent = setTimeout(() => this.onError(silence(seat.place), { method: "serve" }), SILENT_MS);
       worker.on("message", (message: FromWorker | null) => {
         clearTimeout(silent);
@@ -176,36 +232,38 @@ export class PrimaryServer implements Server {
           reject(errorOf(message.error));
           worker.process.kill("SIGKILL");
         }
-        if (message?.quicrpc !== "ready") return;
+        if (message?.quicrpc === "leaving" && seat.status === "serving") {
+          seat.status = "leaving";
+          this.steer();
+        }
+        // Its server is over, and the rest of its program may not be.
+        if (message?.quicrpc === "over" && seat.status === "leaving") this.force(worker, GRACE_MS);
+        if (message?.quicrpc !== "ready" || seat.status !== "starting") return;
         this.served = message.urls;
-        if (seat.status === "starting") seat.status = "serving";
+        seat.served = true;
+        seat.status = "serving";
         this.steer();
         resolve();
       });
+      worker.on("error", (error: Error) => {
+        if (worker.process.pid === undefined) ended(error);
+        else this.onError(error, { method: "serve" });
+      });
       worker.once("exit", (code: number | null, signal: string | null) => {
-        clearTimeout(silent);
-        seat.worker = undefined;
-        seat.stats = NOTHING;
         const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
-        const error = new Error(`worker ${seat.place} (process ${worker.process.pid}) ended: ${how}`);
-        const lost = seat.status === "serving";
-        seat.status = "empty";
-        reject(error);
-        if (!lost || this.ending !== undefined) return;
-        this.steer();
-        this.onError(error, { method: "serve" });
-        if (performance.now() - began > STABLE_MS) seat.losses = 0;
-        this.replace(seat);
+        ended(new Error(`worker ${seat.place} (process ${worker.process.pid}) ended: ${how}`));
       });
     });
   }
 
+  /** Fills a place after a while, unless somebody else takes care of it meanwhile. */
   private replace(seat: Seat): void {
+    const { owner } = seat;
     const again = async (): Promise<void> => {
       try {
         await this.seat(seat);
       } catch (error) {
-        if (this.ending !== undefined) return;
+        if (this.ending !== undefined || seat.owner !== owner) return;
         this.onError(error, { method: "serve" });
         this.replace(seat);
       }
@@ -227,6 +285,7 @@ export class PrimaryServer implements Server {
 
   /** New clients go to the workers that serve; where none does they wait in the sockets. */
   private steer(): void {
+    if (this.ending !== undefined) return;
     const serving = this.seats.filter(({ status }) => status === "serving");
     const places = (serving.length > 0 ? serving : this.seats).map(({ place }) => place);
     for (const port of this.ports) port.accept(places);
@@ -238,24 +297,36 @@ export class PrimaryServer implements Server {
     if (worker === undefined) return Promise.resolve(0);
     return new Promise((resolve) => {
       let lost = 0;
-      const kill = (): void => {
-        worker.process.kill("SIGTERM");
-        timer = setTimeout(() => worker.process.kill("SIGKILL"), GRACE_MS);
+      const timeMs = message.quicrpc === "drain" ? (message.timeoutMs ?? 0) : 0;
+      let stop = this.force(worker, seat.served ? Math.min(timeMs + GRACE_MS, this.maxTimeoutMs) : 0);
+      const hurry = (): void => {
+        stop();
+        stop = this.force(worker, GRACE_MS);
       };
-      const { timeoutMs = this.maxDrainMs } = message.quicrpc === "drain" ? message : {};
-      let timer = setTimeout(kill, timeoutMs + GRACE_MS);
+      seat.hurry = hurry;
       worker.on("message", (told: FromWorker | null) => {
         if (told?.quicrpc !== "over") return;
         lost = told.unacknowledged;
-        clearTimeout(timer);
-        timer = setTimeout(kill, GRACE_MS);
+        hurry();
       });
       worker.once("exit", () => {
-        clearTimeout(timer);
+        stop();
+        seat.hurry = undefined;
         resolve(lost);
       });
       send(worker, message);
     });
+  }
+
+  /** Ends a worker's process after so many milliseconds, unless it has ended or what this returns is called. */
+  private force(worker: Worker, afterMs: number): () => void {
+    let timer = setTimeout(() => {
+      worker.process.kill("SIGTERM");
+      timer = setTimeout(() => worker.process.kill("SIGKILL"), GRACE_MS);
+    }, afterMs);
+    const stop = (): void => clearTimeout(timer);
+    worker.once("exit", stop);
+    return stop;
   }
 
   private async kill(seat: Seat): Promise<void> {

@@ -32,14 +32,16 @@ export async function serveWorkers<Context>(
     );
   }
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
-  const server = new PrimaryServer(bindPorts(options, size), size, errorHook(options.onError), limits);
+  const again = (): void => void (begun = false);
   try {
+    const server = new PrimaryServer(bindPorts(options, size), size, errorHook(options.onError), limits);
+    server.onEnd = again;
     await server.start();
+    return server;
   } catch (error) {
-    begun = false;
+    again();
     throw error;
   }
-  return server;
 }
 
 function sizeOf(workers: ServeOptions["workers"]): number {

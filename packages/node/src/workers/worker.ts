@@ -38,6 +38,7 @@ export async function serveAsWorker(start: (share: GroupShare) => Promise<Server
   try {
     const share = await join();
     const server = await start(share);
+    followEnd(server);
     obey(server);
     tell({ quicrpc: "ready", urls: server.urls });
     report(server);
@@ -60,15 +61,32 @@ async function join(): Promise<GroupShare> {
   }
 }
 
-/** Ends the server as the primary says, and with it this process, unless the program has more to do. */
+/** Tells the primary when the server begins to end, whoever ends it, and when it is over: this process ends then, unless it has more to do. */
+function followEnd(server: Server): void {
+  const drain = server.drain.bind(server);
+  const close = server.close.bind(server);
+  let leaving = false;
+  const follow = (ending: ReturnType<Server["close"]>): typeof ending => {
+    if (!leaving) {
+      leaving = true;
+      tell({ quicrpc: "leaving" });
+      void end(ending);
+    }
+    return ending;
+  };
+  Object.assign(server, {
+    drain: (...given: Parameters<Server["drain"]>) => follow(drain(...given)),
+    close: (...given: Parameters<Server["close"]>) => follow(close(...given)),
+  });
+}
+
+/** Ends the server as the primary says. */
 function obey(server: Server): void {
   process.on("message", (message: ToWorker | null) => {
-    if (message?.quicrpc === "drain") void end(server.drain(timeout(message.timeoutMs)));
+    if (message?.quicrpc === "drain") void server.drain(timeout(message.timeoutMs));
     if (message?.quicrpc === "close") {
       const { closeCode, reason } = message;
-      void end(
-        server.close({ ...(closeCode !== undefined && { closeCode }), ...(reason !== undefined && { reason }) }),
-      );
+      void server.close({ ...(closeCode !== undefined && { closeCode }), ...(reason !== undefined && { reason }) });
     }
   });
 }

@@ -5,6 +5,8 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, IntoRawFd, RawFd};
 
+use socket2::SockRef;
+
 use crate::error::Failure;
 use crate::ffi::steering::{Step, attach, duplicate};
 use crate::members::GROUP_ID_BYTES;
@@ -28,16 +30,17 @@ pub fn bind(host: Option<IpAddr>, port: u16, places: usize) -> Result<(SocketAdd
             "a group has 1 to {MOST_PLACES} places, not {places}"
         )));
     }
-    // Sockets that share a port do not find it taken by another group.
-    let alone = bind_any(host, port, Sharing::None)?;
-    let address = local_address(&alone)?;
-    drop(alone);
-    let bind = || bind_any(Some(address.ip()), address.port(), Sharing::Port);
-    let sockets = (0..places).map(|_| bind()).collect::<Result<Vec<_>, _>>()?;
-    let all: Vec<u8> = (0..places as u8).collect();
-    if let Some(first) = sockets.first() {
-        steer_socket(first.as_fd(), places, &all).map_err(|error| Failure::system(&error, "steer packets"))?;
+    // The first is bound alone: sockets that share a port do not find it taken by another group.
+    let first = bind_any(host, port, Sharing::None)?;
+    let address = local_address(&first)?;
+    let shared = SockRef::from(&first).set_reuse_port(true);
+    shared.map_err(|error| Failure::system(&error, "share the port"))?;
+    let mut sockets = vec![first];
+    for _ in 1..places {
+        sockets.push(bind_any(Some(address.ip()), address.port(), Sharing::Port)?);
     }
+    let all: Vec<u8> = (0..places as u8).collect();
+    steer_socket(sockets[0].as_fd(), places, &all).map_err(|error| Failure::system(&error, "steer packets"))?;
     Ok((address, sockets.into_iter().map(IntoRawFd::into_raw_fd).collect()))
 }
 
@@ -62,6 +65,9 @@ fn local_address(socket: &UdpSocket) -> Result<SocketAddr, Failure> {
 fn steer_socket(socket: std::os::fd::BorrowedFd, places: usize, accepting: &[u8]) -> io::Result<()> {
     if accepting.is_empty() || accepting.iter().any(|place| usize::from(*place) >= places) {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));
+    }
+    if places == 1 {
+        return Ok(());
     }
     attach(socket, &program(places as u32, accepting))
 }
