@@ -105,6 +105,20 @@ it.each(["cross-site", "same-site"])("a GET that a %s page causes is refused", a
   expect(await statusOf({ "sec-fetch-site": "none" })).not.toBe(403);
 });
 
+it.each([
+  ["sum", "application/connect+json"],
+  ["items", "application/connect+json"],
+  ["echo", "application/json"],
+])("what a body fails with (%s) stays here, and the hook is told", async (method, type) => {
+  const told: unknown[] = [];
+  const own = createFetchHandler({ routers: [newRouter(seen)], onError: (error) => told.push(error) });
+  const body = new ReadableStream({ pull: (controller) => controller.error(new Error("a secret")) });
+  const init = { method: "POST", body, headers: { "content-type": type }, duplex: "half" };
+  const answer = await own(new Request(`http://localhost/test.v1.Http/${method}`, init));
+  expect(await answer.text()).toContain('"code":"invalid_argument","message":"the request could not be read"');
+  expect(told).toMatchObject([{ message: "a secret" }]);
+});
+
 it("what decompression makes of a body counts", async () => {
   const own = new ServerLoad({ maxServerBytes: 100_000 });
   const small = createFetchHandler({ routers: [newRouter(seen)], load: own, limits: { maxSessionBytes: 50_000 } });

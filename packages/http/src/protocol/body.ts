@@ -12,24 +12,33 @@ export function tooLarge(maxBytes: number): RpcError {
 /**
  * Reads a body to its end. Throws `RpcError` `resource_exhausted`, and cancels the body, as soon as it has more than `maxBytes`; what
  * the body itself fails with is thrown as it is.
- * @param hold told of the bytes of each piece; what it throws ends the reading
+ * @param hold receives the bytes of each piece; what it throws ends the reading
+ * @param droppable receives a function that ends the reading from outside, with the error that it rejects with then
  */
 export async function readBody(
   body: ByteBody | null,
   maxBytes: number,
   hold: (bytes: number) => void = (): void => {},
+  droppable?: (drop: (error: RpcError) => void) => void,
 ): Promise<Uint8Array> {
   const gathered = new Gathered();
   const reader = body?.getReader();
+  let dropped: RpcError | undefined;
+  const cancel = (reason: unknown): void => void reader?.cancel(reason).catch(() => {});
+  droppable?.((error) => {
+    dropped = error;
+    cancel(error);
+  });
   for (let read = await reader?.read(); read?.done === false; read = await reader?.read()) {
     try {
       if (gathered.length + read.value.length > maxBytes) throw tooLarge(maxBytes);
       hold(read.value.length);
     } catch (error) {
-      reader?.cancel(error).catch(() => {});
+      cancel(error);
       throw error;
     }
     gathered.append(read.value);
   }
+  if (dropped !== undefined) throw dropped;
   return gathered.take(gathered.length);
 }

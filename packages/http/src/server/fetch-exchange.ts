@@ -1,6 +1,5 @@
 import type { RpcError } from "@quicrpc/core";
-import { type ByteBody, tooLarge } from "../protocol/body.js";
-import { Gathered } from "../protocol/gathered.js";
+import { type ByteBody, readBody } from "../protocol/body.js";
 import { type AnswerBody, type AnswerHead, fieldsWith, type HttpExchange } from "./exchange.js";
 
 /** nginx's status for a client that is gone. */
@@ -59,26 +58,8 @@ export class FetchExchange implements HttpExchange {
     return this.request.headers.get(name) ?? undefined;
   }
 
-  async readBody(maxBytes: number, hold: (bytes: number) => void): Promise<Uint8Array> {
-    const gathered = new Gathered();
-    const reader = this.request.body?.getReader();
-    let dropped: RpcError | undefined;
-    this.drop = (error) => {
-      dropped = error;
-      void cancel(reader, error);
-    };
-    try {
-      for (let read = await reader?.read(); read?.done === false; read = await reader?.read()) {
-        if (gathered.length + read.value.length > maxBytes) throw tooLarge(maxBytes);
-        hold(read.value.length);
-        gathered.append(read.value);
-      }
-    } catch (error) {
-      void cancel(reader, error);
-      throw error;
-    }
-    if (dropped !== undefined) throw dropped;
-    return gathered.take(gathered.length);
+  readBody(maxBytes: number, hold: (bytes: number) => void): Promise<Uint8Array> {
+    return readBody(this.request.body, maxBytes, hold, (drop) => (this.drop = drop));
   }
 
   respond(head: AnswerHead, body?: Uint8Array | string): void {
@@ -100,10 +81,6 @@ export class FetchExchange implements HttpExchange {
     this.onGone = undefined;
     onGone?.();
   }
-}
-
-async function cancel(reader: ReadableStreamDefaultReader<Uint8Array> | undefined, reason: unknown): Promise<void> {
-  await reader?.cancel(reason).catch(() => {});
 }
 
 function headersOf({ fields, metadata }: AnswerHead, added: HttpExchange["added"]): Headers {

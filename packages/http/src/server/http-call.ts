@@ -1,10 +1,18 @@
 import { Metadata, RpcError } from "@quicrpc/core";
 import type { AnyMethod, MessageCodec } from "@quicrpc/core/generated";
-import { type IncomingContext, type ItemReceiver, ServedCall, type ServedCallSettings } from "@quicrpc/core/transport";
+import {
+  fullName,
+  type IncomingContext,
+  type ItemReceiver,
+  ServedCall,
+  type ServedCallSettings,
+} from "@quicrpc/core/transport";
 import { unpadded } from "../protocol/base64.js";
 import { acceptedCoding, type ContentCoding, gzip } from "../protocol/compression.js";
 import { connectDetails } from "../protocol/connect-details.js";
 import { type ErrorDetail, type ErrorJson, errorToJson } from "../protocol/error-json.js";
+import { writeHeaders } from "../protocol/headers.js";
+import { encodeMessage } from "../protocol/message.js";
 import { packedDetail } from "../protocol/packed-detail.js";
 import { structDetail } from "../protocol/struct-detail.js";
 import type { HttpExchange } from "./exchange.js";
@@ -12,6 +20,8 @@ import { type MessageFormat, detailsJson } from "./message-formats.js";
 
 /** Compressions that this side knows, the one it likes best first. */
 export const CODINGS: readonly ContentCoding[] = [gzip];
+
+const EMPTY_JSON = new TextEncoder().encode("{}");
 
 /** Settings that the calls of one handler share. */
 export interface HttpCallSettings {
@@ -57,8 +67,8 @@ export abstract class HttpCall extends ServedCall {
   }
 
   /** Ends a call that no handler was entered for. */
-  refuse(error: RpcError): void {
-    this.sendError(error);
+  refuse(error: unknown): void {
+    this.sendError(this.readingFailure(error));
     this.finish();
   }
 
@@ -95,13 +105,48 @@ export abstract class HttpCall extends ServedCall {
     return acceptedCoding(this.accepts, CODINGS);
   }
 
-  protected outputCodec(): MessageCodec<unknown> | undefined {
+  private outputCodec(): MessageCodec<unknown> | undefined {
     return this.format.codecOf(this.method?.output);
   }
 
   /** Response metadata that the handler has set. */
   protected get saidMetadata(): Metadata {
     return this.context?.answerHeads?.metadata ?? new Metadata();
+  }
+
+  protected headersOf(metadata: Metadata): Headers {
+    const headers = new Headers();
+    writeHeaders(metadata, headers);
+    return headers;
+  }
+
+  /** Returns what `make` does. Metadata that cannot be sent must not cost the caller the error: it is reported, and `without` made. */
+  protected sparing<Made>(error: RpcError, make: () => Made, without: () => Made): Made {
+    try {
+      return make();
+    } catch (unsendable) {
+      if (unsendable !== error) this.tellHook(unsendable);
+      return without();
+    }
+  }
+
+  /** The error of a request that could not be read. Only an `RpcError` says to the caller why; anything else is reported here. */
+  protected readingFailure(error: unknown): RpcError {
+    if (error instanceof RpcError) return error;
+    this.tellHook(error);
+    return new RpcError("invalid_argument", "the request could not be read");
+  }
+
+  /** The whole encoded answer, or one item. Throws for a value that does not fit. */
+  protected encoded(value: unknown): Uint8Array {
+    const codec = this.outputCodec();
+    // A client reads a message, also of a method that returns nothing.
+    if (codec === undefined && this.format.name === "json") return EMPTY_JSON;
+    return encodeMessage(codec, value, this.settings.limits.maxFrameBytes);
+  }
+
+  protected override methodName(): string {
+    return this.method === undefined ? super.methodName() : fullName(this.method);
   }
 
   protected trailersOf(error?: RpcError): Metadata {

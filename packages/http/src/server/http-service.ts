@@ -234,10 +234,7 @@ export class HttpService<Context> {
     } catch (error) {
       leave();
       if (reader?.gone === true) return;
-      if (!(error instanceof RpcError)) settings.onError(error, { method: fullName(method) });
-      const refusal =
-        error instanceof RpcError ? error : new RpcError("invalid_argument", "the request could not be read");
-      newCall(framing, route, undefined, settings, 0, shared).refuse(refusal);
+      newCall(framing, route, undefined, settings, 0, shared).refuse(error);
       return;
     }
     call.onOver = leave;

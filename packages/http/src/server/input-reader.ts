@@ -4,6 +4,7 @@ import type { Frame, ItemReceiver, ServedCallSettings } from "@quicrpc/core/tran
 import type { ByteBody } from "../protocol/body.js";
 import { codingNamed, type ContentCoding } from "../protocol/compression.js";
 import { type Envelope, FLAG_COMPRESSED, FLAG_END, readEnvelopes } from "../protocol/envelope.js";
+import { HeldBytes } from "./held-bytes.js";
 
 /** Bytes of unread items at which the body is read no further, and those at which it is again. */
 const PAUSE_AT = 256 * 1024;
@@ -47,23 +48,17 @@ export class InputReader {
   async read(): Promise<void> {
     const { coding, known, settings } = this.given;
     const compression = codingNamed(coding, known);
-    const { budget } = settings;
-    const hold = (change: number): void => {
-      if (change <= 0) budget.release(-change);
-      else if (!budget.charge(change)) throw budget.refusal("the request", true);
-    };
-    for await (const envelope of readEnvelopes(this.body, settings.limits.maxFrameBytes, hold)) {
-      let expanded = 0;
-      const holdMore = (more: number): void => {
-        hold(more);
-        expanded += more;
-      };
+    const { maxFrameBytes, maxDecompressedBytes } = settings.limits;
+    const held = new HeldBytes(settings.budget);
+    const expanded = new HeldBytes(settings.budget);
+    for await (const envelope of readEnvelopes(this.body, maxFrameBytes, (change) => held.change(change))) {
       try {
-        const bytes = await messageOf(envelope, compression, settings.limits.maxDecompressedBytes, holdMore);
+        const hold = (more: number): void => expanded.change(more);
+        const bytes = await messageOf(envelope, compression, maxDecompressedBytes, hold);
         if (this.stopped) return;
         this.input.receive(frameOf(bytes));
       } finally {
-        hold(-expanded);
+        expanded.release();
       }
       while (this.unread > PAUSE_AT && !this.stopped) await new Promise<void>((resolve) => (this.onTaken = resolve));
     }

@@ -4,6 +4,7 @@ import { codingNamed, type ContentCoding } from "../protocol/compression.js";
 import { readEnvelopes } from "../protocol/envelope.js";
 import { type GetQuery, readGetQuery } from "../protocol/get-query.js";
 import type { HttpExchange } from "./exchange.js";
+import { HeldBytes } from "./held-bytes.js";
 import { CODINGS } from "./http-call.js";
 import { messageOf } from "./input-reader.js";
 import type { Framing } from "./routes.js";
@@ -26,16 +27,15 @@ export class RequestReader {
   /** The client is gone: nobody waits for an answer. */
   gone = false;
   private readonly exchange: HttpExchange;
-  private readonly budget: MemoryBudget;
   private readonly limits: ReadingLimits;
-  private held = 0;
+  private readonly held: HeldBytes;
   /** Why the message is not wanted any more. */
   private ended: RpcError | undefined = undefined;
   private reject: ((error: RpcError) => void) | undefined = undefined;
 
   constructor(exchange: HttpExchange, budget: MemoryBudget, limits: ReadingLimits) {
     this.exchange = exchange;
-    this.budget = budget;
+    this.held = new HeldBytes(budget);
     this.limits = limits;
   }
 
@@ -44,7 +44,7 @@ export class RequestReader {
     if (this.reject === undefined) return;
     this.ended = error;
     this.reject(error);
-    this.release();
+    this.held.release();
     this.exchange.dropBody(error);
   }
 
@@ -63,7 +63,7 @@ export class RequestReader {
           expiries.remove(timer);
           exchange.onGone = undefined;
           this.reject = undefined;
-          this.release();
+          this.held.release();
         })
         .then(resolve, reject);
     });
@@ -104,22 +104,9 @@ export class RequestReader {
     return coding.decompress(bytes, this.limits.maxDecompressedBytes, (more) => this.hold(more));
   }
 
-  private release(): void {
-    this.budget.release(this.held);
-    this.held = 0;
-  }
-
-  /** Bytes more, or fewer. */
-  private hold(bytes: number): void {
-    if (bytes < 0) {
-      const fewer = Math.min(this.held, -bytes);
-      this.held -= fewer;
-      this.budget.release(fewer);
-      return;
-    }
-    if (this.ended !== undefined) throw this.ended;
-    this.held += bytes;
-    if (!this.budget.charge(bytes)) throw this.budget.refusal("the request", true);
+  private hold(change: number): void {
+    if (change > 0 && this.ended !== undefined) throw this.ended;
+    this.held.change(change);
   }
 }
 

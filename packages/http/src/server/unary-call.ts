@@ -4,7 +4,6 @@ import { statusOf } from "../protocol/codes.js";
 import { contentType } from "../protocol/content-type.js";
 import { jsonBytes } from "../protocol/error-json.js";
 import { REFUSED_HEADER, TRAILER_PREFIX, writeHeaders } from "../protocol/headers.js";
-import { encodeMessage } from "../protocol/message.js";
 import { HttpCall } from "./http-call.js";
 
 /** A call whose request and answer are one message each, without envelopes. */
@@ -25,17 +24,18 @@ export class UnaryCall extends HttpCall {
   sendMetadata(): void {}
 
   protected sendResult(value: unknown): void {
-    const codec = this.outputCodec();
-    const { name } = this.format;
-    // A client reads a message, also of a method that returns nothing.
-    const isEmpty = codec === undefined && name === "json";
-    const body = isEmpty ? EMPTY_JSON : encodeMessage(codec, value, this.settings.limits.maxFrameBytes);
-    this.answer(200, contentType({ codec: name, stream: false }), body, this.metadata());
+    const body = this.encoded(value);
+    this.answer(200, contentType({ codec: this.format.name, stream: false }), body, this.metadata());
   }
 
   protected sendError(error: RpcError): void {
     const body = jsonBytes(this.errorJson(error));
-    this.answer(statusOf(error.code), "application/json", body, this.metadataOf(error), error.refused);
+    const metadata = this.sparing(
+      error,
+      () => this.metadata(error),
+      () => undefined,
+    );
+    this.answer(statusOf(error.code), "application/json", body, metadata, error.refused);
   }
 
   /** Response metadata and trailers. Throws `RpcError` for what headers cannot carry. */
@@ -44,20 +44,9 @@ export class UnaryCall extends HttpCall {
     if (heads === undefined && (error === undefined || error.metadata.size === 0)) return undefined;
     // Throws where it is too large.
     heads?.last(error);
-    const headers = new Headers();
-    writeHeaders(this.saidMetadata, headers);
+    const headers = this.headersOf(this.saidMetadata);
     writeHeaders(this.trailersOf(error), headers, TRAILER_PREFIX);
     return headers;
-  }
-
-  /** Metadata that cannot be sent must not cost the caller the error. */
-  private metadataOf(error: RpcError): Headers | undefined {
-    try {
-      return this.metadata(error);
-    } catch (unsendable) {
-      if (unsendable !== error) this.tellHook(unsendable);
-      return undefined;
-    }
   }
 
   private answer(
@@ -88,5 +77,3 @@ export class UnaryCall extends HttpCall {
     );
   }
 }
-
-const EMPTY_JSON = new TextEncoder().encode("{}");

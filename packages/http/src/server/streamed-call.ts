@@ -1,0 +1,87 @@
+import type { RpcError } from "@quicrpc/core";
+import type { ItemFlow } from "@quicrpc/core/transport";
+import { AnswerFlow } from "./answer-flow.js";
+import type { AnswerBody } from "./exchange.js";
+import { HttpCall } from "./http-call.js";
+
+/** A call that is answered in pieces. A subclass says how messages and the end are framed. */
+export abstract class StreamedCall extends HttpCall {
+  protected readonly answerFlow: AnswerFlow = new AnswerFlow();
+  private body: AnswerBody | undefined = undefined;
+
+  get flow(): ItemFlow {
+    return this.answerFlow;
+  }
+
+  sendMetadata(): void {
+    if (!this.over) this.begin();
+  }
+
+  item(item: unknown): void {
+    if (this.over) return;
+    let message: Uint8Array;
+    try {
+      message = this.encoded(item);
+    } catch (error) {
+      throw this.misfit(error);
+    }
+    this.begin();
+    this.sendMessage(message);
+  }
+
+  end(): void {
+    if (this.over) return;
+    let last: Uint8Array;
+    try {
+      this.begin();
+      last = this.ending(undefined);
+    } catch (error) {
+      this.fail(error);
+      return;
+    }
+    this.sendEnding(last);
+    this.finish();
+  }
+
+  protected sendError(error: RpcError): void {
+    this.sparing(
+      error,
+      () => this.begin(),
+      () => this.beginWith(undefined),
+    );
+    this.sendEnding(this.endingOf(error));
+  }
+
+  protected override onLeft(): void {
+    this.answerFlow.end();
+    super.onLeft();
+  }
+
+  /** Header fields of the answer. */
+  protected abstract fields(): Readonly<Record<string, string>>;
+
+  protected abstract sendMessage(message: Uint8Array): void;
+
+  /** Returns what follows the last message. Throws `RpcError` for trailers that cannot be sent. */
+  protected abstract ending(error: RpcError | undefined): Uint8Array;
+
+  /** The same for an error, whose trailers are left out where they cannot be sent. */
+  protected abstract endingOf(error: RpcError): Uint8Array;
+
+  /** Sends what `ending` has returned, and ends the body. */
+  protected abstract sendEnding(bytes: Uint8Array): void;
+
+  /** Sends the head, unless it has been sent. Throws `RpcError` for metadata that headers cannot carry. */
+  protected begin(): void {
+    if (this.body !== undefined) return;
+    const heads = this.context?.answerHeads;
+    // Throws where it is too large.
+    heads?.first();
+    this.beginWith(heads && this.headersOf(heads.metadata));
+  }
+
+  private beginWith(metadata: Headers | undefined): void {
+    this.body = this.exchange.open({ status: 200, fields: this.fields(), metadata });
+    this.answerFlow.start(this.body);
+  }
+}
