@@ -57,9 +57,45 @@ const CASES: readonly Case[] = [
   { source: `z.object({ a: z.string("a text").optional(), b: z.int("whole").nullable() })`, bad: { a: 1, b: "x" } },
 ];
 
+/** Schemas without messages of their own, each with values that do not fit. */
+const WORDLESS: readonly { readonly source: string; readonly bad: readonly unknown[] }[] = [
+  { source: "z.string().min(3).max(5)", bad: ["ab", "abcdef", 7, null, undefined, [], { a: 1 }] },
+  { source: "z.string().length(2)", bad: ["a", "abc"] },
+  { source: `z.string().regex(/^a/).endsWith("z").includes("m").startsWith("b")`, bad: ["cd"] },
+  { source: "z.email()", bad: ["nobody"] },
+  { source: "z.uuid()", bad: ["nothing"] },
+  { source: "z.url()", bad: ["nowhere"] },
+  { source: "z.number().min(3).max(5).multipleOf(0.5)", bad: [2.75, 6, Number.NaN, "x"] },
+  { source: "z.number().gt(3).lt(5)", bad: [3, 5] },
+  { source: "z.int()", bad: [1.5, 2 ** 60, -(2 ** 60)] },
+  { source: "z.bigint().min(5n)", bad: [1n] },
+  { source: "z.date().min(new Date(10)).max(new Date(20))", bad: [new Date(1), new Date(30), "x"] },
+  { source: `z.enum(["a", "b"])`, bad: ["c"] },
+  { source: "z.literal(1)", bad: [2] },
+  { source: "z.object({ a: z.object({ b: z.int() }), c: z.string() })", bad: [{ a: { b: "" } }, { a: 1 }, 3] },
+  {
+    source: "z.strictObject({ a: z.string() })",
+    bad: [
+      { a: "", b: 1 },
+      { a: "", b: 1, c: 2 },
+    ],
+  },
+  { source: "z.array(z.int()).min(1).max(1)", bad: [[1, 2], [], ["x"]] },
+  { source: "z.tuple([z.int(), z.string()])", bad: [[1], [1, "", 2]] },
+  { source: "z.set(z.int()).max(1)", bad: [new Set([1, 2]), 4] },
+  { source: "z.map(z.string(), z.int()).min(1)", bad: [new Map(), new Map([["a", "b"]])] },
+  { source: "z.record(z.string(), z.int())", bad: [{ a: "b" }, 5] },
+  { source: "z.union([z.string(), z.boolean()])", bad: [1] },
+  {
+    source: `z.discriminatedUnion("k", [z.object({ k: z.literal("a") }), z.object({ k: z.literal("b") })])`,
+    bad: [{ k: "c" }],
+  },
+];
+
 const sampleOf = (source: string): SchemaSample => ({ source, valid: fc.constant(undefined), lossy: false });
 
 let samples: CompiledSample[];
+let wordless: CompiledSample[];
 
 function sampleAt(index: number, among: readonly CompiledSample[] = samples): CompiledSample {
   const sample = among.at(index);
@@ -73,10 +109,15 @@ beforeAll(async () => {
     "messages/one.service.ts",
     CASES.map(({ source }) => sampleOf(source)),
   );
+  wordless = await compileSamples(
+    workspace,
+    "wordless/one.service.ts",
+    WORDLESS.map(({ source }) => sampleOf(source)),
+  );
 });
 
 afterEach(() => {
-  z.config(z.locales.en());
+  z.config({ ...z.locales.en(), customError: undefined });
 });
 
 type Detail = { readonly message: string };
@@ -100,12 +141,50 @@ describe.each(CASES.map((each, index) => ({ ...each, index })))("$source", ({ ba
   });
 });
 
-test("where zod runs a check, its language is the application's", () => {
-  const { schema, codec } = sampleAt(CASES.findIndex(({ source }) => source === "z.url()"));
+const LANGUAGES = { German: z.locales.de, French: z.locales.fr, Japanese: z.locales.ja };
+
+describe.each(Object.entries(LANGUAGES))("in %s", (_name, locale) => {
+  test.each(WORDLESS.map((each, index) => ({ ...each, index })))("$source", ({ bad, index }) => {
+    const { schema, codec } = sampleAt(index, wordless);
+    z.config(locale());
+    for (const value of bad) {
+      const expected = (schema.safeParse(value).error?.issues ?? []).map(({ message }) => message);
+      expect(expected).not.toEqual([]);
+      expect(refusal(() => encode(codec, value))).toEqual([...new Set(expected)]);
+    }
+  });
+});
+
+test("a receiver says it in the language of z.config", () => {
+  const { codec, schema } = sampleAt(
+    WORDLESS.findIndex(({ source }) => source.startsWith("z.object")),
+    wordless,
+  );
   z.config(z.locales.de());
-  const [expected] = schema.safeParse("nowhere").error?.issues ?? [];
-  expect(expected?.message).toMatch(/Ungültig/);
-  expect(refusal(() => encode(codec, "nowhere"))).toEqual([expected?.message]);
+  const bad = { a: 1, c: { d: 1 } };
+  const bytes = pack(bad);
+  const expected = (schema.safeParse(bad).error?.issues ?? []).map(({ message }) => message);
+  expect(refusal(() => codec.decode(bytes, 0, bytes.length))).toEqual(expected);
+});
+
+test("an application's customError comes after the author's message and before the language", () => {
+  z.config({
+    ...z.locales.de(),
+    customError: ({ code, minimum }) => (code === "too_small" ? `at least ${minimum}` : undefined),
+  });
+  const { codec } = sampleAt(0, wordless);
+  expect(refusal(() => encode(codec, "ab"))).toEqual(["at least 3"]);
+  expect(refusal(() => encode(codec, 7))).toEqual(["Ungültige Eingabe: erwartet string, erhalten Zahl"]);
+  expect(refusal(() => encode(sampleAt(0).codec, "ab"))).toEqual(["three at least"]);
+});
+
+test("words of the application that fail leave the codec its own", () => {
+  z.config({
+    customError: () => {
+      throw new Error("no words");
+    },
+  });
+  expect(refusal(() => encode(sampleAt(0, wordless).codec, 7))).toEqual(["expected string, received number"]);
 });
 
 test("a message of any length is cut", async () => {

@@ -119,4 +119,4 @@ export class Expiries {
 export const expiries: Expiries = new Expiries();
 
 /** Timers of reports about calls. They do not keep the process alive. */
-export const reminders: Expiries = new Expiries(false);
+export const reminders: Expiries = /* @__PURE__ */ new Expiries(false);

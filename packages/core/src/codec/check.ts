@@ -1,4 +1,12 @@
-import { add, isAborted, isExplicitlyAborted, type Shape, type ShapeIssue, type ShapePayload } from "./shape.js";
+import {
+  add,
+  type Facts,
+  isAborted,
+  isExplicitlyAborted,
+  type Shape,
+  type ShapeIssue,
+  type ShapePayload,
+} from "./shape.js";
 
 /** A condition on a value of the right type. */
 export interface Check {
@@ -85,7 +93,10 @@ export function longerThan(text: string, length: number): boolean {
 export function minSize(minimum: number): Check {
   return {
     sized: true,
-    test: (value) => (measure(value) >= minimum ? undefined : tooSmall(`expected at least ${minimum} of them`)),
+    test: (value) => {
+      if (measure(value) >= minimum) return undefined;
+      return tooSmall(`expected at least ${minimum} of them`, { input: value, minimum });
+    },
   };
 }
 
@@ -94,7 +105,10 @@ export function maxSize(maximum: number): Check {
   return {
     sized: true,
     cap: maximum,
-    test: (value) => (measure(value) <= maximum ? undefined : tooBig(`expected at most ${maximum} of them`)),
+    test: (value) => {
+      if (measure(value) <= maximum) return undefined;
+      return tooBig(`expected at most ${maximum} of them`, { input: value, maximum });
+    },
   };
 }
 
@@ -106,7 +120,8 @@ export function exactSize(size: number): Check {
     test(value) {
       const measured = measure(value);
       if (measured === size) return undefined;
-      return (measured > size ? tooBig : tooSmall)(`expected exactly ${size} of them`);
+      const refused = measured > size ? tooBig : tooSmall;
+      return refused(`expected exactly ${size} of them`, { input: value, minimum: size, maximum: size, exact: true });
     },
   };
 }
@@ -115,25 +130,41 @@ type Comparable = number | bigint | Date;
 
 export function atLeast(minimum: Comparable): Check {
   return {
-    test: (value) => ((value as Comparable) >= minimum ? undefined : tooSmall(`expected at least ${show(minimum)}`)),
+    test: (value) => {
+      if ((value as Comparable) >= minimum) return undefined;
+      return tooSmall(`expected at least ${show(minimum)}`, { input: value, minimum: bound(minimum) });
+    },
   };
 }
 
 export function atMost(maximum: Comparable): Check {
   return {
-    test: (value) => ((value as Comparable) <= maximum ? undefined : tooBig(`expected at most ${show(maximum)}`)),
+    test: (value) => {
+      if ((value as Comparable) <= maximum) return undefined;
+      return tooBig(`expected at most ${show(maximum)}`, { input: value, maximum: bound(maximum) });
+    },
   };
 }
 
 export function moreThan(minimum: Comparable): Check {
   return {
-    test: (value) => ((value as Comparable) > minimum ? undefined : tooSmall(`expected more than ${show(minimum)}`)),
+    test: (value) => {
+      if ((value as Comparable) > minimum) return undefined;
+      return tooSmall(`expected more than ${show(minimum)}`, {
+        input: value,
+        minimum: bound(minimum),
+        inclusive: false,
+      });
+    },
   };
 }
 
 export function lessThan(maximum: Comparable): Check {
   return {
-    test: (value) => ((value as Comparable) < maximum ? undefined : tooBig(`expected less than ${show(maximum)}`)),
+    test: (value) => {
+      if ((value as Comparable) < maximum) return undefined;
+      return tooBig(`expected less than ${show(maximum)}`, { input: value, maximum: bound(maximum), inclusive: false });
+    },
   };
 }
 
@@ -142,20 +173,24 @@ export function integer(): Check {
   return {
     test(value) {
       if (!Number.isInteger(value)) {
-        return { code: "invalid_type", path: [], message: "expected an integer", continue: false };
+        const facts = { input: value, expected: "int" };
+        return { code: "invalid_type", path: [], message: "expected an integer", continue: false, facts };
       }
       if (Number.isSafeInteger(value)) return undefined;
-      return ((value as number) > 0 ? tooBig : tooSmall)("expected a safe integer");
+      const facts = { input: value, origin: "int", minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
+      return ((value as number) > 0 ? tooBig : tooSmall)("expected a safe integer", facts);
     },
   };
 }
 
 export function multipleOf(step: number | bigint): Check {
   return {
-    test: (value) =>
-      isMultiple(value as number | bigint, step)
-        ? undefined
-        : { code: "not_multiple_of", path: [], message: `expected a multiple of ${step}`, continue: true },
+    test: (value) => {
+      if (isMultiple(value as number | bigint, step)) return undefined;
+      const facts = { input: value, origin: typeof value, divisor: step };
+      const message = `expected a multiple of ${step}`;
+      return { code: "not_multiple_of", path: [], message, continue: true, facts };
+    },
   };
 }
 
@@ -169,36 +204,54 @@ export function isMultiple(value: number | bigint, step: number | bigint): boole
 
 /** Text that `pattern` matches. */
 export function pattern(regex: RegExp, format = "pattern"): Check {
-  return formatted(format, (text) => regex.test(text));
+  const facts = { format: format === "pattern" ? "regex" : format, pattern: String(regex) };
+  return formatted(format, facts, (text) => regex.test(text));
 }
 
 export function includes(part: string, position?: number): Check {
-  return formatted("includes", (text) => text.includes(part, position));
+  return formatted("includes", { format: "includes", includes: part }, (text) => text.includes(part, position));
 }
 
 export function startsWith(start: string): Check {
-  return formatted("starts_with", (text) => text.startsWith(start));
+  return formatted("starts_with", { format: "starts_with", prefix: start }, (text) => text.startsWith(start));
 }
 
 export function endsWith(end: string): Check {
-  return formatted("ends_with", (text) => text.endsWith(end));
+  return formatted("ends_with", { format: "ends_with", suffix: end }, (text) => text.endsWith(end));
 }
 
-function formatted(format: string, fits: (text: string) => boolean): Check {
+function formatted(format: string, facts: Facts, fits: (text: string) => boolean): Check {
   return {
-    test: (value) =>
-      fits(value as string)
-        ? undefined
-        : { code: "invalid_format", path: [], message: `invalid ${format}`, continue: true },
+    test: (value) => {
+      if (fits(value as string)) return undefined;
+      const message = `invalid ${format}`;
+      return { code: "invalid_format", path: [], message, continue: true, facts: { input: value, ...facts } };
+    },
   };
 }
 
-function tooSmall(message: string): ShapeIssue {
-  return { code: "too_small", path: [], message: `too small: ${message}`, continue: true };
+function tooSmall(message: string, facts: Facts): ShapeIssue {
+  return { code: "too_small", path: [], message: `too small: ${message}`, continue: true, facts: bounds(facts) };
 }
 
-function tooBig(message: string): ShapeIssue {
-  return { code: "too_big", path: [], message: `too big: ${message}`, continue: true };
+function tooBig(message: string, facts: Facts): ShapeIssue {
+  return { code: "too_big", path: [], message: `too big: ${message}`, continue: true, facts: bounds(facts) };
+}
+
+/** The facts of an issue about a bound, which takes its own value as well unless they say otherwise. */
+function bounds(facts: Facts): Facts {
+  return { inclusive: true, origin: kindOf(facts["input"]), ...facts };
+}
+
+/** What zod calls a value that has a bound. */
+function kindOf(value: unknown): string {
+  if (typeof value !== "object") return typeof value;
+  if (Array.isArray(value)) return "array";
+  return value instanceof Date ? "date" : value instanceof Map ? "map" : "set";
+}
+
+function bound(value: Comparable): number | bigint {
+  return value instanceof Date ? value.getTime() : value;
 }
 
 function show(value: Comparable): string {

@@ -34,8 +34,14 @@ export function tuple(items: readonly Shape[], rest?: Shape): Shape {
       const result: unknown[] = [];
       payload.value = result;
       if (rest === undefined) {
-        if (input.length < required) return refuse(payload, "too_small", `too small: expected ${required} items`);
-        if (input.length > items.length) refuse(payload, "too_big", `too big: expected ${items.length} items`);
+        const facts = { input, origin: "array", inclusive: true };
+        if (input.length < required) {
+          return refuse(payload, "too_small", `too small: expected ${required} items`, { ...facts, minimum: required });
+        }
+        if (input.length > items.length) {
+          const maximum = items.length;
+          refuse(payload, "too_big", `too big: expected ${maximum} items`, { ...facts, maximum });
+        }
       }
       const parsed = items.map((item, i) => run(item, input[i], mode));
       if (rest !== undefined) {
@@ -110,7 +116,7 @@ export function map(key: Shape, element: Shape, ...checks: Check[]): Shape {
 function place(key: unknown, from: ShapePayload, to: ShapePayload, code: string): void {
   if (from.issues.length === 0) return;
   if (typeof key === "string" || typeof key === "number") prefix(key, from, to);
-  else refuse(to, code, `${code.replace("_", " ")}: ${from.issues[0]?.message}`);
+  else refuse(to, code, `${code.replace("_", " ")}: ${from.issues[0]?.message}`, { origin: "map" });
 }
 
 export function set(element: Shape, ...checks: Check[]): Shape {

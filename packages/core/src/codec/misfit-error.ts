@@ -1,11 +1,13 @@
 import { RpcError } from "../errors.js";
-import { MAX_ISSUES } from "./shape.js";
+import { type Facts, MAX_ISSUES } from "./shape.js";
+import { configuredMessage } from "./zod-config.js";
 
 /** Something wrong with a value, as shapes and zod tell it. */
 interface AnyIssue {
   readonly path: readonly PropertyKey[];
   readonly code?: string | undefined;
   readonly message: string;
+  readonly facts?: Facts | undefined;
 }
 
 /** Characters of an issue's message, and of a key in its path, which may be of the peer's making. */
@@ -15,8 +17,9 @@ const MAX_KEY = 60;
 /** Makes the error that refuses a value: `invalid_argument`, whose details are its first issues, each once. */
 export function misfitError(issues: readonly AnyIssue[]): RpcError {
   const details = new Map<string, { path: (string | number)[]; code: string; message: string }>();
-  for (const { path, code = "custom", message } of issues.slice(0, MAX_ISSUES)) {
-    const detail = { path: path.map(keyOf), code, message: shortened(message, MAX_MESSAGE) };
+  for (const issue of issues.slice(0, MAX_ISSUES)) {
+    const { path, code = "custom" } = issue;
+    const detail = { path: path.map(keyOf), code, message: shortened(configuredMessage(issue), MAX_MESSAGE) };
     details.set(JSON.stringify(detail), detail);
   }
   const [first] = details.values();

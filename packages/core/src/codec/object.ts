@@ -65,7 +65,7 @@ function settle(
   prefix(key, from, to);
   if (!present && optin === undefined) {
     if (from.issues.length === 0) {
-      refuse(to, "invalid_type", "required, but missing", [key]);
+      refuse(to, "invalid_type", "required, but missing", { expected: "nonoptional", input: undefined }, [key]);
     }
     return;
   }
@@ -94,5 +94,5 @@ function parseOthers(
 /** The first keys are told; the others count, for an intersection. */
 export function unrecognized(keys: readonly string[]): ShapePayload["issues"][number] {
   const message = `unknown: ${keys.slice(0, MAX_ISSUES).join(", ")}`;
-  return { code: "unrecognized_keys", path: [], message, continue: true, keys };
+  return { code: "unrecognized_keys", path: [], message, continue: true, keys, facts: {} };
 }

@@ -69,7 +69,7 @@ function keyOf(name: string, fit: Shape | undefined, mode: Mode): PropertyKey | 
 
 /** @param keys all that the record refuses */
 export function invalidKey(name: string, keys: readonly string[] = [name]): ShapeIssue {
-  return { code: "invalid_key", path: [name], message: "invalid key", origin: "record", keys };
+  return { code: "invalid_key", path: [name], message: "invalid key", origin: "record", keys, facts: {} };
 }
 
 /** Whether zod takes `value` for a plain object. */

@@ -80,7 +80,8 @@ export function literal(...values: unknown[]): Shape {
       let { value } = payload;
       if (mode.literal !== undefined && !values.includes(value)) value = mode.literal(value, values);
       if (!values.includes(value)) {
-        return refuse(payload, "invalid_value", `expected ${values.length > 1 ? "one of " : ""}${values.join(", ")}`);
+        const expected = `expected ${values.length > 1 ? "one of " : ""}${values.join(", ")}`;
+        return refuse(payload, "invalid_value", expected, { values });
       }
       payload.value = value;
       return payload;
@@ -96,7 +97,7 @@ export function template(regex: RegExp): Shape {
     run(payload, mode) {
       text.run(payload, mode);
       if (payload.issues.length > 0 || regex.test(payload.value as string)) return payload;
-      return refuse(payload, "invalid_format", "invalid template literal");
+      return refuse(payload, "invalid_format", "invalid template literal", { format: "template_literal" });
     },
   };
 }

@@ -42,7 +42,12 @@ export interface ShapeIssue {
   readonly keys?: readonly string[];
   /** `record` for a key that its key schema refuses. */
   readonly origin?: string;
+  /** What else zod's issue has, for a message in the language of `z.config`. An issue whose message is somebody's own has none. */
+  readonly facts?: Facts | undefined;
 }
+
+/** Fields of zod's issues beside code and path, such as `expected`, `minimum` and `input`. */
+export type Facts = Readonly<Record<string, unknown>>;
 
 export function run(shape: Shape, value: unknown, mode: Mode): ShapePayload {
   return shape.run({ value, issues: [] }, mode);
@@ -61,15 +66,23 @@ export function isFull({ issues }: ShapePayload): boolean {
 }
 
 /** Adds an issue that ends the parsing of this value. */
-export function refuse(payload: ShapePayload, code: string, message: string, path: PropertyKey[] = []): ShapePayload {
-  add(payload, { code, path, message });
+export function refuse(
+  payload: ShapePayload,
+  code: string,
+  message: string,
+  facts?: Facts,
+  path: PropertyKey[] = [],
+): ShapePayload {
+  add(payload, { code, path, message, facts: facts && { input: payload.value, ...facts } });
   return payload;
 }
 
 /** Refuses a value of another type, in the words of the source that it comes from. */
 export function invalidType(payload: ShapePayload, type: string, { says }: Mode = Mode.Given): ShapePayload {
   const expected = says?.[type] ?? type;
-  return refuse(payload, "invalid_type", `expected ${expected}, received ${describe(payload.value)}`);
+  return refuse(payload, "invalid_type", `expected ${expected}, received ${describe(payload.value)}`, {
+    expected: type,
+  });
 }
 
 /** Adds the issues of a part to those of the whole. */

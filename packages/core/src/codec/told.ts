@@ -1,5 +1,6 @@
 import type { Check } from "./check.js";
 import type { Shape, ShapeIssue } from "./shape.js";
+import { textOf } from "./zod-config.js";
 
 /** A message of a schema's author: the text, or what makes it of an issue. */
 type Told = string | ((issue: object) => string | undefined);
@@ -58,19 +59,12 @@ export function messageOf(schema: () => unknown, check?: number): Told {
     const all = whole._zod.traits.has("$ZodCheck") ? [whole, ...checks] : checks;
     const inst = check === undefined ? whole : all[check];
     const { error, ...def } = inst?._zod.def ?? {};
-    // Bounds are called otherwise in issues than in the checks that set them.
-    const { value } = def as { readonly value?: unknown };
-    return textOf(error?.({ minimum: value, maximum: value, divisor: value, ...def, ...issue, inst }));
+    return textOf(error?.({ ...def, ...issue, inst }));
   };
 }
 
 function retold(issue: ShapeIssue, message: Told, input: unknown): ShapeIssue {
-  const text = typeof message === "string" ? message : message({ ...issue, input });
-  return text === undefined ? issue : { ...issue, message: text };
-}
-
-/** The text that a function for messages of zod's gives. */
-export function textOf(made: unknown): string | undefined {
-  const text = typeof made === "object" && made !== null ? (made as { readonly message?: unknown }).message : made;
-  return typeof text === "string" ? text : undefined;
+  const { facts, ...rest } = issue;
+  const text = typeof message === "string" ? message : message({ ...rest, ...facts, input });
+  return text === undefined ? issue : { ...rest, message: text };
 }

@@ -44,7 +44,7 @@ function choose(options: readonly Shape[], payload: ShapePayload, mode: Mode): S
     payload.value = unfinished[0].value;
     return unfinished[0];
   }
-  return refuse(payload, "invalid_union", "fits none of the options");
+  return refuse(payload, "invalid_union", "fits none of the options", {});
 }
 
 function firstFit(options: readonly Shape[], { value }: ShapePayload, mode: Mode): ShapePayload | ShapePayload[] {
@@ -66,7 +66,10 @@ export function discriminated(key: string, options: readonly (readonly [value: u
       const input = asObject(payload.value);
       if (!isObject(input)) return invalidType(payload, "object");
       const option = byValue.get(input[key]);
-      if (option === undefined) return refuse(payload, "invalid_union", `no option has this ${key}`, [key]);
+      if (option === undefined) {
+        const facts = { discriminator: key, options: [...byValue.keys()] };
+        return refuse(payload, "invalid_union", `no option has this ${key}`, facts, [key]);
+      }
       payload.value = input;
       return option.run(payload, mode);
     },

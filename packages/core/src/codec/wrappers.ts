@@ -80,7 +80,7 @@ export function nonOptional(inner: Shape): Shape {
     run(payload, mode) {
       const result = inner.run(payload, mode);
       if (result.issues.length > 0 || result.value !== undefined) return result;
-      return refuse(result, "invalid_type", "required, but missing");
+      return refuse(result, "invalid_type", "required, but missing", { expected: "nonoptional" });
     },
   };
 }

@@ -3,7 +3,7 @@
 import { misfit } from "../msgpack/misfit.js";
 import { plain } from "../msgpack/value.js";
 import { hasFewNodes, MAX_NODES } from "./nodes.js";
-import { textOf } from "./told.js";
+import { firstText, zodConfig } from "./zod-config.js";
 import { add, isAborted, isExplicitlyAborted, isFull, refuse, type Shape, type ShapePayload } from "./shape.js";
 
 interface ZodIssue {
@@ -141,20 +141,8 @@ function adopt(payload: ShapePayload, issues: readonly ZodIssue[]): ShapePayload
   return payload;
 }
 
-/** The message that the schema's author gave, or the application to zod as a whole (`z.config`): in its language, say. */
+/** The message that the schema's author gave, or the application to zod as a whole: in its language, say. */
 function ownMessage(issue: ZodIssue): string | undefined {
   const { customError, localeError } = zodConfig();
-  const makers = [issue.inst?._zod?.def?.error, customError, localeError];
-  for (const make of makers) {
-    const text = textOf(make?.(issue));
-    if (text !== undefined) return text;
-  }
-  return undefined;
-}
-
-type MakeMessage = (issue: ZodIssue) => unknown;
-
-/** Settings by `z.config`, which zod keeps where all of its copies find it. */
-function zodConfig(): { readonly customError?: MakeMessage; readonly localeError?: MakeMessage } {
-  return (globalThis as { __zod_globalConfig?: ReturnType<typeof zodConfig> }).__zod_globalConfig ?? {};
+  return firstText([issue.inst?._zod?.def?.error, customError, localeError], issue);
 }
