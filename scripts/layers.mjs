@@ -17,7 +17,7 @@ export const packages = {
 
 /** The folder whose own folders are layered, and its files that may import all of them: its entries. */
 export const layered = "packages/core/src";
-export const entries = ["index", "generated", "transports", "records"];
+export const entries = ["index", "generated", "transports", "topic", "records"];
 
 /** Folders of `layered`, lowest layer first: one imports those of lower layers, and none of its own. Other files are below them all. */
 export const layers = [
@@ -26,7 +26,7 @@ export const layers = [
   ["transport"],
   ["call"],
   ["client", "server"],
-  ["session", "interceptors"],
+  ["session", "interceptors", "topics"],
   ["connection"],
   ["balance"],
 ];

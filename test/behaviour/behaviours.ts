@@ -95,5 +95,6 @@ export const behaviours: Readonly<Record<string, readonly string[]>> = {
     "C76 beyond limits.maxSessionBytes calls are refused by what they really hold, and the session lives",
     "C77 what a client proves itself with is read before anything else of its session, which loses none of it",
     "C78 an answer that its caller cannot read is told to the server's error hook, once of each method in a session",
+    "C79 messages of a topic reach all who subscribe, in order; who is too slow hears how many it has lost, or is ended",
   ],
 };

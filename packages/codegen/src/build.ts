@@ -119,6 +119,7 @@ function serviceModel(
         id: taken.id,
         fingerprint: fingerprintOf(taken, snapshot.types),
         kind: shape.kind,
+        topic: method.topic,
         docs: method.docs,
         idempotent: taken.idempotent === true,
         priority,

@@ -1,5 +1,5 @@
-import { isServiceSchema, type MethodSchema } from "@quicrpc/core/generated";
-import { type SourceNode, ts } from "./source/compiler.js";
+import { isServiceSchema, type MethodSchema, topicOfMethod, type TopicOfMethod } from "@quicrpc/core/generated";
+import { type Expression, type SourceNode, ts } from "./source/compiler.js";
 import { type Diagnostic, placeOf, type SourcePlace } from "./diagnostics.js";
 import { isIdentifier, isReservedMethodName, isServiceName, pascalCase } from "./names.js";
 import { type LiteralProperty, literalProperties } from "./source/object-literal.js";
@@ -25,6 +25,8 @@ export interface FoundService {
 export interface FoundMethod {
   readonly name: string;
   readonly schema: MethodSchema;
+  /** The topic that it publishes or subscribes to, with the schema of its messages as it is written. */
+  readonly topic: (TopicOfMethod & { readonly written: Expression | undefined }) | undefined;
   readonly docs: string | undefined;
   readonly node: SourceNode | undefined;
   /** Its options as they are written. */
@@ -124,7 +126,8 @@ function findMethods(
   }
   const found: FoundMethod[] = [];
   for (const [name, schema] of Object.entries(methods)) {
-    const property = properties.findLast((each) => each.name === name);
+    const topic = typeof schema === "object" && schema !== null ? topicOfMethod(schema) : undefined;
+    const property = properties.findLast((each) => each.name === (topic?.name ?? name));
     const problem = nameProblem(name) ?? schemaProblem(schema);
     if (problem !== undefined) {
       const at = property === undefined ? fallback() : placeOf(property.node);
@@ -133,16 +136,27 @@ function findMethods(
     }
     const value = property?.value;
     const call = value && ts.isIdentifier(value) ? source.resolve(value) : value;
-    const [options] = call && ts.isCallExpression(call) ? call.arguments : [];
+    const given = call && ts.isCallExpression(call) ? call.arguments : [];
+    const options = topic === undefined ? given[0] : given[2];
     found.push({
       name,
       schema: schema as MethodSchema,
-      docs: jsDocOf(property?.node),
+      topic: topic && { ...topic, written: given[1] },
+      docs: topic === undefined ? jsDocOf(property?.node) : docsOfTopic(schema, jsDocOf(property?.node)),
       node: property?.node,
       options: new Map(literalProperties(source, options).map((each) => [each.name, each])),
     });
   }
   return found;
+}
+
+/** What the comment of a method of a topic begins with. */
+export const PUBLISHES = "Publishes to the topic. ";
+const SUBSCRIBES = "Subscribes to the topic: messages from then on. ";
+
+function docsOfTopic(schema: unknown, docs = ""): string {
+  const { output } = schema as { readonly output?: unknown };
+  return `${output === undefined ? PUBLISHES : SUBSCRIBES}${docs}`.trim();
 }
 
 type Problem = Pick<Diagnostic, "code" | "message" | "help">;
@@ -171,6 +185,6 @@ function schemaProblem(schema: unknown): Problem | undefined {
   return {
     code: "not-a-method",
     message: "This is not a method.",
-    help: "Make it with rpc({ input, output }) or notify({ input }).",
+    help: "Make it with rpc({ input, output }), notify({ input }) or topic(pattern, message).",
   };
 }

@@ -1,5 +1,5 @@
 import type { Code } from "@quicrpc/core";
-import type { MethodKind, MethodSchema, MethodTooling, Via } from "@quicrpc/core/generated";
+import type { MethodKind, MethodSchema, MethodTooling, TopicOfMethod, Via } from "@quicrpc/core/generated";
 import type { SourceNode } from "./source/compiler.js";
 import type { CodecPlan } from "./codec/plan.js";
 import type { ServiceSnapshot } from "./shape/shape.js";
@@ -42,6 +42,8 @@ export interface MethodModel {
   /** 32 bits that differ between versions that differ on the wire. */
   readonly fingerprint: number;
   readonly kind: GeneratedKind;
+  /** The topic that it publishes or subscribes to. */
+  readonly topic: TopicOfMethod | undefined;
   readonly docs: string | undefined;
   readonly idempotent: boolean;
   readonly priority: number | undefined;
@@ -93,4 +95,6 @@ export interface Reexport {
   /** What its names start with there, and here. */
   readonly from: string;
   readonly to: string;
+  /** Whether it has topics. */
+  readonly topics: boolean;
 }

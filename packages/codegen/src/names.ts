@@ -58,6 +58,9 @@ export function camelCase(text: string): string {
   return pascal.replace(/^[A-Z]+(?=[A-Z][a-z])|^[A-Z]+$|^[A-Z]/, (head) => head.toLowerCase());
 }
 
+/** So many of those names, the last, are printed for services with topics only. */
+export const TOPIC_NAMES = 3;
+
 /** The names that are printed for a service, besides its types, by what its names start with. */
 export function generatedNames(prefix: string): string[] {
   const camel = camelCase(prefix);
@@ -68,6 +71,9 @@ export function generatedNames(prefix: string): string[] {
     `create${prefix}Router`,
     `${prefix}Client`,
     `create${prefix}Client`,
+    `${prefix}Topics`,
+    `${prefix}TopicsOptions`,
+    `create${prefix}Topics`,
   ];
 }
 

@@ -68,11 +68,12 @@ function ownersOf(modules: readonly SchemaModule[]): Map<unknown, Owner> {
 
 /** The services that `module` exports and others are the owners of. */
 function reexportsOf(module: SchemaModule, owners: ReadonlyMap<unknown, Owner>): Reexport[] {
-  return module.services.flatMap(({ schema, prefix }) => {
+  return module.services.flatMap(({ schema, prefix, methods }) => {
+    const topics = methods.some(({ topic }) => topic !== undefined);
     const owner = owners.get(schema);
     return owner === undefined || owner.module === module
       ? []
-      : [{ schemaFile: owner.module.file, from: owner.prefix, to: prefix }];
+      : [{ schemaFile: owner.module.file, from: owner.prefix, to: prefix, topics }];
   });
 }
 

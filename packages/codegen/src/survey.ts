@@ -89,6 +89,7 @@ export function survey(
         fail({ ...(node === undefined ? { file } : placeOf(node)), ...rest, ...context });
       });
       if (shape === undefined) continue;
+      if (method.topic !== undefined) annotate(source, method.topic.written, messageOfTopic(method), annotations);
       for (const part of partsOf(shape)) {
         if (part.raw) continue;
         annotate(source, part.written, part.schema, annotations);
@@ -103,6 +104,19 @@ export function survey(
     }
   }
   return failed ? undefined : { file, services, shapes, graph, payloads, exported };
+}
+
+/** The schema of the messages of a topic, which one of its methods has inside. */
+function messageOfTopic({ schema }: FoundMethod): unknown {
+  const { input, output } = schema as {
+    readonly input?: TopicObject;
+    readonly output?: { readonly item: TopicObject };
+  };
+  return (output?.item ?? input)?.shape?.["message"];
+}
+
+interface TopicObject {
+  readonly shape?: Readonly<Record<string, unknown>>;
 }
 
 function graphRoot(file: string, service: FoundService, method: FoundMethod, part: PayloadPart): GraphRoot {

@@ -33,11 +33,20 @@ export {
 } from "./contract/descriptor.js";
 export type { ErrorDescriptor, RpcErrorOf } from "./contract/method-errors.js";
 export { isBytesSchema, isStreamSchema, type Payload } from "./contract/schema.js";
-export { isServiceSchema, type MethodSchema } from "./contract/service.js";
+export { isServiceSchema, type MethodSchema, topicOfMethod, type TopicOfMethod } from "./contract/service.js";
 export { defaultServiceId, fnv1a } from "./contract/service-id.js";
 export { isCode } from "./errors.js";
 export type { CallContext } from "./server/context.js";
 export { type Awaitable, createRouter, type Handlers, type Router } from "./server/router.js";
+export {
+  createTopicRouter,
+  type ServedTopics,
+  serveTopics,
+  // By names that types of an application hardly have.
+  type Topic as ServedTopic,
+  type TopicOptions as ServedTopicOptions,
+} from "./topics/serve-topics.js";
+export type { Topics as ProcessTopics } from "./topics/topics.js";
 
 // Building blocks of generated codecs. Not for use by hand: they change with the generator.
 export { bare } from "./codec/bare.js";

@@ -45,6 +45,7 @@ export {
   type ByteStreamOptions,
   type Role,
 } from "./transport/byte-stream.js";
+export type { BusSubscription, TopicBus, TopicReceiver } from "./topics/bus.js";
 export { refusalCode, SessionCode } from "./transport/close-codes.js";
 export { type Greeting, type GreetingOptions, receiveGreeting } from "./transport/greeting.js";
 export { messagePortTransport, type MessagePortLike } from "./transport/message-port.js";

@@ -5,6 +5,8 @@ export const WIRE: string = "wire";
 
 const CORE_VALUES: readonly string[] = [
   "createRouter",
+  "createTopicRouter",
+  "serveTopics",
   "describeMethod",
   "bytesCodec",
   "unaryCalls",
@@ -31,6 +33,10 @@ const CORE_TYPES: readonly string[] = [
   "MethodDescriptor",
   "Router",
   "RpcErrorOf",
+  "ProcessTopics",
+  "ServedTopic",
+  "ServedTopicOptions",
+  "ServedTopics",
   "ServiceIdentity",
   "StreamSource",
 ];

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import type { FileModel, Reexport } from "../model.js";
-import { generatedNames } from "../names.js";
+import { generatedNames, TOPIC_NAMES } from "../names.js";
 import type { SharedModule } from "../shared.js";
 import { printDeclaration } from "./declarations.js";
 import { ANY, FileNames, takenNames } from "./file-names.js";
@@ -60,13 +60,15 @@ export function printShared(
 }
 
 /** What one generated file passes on of a service from another, by the names that it has there and here. */
-function reexportNames({ from, to }: Reexport, target: Target): string[] {
+function reexportNames({ from, to, topics }: Reexport, target: Target): string[] {
   const there = generatedNames(from);
   const here = generatedNames(to);
   return there.flatMap((name, index) => {
     // The first is not exported.
     if (index === 0) return [];
-    const isServer = name.endsWith("Handlers") || name.endsWith("Router");
+    const ofTopics = index >= there.length - TOPIC_NAMES;
+    if (ofTopics && !topics) return [];
+    const isServer = name.endsWith("Handlers") || name.endsWith("Router") || ofTopics;
     if ((isServer && isClient(target)) || (name.endsWith("Client") && target === "server")) return [];
     const isType = !name.startsWith("create") && !name.endsWith("Methods");
     return [`${isType ? "type " : ""}${name === here[index] ? name : `${name} as ${here[index]}`}`];

@@ -2,8 +2,9 @@ import type { MethodModel, ServiceModel } from "../model.js";
 import { errorTypeName } from "../names.js";
 import { generic, text, type TypeNode } from "../types/node.js";
 import { messageType, printDescriptors, printIdentity, tableName } from "./descriptors.js";
+import { PUBLISHES } from "../discover.js";
 import { group, hardLine, indent, type Layout, line, render } from "./layout.js";
-import { block, callOf, signature } from "./syntax.js";
+import { block, braced, callOf, signature } from "./syntax.js";
 import { quoted } from "./text.js";
 import { annotated, typeLayout, type TypeNames } from "./type-text.js";
 import { jsDoc, withLink } from "./writer.js";
@@ -23,7 +24,9 @@ export function printService(
   target: Target,
   tooling: string | undefined,
 ): string {
-  const server = isClient(target) ? [] : [printHandlers(service, names), printRouter(service, names)];
+  const server = isClient(target)
+    ? []
+    : [printHandlers(service, names), ...printTopics(service, names), printRouter(service, names)];
   const client =
     target === "server"
       ? []
@@ -39,24 +42,78 @@ export function printService(
 function printHandlers(service: ServiceModel, names: TypeNames): string {
   const { prefix, name, docs, methods } = service;
   const context = `context: ${names.core("CallContext")}<Context>`;
-  const members = methods.map((method) => {
-    const parameters = [annotated("input:", handlerInput(method), names), context];
-    const link = methodLink(service, method, names);
-    return member(method, link, signature(method.name, parameters, typeLayout(handlerResult(method), names)));
-  });
+  const members = methods
+    .filter(({ topic }) => topic === undefined)
+    .map((method) => {
+      const parameters = [annotated("input:", handlerInput(method), names), context];
+      const link = methodLink(service, method, names);
+      return member(method, link, signature(method.name, parameters, typeLayout(handlerResult(method), names)));
+    });
   const what = `What a server of ${name} implements. \`Context\` is what the application keeps for a connection.`;
-  return `${jsDoc(about(what, docs))}export interface ${prefix}Handlers<Context = unknown> {\n${members.join("")}}\n`;
+  const head = `export interface ${prefix}Handlers<Context = unknown>`;
+  // Without members there is no use for the context.
+  if (members.length === 0)
+    return `${jsDoc(about(what, docs))}export type ${prefix}Handlers<_Context = unknown> = object;\n`;
+  return `${jsDoc(about(what, docs))}${head} {\n${members.join("")}}\n`;
 }
 
 function printRouter(service: ServiceModel, names: TypeNames): string {
   const { prefix, name } = service;
+  const withTopics = hasTopics(service);
   const head = signature(
     `export function create${prefix}Router<Context = unknown>`,
-    [`handlers: ${prefix}Handlers<Context>`],
+    [`handlers: ${prefix}Handlers<Context>`, ...(withTopics ? [`topics: ${prefix}Topics<Context>`] : [])],
     `${names.core("Router")}<Context>`,
   );
-  const body = [["return ", callOf(names.core("createRouter"), [tableName(service), "handlers"]), ";"]];
-  return `${jsDoc(`Makes the router that serves ${name} by \`handlers\`.`)}${render(block(head, body))}\n`;
+  const make = names.core(withTopics ? "createTopicRouter" : "createRouter");
+  const given = [tableName(service), "handlers", ...(withTopics ? ["topics"] : [])];
+  const body = [["return ", callOf(make, given), ";"]];
+  return `${jsDoc(`Makes the router that serves ${name} by \`handlers\`${withTopics ? " and `topics`" : ""}.`)}${render(block(head, body))}\n`;
+}
+
+/** Whether a service has topics. */
+function hasTopics({ methods }: Pick<ServiceModel, "methods">): boolean {
+  return methods.some(({ topic }) => topic !== undefined);
+}
+
+/** The topics of a service as its server has them, their options, and what makes them; nothing where it has none. */
+function printTopics(service: ServiceModel, names: TypeNames): string[] {
+  const { prefix, name, methods } = service;
+  const families = methods.flatMap((publish) => {
+    const { topic } = publish;
+    const subscribe = methods.find((each) => each.kind === "server_stream" && each.topic?.name === topic?.name);
+    if (topic === undefined || publish.kind !== "unary" || subscribe === undefined) return [];
+    const parameters = messageType(subscribe.input, "received");
+    const types = [messageType(publish.input, "sent"), parameters, messageType(subscribe.output, "received")];
+    const served = annotated(`readonly ${topic.name}:`, generic("ServedTopic", ...types), names);
+    const options = annotated(
+      `readonly ${topic.name}:`,
+      generic("ServedTopicOptions", parameters, text("Context")),
+      names,
+    );
+    return [{ publish, topic, served, options }];
+  });
+  if (families.length === 0) return [];
+  const served = families.map((each) => member({ docs: docsOfTopic(each.publish) }, undefined, each.served));
+  const options = families.map((each) => render(indent(hardLine, each.options, ";")).slice(1));
+  const patterns = families.map(({ topic }) => `${topic.name}: ${quoted(topic.pattern)}`);
+  const interfaces = [
+    `${jsDoc(`The topics of ${name}, for its server.`)}export interface ${prefix}Topics<Context = unknown> extends ${names.core("ServedTopics")}<Context> {\n${served.join("")}}\n`,
+    `${jsDoc(`How a server serves each topic of ${name}.`)}export interface ${prefix}TopicsOptions<Context = unknown> {\n${options.map((each) => `${each}\n`).join("")}}\n`,
+  ];
+  const head = signature(
+    `export function create${prefix}Topics<Context = unknown>`,
+    [`topics: ${names.core("ProcessTopics")}`, `options: ${prefix}TopicsOptions<Context>`],
+    `${prefix}Topics<Context>`,
+  );
+  const make = callOf(names.core("serveTopics"), [tableName(service), braced(patterns), "topics", "options"]);
+  const comment = jsDoc(`Makes the topics of ${name} on \`topics\`, as createTopics gives them.`);
+  return [...interfaces, `${comment}${render(block(head, [["return ", make, ";"]]))}\n`];
+}
+
+/** The comment of a topic in the schema; that of its method says more. */
+function docsOfTopic({ docs }: MethodModel): string | undefined {
+  return docs?.slice(PUBLISHES.length) || undefined;
 }
 
 function printClient(service: ServiceModel, names: TypeNames): string {
@@ -94,7 +151,7 @@ function about(what: string, docs: string | undefined): string {
 }
 
 /** A member of an interface, with its comment. */
-function member({ docs }: MethodModel, link: string | undefined, layout: Layout): string {
+function member({ docs }: Pick<MethodModel, "docs">, link: string | undefined, layout: Layout): string {
   return `${jsDoc(withLink(docs, link), "  ")}${render(indent(hardLine, layout, ";")).slice(1)}\n`;
 }
 

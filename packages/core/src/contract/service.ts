@@ -66,17 +66,55 @@ export interface NotifySchema<Input extends Schema | undefined = Schema | undefi
 
 export type MethodSchema = RpcSchema | NotifySchema;
 
+/** The two methods of a family of topics, as `topic` of `@quicrpc/core/topics` makes them. */
+interface TopicMethods {
+  readonly type: "topic";
+  readonly pattern: string;
+  readonly publish: RpcSchema;
+  readonly subscribe: RpcSchema;
+}
+
+/** A method's schema names its topic by this key, across copies of this module. */
+const TOPIC: unique symbol = Symbol.for("quicrpc.topic") as typeof TOPIC;
+
+/** The topic that a method publishes or subscribes to. */
+export interface TopicOfMethod {
+  /** Its name in the service. */
+  readonly name: string;
+  readonly pattern: string;
+}
+
+/** Returns the topic whose method has this schema; undefined where it is no topic's. */
+export function topicOfMethod(schema: object): TopicOfMethod | undefined {
+  return (schema as { readonly [TOPIC]?: TopicOfMethod })[TOPIC];
+}
+
+/** What a service is declared with: methods, and topics, which become two methods each. */
+export type Members = Record<string, MethodSchema | TopicMethods>;
+
+/** The methods of a service that is declared with `Declared`. */
+type MethodsOf<Declared extends Members> = {
+  readonly [Name in keyof Declared as Declared[Name] extends TopicMethods
+    ? never
+    : Name]: Declared[Name] extends MethodSchema ? Declared[Name] : never;
+} & {
+  readonly [Name in keyof Declared & string as Declared[Name] extends TopicMethods
+    ? `publish${Capitalize<Name>}`
+    : never]: Declared[Name] extends TopicMethods ? Declared[Name]["publish"] : never;
+} & {
+  readonly [Name in keyof Declared & string as Declared[Name] extends TopicMethods
+    ? `subscribe${Capitalize<Name>}`
+    : never]: Declared[Name] extends TopicMethods ? Declared[Name]["subscribe"] : never;
+};
+
 /** Marks service schemas across copies of this module (a schema loader may have its own). */
 const SERVICE_SCHEMA: unique symbol = Symbol.for("quicrpc.service") as typeof SERVICE_SCHEMA;
 
 /** A named set of methods, as written by hand and read by `quicrpc gen`. */
-export interface ServiceSchema<
-  Name extends string = string,
-  Methods extends Record<string, MethodSchema> = Record<string, MethodSchema>,
-> {
+export interface ServiceSchema<Name extends string = string, Declared extends Members = Record<string, MethodSchema>> {
   readonly [SERVICE_SCHEMA]: true;
   readonly name: Name;
-  readonly methods: Methods;
+  readonly methods: MethodsOf<Declared>;
 }
 
 /**
@@ -106,11 +144,30 @@ export function notify<const Input extends Schema | undefined = undefined>(
  *
  * @param name dotted and versioned by convention: `"shop.v1.Orders"`. It names the service to the peer.
  */
-export function service<const Name extends string, const Methods extends Record<string, MethodSchema>>(
+export function service<const Name extends string, const Declared extends Members>(
   name: Name,
-  methods: Methods,
-): ServiceSchema<Name, Methods> {
-  return { [SERVICE_SCHEMA]: true, name, methods };
+  members: Declared,
+): ServiceSchema<Name, Declared> {
+  const methods = Object.entries(members ?? {}).flatMap(([member, schema]): [string, MethodSchema][] => {
+    if (schema?.type !== "topic") return [[member, schema]];
+    const names = topicMethodNames(member);
+    for (const side of ["publish", "subscribe"] as const) {
+      if (!Object.hasOwn(members, names[side])) continue;
+      throw new TypeError(`${name}: the topic ${member} has a method ${names[side]}, and so has the service`);
+    }
+    const own = { [TOPIC]: { name: member, pattern: schema.pattern } };
+    return [
+      [names.publish, { ...schema.publish, ...own }],
+      [names.subscribe, { ...schema.subscribe, ...own }],
+    ];
+  });
+  return { [SERVICE_SCHEMA]: true, name, methods: Object.fromEntries(methods) as unknown as MethodsOf<Declared> };
+}
+
+/** The names of the methods of a topic: `publishRoom` and `subscribeRoom` of `room`. */
+export function topicMethodNames(topic: string): { readonly publish: string; readonly subscribe: string } {
+  const capital = topic.charAt(0).toUpperCase() + topic.slice(1);
+  return { publish: `publish${capital}`, subscribe: `subscribe${capital}` };
 }
 
 /** Whether `value` was made by `service`, by this copy of the module or another. */

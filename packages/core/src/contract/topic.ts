@@ -1,0 +1,68 @@
+import { z } from "zod";
+import type { MethodMeta } from "./meta.js";
+import type { Schema, StreamSchema } from "./schema.js";
+import { rpc, type RpcSchema } from "./service.js";
+import { checkPattern, MAX_PARAMETER_LENGTH, placesOf } from "./topic-pattern.js";
+
+/** The names in the braces of a pattern, as `"id"` of `"room.{id}"`. */
+type ParameterNames<Pattern extends string> = Pattern extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | ParameterNames<Rest>
+  : never;
+
+/** The schemas of those parameters. */
+type Parameters<Pattern extends string> = { readonly [Name in ParameterNames<Pattern>]: z.ZodString };
+
+/** Options of `topic`. */
+export interface TopicSchemaOptions {
+  /** Subscriptions have streams of their own that leave before those with a lower number. Default: none. */
+  readonly priority?: number;
+  /** Metadata of both methods, as of `rpc`. */
+  readonly meta?: MethodMeta;
+}
+
+/** A family of topics: the two methods that a service has for it. */
+export interface TopicSchema<Pattern extends string = string, Message extends Schema = Schema> {
+  readonly type: "topic";
+  readonly pattern: Pattern;
+  readonly publish: RpcSchema<z.ZodObject<Parameters<Pattern> & { readonly message: Message }>, undefined>;
+  readonly subscribe: RpcSchema<
+    [ParameterNames<Pattern>] extends [never] ? undefined : z.ZodObject<Parameters<Pattern>>,
+    StreamSchema<z.ZodObject<{ readonly message: Message; readonly lost: z.ZodOptional<z.ZodInt> }>>
+  >;
+}
+
+/**
+ * Declares a family of topics: whoever publishes a message to one reaches all who subscribe to it. In the service that
+ * has it as `room` it becomes two methods, `publishRoom` and `subscribeRoom`, and the server's part is generated with it.
+ *
+ * @param pattern words with dots between them, where `{name}` stands for a parameter: `"room.{id}"`
+ * @param message the same schema for both directions: what parsing gives must be fit to be sent
+ */
+export function topic<const Pattern extends string, const Message extends Schema>(
+  pattern: Pattern,
+  message: Message,
+  options: TopicSchemaOptions = {},
+): TopicSchema<Pattern, Message> {
+  checkPattern(pattern);
+  const parameter = (): z.ZodString => z.string().min(1).max(MAX_PARAMETER_LENGTH);
+  const parameters = Object.fromEntries(
+    placesOf(pattern).flatMap(({ parameter: name }) => (name === undefined ? [] : [[name, parameter()]])),
+  ) as Parameters<Pattern>;
+  const lost = z.int().min(1).optional();
+  const lostMeaning = "So many messages before this one were dropped, because this subscriber was too slow for them.";
+  const output = { kind: "stream", item: z.object({ message, lost: lost.describe(lostMeaning) }) } as const;
+  const { priority, meta } = options;
+  const shared = meta === undefined ? {} : { meta };
+  return {
+    type: "topic",
+    pattern,
+    publish: rpc({ ...shared, input: z.object({ ...parameters, message }) }),
+    subscribe: rpc({
+      ...shared,
+      ...(priority !== undefined && { priority }),
+      idempotent: true,
+      ...(Object.keys(parameters).length > 0 && { input: z.object(parameters) }),
+      output,
+    }),
+  } as unknown as TopicSchema<Pattern, Message>;
+}

@@ -1,0 +1,164 @@
+import type { AnyMethod } from "../contract/descriptor.js";
+import type { MessageCodec } from "../contract/codec.js";
+import { topicMethodNames } from "../contract/service.js";
+import { topicName } from "../contract/topic-pattern.js";
+import { RpcError } from "../errors.js";
+import type { CallContext } from "../server/context.js";
+import { type Awaitable, type BoundMethod, createRouter, type Handlers, type Router } from "../server/router.js";
+import { encodedOnce } from "./delivery.js";
+import type { Subscription } from "./subscription.js";
+import { hubOf, type TopicHub, type Topics } from "./topics.js";
+
+/** What somebody wants of a topic. */
+export type TopicAccess = "publish" | "subscribe";
+
+/** How a server serves one family of topics. */
+export interface TopicOptions<Parameters, Context = unknown> {
+  /**
+   * Says who may publish to a topic, and who may subscribe: false is `permission_denied`, and an `RpcError` that it throws goes to the caller.
+   * "everybody" lets all in who have a session.
+   */
+  readonly authorize:
+    | "everybody"
+    | ((access: TopicAccess, parameters: Parameters, context: CallContext<Context>) => Awaitable<boolean>);
+  /**
+   * How a subscriber ends that takes messages more slowly than they come: "drop" drops the oldest that wait for it, and the next one
+   * says in `lost` how many; "end" ends its subscription with `resource_exhausted`. Default "drop".
+   */
+  readonly slow?: "drop" | "end" | undefined;
+}
+
+/** One family of topics, for the server's own code. */
+export interface Topic<Message, Parameters, Item> {
+  /** Publishes a message. Resolves when all subscribers of this process have it in their queues, or the bus has taken it. */
+  publish(message: Message): Promise<void>;
+  /**
+   * Subscribes this process. Messages that are published once the promise has resolved arrive; those that come faster than they are taken are treated as
+   * `slow` says. All subscribers get the same object: it must not be changed.
+   */
+  subscribe(parameters: Parameters): Promise<AsyncIterableIterator<Item>>;
+}
+
+/** The handlers of a service's topics by the names of their methods, as its router takes them. */
+const HANDLERS: unique symbol = Symbol("handlers");
+
+/** The topics of one service as a server has them; generated code adds each by its name. */
+export interface ServedTopics<Context = unknown> {
+  readonly [HANDLERS]: ReadonlyMap<string, BoundMethod<Context>>;
+}
+
+type AnyTopic = Topic<object, object, unknown>;
+type AnyTopicOptions = TopicOptions<Readonly<Record<string, unknown>>>;
+
+/** Makes the topics of a service. `patterns` and `options` are by the topics' names. Generated code calls it. */
+export function serveTopics<Served extends ServedTopics<never>>(
+  methods: Readonly<Record<string, AnyMethod>>,
+  patterns: Readonly<Record<string, string>>,
+  topics: Topics,
+  options: object,
+): Served {
+  const hub = hubOf(topics);
+  const handlers = new Map<string, BoundMethod>();
+  const served: Record<string, AnyTopic> = {};
+  for (const [name, pattern] of Object.entries(patterns)) {
+    const own = (options as Readonly<Record<string, AnyTopicOptions | undefined>>)[name];
+    const names = topicMethodNames(name);
+    const publish = methods[names.publish];
+    const subscribe = methods[names.subscribe];
+    if (publish === undefined || subscribe === undefined)
+      throw new TypeError(`there is no topic ${name} in this service`);
+    if (own?.authorize !== "everybody" && typeof own?.authorize !== "function") {
+      throw new TypeError(`the topic ${name} needs authorize: a function, or "everybody"`);
+    }
+    const family = new TopicFamily(hub, pattern, subscribe, own);
+    served[name] = family;
+    handlers.set(names.publish, { method: publish, handler: (input, context) => family.published(input, context) });
+    const output = encodedOnce(family.codec);
+    handlers.set(names.subscribe, {
+      method: { ...subscribe, output } as AnyMethod,
+      handler: (input, context) => family.subscribed(input, context),
+    });
+  }
+  return Object.assign(served, { [HANDLERS]: handlers }) as unknown as Served;
+}
+
+/** As `createRouter`, for a service with topics. Generated code calls it. */
+export function createTopicRouter<Methods extends Record<string, AnyMethod>, Context = unknown>(
+  methods: Methods,
+  handlers: object,
+  topics: ServedTopics<Context>,
+): Router<Context> {
+  const own = topics[HANDLERS];
+  const others = Object.fromEntries(Object.entries(methods).filter(([name]) => !own.has(name)));
+  const router = createRouter<Record<string, AnyMethod>, Context>(
+    others,
+    handlers as Handlers<Record<string, AnyMethod>, Context>,
+  );
+  return { methods: [...router.methods, ...own.values()] };
+}
+
+/** All topics of one pattern. */
+class TopicFamily implements AnyTopic {
+  readonly codec: MessageCodec<unknown>;
+  private readonly hub: TopicHub;
+  private readonly pattern: string;
+  private readonly method: AnyMethod;
+  private readonly options: AnyTopicOptions;
+
+  constructor(hub: TopicHub, pattern: string, method: AnyMethod, options: AnyTopicOptions) {
+    this.hub = hub;
+    this.pattern = pattern;
+    this.method = method;
+    this.options = options;
+    this.codec = method.output as MessageCodec<unknown>;
+  }
+
+  async publish(input: object): Promise<void> {
+    const { message } = input as { readonly message: unknown };
+    await this.hub.publish(this.nameOf(input), this.codec, { message });
+  }
+
+  async subscribe(parameters: object = {}): Promise<AsyncIterableIterator<unknown>> {
+    const subscription = this.hub.subscribe(this.nameOf(parameters), this.codec, this.options.slow ?? "drop");
+    return live(subscription);
+  }
+
+  async published(input: object, context: CallContext): Promise<void> {
+    await this.authorize("publish", input, context);
+    await this.publish(input);
+  }
+
+  async subscribed(parameters: object | undefined, context: CallContext): Promise<AsyncIterableIterator<unknown>> {
+    await this.authorize("subscribe", parameters ?? {}, context);
+    const subscription = await this.subscribe(parameters);
+    // The caller hears that it is subscribed, before there is a message.
+    context.responseMetadata.set(LIVE, "1");
+    context.sendResponseMetadata();
+    return subscription;
+  }
+
+  private async authorize(access: TopicAccess, input: object, context: CallContext): Promise<void> {
+    const { authorize } = this.options;
+    if (authorize === "everybody") return;
+    const { message: _, ...parameters } = input as Readonly<Record<string, unknown>>;
+    if (await authorize(access, parameters, context)) return;
+    throw new RpcError("permission_denied", `this caller may not ${access} there`);
+  }
+
+  private nameOf(input: object): string {
+    return topicName(this.method.service.name, this.pattern, input as Readonly<Record<string, unknown>>);
+  }
+}
+
+/** The response metadata of a subscription: it says that what is published from now on arrives. */
+const LIVE = "topic-live";
+
+async function live(subscription: Subscription): Promise<Subscription> {
+  try {
+    await subscription.ready;
+    return subscription;
+  } catch (error) {
+    await subscription.return();
+    throw error;
+  }
+}

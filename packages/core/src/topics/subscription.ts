@@ -1,0 +1,147 @@
+import { RpcError, untracedError } from "../errors.js";
+import { Fifo } from "../fifo.js";
+import type { ItemIterator } from "../platform-types.js";
+import type { Delivery, TopicItem } from "./delivery.js";
+import type { TopicLimits } from "./limits.js";
+
+/** Bytes that wait for subscribers of one process. */
+export interface HeldBytes {
+  bytes: number;
+}
+
+/** Settings of a subscription. */
+export interface SubscriptionSettings {
+  /** Whether a subscriber that is behind loses the oldest messages, and hears how many, or is ended with `resource_exhausted`. */
+  readonly slow: "drop" | "end";
+  readonly limits: TopicLimits;
+  readonly held: HeldBytes;
+  /** Called once, when it is over. */
+  readonly onEnd: (subscription: Subscription) => void;
+}
+
+type Step = IteratorResult<TopicItem, undefined>;
+
+interface Waiter {
+  readonly resolve: (step: Step) => void;
+  readonly reject: (error: RpcError) => void;
+}
+
+const DONE: Step = { done: true, value: undefined };
+
+/** The messages of one topic for one subscriber: what it has not taken yet waits here, within limits. */
+export class Subscription implements ItemIterator<TopicItem> {
+  /** Resolves when messages that are published from now on arrive. */
+  ready: Promise<void> = Promise.resolve();
+  private readonly settings: SubscriptionSettings;
+  private readonly queue: Fifo<Delivery> = new Fifo();
+  private queuedBytes = 0;
+  /** Messages that were dropped before the first that waits. */
+  private lost = 0;
+  private waiter: Waiter | undefined = undefined;
+  private over = false;
+  private error: RpcError | undefined = undefined;
+
+  constructor(settings: SubscriptionSettings) {
+    this.settings = settings;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  push(delivery: Delivery): void {
+    const { waiter } = this;
+    if (waiter !== undefined) {
+      this.waiter = undefined;
+      waiter.resolve({ done: false, value: this.itemOf(delivery) });
+      return;
+    }
+    const { held, limits, slow } = this.settings;
+    if (delivery.holders++ === 0) held.bytes += delivery.size;
+    this.queue.push(delivery);
+    this.queuedBytes += delivery.size;
+    while (this.queue.length > 1 && this.isFull(limits)) {
+      if (slow === "end") {
+        this.drop();
+        this.end(tooSlow(limits));
+        return;
+      }
+      this.take();
+      this.lost++;
+    }
+  }
+
+  next(): Promise<Step> {
+    const delivery = this.take();
+    if (delivery !== undefined) return Promise.resolve({ done: false, value: this.itemOf(delivery) });
+    if (this.over) {
+      const { error } = this;
+      this.error = undefined;
+      return error === undefined ? Promise.resolve(DONE) : Promise.reject(error);
+    }
+    if (this.waiter !== undefined) {
+      return Promise.reject(
+        new RpcError("failed_precondition", "the last next() of this subscription has not settled"),
+      );
+    }
+    return new Promise((resolve, reject) => {
+      this.waiter = { resolve, reject };
+    });
+  }
+
+  return(): Promise<Step> {
+    this.drop();
+    this.end(undefined);
+    return Promise.resolve(DONE);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.return();
+  }
+
+  /** Ends it after what waits, with an error unless the subscriber itself wants no more. */
+  end(error: RpcError | undefined): void {
+    if (this.over) return;
+    this.over = true;
+    const { waiter } = this;
+    this.waiter = undefined;
+    if (waiter === undefined) this.error = error;
+    else if (error === undefined) waiter.resolve(DONE);
+    else waiter.reject(error);
+    this.settings.onEnd(this);
+  }
+
+  private isFull({ maxQueuedMessages, maxQueuedBytes, maxHeldBytes }: TopicLimits): boolean {
+    return (
+      this.queue.length > maxQueuedMessages ||
+      this.queuedBytes > maxQueuedBytes ||
+      this.settings.held.bytes > maxHeldBytes
+    );
+  }
+
+  private drop(): void {
+    while (this.take() !== undefined);
+  }
+
+  private take(): Delivery | undefined {
+    const delivery = this.queue.shift();
+    if (delivery === undefined) return undefined;
+    this.queuedBytes -= delivery.size;
+    if (--delivery.holders === 0) this.settings.held.bytes -= delivery.size;
+    return delivery;
+  }
+
+  private itemOf({ item }: Delivery): TopicItem {
+    const { lost } = this;
+    if (lost === 0) return item;
+    this.lost = 0;
+    return { ...item, lost };
+  }
+}
+
+function tooSlow({ maxQueuedMessages }: TopicLimits): RpcError {
+  return untracedError(
+    "resource_exhausted",
+    `the subscriber is too slow: more than ${maxQueuedMessages} messages, or as many bytes as may, wait for it`,
+  );
+}

@@ -1,0 +1,227 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { zodCodec } from "../call/messages/codec.js";
+import { createLocalCaller } from "../connection/local-caller.js";
+import { defineMethod } from "../client/define-method.js";
+import type { BusSubscription, TopicBus, TopicReceiver } from "./bus.js";
+import type { TopicLimits } from "./limits.js";
+import { createTopicRouter, type ServedTopics, serveTopics, type Topic, type TopicOptions } from "./serve-topics.js";
+import { createTopics, type TopicsOptions } from "./topics.js";
+
+const service = { name: "test.v1.Rooms", id: 4714 };
+const message = z.object({ n: z.int(), text: z.string().optional() });
+type Message = z.infer<typeof message>;
+const methods = {
+  publishRoom: defineMethod(service, "unary", "publishRoom", {
+    id: 1,
+    input: zodCodec(z.object({ id: z.string(), message })),
+  }),
+  subscribeRoom: defineMethod(service, "server_stream", "subscribeRoom", {
+    id: 2,
+    input: zodCodec(z.object({ id: z.string() })),
+    output: zodCodec(z.object({ message, lost: z.int().optional() })),
+  }),
+};
+type Item = { message: Message; lost?: number | undefined };
+interface Served extends ServedTopics {
+  readonly room: Topic<{ id: string; message: Message }, { id: string }, Item>;
+}
+
+function served(options: TopicsOptions = {}, room: Partial<TopicOptions<unknown>> = {}) {
+  const topics = createTopics(options);
+  const rooms: Served = serveTopics(methods, { room: "room.{id}" }, topics, {
+    room: { authorize: "everybody", ...room },
+  });
+  return { topics, rooms, router: createTopicRouter(methods, {}, rooms) };
+}
+
+/** Takes `count` items. */
+async function take(items: AsyncIterator<Item>, count: number): Promise<Item[]> {
+  const taken: Item[] = [];
+  while (taken.length < count) {
+    const { done, value } = await items.next();
+    if (done === true) break;
+    taken.push(value);
+  }
+  return taken;
+}
+
+async function failure(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => "it did not fail",
+    (error: unknown) => error,
+  );
+}
+
+describe("topics", () => {
+  it("reach those who subscribe to the same parameters, in order", async () => {
+    const { rooms, topics } = served();
+    const one = await rooms.room.subscribe({ id: "1" });
+    const other = await rooms.room.subscribe({ id: "1.x" });
+    for (let n = 0; n < 3; n++) await rooms.room.publish({ id: "1", message: { n } });
+    await rooms.room.publish({ id: "1.x", message: { n: 9 } });
+    expect(await take(one, 3)).toEqual([{ message: { n: 0 } }, { message: { n: 1 } }, { message: { n: 2 } }]);
+    expect(await take(other, 1)).toEqual([{ message: { n: 9 } }]);
+    await one.return?.();
+    await other.return?.();
+    expect(topics.stats()).toEqual({ topics: 0, subscriptions: 0, heldBytes: 0 });
+  });
+
+  it("tell a subscriber that is behind how many messages it has lost", async () => {
+    const { rooms, topics } = served({ limits: { maxQueuedMessages: 4 } });
+    const slow = await rooms.room.subscribe({ id: "1" });
+    for (let n = 0; n < 10; n++) await rooms.room.publish({ id: "1", message: { n } });
+    expect(await take(slow, 4)).toEqual([
+      { message: { n: 6 }, lost: 6 },
+      { message: { n: 7 } },
+      { message: { n: 8 } },
+      { message: { n: 9 } },
+    ]);
+    expect(topics.stats().heldBytes).toBe(0);
+  });
+
+  it("end a subscriber that is behind where they are told to", async () => {
+    const { rooms, topics } = served({ limits: { maxQueuedMessages: 4 } }, { slow: "end" });
+    const slow = await rooms.room.subscribe({ id: "1" });
+    for (let n = 0; n < 10; n++) await rooms.room.publish({ id: "1", message: { n } });
+    expect(await failure(take(slow, 1))).toMatchObject({ code: "resource_exhausted" });
+    expect(topics.stats()).toEqual({ topics: 0, subscriptions: 0, heldBytes: 0 });
+  });
+
+  it.each<[string, Partial<TopicLimits>]>([
+    ["for one subscriber", { maxQueuedBytes: 5000 }],
+    ["for all of them", { maxHeldBytes: 5000 }],
+  ])("hold a bounded number of bytes %s", async (_, limits) => {
+    const { rooms, topics } = served({ limits });
+    await rooms.room.subscribe({ id: "1" });
+    for (let n = 0; n < 100; n++) await rooms.room.publish({ id: "1", message: { n, text: "x".repeat(1000) } });
+    expect(topics.stats().heldBytes).toBeGreaterThan(1000);
+    expect(topics.stats().heldBytes).toBeLessThan(5000);
+  });
+
+  it("count a message that waits for many once", async () => {
+    const { rooms, topics } = served();
+    for (let n = 0; n < 100; n++) await rooms.room.subscribe({ id: "1" });
+    await rooms.room.publish({ id: "1", message: { n: 1, text: "x".repeat(1000) } });
+    expect(topics.stats().heldBytes).toBeLessThan(1100);
+  });
+
+  it("refuse subscriptions and messages beyond their limits", async () => {
+    const { rooms } = served({ limits: { maxSubscriptions: 1, maxMessageBytes: 100 } });
+    await rooms.room.subscribe({ id: "1" });
+    expect(await failure(rooms.room.subscribe({ id: "2" }))).toMatchObject({ code: "resource_exhausted" });
+    const large = rooms.room.publish({ id: "1", message: { n: 1, text: "x".repeat(100) } });
+    expect(await failure(large)).toMatchObject({ code: "resource_exhausted" });
+    const misfit = rooms.room.publish({ id: "1", message: { n: 1.5 } });
+    expect(await failure(misfit)).toMatchObject({ code: "invalid_argument" });
+    expect(await failure(rooms.room.subscribe({ id: "" }))).toMatchObject({ code: "invalid_argument" });
+  });
+
+  it("end with the topics of the process, after what waits", async () => {
+    const { rooms, topics } = served();
+    const items = await rooms.room.subscribe({ id: "1" });
+    await rooms.room.publish({ id: "1", message: { n: 1 } });
+    await topics.close();
+    expect(await take(items, 1)).toHaveLength(1);
+    expect(await failure(take(items, 1))).toMatchObject({ code: "unavailable" });
+    expect(await failure(rooms.room.publish({ id: "1", message: { n: 1 } }))).toMatchObject({ code: "unavailable" });
+    expect(await failure(rooms.room.subscribe({ id: "1" }))).toMatchObject({ code: "unavailable" });
+  });
+
+  it("need to be told who may use them", () => {
+    expect(() => serveTopics(methods, { room: "room.{id}" }, createTopics(), {})).toThrow(/room needs authorize/);
+  });
+
+  it("ask who publishes and who subscribes", async () => {
+    const asked: unknown[] = [];
+    const { router } = served({}, {
+      authorize: (access, parameters) => {
+        asked.push([access, parameters]);
+        return access === "subscribe" && parameters.id === "mine";
+      },
+    } as Partial<TopicOptions<{ id: string }>> as Partial<TopicOptions<unknown>>);
+    const caller = createLocalCaller([router]);
+    const refused = { code: "permission_denied" };
+    expect(await failure(caller.unary(methods.publishRoom, { id: "mine", message: { n: 1 } }))).toMatchObject(refused);
+    const others = caller.serverStream(methods.subscribeRoom, { id: "yours" })[Symbol.asyncIterator]();
+    expect(await failure(others.next())).toMatchObject(refused);
+    await new Promise<void>((resolve) => {
+      const onResponseMetadata = (): void => resolve();
+      const own = caller.serverStream(methods.subscribeRoom, { id: "mine" }, { onResponseMetadata });
+      void own;
+    });
+    expect(asked).toEqual([
+      ["publish", { id: "mine" }],
+      ["subscribe", { id: "yours" }],
+      ["subscribe", { id: "mine" }],
+    ]);
+  });
+});
+
+/** A bus whose other processes are the test. */
+class TestBus implements TopicBus {
+  readonly published: [string, Uint8Array][] = [];
+  readonly receivers: Map<string, TopicReceiver> = new Map();
+  ready: Promise<void> = Promise.resolve();
+  closed = false;
+
+  publish(topic: string, bytes: Uint8Array): undefined {
+    this.published.push([topic, bytes]);
+    this.receivers.get(topic)?.message(bytes);
+  }
+
+  subscribe(topic: string, receiver: TopicReceiver): BusSubscription {
+    this.receivers.set(topic, receiver);
+    return { ready: this.ready, end: () => void this.receivers.delete(topic) };
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+  }
+}
+
+describe("topics over a bus", () => {
+  it("subscribe to it once for all, and no longer than they have to", async () => {
+    const bus = new TestBus();
+    const { rooms } = served({ bus });
+    const one = await rooms.room.subscribe({ id: "a b" });
+    const two = await rooms.room.subscribe({ id: "a b" });
+    await rooms.room.publish({ id: "a b", message: { n: 1 } });
+    expect(bus.published.map(([topic]) => topic)).toEqual(["test.v1.Rooms.room.a%20b"]);
+    expect(await take(one, 1)).toEqual(await take(two, 1));
+    await one.return?.();
+    expect(bus.receivers.size).toBe(1);
+    await two.return?.();
+    expect(bus.receivers.size).toBe(0);
+  });
+
+  it("end where messages may be missing, so that subscribers start anew", async () => {
+    const bus = new TestBus();
+    const { rooms } = served({ bus });
+    const items = await rooms.room.subscribe({ id: "1" });
+    bus.receivers.get("test.v1.Rooms.room.1")?.interrupted("the broker was out of reach");
+    expect(await failure(take(items, 1))).toMatchObject({ code: "unavailable" });
+    const again = await rooms.room.subscribe({ id: "1" });
+    await rooms.room.publish({ id: "1", message: { n: 1 } });
+    expect(await take(again, 1)).toHaveLength(1);
+  });
+
+  it("are not subscribed to where the bus fails", async () => {
+    const bus = new TestBus();
+    const { rooms, topics } = served({ bus });
+    bus.ready = Promise.reject(new Error("no permission"));
+    expect(await failure(rooms.room.subscribe({ id: "1" }))).toMatchObject({ message: "no permission" });
+    expect(topics.stats().subscriptions).toBe(0);
+  });
+
+  it("report what does not fit, and go on", async () => {
+    const bus = new TestBus();
+    const errors: unknown[] = [];
+    const { rooms } = served({ bus, onError: (error) => errors.push(error) });
+    const items = await rooms.room.subscribe({ id: "1" });
+    bus.receivers.get("test.v1.Rooms.room.1")?.message(new Uint8Array([0xc1]));
+    await rooms.room.publish({ id: "1", message: { n: 1 } });
+    expect(await take(items, 1)).toHaveLength(1);
+    expect(errors).toHaveLength(1);
+  });
+});
