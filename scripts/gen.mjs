@@ -9,6 +9,7 @@ const CONFIGS = [
   "examples/whiteboard/quicrpc.config.ts",
   "packages/services/quicrpc.config.ts",
   "packages/http/test/quicrpc.config.ts",
+  "packages/mcp/test/quicrpc.config.ts",
   "bench/quicrpc.config.ts",
   "interop/quicrpc.config.ts",
   "test/size/quicrpc.config.ts",

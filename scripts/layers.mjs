@@ -9,10 +9,11 @@ export const packages = {
   "fails-components": { name: "@quicrpc/fails-components", imports: ["core", "node", "browser"] },
   http: { name: "@quicrpc/http", imports: ["core"], anywhere: true },
   services: { name: "@quicrpc/services", imports: ["core"], anywhere: true },
+  mcp: { name: "@quicrpc/mcp", imports: ["core", "http", "services"] },
   otel: { name: "@quicrpc/otel", imports: ["core"], anywhere: true },
   "react-query": { name: "@quicrpc/react-query", imports: ["core"], anywhere: true },
   codegen: { name: "@quicrpc/codegen", imports: ["core", "http"] },
-  cli: { name: "quicrpc", imports: ["codegen", "core", "node", "services"], prints: true },
+  cli: { name: "quicrpc", imports: ["codegen", "core", "mcp", "node", "services"], prints: true },
 };
 
 /** The folder whose own folders are layered, and its files that may import all of them: its entries. */

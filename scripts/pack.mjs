@@ -18,6 +18,7 @@ export const FOLDERS = [
   "browser",
   "fails-components",
   "http",
+  "mcp",
   "otel",
   "react-query",
   "codegen",

@@ -2,7 +2,7 @@ import { createInterface } from "node:readline";
 import { type AnyMethod, bytesCodec } from "@quicrpc/core/generated";
 import { type CallOptions, RpcError, type Session } from "@quicrpc/core";
 import { Command } from "commander";
-import { describedMethod, parseJson, parseMethod } from "./described-method.js";
+import { findMethod, parseJson, parseMethod } from "./find-method.js";
 import { EXIT, printJson, TARGET_HELP, type TargetOptions, withSession, withTarget } from "./target.js";
 
 /** The `call` command. */
@@ -31,7 +31,7 @@ ${TARGET_HELP}`,
     .action(async (url: string, [service, method]: [string, string], input: unknown, options: TargetOptions) => {
       process.exitCode = await withSession(url, options, async (session) => {
         const callOptions = { timeoutMs: options.timeout };
-        const described = await describedMethod(session, service, method, callOptions);
+        const described = await findMethod(session, service, method, callOptions);
         try {
           await call(session, described, input, callOptions);
         } finally {

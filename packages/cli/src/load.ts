@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { AnyMethod, Via } from "@quicrpc/core/generated";
 import { type CallOptions, printable, RpcError, type Session } from "@quicrpc/core";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { describedMethod, parseJson, parseMethod } from "./described-method.js";
+import { findMethod, parseJson, parseMethod } from "./find-method.js";
 import { LoadRun, type OneCall, type Outcome } from "./load-run.js";
 import { colorsFor } from "./report.js";
 import { EXIT, parseCount, printJson, TARGET_HELP, type TargetOptions, withSessions, withTarget } from "./target.js";
@@ -48,7 +48,7 @@ ${TARGET_HELP}`,
     .action(async (url: string, [service, name]: [string, string], input: unknown, options: LoadOptions) => {
       process.exitCode = await withSessions(url, options, options.connections, async (sessions) => {
         const [first] = sessions;
-        const method = await describedMethod(first, service, name, { timeoutMs: options.timeout });
+        const method = await findMethod(first, service, name, { timeoutMs: options.timeout });
         const call = callOf(method, input, { timeoutMs: options.timeout, via: options.via });
         // One call first: a wrong method or input is reported here, once.
         await call(first);

@@ -8,6 +8,7 @@ import { genCommand } from "./gen.js";
 import { healthCommand } from "./health.js";
 import { loadCommand } from "./load.js";
 import { lsCommand } from "./ls.js";
+import { mcpCommand } from "./mcp.js";
 import { pingCommand } from "./ping.js";
 import { renameCommand } from "./rename.js";
 
@@ -41,6 +42,7 @@ const commands = [
   healthCommand(),
   pingCommand(),
   loadCommand(),
+  mcpCommand(version),
 ];
 for (const command of commands) {
   program.addCommand(command.copyInheritedSettings(program).exitOverride());

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
-import { printable, RpcError, type Session } from "@quicrpc/core";
+import { type Connection, printable, RpcError, type Session } from "@quicrpc/core";
 import type { UnsharedBytes } from "@quicrpc/core/transport";
+import type { DialOptions } from "@quicrpc/node";
 import { type Command, InvalidArgumentError } from "commander";
 import { colorsFor } from "./report.js";
 
@@ -14,6 +15,8 @@ export interface TargetOptions {
   readonly dev?: boolean;
   readonly timeout: number;
   readonly json?: boolean;
+  readonly credentialsFrom?: string;
+  readonly header?: Readonly<Record<string, string>>;
 }
 
 export const TARGET_HELP = `
@@ -32,6 +35,17 @@ export function withTrust(command: Command): Command {
     .option("--hash <sha-256>", "trust the certificate with this hash, in hex", parseHash)
     .option("--dev", "trust this machine's development certificate")
     .option("--timeout <ms>", "give up after so many milliseconds", parseMs, 10_000);
+}
+
+/** Adds the options of a command that says who it is. */
+export function withIdentity(command: Command): Command {
+  return command
+    .option("--credentials-from <variable>", "send this environment variable as credentials, such as a token")
+    .option(
+      "-H, --header <field>",
+      'send a header field, "name: value", with wss:// and https://; repeatable',
+      parseHeader,
+    );
 }
 
 /**
@@ -67,17 +81,47 @@ export async function withSessions(
   }
 }
 
+/** As `withSession`, over a connection that heals. */
+export async function withConnection(
+  url: string,
+  options: TargetOptions,
+  work: (connection: Connection) => Promise<number>,
+): Promise<number> {
+  let connection: Connection | undefined;
+  try {
+    const { connect } = await import("@quicrpc/node");
+    connection = await connect(url, await dialOptionsOf(options));
+    return await work(connection);
+  } catch (error) {
+    report(error instanceof Error ? error : new Error(String(error)), options);
+    return connection === undefined ? EXIT.noSession : EXIT.failed;
+  } finally {
+    await connection?.close();
+  }
+}
+
 /** A session with a server. Rejects with why there is none. */
-export async function dialTarget(url: string, { ca, hash, dev, timeout }: TargetOptions): Promise<Session> {
+export async function dialTarget(url: string, options: TargetOptions): Promise<Session> {
   // Loaded here, since it brings the native engine: help and usage errors need not wait for it.
-  const { devCertificate, dial } = await import("@quicrpc/node");
+  const { dial } = await import("@quicrpc/node");
+  return dial(url, await dialOptionsOf(options));
+}
+
+async function dialOptionsOf(options: TargetOptions): Promise<DialOptions> {
+  const { ca, hash, dev, timeout, credentialsFrom, header } = options;
   const hashes = hash === undefined ? [] : [{ algorithm: "sha-256", value: hash } as const];
-  if (dev === true) hashes.push((await devCertificate()).hash);
-  return dial(url, {
+  if (dev === true) hashes.push((await (await import("@quicrpc/node")).devCertificate()).hash);
+  const credentials = credentialsFrom === undefined ? undefined : process.env[credentialsFrom];
+  if (credentialsFrom !== undefined && credentials === undefined) {
+    throw new Error(`the environment variable ${credentialsFrom}, of --credentials-from, is not set`);
+  }
+  return {
     timeoutMs: timeout,
     ...(ca !== undefined && { ca: readFileSync(ca) }),
     ...(hashes.length > 0 && { serverCertificateHashes: hashes }),
-  });
+    ...(credentials !== undefined && { credentials }),
+    ...(header !== undefined && { headers: header }),
+  };
 }
 
 function report(error: Error, { json = false }: TargetOptions): void {
@@ -124,6 +168,12 @@ function parseHash(text: string): UnsharedBytes {
   const hex = text.replaceAll(":", "");
   if (!/^[0-9a-f]{64}$/i.test(hex)) throw new InvalidArgumentError("It takes 64 hex digits.");
   return new Uint8Array(Buffer.from(hex, "hex"));
+}
+
+function parseHeader(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const at = text.indexOf(":");
+  if (at < 1) throw new InvalidArgumentError('It takes "name: value".');
+  return { ...before, [text.slice(0, at).trim()]: text.slice(at + 1).trim() };
 }
 
 /** A whole number, 1 or more. */

@@ -17,3 +17,4 @@ export {
 } from "./generated/reflection.js";
 export { createHealth, type Health, type HealthStatuses, watchHealth } from "./health.js";
 export { createReflection, describeServices } from "./reflection.js";
+export { describedMethod } from "./described-method.js";

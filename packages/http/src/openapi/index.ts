@@ -2,6 +2,7 @@
 export { jsonProblem, type JsonProblem } from "../json/problems.js";
 export type { Describe, Described } from "../json/own-forms.js";
 export { type OpenApiDocument, openApiDocument } from "./document.js";
+export { plainJsonSchema } from "./json-schema.js";
 export { type DescribableRouter, openApiOf } from "./of-routers.js";
 export {
   BYTES_SCHEMA,

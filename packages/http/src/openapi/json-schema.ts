@@ -29,6 +29,11 @@ export function plainSchema(schema: unknown, around: Surroundings): unknown {
   return made;
 }
 
+/** The same of a schema that is a document by itself. */
+export function plainJsonSchema(schema: JsonSchema): JsonSchema {
+  return plainSchema(schema, { refer: (reference) => reference, place: (_, made) => made }) as JsonSchema;
+}
+
 /** The same of a schema inside another: one with a title is a reference. */
 function innerSchema(schema: unknown, around: Surroundings): unknown {
   const made = plainSchema(schema, around);

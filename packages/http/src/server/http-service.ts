@@ -35,7 +35,10 @@ import { readHeaders } from "../protocol/headers.js";
 import { readTimeout, TIMEOUT_HEADER } from "../protocol/timeout.js";
 import { OpenApiPage } from "./open-api-page.js";
 import { EventCall } from "./event-call.js";
-import type { HttpExchange } from "./exchange.js";
+import { type HttpExchange, splitTarget } from "./exchange.js";
+import type { ExtensionAnswer, ExtensionHost, ExtensionRequest, HttpExtension } from "./extension.js";
+import { answerWith, WholeRequest } from "./extension-exchange.js";
+import { FetchExchange } from "./fetch-exchange.js";
 import type { HttpCall, HttpCallSettings } from "./http-call.js";
 import { PageAccess } from "./page-access.js";
 import { type ReadingLimits, RequestReader } from "./request-reader.js";
@@ -85,6 +88,11 @@ export interface HttpServiceOptions<Context = unknown> {
    * `quicrpc.v1.Reflection/describe`. Default: no document.
    */
   readonly openApi?: boolean | OpenApiOptions;
+  /**
+   * Served beside the methods, each at its path, to whoever `authenticate` takes for a caller of `quicrpc.v1.Reflection/describe`. Default:
+   * none.
+   */
+  readonly extensions?: readonly HttpExtension[];
   /** Milliseconds that the only message of a request may take to arrive. Default: 60,000. */
   readonly maxBodyMs?: number;
 }
@@ -111,13 +119,15 @@ export class HttpService<Context> {
   private readonly calls: Set<HttpCall> = new Set();
   private readonly pages: PageAccess;
   private readonly document: OpenApiPage | undefined;
+  /** By their paths. */
+  private readonly extensions: ReadonlyMap<string, ExtensionAnswer>;
   private draining = false;
   /** Told when no call is in progress. */
   private readonly idle: Set<() => void> = new Set();
 
   constructor(options: HttpServiceOptions<Context>) {
     const { routers, interceptors = [], loadShedder, prefix = "", compressFrom = DEFAULT_COMPRESS_FROM } = options;
-    const { openApi = false } = options;
+    const { openApi = false, extensions = [] } = options;
     this.options = options;
     this.limits = completeLimits(options.limits);
     this.onError = errorHook(options.onError);
@@ -126,6 +136,13 @@ export class HttpService<Context> {
     this.routes = new Routes(methods, prefix);
     const described = openApi === true ? {} : openApi;
     this.document = described === false ? undefined : new OpenApiPage(combineRouters(routers), prefix, described);
+    const host: ExtensionHost = {
+      router: combineRouters(routers),
+      limits: this.limits,
+      prefix,
+      onError: this.onError,
+    };
+    this.extensions = new Map(extensions.map((each) => [prefix + each.path, each.start(host)]));
     this.pages = new PageAccess(options.allowedOrigins, this.onError);
     this.shared = { compressFrom, calls: this.calls };
     this.admission = new Admission({
@@ -170,8 +187,55 @@ export class HttpService<Context> {
       void this.describe(exchange, this.document);
       return;
     }
+    const extension = this.extensions.get(splitTarget(exchange.target).path);
+    if (extension === undefined) this.serve(exchange);
+    else void this.extend(exchange, extension);
+  }
+
+  /** Answers a request for a method. */
+  private serve(exchange: HttpExchange): void {
     const match = this.routes.match(exchange);
     if (match !== undefined) void this.take(exchange, match);
+  }
+
+  private async extend(exchange: HttpExchange, answer: ExtensionAnswer): Promise<void> {
+    const budget = new MemoryBudget(this.limits.maxSessionBytes, "limits.maxSessionBytes", this.load);
+    const reader = new RequestReader(exchange, budget, this.readingLimits(undefined));
+    let whole: WholeRequest | undefined;
+    const leave = this.load.enter(budget, (error) => {
+      reader.give(error);
+      whole?.abort(error);
+    });
+    try {
+      await this.authenticate(exchange, DESCRIBE);
+      this.admission.requireRoom();
+      whole = new WholeRequest(exchange, await reader.read("unary", undefined), budget, this.callFor(exchange));
+      const given = whole;
+      exchange.onGone = () => given.abort(new RpcError("cancelled", "the caller is gone"));
+      await answerWith(exchange, await answer(given));
+    } catch (error) {
+      if (!reader.gone) this.refuse(exchange, error, splitTarget(exchange.target).path);
+    } finally {
+      whole?.release();
+      leave();
+    }
+  }
+
+  /** Returns what makes calls on behalf of the client that an exchange is with. */
+  private callFor({ peer }: HttpExchange): ExtensionRequest["call"] {
+    return (request) => {
+      const exchange = new FetchExchange(request, peer);
+      this.serve(exchange);
+      return exchange.response;
+    };
+  }
+
+  /** Answers with an error for what is no call. */
+  private refuse(exchange: HttpExchange, error: unknown, site: string): void {
+    if (!(error instanceof RpcError)) this.errorHookFor(exchange)(error, { method: site });
+    const refusal = error instanceof RpcError ? error : new RpcError("internal", "the request could not be answered");
+    const head = { status: statusOf(refusal.code), fields: { "content-type": "application/json" } };
+    exchange.respond(head, jsonBytes(errorToJson(refusal)));
   }
 
   private async describe(exchange: HttpExchange, document: OpenApiPage): Promise<void> {
@@ -179,10 +243,7 @@ export class HttpService<Context> {
       await this.authenticate(exchange, DESCRIBE);
       await document.answer(exchange);
     } catch (error) {
-      if (!(error instanceof RpcError)) this.errorHookFor(exchange)(error, { method: DESCRIBE });
-      const refusal = error instanceof RpcError ? error : new RpcError("internal", "the document could not be made");
-      const head = { status: statusOf(refusal.code), fields: { "content-type": "application/json" } };
-      exchange.respond(head, jsonBytes(errorToJson(refusal)));
+      this.refuse(exchange, error, DESCRIBE);
     }
   }
 

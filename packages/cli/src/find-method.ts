@@ -1,13 +1,10 @@
-import { type AnyMethod, defineMethod, type MessageCodec, uncheckedCodec, bytesCodec } from "@quicrpc/core/generated";
+import type { AnyMethod } from "@quicrpc/core/generated";
 import { type CallOptions, RpcError, type Session } from "@quicrpc/core";
-import { createReflectionClient, type MethodDescription } from "@quicrpc/services";
+import { createReflectionClient, describedMethod } from "@quicrpc/services";
 import { InvalidArgumentError } from "commander";
 
-/**
- * A method as the server's reflection service describes it, without its schema: values travel as they are, and the server
- * validates. Rejects with `RpcError` where there is none.
- */
-export async function describedMethod(
+/** Returns a method that the server's reflection service describes. Rejects with `RpcError` where there is none. */
+export async function findMethod(
   session: Session,
   serviceName: string,
   name: string,
@@ -24,16 +21,7 @@ export async function describedMethod(
     const served = service.methods.map((one) => one.name).join(", ");
     throw new RpcError("unimplemented", `${serviceName} has no method ${name}; it has ${served}`);
   }
-  const input = codecOf(method.takes);
-  const output = codecOf(method.gives);
-  const messages = { ...(input !== undefined && { input }), ...(output !== undefined && { output }) };
-  const { id, kind, idempotent } = method;
-  return defineMethod({ name: service.name, id: service.id }, kind, name, { id, idempotent, ...messages });
-}
-
-function codecOf(form: MethodDescription["takes"]): MessageCodec<unknown> | undefined {
-  if (form === "nothing") return undefined;
-  return form === "bytes" ? bytesCodec : uncheckedCodec();
+  return describedMethod(service, method);
 }
 
 /** An argument `service/method`. */

@@ -1,0 +1,35 @@
+import { Command } from "commander";
+import { EXIT, TARGET_HELP, type TargetOptions, withConnection, withIdentity, withTrust } from "./target.js";
+
+/** The `mcp` command. */
+export function mcpCommand(version: string): Command {
+  return withIdentity(
+    withTrust(
+      new Command("mcp")
+        .description("Offer a server's methods to a language model as tools, over stdio: those that its schemas mark.")
+        .argument("<url>", "the server"),
+    ),
+  )
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ quicrpc mcp quic://localhost:4433 --dev
+  $ SHOP_TOKEN=… quicrpc mcp quic://shop.example --credentials-from SHOP_TOKEN
+
+It needs @quicrpc/mcp beside this command: npm install @quicrpc/mcp. It ends when its input does.
+${TARGET_HELP}`,
+    )
+    .action(async (url: string, options: TargetOptions) => {
+      process.exitCode = await withConnection(url, options, async (connection) => {
+        const { serveToolsOverStdio } = await import("@quicrpc/mcp/stdio");
+        const reflection = { timeoutMs: options.timeout };
+        const { tools } = await serveToolsOverStdio(connection, { name: "quicrpc", version, reflection });
+        process.stderr.write(`${tools.length} tools: ${tools.join(", ")}\n`);
+        await new Promise<void>((resolve) => {
+          for (const event of ["end", "close"]) process.stdin.once(event, () => resolve());
+        });
+        return EXIT.ok;
+      });
+    });
+}

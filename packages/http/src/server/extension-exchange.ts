@@ -1,0 +1,91 @@
+import { RpcError } from "@quicrpc/core";
+import { countJson, type MessageCodec } from "@quicrpc/core/generated";
+import { callBytes, decodedBytes, decodeWithin, type MemoryBudget } from "@quicrpc/core/transport";
+import type { HttpExchange } from "./exchange.js";
+import type { ExtensionRequest } from "./extension.js";
+
+/** A request as an extension gets it, charged to its client until it is answered. */
+export class WholeRequest implements ExtensionRequest {
+  readonly request: Request;
+  readonly call: ExtensionRequest["call"];
+  private readonly body: Uint8Array;
+  private readonly budget: MemoryBudget;
+  private readonly gone: AbortController = new AbortController();
+  private held = 0;
+
+  constructor(exchange: HttpExchange, body: Uint8Array, budget: MemoryBudget, call: ExtensionRequest["call"]) {
+    const { method, headers, target, authority = "localhost" } = exchange;
+    // Who asks what its URL was gets path and query; which scheme it was is not known here.
+    const url = new URL(target, `http://${authority}`);
+    this.request = new Request(url, { method, headers, signal: this.gone.signal });
+    this.body = body;
+    this.budget = budget;
+    this.call = call;
+    this.hold(callBytes(budget, body.length, 0));
+  }
+
+  json(): unknown {
+    const value = decodeWithin(this.budget, json, this.body, 0, this.body.length);
+    this.hold(decodedBytes());
+    return value;
+  }
+
+  /** The client is gone, or has no place any more. */
+  abort(reason: RpcError): void {
+    this.gone.abort(reason);
+  }
+
+  /** It is answered. */
+  release(): void {
+    this.budget.release(this.held);
+    this.held = 0;
+  }
+
+  private hold(bytes: number): void {
+    this.held += bytes;
+    this.budget.charge(bytes);
+  }
+}
+
+const json: MessageCodec<unknown> = {
+  encode() {
+    throw new TypeError("requests are only read");
+  },
+  decode(bytes, start, end) {
+    countJson(bytes, start, end);
+    try {
+      return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(start, end)));
+    } catch {
+      throw new RpcError("invalid_argument", "the request's body is not JSON");
+    }
+  },
+};
+
+/** Answers with a response as of `fetch`. Rejects with what its body fails with before it begins. */
+export async function answerWith(exchange: HttpExchange, response: Response): Promise<void> {
+  const { status, headers: metadata, body } = response;
+  const isStream = metadata.get("content-type")?.startsWith("text/event-stream") === true;
+  if (body === null || !isStream) {
+    exchange.respond(
+      { status, fields: {}, metadata },
+      body === null ? undefined : new Uint8Array(await response.arrayBuffer()),
+    );
+    return;
+  }
+  const answer = exchange.open({ status, fields: {}, metadata });
+  const reader = body.getReader();
+  const { onGone } = exchange;
+  exchange.onGone = () => {
+    onGone?.();
+    reader.cancel().catch(() => {});
+  };
+  try {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      answer.write(read.value);
+      if (!answer.ready) await new Promise<void>((resolve) => answer.whenReady(resolve));
+    }
+  } finally {
+    exchange.onGone = undefined;
+    answer.end();
+  }
+}

@@ -1,0 +1,108 @@
+import type { CallToolResult, ServerContext } from "@modelcontextprotocol/server";
+import { type CallOptions, RpcError } from "@quicrpc/core";
+import type { Caller } from "@quicrpc/core/generated";
+import type { Tool } from "./tool.js";
+
+/** Items of a stream that a result holds where the schema says no other number. */
+const DEFAULT_MAX_ITEMS = 1000;
+
+/** How the calls of a request, or of a connection, are made. */
+export interface ToolCalls {
+  readonly caller: Caller;
+  /** Fires when the client is gone. */
+  readonly signal?: AbortSignal;
+  /** Makes one more call known to what may cancel it by its signal; undefined where nothing may. `end` is called when it is over. */
+  readonly begin?: () => { readonly signal: AbortSignal; end(): void } | undefined;
+  /** Bytes of the items of one result, about. */
+  readonly maxBytes: number;
+}
+
+/** Calls a tool's method. Never rejects: whatever fails is a result that says so. */
+export async function callTool(
+  tool: Tool,
+  given: Readonly<Record<string, unknown>>,
+  { caller, signal, begin, maxBytes }: ToolCalls,
+  context: ServerContext,
+): Promise<CallToolResult> {
+  const known = begin?.();
+  try {
+    const { method, output } = tool;
+    const input = inputOf(tool, given);
+    const signals = [context.mcpReq.signal, signal, known?.signal].filter((each) => each !== undefined);
+    const options: CallOptions = { signal: AbortSignal.any(signals) };
+    switch (method.kind) {
+      case "notify":
+        await caller.start(method, input, options);
+        return { content: [] };
+      case "unary": {
+        const value: unknown = await caller.start(method, input, options);
+        if (output === undefined) return { content: [] };
+        const json = output.toJson(value);
+        return resultOf(tool.wraps.output ? { value: json } : (json as Record<string, unknown>));
+      }
+      case "server_stream":
+        return resultOf(await gather(tool, caller.start(method, input, options), context, maxBytes));
+      default:
+        throw new TypeError(`a tool cannot be ${method.kind}`);
+    }
+  } catch (error) {
+    return failureOf(tool, RpcError.from(error, "internal"));
+  } finally {
+    known?.end();
+  }
+}
+
+function inputOf({ input, wraps }: Tool, given: Readonly<Record<string, unknown>>): unknown {
+  return input?.fromJson(wraps.input ? given["value"] : given);
+}
+
+/** Gathers the items of a stream, and tells each as progress to a client that asks for it. */
+async function gather(
+  { output, mark }: Tool,
+  items: AsyncIterable<unknown>,
+  { mcpReq }: ServerContext,
+  maxBytes: number,
+): Promise<Record<string, unknown>> {
+  const { maxItems = DEFAULT_MAX_ITEMS } = mark;
+  const progressToken = mcpReq._meta?.progressToken;
+  const gathered: unknown[] = [];
+  let room = maxBytes;
+  for await (const item of items) {
+    const json = output?.toJson(item) ?? null;
+    const text = JSON.stringify(json);
+    room -= text.length;
+    // Leaving the loop ends the call.
+    if (gathered.length >= maxItems || room < 0) return { items: gathered, truncated: true };
+    gathered.push(json);
+    if (progressToken !== undefined) {
+      const params = { progressToken, progress: gathered.length, message: text };
+      await mcpReq.notify({ method: "notifications/progress", params });
+    }
+  }
+  return { items: gathered };
+}
+
+function resultOf(structuredContent: Record<string, unknown>): CallToolResult {
+  return { structuredContent, content: [{ type: "text", text: JSON.stringify(structuredContent) }] };
+}
+
+/** The model reads the text, programs the rest. */
+function failureOf(tool: Tool, error: RpcError): CallToolResult {
+  const { code, message, reason } = error;
+  const details = detailsOf(tool, error);
+  const told = { code, message, ...(reason !== undefined && { reason }), ...(details !== undefined && { details }) };
+  return {
+    isError: true,
+    structuredContent: { error: told },
+    content: [{ type: "text", text: JSON.stringify({ error: told }) }],
+  };
+}
+
+function detailsOf(tool: Tool, error: RpcError): unknown {
+  try {
+    return tool.detailsOf(error);
+  } catch {
+    // What its schema does not know must not cost the model the error.
+    return undefined;
+  }
+}

@@ -1,0 +1,64 @@
+import { expect, test } from "vitest";
+import { jsonOf, valueOf } from "./json-values.js";
+
+const date = { type: "string", format: "date-time", "x-quicrpc-type": "date" };
+const big = { type: "integer", "x-quicrpc-type": "bigint" };
+const bytes = { type: "string", contentEncoding: "base64", "x-quicrpc-type": "bytes" };
+const object = (properties: object, required: string[] = []): object => ({ type: "object", properties, required });
+
+test.each([
+  [date, "1970-01-01T00:00:00.000Z", new Date(0)],
+  [big, "9007199254740993", 9_007_199_254_740_993n],
+  [bytes, "AQL/", Uint8Array.of(1, 2, 255)],
+  [{ type: "array", items: big, "x-quicrpc-type": "set" }, ["1", "2"], new Set([1n, 2n])],
+  [
+    { type: "array", items: { prefixItems: [{ type: "integer" }, date] }, "x-quicrpc-type": "map" },
+    { "7": "1970-01-01T00:00:00.000Z" },
+    new Map([[7, new Date(0)]]),
+  ],
+  [object({ at: date }), { at: "1970-01-01T00:00:00.000Z", more: 1 }, { at: new Date(0), more: 1 }],
+  [{ type: "object", additionalProperties: big }, { a: "1" }, { a: 1n }],
+  [{ type: "array", items: date }, ["1970-01-01T00:00:00.000Z"], [new Date(0)]],
+  [{ prefixItems: [big, { type: "string" }], items: false }, ["1", "2"], [1n, "2"]],
+  [{ anyOf: [{ type: "null" }, date] }, "1970-01-01T00:00:00.000Z", new Date(0)],
+  [{ anyOf: [{ type: "null" }, date] }, null, null],
+  [
+    {
+      oneOf: [object({ by: { const: "card" }, n: { type: "string" } }), object({ by: { const: "cash" }, n: big })],
+    },
+    { by: "cash", n: "3" },
+    { by: "cash", n: 3n },
+  ],
+  [
+    { allOf: [object({ a: big }), object({ b: date })] },
+    { a: "1", b: "1970-01-01T00:00:00.000Z" },
+    { a: 1n, b: new Date(0) },
+  ],
+  [
+    { $ref: "#/$defs/node", $defs: { node: object({ at: date, next: { $ref: "#/$defs/node" } }) } },
+    { at: "1970-01-01T00:00:00.000Z", next: { at: "1970-01-01T00:00:00.000Z" } },
+    { at: new Date(0), next: { at: new Date(0) } },
+  ],
+])("%j reads and writes %j", (schema, json, value) => {
+  expect(valueOf(json, schema as Record<string, unknown>)).toEqual(value);
+  expect(jsonOf(value)).toEqual(json);
+});
+
+test.each([
+  [date, "soon"],
+  [big, "many"],
+  [big, 1.5],
+  [bytes, "?"],
+  [object({ at: date }), 7],
+  [{ $ref: "#" }, {}],
+  [{ $ref: "https://elsewhere.example" }, "a"],
+])("what does not fit %j stays for the server to refuse: %j", (schema, json) => {
+  expect(valueOf(json, schema as Record<string, unknown>)).toEqual(json);
+});
+
+test("names of a prototype are names", () => {
+  const given = JSON.parse('{"__proto__":{"at":"1970-01-01T00:00:00.000Z"}}') as unknown;
+  const value = valueOf(given, { type: "object", additionalProperties: object({ at: date }) }) as object;
+  expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
+  expect(Object.keys(value)).toEqual(["__proto__"]);
+});

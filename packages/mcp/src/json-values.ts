@@ -1,0 +1,139 @@
+import { fromBase64, toBase64 } from "@quicrpc/core/transport";
+import { isObject, type JsonSchema } from "./tool-schema.js";
+
+/** The key by which `MethodTooling` tells types that JSON has not. */
+const TYPE_KEY = "x-quicrpc-type";
+const MAX_DEPTH = 100;
+
+/** Converts JSON to the value that its schema, as `MethodTooling` has it, means. What does not fit stays as it is: the server says so. */
+export function valueOf(json: unknown, schema: JsonSchema, root: JsonSchema = schema, depth = 0): unknown {
+  if (depth > MAX_DEPTH) return json;
+  const inner = (each: unknown, by: unknown): unknown => (isObject(by) ? valueOf(each, by, root, depth + 1) : each);
+  if (typeof schema["$ref"] === "string") return inner(json, resolve(schema["$ref"], root));
+  const marked = schema[TYPE_KEY];
+  if (typeof marked === "string") return markedValue(json, marked, schema, inner);
+  const choices = schema["anyOf"] ?? schema["oneOf"];
+  if (Array.isArray(choices))
+    return inner(
+      json,
+      choices.find((each) => fits(json, each, root, depth + 1)),
+    );
+  if (Array.isArray(schema["allOf"])) return schema["allOf"].reduce(inner, json);
+  if (Array.isArray(json)) {
+    const { prefixItems, items } = schema;
+    return json.map((each, i) => inner(each, (Array.isArray(prefixItems) ? prefixItems[i] : undefined) ?? items));
+  }
+  if (!isObject(json)) return json;
+  const { properties, additionalProperties } = schema;
+  const known = isObject(properties) ? properties : {};
+  return Object.fromEntries(
+    Object.entries(json).map(([key, each]) => [
+      key,
+      inner(each, Object.hasOwn(known, key) ? known[key] : additionalProperties),
+    ]),
+  );
+}
+
+function markedValue(
+  json: unknown,
+  type: string,
+  { items }: JsonSchema,
+  inner: (json: unknown, by: unknown) => unknown,
+): unknown {
+  switch (type) {
+    case "date":
+      return typeof json === "string" && !Number.isNaN(Date.parse(json)) ? new Date(json) : json;
+    case "bigint":
+      return isBigInt(json) ? BigInt(json) : json;
+    case "bytes":
+      return typeof json === "string" ? (bytesOf(json) ?? json) : json;
+    case "set":
+      return Array.isArray(json) ? new Set(json.map((each) => inner(each, items))) : json;
+    case "map":
+      return isObject(json) ? mapOf(json, isObject(items) ? items["prefixItems"] : undefined, inner) : json;
+    default:
+      return json;
+  }
+}
+
+function mapOf(json: JsonSchema, pair: unknown, inner: (json: unknown, by: unknown) => unknown): Map<unknown, unknown> {
+  const [key, value] = Array.isArray(pair) ? (pair as readonly unknown[]) : [];
+  const isNumber = isObject(key) && (key["type"] === "number" || key["type"] === "integer");
+  const isBig = isObject(key) && key[TYPE_KEY] === "bigint";
+  const keyOf = (text: string): unknown => (isNumber && !isBig ? Number(text) : inner(text, key));
+  return new Map(Object.entries(json).map(([text, each]) => [keyOf(text), inner(each, value)]));
+}
+
+/** Whether JSON may be what a schema means, as far as a choice between several needs it. */
+function fits(json: unknown, schema: unknown, root: JsonSchema, depth: number): boolean {
+  if (!isObject(schema) || depth > MAX_DEPTH) return true;
+  if (typeof schema["$ref"] === "string") return fits(json, resolve(schema["$ref"], root), root, depth + 1);
+  if ("const" in schema) return json === schema["const"];
+  if (Array.isArray(schema["enum"])) return schema["enum"].includes(json);
+  const choices = schema["anyOf"] ?? schema["oneOf"];
+  if (Array.isArray(choices)) return choices.some((each) => fits(json, each, root, depth + 1));
+  const marked = schema[TYPE_KEY];
+  if (marked === "bigint") return isBigInt(json);
+  if (marked === "map") return isObject(json);
+  if (!fitsType(json, schema["type"])) return false;
+  if (marked === "date") return !Number.isNaN(Date.parse(json as string));
+  if (!isObject(json)) return true;
+  const { required, properties } = schema;
+  const known = isObject(properties) ? properties : {};
+  return (
+    (!Array.isArray(required) || required.every((key) => Object.hasOwn(json, key as string))) &&
+    Object.entries(json).every(([key, each]) => !Object.hasOwn(known, key) || fits(each, known[key], root, depth + 1))
+  );
+}
+
+function fitsType(json: unknown, type: unknown): boolean {
+  switch (type) {
+    case "null":
+      return json === null;
+    case "array":
+      return Array.isArray(json);
+    case "object":
+      return isObject(json);
+    case "integer":
+      return Number.isInteger(json);
+    case "string":
+    case "number":
+    case "boolean":
+      return typeof json === type;
+    default:
+      return true;
+  }
+}
+
+function resolve(reference: string, root: JsonSchema): unknown {
+  if (reference === "#") return root;
+  const name = /^#\/\$defs\/(.+)$/.exec(reference)?.[1]?.replaceAll("~1", "/").replaceAll("~0", "~");
+  const { $defs } = root;
+  return name !== undefined && isObject($defs) && Object.hasOwn($defs, name) ? $defs[name] : undefined;
+}
+
+function isBigInt(json: unknown): json is string | number {
+  return typeof json === "number" ? Number.isSafeInteger(json) : typeof json === "string" && /^-?\d{1,400}$/.test(json);
+}
+
+function bytesOf(text: string): Uint8Array | undefined {
+  try {
+    return fromBase64(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Spells a value in JSON as plain JSON by a schema does. Throws `RangeError` for one nested too deep. */
+export function jsonOf(value: unknown, depth = 0): unknown {
+  if (depth > MAX_DEPTH) throw new RangeError(`values are nested more than ${MAX_DEPTH} deep`);
+  if (typeof value === "bigint") return String(value);
+  if (typeof value !== "object" || value === null) return value;
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
+  if (value instanceof Uint8Array) return toBase64(value);
+  if (Array.isArray(value) || value instanceof Set) {
+    return Array.from(value as Iterable<unknown>, (each) => jsonOf(each, depth + 1));
+  }
+  const entries = value instanceof Map ? value.entries() : Object.entries(value);
+  return Object.fromEntries(Array.from(entries, ([key, each]) => [String(key), jsonOf(each, depth + 1)]));
+}

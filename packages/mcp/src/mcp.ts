@@ -1,0 +1,73 @@
+import { createMcpHandler } from "@modelcontextprotocol/server";
+import { RpcError } from "@quicrpc/core";
+import type { Caller } from "@quicrpc/core/generated";
+import {
+  type ExtensionAnswer,
+  type ExtensionHost,
+  type ExtensionRequest,
+  type HttpExtension,
+  httpTransport,
+} from "@quicrpc/http";
+import { toolsOfRouter } from "./router-tools.js";
+import { RunningCalls, SESSION_FIELD } from "./running-calls.js";
+import type { Tool } from "./tool.js";
+import { isObject } from "./tool-schema.js";
+import { createToolServer, type ToolServerInfo } from "./tool-server.js";
+
+/** Options of `mcp`. */
+export interface McpOptions extends Partial<ToolServerInfo> {
+  /** Where clients connect. Default: "/mcp". */
+  readonly path?: string;
+}
+
+/**
+ * Serves the methods that are marked in their schema's `meta.mcp` as tools, over streamable HTTP: for `extensions` of
+ * `createFetchHandler`. Each call of a tool is a call over HTTP to the same handler, with the headers of the client's request.
+ */
+export function mcp({ path = "/mcp", ...info }: McpOptions = {}): HttpExtension {
+  return { path, start: (host) => serveTools({ name: "quicrpc", version: "0.0.0", ...info }, host) };
+}
+
+function serveTools(info: ToolServerInfo, { router, limits, prefix, onError }: ExtensionHost): ExtensionAnswer {
+  let making: Promise<ReadonlyMap<string, Tool>> | undefined;
+  const running = new RunningCalls();
+  return async (given) => {
+    making ??= toolsOfRouter(router);
+    const tools = await making;
+    const { request } = given;
+    if (request.method !== "POST") return new Response(null, { status: 405, headers: { allow: "POST" } });
+    const message = given.json();
+    // A batch would be answered by as many messages as fit a request.
+    if (!isObject(message)) throw new RpcError("invalid_argument", "the body is one message of JSON-RPC, and no batch");
+    const session = request.headers.get(SESSION_FIELD);
+    running.cancel(session, message);
+    const calls = {
+      caller: callerFor(given, prefix, limits.maxFrameBytes),
+      begin: () => running.begin(session, message),
+      signal: request.signal,
+      maxBytes: limits.maxFrameBytes,
+    };
+    // Each request has a server of its own, so that nothing is kept between two.
+    const handler = createMcpHandler(() => createToolServer(info, tools, calls), {
+      maxSubscriptions: 0,
+      onerror: (error) => onError(error, { method: "mcp" }),
+    });
+    const response = await handler.fetch(request, { parsedBody: message });
+    if (message["method"] === "initialize") response.headers.set(SESSION_FIELD, crypto.randomUUID());
+    return response;
+  };
+}
+
+/** Headers that belong to a request for tools, and not to the calls that it makes. */
+const OWN =
+  /^(content-.*|accept.*|mcp-.*|connect-.*|sec-.*|origin|host|connection|transfer-encoding|te|upgrade|last-event-id)$/;
+
+function callerFor({ request, call }: ExtensionRequest, prefix: string, maxFrameBytes: number): Caller {
+  const headers = Object.fromEntries(Array.from(request.headers).filter(([name]) => !OWN.test(name)));
+  return httpTransport({
+    fetch: (url, init) => call(new Request(url, init)),
+    uploads: "none",
+    headers,
+    limits: { maxFrameBytes },
+  }).caller(new URL(`${prefix}/`, request.url));
+}

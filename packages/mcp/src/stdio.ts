@@ -1,0 +1,34 @@
+import { type ServeStdioOptions, serveStdio } from "@modelcontextprotocol/server/stdio";
+import type { CallOptions } from "@quicrpc/core";
+import type { Caller } from "@quicrpc/core/generated";
+import { reflectedTools } from "./reflected-tools.js";
+import { createToolServer, type ToolServerInfo } from "./tool-server.js";
+
+/** Options of `serveToolsOverStdio`. */
+export interface StdioOptions extends ToolServerInfo {
+  /** Of the calls that ask for the tools. */
+  readonly reflection?: CallOptions;
+  /** Bytes of the items of a stream that one result holds, about. Default: 4 MiB. */
+  readonly maxResultBytes?: number;
+  /** Default: the process's standard input and output. */
+  readonly transport?: NonNullable<ServeStdioOptions["transport"]>;
+  readonly onError?: (error: Error) => void;
+}
+
+const DEFAULT_RESULT_BYTES = 4 * 1024 * 1024;
+
+/**
+ * Serves the tools of the server that `caller` calls, such as a connection to it, to the program that started this process. Its reflection
+ * service says which they are. Rejects with why it does not.
+ */
+export async function serveToolsOverStdio(
+  caller: Caller,
+  { reflection, maxResultBytes = DEFAULT_RESULT_BYTES, transport, onError, ...info }: StdioOptions,
+): Promise<{ readonly tools: readonly string[]; close(): Promise<void> }> {
+  const tools = await reflectedTools(caller, reflection);
+  const serving = serveStdio(() => createToolServer(info, tools, { caller, maxBytes: maxResultBytes }), {
+    ...(transport !== undefined && { transport }),
+    ...(onError !== undefined && { onerror: onError }),
+  });
+  return { tools: [...tools.keys()], close: () => serving.close() };
+}

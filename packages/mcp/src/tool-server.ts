@@ -1,0 +1,30 @@
+import { ProtocolError, ProtocolErrorCode, Server } from "@modelcontextprotocol/server";
+import { callTool, type ToolCalls } from "./call-tool.js";
+import type { Tool } from "./tool.js";
+
+/** How a server of tools calls itself. */
+export interface ToolServerInfo {
+  readonly name: string;
+  readonly version: string;
+  readonly title?: string;
+  /** How the tools are used together, for the model. */
+  readonly instructions?: string;
+}
+
+/** Makes the server of one request, or of one connection: it lists `tools`, and calls them. */
+export function createToolServer(
+  { instructions, ...info }: ToolServerInfo,
+  tools: ReadonlyMap<string, Tool>,
+  calls: ToolCalls,
+): Server {
+  const server = new Server(info, { capabilities: { tools: {} }, ...(instructions !== undefined && { instructions }) });
+  server.setRequestHandler("tools/list", () => ({ tools: Array.from(tools.values(), ({ listing }) => listing) }));
+  server.setRequestHandler("tools/call", ({ params }, context) => {
+    const tool = tools.get(params.name);
+    if (tool === undefined) {
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `there is no tool ${JSON.stringify(params.name)}`);
+    }
+    return callTool(tool, params.arguments ?? {}, calls, context);
+  });
+  return server;
+}

@@ -1,0 +1,112 @@
+import type { Tool as Listing } from "@modelcontextprotocol/server";
+import type { RpcError } from "@quicrpc/core";
+import type { AnyMethod } from "@quicrpc/core/generated";
+import { fullName } from "@quicrpc/core/transport";
+import type { JsonSchema } from "@quicrpc/http/openapi";
+import { markOf, type McpTool } from "./meta.js";
+import { isObjectSchema, wrapped } from "./tool-schema.js";
+
+/** Values of one side of a method as JSON. Both may throw `RpcError`. */
+export interface ToolJson {
+  /** JSON Schema of the values. */
+  readonly schema: JsonSchema;
+  toJson(value: unknown): unknown;
+  fromJson(json: unknown): unknown;
+}
+
+/** A method as a tool is made of it. */
+export interface ToolSource {
+  readonly method: AnyMethod;
+  readonly docs: string | undefined;
+  /** Undefined where the method takes nothing. */
+  readonly input: ToolJson | undefined;
+  /** Undefined where it gives nothing. Of a stream, one item. */
+  readonly output: ToolJson | undefined;
+  /** Details of an error as JSON; undefined for none. */
+  detailsOf(error: RpcError): unknown;
+}
+
+/** A method that language models may call. */
+export interface Tool extends ToolSource {
+  readonly mark: McpTool;
+  readonly listing: Listing;
+  /** Tools take and give objects: other values are their `value`. */
+  readonly wraps: { readonly input: boolean; readonly output: boolean };
+}
+
+const NAME = /^[A-Za-z0-9_.-]{1,128}$/;
+
+/** Makes tools of the methods that are marked. Throws `TypeError` for what cannot be a tool, and for two of one name. */
+export function toolsOf(sources: readonly ToolSource[]): ReadonlyMap<string, Tool> {
+  const tools = new Map<string, Tool>();
+  for (const source of sources) {
+    const { method } = source;
+    const name = fullName(method);
+    const mark = markOf(method.meta, name);
+    if (mark === undefined) continue;
+    if (method.kind === "client_stream" || method.kind === "duplex") {
+      throw new TypeError(`${name} cannot be a tool: it streams its input, and a tool takes one object`);
+    }
+    const tool = toolOf(source, mark);
+    const { name: its } = tool.listing;
+    const other = tools.get(its);
+    if (!NAME.test(its)) throw new TypeError(`${name}: a tool cannot be named ${JSON.stringify(its)}`);
+    if (other !== undefined) {
+      throw new TypeError(`${name} and ${fullName(other.method)} are both the tool ${its}: give one a meta.mcp.name`);
+    }
+    tools.set(its, tool);
+  }
+  return tools;
+}
+
+function toolOf(source: ToolSource, mark: McpTool): Tool {
+  const { method, docs, input, output } = source;
+  const { service, name, idempotent, kind } = method;
+  const said = (method.meta ?? {}) as { readonly summary?: unknown; readonly description?: unknown };
+  const title = mark.title ?? textOf(said.summary);
+  const description = mark.description ?? textOf(said.description) ?? docs;
+  const wraps = {
+    input: input !== undefined && !isObjectSchema(input.schema),
+    output: kind !== "server_stream" && output !== undefined && !isObjectSchema(output.schema),
+  };
+  return {
+    ...source,
+    mark,
+    wraps,
+    listing: {
+      name: mark.name ?? `${service.name.slice(service.name.lastIndexOf(".") + 1)}_${name}`,
+      ...(title !== undefined && { title }),
+      ...(description !== undefined && { description }),
+      inputSchema: inputSchemaOf(input, wraps.input) as Listing["inputSchema"],
+      ...(output !== undefined && { outputSchema: outputSchemaOf(method, output, wraps.output) }),
+      annotations: {
+        ...(title !== undefined && { title }),
+        ...(mark.readOnly !== undefined && { readOnlyHint: mark.readOnly }),
+        ...(mark.destructive !== undefined && { destructiveHint: mark.destructive }),
+        ...(mark.openWorld !== undefined && { openWorldHint: mark.openWorld }),
+        idempotentHint: idempotent,
+      },
+    },
+  };
+}
+
+function inputSchemaOf(input: ToolJson | undefined, wraps: boolean): JsonSchema {
+  if (input === undefined) return { type: "object", properties: {}, additionalProperties: false };
+  return wraps ? wrapped(input.schema, "value") : input.schema;
+}
+
+function outputSchemaOf(method: AnyMethod, { schema }: ToolJson, wraps: boolean): NonNullable<Listing["outputSchema"]> {
+  if (method.kind === "server_stream") return itemsSchema(schema);
+  return wraps ? wrapped(schema, "value") : schema;
+}
+
+/** The schema of a stream's result. */
+function itemsSchema(schema: JsonSchema): JsonSchema {
+  return wrapped(schema, "items", {
+    truncated: { type: "boolean", description: "There were more items: the call was ended here." },
+  });
+}
+
+function textOf(said: unknown): string | undefined {
+  return typeof said === "string" ? said : undefined;
+}

@@ -1,0 +1,1 @@
+export default { include: "tools.service.ts", out: "generated" };
