@@ -6,9 +6,10 @@ import { connect as connectTls, type ConnectionOptions, type TLSSocket } from "n
 import { createRouter } from "@quicrpc/core/generated";
 import { failsTransport } from "@quicrpc/fails-components";
 import { type Peer, serve, type ServeOptions } from "@quicrpc/node";
-import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { certificate, type TestCertificate } from "../../packages/quic/test/certificates.js";
 import { methods } from "../behaviour/service.js";
+import { closedAfterEach } from "../open.js";
 
 let authority: TestCertificate;
 let other: TestCertificate;
@@ -24,10 +25,7 @@ beforeAll(async () => {
   mallory = await certificate({ issuer: other, names: ["mallory.example"] });
 });
 
-const open: { close(): unknown }[] = [];
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close();
-});
+const open = closedAfterEach();
 
 const router = createRouter({ echo: methods.echo }, { echo: (input) => input });
 

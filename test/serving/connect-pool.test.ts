@@ -1,13 +1,11 @@
 import { createRouter } from "@quicrpc/core/generated";
 import { connectPool, devCertificate, dnsTargets, serve, type Server } from "@quicrpc/node";
 import { createHealth, type Health, watchHealth } from "@quicrpc/services";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { methods } from "../behaviour/service.js";
+import { closedAfterEach } from "../open.js";
 
-const open: { close(): Promise<unknown> }[] = [];
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close();
-});
+const open = closedAfterEach();
 
 const { echo } = methods;
 const schemes = process.env["QUICRPC_NO_ENGINE"] === undefined ? ["quic", "tls"] : ["tls"];

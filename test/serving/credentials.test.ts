@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type CallContext, type Limits, RpcError } from "@quicrpc/core";
 import { createRouter } from "@quicrpc/core/generated";
-import { failsTransport } from "@quicrpc/fails-components";
 import {
   connect,
   devCertificate,
@@ -16,33 +15,24 @@ import {
   type ServeOptions,
   type Server,
 } from "@quicrpc/node";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { methods } from "../behaviour/service.js";
 import { trustOf } from "../../packages/node/test/trust.js";
+import { closedAfterEach } from "../open.js";
+import { type Listener, LISTENERS } from "./listeners.js";
 
-const open: { close(): Promise<unknown> }[] = [];
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close();
-});
+const open = closedAfterEach();
 
 const { echo } = methods;
 const router = createRouter({ echo }, { echo: (_, { connection }: CallContext) => ({ text: String(connection) }) });
 
-const fails = { transports: [failsTransport({ httpVersion: 2 })] };
-const WAYS: [name: string, listen: () => string, options: Pick<DialOptions, "transports">][] = [
-  ...(process.env["QUICRPC_NO_ENGINE"] === undefined
-    ? ([
-        ["QUIC", () => "quic://127.0.0.1:0", {}],
-        ["WebTransport", () => "https://127.0.0.1:0/rpc", {}],
-      ] as typeof WAYS)
-    : []),
-  ["TLS", () => "tls://127.0.0.1:0", {}],
-  ["TCP", () => "tcp://127.0.0.1:0", {}],
-  ["a Unix socket", () => `unix:${join(mkdtempSync(join(tmpdir(), "quicrpc-")), "socket")}`, {}],
-  ["WebSocket", () => "ws://127.0.0.1:0/rpc", {}],
-  ["WebSocket over TLS", () => "wss://127.0.0.1:0/rpc", {}],
-  ["WebTransport over HTTP/2", () => "https://127.0.0.1:0/rpc", fails],
-];
+const SOCKET: Listener = {
+  name: "a Unix socket",
+  get listen() {
+    return `unix:${join(mkdtempSync(join(tmpdir(), "quicrpc-")), "socket")}`;
+  },
+  options: {},
+};
 
 /** Lets those in who have said so, and tells handlers what that was. */
 const admit = async ({ credentials }: Peer): Promise<string> => {
@@ -52,13 +42,15 @@ const admit = async ({ credentials }: Peer): Promise<string> => {
   return token;
 };
 
-describe.each(WAYS)("credentials over %s", (_, listen, over) => {
+describe.each([...LISTENERS, SOCKET])("credentials over $name", (way) => {
+  const { options: over } = way;
+
   async function served(
     options: Partial<ServeOptions> = {},
   ): Promise<{ server: Server; url: string; dialling: DialOptions }> {
     const tls = await devCertificate();
     const server = await serve({
-      listen: [listen()],
+      listen: [way.listen],
       tls: { cert: tls.cert, key: tls.key },
       routers: [router],
       authenticate: admit,

@@ -6,69 +6,45 @@ import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { RpcError, type Session } from "@quicrpc/core";
 import { createRouter } from "@quicrpc/core/generated";
-import { failsTransport } from "@quicrpc/fails-components";
-import { devCertificate, dial, type DialOptions, serve, type ServeOptions, type Server } from "@quicrpc/node";
+import { devCertificate, dial, serve, type ServeOptions, type Server } from "@quicrpc/node";
 import { Endpoint } from "@quicrpc/quic";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
 import { Door } from "../../packages/node/dist/listen/door.js";
 import { methods } from "../behaviour/service.js";
 import { trustOf } from "../../packages/node/test/trust.js";
+import { closedAfterEach } from "../open.js";
+import { type Listener, LISTENERS } from "./listeners.js";
 
-const open: { close(): Promise<unknown> }[] = [];
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close();
-});
+const open = closedAfterEach();
 
 const { echo } = methods;
 const service = createRouter({ echo }, { echo: (input) => input });
 
-/** A way to have a session: what `serve` listens on, and how a client dials that. */
-interface Way {
-  readonly name: string;
-  readonly listen: string;
-  readonly serving?: Partial<ServeOptions>;
-  readonly dialling?: Pick<DialOptions, "transports">;
-}
+const overTls = LISTENERS.filter(({ name }) =>
+  ["TLS", "WebSocket over TLS", "WebTransport over HTTP/2"].includes(name),
+);
+const overTcp = [...overTls, ...LISTENERS.filter(({ name }) => ["TCP", "WebSocket"].includes(name))];
 
-const engine = process.env["QUICRPC_NO_ENGINE"] === undefined;
-const ways: readonly Way[] = [
-  ...(engine
-    ? [
-        { name: "QUIC", listen: "quic://127.0.0.1:0" },
-        { name: "WebTransport", listen: "https://127.0.0.1:0/rpc" },
-      ]
-    : []),
-  { name: "TCP", listen: "tcp://127.0.0.1:0" },
-  { name: "TLS", listen: "tls://127.0.0.1:0" },
-  { name: "WebSocket", listen: "ws://127.0.0.1:0/rpc" },
-  { name: "WebSocket over TLS", listen: "wss://127.0.0.1:0/rpc" },
-  {
-    name: "WebTransport over HTTP/2",
-    listen: "https://127.0.0.1:0/rpc",
-    serving: { transports: [failsTransport({ httpVersion: 2 })] },
-    dialling: { transports: [failsTransport({ httpVersion: 2 })] },
-  },
-];
-const overTls = ways.filter(({ name }) => ["TLS", "WebSocket over TLS", "WebTransport over HTTP/2"].includes(name));
-const overTcp = [...overTls, ...ways.filter(({ name }) => ["TCP", "WebSocket"].includes(name))];
-
-async function served({ listen, serving }: Way, options: Partial<ServeOptions>): Promise<Server> {
+async function served(
+  { listen, ...way }: Pick<Listener, "listen"> & Partial<Listener>,
+  options: Partial<ServeOptions>,
+): Promise<Server> {
   const { cert, key } = await devCertificate();
-  const server = await serve({ tls: { cert, key }, routers: [service], listen: [listen], ...serving, ...options });
+  const server = await serve({ tls: { cert, key }, routers: [service], listen: [listen], ...way.options, ...options });
   open.push(server);
   return server;
 }
 
-async function dialled({ dialling }: Way, server: Server): Promise<Session> {
+async function dialled({ options }: Listener, server: Server): Promise<Session> {
   const url = server.urls[0] as string;
-  const session = await dial(url, { ...trustOf(url, await devCertificate()), ...dialling });
+  const session = await dial(url, { ...trustOf(url, await devCertificate()), ...options });
   open.push(session);
   return session;
 }
 
 /** A session that has made a call; rejects where there is none to have. */
-async function answered(way: Way, server: Server): Promise<Session> {
+async function answered(way: Listener, server: Server): Promise<Session> {
   const session = await dialled(way, server);
   expect(await session.unary(echo, { text: "a" }, { timeoutMs: 5000 })).toEqual({ text: "a" });
   return session;
@@ -131,7 +107,7 @@ async function ended(socket: {
   await new Promise<void>((resolve) => void socket.once("close", resolve));
 }
 
-describe.each(ways)("over $name", (way) => {
+describe.each(LISTENERS)("over $name", (way) => {
   it("maxSessions counts sessions, and one that ends makes room", async () => {
     const server = await served(way, { transport: { maxSessions: 2 } });
     const [first] = [await answered(way, server), await answered(way, server)];
@@ -217,7 +193,7 @@ describe("a connection that is no session after maxHandshakeMs is closed", () =>
   });
 
   it("a request whose header never ends, and one whose body does not", async () => {
-    const server = await served({ name: "", listen: "ws://127.0.0.1:0/rpc" }, { limits });
+    const server = await served({ listen: "ws://127.0.0.1:0/rpc" }, { limits });
     const [header, body] = [await silentTcp(server), await silentTcp(server)];
     header.write("GET /rpc HTTP/1.1\r\nHost: a\r\n");
     body.write("POST /rpc HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\nx");
@@ -225,7 +201,7 @@ describe("a connection that is no session after maxHandshakeMs is closed", () =>
   });
 
   it("one that goes on making requests", async () => {
-    const server = await served({ name: "", listen: "ws://127.0.0.1:0/rpc" }, { limits });
+    const server = await served({ listen: "ws://127.0.0.1:0/rpc" }, { limits });
     const socket = await silentTcp(server);
     socket.on("data", () => socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n"));
     socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -233,7 +209,7 @@ describe("a connection that is no session after maxHandshakeMs is closed", () =>
   });
 
   it("a WebSocket that is refused and does not close", async () => {
-    const server = await served({ name: "", listen: "ws://127.0.0.1:0/rpc" }, { limits });
+    const server = await served({ listen: "ws://127.0.0.1:0/rpc" }, { limits });
     const refused = await silentTcp(server);
     refused.write(
       "GET /elsewhere HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
@@ -244,7 +220,7 @@ describe("a connection that is no session after maxHandshakeMs is closed", () =>
 
   it("a WebSocket whose session is refused and that takes no notice", async () => {
     const server = await served(
-      { name: "", listen: "ws://127.0.0.1:0/rpc" },
+      { listen: "ws://127.0.0.1:0/rpc" },
       {
         limits: { maxCloseMs: 100 },
         authenticate: () => {
@@ -262,14 +238,14 @@ describe("a connection that is no session after maxHandshakeMs is closed", () =>
   });
 
   it("a WebSocket that never greets", async () => {
-    const server = await served({ name: "", listen: "ws://127.0.0.1:0/rpc" }, { limits });
+    const server = await served({ listen: "ws://127.0.0.1:0/rpc" }, { limits });
     const socket = new WebSocket(server.urls[0] as string, ["quicrpc.v1"]);
     socket.on("error", () => {});
     await ended(socket);
   });
 
   it("one of HTTP/2 whose streams are no sessions", async () => {
-    const way = ways.at(-1) as Way;
+    const way = LISTENERS.at(-1) as Listener;
     const client = connectHttp2(`https://127.0.0.1:${(await served(way, { limits })).address.port}`, {
       rejectUnauthorized: false,
     });
@@ -278,8 +254,8 @@ describe("a connection that is no session after maxHandshakeMs is closed", () =>
     await new Promise<void>((resolve) => void client.once("close", resolve));
   });
 
-  it.skipIf(!engine)("one of HTTP/3 that asks for no session", async () => {
-    const server = await served({ name: "", listen: "https://127.0.0.1:0/rpc" }, { limits });
+  it.skipIf(process.env["QUICRPC_NO_ENGINE"] !== undefined)("one of HTTP/3 that asks for no session", async () => {
+    const server = await served({ listen: "https://127.0.0.1:0/rpc" }, { limits });
     const { hash } = await devCertificate();
     const endpoint = Endpoint.bind({ host: "127.0.0.1" });
     open.push(endpoint);
@@ -302,7 +278,7 @@ it.each(overTcp)("silent connections of one address leave room for others, over 
 });
 
 it("more header fields than anybody needs are refused", async () => {
-  const server = await served({ name: "", listen: "ws://127.0.0.1:0/rpc" }, {});
+  const server = await served({ listen: "ws://127.0.0.1:0/rpc" }, {});
   const fields = Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`x-${at}`, "y"]));
   const request = httpRequest({
     port: server.address.port,

@@ -5,13 +5,11 @@ import { once } from "node:events";
 import { promisify } from "node:util";
 import { createRouter } from "@quicrpc/core/generated";
 import { connect, devCertificate, serve } from "@quicrpc/node";
-import { afterEach, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { methods } from "../behaviour/service.js";
+import { closedAfterEach } from "../open.js";
 
-const open: { close(): unknown }[] = [];
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close();
-});
+const open = closedAfterEach();
 
 const { echo } = methods;
 const routers = [createRouter({ echo }, { echo: (input) => input })];

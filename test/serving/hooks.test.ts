@@ -2,35 +2,19 @@
 // process goes on. (An exception or rejection that nobody catches fails the run.)
 import type { FailureSite, RpcError } from "@quicrpc/core";
 import { createRouter } from "@quicrpc/core/generated";
-import { failsTransport } from "@quicrpc/fails-components";
 import { devCertificate, dial, type DialOptions, serve, type ServeOptions, type Server } from "@quicrpc/node";
 import { Endpoint } from "@quicrpc/quic";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { certificate } from "../../packages/quic/test/certificates.js";
 import { methods } from "../behaviour/service.js";
 import { trustOf } from "../../packages/node/test/trust.js";
+import { closedAfterEach } from "../open.js";
+import { LISTENERS, WEB_LISTENERS } from "./listeners.js";
 
-const open: { close(): unknown }[] = [];
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close();
-});
+const open = closedAfterEach();
 
 const { echo } = methods;
 const router = createRouter({ echo }, { echo: (input) => input });
-
-const FAILS: Partial<ServeOptions> & DialOptions = { transports: [failsTransport({ httpVersion: 2 })] };
-const QUIC: [name: string, url: string, options: Partial<ServeOptions> & DialOptions][] = [
-  ["quic://", "quic://127.0.0.1:0", {}],
-  ["WebTransport", "https://127.0.0.1:0/rpc", {}],
-];
-const KINDS: typeof QUIC = [
-  ...(process.env["QUICRPC_NO_ENGINE"] === undefined ? QUIC : []),
-  ["tcp://", "tcp://127.0.0.1:0", {}],
-  ["tls://", "tls://127.0.0.1:0", {}],
-  ["ws://", "ws://127.0.0.1:0/rpc", {}],
-  ["wss://", "wss://127.0.0.1:0/rpc", {}],
-  ["WebTransport over HTTP/2", "https://127.0.0.1:0/rpc", FAILS],
-];
 
 /** Ways to fail: a function that throws, one that rejects, and one that throws what is no error. */
 const WAYS: [name: string, fail: (what: string) => void][] = [
@@ -43,7 +27,7 @@ const WAYS: [name: string, fail: (what: string) => void][] = [
   ["rejects", (what) => Promise.reject(new Error(what))],
 ];
 
-describe.each(KINDS)("hooks of a server over %s", (_, url, kind) => {
+describe.each(LISTENERS)("hooks of a server over $name", ({ listen: url, options: kind }) => {
   /** Collects what `onError` receives. */
   class Errors {
     readonly seen: string[] = [];
@@ -145,7 +129,7 @@ describe.each(WAYS)("a hook that %s", (_, fail) => {
   });
 });
 
-describe.each(KINDS)("a loadShedder that throws, over %s", (_, url, kind) => {
+describe.each(LISTENERS)("a loadShedder that throws, over $name", ({ listen: url, options: kind }) => {
   it.each(["objection", "onCalls"] as const)("in %s goes to onError, and costs no session", async (where) => {
     const errors: string[] = [];
     let fails = true;
@@ -177,9 +161,7 @@ describe.each(KINDS)("a loadShedder that throws, over %s", (_, url, kind) => {
 });
 
 /** Those whose requests have headers. */
-const WEB = KINDS.filter(([, url]) => /^(https|wss?):/.test(url));
-
-describe.each(WEB)("allowedOrigins over %s", (_, url, kind) => {
+describe.each(WEB_LISTENERS)("allowedOrigins over $name", ({ listen: url, options: kind }) => {
   it.each([
     [
       "throws",

@@ -1,12 +1,13 @@
 // Which pages a server lets in, over every listener that speaks HTTP: what their browsers say in Origin and Host.
 import { createRouter } from "@quicrpc/core/generated";
-import { failsTransport } from "@quicrpc/fails-components";
 import { devCertificate, dial, type DialOptions, serve, type ServeOptions } from "@quicrpc/node";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { methods } from "../behaviour/service.js";
 import { trustOf } from "../../packages/node/test/trust.js";
+import { closedAfterEach } from "../open.js";
+import { WEB_LISTENERS } from "./listeners.js";
 
-const open: { close(): unknown }[] = [];
+const open = closedAfterEach();
 let logged: string[] = [];
 beforeEach(() => {
   logged = [];
@@ -14,23 +15,12 @@ beforeEach(() => {
     if (code === "QUICRPC_PAGE_REFUSED") logged.push(text);
   }) as typeof process.emitWarning);
 });
-afterEach(async () => {
+afterEach(() => {
   vi.restoreAllMocks();
-  for (const one of open.splice(0).reverse()) await one.close();
 });
 
 const { echo } = methods;
 const router = createRouter({ echo }, { echo: (input) => input });
-
-const QUIC: [name: string, url: string, options: Partial<ServeOptions> & DialOptions][] = [
-  ["WebTransport", "https://127.0.0.1:0/rpc", {}],
-];
-const KINDS: typeof QUIC = [
-  ...(process.env["QUICRPC_NO_ENGINE"] === undefined ? QUIC : []),
-  ["ws://", "ws://127.0.0.1:0/rpc", {}],
-  ["wss://", "wss://127.0.0.1:0/rpc", {}],
-  ["WebTransport over HTTP/2", "https://127.0.0.1:0/rpc", { transports: [failsTransport({ httpVersion: 2 })] }],
-];
 
 /** Asks for a session with the headers of a page; says "taken", or the status of the refusal. */
 type Visit = (headers: Record<string, string>) => Promise<string>;
@@ -53,7 +43,7 @@ async function served(url: string, options: Partial<ServeOptions> & DialOptions)
   };
 }
 
-describe.each(KINDS)("pages over %s", (_, url, kind) => {
+describe.each(WEB_LISTENERS)("pages over $name", ({ listen: url, options: kind }) => {
   it("by default those of the same host may connect, whatever their scheme and port, and programs", async () => {
     const visit = await served(url, kind);
     for (const origin of ["https://127.0.0.1", "http://127.0.0.1:5173", "https://127.0.0.1:4433"]) {

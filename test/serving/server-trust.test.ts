@@ -6,8 +6,9 @@ import { createServer, type TLSSocket } from "node:tls";
 import { failsTransport } from "@quicrpc/fails-components";
 import { dial, type DialOptions } from "@quicrpc/node";
 import { Endpoint } from "@quicrpc/quic";
-import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { certificate, type TestCertificate } from "../../packages/quic/test/certificates.js";
+import { closedAfterEach } from "../open.js";
 
 let own: TestCertificate;
 let other: TestCertificate;
@@ -27,10 +28,7 @@ beforeAll(async () => {
   misnamed = await certificate({ names: ["elsewhere.example"], issuer: authority });
 });
 
-const open: { close(): unknown }[] = [];
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close();
-});
+const open = closedAfterEach();
 
 /** A server that answers nobody: its port, and what it has received, once its first connection has ended. */
 interface Impostor {

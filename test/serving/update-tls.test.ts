@@ -2,9 +2,10 @@ import type { Session } from "@quicrpc/core";
 import { createRouter } from "@quicrpc/core/generated";
 import { failsTransport, http2Transport } from "@quicrpc/fails-components";
 import { dial, type DialOptions, serve, type ServeOptions, type Server } from "@quicrpc/node";
-import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { certificate, type TestCertificate } from "../../packages/quic/test/certificates.js";
 import { methods } from "../behaviour/service.js";
+import { closedAfterEach } from "../open.js";
 
 const { echo } = methods;
 const router = createRouter({ echo }, { echo: (_, { connection }) => ({ text: String(connection) }) });
@@ -51,15 +52,12 @@ it("server.updateTls leaves every listener as it was where one cannot use the ne
 });
 
 describe.each(KINDS)("server.updateTls: %s", (kind, options, client) => {
-  const open: { close(): Promise<unknown> }[] = [];
+  const open = closedAfterEach();
   let before: TestCertificate;
   let after: TestCertificate;
   beforeAll(async () => {
     before = await certificate();
     after = await certificate();
-  });
-  afterEach(async () => {
-    for (const one of open.splice(0).reverse()) await one.close();
   });
 
   async function served(more: Partial<ServeOptions> = {}): Promise<Server> {

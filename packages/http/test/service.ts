@@ -4,6 +4,7 @@ import { createServer as createH2c, type Http2Server } from "node:http2";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { createFetchHandler, type HttpServiceOptions, toNodeHandler } from "@quicrpc/http";
+import { closedAfterEach } from "../../../test/open.js";
 import { createHttpRouter, httpMethods } from "./generated/http.js";
 
 /** What handlers have seen, for tests to look at. */
@@ -129,5 +130,15 @@ export async function serveHttp(options: Partial<HttpServiceOptions> = {}, http2
       if ("closeAllConnections" in server) server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },
+  };
+}
+
+/** Returns `serveHttp` whose servers end after each test. */
+export function servingInTests(): typeof serveHttp {
+  const open = closedAfterEach();
+  return async (...given) => {
+    const running = await serveHttp(...given);
+    open.push(running);
+    return running;
   };
 }

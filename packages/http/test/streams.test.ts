@@ -3,19 +3,10 @@ import { connect as connectH2 } from "node:http2";
 import { request } from "node:http";
 import { connect } from "node:net";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { afterEach, describe, expect, it } from "vitest";
-import { type Running, serveHttp } from "./service.js";
+import { describe, expect, it } from "vitest";
+import { servingInTests } from "./service.js";
 
-const open: Running[] = [];
-afterEach(async () => {
-  for (const one of open.splice(0)) await one.close();
-});
-
-async function served(...given: Parameters<typeof serveHttp>): Promise<Running> {
-  const running = await serveHttp(...given);
-  open.push(running);
-  return running;
-}
+const served = servingInTests();
 
 const streamType = { "content-type": "application/connect+json" };
 

@@ -1,20 +1,11 @@
 // Calls of one message each way, against a real server of node:http, by fetch and by hand.
 import { RpcError } from "@quicrpc/core";
 import { gzipSync } from "node:zlib";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { readStruct } from "../src/protocol/struct.js";
-import { type Running, serveHttp } from "./service.js";
+import { servingInTests } from "./service.js";
 
-const open: Running[] = [];
-afterEach(async () => {
-  for (const one of open.splice(0)) await one.close();
-});
-
-async function served(...given: Parameters<typeof serveHttp>): Promise<Running> {
-  const running = await serveHttp(...given);
-  open.push(running);
-  return running;
-}
+const served = servingInTests();
 
 const json = { "content-type": "application/json" };
 

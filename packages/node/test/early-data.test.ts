@@ -5,13 +5,11 @@ import { type Caller, createSession, type Session } from "@quicrpc/core";
 import { createRouter } from "@quicrpc/core/generated";
 import { connect, devCertificate, dial, type DialOptions, serve, type ServeOptions, type Server } from "@quicrpc/node";
 import { connect as quicConnect, type QuicSession } from "@quicrpc/quic";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { methods as plain } from "../../../test/behaviour/service.js";
+import { closedAfterEach } from "../../../test/open.js";
 
-const open: { close(): Promise<unknown> }[] = [];
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close();
-});
+const open = closedAfterEach();
 
 /** `safe` may happen twice, `echo` may not. Both tell whether their session had completed its handshake. */
 const methods = { echo: plain.echo, safe: { ...plain.blank, idempotent: true, name: "safe" }, note: plain.note };
@@ -99,6 +97,19 @@ async function cuttablePath(to: number): Promise<{ port: number; cut(): void }> 
   return { port: front.address().port, cut: () => void (isCut = true) };
 }
 
+/** Calls in the first flight of `session`: the idempotent one is served at once, the others after the handshake. */
+async function expectOnlySafeEarly(session: Session<QuicSession>): Promise<void> {
+  expect(early(session)).toBe(true);
+  const [, echoed] = await Promise.all([
+    session.notify(methods.note, { text: "a" }),
+    session.unary(methods.echo, { text: "b" }),
+    session.unary(methods.safe, {}),
+  ]);
+  expect(echoed).toEqual({ text: "b false" });
+  while (seen.length < 4) await session.unary(methods.echo, { text: "" });
+  expect(seen).toEqual(["peer false", "peer true", "safe true", "note a false"]);
+}
+
 /** Another server in the place of one that this process knows. */
 async function forgotten(): Promise<Server> {
   const before = await known(await served());
@@ -110,28 +121,12 @@ async function forgotten(): Promise<Server> {
 describe("early data", () => {
   it("carries calls of idempotent methods before the handshake is complete; others wait for it", async () => {
     const session = await dialled(await known(await served()));
-    expect(early(session)).toBe(true);
-    const [, echoed] = await Promise.all([
-      session.notify(methods.note, { text: "a" }),
-      session.unary(methods.echo, { text: "b" }),
-      session.unary(methods.safe, {}),
-    ]);
-    expect(echoed).toEqual({ text: "b false" });
-    while (seen.length < 4) await session.unary(methods.echo, { text: "" });
-    expect(seen).toEqual(["peer false", "peer true", "safe true", "note a false"]);
+    await expectOnlySafeEarly(session);
   });
 
   it("a client that holds nothing back: the server runs what is not idempotent after the handshake", async () => {
     const session = await careless(await known(await served()));
-    expect(early(session)).toBe(true);
-    const [, echoed] = await Promise.all([
-      session.notify(methods.note, { text: "a" }),
-      session.unary(methods.echo, { text: "b" }),
-      session.unary(methods.safe, {}),
-    ]);
-    expect(echoed).toEqual({ text: "b false" });
-    while (seen.length < 4) await session.unary(methods.echo, { text: "" });
-    expect(seen).toEqual(["peer false", "peer true", "safe true", "note a false"]);
+    await expectOnlySafeEarly(session);
   });
 
   it.each(["lane", "stream"] as const)(

@@ -16,14 +16,12 @@ import {
   type Server,
 } from "@quicrpc/node";
 import type { QuicSession } from "@quicrpc/quic";
-import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { behaviourRouter, methods, Witness } from "../../../test/behaviour/service.js";
+import { closedAfterEach } from "../../../test/open.js";
 
 const host = "127.0.0.1";
-const open: { close(): Promise<unknown> }[] = [];
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close();
-});
+const open = closedAfterEach();
 
 async function served(options: Partial<ServeOptions> = {}): Promise<Server> {
   const routers = [behaviourRouter(new Witness())];

@@ -15,18 +15,16 @@ import {
   type ServeOptions,
   type Server,
 } from "@quicrpc/node";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { methods } from "../../../test/behaviour/service.js";
 import { trustOf } from "./trust.js";
+import { closedAfterEach } from "../../../test/open.js";
 
 const { echo } = methods;
 const routers = [createRouter({ echo }, { echo: (input) => input })];
 
-const open: { close(): Promise<unknown> }[] = [];
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close();
-});
+const open = closedAfterEach();
 
 async function served(options: object): Promise<Server> {
   const { cert, key } = await devCertificate();

@@ -6,10 +6,11 @@ import { createRouter } from "@quicrpc/core/generated";
 import { createSession } from "@quicrpc/core";
 import { webSocketTransport } from "@quicrpc/core/transport";
 import { devCertificate, nodeStreamTransport, type Peer, serve, type ServeOptions, type Server } from "@quicrpc/node";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
 import { parseProxyHeader, TrustedProxies } from "../dist/listen/proxy-protocol.js";
 import { methods } from "../../../test/behaviour/service.js";
+import { closedAfterEach } from "../../../test/open.js";
 
 const SIGNATURE = "0d0a0d0a000d0a515549540a";
 /** A header of version 2. */
@@ -24,10 +25,7 @@ const LOCAL = binary("20", "00", "");
 const TEXT = Buffer.from("PROXY TCP4 192.0.2.7 198.51.100.1 4660 443\r\n");
 const TEXT_V6 = Buffer.from("PROXY TCP6 2001:db8:0::7 ::1 4660 443\r\n");
 
-const open: { close(): Promise<unknown> }[] = [];
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close();
-});
+const open = closedAfterEach();
 
 const { echo } = methods;
 const service = createRouter({ echo }, { echo: (input) => input });

@@ -2,14 +2,12 @@
 import { type TypedCaller, RpcError } from "@quicrpc/core";
 import { createRouter } from "@quicrpc/core/generated";
 import { connect, connectPool, devCertificate, serve, type ServeOptions, type Server } from "@quicrpc/node";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { methods } from "../../../test/behaviour/service.js";
 import { trustOf } from "./trust.js";
+import { closedAfterEach } from "../../../test/open.js";
 
-const open: { close(): Promise<unknown> }[] = [];
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close();
-});
+const open = closedAfterEach();
 
 const { echo, items } = methods;
 const schemes = process.env["QUICRPC_NO_ENGINE"] === undefined ? ["quic", "https", "tls", "wss"] : ["tls", "wss"];

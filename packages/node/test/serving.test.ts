@@ -17,15 +17,13 @@ import {
   type ServeOptions,
   type Server,
 } from "@quicrpc/node";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { behaviourRouter, methods, Witness } from "../../../test/behaviour/service.js";
 import { trustOf } from "./trust.js";
+import { closedAfterEach } from "../../../test/open.js";
 
-const open: { close(): Promise<unknown> }[] = [];
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close();
-});
+const open = closedAfterEach();
 
 const quic = process.env["QUICRPC_NO_ENGINE"] === undefined ? ["quic://127.0.0.1:0"] : [];
 const schemes = [...quic, "tcp://127.0.0.1:0", "tls://127.0.0.1:0", "ws://127.0.0.1:0/rpc", "wss://127.0.0.1:0/rpc"];

@@ -14,7 +14,8 @@ import {
   type TransportProvider,
 } from "@quicrpc/node";
 import { callsOf } from "@quicrpc/node/transport";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { closedAfterEach } from "../../../test/open.js";
 
 /** What `serve`, `connect` and `dial` ask of a transport, and refuse where it cannot carry that. */
 
@@ -28,10 +29,7 @@ const methods = {
 };
 const routers = [createRouter(methods, { double: (n) => n * 2 })];
 
-const open: { close(): Promise<unknown> }[] = [];
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close();
-});
+const open = closedAfterEach();
 
 const NOTHING = {
   sessions: true,

@@ -8,7 +8,8 @@ import { createSession, type Connection, type Session } from "@quicrpc/core";
 import { defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { Endpoint } from "@quicrpc/quic";
 import { connect, devCertificate, type DialOptions, dial, serve } from "@quicrpc/node";
-import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
+import { closedAfterEach } from "../../../test/open.js";
 
 const PROGRAM = new URL("workers.program.mjs", import.meta.url);
 const SIZE = 3;
@@ -30,10 +31,7 @@ beforeAll(async () => {
   certificate = await devCertificate();
 });
 
-const open: { close(): unknown }[] = [];
-afterEach(async () => {
-  for (const one of open.splice(0).reverse()) await one.close();
-});
+const open = closedAfterEach();
 
 function start(options: object): ChildProcess {
   const { cert, key } = certificate;

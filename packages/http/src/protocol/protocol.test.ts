@@ -1,8 +1,9 @@
-import { type Code, Metadata, RpcError, rpcError } from "@quicrpc/core";
+import { Metadata, RpcError, rpcError } from "@quicrpc/core";
 import { defineMethod, zodCodec } from "@quicrpc/core/generated";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { codes } from "../../../../test/behaviour/tools.js";
 import { readBase64, unpadded, urlSafe } from "./base64.js";
 import { readBody } from "./body.js";
 import { codeName, codeNamed, codeOfStatus, statusOf } from "./codes.js";
@@ -16,25 +17,6 @@ import { packedDetail, readPackedDetail } from "./packed-detail.js";
 import { type Json, readStruct, writeStruct } from "./struct.js";
 import { readable, readStructDetail, structDetail } from "./struct-detail.js";
 import { readTimeout, writeTimeout } from "./timeout.js";
-
-const codes: readonly Code[] = [
-  "cancelled",
-  "unknown",
-  "invalid_argument",
-  "deadline_exceeded",
-  "not_found",
-  "already_exists",
-  "permission_denied",
-  "resource_exhausted",
-  "failed_precondition",
-  "aborted",
-  "out_of_range",
-  "unimplemented",
-  "internal",
-  "unavailable",
-  "data_loss",
-  "unauthenticated",
-];
 
 const method = defineMethod({ name: "demo.v1.Demo", id: 1 }, "unary", "divide", {
   id: 1,

@@ -18,6 +18,7 @@ mod protocols;
 mod qpack;
 mod request;
 mod session;
+mod session_end;
 mod settings;
 mod static_table;
 mod streams;
