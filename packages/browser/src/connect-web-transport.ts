@@ -41,7 +41,7 @@ export async function connectWebTransport(
   const named = { peer: publicUrl(target), ...usualVia(), ...options };
   const run = options.session ?? (async (transport) => createClientSession(transport, await withCredentials(named)));
   let inUse: TransportInUse | undefined;
-  const way: Way = {
+  const way: Way<BrowserTransport> = {
     get inUse() {
       return inUse;
     },

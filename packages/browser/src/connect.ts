@@ -1,10 +1,10 @@
 import { createClientSession, type Session, type SessionOptions } from "@quicrpc/core";
-import { withCredentials } from "@quicrpc/core/transport";
-import { type DialOptions, openers } from "./dial.js";
+import { type Credentials, withCredentials } from "@quicrpc/core/transport";
+import { type DialOptions, waysTo } from "./dial.js";
 import { type BrowserConnection, heal, type HealingOptions, httpsUrl } from "./heal.js";
 import { Ladder } from "./ladder.js";
 import { Memory } from "./memory.js";
-import type { BrowserTransport } from "./transport.js";
+import { type BrowserTransport, isClient, type Reached } from "./transport.js";
 import { usualVia } from "./usual-via.js";
 
 /** Milliseconds for which it is remembered that the fallback had to be taken. */
@@ -27,10 +27,10 @@ export async function connect<Context = unknown>(
 ): Promise<BrowserConnection> {
   const { fallback } = options;
   const { retry, rememberMs = DEFAULT_REMEMBER_MS } = fallback === false ? {} : (fallback ?? {});
-  const opening = openers(url, options);
-  const named = { peer: opening.url, ...usualVia(), ...options };
-  const ladder = new Ladder({ ...opening, retry, memory: new Memory(httpsUrl(url), rememberMs) });
-  return heal(ladder, async (transport) => run(transport, await withCredentials(named)), named);
+  const ways = waysTo(url, options);
+  const named = { peer: ways.url, ...usualVia(), ...options };
+  const ladder = new Ladder({ ...ways, retry, memory: new Memory(httpsUrl(url), rememberMs) });
+  return heal(ladder, async (reached) => run(reached, named), named);
 }
 
 /** Options that take more than a session which only calls, in MessagePack. */
@@ -45,14 +45,19 @@ const NEED_MORE = [
   "onForeignDatagram",
 ] as const;
 
-/** Runs the protocol over a transport. A page that only calls, in MessagePack and over WebTransport, has all that takes already. */
+/**
+ * Runs the protocol over a transport. A page that only calls, in MessagePack and over WebTransport, has all that takes already. Clients
+ * that carry calls by themselves become sessions, and ask for credentials themselves.
+ */
 async function run<Context>(
-  transport: BrowserTransport,
-  options: SessionOptions<Context>,
+  reached: Reached,
+  options: Omit<SessionOptions<Context>, "credentials"> & { readonly credentials?: Credentials },
 ): Promise<Session<BrowserTransport>> {
-  const isMore = NEED_MORE.some((name) => options[name] !== undefined);
+  if (isClient(reached)) return (await import("./loaded-later.js")).createCallerSession(reached);
+  const own = await withCredentials(options);
+  const isMore = NEED_MORE.some((name) => own[name] !== undefined);
   // A direct session is one over a WebSocket.
-  if (!isMore && !("openStream" in transport)) return createClientSession(transport, options);
+  if (!isMore && !("openStream" in reached)) return createClientSession(reached, own);
   const { createSession } = await import("./loaded-later.js");
-  return createSession(transport, options);
+  return createSession(reached, own);
 }

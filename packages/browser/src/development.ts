@@ -12,6 +12,8 @@ import type { BrowserTransport } from "./transport.js";
 
 const FALLBACK: OptionNames<FallbackOptions> = {
   afterMs: true,
+  http: true,
+  httpUrl: true,
   rememberMs: true,
   retry: CONNECTION_OPTIONS.backoff,
   transport: true,

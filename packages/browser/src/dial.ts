@@ -1,8 +1,17 @@
-import { type Backoff, type Credentials, publicUrl, withCredentials } from "@quicrpc/core/transport";
+import { type Backoff, createCallerSession, type Credentials, publicUrl, withCredentials } from "@quicrpc/core/transport";
 import { createSession, type Session, type SessionOptions } from "@quicrpc/core";
 import { DEFAULT_TIMEOUT_MS, httpsUrl } from "./heal.js";
-import { type Candidate, type OpenOptions, openTransport } from "./open.js";
-import type { BrowserTransport, CertificateHash, Opener, PageTransportProvider } from "./transport.js";
+import { httpCandidate } from "./http.js";
+import { type Candidate, type OpenOptions, openFirst } from "./open.js";
+import {
+  type BrowserTransport,
+  type CertificateHash,
+  type HttpProvider,
+  type HttpSettings,
+  isClient,
+  type PageTransportProvider,
+  type Reached,
+} from "./transport.js";
 import { usualVia } from "./usual-via.js";
 import { webSocketProvider } from "./web-socket.js";
 import { ifAllowed } from "./policy.js";
@@ -17,7 +26,14 @@ export interface FallbackOptions {
   readonly transport?: PageTransportProvider;
   /** Default: `wss:` for a WebSocket, with the same host, port and path. */
   readonly url?: string | URL;
-  /** Milliseconds without an answer by the first after which the fallback is tried as well. Default 1500. */
+  /**
+   * What carries calls where neither the first nor the fallback works, as behind proxies that let pass nothing but requests: `httpTransport()` of
+   * `@quicrpc/http`, or a function that loads it then. The page is not called there, and has no datagrams. Default: none.
+   */
+  readonly http?: HttpProvider | (() => Promise<HttpProvider>);
+  /** The URL that names of services follow there. Default: the connection's own. */
+  readonly httpUrl?: string | URL;
+  /** Milliseconds without an answer by one transport after which the next is tried as well. Default 1500. */
   readonly afterMs?: number;
   /**
    * When `connect` tries the first again while the fallback is in use: first after some 5 s, then after twice as long each
@@ -66,29 +82,37 @@ export async function dial<Context = unknown>(
   url: string | URL,
   options: DialOptions<Context> = {},
 ): Promise<Session<BrowserTransport>> {
-  const { timeoutMs = DEFAULT_TIMEOUT_MS, signal } = options;
-  const opening = openers(url, options);
+  const { timeoutMs = DEFAULT_TIMEOUT_MS, signal = new AbortController().signal } = options;
+  const ways = waysTo(url, options);
   const own = await withCredentials(options);
-  const { transport } = await openTransport({ ...opening, timeoutMs, signal: signal ?? new AbortController().signal });
-  return createSession(transport, { peer: opening.url, ...usualVia(), ...own });
+  const { made } = await openFirst({ ...ways, timeoutMs, signal });
+  if (isClient(made)) return createCallerSession(made);
+  return createSession(made, { peer: ways.url, ...usualVia(), ...own });
 }
 
-/** Makes the functions that open the transports to `url`. */
-export function openers(
+/** Returns the ways to `url`, the best first. */
+export function waysTo(
   url: string | URL,
-  { serverCertificateHashes, transport = webTransportProvider, fallback = {} }: ReachOptions,
-): Pick<OpenOptions, "url" | "first" | "fallback"> {
+  options: ReachOptions & HttpSettings,
+): Pick<OpenOptions<Reached>, "url" | "candidates" | "afterMs"> {
+  const { serverCertificateHashes, transport = webTransportProvider, fallback = {}, credentials, limits } = options;
   const target = httpsUrl(url);
-  const candidate = (transport: PageTransportProvider, own?: string | URL): Candidate => {
+  const candidate = (transport: PageTransportProvider, own?: string | URL): Candidate<Reached> => {
     const { kind, name, scheme } = transport;
     const url = new URL(own ?? target);
     if (own === undefined) url.protocol = scheme;
-    const open: Opener = (signal) => ifAllowed(url, () => transport.open(url, signal, { serverCertificateHashes }));
-    return { kind, name, open };
+    return {
+      kind,
+      name,
+      open: (signal) => ifAllowed(url, () => transport.open(url, signal, { serverCertificateHashes })),
+    };
   };
-  const first = candidate(transport);
-  const named = publicUrl(target);
-  if (fallback === false) return { url: named, first, fallback: undefined };
-  const { transport: next = webSocketProvider, url: own, afterMs = DEFAULT_FALLBACK_MS } = fallback;
-  return { url: named, first, fallback: { ...candidate(next, own), afterMs } };
+  const candidates = [candidate(transport)];
+  const { afterMs = DEFAULT_FALLBACK_MS, http, httpUrl = target, ...next } = fallback === false ? {} : fallback;
+  if (fallback !== false) candidates.push(candidate(next.transport ?? webSocketProvider, next.url));
+  if (http !== undefined) {
+    const settings = { ...(credentials !== undefined && { credentials }), ...(limits !== undefined && { limits }) };
+    candidates.push(httpCandidate(new URL(httpUrl, target), http, settings));
+  }
+  return { url: publicUrl(target), candidates, afterMs };
 }

@@ -1,7 +1,7 @@
 import type { Awaitable } from "@quicrpc/core/transport";
 import { type Connection, type ConnectionOptions, createConnection, type Session, TransportError } from "@quicrpc/core";
 import { PageLife } from "./page.js";
-import type { BrowserTransport, TransportInUse } from "./transport.js";
+import type { BrowserTransport, Reached, TransportInUse } from "./transport.js";
 import { FORBIDDEN } from "./unreached.js";
 
 /** For an attempt, and for all of them until the first session is ready. */
@@ -22,13 +22,13 @@ export interface BrowserConnection extends Connection<Session<BrowserTransport>>
 }
 
 /** How one connection reaches its server. */
-export interface Way {
+export interface Way<R extends Reached = Reached> {
   /** Transport of the latest session. */
   readonly inUse: TransportInUse | undefined;
-  open(signal: AbortSignal, timeoutMs: number): Promise<BrowserTransport>;
+  open(signal: AbortSignal, timeoutMs: number): Promise<R>;
   /** Makes a session over a better transport than that of `session`, once it works again. */
   improve?(
-    run: RunTransport,
+    run: RunTransport<R>,
     timeoutMs: number,
     session: Session<BrowserTransport>,
     signal: AbortSignal,
@@ -37,13 +37,13 @@ export interface Way {
   hurry?(): void;
 }
 
-/** Runs the protocol over a transport. */
-export type RunTransport = (transport: BrowserTransport) => Awaitable<Session<BrowserTransport>>;
+/** Makes a session of what was reached. */
+export type RunTransport<R extends Reached = Reached> = (reached: R) => Awaitable<Session<BrowserTransport>>;
 
 /** A connection by `way`, of the sessions that `run` makes. Resolves when the first is ready. */
-export async function heal(
-  way: Way,
-  run: RunTransport,
+export async function heal<R extends Reached>(
+  way: Way<R>,
+  run: RunTransport<R>,
   { timeoutMs = DEFAULT_TIMEOUT_MS, signal, ...options }: HealingOptions,
 ): Promise<BrowserConnection> {
   const page = new PageLife();

@@ -5,6 +5,8 @@ export type { BrowserConnection } from "./heal.js";
 export type {
   BrowserTransport,
   CertificateHash,
+  HttpProvider,
+  HttpSettings,
   OpenSettings,
   PageTransportProvider,
   PlatformWebTransport,

@@ -1,11 +1,10 @@
 import { type Backoff, backoffDelay } from "@quicrpc/core/transport";
 import type { Session } from "@quicrpc/core";
 import type { RunTransport, Way } from "./heal.js";
-import { inTime } from "./in-time.js";
-import { type OpenOptions, openTransport } from "./open.js";
-import type { Memory } from "./memory.js";
+import { type Candidate, type OpenOptions, openFirst } from "./open.js";
+import type { Known, Memory } from "./memory.js";
 import { answers, NO_ANSWER } from "./page.js";
-import type { BrowserTransport, TransportInUse } from "./transport.js";
+import type { BrowserTransport, Reached, TransportInUse } from "./transport.js";
 import { reasonOf } from "./unreached.js";
 
 /** When the first transport is tried again while its fallback is in use. */
@@ -22,29 +21,31 @@ const MOST_LOSSES = 2;
 const NOTHING_BETTER: Error = new Error("there is no better transport");
 
 /** Options of a ladder. */
-export interface LadderOptions extends Pick<OpenOptions, "url" | "first" | "fallback"> {
-  /** Default: `DEFAULT_RETRY`; `false`: the fallback stays in use for as long as its session lasts. */
+export interface LadderOptions extends Pick<OpenOptions<Reached>, "url" | "candidates" | "afterMs"> {
+  /** Default: `DEFAULT_RETRY`; `false`: what was taken stays in use for as long as its session lasts. */
   readonly retry?: Partial<Backoff> | false | undefined;
   /** Memory of the way to the server from before. */
   readonly memory?: Memory | undefined;
 }
 
 /**
- * The transports of one connection, the best first. Each session takes the best that works at the time; while that is the
- * fallback, the first is tried again beside it, ever less often, and takes its place once a session over it has answered.
+ * The ways of one connection to its server, the best first. Each session takes the best that works at the time; while that is not the
+ * first, those before it are tried again beside it, ever less often, and one takes its place once a session over it has answered.
  */
 export class Ladder implements Way {
   inUse: TransportInUse | undefined = undefined;
   private readonly options: LadderOptions;
   private readonly backoff: Backoff | undefined;
-  /** Attempts to get back to the first transport. */
+  /** Index of the way in use. */
+  private index = 0;
+  /** Attempts to get back to a better way. */
   private attempts = 0;
   /** A session over the first transport has carried something. */
   private worked = false;
   /** Sessions over it in a row that were soon lost. */
   private losses = 0;
-  /** Why the fallback alone is tried next. */
-  private avoided: string | undefined = undefined;
+  /** Ways that are not tried next, and why. */
+  private avoided: Known | undefined = undefined;
   private wake: () => void = () => {};
 
   constructor(options: LadderOptions) {
@@ -53,26 +54,21 @@ export class Ladder implements Way {
     this.backoff = retry === false ? undefined : { ...DEFAULT_RETRY, ...retry };
   }
 
-  async open(signal: AbortSignal, timeoutMs: number): Promise<BrowserTransport> {
-    const { url, first, fallback, memory } = this.options;
-    const avoided = fallback === undefined ? undefined : (this.avoided ?? memory?.reason);
+  async open(signal: AbortSignal, timeoutMs: number): Promise<Reached> {
+    const { candidates, memory, ...options } = this.options;
+    const avoided = this.avoided ?? memory?.known;
+    const from = Math.min(avoided?.ways ?? 0, candidates.length - 1);
     this.avoided = undefined;
     const { worked } = this;
     try {
-      const { kind, reason, transport, late } = await openTransport({
-        ...(avoided !== undefined && fallback !== undefined
-          ? { first: fallback, fallback: undefined }
-          : { first, fallback }),
-        url,
-        worked,
-        timeoutMs,
-        signal,
-      });
-      this.inUse = { kind, reason: avoided ?? reason };
-      if (reason !== undefined && late && !worked) memory?.remember(reason);
-      return transport;
+      const opened = await openFirst({ ...options, candidates: candidates.slice(from), worked, timeoutMs, signal });
+      const { made, reason, late } = opened;
+      if (late > 0 && !worked) memory?.remember({ reason: reason as string, ways: from + late });
+      const reasons = [from > 0 ? avoided?.reason : undefined, reason].filter((each) => each !== undefined);
+      this.take(from + opened.index, reasons.join("; "));
+      return made;
     } catch (error) {
-      // Where the fallback fails as well, the first may be as good.
+      // Where the others fail as well, the first may be as good.
       memory?.forget();
       throw error;
     }
@@ -84,17 +80,21 @@ export class Ladder implements Way {
     session: Session<BrowserTransport>,
     signal: AbortSignal,
   ): Promise<Session<BrowserTransport>> {
-    if (this.isFirst) return this.prove(session, signal);
-    const backoff = globalThis.WebTransport === undefined ? undefined : this.backoff;
-    if (backoff === undefined) throw NOTHING_BETTER;
+    if (this.index === 0) return this.prove(session, signal);
+    const { backoff } = this;
+    const { candidates, ...options } = this.options;
+    const above = candidates
+      .slice(0, this.index)
+      .filter(({ kind }) => kind !== "webtransport" || globalThis.WebTransport !== undefined);
+    const better = above.map((candidate) => answering(candidate, run));
+    if (backoff === undefined || better.length === 0) throw NOTHING_BETTER;
     for (;;) {
       await this.wait(Math.round(backoffDelay(this.attempts++, backoff)), signal);
       try {
-        const { first, url } = this.options;
-        const better = await inTime((signal) => answering(first.open, run, signal), signal, timeoutMs, url);
-        this.inUse = { kind: first.kind, reason: undefined };
-        void this.works(better);
-        return better;
+        const { made, index, reason = "" } = await openFirst({ ...options, candidates: better, timeoutMs, signal });
+        this.take(candidates.indexOf(above[index] as Candidate<Reached>), reason);
+        if (this.index === 0) void this.works(made);
+        return made;
       } catch (error) {
         signal.throwIfAborted();
         this.tell(`tried again: ${reasonOf(error as Error, this.options.url)}`);
@@ -108,13 +108,15 @@ export class Ladder implements Way {
     this.wake();
   }
 
-  private get isFirst(): boolean {
-    return this.inUse?.kind === this.options.first.kind;
+  private take(index: number, reason: string): void {
+    const { kind } = this.options.candidates[index] as Candidate<Reached>;
+    this.index = index;
+    this.inUse = { kind, reason: reason === "" ? undefined : reason };
   }
 
   /** Closes a session over the first transport that carries nothing, or stops to: the next is made over the fallback. */
   private async prove(session: Session<BrowserTransport>, signal: AbortSignal): Promise<never> {
-    if (this.options.fallback === undefined) throw NOTHING_BETTER;
+    if (this.options.candidates.length === 1) throw NOTHING_BETTER;
     let answered = await answers(session, "it was opened");
     if (answered === false) this.avoid("WebTransport opened a session that carried nothing");
     if (answered !== true) throw NOTHING_BETTER;
@@ -145,8 +147,8 @@ export class Ladder implements Way {
   }
 
   private avoid(reason: string): void {
-    this.avoided = reason;
-    this.options.memory?.remember(reason);
+    this.avoided = { reason, ways: 1 };
+    this.options.memory?.remember(this.avoided);
   }
 
   private tell(reason: string | undefined, retryAt?: number): void {
@@ -178,12 +180,17 @@ export class Ladder implements Way {
 }
 
 /** A session that has carried bytes both ways: some networks let a handshake through and nothing else. */
-async function answering(
-  open: (signal: AbortSignal) => Promise<BrowserTransport>,
+function answering(
+  { kind, name, open }: Candidate<Reached>,
   run: RunTransport,
-  signal: AbortSignal,
-): Promise<Session<BrowserTransport>> {
-  const session = await run(await open(signal));
-  await session.ping();
-  return session;
+): Candidate<Session<BrowserTransport>> {
+  return {
+    kind,
+    name,
+    async open(signal) {
+      const session = await run(await open(signal));
+      await session.ping();
+      return session;
+    },
+  };
 }

@@ -1,3 +1,3 @@
-/** The parts of core that `connect` loads when they are needed: the fallback, serving, further codecs, compression. */
+/** The parts of core that `connect` loads when they are needed: the fallback, serving, further codecs, compression, calls over HTTP. */
 export { createSession } from "@quicrpc/core";
-export { webSocketTransport } from "@quicrpc/core/transport";
+export { createCallerSession, webSocketTransport } from "@quicrpc/core/transport";

@@ -1,8 +1,15 @@
 type Store = Pick<Storage, "getItem" | "setItem" | "removeItem">;
 
-/** One server's entry. */
-interface Entry {
+/** Knowledge about the ways to a server. */
+export interface Known {
+  /** Why the first ways are not tried before the others. */
   readonly reason: string;
+  /** How many they are. */
+  readonly ways: number;
+}
+
+/** One server's entry. */
+interface Entry extends Known {
   /** Milliseconds since the epoch. */
   readonly until: number;
 }
@@ -16,8 +23,8 @@ const ofThisScope: Store = {
 };
 
 /**
- * Memory of this browser of the way to one server: that the first transport failed there, which took a while to find out, so
- * that the next page or session takes the fallback at once. It is forgotten after some time, and when the transport works.
+ * Memory of this browser of the way to one server: that the first ones failed there, which took a while to find out, so
+ * that the next page or session takes the next at once. It is forgotten after some time, and when the first works.
  */
 export class Memory {
   private readonly key: string;
@@ -28,17 +35,17 @@ export class Memory {
     this.rememberMs = rememberMs;
   }
 
-  /** Why the first transport is not tried before the fallback; undefined where it is. */
-  get reason(): string | undefined {
-    const { reason, until } = parse(store().getItem(this.key));
+  /** Undefined where nothing is remembered, and the first way is tried first. */
+  get known(): Known | undefined {
+    const { until, ...known } = parse(store().getItem(this.key));
     const left = until - Date.now();
     // More than it can be: the clock was set back.
-    return left > 0 && left <= this.rememberMs ? reason : undefined;
+    return left > 0 && left <= this.rememberMs ? known : undefined;
   }
 
-  remember(reason: string): void {
+  remember(known: Known): void {
     if (this.rememberMs === 0) return;
-    const entry: Entry = { reason, until: Date.now() + this.rememberMs };
+    const entry: Entry = { ...known, until: Date.now() + this.rememberMs };
     try {
       store().setItem(this.key, JSON.stringify(entry));
     } catch {
@@ -61,10 +68,11 @@ function store(): Store {
 
 function parse(text: string | null): Entry {
   try {
-    const { reason, until } = JSON.parse(text ?? "{}") as Partial<Entry>;
-    if (typeof reason === "string" && typeof until === "number") return { reason, until };
+    const { reason, ways, until } = JSON.parse(text ?? "{}") as Partial<Entry>;
+    const isWhole = typeof reason === "string" && Number.isSafeInteger(ways) && typeof until === "number";
+    if (isWhole) return { reason, ways: Math.max(0, ways as number), until };
   } catch {
     // Somebody else's text under this key.
   }
-  return { reason: "", until: 0 };
+  return { reason: "", ways: 0, until: 0 };
 }

@@ -1,25 +1,24 @@
-import { RpcError, type TransportError } from "@quicrpc/core";
+import { RpcError } from "@quicrpc/core";
+import { type Loss, race } from "@quicrpc/core/transport";
 import { ForbiddenError } from "./policy.js";
-import { FORBIDDEN, type UnreachedCode, unreached } from "./unreached.js";
-import type { Opener, OpenTransport, TransportInUse } from "./transport.js";
+import { FORBIDDEN, unreached } from "./unreached.js";
+import type { TransportKind } from "./transport.js";
 
-/** A transport that may be tried. */
-export interface Candidate {
-  readonly kind: TransportInUse["kind"];
+/** One way to a server that may be tried. */
+export interface Candidate<T> {
+  readonly kind: TransportKind;
+  /** The name in errors. */
   readonly name: string;
-  readonly open: Opener;
+  /** Rejects when it cannot, or when the signal fires. A signal that fires later closes what was opened. */
+  open(signal: AbortSignal): Promise<T>;
 }
 
-/** The candidate that follows when the first one fails or is slow. */
-interface Fallback extends Candidate {
-  /** Milliseconds for which the first is tried alone. */
+/** How a server is reached. */
+export interface OpenOptions<T> {
+  /** The best first: each is tried when those before it have failed or are late. */
+  readonly candidates: readonly Candidate<T>[];
+  /** Milliseconds without an answer after which a candidate is late. */
   readonly afterMs: number;
-}
-
-/** How a transport is opened. */
-export interface OpenOptions {
-  readonly first: Candidate;
-  readonly fallback: Fallback | undefined;
   /** Whether the first has worked before: its silence then says little about the network. Default false. */
   readonly worked?: boolean;
   /** The URL in messages. */
@@ -29,124 +28,70 @@ export interface OpenOptions {
   readonly signal: AbortSignal;
 }
 
-/**
- * Opens a session over the first transport, or else over the fallback, which is tried as soon as that has failed or has
- * not answered for `afterMs`: the first that is ready wins, and the other is closed. Where UDP is blocked nothing says
- * so, and a browser would wait for half a minute. Rejects with a `TransportError` that says
- * what became of each.
- */
-export function openTransport(options: OpenOptions): Promise<OpenTransport> {
-  return new Promise((resolve, reject) => new Race(options, resolve, reject).start());
+/** The candidate that was ready first. */
+export interface Opened<T> {
+  readonly made: T;
+  readonly index: number;
+  /** Why it is none of those before it; undefined for the first. */
+  readonly reason: string | undefined;
+  /** How many candidates there are up to the last that had not answered when the next was tried. */
+  readonly late: number;
 }
 
-class Race {
-  private readonly options: OpenOptions;
-  private readonly resolve: (transport: OpenTransport) => void;
-  private readonly reject: (error: Error) => void;
-  private readonly attempts: Map<TransportInUse["kind"], AbortController> = new Map();
-  private readonly failures: string[] = [];
-  private readonly causes: unknown[] = [];
-  private headStart: ReturnType<typeof setTimeout> | undefined = undefined;
-  private timeout: ReturnType<typeof setTimeout> | undefined = undefined;
-  /** Why it is not the first, should the fallback win; undefined before it is tried. */
-  private reason: string | undefined = undefined;
-  /** The first has not answered within its head start. */
-  private late = false;
-  private over = false;
-
-  private readonly onAbort = (): void => {
-    const { reason } = this.options.signal;
-    this.lose(reason instanceof Error ? reason : new RpcError("cancelled", "connecting was given up"));
-  };
-
-  constructor(options: OpenOptions, resolve: (transport: OpenTransport) => void, reject: (error: Error) => void) {
-    this.options = options;
-    this.resolve = resolve;
-    this.reject = reject;
-  }
-
-  start(): void {
-    const { first, fallback, worked = false, signal, timeoutMs } = this.options;
-    signal.addEventListener("abort", this.onAbort);
-    if (signal.aborted) {
-      this.onAbort();
-      return;
+/**
+ * Opens the first candidate that is ready; the others are closed. Where UDP is blocked nothing says so, and a browser would wait for
+ * half a minute. Rejects with a `TransportError` that says what became of each.
+ */
+export async function openFirst<T>(options: OpenOptions<T>): Promise<Opened<T>> {
+  const { candidates, afterMs, worked = false, url, timeoutMs, signal } = options;
+  const failures: string[] = [];
+  const causes: unknown[] = [];
+  const attempt = new AbortController();
+  const giveUp = (): void => attempt.abort(reasonOf(signal));
+  const expire = (): void =>
+    attempt.abort(unreached(url, "ETIMEDOUT", [`no session within ${timeoutMs} ms`, ...failures], causeOf(causes)));
+  const timer = setTimeout(expire, timeoutMs);
+  signal.addEventListener("abort", giveUp);
+  if (signal.aborted) giveUp();
+  const ways = candidates.map((candidate) => async (signal: AbortSignal): Promise<T> => {
+    try {
+      return await candidate.open(signal);
+    } catch (error) {
+      failures.push(failureOf(candidate, error));
+      causes.push(error);
+      throw error;
     }
-    this.timeout = setTimeout(() => this.expire(), timeoutMs);
-    if (fallback !== undefined) {
-      const known = worked ? ", though it did before" : ": UDP may be blocked";
-      const because = `${first.name} did not answer within ${fallback.afterMs} ms${known}`;
-      this.headStart = setTimeout(() => {
-        this.late = true;
-        this.fallBack(because);
-      }, fallback.afterMs);
-    }
-    this.attempt(first);
+  });
+  try {
+    const { made, index, losses } = await race({ ways, afterMs, signal: attempt.signal });
+    const reasons = losses.map((loss, index) => explain(candidates[index] as Candidate<T>, loss));
+    const late = losses.reduce((last, { late }, index) => (late ? index + 1 : last), 0);
+    return { made, index, reason: index === 0 ? undefined : reasons.join("; "), late };
+  } catch {
+    attempt.signal.throwIfAborted();
+    const forbidden = causes.every((cause) => cause instanceof ForbiddenError);
+    throw unreached(url, forbidden ? FORBIDDEN : "ERR_UNREACHABLE", failures, causeOf(causes));
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", giveUp);
   }
 
-  private fallBack(because: string): void {
-    const { fallback } = this.options;
-    if (fallback === undefined || this.reason !== undefined) return;
-    clearTimeout(this.headStart);
-    this.reason = because;
-    this.attempt(fallback);
+  function explain(candidate: Candidate<T>, loss: Loss): string {
+    if (!loss.late) return failureOf(candidate, loss.error);
+    const known = worked ? ", though it did before" : ": UDP may be blocked";
+    return `${candidate.name} did not answer within ${afterMs} ms${candidate.kind === "webtransport" ? known : ""}`;
   }
+}
 
-  private attempt({ kind, name, open }: Candidate): void {
-    const controller = new AbortController();
-    this.attempts.set(kind, controller);
-    open(controller.signal).then(
-      (transport) => {
-        if (this.over) return;
-        this.attempts.delete(kind);
-        this.finish();
-        this.resolve({
-          kind,
-          transport,
-          late: this.late,
-          reason: kind === this.options.first.kind ? undefined : this.reason,
-        });
-      },
-      (error: unknown) => {
-        if (!this.over) this.failed(kind, name, error);
-      },
-    );
-  }
+function failureOf({ name }: Candidate<unknown>, error: unknown): string {
+  const why = error instanceof Error && error.message !== "" ? error.message : String(error);
+  return `${name} failed: ${why}`;
+}
 
-  private failed(kind: TransportInUse["kind"], name: string, error: unknown): void {
-    this.attempts.delete(kind);
-    const why = error instanceof Error && error.message !== "" ? error.message : String(error);
-    const failure = `${name} failed: ${why}`;
-    this.failures.push(failure);
-    if (kind === this.options.first.kind) this.fallBack(failure);
-    const expected = this.options.fallback === undefined ? 1 : 2;
-    this.causes.push(error);
-    if (this.failures.length < expected) return;
-    const forbidden = this.causes.every((cause) => cause instanceof ForbiddenError);
-    this.lose(this.failure(forbidden ? FORBIDDEN : "ERR_UNREACHABLE", this.failures));
-  }
+function causeOf([first, ...more]: readonly unknown[]): unknown {
+  return more.length === 0 ? first : new AggregateError([first, ...more]);
+}
 
-  private expire(): void {
-    const failures = [`no session within ${this.options.timeoutMs} ms`, ...this.failures];
-    this.lose(this.failure("ETIMEDOUT", failures));
-  }
-
-  private failure(code: UnreachedCode, reasons: readonly string[]): TransportError {
-    const [first, ...more] = this.causes;
-    return unreached(this.options.url, code, reasons, more.length === 0 ? first : new AggregateError(this.causes));
-  }
-
-  private lose(error: Error): void {
-    this.finish();
-    this.reject(error);
-  }
-
-  /** Closes what has not won. */
-  private finish(): void {
-    this.over = true;
-    clearTimeout(this.headStart);
-    clearTimeout(this.timeout);
-    this.options.signal.removeEventListener("abort", this.onAbort);
-    for (const attempt of this.attempts.values()) attempt.abort(new Error("another transport was faster"));
-  }
+function reasonOf({ reason }: AbortSignal): Error {
+  return reason instanceof Error ? reason : new RpcError("cancelled", "connecting was given up");
 }

@@ -1,4 +1,5 @@
-import type { DirectSession, WebTransportSession } from "@quicrpc/core/transport";
+import type { Credentials, DirectSession, ForeignClient, WebTransportSession } from "@quicrpc/core/transport";
+import type { Limits } from "@quicrpc/core";
 
 /** The platform's `WebTransport`; to a program whose `lib` has none, the part of it that a session uses. */
 export type PlatformWebTransport = typeof globalThis extends { WebTransport: { readonly prototype: infer Found } }
@@ -15,8 +16,8 @@ export interface CertificateHash {
   readonly value: ArrayBuffer | ArrayBufferView;
 }
 
-/** Name of a transport: "webtransport", "websocket", or the name of a package's own. */
-export type TransportKind = "webtransport" | "websocket" | (string & {});
+/** Name of a transport: "webtransport", "websocket", "http", or the name of a package's own. */
+export type TransportKind = "webtransport" | "websocket" | "http" | (string & {});
 
 /** Which transport a session runs over, and why not over the first. */
 export interface TransportInUse {
@@ -27,11 +28,12 @@ export interface TransportInUse {
   readonly retryAt?: number;
 }
 
-/** A transport that is ready for a session. */
-export interface OpenTransport extends TransportInUse {
-  readonly transport: BrowserTransport;
-  /** Whether the first transport had not answered in time when another was tried. */
-  readonly late: boolean;
+/** A way that is ready: a transport for a session, or a client that carries calls without one. */
+export type Reached = BrowserTransport | ForeignClient;
+
+/** Whether calls are carried without a session. */
+export function isClient(reached: Reached): reached is ForeignClient {
+  return !("openStream" in reached || "createBidirectionalStream" in reached);
 }
 
 /** Settings that a transport gets before it connects. */
@@ -54,5 +56,16 @@ export interface PageTransportProvider {
   open(url: URL, signal: AbortSignal, settings: OpenSettings): Promise<BrowserTransport>;
 }
 
-/** Opens a transport; rejects when it cannot, or when the signal fires. A signal that fires later closes it. */
-export type Opener = (signal: AbortSignal) => Promise<BrowserTransport>;
+/** Options of a page that clients of HTTP get. */
+export interface HttpSettings {
+  readonly credentials?: Credentials;
+  readonly limits?: Partial<Limits>;
+}
+
+/** A way to call without a session, by requests of HTTP: `httpTransport()` of `@quicrpc/http`. */
+export interface HttpProvider {
+  /** The name in errors: "HTTP". */
+  readonly name: string;
+  /** Makes a client, whose `ping` says whether the server is there. */
+  dial(url: URL, settings: HttpSettings): Promise<ForeignClient>;
+}

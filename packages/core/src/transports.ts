@@ -4,6 +4,7 @@ export { fromBase64, toBase64 } from "./call/messages/base64.js";
 export { POOL_OPTIONS } from "./balance/option-names.js";
 export { checkOptions, type OptionNames } from "./check-options.js";
 export { type Backoff, backoffDelay } from "./connection/backoff.js";
+export { type Loss, race, type RaceOptions, type Won } from "./connection/race.js";
 export { CONNECTION_OPTIONS } from "./connection/option-names.js";
 export type { AnyAnswer, BeginCall } from "./call/base-caller.js";
 export { declaredError } from "./contract/method-errors.js";

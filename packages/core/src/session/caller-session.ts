@@ -19,11 +19,13 @@ export interface ForeignClient extends Caller {
   close(info?: CloseInfo): void;
   /** Resolves when the calls in progress are over. Default: nobody waits for them. */
   idle?(): Promise<void>;
+  /** Resolves with the milliseconds that the server took to answer; rejects where it does not, or is another program. Default: it cannot be asked. */
+  ping?(): Promise<number>;
 }
 
 /**
  * The face of a session for what carries calls by itself, so that connections and pools take it like any other. The client calls,
- * and nobody else: nothing is served, there are no streams and no pings.
+ * and nobody else: nothing is served, there are no streams.
  */
 export function createCallerSession(client: ForeignClient): Session<DirectSession> {
   return new CallerSession(client);
@@ -75,6 +77,8 @@ class CallerSession extends BaseCaller implements Session<DirectSession> {
   }
 
   ping(): Promise<number> {
+    const { client } = this;
+    if (client.ping !== undefined) return client.ping();
     return Promise.reject(new RpcError("unimplemented", "what carries these calls has no pings"));
   }
 

@@ -1,4 +1,4 @@
-import { guarded } from "@quicrpc/core/transport";
+import { guarded, race } from "@quicrpc/core/transport";
 import { type Session, TransportError } from "@quicrpc/core";
 import { isPermanent } from "../permanent.js";
 import { isMissingEngine } from "../transport/failure.js";
@@ -59,35 +59,21 @@ export class FallbackDialler {
   }
 
   private async race(signal: AbortSignal): Promise<Session> {
-    const faster = new AbortController();
-    const either = AbortSignal.any([signal, faster.signal]);
-    const first = this.ways.first(either).then((session): Made => ({ session, reason: undefined }));
-    const fallback = this.reasonBesides(first).then(
-      async (reason): Promise<Made> => ({ session: await this.ways.fallback(either), reason }),
-    );
-    const ways = [first, fallback];
-    try {
-      const { session, reason } = await Promise.any(ways);
-      for (const way of ways) void closeOther(way, session);
-      if (reason !== undefined) this.fellBack(reason);
-      return session;
-    } catch (error) {
-      signal.throwIfAborted();
-      throw bothFailed((error as AggregateError).errors);
-    } finally {
-      faster.abort(new Error("the other way to the server was faster"));
-    }
-  }
-
-  /** Why the fallback is to be tried as well. Rejects where that is pointless; pending for ever where the first way is in time. */
-  private reasonBesides(first: Promise<unknown>): Promise<Error> {
+    const { first, fallback } = this.ways;
     const { afterMs = AFTER_MS } = this.options;
-    return new Promise((resolve, reject) => {
-      const late = setTimeout(() => resolve(new NoAnswer(afterMs)), afterMs);
-      first.catch((error: Error) => (isMissingEngine(error) || !isPermanent(error) ? resolve(error) : reject(error)));
-      const settled = (): void => clearTimeout(late);
-      first.then(settled, settled);
+    const { made, losses } = await race({
+      ways: [first, fallback],
+      afterMs,
+      signal,
+      isFinal: (error) => !isMissingEngine(error as Error) && isPermanent(error as Error),
+      dispose: (session) => void session.close(),
+    }).catch((error: unknown) => {
+      signal.throwIfAborted();
+      throw bothFailed((error as AggregateError).errors as Error[]);
     });
+    const [loss] = losses;
+    if (loss !== undefined) this.fellBack(loss.late ? new NoAnswer(afterMs) : (loss.error as Error));
+    return made;
   }
 
   private fellBack(reason: Error): void {
@@ -98,26 +84,14 @@ export class FallbackDialler {
   }
 }
 
-/** A session, and why it is not by the first way. */
-interface Made {
-  readonly session: Session;
-  readonly reason: Error | undefined;
-}
-
 class NoAnswer extends Error {
   constructor(afterMs: number) {
     super(`no answer within ${afterMs} ms: UDP may be blocked`);
   }
 }
 
-/** The slower way may have made a session all the same. */
-async function closeOther(way: Promise<Made>, taken: Session): Promise<void> {
-  const made = await way.catch(() => undefined);
-  if (made !== undefined && made.session !== taken) await made.session.close();
-}
-
 function bothFailed([first, fallback]: readonly Error[]): unknown {
-  if (first === fallback || !(first instanceof TransportError) || !(fallback instanceof Error)) return first;
+  if (!(first instanceof TransportError) || !(fallback instanceof Error)) return first;
   const { code, url, message, hint } = first;
   const text = `${message}; and by its fallback: ${fallback.message}`;
   return new TransportError({ code, url, message: text, hint, cause: new AggregateError([first, fallback], text) });
