@@ -1,6 +1,7 @@
 import { createSocket } from "node:dgram";
 import type { FallbackOptions, TransportInUse } from "@quicrpc/browser";
 import { http2Transport } from "@quicrpc/fails-components";
+import { createFetchHandler, toNodeHandler } from "@quicrpc/http";
 import { devCertificate, type DevCertificate, serve, type ServeOptions, type Server } from "@quicrpc/node";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
@@ -134,6 +135,42 @@ describe.skipIf(executablePath === undefined)("connect in a page", () => {
     expect(await page.evaluate(`chat.reader.read()`)).toMatchObject({ value: "BYE" });
     await expect.poll(() => server?.sessions.size).toBe(1);
     relay.close();
+  });
+
+  it("calls over HTTP where neither UDP nor WebSockets pass, remembers that, and goes back when they do", async () => {
+    const routers = [behaviourRouter(new Witness())];
+    const handler = createFetchHandler({ routers, prefix: "/rpc", allowedOrigins: [chromium.url("/").slice(0, -1)] });
+    const port = await listen("https://127.0.0.1:0/rpc", { http: toNodeHandler(handler) });
+    const [udp, tcp] = [await UdpLink.open(port), await TcpLink.open(port)];
+    onTestFinished(() => {
+      udp.close();
+      tcp.close();
+    });
+    udp.weather = BLACKOUT;
+    tcp.weather = BLACKOUT;
+    const fallback = {
+      url: `wss://127.0.0.1:${tcp.port}/rpc`,
+      httpUrl: `https://127.0.0.1:${port}/rpc`,
+      afterMs: 300,
+      retry: { initialMs: 200, maxMs: 1000 },
+    };
+    const seen = await attempt(udp.port, fallback);
+    expect(seen).toMatchObject({
+      kind: "http",
+      reason: expect.stringMatching(
+        /^WebTransport did not answer within 300 ms: UDP may be blocked; WebSocket did not answer/,
+      ),
+      text: "through",
+    });
+    await page.reload();
+    await page.addScriptTag({ content: client });
+    const remembered = await attempt(udp.port, fallback);
+    expect(remembered).toMatchObject({ kind: "http", text: "through" });
+    expect((remembered as { ms: number }).ms).toBeLessThan(300);
+    udp.weather = FAIR;
+    tcp.weather = FAIR;
+    await page.evaluate(`until("webtransport")`);
+    expect(await page.evaluate(`connection.unary(methods.echo, { text: "moved" })`)).toEqual({ text: "moved" });
   });
 
   it("is back on WebTransport after an outage, over a WebSocket meanwhile or not", { timeout: 60_000 }, async () => {

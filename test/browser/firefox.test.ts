@@ -1,7 +1,8 @@
 import { createSocket } from "node:dgram";
-import { devCertificate, type DevCertificate, serve, type Server } from "@quicrpc/node";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { BLACKOUT, FAIR, UdpLink } from "../chaos/link.js";
+import { createFetchHandler, toNodeHandler } from "@quicrpc/http";
+import { devCertificate, type DevCertificate, serve, type ServeOptions, type Server } from "@quicrpc/node";
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { BLACKOUT, FAIR, TcpLink, UdpLink } from "../chaos/link.js";
 import { behaviourRouter, Witness } from "../behaviour/service.js";
 import { bundle, bundleShipped } from "./bundle.js";
 import { Firefox, firefoxPath, type FirefoxTab } from "./firefox.js";
@@ -46,10 +47,11 @@ describe.skipIf(firefoxPath === undefined)("connect in Firefox", () => {
     return tab;
   }
 
-  async function listen(url: string): Promise<number> {
+  async function listen(url: string, options: Partial<ServeOptions> = {}): Promise<number> {
     const { cert, key } = certificate;
     witness = new Witness();
-    server = await serve({ listen: [url], webSocket: true, tls: { cert, key }, routers: [behaviourRouter(witness)] });
+    const routers = [behaviourRouter(witness)];
+    server = await serve({ ...options, listen: [url], webSocket: true, tls: { cert, key }, routers });
     return server.address.port;
   }
 
@@ -108,6 +110,40 @@ describe.skipIf(firefoxPath === undefined)("connect in Firefox", () => {
     await tab.evaluate(`until("webtransport")`);
     expect(await tab.evaluate(`connection.unary(methods.echo, { text: "moved" })`)).toEqual({ text: "moved" });
     relay.close();
+  });
+
+  it("calls over HTTP where neither UDP nor WebSockets pass, remembers that, and goes back when they do", async () => {
+    const routers = [behaviourRouter(new Witness())];
+    const handler = createFetchHandler({ routers, prefix: "/rpc", allowedOrigins: [site.origin] });
+    const port = await listen("https://127.0.0.1:0/rpc", { http: toNodeHandler(handler) });
+    const [udp, tcp] = [await UdpLink.open(port), await TcpLink.open(port)];
+    onTestFinished(() => {
+      udp.close();
+      tcp.close();
+    });
+    udp.weather = BLACKOUT;
+    tcp.weather = BLACKOUT;
+    const fallback = {
+      url: `wss://127.0.0.1:${tcp.port}/rpc`,
+      httpUrl: `https://127.0.0.1:${port}/rpc`,
+      afterMs: 300,
+      retry: { initialMs: 200, maxMs: 1000 },
+    };
+    const [, seen] = await attempt(udp.port, fallback);
+    expect(seen).toMatchObject({
+      kind: "http",
+      reason: expect.stringMatching(
+        /^WebTransport did not answer within 300 ms: UDP may be blocked; WebSocket did not answer/,
+      ),
+      text: "through",
+    });
+    const [other, remembered] = await attempt(udp.port, fallback);
+    expect(remembered).toMatchObject({ kind: "http", text: "through" });
+    expect((remembered as { ms: number }).ms).toBeLessThan(300);
+    udp.weather = FAIR;
+    tcp.weather = FAIR;
+    await other.evaluate(`until("webtransport")`);
+    expect(await other.evaluate(`connection.unary(methods.echo, { text: "moved" })`)).toEqual({ text: "moved" });
   });
 
   it("heals when the server is back on its port", async () => {

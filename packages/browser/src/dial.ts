@@ -1,7 +1,12 @@
-import { type Backoff, createCallerSession, type Credentials, publicUrl, withCredentials } from "@quicrpc/core/transport";
+import {
+  type Backoff,
+  createCallerSession,
+  type Credentials,
+  publicUrl,
+  withCredentials,
+} from "@quicrpc/core/transport";
 import { createSession, type Session, type SessionOptions } from "@quicrpc/core";
 import { DEFAULT_TIMEOUT_MS, httpsUrl } from "./heal.js";
-import { httpCandidate } from "./http.js";
 import { type Candidate, type OpenOptions, openFirst } from "./open.js";
 import {
   type BrowserTransport,
@@ -111,8 +116,12 @@ export function waysTo(
   const { afterMs = DEFAULT_FALLBACK_MS, http, httpUrl = target, ...next } = fallback === false ? {} : fallback;
   if (fallback !== false) candidates.push(candidate(next.transport ?? webSocketProvider, next.url));
   if (http !== undefined) {
-    const settings = { ...(credentials !== undefined && { credentials }), ...(limits !== undefined && { limits }) };
-    candidates.push(httpCandidate(new URL(httpUrl, target), http, settings));
+    const url = new URL(httpUrl, target);
+    candidates.push({
+      kind: "http",
+      name: "HTTP",
+      open: async (signal) => (await import("./loaded-later.js")).openHttp(url, http, { credentials, limits }, signal),
+    });
   }
   return { url: publicUrl(target), candidates, afterMs };
 }

@@ -180,10 +180,7 @@ export class Ladder implements Way {
 }
 
 /** A session that has carried bytes both ways: some networks let a handshake through and nothing else. */
-function answering(
-  { kind, name, open }: Candidate<Reached>,
-  run: RunTransport,
-): Candidate<Session<BrowserTransport>> {
+function answering({ kind, name, open }: Candidate<Reached>, run: RunTransport): Candidate<Session<BrowserTransport>> {
   return {
     kind,
     name,

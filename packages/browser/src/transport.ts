@@ -58,8 +58,8 @@ export interface PageTransportProvider {
 
 /** Options of a page that clients of HTTP get. */
 export interface HttpSettings {
-  readonly credentials?: Credentials;
-  readonly limits?: Partial<Limits>;
+  readonly credentials?: Credentials | undefined;
+  readonly limits?: Partial<Limits> | undefined;
 }
 
 /** A way to call without a session, by requests of HTTP: `httpTransport()` of `@quicrpc/http`. */

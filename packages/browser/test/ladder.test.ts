@@ -314,3 +314,113 @@ describe("what a browser remembers of the way to a server", () => {
     expect(await connection.unary(methods.echo, "over it")).toBe("over it");
   });
 });
+
+describe("a page that may also call over HTTP", () => {
+  const NO_UDP = "WebTransport did not answer within 1500 ms: UDP may be blocked";
+  const REFUSED = "WebSocket failed: wss://rpc.test:4433 did not accept it (code 1006)";
+
+  async function open(options: ConnectOptions["fallback"] = {}, ms = 3000): Promise<void> {
+    const connecting = connect(URL_OF_SERVER, {
+      fallback: { http: network.httpProvider, ...options },
+      credentials: "token",
+    });
+    await pass(ms);
+    connection = await connecting;
+  }
+
+  it("does so where neither of the others works, and says why", async () => {
+    given("silence", "refuse");
+    await open();
+    expect(connection.transport).toEqual({
+      kind: "http",
+      reason: `${NO_UDP}; ${REFUSED}`,
+      retryAt: expect.any(Number),
+    });
+    expect(network.log).toContain(`http ${URL_OF_SERVER}/`);
+    expect(network.httpSettings).toEqual({ credentials: "token" });
+    expect(await connection.unary(methods.echo, "over it")).toBe("over it");
+    await expect(connection.session?.ping()).resolves.toBeGreaterThanOrEqual(0);
+  });
+
+  it("loads it then, and not before", async () => {
+    const http = vi.fn(async () => network.httpProvider);
+    given("accept");
+    await open({ http, httpUrl: "/elsewhere" }, 0);
+    expect(http).not.toHaveBeenCalled();
+    await Promise.all([connection.close(), pass(5000)]);
+    given("silence", "silence");
+    await open({ http, httpUrl: "/elsewhere" });
+    expect(http).toHaveBeenCalledTimes(1);
+    expect(network.log).toContain("http https://rpc.test:4433/elsewhere/");
+    expect(connection.transport).toMatchObject({ reason: `${NO_UDP}; WebSocket did not answer within 1500 ms` });
+  });
+
+  it("tries the better ones again, and takes each that works", async () => {
+    given("silence", "refuse");
+    await open();
+    const inProgress = connection.unary(methods.wait, "");
+    given("refuse", "refuse");
+    await pass(5000);
+    expect(connection.transport).toMatchObject({
+      kind: "http",
+      reason: `tried again: WebTransport failed: Opening handshake failed.; ${REFUSED}`,
+    });
+    given("refuse", "accept");
+    await pass(10_000);
+    expect(connection.transport).toMatchObject({
+      kind: "websocket",
+      reason: "WebTransport failed: Opening handshake failed.",
+    });
+    given("accept");
+    await pass(20_000);
+    expect(connection.transport).toEqual({ kind: "webtransport", reason: undefined });
+    expect(network.sessions).toHaveLength(3);
+    network.answer("finished");
+    expect(await inProgress).toBe("finished");
+  });
+
+  it("takes it at once in the next page where both others were silent, and WebTransport again when they work", async () => {
+    given("silence", "silence");
+    await open();
+    await Promise.all([connection.close(), pass(5000)]);
+    network.log.length = 0;
+    await open({}, 0);
+    expect(network.log).toEqual([`http ${URL_OF_SERVER}/`]);
+    expect(connection.transport).toEqual({
+      kind: "http",
+      reason: `${NO_UDP}; WebSocket did not answer within 1500 ms`,
+      retryAt: Date.now() + 5000,
+    });
+    given("accept");
+    await pass(5000);
+    expect(connection.transport).toEqual({ kind: "webtransport", reason: undefined });
+    expect(network.stored.size).toBe(0);
+  });
+
+  it("says what became of all three where none works, and tries them all again", async () => {
+    given("refuse", "refuse");
+    network.http = "refuse";
+    const connecting = connect(URL_OF_SERVER, { fallback: { http: network.httpProvider } }).catch(
+      (error: unknown) => error,
+    );
+    await pass(10_000);
+    const text = `WebTransport failed: Opening handshake failed.; ${REFUSED}; HTTP failed: Failed to fetch`;
+    expect(await connecting).toMatchObject({ code: "ERR_UNREACHABLE", message: expect.stringContaining(text) });
+    network.http = "accept";
+    await open();
+    expect(connection.transport?.kind).toBe("http");
+  });
+
+  it("closes a client that is silent when the time is over", async () => {
+    given("refuse", "refuse");
+    network.http = "silence";
+    const connecting = connect(URL_OF_SERVER, { reconnect: false, fallback: { http: network.httpProvider } }).catch(
+      (error: unknown) => error,
+    );
+    await pass(10_000);
+    expect(await connecting).toMatchObject({ code: "ETIMEDOUT" });
+    expect(await network.sessions[0]?.closed).toMatchObject({ closeCode: 0 });
+    network.http = "accept";
+    await open();
+  });
+});

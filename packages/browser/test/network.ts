@@ -1,4 +1,5 @@
-import { type CloseInfo, type DirectSession, webSocketTransport } from "@quicrpc/core/transport";
+import { type CloseInfo, type DirectSession, type ForeignClient, webSocketTransport } from "@quicrpc/core/transport";
+import type { HttpProvider, HttpSettings } from "@quicrpc/browser";
 import { createMemoryPair, createSession, type Session } from "@quicrpc/core";
 import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { vi } from "vitest";
@@ -18,6 +19,7 @@ export type Answer = "accept" | "refuse" | "silence" | "missing" | "mute";
 export class Network {
   webTransport: Answer = "accept";
   webSocket: Answer = "accept";
+  http: "accept" | "refuse" | "silence" = "accept";
   /** Of the server, in the order that they were made. */
   readonly sessions: Session[] = [];
   /** Each attempt, as "webtransport https://…", and each that was closed before it was open. */
@@ -25,6 +27,8 @@ export class Network {
   /** Where the page's events come from. */
   readonly page: EventTarget = new EventTarget();
   offeredProtocols: unknown;
+  /** Settings that the latest client of HTTP got. */
+  httpSettings: HttpSettings | undefined;
   /** What pages have left in the browser. */
   readonly stored: Map<string, string> = new Map();
   /** Answers the latest call of `wait`. */
@@ -33,6 +37,28 @@ export class Network {
   lose: () => void = () => {};
   /** From here on the latest session over WebTransport carries nothing to the server. */
   stall: () => void = () => {};
+
+  /** Calls over HTTP, without a session. */
+  readonly httpProvider: HttpProvider = {
+    name: "HTTP",
+    dial: async (url: URL, settings: HttpSettings): Promise<ForeignClient> => {
+      this.log.push(`http ${url.href}`);
+      this.httpSettings = settings;
+      const [near, far] = createMemoryPair();
+      this.serve(far);
+      const calls = createSession(near);
+      return {
+        start: calls.start.bind(calls),
+        closed: calls.closed,
+        close: (info) => void calls.close(info),
+        idle: async () => void (await calls.drain({ timeoutMs: Infinity })),
+        ping: () => {
+          if (this.http === "refuse") return Promise.reject(new Error("Failed to fetch"));
+          return this.http === "accept" ? calls.ping() : calls.closed.then(() => Promise.reject(new Error("closed")));
+        },
+      };
+    },
+  };
 
   /** Puts the page's globals in place; `vi.unstubAllGlobals` takes them away. */
   install(): void {

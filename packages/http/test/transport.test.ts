@@ -1,6 +1,6 @@
 // The client against the server: over HTTP/1.1 and HTTP/2, and in this process, in MessagePack and in JSON.
 import { isRpcErrorOf, type Metadata, RpcError } from "@quicrpc/core";
-import { gzip, http2Fetch, type HttpOptions, httpTransport, plainJson } from "@quicrpc/http";
+import { gzip, http2Fetch, type HttpOptions, type HttpTransport, httpTransport, plainJson } from "@quicrpc/http";
 import { connect } from "node:http2";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createHttpClient, type HttpClient, httpMethods } from "./generated/http.js";
@@ -30,12 +30,13 @@ describe.each([
 ] as [string, boolean | undefined, HttpOptions][])("over %s", (_, isHttp2, options) => {
   let server: Running;
   let client: HttpClient;
+  let transport: HttpTransport;
   beforeEach(async () => {
     server = await serveHttp({}, isHttp2);
     const inProcess: HttpOptions = {
       fetch: async (url, init) => server.handler(new Request(url, init)),
     };
-    const transport = httpTransport({ ...(isHttp2 === undefined && inProcess), ...options });
+    transport = httpTransport({ ...(isHttp2 === undefined && inProcess), ...options });
     client = createHttpClient(transport.caller(`http://127.0.0.1:${server.port}`));
   });
   afterEach(async () => {
@@ -57,6 +58,18 @@ describe.each([
     expect(await client.upload([Uint8Array.of(1, 2, 3)])).toBe(3);
     await client.note({ text: "a" });
     await server.until(({ notes }) => notes.includes("a"));
+  });
+
+  it("a ping is answered by a server of this library, while it takes calls, and by nothing else", async () => {
+    const caller = transport.caller(`http://127.0.0.1:${server.port}`);
+    expect(await caller.ping?.()).toBeGreaterThan(0);
+    const elsewhere = transport.caller(`http://127.0.0.1:${server.port}/elsewhere`);
+    await expect(elsewhere.ping?.()).rejects.toMatchObject({ code: "unimplemented" });
+    await server.handler.drain();
+    await expect(caller.ping?.()).rejects.toMatchObject({ code: "unavailable", refused: true });
+    const pinging = caller.ping?.();
+    caller.close();
+    await expect(pinging).rejects.toMatchObject({ code: "unavailable" });
   });
 
   it("a duplex call has items both ways at once", async () => {

@@ -5,11 +5,15 @@ import { methods } from "../../behaviour/service.js";
 
 let connection: BrowserConnection;
 
-/** Connects, and makes one call. */
+/** Loads what calls over HTTP, as a page does that has it in a file of its own. */
+const http: NonNullable<FallbackOptions["http"]> = async () => (await import("@quicrpc/http")).httpTransport();
+
+/** Connects, and makes one call. Where a URL is given for HTTP, it is the last resort. */
 async function attempt(url: string, hash: readonly number[], fallback: FallbackOptions = {}): Promise<object> {
   const serverCertificateHashes = [{ algorithm: "sha-256", value: new Uint8Array(hash) }];
   const since = performance.now();
-  connection = await connect(url, { serverCertificateHashes, fallback });
+  const last = fallback.httpUrl === undefined ? {} : { http };
+  connection = await connect(url, { serverCertificateHashes, fallback: { ...fallback, ...last } });
   const ms = performance.now() - since;
   Object.assign(globalThis, { connection, methods });
   return { ms, ...connection.transport, ...(await connection.unary(methods.echo, { text: "through" })) };

@@ -83,6 +83,11 @@ export class HttpClient implements ForeignClient {
     return new Promise((resolve) => this.onIdle.push(resolve));
   }
 
+  async ping(): Promise<number> {
+    const { ping } = await import("./ping.js");
+    return ping(this);
+  }
+
   /** A call is over. */
   settled(call: HttpCall): void {
     this.calls.delete(call);

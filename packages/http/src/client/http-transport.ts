@@ -1,10 +1,10 @@
-import type { ForeignClient } from "@quicrpc/core/transport";
+import type { Credentials, ForeignClient } from "@quicrpc/core/transport";
 import { HttpClient } from "./http-client.js";
 import type { HttpOptions } from "./options.js";
 
-/** What a program gives beside its options when it connects: `connect` of `@quicrpc/node`. */
+/** What a program gives beside its options when it connects: `connect` of `@quicrpc/node`, and of `@quicrpc/browser`. */
 interface DialOptions extends Pick<HttpOptions, "limits" | "headers"> {
-  readonly credentials?: string;
+  readonly credentials?: Credentials | undefined;
 }
 
 /** Calls over plain HTTP, as a transport of `connect` and as a caller of its own. */
@@ -23,7 +23,7 @@ export interface HttpTransport {
     readonly earlyData: false;
     readonly proxyHeader: false;
   };
-  /** For `transports` of `connect`. Nothing is sent before the first call. */
+  /** For `transports` of `connect` in Node, and `fallback.http` in pages. Nothing is sent before the first call. */
   readonly dial: (url: URL, options?: DialOptions) => Promise<ForeignClient>;
   /**
    * Returns what generated clients take: `createArithClient(httpTransport().caller("https://orders.example"))`. In a page the URL may be

@@ -42,6 +42,7 @@ import { FetchExchange } from "./fetch-exchange.js";
 import type { HttpCall, HttpCallSettings } from "./http-call.js";
 import { PageAccess } from "./page-access.js";
 import { type ReadingLimits, RequestReader } from "./request-reader.js";
+import { OWN_METHODS } from "./ping.js";
 import { type Framing, type Match, Routes } from "./routes.js";
 import { StreamCall } from "./stream-call.js";
 import { UnaryCall } from "./unary-call.js";
@@ -133,7 +134,7 @@ export class HttpService<Context> {
     this.onError = errorHook(options.onError);
     this.load = options.load ?? new ServerLoad(options.limits);
     const { methods } = combineRouters([interceptRouter(combineRouters(routers), interceptors)]);
-    this.routes = new Routes(methods, prefix);
+    this.routes = new Routes([...methods, ...OWN_METHODS], prefix);
     const described = openApi === true ? {} : openApi;
     this.document = described === false ? undefined : new OpenApiPage(combineRouters(routers), prefix, described);
     const host: ExtensionHost = {
