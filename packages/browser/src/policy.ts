@@ -7,7 +7,7 @@ const forbidden: Set<string> = new Set();
 const LATE_MS = 1000;
 
 /**
- * Opens a transport to `url`, or to paths below one that ends with a slash, by `open`. Rejects with a `ForbiddenError` where the page's policy forbids that: of a transport
+ * Opens a transport to `url` by `open`. Rejects with a `ForbiddenError` where the page's policy forbids that: of a transport
  * browsers say only that it failed, or nothing at all, and give the reason by an event (CSP 3 §5.4). Where the event comes
  * after the failure, the next attempt fails with it.
  */
@@ -18,8 +18,7 @@ export function ifAllowed<T>(url: URL, open: () => Promise<T>): Promise<T> {
     const refuse = (): void =>
       reject(new ForbiddenError(`the page's Content Security Policy lacks connect-src ${origin}`));
     const listener = ({ blockedURI, disposition }: SecurityPolicyViolationEvent): void => {
-      const isThis = href.endsWith("/") ? blockedURI.startsWith(href) : blockedURI === href;
-      if (disposition !== "enforce" || !isThis) return;
+      if (disposition !== "enforce" || blockedURI !== href) return;
       forbidden.add(href);
       refuse();
     };
