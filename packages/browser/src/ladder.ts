@@ -180,12 +180,12 @@ export class Ladder implements Way {
 }
 
 /** A session that has carried bytes both ways: some networks let a handshake through and nothing else. */
-function answering({ kind, name, open }: Candidate<Reached>, run: RunTransport): Candidate<Session<BrowserTransport>> {
+function answering(candidate: Candidate<Reached>, run: RunTransport): Candidate<Session<BrowserTransport>> {
   return {
-    kind,
-    name,
+    kind: candidate.kind,
+    name: candidate.name,
     async open(signal) {
-      const session = await run(await open(signal));
+      const session = await run(await candidate.open(signal));
       await session.ping();
       return session;
     },

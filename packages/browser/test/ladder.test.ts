@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type BrowserConnection, connect, type ConnectOptions } from "../dist/index.js";
+import { type BrowserConnection, connect, type ConnectOptions, type HttpProvider } from "../dist/index.js";
 import { type Answer, methods, Network } from "./network.js";
 
 const URL_OF_SERVER = "https://rpc.test:4433/api";
@@ -343,7 +343,7 @@ describe("a page that may also call over HTTP", () => {
   });
 
   it("loads it then, and not before", async () => {
-    const http = vi.fn(async () => network.httpProvider);
+    const http = vi.fn<() => Promise<HttpProvider>>(async () => network.httpProvider);
     given("accept");
     await open({ http, httpUrl: "/elsewhere" }, 0);
     expect(http).not.toHaveBeenCalled();
