@@ -29,6 +29,8 @@ export { expiries } from "./call/expiries.js";
 export { completeLimits } from "./limits.js";
 export { MemoryBudget } from "./memory-budget.js";
 export { Admission, guardedShedder, type LoadShedder } from "./server/admission.js";
+export { type Applicant, Authentications } from "./server/authentications.js";
+export { type LoadSheddingOptions, OverloadGuard } from "./server/overload-guard.js";
 export { IncomingContext } from "./server/context.js";
 export { type AllowedOrigins, PageGuard } from "./server/page-guard.js";
 export { callBytes, ServedCall, type ServedCallSettings } from "./server/served-call.js";

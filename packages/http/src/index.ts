@@ -1,7 +1,7 @@
 // What servers use.
 export { createFetchHandler, type FetchHandler, type RequestInfo } from "./server/create-fetch-handler.js";
 export type { ExtensionAnswer, ExtensionHost, ExtensionRequest, HttpExtension } from "./server/extension.js";
-export type { HttpPeer, HttpServiceOptions } from "./server/http-service.js";
+export type { HttpPeer, HttpServiceOptions } from "./server/http-options.js";
 export { type NodeHandler, type NodeRequest, type NodeResponse, toNodeHandler } from "./server/to-node-handler.js";
 
 export type { OpenApiOptions } from "./openapi/source.js";

@@ -1,4 +1,5 @@
 // Whatever a client sends gets an answer of the protocol, and leaves nothing behind.
+import { connect as connectH2 } from "node:http2";
 import { connect, type Socket } from "node:net";
 import { once } from "node:events";
 import { ServerLoad } from "@quicrpc/core";
@@ -26,6 +27,13 @@ async function answered(request: Request): Promise<void> {
   await answer.arrayBuffer();
   expect(STATUSES).toContain(answer.status);
   expect([errors, load.held, load.handlers]).toEqual([[], 0, 0]);
+}
+
+/** A message as streams carry it. */
+function envelope(json: string): Uint8Array {
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(json.length, 1);
+  return Buffer.concat([head, Buffer.from(json)]);
 }
 
 const bodies = fc.oneof(
@@ -94,6 +102,71 @@ it.each([
   const sockets = await Promise.all(Array.from({ length: 5 }, () => stalled(server.url, headers, body)));
   await Promise.all(sockets.map(async (socket) => once(socket.resume(), "close")));
   expect([own.held, own.handlers]).toEqual([0, 0]);
+  await server.close();
+});
+
+/** A client that sends a request some times over, and reads no answer. */
+function lazy(port: number, method: string, type: string, body: Uint8Array, times = 1): Socket {
+  const socket = connect(port, "127.0.0.1").pause();
+  socket.on("error", () => {});
+  const fields = ["host: localhost", `content-type: ${type}`, `content-length: ${body.length}`];
+  for (let sent = 0; sent < times; sent++) {
+    socket.write(`POST /test.v1.Http/${method} HTTP/1.1\r\n${fields.join("\r\n")}\r\n\r\n`);
+    socket.write(body);
+  }
+  return socket;
+}
+
+async function becomes(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setImmediate(resolve));
+}
+
+it("answers that are not read count until they are sent, or their client is gone", async () => {
+  const own = new ServerLoad();
+  const { port, close } = await serveHttp({ load: own });
+  // More than two sockets' buffers hold.
+  const text = JSON.stringify({ text: "x".repeat(1_900_000) });
+  const socket = lazy(port, "echo", "application/json", Buffer.from(text), 12);
+  await becomes(() => own.held > text.length && own.handlers === 0);
+  socket.destroy();
+  await becomes(() => own.held === 0);
+  await close();
+});
+
+it("an answer that is not read goes where others need its memory", async () => {
+  const own = new ServerLoad({ maxServerBytes: 17_000_000 });
+  const { port, url, close } = await serveHttp({ load: own, limits: { maxFrameBytes: 20_000_000 } });
+  const request = envelope(JSON.stringify({ n: 2, size: 16_000_000 }));
+  const socket = lazy(port, "items", "application/connect+json", request);
+  await becomes(() => own.held > 16_000_000);
+  const closed = once(socket.resume(), "close");
+  socket.pause();
+  const body = JSON.stringify({ text: "x".repeat(1_900_000) });
+  const answer = await fetch(`${url}echo`, { method: "POST", body, headers: { "content-type": "application/json" } });
+  expect(answer.status).toBe(200);
+  await answer.arrayBuffer();
+  socket.resume();
+  await closed;
+  await becomes(() => own.held === 0);
+  await close();
+});
+
+it("a request over HTTP/2 that is late is answered, and its stream ended", async () => {
+  const server = await serveHttp({}, true);
+  const session = connectH2(new URL(server.url).origin);
+  const stream = session.request({
+    ":method": "POST",
+    ":path": "/test.v1.Http/echo",
+    "content-type": "application/json",
+    "connect-timeout-ms": "50",
+  });
+  stream.write("{");
+  const [headers] = (await once(stream, "response")) as [Record<string, unknown>];
+  expect(headers[":status"]).toBe(504);
+  stream.resume();
+  await once(stream, "close");
+  expect(stream.rstCode).toBe(0);
+  session.close();
   await server.close();
 });
 

@@ -1,4 +1,5 @@
 // Which pages may call, by what their browsers say in Origin and Host.
+import { connect } from "node:net";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { createFetchHandler } from "@quicrpc/http";
 import { type Running, serveHttp } from "./service.js";
@@ -32,7 +33,8 @@ it("lets pages that are named call, and read all of the answer", async () => {
   const answer = await call(running.url, origin);
   expect([answer.status, answer.headers.get("access-control-allow-origin")]).toEqual([200, origin]);
   expect(answer.headers.get("access-control-expose-headers")).toBe("*");
-  expect(answer.headers.get("vary")).toBe("origin");
+  // No cache keeps an answer to POST.
+  expect(answer.headers.get("vary")).toBeNull();
   const failed = await fetch(`${running.url}crash`, {
     method: "POST",
     body: "{}",
@@ -59,4 +61,53 @@ it("answers preflights of who may call", async () => {
   expect(allowed.headers.get("access-control-allow-headers")).toBe("content-type,connect-timeout-ms");
   expect(allowed.headers.get("access-control-allow-methods")).toBe("GET, POST");
   expect((await ask("https://a.other")).status).toBe(403);
+});
+
+it("says to caches that answers to GET differ by origin, also where there was none", async () => {
+  running = await serveHttp({ allowedOrigins: ["https://app.example"] });
+  const url = `${running.url}echo?message=%7B%22text%22%3A%22a%22%7D`;
+  for (const headers of [{}, { origin: "https://app.example" }]) {
+    const answer = await fetch(url, { headers });
+    expect([answer.status, answer.headers.get("vary")]).toEqual([200, "origin, accept-encoding"]);
+  }
+});
+
+/** The status of a request by hand, which says whom it believes to reach. */
+function statusOf(port: number, head: string, origin?: string): Promise<string> {
+  const socket = connect(port, "127.0.0.1");
+  const page = origin === undefined ? "" : `origin: ${origin}\r\n`;
+  socket.end(`${head}\r\n${page}content-type: application/json\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}`);
+  return new Promise((resolve, reject) => {
+    socket.once("data", (bytes) => resolve(String(bytes).split(" ", 2)[1] ?? ""));
+    socket.on("error", reject);
+  });
+}
+const call1 = (target: string, host: string): string => `POST ${target} HTTP/1.1\r\nhost: ${host}`;
+const PATH = "/test.v1.Http/nothing";
+
+it.each([
+  ["an address", "127.0.0.1:1", undefined, "200"],
+  ["localhost", "localhost", undefined, "200"],
+  ["a name of its own", "orders.internal", undefined, "200"],
+  ["another name", "evil.example", undefined, "421"],
+  ["another name, from its page", "evil.example", "http://evil.example", "421"],
+  ["a name of a page that may call", "app.example", "https://app.example", "200"],
+  ["another name, by a page that may call", "evil.example", "https://app.example", "421"],
+  ["a name for which something before it ended TLS", "front.example", "https://front.example", "200"],
+])("at a loopback address, a request for %s", async (_, host, origin, status) => {
+  running = await serveHttp({ allowedHosts: ["orders.internal"], allowedOrigins: ["https://app.example"] });
+  expect(await statusOf(running.port, call1(PATH, host), origin)).toBe(status);
+});
+
+it("a server in development takes no other names, and says how it would", async () => {
+  running = await serveHttp();
+  expect(await statusOf(running.port, call1(PATH, "evil.example:80"))).toBe("421");
+  expect(warnings).toHaveLength(1);
+  expect(warnings[0]).toContain('createFetchHandler({ allowedHosts: ["evil.example"] })');
+});
+
+it("a target in absolute form names the server", async () => {
+  running = await serveHttp();
+  expect(await statusOf(running.port, call1(`http://localhost${PATH}`, "localhost"))).toBe("200");
+  expect(await statusOf(running.port, call1(`http://evil.example${PATH}`, "localhost"))).toBe("421");
 });

@@ -93,7 +93,7 @@ function slowH1(port: number): () => void {
   socket.pause();
   const body = envelope("{}");
   socket.write(
-    `POST /test.v1.Http/endless HTTP/1.1\r\nhost: x\r\ncontent-type: application/connect+json\r\ncontent-length: ${body.length}\r\n\r\n`,
+    `POST /test.v1.Http/endless HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/connect+json\r\ncontent-length: ${body.length}\r\n\r\n`,
   );
   socket.write(body);
   return () => socket.destroy();

@@ -1,7 +1,11 @@
 // Calls of one message each way, against a real server of node:http, by fetch and by hand.
 import { RpcError } from "@quicrpc/core";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
+import { toNodeHandler } from "@quicrpc/http";
 import { readStruct } from "../src/protocol/struct.js";
 import { servingInTests } from "./service.js";
 
@@ -98,6 +102,12 @@ describe("a unary call", () => {
     const answer = await post(`${url}note`, '{"text":"hi"}');
     expect([answer.status, await answer.text()]).toEqual([200, "{}"]);
     expect(seen.notes).toEqual(["hi"]);
+  });
+
+  it("is made by GET, in JSON where the query does not say", async () => {
+    const { url } = await served();
+    const answer = await fetch(`${url}echo?message=${encodeURIComponent('{"text":"a b"}')}`);
+    expect(await answer.json()).toEqual({ text: "a b" });
   });
 
   it("is made by GET where it changes nothing", async () => {
@@ -247,7 +257,107 @@ describe("a drain", () => {
   });
 });
 
+describe("a drain", () => {
+  it("waits for answers that are being compressed", async () => {
+    const order: string[] = [];
+    let drained: Promise<unknown> | undefined;
+    const { url, handler } = await served({
+      compressFrom: 0,
+      interceptors: [
+        async (call, next) => {
+          const answer = await next(call);
+          drained = handler.drain().then(() => order.push("drained"));
+          return answer;
+        },
+      ],
+    });
+    const request = new Request(`${url}echo`, {
+      method: "POST",
+      body: '{"text":"a"}',
+      headers: { ...json, "accept-encoding": "gzip" },
+    });
+    expect((await handler(request).finally(() => order.push("answer"))).status).toBe(200);
+    await drained;
+    expect(order).toEqual(["answer", "drained"]);
+  });
+
+  it("refuses requests that have not arrived", async () => {
+    const { url, handler } = await served();
+    let pulled!: () => void;
+    const arriving = new Promise<void>((resolve) => (pulled = resolve));
+    const body = new ReadableStream({ pull: () => pulled() }, { highWaterMark: 0 });
+    const init = { method: "POST", body, headers: json, duplex: "half" };
+    const answer = handler(new Request(`${url}echo`, init));
+    await arriving;
+    await handler.drain();
+    expect([(await answer).status, (await answer).headers.get("quicrpc-refused")]).toEqual([503, "1"]);
+  });
+});
+
+describe("load shedding", () => {
+  it("refuses calls rather than serving them late", async () => {
+    const { url, until } = await served({ loadShedding: { maxCalls: 1 } });
+    const controller = new AbortController();
+    const first = fetch(`${url}wait`, { method: "POST", body: "{}", headers: json, signal: controller.signal });
+    await until(({ waiting }) => waiting === 1);
+    const second = await post(`${url}echo`, '{"text":""}');
+    expect([second.status, second.headers.get("quicrpc-refused")]).toEqual([503, "1"]);
+    expect(((await second.json()) as { message: string }).message).toContain("loadShedding.maxCalls");
+    controller.abort();
+    await first.catch(() => {});
+  });
+});
+
+describe("a handler among others", () => {
+  it("passes on what is not its own", async () => {
+    const { handler } = await served();
+    const passed: string[] = [];
+    const listener = toNodeHandler(handler);
+    const server = createServer((request, response) =>
+      listener(request, response, () => {
+        passed.push(request.url ?? "");
+        response.end("else");
+      }),
+    );
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const base = `http://127.0.0.1:${port}`;
+    expect(await (await fetch(`${base}/assets/a.js`, { headers: { origin: "https://other.example" } })).text()).toBe(
+      "else",
+    );
+    expect((await post(`${base}/test.v1.Http/echo`, '{"text":""}')).status).toBe(200);
+    expect(passed).toEqual(["/assets/a.js"]);
+    server.close();
+  });
+});
+
 describe("authenticate", () => {
+  it("is called for so many at once, the others wait, and those whose time is over fail", async () => {
+    let pass!: () => void;
+    const passed = new Promise<void>((resolve) => (pass = resolve));
+    let running = 0;
+    let most = 0;
+    const signals: AbortSignal[] = [];
+    const { url } = await served({
+      limits: { maxAuthentications: 2 },
+      async authenticate(_, signal) {
+        signals.push(signal);
+        most = Math.max(most, ++running);
+        await passed;
+        running--;
+      },
+    });
+    const late = await Promise.all([1, 2, 3].map(() => post(`${url}nothing`, "{}", { "connect-timeout-ms": "100" })));
+    expect(late.map(({ status }) => status)).toEqual([504, 504, 504]);
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
+    // Those that nobody waits for count until they have settled.
+    const calls = [1, 2, 3].map(() => post(`${url}nothing`, "{}"));
+    pass();
+    expect((await Promise.all(calls)).map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect([most, signals.length]).toEqual([2, 5]);
+  });
+
   it("decides for each request, by its headers", async () => {
     const { url, errors } = await served({
       authenticate({ headers, method }) {

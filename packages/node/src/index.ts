@@ -12,16 +12,14 @@ export {
 export { dial, type DialOptions } from "./dial.js";
 export type { FallbackOptions } from "./dial/fallback.js";
 export { devCertificate, type DevCertificate, type DevCertificateOptions } from "./dev-certificate.js";
-export type { Authenticate } from "./authenticate.js";
 export { drainOnSignal, type DrainOnSignalOptions } from "./drain-on-signal.js";
 export type { TlsUpdate } from "./listen/listener.js";
-export type { LoadSheddingOptions } from "./load-shedder.js";
-export type { AllowedOrigins } from "@quicrpc/core/transport";
+export type { AllowedOrigins, LoadSheddingOptions } from "@quicrpc/core/transport";
 export type { Peer, TransportKind } from "./peer.js";
 export type { TransportAbilities, TransportProvider } from "./transport/provider.js";
 export { serve, type Server, type ServerStats, type WorkerGroup } from "./serve.js";
 export type { HttpListener } from "./listen/http-requests.js";
-export type { ServeOptions } from "./serve-options.js";
+export type { Authenticate, ServeOptions } from "./serve-options.js";
 export { childProcessTransport, nodeStreamTransport, type NodeStreams, stdioTransport } from "./stream/node-stream.js";
 export { type CertificateFiles, watchTls, type WatchTlsOptions } from "./watch-tls.js";
 export type { Refusal } from "./refusals.js";

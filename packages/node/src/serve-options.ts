@@ -1,13 +1,21 @@
 import type { Interceptor, Router, RpcError, Session, SessionOptions } from "@quicrpc/core";
-import { type OptionNames, SESSION_OPTIONS, type SessionEnd, type AllowedOrigins } from "@quicrpc/core/transport";
+import {
+  type AllowedOrigins,
+  type Awaitable,
+  type LoadSheddingOptions,
+  type OptionNames,
+  SESSION_OPTIONS,
+  type SessionEnd,
+} from "@quicrpc/core/transport";
 import type { ClientCertificateOptions, ServerCertificateOptions } from "@quicrpc/quic";
-import type { Authenticate } from "./authenticate.js";
 import type { DevCertificate } from "./dev-certificate.js";
 import type { HttpListener } from "./listen/http-requests.js";
-import type { LoadSheddingOptions } from "./load-shedder.js";
 import type { Peer } from "./peer.js";
 import { QUIC_LISTEN_OPTIONS, type QuicListenOptions } from "./transport/keep-alive.js";
 import type { TransportProvider } from "./transport/provider.js";
+
+/** Decides who may have a session. The signal fires when the time for it is over, or the peer is known to be gone. */
+export type Authenticate<Context> = (peer: Peer, signal: AbortSignal) => Awaitable<Context>;
 
 /** Options of `serve`: those of every session it makes, and its own. */
 export interface ServeOptions<Context = unknown>

@@ -1,9 +1,11 @@
 import {
+  Authentications,
   type CloseOptions,
   combineRouters,
   type DrainOptions,
   errorHook,
   guarded,
+  OverloadGuard,
   PageGuard,
   refusalCode,
   type Unacknowledged,
@@ -21,14 +23,12 @@ import {
   type Session,
   type SessionOptions,
 } from "@quicrpc/core";
-import { Authentications } from "./authenticate.js";
 import { greetedPeer } from "./greeted-peer.js";
 import { isEarly, runWhenProven } from "./early-data.js";
 import { isOverUdp, type ProvidedTarget, targetsOf, urlOf } from "./listen/listen.js";
 import { type Arrival, type Listener, type ListenSettings, noRoom, type TlsUpdate } from "./listen/listener.js";
 import { HttpRequests } from "./listen/http-requests.js";
 import { TrustedProxies } from "./listen/proxy-protocol.js";
-import { OverloadGuard } from "./load-shedder.js";
 import { addressOf, type Peer } from "./peer.js";
 import { tellRefusal } from "./refusals.js";
 import { SERVE_OPTIONS, type ServeOptions } from "./serve-options.js";
@@ -132,7 +132,7 @@ class RpcServer<Context> implements Server {
   private readonly guard: OverloadGuard | undefined;
   private readonly load: ServerLoad;
   private readonly onError: ErrorHook;
-  private readonly authentications: Authentications<Context> | undefined;
+  private readonly authentications: Authentications<Peer, Context> | undefined;
   private readonly listeners: Listener[] = [];
   private settings: ListenSettings;
   /** Sessions that are being authenticated. */
@@ -162,7 +162,7 @@ class RpcServer<Context> implements Server {
     this.onError = errorHook(options.onError);
     const { limits, onError } = this;
     const { authenticate } = options;
-    this.authentications = authenticate && new Authentications(authenticate, limits, onError);
+    this.authentications = authenticate && new Authentications({ authenticate, limits, onError });
     const { tls, secret, clientCertificates, allowedOrigins, allowedHosts, earlyData = false } = options;
     const transport = withKeepAlive(options.transport, options.keepAlive);
     const { webSocket = false, transports = [] } = options;
@@ -317,7 +317,9 @@ class RpcServer<Context> implements Server {
     try {
       if (this.draining) throw new RpcError("unavailable", "the server is being drained");
       if (refusal !== undefined) throw refusal;
-      const connection = await this.authentications?.run(arrival);
+      const late = (): string =>
+        `the session was not authenticated within ${this.limits.maxHandshakeMs} ms of its connection (limits.maxHandshakeMs)`;
+      const connection = await this.authentications?.run({ ...arrival, late });
       forget();
       if (this.draining) throw new RpcError("unavailable", "the server is being drained");
       if (!visit.admit()) throw noRoom();

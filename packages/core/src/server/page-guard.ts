@@ -69,12 +69,20 @@ export class PageGuard {
   /** Whether a page connects without TLS to a name that is none of the server's. */
   isRebound({ origin, authority = "", plainHost }: PageRequest): boolean {
     if (origin === undefined || plainHost === undefined) return false;
+    return this.isUnknown(authority, plainHost, `a page of ${shown(origin)}`);
+  }
+
+  /**
+   * Whether a name, by which this server is reached without TLS, is none of its own; then that is logged.
+   * @param who is refused for it
+   */
+  isUnknown(authority: string, plainHost: string, who: string): boolean {
     const host = hostOf(`http://${authority}`);
     if (this.isOwn(host, plainHost)) return false;
     const { optionsOf } = this.options;
     this.log(
-      `${origin} ${authority}`,
-      `a page of ${shown(origin)} was refused, which connects to ${shown(authority)} without TLS: where that is a name of this server, ${optionsOf}({ allowedHosts: [${shown(host ?? authority)}] }) says so`,
+      `${who} ${authority}`,
+      `${who} was refused, which connects to ${shown(authority)} without TLS: where that is a name of this server, ${optionsOf}({ allowedHosts: [${shown(host ?? authority)}] }) says so`,
     );
     return true;
   }

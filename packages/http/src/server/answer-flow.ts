@@ -1,5 +1,6 @@
 import type { ItemFlow } from "@quicrpc/core/transport";
 import type { AnswerBody } from "./exchange.js";
+import type { HeldBytes } from "./held-bytes.js";
 
 /** Sends the pieces of an answer in order, those that are still being compressed too, as fast as the client takes them. */
 export class AnswerFlow implements ItemFlow {
@@ -8,6 +9,14 @@ export class AnswerFlow implements ItemFlow {
   private tail: Promise<void> | undefined = undefined;
   private resume: (() => void) | undefined = undefined;
   private over = false;
+  private readonly unsent: HeldBytes;
+  /** Whether what the client has not read is more than may be held. */
+  isCrowded = false;
+
+  /** @param unsent holds what the client has not read */
+  constructor(unsent: HeldBytes) {
+    this.unsent = unsent;
+  }
 
   start(body: AnswerBody): void {
     this.body = body;
@@ -23,7 +32,7 @@ export class AnswerFlow implements ItemFlow {
   }
 
   write(bytes: Uint8Array): void {
-    if (this.tail === undefined) this.body?.write(bytes);
+    if (this.tail === undefined) this.send(bytes);
     else this.writeLater(Promise.resolve(bytes));
   }
 
@@ -32,7 +41,7 @@ export class AnswerFlow implements ItemFlow {
     const { tail } = this;
     const mine = (async () => {
       const [bytes] = await Promise.all([piece, tail]);
-      this.body?.write(bytes);
+      this.send(bytes);
     })()
       .catch((error: unknown) => onFailed?.(error))
       .then(() => {
@@ -55,10 +64,20 @@ export class AnswerFlow implements ItemFlow {
     this.wake();
   }
 
+  private send(bytes: Uint8Array): void {
+    const { body } = this;
+    if (body === undefined) return;
+    body.write(bytes);
+    if (body.ready) this.unsent.release();
+    else if (!this.unsent.take(bytes.length)) this.isCrowded = true;
+  }
+
   private whenReady(): void {
     if (this.resume === undefined) return;
-    if (this.ready) this.wake();
-    else this.body?.whenReady(() => this.whenReady());
+    if (this.ready) {
+      this.unsent.release();
+      this.wake();
+    } else this.body?.whenReady(() => this.whenReady());
   }
 
   private wake(): void {

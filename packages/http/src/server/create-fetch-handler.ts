@@ -1,5 +1,6 @@
 import { FetchExchange } from "./fetch-exchange.js";
-import { HttpService, type HttpServiceOptions } from "./http-service.js";
+import type { HttpServiceOptions } from "./http-options.js";
+import { HttpService } from "./http-service.js";
 
 /** Facts about a request that a `Request` does not say. */
 export interface RequestInfo {
@@ -17,7 +18,10 @@ export interface FetchHandler {
   readonly drain: (options?: { readonly timeoutMs?: number }) => Promise<void>;
 }
 
-const services = new WeakMap<FetchHandler, Pick<HttpService<unknown>, "handle">>();
+/** A service behind a handler. */
+type Service = Pick<HttpService<unknown>, "handle" | "owns">;
+
+const services = new WeakMap<FetchHandler, Service>();
 
 /** Makes a function that serves `routers` over HTTP, by the Connect protocol. Throws `TypeError` when two routers collide. */
 export function createFetchHandler<Context = unknown>(options: HttpServiceOptions<Context>): FetchHandler {
@@ -36,7 +40,7 @@ export function createFetchHandler<Context = unknown>(options: HttpServiceOption
 }
 
 /** The service behind a handler, for servers whose requests are none of `fetch`. */
-export function serviceOf(handler: FetchHandler): Pick<HttpService<unknown>, "handle"> {
+export function serviceOf(handler: FetchHandler): Service {
   const service = services.get(handler);
   if (service === undefined) throw new TypeError("this handler is not by createFetchHandler()");
   return service;

@@ -30,6 +30,12 @@ export interface HttpExchange {
   readonly target: string;
   /** The host, with its port, that the client believes to reach. */
   readonly authority: string | undefined;
+  /** Whether it came over TLS. */
+  readonly isSecure: boolean;
+  /** Whether it is known to have come to a loopback address, as to a server in development. */
+  readonly isLoopback: boolean;
+  /** The request of the platform. */
+  readonly request: unknown;
   /** The client's address, where the server tells it. */
   readonly peer: string | undefined;
   /** The value of a header field, by its name in lower case. */
@@ -54,6 +60,10 @@ export interface HttpExchange {
   readonly isGone: boolean;
   /** To be called once when the client is gone before its answer was complete. */
   onGone: (() => void) | undefined;
+  /** To be called once when the answer has been handed over as a whole, or the client is gone. */
+  onEnd: (() => void) | undefined;
+  /** Ends the request without the rest of its answer. */
+  cutOff(error: RpcError): void;
 }
 
 /** The fields of an answer, with those that every answer to the request has. */
@@ -64,6 +74,13 @@ export function fieldsWith(
   if (added === undefined) return fields;
   const vary = [added["vary"], fields["vary"]].filter((each) => each !== undefined).join(", ");
   return { ...fields, ...added, ...(vary !== "" && { vary }) };
+}
+
+/** Splits a target in absolute form, which names the server too (RFC 9112 §3.2.2); undefined for any other. */
+export function splitAbsolute(target: string): { readonly authority: string; readonly target: string } | undefined {
+  if (target.startsWith("/")) return undefined;
+  const [, authority, rest = ""] = /^https?:\/\/([^/?#]+)([^#]*)/i.exec(target) ?? [];
+  return authority === undefined ? undefined : { authority, target: rest.startsWith("/") ? rest : `/${rest}` };
 }
 
 /** Splits a target into its path and its query, without the "?". */

@@ -13,16 +13,22 @@ export class FetchExchange implements HttpExchange {
   readonly authority: string;
   readonly peer: string | undefined;
   readonly response: Promise<Response>;
+  readonly isSecure: boolean;
+  /** A `Request` does not say. */
+  readonly isLoopback: boolean = false;
   onGone: (() => void) | undefined = undefined;
+  onEnd: (() => void) | undefined = undefined;
   added: Readonly<Record<string, string>> | undefined = undefined;
-  private readonly request: Request;
+  readonly request: Request;
   private answer!: (response: Response) => void;
+  private streamed: StreamBody | undefined = undefined;
   private drop: ((error: RpcError) => void) | undefined = undefined;
 
   constructor(request: Request, peer: string | undefined) {
     this.request = request;
     this.peer = peer;
-    const { pathname, search, host } = new URL(request.url);
+    const { pathname, search, host, protocol } = new URL(request.url);
+    this.isSecure = protocol === "https:";
     this.authority = host;
     this.target = pathname + search;
     this.response = new Promise((resolve) => (this.answer = resolve));
@@ -31,7 +37,8 @@ export class FetchExchange implements HttpExchange {
       // Nobody reads it, but what called the handler waits for it.
       this.answer(new Response(null, { status: CLIENT_GONE }));
     };
-    request.signal.addEventListener("abort", onAbort, { once: true });
+    if (request.signal.aborted) onAbort();
+    else request.signal.addEventListener("abort", onAbort, { once: true });
   }
 
   get method(): string {
@@ -68,18 +75,35 @@ export class FetchExchange implements HttpExchange {
     this.answer(
       new Response(whole as BodyInit | undefined, { status: head.status, headers: headersOf(head, this.added) }),
     );
+    this.ended();
   }
 
   open(head: AnswerHead): AnswerBody {
-    const body = new StreamBody(() => this.gone());
+    const body = new StreamBody(
+      () => this.gone(),
+      () => this.ended(),
+    );
+    this.streamed = body;
     this.answer(new Response(body.stream as BodyInit, { status: head.status, headers: headersOf(head, this.added) }));
     return body;
+  }
+
+  cutOff(error: RpcError): void {
+    this.streamed?.fail(error);
+    this.ended();
   }
 
   private gone(): void {
     const { onGone } = this;
     this.onGone = undefined;
     onGone?.();
+    this.ended();
+  }
+
+  private ended(): void {
+    const { onEnd } = this;
+    this.onEnd = undefined;
+    onEnd?.();
   }
 }
 
@@ -95,8 +119,10 @@ class StreamBody implements AnswerBody {
   private controller!: ReadableStreamDefaultController<Uint8Array>;
   private resume: (() => void) | undefined = undefined;
   private over = false;
+  private readonly onEnded: () => void;
 
-  constructor(onCancelled: () => void) {
+  constructor(onCancelled: () => void, onEnded: () => void) {
+    this.onEnded = onEnded;
     const source: UnderlyingDefaultSource<Uint8Array> = {
       start: (controller) => void (this.controller = controller),
       pull: () => this.wake(),
@@ -127,6 +153,14 @@ class StreamBody implements AnswerBody {
     if (this.over) return;
     this.over = true;
     this.controller.close();
+    this.onEnded();
+  }
+
+  fail(error: RpcError): void {
+    if (this.over) return;
+    this.over = true;
+    this.controller.error(error);
+    this.wake();
   }
 
   private wake(): void {

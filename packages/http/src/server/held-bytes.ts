@@ -4,9 +4,22 @@ import type { MemoryBudget } from "@quicrpc/core/transport";
 export class HeldBytes {
   private readonly budget: MemoryBudget;
   private held = 0;
+  private closed = false;
 
   constructor(budget: MemoryBudget) {
     this.budget = budget;
+  }
+
+  /** Whether there are any. */
+  get some(): boolean {
+    return this.held > 0;
+  }
+
+  /** Holds so many bytes more. Returns false where that is too much: they are held all the same. */
+  take(bytes: number): boolean {
+    if (this.closed) return true;
+    this.held += bytes;
+    return this.budget.charge(bytes);
   }
 
   /** Holds so many bytes more, or fewer. Throws `RpcError` where that is too much: they are held all the same. */
@@ -17,8 +30,13 @@ export class HeldBytes {
       this.budget.release(fewer);
       return;
     }
-    this.held += bytes;
-    if (!this.budget.charge(bytes)) throw this.budget.refusal("the request", true);
+    if (!this.take(bytes)) throw this.budget.refusal("the request", true);
+  }
+
+  /** Releases all, and holds nothing from now on. */
+  close(): void {
+    this.closed = true;
+    this.release();
   }
 
   release(): void {

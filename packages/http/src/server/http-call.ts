@@ -16,6 +16,7 @@ import { encodeMessage } from "../protocol/message.js";
 import { packedDetail } from "../protocol/packed-detail.js";
 import { structDetail } from "../protocol/struct-detail.js";
 import type { HttpExchange } from "./exchange.js";
+import type { HeldBytes } from "./held-bytes.js";
 import { type MessageFormat, detailsJson } from "./message-formats.js";
 
 /** Compressions that this side knows, the one it likes best first. */
@@ -39,6 +40,8 @@ export interface HttpRoute {
   readonly format: MessageFormat;
   /** The names of the compressions that the client reads. */
   readonly accepts: string | undefined;
+  /** Holds what the client has not read of the answer, until the request is over. */
+  readonly unsent: HeldBytes;
 }
 
 /** A call that came as an HTTP request. */
@@ -46,13 +49,11 @@ export abstract class HttpCall extends ServedCall {
   protected readonly exchange: HttpExchange;
   protected readonly format: MessageFormat;
   protected readonly shared: HttpCallSettings;
+  protected readonly unsent: HeldBytes;
   private readonly accepts: string | undefined;
   private readonly method: AnyMethod | undefined;
-  /** Called when the call is over. */
-  onOver: (() => void) | undefined = undefined;
-
   constructor(
-    { exchange, format, accepts, method }: HttpRoute,
+    { exchange, format, accepts, method, unsent }: HttpRoute,
     context: IncomingContext<unknown> | undefined,
     settings: ServedCallSettings,
     bytes: number,
@@ -60,6 +61,7 @@ export abstract class HttpCall extends ServedCall {
   ) {
     super(context, settings, bytes);
     this.exchange = exchange;
+    this.unsent = unsent;
     this.format = format;
     this.accepts = accepts;
     this.method = method;
@@ -77,6 +79,13 @@ export abstract class HttpCall extends ServedCall {
     this.giveUp(reason, false);
   }
 
+  /** Ends a call for what it holds, and its connection where its client does not read the answer. */
+  evict(reason: RpcError): void {
+    const isUnread = this.unsent.some;
+    this.giveUp(reason, false);
+    if (isUnread) this.exchange.cutOff(reason);
+  }
+
   protected onEntered(): void {
     this.shared.calls.add(this);
     this.exchange.onGone = () => this.onCancel("cancelled", true);
@@ -85,7 +94,6 @@ export abstract class HttpCall extends ServedCall {
   protected onLeft(): void {
     this.shared.calls.delete(this);
     this.exchange.onGone = undefined;
-    this.onOver?.();
   }
 
   protected startItems(_input: ItemReceiver): void {

@@ -1,102 +1,51 @@
 import {
   createCaller,
   type ErrorHook,
-  type Interceptor,
   interceptRouter,
   type Limits,
   type Metadata,
-  type Router,
   RpcError,
   ServerLoad,
   type TypedCaller,
 } from "@quicrpc/core";
 import {
   Admission,
-  type AllowedOrigins,
-  type Awaitable,
+  type Applicant,
+  Authentications,
   callBytes,
   combineRouters,
   completeLimits,
   decodedBytes,
   decodeWithin,
   errorHook,
+  expiries,
   fullName,
   guardedShedder,
   IncomingContext,
-  type LoadShedder,
   MemoryBudget,
+  OverloadGuard,
   type ServedCallSettings,
   streamsInput,
 } from "@quicrpc/core/transport";
 import { statusOf } from "../protocol/codes.js";
 import { errorToJson, jsonBytes } from "../protocol/error-json.js";
-import type { OpenApiOptions } from "../openapi/source.js";
 import { readHeaders } from "../protocol/headers.js";
 import { readTimeout, TIMEOUT_HEADER } from "../protocol/timeout.js";
 import { OpenApiPage } from "./open-api-page.js";
 import { EventCall } from "./event-call.js";
 import { type HttpExchange, splitTarget } from "./exchange.js";
-import type { ExtensionAnswer, ExtensionHost, ExtensionRequest, HttpExtension } from "./extension.js";
+import type { ExtensionAnswer, ExtensionHost, ExtensionRequest } from "./extension.js";
 import { answerWith, WholeRequest } from "./extension-exchange.js";
 import { FetchExchange } from "./fetch-exchange.js";
+import { HeldBytes } from "./held-bytes.js";
 import type { HttpCall, HttpCallSettings } from "./http-call.js";
+import type { HttpPeer, HttpServiceOptions } from "./http-options.js";
 import { PageAccess } from "./page-access.js";
 import { type ReadingLimits, RequestReader } from "./request-reader.js";
 import { OWN_METHODS } from "./ping.js";
 import { type Framing, type Match, Routes } from "./routes.js";
 import { StreamCall } from "./stream-call.js";
 import { UnaryCall } from "./unary-call.js";
-
-/** Who makes a call over HTTP: what `authenticate` decides by. */
-export interface HttpPeer {
-  readonly headers: Headers;
-  /** Path and query of the request. */
-  readonly path: string;
-  /** The client's address, where the server tells it. */
-  readonly address: string | undefined;
-  /** The method that is called, as "service/method". */
-  readonly method: string;
-}
-
-/** Options of what serves calls over HTTP. */
-export interface HttpServiceOptions<Context = unknown> {
-  /** Handlers of the services. */
-  readonly routers: readonly Router<Context>[];
-  /** Around each call; the first is the outermost. */
-  readonly interceptors?: readonly Interceptor[];
-  /** Decides, for each request, who may call; handlers find its result as `context.connection`. An `RpcError` that it throws is the answer. */
-  readonly authenticate?: (peer: HttpPeer) => Awaitable<Context>;
-  /**
-   * Limits as of `serve`; each request is a session by itself, of which `maxSessionBytes` bounds the memory. `maxCalls` is the number of
-   * calls of all clients.
-   */
-  readonly limits?: Partial<Limits>;
-  readonly loadShedder?: LoadShedder;
-  /** Shared with a server for other transports. */
-  readonly load?: ServerLoad;
-  readonly onError?: ErrorHook;
-  /**
-   * Origins of pages of other hosts that may call: a list, or a test. Pages of the host that a request names, and programs, always may.
-   * Default: none.
-   */
-  readonly allowedOrigins?: AllowedOrigins;
-  /** Before the paths of methods, such as "/api". Default: none. */
-  readonly prefix?: string;
-  /** Bytes from which on messages are compressed for clients that can read that, Infinity for never. Default: 1024. */
-  readonly compressFrom?: number;
-  /**
-   * Serves an OpenAPI 3.1 document of the services at `/openapi.json`, to whoever `authenticate` takes for a caller of
-   * `quicrpc.v1.Reflection/describe`. Default: no document.
-   */
-  readonly openApi?: boolean | OpenApiOptions;
-  /**
-   * Served beside the methods, each at its path, to whoever `authenticate` takes for a caller of `quicrpc.v1.Reflection/describe`. Default:
-   * none.
-   */
-  readonly extensions?: readonly HttpExtension[];
-  /** Milliseconds that the only message of a request may take to arrive. Default: 60,000. */
-  readonly maxBodyMs?: number;
-}
 
 const DEFAULT_COMPRESS_FROM = 1024;
 const DEFAULT_BODY_MS = 60_000;
@@ -118,41 +67,48 @@ export class HttpService<Context> {
   private readonly routes: Routes<Context>;
   private readonly shared: HttpCallSettings;
   private readonly calls: Set<HttpCall> = new Set();
+  private readonly authentications: Pick<Authentications<HttpPeer, Context>, "run"> | undefined;
+  private readonly guard: OverloadGuard | undefined;
+  /** Those that read a request's message. */
+  private readonly readers: Set<RequestReader> = new Set();
+  /** Requests of which the answer is not complete. */
+  private answering = 0;
   private readonly pages: PageAccess;
   private readonly document: OpenApiPage | undefined;
   /** By their paths. */
   private readonly extensions: ReadonlyMap<string, ExtensionAnswer>;
   private draining = false;
-  /** Told when no call is in progress. */
-  private readonly idle: Set<() => void> = new Set();
+  /** Called when no call is in progress, or an answer is sent. */
+  private readonly onProgress: Set<() => void> = new Set();
 
   constructor(options: HttpServiceOptions<Context>) {
-    const { routers, interceptors = [], loadShedder, prefix = "", compressFrom = DEFAULT_COMPRESS_FROM } = options;
-    const { openApi = false, extensions = [] } = options;
+    const { routers, interceptors = [], loadShedding, prefix = "", compressFrom = DEFAULT_COMPRESS_FROM } = options;
+    const { openApi = false, extensions = [], authenticate } = options;
     this.options = options;
-    this.limits = completeLimits(options.limits);
-    this.onError = errorHook(options.onError);
+    const limits = completeLimits(options.limits);
+    const onError = errorHook(options.onError);
+    this.limits = limits;
+    this.onError = onError;
     this.load = options.load ?? new ServerLoad(options.limits);
     const { methods } = combineRouters([interceptRouter(combineRouters(routers), interceptors)]);
     this.routes = new Routes([...methods, ...OWN_METHODS], prefix);
     const described = openApi === true ? {} : openApi;
     this.document = described === false ? undefined : new OpenApiPage(combineRouters(routers), prefix, described);
-    const host: ExtensionHost = {
-      router: combineRouters(routers),
-      limits: this.limits,
-      prefix,
-      onError: this.onError,
-    };
+    const host: ExtensionHost = { router: combineRouters(routers), limits, prefix, onError };
     this.extensions = new Map(extensions.map((each) => [prefix + each.path, each.start(host)]));
-    this.pages = new PageAccess(options.allowedOrigins, this.onError);
+    this.pages = new PageAccess(options, onError);
+    this.authentications =
+      options.authentications ?? (authenticate && new Authentications({ authenticate, limits, onError }));
+    this.guard = loadShedding && new OverloadGuard(loadShedding);
+    const loadShedder = this.guard ?? options.loadShedder;
     this.shared = { compressFrom, calls: this.calls };
     this.admission = new Admission({
-      limits: this.limits,
-      loadShedder: loadShedder && guardedShedder(loadShedder, this.onError),
+      limits,
+      loadShedder: loadShedder && guardedShedder(loadShedder, onError),
       load: this.load,
-      onError: this.onError,
+      onError,
       isRefusing: () => this.draining,
-      onIdle: () => this.idle.forEach((tell) => tell()),
+      onIdle: () => this.progress(),
     });
   }
 
@@ -161,24 +117,48 @@ export class HttpService<Context> {
     return !this.draining;
   }
 
-  /** Takes no more calls. Fulfils when those in progress are over; after `timeoutMs` they fail with `unavailable`. */
+  /**
+   * Takes no more calls. Fulfils when those in progress are over and their answers are sent; after `timeoutMs` they fail with
+   * `unavailable`.
+   */
   async drain(timeoutMs: number = this.limits.maxDrainMs): Promise<void> {
     this.draining = true;
-    if (this.admission.calls === 0) return;
-    await new Promise<void>((resolve) => {
-      const end = (): void => {
-        clearTimeout(late);
-        this.idle.delete(end);
-        resolve();
+    const refusal = new RpcError("unavailable", "the server is being drained", { refused: true });
+    for (const reader of this.readers) reader.give(refusal);
+    const isIdle = (): boolean => this.admission.calls === 0 && this.answering === 0;
+    if (!(await this.reaches(isIdle, timeoutMs))) {
+      for (const call of this.calls) call.abort(new RpcError("unavailable", "the server is being drained"));
+      // Handlers that run on keep nobody waiting.
+      await this.reaches(() => this.answering === 0, this.limits.maxCloseMs);
+    }
+    this.guard?.stop();
+  }
+
+  /** Fulfils with whether `holds` became true in time, which is asked whenever a call has ended, or an answer is sent. */
+  private async reaches(holds: () => boolean, timeoutMs: number): Promise<boolean> {
+    if (holds()) return true;
+    return new Promise((resolve) => {
+      const end = (reached: boolean): void => {
+        expiries.remove(late);
+        this.onProgress.delete(check);
+        resolve(reached);
       };
-      const giveUp = (): void => {
-        for (const call of this.calls) call.abort(new RpcError("unavailable", "the server is being drained"));
-        // Handlers that run on keep nobody waiting.
-        end();
+      const check = (): void => {
+        if (holds()) end(true);
       };
-      const late = setTimeout(giveUp, Math.min(timeoutMs, this.limits.maxTimeoutMs));
-      this.idle.add(end);
+      const late = expiries.add(Math.min(timeoutMs, this.limits.maxTimeoutMs), () => end(false));
+      this.onProgress.add(check);
     });
+  }
+
+  private progress(): void {
+    for (const check of this.onProgress) check();
+  }
+
+  /** Whether a target is of a method or a page of this service. */
+  owns(target: string): boolean {
+    const { path } = splitTarget(target);
+    return this.routes.has(path) || this.document?.path === path || this.extensions.has(path);
   }
 
   /** Answers a request. Never throws. */
@@ -249,23 +229,32 @@ export class HttpService<Context> {
   }
 
   private async take(exchange: HttpExchange, match: Match<Context>): Promise<void> {
+    if (exchange.isGone) return;
     const { limits, admission, shared } = this;
     const { bound, framing, format, query } = match;
     const { method } = bound;
     const budget = new MemoryBudget(limits.maxSessionBytes, "limits.maxSessionBytes", this.load);
     const settings: ServedCallSettings = { limits, onError: this.errorHookFor(exchange), admission, budget };
-    const route = { exchange, method, format, accepts: acceptedBy(exchange, match) };
+    const unsent = new HeldBytes(budget);
+    const route = { exchange, method, format, accepts: acceptedBy(exchange, match), unsent };
     const arrived = Date.now();
     let reader: RequestReader | undefined;
     let call: HttpCall | undefined;
+    this.answering++;
     const leave = this.load.enter(budget, (error) => {
       if (call === undefined) reader?.give(error);
-      else call.abort(error);
+      else call.evict(error);
     });
+    exchange.onEnd = () => {
+      leave();
+      unsent.close();
+      this.answering--;
+      this.progress();
+    };
     let input: unknown;
     try {
       const timeoutMs = limited(readTimeout(exchange.header(TIMEOUT_HEADER)), limits.maxTimeoutMs);
-      const connection = await this.authenticate(exchange, fullName(method));
+      const connection = await this.authenticate(exchange, fullName(method), timeoutMs);
       admission.requireRoom();
       // Before anything is read: throws where messages have no such form.
       format.codecOf(method.output);
@@ -274,7 +263,7 @@ export class HttpService<Context> {
       let decoded = 0;
       if (!streamsInput(method)) {
         reader = new RequestReader(exchange, budget, this.readingLimits(timeoutMs));
-        const message = await reader.read(framing, query);
+        const message = await this.read(reader, framing, query);
         size = message.length;
         if (codec !== undefined) {
           input = decodeWithin(budget, codec, message, 0, size);
@@ -283,10 +272,7 @@ export class HttpService<Context> {
         // Others may have come meanwhile.
         admission.requireRoom();
       }
-      if (exchange.isGone) {
-        leave();
-        return;
-      }
+      if (exchange.isGone) return;
       const bytes = callBytes(budget, size, decoded);
       const remainingMs = timeoutMs === undefined ? undefined : timeoutMs - (Date.now() - arrived);
       const contextSettings = { session: nobody, connection, limits };
@@ -294,25 +280,34 @@ export class HttpService<Context> {
       const context = new IncomingContext<unknown>(method, remainingMs, metadata, contextSettings);
       call = newCall(framing, route, context, settings, bytes, shared);
     } catch (error) {
-      leave();
       if (reader?.gone === true) return;
       newCall(framing, route, undefined, settings, 0, shared).refuse(error);
       return;
     }
-    call.onOver = leave;
     call.serve(bound as Match<unknown>["bound"], input);
   }
 
-  /** Throws the `RpcError` that the caller is told. */
-  private async authenticate({ headers, target, peer }: HttpExchange, method: string): Promise<Context> {
-    const { authenticate } = this.options;
-    if (authenticate === undefined) return undefined as Context;
+  private async read(reader: RequestReader, framing: Framing, query: Match<Context>["query"]): Promise<Uint8Array> {
+    this.readers.add(reader);
     try {
-      return await authenticate({ headers, path: target, address: peer, method });
+      return await reader.read(framing, query);
+    } finally {
+      this.readers.delete(reader);
+    }
+  }
+
+  /** Throws the `RpcError` that the caller receives. */
+  private async authenticate(exchange: HttpExchange, method: string, timeoutMs: number = Infinity): Promise<Context> {
+    const { authentications } = this;
+    if (authentications === undefined) return undefined as Context;
+    try {
+      return await authentications.run(applicantOf(exchange, method, timeoutMs, this.limits));
     } catch (error) {
       if (error instanceof RpcError) throw error;
       this.onError(error, { method: "authenticate" });
       throw new RpcError("internal", "the server could not take the call");
+    } finally {
+      exchange.onGone = undefined;
     }
   }
 
@@ -334,6 +329,26 @@ export class HttpService<Context> {
   private errorHookFor({ peer }: HttpExchange): ErrorHook {
     return peer === undefined ? this.onError : (error, site) => this.onError(error, { peer, ...site });
   }
+}
+
+function applicantOf(
+  exchange: HttpExchange,
+  method: string,
+  timeoutMs: number,
+  { maxHandshakeMs }: Limits,
+): Applicant<HttpPeer> {
+  const { headers, target: path, peer: address, request } = exchange;
+  return {
+    peer: { headers, path, address, method, request },
+    late: () =>
+      timeoutMs <= maxHandshakeMs
+        ? "the deadline has passed before the request was authenticated"
+        : `the request was not authenticated within ${maxHandshakeMs} ms (limits.maxHandshakeMs)`,
+    visit: {
+      remainingMs: Math.min(timeoutMs, maxHandshakeMs),
+      onGone: (listener) => void (exchange.onGone = listener),
+    },
+  };
 }
 
 function limited(timeoutMs: number | undefined, maxTimeoutMs: number): number | undefined {

@@ -2,7 +2,7 @@ import { RpcError } from "@quicrpc/core";
 import { expiries } from "@quicrpc/core/transport";
 import { type ByteBody, tooLarge } from "../protocol/body.js";
 import { Gathered } from "../protocol/gathered.js";
-import { type AnswerBody, type AnswerHead, fieldsWith, type HttpExchange } from "./exchange.js";
+import { type AnswerBody, type AnswerHead, fieldsWith, type HttpExchange, splitAbsolute } from "./exchange.js";
 
 /** A request of `node:http` or `node:http2`, as far as it is used. */
 export interface NodeRequest {
@@ -11,7 +11,13 @@ export interface NodeRequest {
   /** Express: the URL before a router has cut it. */
   readonly originalUrl?: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly socket?: { readonly remoteAddress?: string | undefined } | null;
+  readonly socket?: {
+    readonly remoteAddress?: string | undefined;
+    readonly localAddress?: string | undefined;
+    readonly encrypted?: boolean | undefined;
+  } | null;
+  /** Of HTTP/2. */
+  readonly stream?: { close?(code: number): void };
   readonly readableEnded: boolean;
   readonly destroyed: boolean;
   readonly complete: boolean;
@@ -33,6 +39,7 @@ export interface NodeResponse {
   flushHeaders(): void;
   write(bytes: Uint8Array): boolean;
   end(body?: Uint8Array | string): unknown;
+  destroy(): unknown;
   // oxlint-disable-next-line typescript/no-explicit-any -- as of node:events
   on(event: string, listener: (...args: any[]) => void): unknown;
   // oxlint-disable-next-line typescript/no-explicit-any -- as of node:events
@@ -43,11 +50,23 @@ const UTF8 = new TextEncoder();
 /** Milliseconds for which the rest of a request is still read once it has been answered. */
 const LINGER_MS = 1000;
 
+/** HTTP/2's code for a stream that is ended without an error. */
+const NO_ERROR = 0;
+const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
+
+/** Returns a request's target, also where a router of Express has cut its path. */
+export function targetOf({ originalUrl, url }: NodeRequest): string {
+  return originalUrl ?? url ?? "/";
+}
+
 /** A request of Node's servers. */
 export class NodeExchange implements HttpExchange {
   onGone: (() => void) | undefined = undefined;
+  onEnd: (() => void) | undefined = undefined;
   added: Readonly<Record<string, string>> | undefined = undefined;
-  private readonly request: NodeRequest;
+  readonly request: NodeRequest;
+  readonly target: string;
+  private readonly named: string | undefined;
   private readonly response: NodeResponse;
   private made: Headers | undefined = undefined;
   /** The answer is complete, or the client is gone. */
@@ -57,10 +76,17 @@ export class NodeExchange implements HttpExchange {
   constructor(request: NodeRequest, response: NodeResponse) {
     this.request = request;
     this.response = response;
+    const given = targetOf(request);
+    const absolute = splitAbsolute(given);
+    this.target = absolute?.target ?? given;
+    this.named = absolute?.authority;
     response.on("close", () => {
       this.closed = true;
       // Over HTTP/2 one that was reset before its head counts as finished.
       if (!response.writableEnded || !response.writableFinished) this.gone();
+      const { onEnd } = this;
+      this.onEnd = undefined;
+      onEnd?.();
     });
     // Whatever fails, "close" follows.
     response.on("error", nothing);
@@ -75,12 +101,16 @@ export class NodeExchange implements HttpExchange {
     return this.request.method ?? "GET";
   }
 
-  get target(): string {
-    return this.request.originalUrl ?? this.request.url ?? "/";
+  get authority(): string | undefined {
+    return this.named ?? this.header(":authority") ?? this.header("host");
   }
 
-  get authority(): string | undefined {
-    return this.header(":authority") ?? this.header("host");
+  get isSecure(): boolean {
+    return this.request.socket?.encrypted === true;
+  }
+
+  get isLoopback(): boolean {
+    return LOOPBACK.test(this.request.socket?.localAddress ?? "");
   }
 
   get peer(): string | undefined {
@@ -172,7 +202,12 @@ export class NodeExchange implements HttpExchange {
     return new NodeBody(response, this.closed);
   }
 
+  cutOff(): void {
+    this.response.destroy();
+  }
+
   private get hasBody(): boolean {
+    if (this.request.httpVersionMajor > 1) return true;
     return (this.header("content-length") ?? "0") !== "0" || this.header("transfer-encoding") !== undefined;
   }
 
@@ -180,7 +215,11 @@ export class NodeExchange implements HttpExchange {
   private endRequest(): void {
     const { request } = this;
     request.resume();
-    const timer = expiries.add(LINGER_MS, () => request.destroy());
+    const timer = expiries.add(LINGER_MS, () => {
+      // Over HTTP/2 the stream is a client's to end, or to be told that nobody reads it (RFC 9113 §8.1).
+      if (request.stream?.close === undefined) request.destroy();
+      else request.stream.close(NO_ERROR);
+    });
     request.on("close", () => expiries.remove(timer));
   }
 

@@ -4,7 +4,7 @@ import { type HttpExchange, splitTarget } from "./exchange.js";
 
 /** The OpenAPI document of a server's services, at `/openapi.json`. It is made when it is first asked for. */
 export class OpenApiPage {
-  private readonly path: string;
+  readonly path: string;
   private readonly make: () => Promise<string>;
   private text: Promise<string> | undefined = undefined;
 

@@ -5,55 +5,98 @@ import type { HttpExchange } from "./exchange.js";
 /** Seconds that a browser need not ask again. */
 const MAX_AGE = "7200";
 
+/** Options that decide which pages may call. */
+export interface PageAccessOptions {
+  readonly allowedOrigins?: AllowedOrigins | undefined;
+  readonly allowedHosts?: readonly string[] | undefined;
+}
+
 /** Decides which pages may call, and tells their browsers (CORS). */
 export class PageAccess {
   private readonly guard: PageGuard;
+  private readonly knowsNames: boolean;
+  /** The name, with its port, that was found to be this server's last. */
+  private ownName: string | undefined = undefined;
 
-  constructor(allowedOrigins: AllowedOrigins | undefined, onError: ErrorHook) {
-    this.guard = new PageGuard({
-      allowedOrigins,
-      allowedHosts: undefined,
-      onError,
-      optionsOf: "createFetchHandler",
-      warn,
-    });
+  constructor({ allowedOrigins, allowedHosts }: PageAccessOptions, onError: ErrorHook) {
+    this.knowsNames = allowedHosts !== undefined;
+    this.guard = new PageGuard({ allowedOrigins, allowedHosts, onError, optionsOf: "createFetchHandler", warn });
   }
 
   /** Whether the request goes on; otherwise it was answered. */
   admit(exchange: HttpExchange): boolean {
     const origin = exchange.header("origin");
-    if (origin === undefined) return this.admitNamed(exchange);
-    const status = this.guard.refusal({ origin, authority: exchange.authority, plainHost: undefined });
-    if (status !== undefined) {
-      const fields = { "content-type": "text/plain; charset=utf-8", vary: "origin" };
-      exchange.respond({ status, fields }, "pages of this origin may not call: allowedOrigins says which may\n");
+    if (this.isRebound(exchange, origin)) {
+      refuse(exchange, 421, "this server has another name: allowedHosts says by which it is reached without TLS\n");
       return false;
     }
-    exchange.added = {
-      "access-control-allow-origin": origin,
-      "access-control-expose-headers": "*",
-      vary: "origin",
-    };
-    const wanted = exchange.header("access-control-request-method");
-    if (exchange.method !== "OPTIONS" || wanted === undefined) return true;
-    const headers = exchange.header("access-control-request-headers");
-    const fields = {
-      "access-control-allow-methods": "GET, POST",
-      "access-control-max-age": MAX_AGE,
-      ...(headers !== undefined && { "access-control-allow-headers": headers }),
-    };
-    exchange.respond({ status: 204, fields });
-    return false;
+    // Answers to pages name their origin, and caches keep answers to GET.
+    const added = isCacheable(exchange) ? VARY_BY_ORIGIN : undefined;
+    exchange.added = added;
+    if (origin === undefined) return admitNamed(exchange);
+    const status = this.guard.refusal({ origin, authority: exchange.authority, plainHost: undefined });
+    if (status !== undefined) {
+      refuse(exchange, status, "pages of this origin may not call: allowedOrigins says which may\n");
+      return false;
+    }
+    exchange.added = { ...added, "access-control-allow-origin": origin, "access-control-expose-headers": "*" };
+    return !answeredPreflight(exchange);
   }
 
-  /** A browser sends no origin with a GET that any page may cause, by an image or a link, but says whose page it was (Fetch Metadata). */
-  private admitNamed(exchange: HttpExchange): boolean {
-    const site = exchange.header("sec-fetch-site");
-    if (site !== "cross-site" && site !== "same-site") return true;
-    const fields = { "content-type": "text/plain; charset=utf-8", vary: "sec-fetch-site" };
-    exchange.respond({ status: 403, fields }, "a page of another origin caused this request, without saying which\n");
-    return false;
+  /**
+   * Whether the host that a client believes to reach is none of this server's: any page can have a name of its own resolve to this
+   * server (DNS rebinding). TLS rules that out, and so does a page over TLS of the same name, whose TLS was ended before this server.
+   * Browsers tell of the page in all requests but GET: who serves at a loopback address, or knows its names, takes no other name at all.
+   */
+  private isRebound(exchange: HttpExchange, origin: string | undefined): boolean {
+    const { authority } = exchange;
+    if (authority === undefined || authority === this.ownName || exchange.isSecure) return false;
+    if (origin !== undefined) {
+      return !isOverTls(origin, authority) && this.guard.isRebound({ origin, authority, plainHost: "" });
+    }
+    if (!this.knowsNames && !exchange.isLoopback) return false;
+    const isUnknown = this.guard.isUnknown(authority, "", "a request");
+    if (!isUnknown) this.ownName = authority;
+    return isUnknown;
   }
+}
+
+const VARY_BY_ORIGIN = { vary: "origin" } as const;
+
+function isCacheable({ method }: HttpExchange): boolean {
+  return method === "GET" || method === "HEAD";
+}
+
+function isOverTls(origin: string, authority: string): boolean {
+  const named = `https://${authority}`;
+  if (!origin.startsWith("https:") || !URL.canParse(origin) || !URL.canParse(named)) return false;
+  return new URL(origin).hostname === new URL(named).hostname;
+}
+
+/** A browser sends no origin with a GET that any page may cause, by an image or a link, but says whose page it was (Fetch Metadata). */
+function admitNamed(exchange: HttpExchange): boolean {
+  const site = exchange.header("sec-fetch-site");
+  if (site !== "cross-site" && site !== "same-site") return true;
+  exchange.added = { vary: "origin, sec-fetch-site" };
+  refuse(exchange, 403, "a page of another origin caused this request, without saying which\n");
+  return false;
+}
+
+function answeredPreflight(exchange: HttpExchange): boolean {
+  const wanted = exchange.header("access-control-request-method");
+  if (exchange.method !== "OPTIONS" || wanted === undefined) return false;
+  const headers = exchange.header("access-control-request-headers");
+  const fields = {
+    "access-control-allow-methods": "GET, POST",
+    "access-control-max-age": MAX_AGE,
+    ...(headers !== undefined && { "access-control-allow-headers": headers }),
+  };
+  exchange.respond({ status: 204, fields });
+  return true;
+}
+
+function refuse(exchange: HttpExchange, status: number, text: string): void {
+  exchange.respond({ status, fields: { "content-type": "text/plain; charset=utf-8" } }, text);
 }
 
 /** Where there is no such function, nobody reads warnings. */

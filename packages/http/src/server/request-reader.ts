@@ -70,7 +70,7 @@ export class RequestReader {
   }
 
   private async message(framing: Framing, query: URLSearchParams | undefined): Promise<Uint8Array> {
-    if (query !== undefined) return this.ofQuery(query, framing);
+    if (query !== undefined) return this.ofQuery(query);
     if (framing === "stream") return this.ofEnvelope();
     const { exchange, limits } = this;
     const coding = codingNamed(exchange.header("content-encoding"), CODINGS);
@@ -78,9 +78,10 @@ export class RequestReader {
     return this.expanded(bytes, coding);
   }
 
-  private async ofQuery(query: URLSearchParams, framing: Framing): Promise<Uint8Array> {
-    const given: Pick<GetQuery, "message" | "compression"> =
-      framing === "events" && !query.has("encoding") ? readGetQuery(withJson(query)) : readGetQuery(query);
+  private async ofQuery(query: URLSearchParams): Promise<Uint8Array> {
+    const given: Pick<GetQuery, "message" | "compression"> = query.has("encoding")
+      ? readGetQuery(query)
+      : readGetQuery(withJson(query));
     const coding = codingNamed(given.compression, CODINGS);
     this.hold(given.message.length);
     return this.expanded(given.message, coding);

@@ -32,6 +32,11 @@ export class Routes<Context> {
     for (const bound of methods) this.byPath.set(`${prefix}/${fullName(bound.method)}`, bound);
   }
 
+  /** Whether a path is of a method. */
+  has(path: string): boolean {
+    return this.byPath.has(path) || this.byPath.has(decoded(path));
+  }
+
   /** Finds a request's method; undefined where it was answered otherwise. */
   match(exchange: HttpExchange): Match<Context> | undefined {
     const { path, query } = splitTarget(exchange.target);

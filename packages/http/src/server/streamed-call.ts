@@ -6,7 +6,7 @@ import { HttpCall } from "./http-call.js";
 
 /** A call that is answered in pieces. A subclass says how messages and the end are framed. */
 export abstract class StreamedCall extends HttpCall {
-  protected readonly answerFlow: AnswerFlow = new AnswerFlow();
+  protected readonly answerFlow: AnswerFlow = new AnswerFlow(this.unsent);
   private body: AnswerBody | undefined = undefined;
 
   get flow(): ItemFlow {
@@ -27,6 +27,7 @@ export abstract class StreamedCall extends HttpCall {
     }
     this.begin();
     this.sendMessage(message);
+    if (this.answerFlow.isCrowded) throw this.settings.budget.refusal("what its client has not read of an answer");
   }
 
   end(): void {

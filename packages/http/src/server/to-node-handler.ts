@@ -1,21 +1,24 @@
 import type { FetchHandler } from "./create-fetch-handler.js";
 import { serviceOf } from "./create-fetch-handler.js";
-import { NodeExchange, type NodeRequest, type NodeResponse } from "./node-exchange.js";
+import { NodeExchange, targetOf, type NodeRequest, type NodeResponse } from "./node-exchange.js";
 
 export type { NodeRequest, NodeResponse } from "./node-exchange.js";
 
 /** Answers requests of Node's servers. */
 export interface NodeHandler extends Pick<FetchHandler, "drain"> {
-  (request: NodeRequest, response: NodeResponse): void;
+  /** @param next receives requests for other paths, where there is anything else to answer them */
+  (request: NodeRequest, response: NodeResponse, next?: () => void): void;
 }
 
 /**
  * Turns a handler by `createFetchHandler` into a listener for requests of `node:http`, `node:https` and `node:http2`, and into
- * middleware of Express and Fastify. Mount it before anything that reads bodies.
+ * middleware of Express and Fastify, which gets requests for other paths passed on. Mount it before anything that reads bodies.
  */
 export function toNodeHandler(handler: FetchHandler): NodeHandler {
   const service = serviceOf(handler);
-  const handle = (request: NodeRequest, response: NodeResponse): void =>
-    service.handle(new NodeExchange(request, response));
+  const handle = (request: NodeRequest, response: NodeResponse, next?: () => void): void => {
+    if (next !== undefined && !service.owns(targetOf(request))) next();
+    else service.handle(new NodeExchange(request, response));
+  };
   return Object.assign(handle, { drain: handler.drain });
 }

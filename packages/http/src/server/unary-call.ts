@@ -25,11 +25,16 @@ export class UnaryCall extends HttpCall {
 
   protected sendResult(value: unknown): void {
     const body = this.encoded(value);
+    if (!this.unsent.take(body.length)) {
+      this.unsent.release();
+      throw this.settings.budget.refusal("the answer");
+    }
     this.answer(200, contentType({ codec: this.format.name, stream: false }), body, this.metadata());
   }
 
   protected sendError(error: RpcError): void {
     const body = jsonBytes(this.errorJson(error));
+    this.unsent.take(body.length);
     const metadata = this.sparing(
       error,
       () => this.metadata(error),

@@ -1,22 +1,25 @@
-import { DEFAULT_LIMITS } from "@quicrpc/core";
+import { DEFAULT_LIMITS } from "../limits.js";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { Authentications } from "./authenticate.js";
-import type { Admission } from "./listen/listener.js";
-import type { Peer } from "./peer.js";
+import { type Applicant, Authentications, type AuthenticationSettings } from "./authentications.js";
 
 /** A visit whose peer goes when the test says so. */
-function visitor(): { visit: Admission; leave: () => void } {
+function visitor(): { visit: Applicant<string>["visit"]; leave: () => void } {
   let gone: (() => void) | undefined;
-  const visit: Admission = {
+  const visit: Applicant<string>["visit"] = {
     remainingMs: 10_000,
-    arrived() {},
     onGone: (listener) => {
       gone = listener;
     },
-    admit: () => true,
-    refuse() {},
   };
   return { visit, leave: () => gone?.() };
+}
+
+function authenticationsBy(
+  authenticate: AuthenticationSettings<string, string>["authenticate"],
+  errors: unknown[],
+): Authentications<string, string> {
+  const onError = (error: unknown): void => void errors.push(error);
+  return new Authentications({ authenticate, limits: DEFAULT_LIMITS, onError });
 }
 
 describe("authenticate", () => {
@@ -26,14 +29,14 @@ describe("authenticate", () => {
   it.each(["resolved", "rejected"])("that has %s is over: the end of the session is no news to it", async (how) => {
     const errors: unknown[] = [];
     const signals: AbortSignal[] = [];
-    const authenticate = async (_peer: Peer, signal: AbortSignal): Promise<string> => {
+    const authenticate = async (_peer: string, signal: AbortSignal): Promise<string> => {
       signals.push(signal);
       if (how === "rejected") throw new Error("no");
       return "somebody";
     };
-    const authentications = new Authentications(authenticate, DEFAULT_LIMITS, (error) => void errors.push(error));
+    const authentications = authenticationsBy(authenticate, errors);
     const { visit, leave } = visitor();
-    const outcome = authentications.run({ peer: {} as Peer, visit }).then(
+    const outcome = authentications.run({ peer: "somebody", visit, late: () => "too late" }).then(
       () => "resolved",
       () => "rejected",
     );
@@ -49,9 +52,11 @@ describe("authenticate", () => {
     const errors: unknown[] = [];
     let settle!: (who: string) => void;
     const authenticate = (): Promise<string> => new Promise((resolve) => (settle = resolve));
-    const authentications = new Authentications(authenticate, DEFAULT_LIMITS, (error) => void errors.push(error));
+    const authentications = authenticationsBy(authenticate, errors);
     const { visit, leave } = visitor();
-    const outcome = authentications.run({ peer: {} as Peer, visit }).catch((error: unknown) => error);
+    const outcome = authentications
+      .run({ peer: "somebody", visit, late: () => "too late" })
+      .catch((error: unknown) => error);
     leave();
     expect(await outcome).toMatchObject({ code: "cancelled" });
     await vi.advanceTimersByTimeAsync(DEFAULT_LIMITS.maxOutliveMs);

@@ -1,4 +1,4 @@
-import type { LoadShedder } from "@quicrpc/core/transport";
+import type { LoadShedder } from "./admission.js";
 
 /** When calls are refused rather than served late. */
 export interface LoadSheddingOptions {
@@ -25,7 +25,7 @@ export class OverloadGuard implements LoadShedder {
     this.options = options;
     if (options.maxEventLoopDelayMs === undefined) return;
     this.timer = setInterval(() => this.measure(), INTERVAL_MS);
-    this.timer.unref();
+    (this.timer as { unref?(): void }).unref?.();
   }
 
   objection(): string | undefined {

@@ -1,0 +1,76 @@
+import type { ErrorHook, Interceptor, Limits, Router, ServerLoad } from "@quicrpc/core";
+import type {
+  AllowedOrigins,
+  Authentications,
+  Awaitable,
+  LoadShedder,
+  LoadSheddingOptions,
+} from "@quicrpc/core/transport";
+import type { OpenApiOptions } from "../openapi/source.js";
+import type { HttpExtension } from "./extension.js";
+
+/** Who makes a call over HTTP: what `authenticate` decides by. */
+export interface HttpPeer {
+  readonly headers: Headers;
+  /** Path and query of the request. */
+  readonly path: string;
+  /** The client's address, where the server tells it. */
+  readonly address: string | undefined;
+  /** The method that is called, as "service/method". */
+  readonly method: string;
+  /** The request as the platform has it: a `Request`, or that of `node:http`. */
+  readonly request: unknown;
+}
+
+/** Options of what serves calls over HTTP. */
+export interface HttpServiceOptions<Context = unknown> {
+  /** Handlers of the services. */
+  readonly routers: readonly Router<Context>[];
+  /** Around each call; the first is the outermost. */
+  readonly interceptors?: readonly Interceptor[];
+  /**
+   * Decides, for each request and within `limits.maxHandshakeMs`, who may call; handlers find its result as `context.connection`. An
+   * `RpcError` that it throws is the answer. The signal fires when nobody waits for it any more.
+   */
+  readonly authenticate?: (peer: HttpPeer, signal: AbortSignal) => Awaitable<Context>;
+  /** In the place of `authenticate`: shared with a server for other transports. */
+  readonly authentications?: Pick<Authentications<HttpPeer, Context>, "run">;
+  /**
+   * Limits as of `serve`; each request is a session by itself, of which `maxSessionBytes` bounds the memory. `maxCalls` is the number of
+   * calls of all clients.
+   */
+  readonly limits?: Partial<Limits>;
+  /** Refuses calls, as safe to make again elsewhere, rather than serving them late. Default: none. */
+  readonly loadShedding?: LoadSheddingOptions;
+  readonly loadShedder?: LoadShedder;
+  /** Shared with a server for other transports. */
+  readonly load?: ServerLoad;
+  readonly onError?: ErrorHook;
+  /**
+   * Origins of pages of other hosts that may call: a list, or a test. Pages of the host that a request names, and programs, always may.
+   * Default: none.
+   */
+  readonly allowedOrigins?: AllowedOrigins;
+  /**
+   * Names by which this server is reached without TLS, beside IP addresses, `localhost` and the hosts of `allowedOrigins`: any page can
+   * have a name of its own resolve to this server. Requests for another name are refused: where this is given or the server listens at a
+   * loopback address, all of them; otherwise those of pages without TLS. Default: none.
+   */
+  readonly allowedHosts?: readonly string[];
+  /** Before the paths of methods, such as "/api". Default: none. */
+  readonly prefix?: string;
+  /** Bytes from which on messages are compressed for clients that can read that, Infinity for never. Default: 1024. */
+  readonly compressFrom?: number;
+  /**
+   * Serves an OpenAPI 3.1 document of the services at `/openapi.json`, to whoever `authenticate` takes for a caller of
+   * `quicrpc.v1.Reflection/describe`. Default: no document.
+   */
+  readonly openApi?: boolean | OpenApiOptions;
+  /**
+   * Served beside the methods, each at its path, to whoever `authenticate` takes for a caller of `quicrpc.v1.Reflection/describe`. Default:
+   * none.
+   */
+  readonly extensions?: readonly HttpExtension[];
+  /** Milliseconds that the only message of a request may take to arrive. Default: 60,000. */
+  readonly maxBodyMs?: number;
+}
