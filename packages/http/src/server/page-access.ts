@@ -26,21 +26,24 @@ export class PageAccess {
   /** Whether the request goes on; otherwise it was answered. */
   admit(exchange: HttpExchange): boolean {
     const origin = exchange.header("origin");
-    if (this.isRebound(exchange, origin)) {
-      refuse(exchange, 421, "this server has another name: allowedHosts says by which it is reached without TLS\n");
-      return false;
-    }
     // Answers to pages name their origin, and caches keep answers to GET.
     const added = isCacheable(exchange) ? VARY_BY_ORIGIN : undefined;
     exchange.added = added;
-    if (origin === undefined) return admitNamed(exchange);
+    if (origin === undefined) return !this.refusesName(exchange, origin) && admitNamed(exchange);
     const status = this.guard.refusal({ origin, authority: exchange.authority, plainHost: undefined });
     if (status !== undefined) {
       refuse(exchange, status, "pages of this origin may not call: allowedOrigins says which may\n");
       return false;
     }
+    if (this.refusesName(exchange, origin)) return false;
     exchange.added = { ...added, "access-control-allow-origin": origin, "access-control-expose-headers": "*" };
     return !answeredPreflight(exchange);
+  }
+
+  private refusesName(exchange: HttpExchange, origin: string | undefined): boolean {
+    if (!this.isRebound(exchange, origin)) return false;
+    refuse(exchange, 421, "this server has another name: allowedHosts says by which it is reached without TLS\n");
+    return true;
   }
 
   /**
