@@ -6,6 +6,7 @@ export type { StreamSource } from "./call/items/item-source.js";
 export type { ItemStream } from "./call/items/item-stream.js";
 export type { CallOptions } from "./call/options.js";
 export { clientStreamCalls } from "./client/client-stream.js";
+export { cursorStreamCalls, foreignCursorStreamCalls } from "./client/cursor-stream.js";
 export { defineMethod } from "./client/define-method.js";
 export { duplexCalls } from "./client/duplex.js";
 export {

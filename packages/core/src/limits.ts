@@ -39,6 +39,8 @@ export interface Limits {
   readonly maxOutliveMs: number;
   /** Milliseconds that a call waits for a session, where its own timeout is not shorter. */
   readonly maxQueuedMs: number;
+  /** Milliseconds that a stream whose items have cursors goes on trying after the loss of its session, unless its caller says so. */
+  readonly maxResumeMs: number;
   /** Milliseconds that a drain waits for the calls in progress, unless it says so itself. */
   readonly maxDrainMs: number;
   /**
@@ -60,6 +62,9 @@ export interface Limits {
  */
 export const MAX_DEPTH = 100;
 
+/** Characters of a cursor. Not a setting: whoever keeps cursors must know what fits. */
+export const MAX_CURSOR_LENGTH = 1024;
+
 /** Default limits. */
 export const DEFAULT_LIMITS: Limits = {
   maxFrameBytes: 4_194_304,
@@ -78,6 +83,7 @@ export const DEFAULT_LIMITS: Limits = {
   maxQueuedBytes: 67_108_864,
   maxOutliveMs: 10_000,
   maxQueuedMs: 10_000,
+  maxResumeMs: 300_000,
   maxDrainMs: 30_000,
   maxHandshakeMs: 10_000,
   maxGreetingBytes: 16 * 1024,

@@ -3,7 +3,7 @@ export type { ResolveTargets, TargetSpec } from "./balance/discovery.js";
 export { fromBase64, toBase64 } from "./call/messages/base64.js";
 export { POOL_OPTIONS } from "./balance/option-names.js";
 export { checkOptions, type OptionNames } from "./check-options.js";
-export { type Backoff, backoffDelay } from "./connection/backoff.js";
+export { type Backoff, backoffDelay } from "./backoff.js";
 export { type Loss, race, type RaceOptions, type Won } from "./connection/race.js";
 export { CONNECTION_OPTIONS } from "./connection/option-names.js";
 export type { AnyAnswer, BeginCall } from "./call/base-caller.js";

@@ -1,7 +1,7 @@
-import { type Backoff, DEFAULT_BACKOFF } from "../connection/backoff.js";
+import { type Backoff, DEFAULT_BACKOFF } from "../backoff.js";
 import { type ReadyOptions, whenReady } from "../connection/ready.js";
 import { closedError, notReady, SessionCaller } from "../connection/session-caller.js";
-import { type ConnectionState, Watched } from "../connection/state.js";
+import { type ConnectionState, Watched, withoutResuming, withResuming } from "../connection/state.js";
 import { type Deferred, deferred } from "../deferred.js";
 import { DEFAULT_LIMITS } from "../limits.js";
 import type { ItemIterator } from "../platform-types.js";
@@ -32,6 +32,8 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
   private readonly leaving: Set<Target<S>> = new Set();
   /** Notifications that targets which have left did not acknowledge. */
   private unacknowledged = 0;
+  /** Streams that wait to go on. */
+  private resuming = 0;
   /** The known targets that get calls. */
   private candidates: readonly Target<S>[] = [];
 
@@ -119,6 +121,19 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     return undefined;
   }
 
+  protected drainOf({ session }: PooledSession<S>): Promise<void> {
+    return session.draining;
+  }
+
+  protected get heals(): boolean {
+    return !this.over;
+  }
+
+  protected onSuspended(count: number): void {
+    this.resuming = count;
+    if (this.state.status !== "closed") this.set(withoutResuming(this.state));
+  }
+
   protected why(): Error | undefined {
     return this.known.find(({ error }) => error !== undefined)?.error ?? this.discovery?.error;
   }
@@ -202,13 +217,13 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     const hasFailed = this.known.some(({ error }) => error !== undefined);
     if (hasFailed) this.discovery?.hurry();
     if (this.candidates.length > 0) {
-      if (this.state.status !== "ready") this.watched.set({ status: "ready" });
+      if (this.state.status !== "ready") this.set({ status: "ready" });
       this.startWaiting();
       return;
     }
-    this.watched.set(this.connecting());
+    this.set(this.connecting());
     const { refusal } = this;
-    if (refusal !== undefined) this.waiting.failAll(notReady(refusal));
+    if (refusal !== undefined) this.failWaiting(notReady(refusal));
   }
 
   /** The state of a pool without a target that takes calls. */
@@ -226,12 +241,16 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     };
   }
 
+  private set(state: ConnectionState): void {
+    this.watched.set(withResuming(state, this.resuming));
+  }
+
   private async finish(end: (target: Target<S>) => Promise<Unacknowledged>): Promise<Unacknowledged> {
     if (this.state.status !== "closed") {
       this.discovery?.stop();
       this.candidates = [];
-      this.watched.set({ status: "draining" });
-      this.waiting.failAll(closedError(undefined));
+      this.set({ status: "draining" });
+      this.failWaiting(closedError(undefined));
     }
     const { unacknowledged } = await totalOf([...this.known, ...this.leaving].map(end));
     if (this.state.status === "draining") this.watched.set({ status: "closed" }, true);

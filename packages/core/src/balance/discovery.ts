@@ -1,5 +1,5 @@
 import { asError } from "../errors.js";
-import { type Backoff, backoffDelay } from "../connection/backoff.js";
+import { type Backoff, backoffDelay } from "../backoff.js";
 
 /** A target of a pool and how it stands to the others, as SRV records say (RFC 2782). */
 export interface TargetSpec {

@@ -1,5 +1,5 @@
 import type { TypedCaller } from "../call/base-caller.js";
-import type { Backoff } from "../connection/backoff.js";
+import type { Backoff } from "../backoff.js";
 import type { ReadyOptions } from "../connection/ready.js";
 import type { ConnectionState } from "../connection/state.js";
 import type { Limits } from "../limits.js";

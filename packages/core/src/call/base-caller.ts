@@ -1,5 +1,6 @@
 import type { AnyMethod, MethodDescriptor, MethodKind } from "../contract/descriptor.js";
 import type { CallAnswers, Caller, CallInputs } from "./caller.js";
+import type { RpcError } from "../errors.js";
 import type { CallOptions } from "./options.js";
 
 /**
@@ -7,6 +8,14 @@ import type { CallOptions } from "./options.js";
  * belongs to the method's kind; whatever fails is told by that.
  */
 export type BeginCall = (method: AnyMethod, input: unknown, options: CallOptions | undefined) => AnyAnswer;
+
+/** Streams that have lost their session and wait to go on, as what carries calls keeps them. */
+export interface Resumption {
+  /** Milliseconds that a stream goes on trying, unless its caller says so itself. */
+  readonly forMs: number;
+  /** Adds a stream that waits; `fail` ends it where no more calls are made. Returns what takes it out. */
+  suspend(fail: (error: RpcError) => void): () => void;
+}
 
 /** The answer of a call whose method may be of any kind. */
 // oxlint-disable-next-line typescript/no-explicit-any -- the messages are of any types
@@ -16,12 +25,22 @@ export type AnyAnswer = CallAnswers<any, any>[MethodKind];
 export abstract class BaseCaller implements Caller {
   abstract begin(method: AnyMethod, input: unknown, options: CallOptions | undefined): AnyAnswer;
 
+  /** Keeps the streams that wait to go on; undefined where a call that was lost cannot be made again. */
+  get resumption(): Resumption | undefined {
+    return undefined;
+  }
+
   start<Kind extends MethodKind, Sent, Received, Returned, Result>(
     method: MethodDescriptor<Kind, Sent, Received, Returned, Result>,
     input: CallInputs<Sent>[Kind],
     options?: CallOptions,
   ): CallAnswers<Sent, Result>[Kind] {
-    return this.begin(method as AnyMethod, input, options) as CallAnswers<Sent, Result>[Kind];
+    const { around } = method.calling;
+    const answer =
+      around === undefined || options?.attempt !== undefined
+        ? this.begin(method as AnyMethod, input, options)
+        : around(this, method as AnyMethod, input, options);
+    return answer as CallAnswers<Sent, Result>[Kind];
   }
 
   unary<Sent, Received, Returned, Result>(
@@ -65,7 +84,7 @@ export abstract class BaseCaller implements Caller {
 }
 
 /** A caller with a method for each kind of call beside `start`. Sessions, connections and pools are such. */
-export type TypedCaller = Omit<BaseCaller, "begin">;
+export type TypedCaller = Omit<BaseCaller, "begin" | "resumption">;
 
 /** A caller whose calls `begin` starts: for whatever carries calls without being a session. */
 export function createCaller(begin: BeginCall): TypedCaller {

@@ -10,6 +10,16 @@ interface ParentCall {
   readonly deadline: number | undefined;
 }
 
+/** One of the calls that a caller's stream is made of, as what carries calls sees it. */
+export interface Attempt {
+  /** The call was made on a session. */
+  onMade(): void;
+  /** The session goes away, and there is another: the stream should go on there. */
+  onLeaving(): void;
+  /** Called once when the attempt is over, to forget it. */
+  onOver: (() => void) | undefined;
+}
+
 /** Options of one call. */
 export interface CallOptions {
   /** Aborting cancels the call, here and in the handler. */
@@ -54,6 +64,18 @@ export interface CallOptions {
    * it fails with `unavailable`. Default true. A session itself never waits.
    */
   readonly waitForReady?: boolean | undefined;
+  /**
+   * Of a stream whose items have cursors: the handler goes on after the item with this one. `ItemStream.cursor` has it, so that a page that is
+   * loaded again goes on where it was. Default: the handler begins as it likes.
+   */
+  readonly from?: string | undefined;
+  /**
+   * Of such a stream: milliseconds, from the loss of its session on, in which it goes on by itself; at least one attempt is made. Infinity is
+   * possible. Default: `limits.maxResumeMs`; of a session alone, which has no other to go on with, 0.
+   */
+  readonly resumeForMs?: number | undefined;
+  /** @internal The call is one attempt of a stream. */
+  readonly attempt?: Attempt | undefined;
 }
 
 /**

@@ -8,6 +8,7 @@ import {
 import type { MethodErrors, NoErrors } from "../contract/method-errors.js";
 import type { Calling } from "./calling.js";
 import { clientStreamCalls } from "./client-stream.js";
+import { cursorStreamCalls } from "./cursor-stream.js";
 import { duplexCalls } from "./duplex.js";
 import { datagramCalls, notifyCalls } from "./notify.js";
 import { serverStreamCalls } from "./server-stream.js";
@@ -35,6 +36,8 @@ export function defineMethod<
   name: string,
   options: MethodOptions<Sent, Received, Returned, Result, Errors>,
 ): MethodDescriptor<Kind, Sent, Received, Returned, Result, Errors> {
-  const calling = options.delivery === "datagram" ? datagramCalls : KINDS[kind];
+  const { delivery, cursor } = options;
+  const streams = cursor === undefined ? KINDS[kind] : cursorStreamCalls;
+  const calling = delivery === "datagram" ? datagramCalls : streams;
   return describeMethod(service, calling as Calling<Kind>, name, options);
 }

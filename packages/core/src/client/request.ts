@@ -5,6 +5,7 @@ import type { AnyMethod } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import { Metadata } from "../metadata.js";
+import { requireCursor } from "../contract/cursor.js";
 import { FLAG_HEAD } from "../wire/frame.js";
 import { type HeadFields, writeHead } from "../wire/head.js";
 import { encodeMetadata } from "../wire/metadata.js";
@@ -14,13 +15,15 @@ import * as FrameType from "../wire/frame-type.js";
 /** Returns the head of a request as its caller wants it; undefined where there is nothing to say. */
 export function requestHead(
   timeoutMs: number | undefined,
-  { metadata: given }: CallOptions,
+  { metadata: given, from }: CallOptions,
   limits: Limits,
 ): HeadFields | undefined {
-  if (given === undefined) return timeoutMs === undefined ? undefined : { timeoutMs };
+  if (from !== undefined) requireCursor(from);
+  if (given === undefined) return timeoutMs === undefined && from === undefined ? undefined : { timeoutMs, from };
   try {
     const metadata = encodeMetadata(Metadata.from(given), limits.maxMetadataBytes);
-    return timeoutMs === undefined && metadata === undefined ? undefined : { timeoutMs, metadata };
+    if (timeoutMs === undefined && metadata === undefined && from === undefined) return undefined;
+    return { timeoutMs, metadata, from };
   } catch (error) {
     throw RpcError.from(error, "invalid_argument");
   }

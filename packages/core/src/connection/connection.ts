@@ -3,7 +3,7 @@ import { completeLimits, type Limits } from "../limits.js";
 import type { ItemIterator } from "../platform-types.js";
 import type { ClosedSession, CloseOptions, DrainOptions, SessionEnd } from "../session/options.js";
 import type { Session } from "../session/session.js";
-import { type Backoff, DEFAULT_BACKOFF } from "./backoff.js";
+import { type Backoff, DEFAULT_BACKOFF } from "../backoff.js";
 import { Link } from "./link.js";
 import { type ReadyOptions, whenReady } from "./ready.js";
 import { closedError, notReady, SessionCaller } from "./session-caller.js";
@@ -139,6 +139,18 @@ class HealingConnection<S extends Session> extends SessionCaller<S> implements C
     return session?.takesCalls === true ? session : undefined;
   }
 
+  protected drainOf(session: S): Promise<void> {
+    return session.draining;
+  }
+
+  protected get heals(): boolean {
+    return this.link.heals;
+  }
+
+  protected onSuspended(count: number): void {
+    this.link.setResuming(count);
+  }
+
   protected why(): Error | undefined {
     const { state } = this.link;
     return state.status === "connecting" || state.status === "closed" ? state.error : undefined;
@@ -152,8 +164,8 @@ class HealingConnection<S extends Session> extends SessionCaller<S> implements C
 
   private onChange(): void {
     const { refusal } = this.link;
-    if (this.link.over) this.waiting.failAll(closedError(this.why()));
-    else if (refusal !== undefined) this.waiting.failAll(notReady(refusal));
+    if (this.link.over) this.failWaiting(closedError(this.why()));
+    else if (refusal !== undefined) this.failWaiting(notReady(refusal));
     else this.startWaiting();
   }
 }

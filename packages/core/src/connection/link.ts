@@ -3,8 +3,8 @@ import { asError, RpcError } from "../errors.js";
 import type { ItemIterator } from "../platform-types.js";
 import type { ClosedSession, CloseOptions, DrainOptions, SessionEnd } from "../session/options.js";
 import type { Session } from "../session/session.js";
-import { type Backoff, backoffDelay } from "./backoff.js";
-import { type ConnectionState, Watched } from "./state.js";
+import { type Backoff, backoffDelay } from "../backoff.js";
+import { type ConnectionState, Watched, withoutResuming, withResuming } from "./state.js";
 
 /** A session that lived so long starts the backoff anew when it is lost. */
 const STABLE_MS = 10_000;
@@ -42,6 +42,8 @@ export class Link<S extends Session> {
   /** Notifications that the peers of sessions which have ended did not acknowledge. */
   private unacknowledged = 0;
   private failures = 0;
+  /** Streams that wait to go on. */
+  private resuming = 0;
   private stopped = false;
   private readyAt = 0;
   /** When a session last began to drain. */
@@ -70,6 +72,17 @@ export class Link<S extends Session> {
 
   get closed(): Promise<SessionEnd> {
     return this.end.promise;
+  }
+
+  /** Whether there may be another session after the present one. */
+  get heals(): boolean {
+    return this.options.reconnect && !this.stopped;
+  }
+
+  /** So many streams wait to go on. */
+  setResuming(count: number): void {
+    this.resuming = count;
+    if (this.state.status !== "closed") this.watched.set(withResuming(withoutResuming(this.state), count));
   }
 
   /** Leaves `idle`; otherwise does nothing. */
@@ -237,7 +250,7 @@ export class Link<S extends Session> {
   }
 
   private set(state: ConnectionState, last = false): void {
-    this.watched.set(state, last);
+    this.watched.set(withResuming(state, this.resuming), last);
     this.options.onChange();
   }
 }

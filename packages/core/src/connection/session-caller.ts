@@ -1,4 +1,4 @@
-import { type AnyAnswer, BaseCaller } from "../call/base-caller.js";
+import { type AnyAnswer, BaseCaller, type Resumption } from "../call/base-caller.js";
 import type { Caller } from "../call/caller.js";
 import type { ItemStream } from "../call/items/item-stream.js";
 import type { CallOptions } from "../call/options.js";
@@ -9,6 +9,7 @@ import type { AnyMethod } from "../contract/descriptor.js";
 import { hintOf, RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import { isEndOfSession, isRejectedEarly } from "../transport/close-codes.js";
+import { Moves } from "./moves.js";
 import { remaining, WaitingCalls } from "./waiting-calls.js";
 
 /**
@@ -19,6 +20,9 @@ import { remaining, WaitingCalls } from "./waiting-calls.js";
  */
 export abstract class SessionCaller<C extends Caller> extends BaseCaller {
   protected readonly waiting: WaitingCalls<C>;
+  private readonly moves: Moves<C> = new Moves(() => this.pick() !== undefined);
+  /** Ends each stream that has lost its session and waits to go on. */
+  private readonly suspended: Set<(error: RpcError) => void> = new Set();
   private readonly limits: Limits;
   /** The name of the peer, or of all that may be it, in errors. */
   protected peer: string | undefined;
@@ -34,8 +38,18 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
   protected abstract pick(): C | undefined;
   /** Why there is no session, as far as that is known. */
   protected abstract why(): Error | undefined;
+  /** Fulfils when a session begins to drain. */
+  protected abstract drainOf(session: C): Promise<void>;
+  /** Whether there may be another session after one that was lost. */
+  protected abstract readonly heals: boolean;
+  /** So many streams wait to go on. */
+  protected abstract onSuspended(count: number): void;
   /** A call is about to wait. Throws `RpcError` when there is nothing to wait for. */
   protected abstract beforeWait(): void;
+
+  override get resumption(): Resumption | undefined {
+    return this.heals ? { forMs: this.limits.maxResumeMs, suspend: (fail) => this.suspend(fail) } : undefined;
+  }
 
   begin(method: AnyMethod, input: unknown, options: CallOptions | undefined): AnyAnswer {
     switch (method.kind) {
@@ -76,6 +90,7 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
     const send = (session: C, own: CallOptions | undefined): ItemStream<unknown> => {
       const since = startOf(own);
       const stream = session.start(method, input, own);
+      if (own?.attempt !== undefined) this.moves.made(session, this.drainOf(session), own.attempt);
       (given.stream ?? stream).orElse((error, resume) => {
         let next: C | undefined;
         try {
@@ -97,6 +112,22 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
   /** Sessions may be there again. */
   protected startWaiting(): void {
     if (this.waiting.size > 0) this.waiting.startAll(() => this.pick());
+    this.moves.start();
+  }
+
+  /** Fails the calls that wait for a session. */
+  protected failWaiting(error: RpcError): void {
+    this.waiting.failAll(error);
+    if (!this.heals) for (const fail of this.suspended) fail(error);
+  }
+
+  private suspend(fail: (error: RpcError) => void): () => void {
+    const own = (error: RpcError): void => fail(error);
+    this.suspended.add(own);
+    this.onSuspended(this.suspended.size);
+    return () => {
+      if (this.suspended.delete(own)) this.onSuspended(this.suspended.size);
+    };
   }
 
   private nowOrLater<Result>(

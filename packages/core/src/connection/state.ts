@@ -1,7 +1,12 @@
 import type { ItemIterator } from "../platform-types.js";
 
 /** State of a connection. `error` says why it is not ready: the last attempt's failure, or how the session was lost. */
-export type ConnectionState =
+export type ConnectionState = ConnectionStatus & {
+  /** Streams that have lost their session and are to go on by themselves; left out where there are none. */
+  readonly resuming?: number;
+};
+
+type ConnectionStatus =
   /** Not dialling; the first call dials. */
   | { readonly status: "idle" }
   /** Dialling, or waiting for the next attempt at `retryAt` (milliseconds since the epoch). Calls wait. */
@@ -18,6 +23,16 @@ export type ConnectionState =
   | { readonly status: "draining" }
   /** For good: `close` was called, or the session was lost and `reconnect` is off. */
   | { readonly status: "closed"; readonly error?: Error };
+
+/** `state`, with the number of streams that wait to go on. */
+export function withResuming(state: ConnectionState, resuming: number): ConnectionState {
+  return resuming === 0 || state.status === "closed" ? state : { ...state, resuming };
+}
+
+/** `state` without that number. */
+export function withoutResuming({ resuming: _, ...state }: ConnectionState): ConnectionState {
+  return state;
+}
 
 /** A value that changes, and the iterators that watch it. */
 export class Watched<T> {

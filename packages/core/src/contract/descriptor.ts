@@ -1,3 +1,4 @@
+import { CURSOR_ERRORS, type ItemCursor } from "./cursor.js";
 import type { MethodMeta } from "./meta.js";
 import type { MessageCodec } from "./codec.js";
 import type { MethodErrors, NoErrors } from "./method-errors.js";
@@ -20,6 +21,11 @@ export type MethodKind = "unary" | "notify" | "server_stream" | "client_stream" 
  */
 export interface CallingCode<Kind extends MethodKind = MethodKind> {
   readonly kind: Kind;
+  /**
+   * Makes a call out of as many attempts as it takes, each of which is a call that `caller` begins: for the outermost caller that a program
+   * uses. Undefined where a call is one attempt.
+   */
+  readonly around?: ((caller: unknown, method: AnyMethod, input: unknown, options: unknown) => unknown) | undefined;
 }
 
 /**
@@ -52,6 +58,8 @@ export interface MethodDescriptor<
   readonly delivery?: "datagram" | undefined;
   /** How its calls travel where the caller does not say; undefined: as the session does. */
   readonly via?: Via | undefined;
+  /** Where the items have their cursors; undefined where they have none. */
+  readonly cursor?: ItemCursor | undefined;
   /** Declared errors by name; see `rpcError`. */
   readonly errors: Errors;
   /** Metadata that the schema gives to the application; it is not part of the protocol. */
@@ -107,6 +115,7 @@ export interface MethodOptions<Sent, Received, Returned, Result, Errors extends 
   readonly fingerprint?: number;
   readonly delivery?: "datagram";
   readonly via?: Via;
+  readonly cursor?: ItemCursor;
   readonly errors?: Errors;
   readonly meta?: MethodMeta;
 }
@@ -135,6 +144,7 @@ export function describeMethod<
     fingerprint,
     delivery,
     via,
+    cursor,
     meta,
   } = options;
   if (!isId(id, 1, 0x3fff) || !isId(service.id, 0, 0xffff)) {
@@ -149,11 +159,12 @@ export function describeMethod<
     input,
     output,
     idempotent,
-    errors,
+    errors: cursor === undefined ? errors : { ...CURSOR_ERRORS, ...errors },
     priority,
     fingerprint,
     delivery,
     via,
+    cursor,
     meta,
     service,
   };

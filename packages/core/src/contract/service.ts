@@ -1,3 +1,4 @@
+import { CURSOR_ERRORS, type CursorOption } from "./cursor.js";
 import type { Via } from "./descriptor.js";
 import { type DeclaredErrors, type ErrorSchemas, normalErrors } from "./error-schema.js";
 import type { MethodMeta } from "./meta.js";
@@ -22,6 +23,11 @@ export interface RpcOptions<
    * `failed_precondition`.
    */
   readonly errors?: Errors;
+  /**
+   * The field of each item of a server's stream that has its cursor, the position in the stream: a caller whose session is lost goes on
+   * after the last item by itself, on any server (docs/durable.md). Also `{ field, predecessor }`: where a gap is to be an error.
+   */
+  readonly cursor?: CursorOption;
   /** Metadata for interceptors on both sides, reflection and documents: plain JSON. */
   readonly meta?: MethodMeta;
 }
@@ -39,6 +45,7 @@ export interface RpcSchema<
   readonly priority?: number;
   readonly via?: Via;
   readonly errors: DeclaredErrors<Errors>;
+  readonly cursor?: CursorOption;
   readonly meta?: MethodMeta;
 }
 
@@ -128,7 +135,8 @@ export function rpc<
 >(options: RpcOptions<Input, Output, Errors> = {}): RpcSchema<NoInfer<Input>, NoInfer<Output>, NoInfer<Errors>> {
   // NoInfer: a left out input is undefined, not whatever the surrounding `service` would accept.
   const { input, output, idempotent = false } = options;
-  const errors = normalErrors(options.errors ?? ({} as Errors));
+  const declared = options.cursor === undefined ? options.errors : { ...CURSOR_ERRORS, ...options.errors };
+  const errors = normalErrors((declared ?? {}) as Errors);
   return { ...options, type: "rpc", input: input as Input, output: output as Output, idempotent, errors };
 }
 

@@ -1,5 +1,5 @@
 import { onAbort } from "../call/abort.js";
-import { type AnyAnswer, BaseCaller, type TypedCaller } from "../call/base-caller.js";
+import { type AnyAnswer, BaseCaller, type Resumption, type TypedCaller } from "../call/base-caller.js";
 import type { Caller, DuplexStream } from "../call/caller.js";
 import type { ItemStream } from "../call/items/item-stream.js";
 import { LateItems } from "../call/items/late-stream.js";
@@ -41,10 +41,16 @@ export function interceptCaller<C extends Caller>(caller: C, interceptors: reado
 
 class InterceptedCaller extends BaseCaller {
   private readonly next: Next;
+  private readonly caller: Caller;
 
   constructor(caller: Caller, interceptors: readonly Interceptor[]) {
     super();
+    this.caller = caller;
     this.next = compose(interceptors, (call) => makeCall(caller, call));
+  }
+
+  override get resumption(): Resumption | undefined {
+    return (this.caller as Partial<BaseCaller>).resumption;
   }
 
   begin(method: AnyMethod, input: unknown, options: CallOptions | undefined): AnyAnswer {

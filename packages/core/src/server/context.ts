@@ -14,6 +14,11 @@ export interface CallContext<Context = unknown> {
   readonly deadline: number | undefined;
   /** Metadata that the caller sent with its request. */
   readonly metadata: Metadata;
+  /**
+   * Of a method whose items have cursors: the caller has had all items up to this one, and wants those that follow. Undefined: it has had
+   * none. A handler that does not know it any more throws `CURSOR_EXPIRED`.
+   */
+  readonly resumeFrom: string | undefined;
   /** Goes to the caller with the answer, or before the first item. */
   readonly responseMetadata: Metadata;
   /** Goes to the caller with the last word, be it good or an error. */
@@ -50,6 +55,7 @@ export type ReceivedMetadata = RawMetadata | Metadata | (() => Metadata) | undef
 export class IncomingContext<Context> implements CallContext<Context> {
   readonly deadline: number | undefined;
   readonly method: AnyMethod;
+  readonly resumeFrom: string | undefined;
   compress: boolean | undefined = undefined;
   /** Metadata that the handler sends beside its answer; undefined until there is some. */
   answerHeads: AnswerHeads | undefined = undefined;
@@ -65,8 +71,10 @@ export class IncomingContext<Context> implements CallContext<Context> {
     timeoutMs: number | undefined,
     metadata: ReceivedMetadata,
     settings: ContextSettings<Context>,
+    resumeFrom?: string,
   ) {
     this.method = method;
+    this.resumeFrom = resumeFrom;
     this.deadline = timeoutMs === undefined ? undefined : Date.now() + timeoutMs;
     this.#received = metadata;
     this.#settings = settings;

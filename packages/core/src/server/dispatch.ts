@@ -13,6 +13,7 @@ import type { Admission } from "./admission.js";
 import { Reply } from "./reply.js";
 import { MisfitNotices } from "./misfit-notices.js";
 import { callBytes, isPromiseLike } from "./served-call.js";
+import { requirePositions } from "../contract/cursor.js";
 import type { BoundMethod, MethodTable } from "./router.js";
 import { MISFIT_NOTICE } from "../wire/misfit-notice.js";
 import * as FrameType from "../wire/frame-type.js";
@@ -80,7 +81,8 @@ export class Dispatcher<Context> implements RequestHandler {
       if (!streamsInput(method)) input = this.decode(carrier, method, frame, request);
       else if (request.cursor.position < request.cursor.end) throw wrongKind(method, "a request with a message");
       const timeoutMs = head?.timeoutMs === undefined ? undefined : Math.min(head.timeoutMs, limits.maxTimeoutMs);
-      context = new IncomingContext(method, timeoutMs, head?.metadata, this.settings);
+      if (head?.from !== undefined) requirePositions(method, head.from);
+      context = new IncomingContext(method, timeoutMs, head?.metadata, this.settings, head?.from);
       bytes = this.bytesOf(frame, streamsInput(method) ? 0 : decodedBytes());
     } catch (error) {
       if (error instanceof ProtocolError) throw error;

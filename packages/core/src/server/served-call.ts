@@ -2,6 +2,7 @@ import { expiries, type Expiry } from "../call/expiries.js";
 import { ItemReceiver } from "../call/items/item-receiver.js";
 import type { ItemStream } from "../call/items/item-stream.js";
 import { bytePieceOf } from "../call/items/byte-pieces.js";
+import { Positions } from "../call/items/positions.js";
 import { type ItemFlow, type ItemTarget, sendItems } from "../call/items/send-items.js";
 import { fullName, streamsInput, streamsOutput } from "../contract/descriptor.js";
 import { type Code, RpcError, untracedError } from "../errors.js";
@@ -37,6 +38,8 @@ export abstract class ServedCall implements ItemTarget {
   protected readonly settings: ServedCallSettings;
   protected input: ItemReceiver | undefined = undefined;
   protected inputEnded = false;
+  /** Follows the items that the handler gives, where they have cursors. */
+  positions: Positions | undefined = undefined;
   private expiry: Expiry | undefined = undefined;
   private entered = false;
   /** The handler has returned, or the items that it gave have ended. */
@@ -175,6 +178,8 @@ export abstract class ServedCall implements ItemTarget {
   /** Sends all that a streaming handler gave. */
   protected stream(result: unknown): void {
     this.goesOn();
+    const cursor = this.context?.method.cursor;
+    if (cursor !== undefined) this.positions = new Positions(cursor, this.context?.resumeFrom);
     void sendItems(this, result);
   }
 

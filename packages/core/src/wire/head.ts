@@ -1,4 +1,5 @@
 import { RpcError } from "../errors.js";
+import { MAX_CURSOR_LENGTH } from "../limits.js";
 import type { ByteWriter } from "./writer.js";
 import type { Cursor } from "./cursor.js";
 import { checkMetadata, type RawMetadata } from "./metadata.js";
@@ -19,6 +20,8 @@ export interface Head {
   codec: string | undefined;
   /** Fingerprint of the sender's schema of the method: in the first request of a session, and in answers where it differs. */
   fingerprint: number | undefined;
+  /** In a request: the handler is to go on after the item with this cursor. */
+  from: string | undefined;
   /** From the caller in a request, from the callee in its first answer. */
   metadata: RawMetadata | undefined;
   /** From the callee, with its last word. */
@@ -40,6 +43,8 @@ const TIMEOUT = 0x1;
 const CODEC = 0x2;
 /** entries */
 const METADATA = 0x3;
+/** UTF-8 */
+const FROM = 0x4;
 /** 4 bytes, big-endian */
 const FINGERPRINT = 0x5;
 /** entries */
@@ -53,13 +58,15 @@ const REASON = 0xb;
 const MAX_REASON_BYTES = 256;
 /** Bytes of the name of a codec. */
 const MAX_CODEC_BYTES = 64;
+/** Bytes of a cursor: three for each unit of its text. */
+const MAX_CURSOR_BYTES = 3 * MAX_CURSOR_LENGTH;
 const NOTHING = new Uint8Array(0);
 /** Why a call is refused: the session takes no more. */
 const LEAVING = 1;
 
 /** Writes a head with the fields that are set. */
 export function writeHead(out: ByteWriter, head: HeadFields): void {
-  const { timeoutMs, metadata, fingerprint, codec, trailers, refused, leaving, reason } = head;
+  const { timeoutMs, metadata, from, fingerprint, codec, trailers, refused, leaving, reason } = head;
   const start = out.position;
   if (timeoutMs !== undefined) {
     out.byte(TIMEOUT);
@@ -69,6 +76,7 @@ export function writeHead(out: ByteWriter, head: HeadFields): void {
     out.buffer[at] = out.position - at - 1;
   }
   if (metadata !== undefined) writeField(out, METADATA, metadata);
+  if (from !== undefined) writeField(out, FROM, encodeText(from, MAX_CURSOR_BYTES));
   if (fingerprint !== undefined) writeField(out, FINGERPRINT, uint32(fingerprint));
   if (codec !== undefined) writeField(out, CODEC, encodeText(codec, MAX_CODEC_BYTES));
   if (trailers !== undefined) writeField(out, TRAILERS, trailers);
@@ -96,6 +104,7 @@ export function readHead(cursor: Cursor, maxMetadataBytes: number): Head {
   const head: Head = {
     timeoutMs: undefined,
     codec: undefined,
+    from: undefined,
     fingerprint: undefined,
     metadata: undefined,
     trailers: undefined,
@@ -110,6 +119,7 @@ export function readHead(cursor: Cursor, maxMetadataBytes: number): Head {
     if (key === TIMEOUT) head.timeoutMs = value.varint();
     else if (key === METADATA) head.metadata = checkMetadata(value, maxMetadataBytes);
     else if (key === TRAILERS) head.trailers = checkMetadata(value, maxMetadataBytes);
+    else if (key === FROM) head.from = value.text();
     else if (key === CODEC) head.codec = value.text();
     else if (key === FINGERPRINT) head.fingerprint = readUint32(value);
     else if (key === REFUSED) {

@@ -40,6 +40,16 @@ export class ItemStream<Item> extends ReadableStream<Item> implements AnswerMeta
     return this.#queue.answer?.trailers ?? new Metadata();
   }
 
+  /** The cursor of the last item that was taken, in streams whose items have one: the option `from` of a call that goes on after it. */
+  get cursor(): string | undefined {
+    return this.#queue.cursor;
+  }
+
+  /** @internal See `ItemQueue.feed`. */
+  feed(sink: ItemSink<Item>): void {
+    this.#queue.feed(sink);
+  }
+
   /** @internal Told once, when the last item has arrived or none will: with the call's error, if it failed. */
   whenOver(listener: (error: Error | undefined) => void): void {
     this.#queue.whenOver(listener);
@@ -77,10 +87,30 @@ type Waiter<Item> = {
  */
 export type GoOn = (error: Error, resume: NewItemQueue) => boolean;
 
+/** Where the items of a stream go that nobody reads itself. */
+export interface ItemSink<Item> {
+  /** Called first, with what the items come from. */
+  start(source: FedItems): void;
+  /** As of `ItemQueue`. */
+  push(item: Item, size: number, held: number): void;
+  /** Called once, unless the source was left. */
+  end(error: Error | undefined): void;
+}
+
+/** The stream that feeds a sink, as the sink sees it. */
+export interface FedItems {
+  /** To be called for each item when it is consumed, with what came with it. */
+  taken(size: number, held: number): void;
+  /** Nobody wants more of the items. */
+  leave(): void;
+}
+
 /** Items that have arrived and were not read yet, with one consumer: an iterator or the stream's reader. */
 export interface ItemQueue<Item> {
   readonly stream: ItemStream<Item>;
   answer: AnswerMetadata | undefined;
+  /** The cursor of the last item that was taken. */
+  cursor: string | undefined;
   /** @param held bytes that it takes, by estimate */
   push(item: Item, size: number, held?: number): void;
   /** Nothing more comes; the error, if any, is thrown once what has arrived is read. */
@@ -88,6 +118,8 @@ export interface ItemQueue<Item> {
   whenOver(listener: (error: Error | undefined) => void): void;
   /** For the next error, or the one that it has ended with and that nobody has been told of. */
   orElse(goOn: GoOn): void;
+  /** Passes on what has arrived and what arrives, in place of any reader. */
+  feed(sink: ItemSink<Item>): void;
   /** As of a stream's source: one item for each read, since what is in the controller's own queue would be lost to an iterator. */
   pull(controller: ReadableStreamDefaultController<Item>): Promise<void> | undefined;
   /** As of a stream's source: nobody wants the items. */
@@ -111,6 +143,7 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner): ItemQueue<Item> {
   const waiters = new Fifo<Waiter<Item>>();
   let onOver: ((error: Error | undefined) => void) | undefined;
   let goesOn: GoOn | undefined;
+  let fed: ItemSink<Item> | undefined;
   let wakePull: (() => void) | undefined;
   /** An iterator takes the items itself. A read that was left pending before must not take them from it. */
   let onTold: (() => void) | undefined;
@@ -137,7 +170,12 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner): ItemQueue<Item> {
 
   const queue: Omit<ItemQueue<Item>, "stream"> = {
     answer: undefined,
+    cursor: undefined,
     push(item, size, bytes = 0) {
+      if (fed !== undefined) {
+        fed.push(item, size, bytes);
+        return;
+      }
       const waiter = waiters.length === 0 ? undefined : waiters.shift();
       if (waiter === undefined) {
         held.push({ item, size, bytes });
@@ -156,6 +194,7 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner): ItemQueue<Item> {
       goesOn = undefined;
       if (error !== undefined && ask?.(error, resume) === true) return;
       ending = { error };
+      fed?.end(error);
       // Who begins to wait meanwhile is settled at once.
       for (let waiter = waiters.shift(); waiter !== undefined; waiter = waiters.shift()) settle(waiter);
       wake();
@@ -170,6 +209,15 @@ export function itemQueue<Item>(firstOwner: ItemStreamOwner): ItemQueue<Item> {
       if (error === undefined) return;
       ending = undefined;
       queue.end(error);
+    },
+    feed(sink) {
+      fed = sink;
+      sink.start({ taken: (size, bytes) => owner.onTaken(size, bytes), leave: () => queue.cancel() });
+      while (held.length > 0) {
+        const { item, size, bytes } = held.shift() as Held<Item>;
+        sink.push(item, size, bytes);
+      }
+      if (ending !== undefined) sink.end(ending.error);
     },
     pull(controller) {
       if (held.length > 0) {

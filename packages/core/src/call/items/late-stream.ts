@@ -1,25 +1,31 @@
 import { type Deferred, deferred } from "../../deferred.js";
 import { RpcError } from "../../errors.js";
 import type { DuplexStream } from "../caller.js";
-import { type AnswerMetadata, type ItemQueue, itemQueue, type ItemStream, type NewItemQueue } from "./item-stream.js";
+import { type AnswerMetadata, type FedItems, type ItemQueue, itemQueue, ItemStream, type NewItemQueue } from "./item-stream.js";
 
-/** An `ItemStream` that can be had before the one it delivers. Takes one item at a time, as its reader does. */
+/**
+ * An `ItemStream` that can be had before the one it delivers. Of what is no `ItemStream` itself it takes one item at a time, as its reader
+ * does.
+ */
 export class LateItems<Item> {
   private readonly queue: ItemQueue<Item>;
   private readonly onAbandoned: () => void;
   private source: AsyncIterator<Item> | undefined = undefined;
-  private onTaken: (() => void) | undefined;
+  private fed: FedItems | undefined = undefined;
+  private onTaken: (() => void) | undefined = undefined;
 
   /** @param onAbandoned the reader left before there was anything to follow */
   constructor(onAbandoned: () => void, newQueue: NewItemQueue = itemQueue) {
     this.onAbandoned = onAbandoned;
     this.queue = newQueue<Item>({
-      onTaken: () => {
+      onTaken: (size, held) => {
+        this.fed?.taken(size, held);
         this.onTaken?.();
         this.onTaken = undefined;
       },
       onAbandoned: () => {
-        if (this.source === undefined) this.onAbandoned();
+        if (this.fed !== undefined) this.fed.leave();
+        else if (this.source === undefined) this.onAbandoned();
         else Promise.resolve(this.source.return?.()).catch(() => {});
         this.onTaken?.();
       },
@@ -32,7 +38,18 @@ export class LateItems<Item> {
 
   /** @param answer what was said beside `items` */
   follow(items: AsyncIterable<Item>, answer: AnswerMetadata): void {
-    this.queue.answer = answer;
+    const { queue } = this;
+    queue.answer = answer;
+    if (items instanceof ItemStream) {
+      items.feed({
+        start: (source) => {
+          this.fed = source;
+        },
+        push: (item: Item, size, held) => queue.push(item, size, held),
+        end: (error) => queue.end(error),
+      });
+      return;
+    }
     this.source = items[Symbol.asyncIterator]();
     void this.pump(this.source);
   }

@@ -1,5 +1,6 @@
 import { itemSource, type ItemSource } from "./item-source.js";
 import { bytePieces } from "./byte-pieces.js";
+import type { Positions } from "./positions.js";
 
 /** Says when the sender of items may go on. */
 export interface ItemFlow {
@@ -15,6 +16,8 @@ export interface ItemTarget {
   readonly flow: ItemFlow;
   /** The most bytes of an item, where items are raw bytes. */
   readonly rawPiece: number | undefined;
+  /** Checks the cursors of items that have some. */
+  readonly positions?: Positions | undefined;
   /** Where what gives the items is more than its items: it has come to an end, whether or not the call has. May come twice. */
   onSettled?(): void;
   /** To be called once when the call ends before the items do. */
@@ -58,6 +61,7 @@ export async function sendItems(target: ItemTarget, given: unknown): Promise<voi
 /** Whether the item could be sent; if not, the call has failed. */
 function sendItem(target: ItemTarget, item: unknown): boolean {
   try {
+    target.positions?.pass(item);
     target.item(item);
     return true;
   } catch (error) {

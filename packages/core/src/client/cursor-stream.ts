@@ -1,0 +1,193 @@
+import { backoffDelay, DEFAULT_BACKOFF } from "../backoff.js";
+import type { BaseCaller } from "../call/base-caller.js";
+import { expiries } from "../call/expiries.js";
+import { type FedItems, itemQueue, type ItemSink, type ItemStream } from "../call/items/item-stream.js";
+import { Positions } from "../call/items/positions.js";
+import type { Attempt, CallOptions } from "../call/options.js";
+import { watch } from "../call/watch.js";
+import type { ItemCursor } from "../contract/cursor.js";
+import { type AnyMethod, fullName } from "../contract/descriptor.js";
+import { callFailure, RpcError } from "../errors.js";
+import { Fifo } from "../fifo.js";
+import type { Calling } from "./calling.js";
+import { foreignServerStreamCalls } from "./foreign-calls.js";
+import { serverStreamCalls } from "./server-stream.js";
+
+/** What begins the attempts of a stream. */
+type AttemptCaller = Pick<BaseCaller, "begin" | "resumption">;
+
+/** Makes calls whose items have cursors: a stream that lost its session is called again, after the last item. */
+export const cursorStreamCalls: Calling<"server_stream"> = {
+  kind: "server_stream",
+  start: (host, method, input, options) => serverStreamCalls.start(host, method, input, options),
+  startLate: (call, input) => serverStreamCalls.startLate(call, input),
+  around: (caller, method, input, options) =>
+    cursorStream(caller as AttemptCaller, method, input, options as CallOptions | undefined),
+};
+
+/** The same for clients that are generated for HTTP alone. */
+export const foreignCursorStreamCalls: Calling<"server_stream"> = {
+  kind: "server_stream",
+  start: (host, method, input, options) => foreignServerStreamCalls.start(host, method, input, options),
+  startLate: (call, input) => foreignServerStreamCalls.startLate(call, input),
+  around: (caller, method, input, options) =>
+    cursorStream(caller as AttemptCaller, method, input, options as CallOptions | undefined),
+};
+
+/** One attempt that is not over. */
+interface Running extends Attempt, ItemSink<unknown> {
+  source: FedItems | undefined;
+}
+
+/**
+ * One stream out of as many calls as it takes. Of two attempts only the later feeds it, and begins after the last item of the earlier: no
+ * item is missing and none comes twice. Items that nobody has read stay readable when their call is lost.
+ */
+function cursorStream(
+  caller: AttemptCaller,
+  method: AnyMethod,
+  input: unknown,
+  options: CallOptions = {},
+): ItemStream<unknown> {
+  const since = Date.now();
+  const positions = new Positions(method.cursor as ItemCursor, options.from);
+  /** The cursors of the items in the queue. */
+  const cursors = new Fifo<string>();
+  /** Items in the queue whose call is over. */
+  let left = 0;
+  let running: Running | undefined;
+  let failures = 0;
+  let lostAt: number | undefined;
+  /** A handler has been entered: from then on no refusal ends the stream. */
+  let entered = false;
+  let stopWaiting: (() => void) | undefined;
+
+  const queue = itemQueue<unknown>({
+    onTaken(size, held) {
+      queue.cursor = cursors.shift();
+      if (left > 0) left--;
+      else running?.source?.taken(size, held);
+    },
+    onAbandoned() {
+      stopWaiting?.();
+      leave();
+    },
+  });
+
+  const remainingMs = (): number | undefined =>
+    options.timeoutMs === undefined ? undefined : options.timeoutMs - (Date.now() - since);
+
+  /** The present attempt feeds the stream no more. */
+  const detach = (): FedItems | undefined => {
+    const attempt = running;
+    running = undefined;
+    left = cursors.length;
+    attempt?.onOver?.();
+    return attempt?.source;
+  };
+
+  /** Wants no more of the present attempt. */
+  const leave = (): void => detach()?.leave();
+
+  const begin = (): void => {
+    const attempt = newAttempt();
+    running = attempt;
+    const { last } = positions;
+    const stream = caller.begin(method, input, {
+      ...options,
+      timeoutMs: remainingMs(),
+      from: last,
+      onResponseMetadata: entered ? undefined : options.onResponseMetadata,
+      attempt,
+    }) as ItemStream<unknown>;
+    queue.answer = stream;
+    stream.feed(attempt);
+  };
+
+  const end = (error: RpcError | undefined): void => {
+    stopWaiting?.();
+    queue.end(error && callFailure(error, fullName(method)));
+  };
+
+  const fail = (error: RpcError): void => {
+    leave();
+    end(error);
+  };
+
+  const newAttempt = (): Running => {
+    let unsuspend = stopWaiting;
+    const attempt: Running = {
+      source: undefined,
+      onOver: undefined,
+      onMade() {
+        unsuspend?.();
+        unsuspend = undefined;
+      },
+      onLeaving() {
+        if (running !== attempt) return;
+        leave();
+        begin();
+      },
+      start(source) {
+        attempt.source = source;
+        // It was left while it was begun.
+        if (running !== attempt) source.leave();
+      },
+      push(item, size, held) {
+        if (running !== attempt) return;
+        entered = true;
+        failures = 0;
+        lostAt = undefined;
+        try {
+          if (positions.repeats(item)) attempt.source?.taken(size, held);
+          else {
+            cursors.push(positions.pass(item));
+            queue.push(item, size, held);
+          }
+        } catch (error) {
+          fail(RpcError.from(error, "internal"));
+        }
+      },
+      end(error) {
+        if (running !== attempt) return;
+        detach();
+        if (error === undefined) end(undefined);
+        else lost(RpcError.from(error));
+      },
+    };
+    return attempt;
+  };
+
+  const lost = (error: RpcError): void => {
+    const { resumption } = caller;
+    const forMs = options.resumeForMs ?? resumption?.forMs ?? 0;
+    lostAt ??= Date.now();
+    const isFinal = error.code !== "unavailable" || (error.refused && !entered) || Date.now() - lostAt > forMs;
+    if (resumption === undefined || isFinal) {
+      end(error);
+      return;
+    }
+    entered = true;
+    const unsuspend = resumption.suspend(fail);
+    stopWaiting?.();
+    wait(unsuspend);
+  };
+
+  /** Begins the next attempt after a while. */
+  const wait = (unsuspend: () => void): void => {
+    const expiry = expiries.add(backoffDelay(failures++, DEFAULT_BACKOFF), () => {
+      unwatch?.();
+      begin();
+    });
+    const unwatch = watch(options, remainingMs(), end);
+    stopWaiting = () => {
+      stopWaiting = undefined;
+      expiries.remove(expiry);
+      unwatch?.();
+      unsuspend();
+    };
+  };
+
+  begin();
+  return queue.stream;
+}

@@ -1,0 +1,241 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { uncheckedCodec } from "../call/messages/codec.js";
+import type { ItemStream } from "../call/items/item-stream.js";
+import { defineMethod } from "../client/define-method.js";
+import { RpcError } from "../errors.js";
+import { interceptCaller } from "../interceptors/intercept-caller.js";
+import { createRouter } from "../server/router.js";
+import { createSession } from "../session/create-session.js";
+import type { Session } from "../session/session.js";
+import { createMemoryPair } from "../transport/memory.js";
+import { type Connection, type ConnectionOptions, createConnection } from "./connection.js";
+
+const service = { name: "test.v1.Cursors", id: 78 };
+
+interface Entry {
+  readonly id: number;
+  readonly before?: number | null;
+}
+
+const methods = {
+  follow: defineMethod(service, "server_stream", "follow", {
+    id: 1,
+    output: uncheckedCodec<Entry>(),
+    cursor: { field: "id", predecessor: "before" },
+  }),
+};
+
+/** A log that every server of a test serves, with the sessions to them. */
+class Servers {
+  readonly sessions: Session[] = [];
+  /** The cursors that handlers were entered with. */
+  readonly froms: (string | undefined)[] = [];
+  /** Handlers that have not been left. */
+  open = 0;
+  private length = 0;
+  private readonly wakes: Set<() => void> = new Set();
+  /** What becomes of the next items in the handler. */
+  readonly skip: Set<number> = new Set();
+  readonly dial = async (): Promise<Session> => {
+    const [ours, theirs] = createMemoryPair();
+    const router = createRouter(methods, {
+      follow: (_, { resumeFrom, signal }) => this.read(resumeFrom, signal),
+    });
+    this.sessions.push(createSession(theirs, { routers: [router] }));
+    return createSession(ours);
+  };
+
+  append(count: number): void {
+    this.length += count;
+    for (const wake of this.wakes) wake();
+  }
+
+  get latest(): Session {
+    return this.sessions.at(-1) as Session;
+  }
+
+  private async *read(from: string | undefined, signal: AbortSignal): AsyncGenerator<Entry> {
+    this.froms.push(from);
+    this.open++;
+    const wake = { now: () => {} };
+    const onWake = (): void => wake.now();
+    this.wakes.add(onWake);
+    signal.addEventListener("abort", onWake);
+    try {
+      for (let id = Number(from ?? 0) + 1; !signal.aborted; id++) {
+        while (id > this.length && !signal.aborted) await new Promise<void>((resolve) => (wake.now = resolve));
+        if (signal.aborted) return;
+        if (!this.skip.has(id)) yield { id, before: id === 1 ? null : id - 1 };
+      }
+    } finally {
+      this.wakes.delete(onWake);
+      this.open--;
+    }
+  }
+}
+
+let servers: Servers;
+let connection: Connection;
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] });
+  servers = new Servers();
+});
+afterEach(async () => {
+  await connection.close({ closeCode: 1 });
+  await pass(0);
+  if (vi.getTimerCount() > 0) throw new Error(`${vi.getTimerCount()} timers are left`);
+  expect(servers.open).toBe(0);
+  vi.useRealTimers();
+});
+
+const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
+
+function connected(options: ConnectionOptions = {}): Connection {
+  connection = createConnection(servers.dial, options);
+  return connection;
+}
+
+async function take(stream: AsyncIterator<Entry>, count: number): Promise<number[]> {
+  const taken: number[] = [];
+  for (let i = 0; i < count; i++) taken.push(((await stream.next()).value as Entry).id);
+  return taken;
+}
+
+async function lose(): Promise<void> {
+  void servers.latest.close({ closeCode: 9, reason: "lost" });
+  await pass(0);
+}
+
+describe("a stream whose items have cursors", () => {
+  it("goes on after the last item on the next session", async () => {
+    const stream = connected().serverStream(methods.follow, undefined);
+    const items = stream.values();
+    servers.append(3);
+    expect(await take(items, 2)).toEqual([1, 2]);
+    expect(stream.cursor).toBe("2");
+    await lose();
+    servers.append(2);
+    await pass(1000);
+    expect(await take(items, 3)).toEqual([3, 4, 5]);
+    expect(stream.cursor).toBe("5");
+    expect(servers.froms).toEqual([undefined, "3"]);
+    await items.return();
+  });
+
+  it("goes on also where it was lost before its first item, and again and again", async () => {
+    const items = connected().serverStream(methods.follow, undefined).values();
+    await pass(0);
+    for (let i = 0; i < 3; i++) {
+      await lose();
+      await pass(1000);
+    }
+    servers.append(1);
+    expect(await take(items, 1)).toEqual([1]);
+    expect(servers.froms).toEqual([undefined, undefined, undefined, undefined]);
+    await items.return();
+  });
+
+  it("begins where the caller says, so that a page goes on after it was loaded again", async () => {
+    servers.append(5);
+    const items = connected().serverStream(methods.follow, undefined, { from: "3" }).values();
+    expect(await take(items, 2)).toEqual([4, 5]);
+    await items.return();
+  });
+
+  it("moves when the server drains, as soon as there is another session", async () => {
+    const items = connected().serverStream(methods.follow, undefined).values();
+    servers.append(2);
+    expect(await take(items, 1)).toEqual([1]);
+    const drained = servers.latest.drain();
+    await pass(0);
+    await drained;
+    expect(servers.sessions).toHaveLength(2);
+    servers.append(1);
+    expect(await take(items, 2)).toEqual([2, 3]);
+    expect(servers.froms).toEqual([undefined, "2"]);
+    await items.return();
+  });
+
+  it("fails where items are missing", async () => {
+    const stream = connected().serverStream(methods.follow, undefined);
+    servers.skip.add(2);
+    servers.append(3);
+    const items = stream.values();
+    expect(await take(items, 1)).toEqual([1]);
+    await expect(items.next()).rejects.toMatchObject({ code: "data_loss", reason: "CURSOR_GAP" });
+  });
+
+  it("is shown to wait in the connection's state", async () => {
+    const items = connected().serverStream(methods.follow, undefined).values();
+    servers.append(1);
+    await take(items, 1);
+    await lose();
+    expect(connection.state).toMatchObject({ status: "connecting", resuming: 1 });
+    await pass(1000);
+    expect(connection.state).toEqual({ status: "ready" });
+    await items.return();
+  });
+
+  it("ends with the connection, its deadline or its signal while it waits", async () => {
+    connected();
+    const abort = new AbortController();
+    const streams = [
+      connection.serverStream(methods.follow, undefined),
+      connection.serverStream(methods.follow, undefined, { timeoutMs: 20 }),
+      connection.serverStream(methods.follow, undefined, { signal: abort.signal }),
+    ];
+    const errors = streams.map((stream) => stream.values().next().then(String, (error: RpcError) => error.code));
+    await pass(0);
+    await lose();
+    abort.abort();
+    await pass(20);
+    expect(await errors[1]).toBe("deadline_exceeded");
+    expect(await errors[2]).toBe("cancelled");
+    expect(connection.state).toMatchObject({ resuming: 1 });
+    await connection.close();
+    expect(await errors[0]).toBe("unavailable");
+    expect(connection.state).toEqual({ status: "closed" });
+  });
+
+  it("fails for good once `resumeForMs` is over", async () => {
+    connected({ backoff: { initialMs: 10_000 }, limits: { maxQueuedMs: 100 } });
+    const items = connection.serverStream(methods.follow, undefined, { resumeForMs: 1000 }).values();
+    await pass(0);
+    await lose();
+    const error = items.next().catch((thrown: unknown) => thrown);
+    await pass(3000);
+    expect(await error).toMatchObject({ code: "unavailable" });
+  });
+
+  it("of a session alone fails with it, and says where it was", async () => {
+    connected();
+    const session = await servers.dial();
+    const stream = session.serverStream(methods.follow, undefined);
+    const items = stream.values();
+    servers.append(1);
+    await take(items, 1);
+    void session.close();
+    await expect(items.next()).rejects.toMatchObject({ code: "unavailable" });
+    expect(stream.cursor).toBe("1");
+  });
+
+  it("passes interceptors anew for each attempt", async () => {
+    connected();
+    let calls = 0;
+    const caller = interceptCaller(connection, [
+      (call, next) => {
+        calls++;
+        return next(call);
+      },
+    ]);
+    const items = (caller.serverStream(methods.follow, undefined) as ItemStream<Entry>).values();
+    servers.append(1);
+    await take(items, 1);
+    await lose();
+    servers.append(1);
+    await pass(1000);
+    expect(await take(items, 1)).toEqual([2]);
+    expect(calls).toBe(2);
+    await items.return();
+  });
+});
