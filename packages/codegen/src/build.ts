@@ -1,4 +1,5 @@
 import { CodecBuilder } from "./codec/build.js";
+import { itemCursor } from "@quicrpc/core/generated";
 import { jsonProblem } from "@quicrpc/http/openapi";
 import { describeNode } from "./codec/form.js";
 import { CodecPlan, type Use } from "./codec/plan.js";
@@ -113,6 +114,7 @@ function serviceModel(
     const taken = snapshot.methods[method.name];
     if (shape === undefined || taken === undefined) return [];
     const { priority, via, meta } = method.schema;
+    const cursor = "cursor" in method.schema ? method.schema.cursor : undefined;
     return [
       {
         name: method.name,
@@ -124,6 +126,7 @@ function serviceModel(
         idempotent: taken.idempotent === true,
         priority,
         via,
+        cursor: cursor === undefined ? undefined : itemCursor(cursor),
         delivery: taken.delivery,
         input: message(method, shape.input, "client"),
         output: message(method, shape.output, "server"),

@@ -32,6 +32,7 @@ export type DiagnosticCode =
   | "unknown-option"
   | "unknown-delivery"
   | "unknown-via"
+  | "invalid-cursor"
   | "unknown-code"
   | "invalid-meta"
   | "no-json";

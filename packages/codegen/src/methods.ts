@@ -1,4 +1,5 @@
 import type { Code } from "@quicrpc/core";
+import { cursorProblem } from "./cursor.js";
 import { isBytesSchema, isCode, isStreamSchema, nearest, type Payload } from "@quicrpc/core/generated";
 import { type Expression, type SourceNode, ts } from "./source/compiler.js";
 import type { Diagnostic } from "./diagnostics.js";
@@ -116,6 +117,8 @@ export function shapeOfMethod(
   const kind = KINDS[streams[0] ? "streams" : "single"][streams[1] ? "streams" : "single"];
   // Where the output alone streams, an item can only be one of it.
   const item = kind === "server_stream" ? "Item" : "OutputItem";
+  const misplaced = cursorProblem(options["cursor"], kind, output);
+  if (misplaced !== undefined) return problem("cursor", "invalid-cursor", misplaced.message, misplaced.help);
   return {
     kind,
     input: part(method, "input", input, streams[0] ? "InputItem" : "Input"),
@@ -124,7 +127,7 @@ export function shapeOfMethod(
   };
 }
 
-const RPC_OPTIONS: readonly string[] = ["input", "output", "idempotent", "priority", "via", "errors", "meta"];
+const RPC_OPTIONS: readonly string[] = ["input", "output", "idempotent", "priority", "via", "cursor", "errors", "meta"];
 // An output of a notification is told apart from other mistakes.
 const NOTIFY_OPTIONS: readonly string[] = ["input", "delivery", "priority", "via", "meta"];
 /** Options that take one of a few words. */

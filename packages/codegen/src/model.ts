@@ -1,5 +1,5 @@
 import type { Code } from "@quicrpc/core";
-import type { MethodKind, MethodSchema, MethodTooling, TopicOfMethod, Via } from "@quicrpc/core/generated";
+import type { ItemCursor, MethodKind, MethodSchema, MethodTooling, TopicOfMethod, Via } from "@quicrpc/core/generated";
 import type { SourceNode } from "./source/compiler.js";
 import type { CodecPlan } from "./codec/plan.js";
 import type { ServiceSnapshot } from "./shape/shape.js";
@@ -49,6 +49,8 @@ export interface MethodModel {
   readonly priority: number | undefined;
   readonly delivery: string | undefined;
   readonly via: Via | undefined;
+  /** Where its items have their cursors; undefined where they have none. */
+  readonly cursor: ItemCursor | undefined;
   readonly input: MessageModel | undefined;
   readonly output: MessageModel | undefined;
   readonly errors: readonly ErrorModel[];

@@ -33,6 +33,7 @@ export {
   type Via,
 } from "./contract/descriptor.js";
 export type { ErrorDescriptor, RpcErrorOf } from "./contract/method-errors.js";
+export { type CursorOption, type ItemCursor, itemCursor } from "./contract/cursor.js";
 export { isBytesSchema, isStreamSchema, type Payload } from "./contract/schema.js";
 export { isServiceSchema, type MethodSchema, topicOfMethod, type TopicOfMethod } from "./contract/service.js";
 export { defaultServiceId, fnv1a } from "./contract/service-id.js";

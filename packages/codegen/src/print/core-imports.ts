@@ -13,11 +13,13 @@ const CORE_VALUES: readonly string[] = [
   "notifyCalls",
   "datagramCalls",
   "serverStreamCalls",
+  "cursorStreamCalls",
   "clientStreamCalls",
   "duplexCalls",
   "foreignUnaryCalls",
   "foreignNotifyCalls",
   "foreignServerStreamCalls",
+  "foreignCursorStreamCalls",
   "foreignClientStreamCalls",
   "foreignDuplexCalls",
 ];

@@ -83,11 +83,12 @@ function descriptor(method: MethodModel, identity: string, names: TypeNames, for
     ...(method.priority === undefined ? [] : [`priority: ${method.priority}`]),
     ...(method.delivery === undefined ? [] : [`delivery: ${quoted(method.delivery)}`]),
     ...(method.via === undefined ? [] : [`via: ${quoted(method.via)}`]),
+    ...(method.cursor === undefined ? [] : [["cursor: ", json(method.cursor)]]),
     ...(method.errors.length === 0 ? [] : [errorsTable(method, names)]),
     ...(method.meta === undefined ? [] : [["meta: ", json(method.meta)]]),
     `fingerprint: 0x${formatFingerprint(method.fingerprint)}`,
   ];
-  const kind = camelCase(method.kind);
+  const kind = method.cursor === undefined ? camelCase(method.kind) : "cursorStream";
   const calling = foreign ? `foreign${kind.charAt(0).toUpperCase()}${kind.slice(1)}` : (method.delivery ?? kind);
   const first = [identity, names.core(`${calling}Calls`), quoted(method.name)];
   return callOf(names.core("describeMethod"), [...first, braced(options, ",", options.length > 2)], true);
