@@ -96,5 +96,7 @@ export const behaviours: Readonly<Record<string, readonly string[]>> = {
     "C77 what a client proves itself with is read before anything else of its session, which loses none of it",
     "C78 an answer that its caller cannot read is told to the server's error hook, once of each method in a session",
     "C79 messages of a topic reach all who subscribe, in order; who is too slow hears how many it has lost, or is ended",
+    "C80 a stream whose items have cursors loses none and repeats none when its session is killed or drains, at any item",
+    "C81 a cursor that has expired and a gap are errors by name",
   ],
 };

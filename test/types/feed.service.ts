@@ -18,7 +18,7 @@ export const Feed = service("types.v1.Feed", {
     errors: { GONE: { code: "not_found" } },
     meta: { auth: "user", cost: 3 },
   }),
-  watch: rpc({ input: z.object({ since: z.bigint() }), output: stream(Post) }),
+  watch: rpc({ input: z.object({ since: z.bigint() }), output: stream(Post), cursor: "id" }),
   publish: rpc({ input: stream(Post), output: z.object({ count: z.int() }) }),
   talk: rpc({ input: stream(z.string()), output: stream(Post) }),
   copy: rpc({ input: bytes(), output: bytes() }),

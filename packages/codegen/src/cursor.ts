@@ -13,11 +13,17 @@ export function cursorProblem(
 ): { readonly message: string; readonly help: string } | undefined {
   if (option === undefined) return undefined;
   if (!isCursorOption(option)) {
-    return { message: "The cursor is no field.", help: 'Write cursor: "id", or cursor: { field: "id", predecessor: "before" }.' };
+    return {
+      message: "The cursor is no field.",
+      help: 'Write cursor: "id", or cursor: { field: "id", predecessor: "before" }.',
+    };
   }
   const item = (output as { readonly item?: unknown } | undefined)?.item;
   if (kind !== "server_stream" || !isZodSchema(item)) {
-    return { message: "Only items that a server streams have cursors.", help: "Leave cursor out, or make the output a stream." };
+    return {
+      message: "Only items that a server streams have cursors.",
+      help: "Leave cursor out, or make the output a stream.",
+    };
   }
   const { field } = itemCursor(option);
   if (shapesOf(item).every((shape) => CURSOR_TYPES.has(typeAt(shape, field)))) return undefined;

@@ -129,6 +129,16 @@ describe("methods", () => {
     ["notify with stream", "  ping: notify({ input: stream(z.string()) as never }),"],
     ["unknown delivery", '  ping: notify({ delivery: "pigeon" as never }),'],
     ["unknown way to travel", '  ping: rpc({ via: "train" as never }),'],
+    ["a cursor that is no field", "  ping: rpc({ output: stream(z.object({ id: z.int() })), cursor: 7 as never }),"],
+    ["a cursor without a stream", '  ping: rpc({ output: z.object({ id: z.int() }), cursor: "id" }),'],
+    [
+      "a cursor that some items lack",
+      '  ping: rpc({ output: stream(z.union([z.object({ id: z.int() }), z.string()])), cursor: "id" }),',
+    ],
+    [
+      "a cursor that may be left out",
+      '  ping: rpc({ output: stream(z.object({ id: z.string().optional() })), cursor: "id" }),',
+    ],
     ["delivery of a call", '  ping: rpc({ delivery: "datagram" } as object),'],
     [
       "unknown code of an error",

@@ -37,6 +37,7 @@ export { observed, withOutputs } from "./interceptors/observed.js";
 export { retry, type RetryOptions } from "./interceptors/retry.js";
 export { DEFAULT_LIMITS, type Limits } from "./limits.js";
 export { Metadata, type MetadataInit } from "./metadata.js";
+export { catchUp, type CatchUpOptions } from "./server/catch-up.js";
 export type { CallContext } from "./server/context.js";
 export type { ErrorHook, FailureSite } from "./server/dispatch.js";
 export { printable } from "./server/log-error.js";

@@ -75,6 +75,10 @@ export const feedTooling: ServiceTooling = {
         kind: "server_stream",
         input: { type: "ref", name: "FeedWatchInput" },
         output: { type: "ref", name: "Post" },
+        errors: {
+          CURSOR_EXPIRED: { code: "out_of_range" },
+          CURSOR_GAP: { code: "data_loss" },
+        },
       },
       publish: {
         id: 3,

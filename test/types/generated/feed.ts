@@ -6,7 +6,7 @@ import {
   bytesCodec,
   unaryCalls,
   notifyCalls,
-  serverStreamCalls,
+  cursorStreamCalls,
   clientStreamCalls,
   duplexCalls,
   type Awaitable,
@@ -77,7 +77,14 @@ export const feedMethods: {
     Post,
     { readonly GONE: ErrorDescriptor<"not_found"> }
   >;
-  readonly watch: MethodDescriptor<"server_stream", FeedWatchInput, FeedWatchInput, Post, Post>;
+  readonly watch: MethodDescriptor<
+    "server_stream",
+    FeedWatchInput,
+    FeedWatchInput,
+    Post,
+    Post,
+    { readonly CURSOR_EXPIRED: ErrorDescriptor<"out_of_range">; readonly CURSOR_GAP: ErrorDescriptor<"data_loss"> }
+  >;
   readonly publish: MethodDescriptor<"client_stream", Post, Post, FeedPublishOutput, FeedPublishOutput>;
   readonly talk: MethodDescriptor<"duplex", string, string, Post, Post>;
   readonly copy: MethodDescriptor<"duplex", Uint8Array, Uint8Array, Uint8Array, Uint8Array>;
@@ -93,11 +100,16 @@ export const feedMethods: {
     meta: { auth: "user", cost: 3 },
     fingerprint: 0xf208e170,
   }),
-  watch: describeMethod(feedService, serverStreamCalls, "watch", {
+  watch: describeMethod(feedService, cursorStreamCalls, "watch", {
     id: 2,
     input: feedWatchInputCodec,
     output: postCodec,
-    fingerprint: 0xd3150f65,
+    cursor: { field: "id" },
+    errors: {
+      CURSOR_EXPIRED: { code: "out_of_range" },
+      CURSOR_GAP: { code: "data_loss" },
+    },
+    fingerprint: 0x70cd56e8,
   }),
   publish: describeMethod(feedService, clientStreamCalls, "publish", {
     id: 3,
@@ -151,6 +163,9 @@ export function createFeedRouter<Context = unknown>(handlers: FeedHandlers<Conte
 
 /** What read throws by name; see `isRpcErrorOf`. */
 export type FeedReadError = RpcErrorOf<(typeof feedMethods)["read"]["errors"]>;
+
+/** What watch throws by name; see `isRpcErrorOf`. */
+export type FeedWatchError = RpcErrorOf<(typeof feedMethods)["watch"]["errors"]>;
 
 /**
  * A client of types.v1.Feed.

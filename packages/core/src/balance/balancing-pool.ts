@@ -1,7 +1,7 @@
 import { type Backoff, DEFAULT_BACKOFF } from "../backoff.js";
 import { type ReadyOptions, whenReady } from "../connection/ready.js";
 import { closedError, notReady, SessionCaller } from "../connection/session-caller.js";
-import { type ConnectionState, Watched, withoutResuming, withResuming } from "../connection/state.js";
+import { type ConnectionState, Watched, withResuming } from "../connection/state.js";
 import { type Deferred, deferred } from "../deferred.js";
 import { DEFAULT_LIMITS } from "../limits.js";
 import type { ItemIterator } from "../platform-types.js";
@@ -131,7 +131,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
 
   protected onSuspended(count: number): void {
     this.resuming = count;
-    if (this.state.status !== "closed") this.set(withoutResuming(this.state));
+    if (this.state.status !== "closed") this.set(this.state);
   }
 
   protected why(): Error | undefined {

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { uncheckedCodec } from "../call/messages/codec.js";
-import type { ItemStream } from "../call/items/item-stream.js";
 import { defineMethod } from "../client/define-method.js";
-import { RpcError } from "../errors.js";
+import type { RpcError } from "../errors.js";
 import { interceptCaller } from "../interceptors/intercept-caller.js";
 import { createRouter } from "../server/router.js";
 import { createSession } from "../session/create-session.js";
@@ -84,7 +83,7 @@ afterEach(async () => {
   await connection.close({ closeCode: 1 });
   await pass(0);
   if (vi.getTimerCount() > 0) throw new Error(`${vi.getTimerCount()} timers are left`);
-  expect(servers.open).toBe(0);
+  if (servers.open > 0) throw new Error(`${servers.open} handlers are left`);
   vi.useRealTimers();
 });
 
@@ -184,7 +183,12 @@ describe("a stream whose items have cursors", () => {
       connection.serverStream(methods.follow, undefined, { timeoutMs: 20 }),
       connection.serverStream(methods.follow, undefined, { signal: abort.signal }),
     ];
-    const errors = streams.map((stream) => stream.values().next().then(String, (error: RpcError) => error.code));
+    const errors = streams.map((stream) =>
+      stream
+        .values()
+        .next()
+        .then(String, (error: RpcError) => error.code),
+    );
     await pass(0);
     await lose();
     abort.abort();
@@ -228,7 +232,7 @@ describe("a stream whose items have cursors", () => {
         return next(call);
       },
     ]);
-    const items = (caller.serverStream(methods.follow, undefined) as ItemStream<Entry>).values();
+    const items = caller.serverStream(methods.follow, undefined).values();
     servers.append(1);
     await take(items, 1);
     await lose();

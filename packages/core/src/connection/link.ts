@@ -4,7 +4,7 @@ import type { ItemIterator } from "../platform-types.js";
 import type { ClosedSession, CloseOptions, DrainOptions, SessionEnd } from "../session/options.js";
 import type { Session } from "../session/session.js";
 import { type Backoff, backoffDelay } from "../backoff.js";
-import { type ConnectionState, Watched, withoutResuming, withResuming } from "./state.js";
+import { type ConnectionState, Watched, withResuming } from "./state.js";
 
 /** A session that lived so long starts the backoff anew when it is lost. */
 const STABLE_MS = 10_000;
@@ -82,7 +82,7 @@ export class Link<S extends Session> {
   /** So many streams wait to go on. */
   setResuming(count: number): void {
     this.resuming = count;
-    if (this.state.status !== "closed") this.watched.set(withResuming(withoutResuming(this.state), count));
+    if (this.state.status !== "closed") this.watched.set(withResuming(this.state, count));
   }
 
   /** Leaves `idle`; otherwise does nothing. */

@@ -24,14 +24,13 @@ type ConnectionStatus =
   /** For good: `close` was called, or the session was lost and `reconnect` is off. */
   | { readonly status: "closed"; readonly error?: Error };
 
-/** `state`, with the number of streams that wait to go on. */
+/** `state` with the number of streams that wait to go on. */
 export function withResuming(state: ConnectionState, resuming: number): ConnectionState {
-  return resuming === 0 || state.status === "closed" ? state : { ...state, resuming };
-}
-
-/** `state` without that number. */
-export function withoutResuming({ resuming: _, ...state }: ConnectionState): ConnectionState {
-  return state;
+  const { status } = state;
+  if (resuming > 0 && status !== "closed") return { ...state, resuming };
+  const without: { resuming?: number } = { ...state };
+  delete without.resuming;
+  return without as ConnectionState;
 }
 
 /** A value that changes, and the iterators that watch it. */

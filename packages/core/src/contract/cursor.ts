@@ -38,11 +38,16 @@ export function cursorAt(item: unknown, field: string): string | undefined {
 /** Throws `RpcError` `invalid_argument` for what is no cursor. */
 export function requireCursor(from: string): void {
   if (typeof from === "string" && from.length > 0 && from.length <= MAX_CURSOR_LENGTH) return;
-  throw new RpcError("invalid_argument", `a cursor is a text of 1 to ${MAX_CURSOR_LENGTH} characters`, { refused: true });
+  throw new RpcError("invalid_argument", `a cursor is a text of 1 to ${MAX_CURSOR_LENGTH} characters`, {
+    refused: true,
+  });
 }
 
 /** Throws `RpcError` where no handler of `method` can go on after the cursor `from`. */
-export function requirePositions(method: { readonly name: string; readonly cursor?: ItemCursor | undefined }, from: string): void {
+export function requirePositions(
+  method: { readonly name: string; readonly cursor?: ItemCursor | undefined },
+  from: string,
+): void {
   requireCursor(from);
   if (method.cursor !== undefined) return;
   throw new RpcError("unimplemented", `the items of ${method.name} have no cursors here`, { refused: true });

@@ -1,7 +1,14 @@
 import { type Deferred, deferred } from "../../deferred.js";
 import { RpcError } from "../../errors.js";
 import type { DuplexStream } from "../caller.js";
-import { type AnswerMetadata, type FedItems, type ItemQueue, itemQueue, ItemStream, type NewItemQueue } from "./item-stream.js";
+import {
+  type AnswerMetadata,
+  type FedItems,
+  type ItemQueue,
+  itemQueue,
+  ItemStream,
+  type NewItemQueue,
+} from "./item-stream.js";
 
 /**
  * An `ItemStream` that can be had before the one it delivers. Of what is no `ItemStream` itself it takes one item at a time, as its reader

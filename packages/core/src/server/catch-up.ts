@@ -1,0 +1,99 @@
+import { itemSource, type StreamSource } from "../call/items/item-source.js";
+import { RpcError } from "../errors.js";
+import type { Awaitable } from "./router.js";
+
+/** Options of `catchUp`. */
+export interface CatchUpOptions<Item> {
+  /** The position of an item. */
+  readonly cursor: (item: Item) => string | number | bigint;
+  /**
+   * Live items that wait while history is sent, and cursors of history that are remembered to know items by that come live as well. With more
+   * that wait the stream fails with `unavailable`: its caller goes on after what it has, by itself. Default 1000.
+   */
+  readonly maxBuffered?: number;
+}
+
+/**
+ * History, then what is live, with nothing missing or twice between the two: `live` is listened to before `history` is asked, and an item
+ * that comes by both is given once. To be returned by a handler, whose `context.resumeFrom` says where its history begins.
+ *
+ * @param history asked once `live` is listened to
+ * @param live an iterable whose first `next` has it listen, or that listens already
+ */
+export function catchUp<Item>(
+  history: () => Awaitable<StreamSource<Item>>,
+  live: StreamSource<Item>,
+  { cursor, maxBuffered = 1000 }: CatchUpOptions<Item>,
+): AsyncIterableIterator<Item, void> {
+  const source = itemSource(live);
+  const heard: Item[] = [];
+  const state: { isPast: boolean; over: { readonly error?: unknown } | undefined } = { isPast: true, over: undefined };
+  const listen = async (): Promise<void> => {
+    while (state.isPast && state.over === undefined) {
+      const { done, value } = await source.next();
+      if (done === true) state.over ??= {};
+      else if (heard.length < maxBuffered) heard.push(value as Item);
+      else {
+        state.over ??= { error: behind(maxBuffered) };
+        void source.stop();
+      }
+    }
+  };
+  const listening = listen().catch((error: unknown) => {
+    state.over = { error };
+  });
+  const throwFailure = (): void => {
+    if (state.over !== undefined && "error" in state.over) throw state.over.error;
+  };
+  const items = give();
+  async function* give(): AsyncGenerator<Item, void> {
+    const recent = new Set<string>();
+    for await (const item of iterable<Item>(await history())) {
+      throwFailure();
+      recent.add(String(cursor(item)));
+      // In the order they were added: the oldest.
+      if (recent.size > maxBuffered) recent.delete(recent.keys().next().value as string);
+      yield item;
+    }
+    const isNew = (item: Item): boolean => !recent.delete(String(cursor(item)));
+    for (let item = heard.shift(); item !== undefined; item = heard.shift()) if (isNew(item)) yield item;
+    state.isPast = false;
+    await listening;
+    for (const item of heard) if (isNew(item)) yield item;
+    while (state.over === undefined) {
+      const { done, value } = await source.next();
+      if (done === true) return;
+      if (isNew(value as Item)) yield value as Item;
+    }
+    throwFailure();
+  }
+  const iterator: AsyncIterableIterator<Item, void> = {
+    next: () => items.next(),
+    async return() {
+      state.over ??= {};
+      await source.stop();
+      return items.return();
+    },
+    [Symbol.asyncIterator]: () => iterator,
+  };
+  return iterator;
+}
+
+async function* iterable<Item>(given: StreamSource<Item>): AsyncGenerator<Item> {
+  const source = itemSource(given);
+  try {
+    for (;;) {
+      const { done, value } = await source.next();
+      if (done === true) return;
+      yield value as Item;
+    }
+  } finally {
+    await source.stop();
+  }
+}
+
+function behind(maxBuffered: number): RpcError {
+  return new RpcError("unavailable", `more than ${maxBuffered} live items came while history was sent`, {
+    hint: "raise maxBuffered, or send less history at once",
+  });
+}
