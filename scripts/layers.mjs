@@ -13,6 +13,7 @@ export const packages = {
   otel: { name: "@quicrpc/otel", imports: ["core"], anywhere: true },
   "react-query": { name: "@quicrpc/react-query", imports: ["core"], anywhere: true },
   codegen: { name: "@quicrpc/codegen", imports: ["core", "http"] },
+  vite: { name: "@quicrpc/vite", imports: ["codegen", "node"] },
   cli: { name: "quicrpc", imports: ["codegen", "core", "mcp", "node", "services"], prints: true },
 };
 

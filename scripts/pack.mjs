@@ -22,6 +22,7 @@ export const FOLDERS = [
   "otel",
   "react-query",
   "codegen",
+  "vite",
   "cli",
 ];
 const prebuilds = join(root, "packages/quic/prebuilds");

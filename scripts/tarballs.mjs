@@ -20,7 +20,8 @@ const LIMITS = {
   "@quicrpc/mcp": 30,
   "@quicrpc/otel": 10,
   "@quicrpc/react-query": 12,
-  "@quicrpc/codegen": 320,
+  "@quicrpc/codegen": 335,
+  "@quicrpc/vite": 12,
   quicrpc: 65,
 };
 const ENGINE_LIMIT = 2000;

@@ -1,7 +1,6 @@
-import type { Change, ChangeClass, Diagnostic } from "@quicrpc/codegen";
+import type { Change, ChangeClass, Diagnostic, SchemaRun } from "@quicrpc/codegen";
 import { printable } from "@quicrpc/core";
 import { Command, Option } from "commander";
-import type { SchemaRun } from "./generate-project.js";
 import { colorsFor, formatDiagnostics, type Colors } from "./report.js";
 import { type TargetOptions, withTrust } from "./target.js";
 
@@ -52,8 +51,7 @@ Exit codes: 0 nothing breaks, 1 something does, 2 wrong usage or nothing to comp
 
 async function breaking(options: BreakingOptions): Promise<number> {
   const cwd = process.cwd();
-  const { compareSnapshots } = await import("@quicrpc/codegen");
-  const { runProject } = await import("./generate-project.js");
+  const { compareSnapshots, runProject } = await import("@quicrpc/codegen");
   const { AgainstError, readAgainst } = await import("./against.js");
   const { isServerUrl, fetchSchema } = await import("./fetch-schema.js");
   const run: SchemaRun = await runProject([], options, cwd);

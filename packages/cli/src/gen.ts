@@ -1,7 +1,7 @@
 import { relative } from "node:path";
+import type { ProjectOptions, SchemaRun } from "@quicrpc/codegen";
+import { DEFAULT_PATTERN } from "@quicrpc/codegen/config";
 import { Command, Option } from "commander";
-import { DEFAULT_PATTERN } from "./files.js";
-import type { ProjectOptions, SchemaRun } from "./generate-project.js";
 import { colorsFor, formatDiagnostics, formatFiles, formatWarnings } from "./report.js";
 import { optimizeLater } from "./short-run.js";
 
@@ -80,8 +80,7 @@ async function generateOnce(
   const started = performance.now();
   const { check = false, json = false } = options;
   // Loaded here, since they bring a compiler: help and usage errors need not wait for it.
-  const { removeStale, writeGenerated } = await import("@quicrpc/codegen");
-  const { runProject } = await import("./generate-project.js");
+  const { removeStale, runProject, writeGenerated } = await import("@quicrpc/codegen");
   const run = await runProject(patterns, options, cwd);
   const { diagnostics, warnings, files, stale } = run;
   const failed = diagnostics.length > 0;

@@ -1,1 +1,1 @@
-export { type Config, defineConfig } from "./config.js";
+export { type Config, defineConfig } from "@quicrpc/codegen/config";

@@ -29,8 +29,7 @@ Exit codes: 0 done, 1 it cannot be renamed, 2 wrong usage.`,
 
 async function rename(from: string, to: string, configFile: string | undefined): Promise<number> {
   const cwd = process.cwd();
-  const { formatLock, readLock, renameLocked, writeGenerated } = await import("@quicrpc/codegen");
-  const { findProject, lockOf } = await import("./project.js");
+  const { findProject, formatLock, lockOf, readLock, renameLocked, writeGenerated } = await import("@quicrpc/codegen");
   const diagnostics: Diagnostic[] = [];
   const report = (diagnostic: Diagnostic): void => void diagnostics.push(diagnostic);
   const project = await findProject(cwd, configFile);

@@ -25,3 +25,7 @@ export type {
 export { parseSnapshot } from "./shape/snapshot.js";
 export { removeStale } from "./prune.js";
 export { writeGenerated } from "./write.js";
+export type { Config } from "./project/config.js";
+export { findProject, lockOf, type Project } from "./project/project.js";
+export { isReason } from "./project/reason.js";
+export { type ProjectOptions, runProject, type SchemaRun } from "./project/run-project.js";

@@ -1,9 +1,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { type Diagnostic, type DocumentInfo, ModuleLoader } from "@quicrpc/codegen";
 import { nearest } from "@quicrpc/core/generated";
-import type { Config } from "./config.js";
-import { DEFAULT_PATTERN } from "./files.js";
+import type { Diagnostic } from "../diagnostics.js";
+import type { DocumentInfo } from "../docs/asyncapi.js";
+import { ModuleLoader } from "../load.js";
+import { type Config, DEFAULT_PATTERN } from "./config.js";
 
 /** A directory whose services belong together: they share a lock file. */
 export interface Project {

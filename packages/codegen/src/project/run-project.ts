@@ -1,12 +1,9 @@
 import { resolve } from "node:path";
-import {
-  type Diagnostic,
-  generate,
-  type GeneratedFile,
-  type ImportExtension,
-  type SchemaSnapshot,
-  type Target,
-} from "@quicrpc/codegen";
+import type { Diagnostic } from "../diagnostics.js";
+import { generate, type GeneratedFile } from "../generate.js";
+import type { ImportExtension } from "../print/imports.js";
+import type { Target } from "../print/service.js";
+import type { SchemaSnapshot } from "../shape/shape.js";
 import { findSchemaFiles } from "./files.js";
 import { findProject, infoOf, lockOf, patternsOf } from "./project.js";
 

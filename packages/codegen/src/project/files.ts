@@ -1,9 +1,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import type { Diagnostic } from "@quicrpc/codegen";
 import { globSync, isDynamicPattern } from "tinyglobby";
-
-export const DEFAULT_PATTERN = "**/*.service.ts";
+import type { Diagnostic } from "../diagnostics.js";
 
 /** The schema modules that `patterns` (paths and globs) name, as absolute paths, sorted within each pattern. */
 export function findSchemaFiles(

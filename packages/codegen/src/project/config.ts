@@ -1,4 +1,8 @@
-import type { ImportExtension, Target } from "@quicrpc/codegen";
+import type { ImportExtension } from "../print/imports.js";
+import type { Target } from "../print/service.js";
+
+/** The schema modules of a project that names none. */
+export const DEFAULT_PATTERN = "**/*.service.ts";
 
 /** Default export of `quicrpc.config.ts`. Paths start from the file's own directory; options of the command win. */
 export interface Config {

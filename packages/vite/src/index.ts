@@ -1,0 +1,1 @@
+export { quicrpc, type QuicrpcOptions } from "./plugin.js";

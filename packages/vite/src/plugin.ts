@@ -1,0 +1,108 @@
+import { isReason, removeStale, runProject, type SchemaRun, writeGenerated } from "@quicrpc/codegen";
+import type { Plugin, ViteDevServer } from "vite";
+import { certificateModule, type CertificateOptions, VIRTUAL } from "./certificate.js";
+import { errorOf, PLUGIN } from "./overlay.js";
+
+/** Options of the plugin. */
+export interface QuicrpcOptions {
+  /** The configuration. Default: the nearest `quicrpc.config.ts`, from Vite's root on. */
+  readonly config?: string;
+  /** False: nothing is generated, as where another program does it. Default true. */
+  readonly generate?: boolean;
+  /** What the server gives `devCertificate`. Default: nothing. */
+  readonly certificate?: CertificateOptions;
+}
+
+/** Changes within this time are one: editors write a file in several steps, and git writes many files. */
+const SETTLE_MS = 50;
+const RESOLVED = `\0${VIRTUAL}`;
+
+/**
+ * Generates code from schemas before Vite builds or serves, and again whenever one changes; a mistake is shown in the page, at its line. Gives
+ * pages the hash of the development certificate, as `serverCertificateHashes` of "virtual:quicrpc".
+ */
+export function quicrpc({ config, generate = true, certificate = {} }: QuicrpcOptions = {}): Plugin {
+  let root = process.cwd();
+  let isDevelopment = false;
+  const run = async (): Promise<SchemaRun> => {
+    const made = await runProject([], { ...(config !== undefined && { config }) }, root);
+    if (made.diagnostics.length === 0) {
+      writeGenerated(made.files);
+      removeStale(made.stale);
+    }
+    return made;
+  };
+  return {
+    name: PLUGIN,
+    enforce: "pre",
+    configResolved(resolved) {
+      ({ root } = resolved);
+      isDevelopment = resolved.command === "serve" && !resolved.isProduction;
+    },
+    async buildStart() {
+      // While serving, `configureServer` has done it.
+      if (!generate || isDevelopment) return;
+      const { diagnostics, warnings, sources } = await run();
+      for (const warning of warnings) this.warn(errorOf([warning], root));
+      if (diagnostics.length > 0) this.error(errorOf(diagnostics, root));
+      for (const source of sources) this.addWatchFile(source);
+    },
+    async configureServer(server) {
+      if (generate && isDevelopment) await keepGenerated(server, run, root);
+    },
+    resolveId: (id) => (id === VIRTUAL ? RESOLVED : undefined),
+    load: (id) => (id === RESOLVED ? certificateModule(isDevelopment, certificate) : undefined),
+  };
+}
+
+/** Generates now and whenever a source changes. A mistake is shown to pages that are open, and to those that open later. */
+async function keepGenerated(
+  { watcher, hot, ws, config }: ViteDevServer,
+  run: () => Promise<SchemaRun>,
+  root: string,
+): Promise<void> {
+  let last: SchemaRun | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let running = false;
+  let isClosed = false;
+  const show = ({ diagnostics }: SchemaRun): void => {
+    if (diagnostics.length > 0) ws.send({ type: "error", err: errorOf(diagnostics, root) });
+  };
+  const once = async (): Promise<void> => {
+    const failed = last !== undefined && last.diagnostics.length > 0;
+    last = await run();
+    if (isClosed) return;
+    watcher.add([...last.sources]);
+    for (const warning of last.warnings) config.logger.warn(errorOf([warning], root).message, { timestamp: true });
+    if (last.diagnostics.length > 0) {
+      config.logger.error(errorOf(last.diagnostics, root).message, { timestamp: true });
+      show(last);
+    } else if (failed) hot.send({ type: "full-reload" });
+  };
+  const settle = (): void => {
+    clearTimeout(timer);
+    timer = setTimeout(() => void start(), SETTLE_MS);
+  };
+  const start = async (): Promise<void> => {
+    if (running) return settle();
+    running = true;
+    try {
+      await once();
+    } catch (error) {
+      config.logger.error(`${PLUGIN}: ${String(error)}`, { timestamp: true });
+    } finally {
+      running = false;
+    }
+  };
+  await start();
+  watcher.on("all", (event, path) => {
+    if (last !== undefined && isReason(event, path, last)) settle();
+  });
+  watcher.on("close", () => {
+    isClosed = true;
+    clearTimeout(timer);
+  });
+  ws.on("connection", () => {
+    if (last !== undefined) show(last);
+  });
+}
