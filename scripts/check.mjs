@@ -16,6 +16,7 @@ const gates = [
   "lint:workflows",
   "size",
   "limits:check",
+  "layout:check",
   "bench:guard",
 ];
 

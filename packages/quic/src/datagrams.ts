@@ -1,6 +1,6 @@
 import type { Engine } from "./engine.js";
 import { DATAGRAM_HIGH_WATER_MARK } from "./limits.js";
-import { DATAGRAM_BLOCKED, DATAGRAM_SENT } from "./records.js";
+import { DATAGRAM_BLOCKED, DATAGRAM_SENT } from "./native-layout.js";
 
 /** Counters of the W3C streams of datagrams (W3C WebTransport §6.11). */
 export interface DatagramStats {

@@ -3,7 +3,8 @@ import type { EngineOptions, GroupMember } from "./bind-options.js";
 import { QuicError, reportException } from "./errors.js";
 import { closedOnExit } from "./farewells.js";
 import { fromFailure, loadNative, type NativeEndpoint, packFields, unwrap } from "./native.js";
-import * as record from "./records.js";
+import { handleIndex, packHandle, streamGeneration } from "./handles.js";
+import * as record from "./native-layout.js";
 import { cleanOr, QuicSession, type SocketAddress } from "./session.js";
 import { QuicStream } from "./stream.js";
 import { WebTransports } from "./web-transports.js";
@@ -88,13 +89,13 @@ export class Engine {
   }
 
   #acceptStream(index: number, word: number): QuicStream {
-    const [generation, early] = record.streamGeneration(word);
-    return this.adoptStream(record.packHandle(index, generation), early);
+    const [generation, early] = streamGeneration(word);
+    return this.adoptStream(packHandle(index, generation), early);
   }
 
   adoptStream(handle: number, early = false): QuicStream {
     const stream = new QuicStream(this, handle, early);
-    this.streams[record.handleIndex(handle)] = stream;
+    this.streams[handleIndex(handle)] = stream;
     return stream;
   }
 
@@ -108,7 +109,7 @@ export class Engine {
   }
 
   dial(handle: number, dialling: Dialling): void {
-    this.#slots[record.handleIndex(handle)] = { handle, session: undefined, dialling };
+    this.#slots[handleIndex(handle)] = { handle, session: undefined, dialling };
     this.#count(1);
     this.kick();
   }
@@ -281,7 +282,7 @@ export class Engine {
       this.webTransports.granted(index);
       return;
     }
-    const handle = record.packHandle(index, generation);
+    const handle = packHandle(index, generation);
     let slot = this.#slots[index];
     if (slot === undefined || slot.handle !== handle) {
       slot = { handle, session: undefined, dialling: undefined };
@@ -304,7 +305,7 @@ export class Engine {
       return;
     }
     const slot = this.#slots[index];
-    if (slot === undefined || slot.handle !== record.packHandle(index, generation)) return;
+    if (slot === undefined || slot.handle !== packHandle(index, generation)) return;
     this.#slots[index] = undefined;
     this.#end(slot, error);
   }

@@ -1,4 +1,5 @@
 import { invalidOption } from "./errors.js";
+import { SETTINGS } from "./native-layout.js";
 
 /** Settings of a session's transport. What is left out has the default of `DEFAULT_TRANSPORT`. */
 export interface TransportOptions {
@@ -153,7 +154,7 @@ const RANGES: Readonly<Record<Exclude<keyof ListenTransportOptions, keyof typeof
 
 /**
  * The settings as the engine takes them, with the number of WebTransport sessions of one connection where it speaks
- * HTTP/3. The order is that of `Settings` in native/src/config.rs.
+ * HTTP/3, and whether JavaScript says when a session is admitted.
  */
 export function transportNumbers(
   options: ListenTransportOptions = {},
@@ -184,30 +185,15 @@ export function transportNumbers(
     }
     return position;
   };
-  return Float64Array.of(
-    number("idleTimeoutMs"),
-    number("keepAliveIntervalMs"),
-    number("maxStreams"),
-    number("maxUniStreams"),
-    ceiling("maxStreamsCeiling", "maxStreams"),
-    number("streamReceiveWindow"),
-    number("receiveWindow"),
-    ceiling("receiveWindowCeiling", "receiveWindow"),
-    number("sendWindow"),
-    number("highWaterMark"),
-    number("initialRttMs"),
-    number("maxAckDelayMs"),
-    choice("congestionControl"),
-    choice("redundancy"),
-    number("maxUdpPayload"),
-    number("datagramBuffer"),
+  const settings: Partial<Record<(typeof SETTINGS)[number], number>> = {
+    maxStreamsCeiling: ceiling("maxStreamsCeiling", "maxStreams"),
+    receiveWindowCeiling: ceiling("receiveWindowCeiling", "receiveWindow"),
+    retryThreshold: ofHandshakes("retryThreshold", 1 / 2),
+    maxHandshakesPerAddress: ofHandshakes("maxHandshakesPerAddress", 1 / 4),
+    congestionControl: choice("congestionControl"),
+    redundancy: choice("redundancy"),
     webTransportSessions,
-    number("maxSessions"),
-    number("maxSessionsPerAddress"),
-    number("maxHandshakes"),
-    ofHandshakes("retryThreshold", 1 / 2),
-    ofHandshakes("maxHandshakesPerAddress", 1 / 4),
-    number("handshakeTimeoutMs"),
-    manualAdmission ? 1 : 0,
-  );
+    manualAdmission: manualAdmission ? 1 : 0,
+  };
+  return Float64Array.from(SETTINGS, (name) => settings[name] ?? number(name as keyof typeof RANGES));
 }

@@ -1,4 +1,5 @@
 import type { DatagramStats } from "./datagrams.js";
+import { ENDPOINT_STATS, SESSION_STATS } from "./native-layout.js";
 
 /** Counters of a session, since its start. Sizes in bytes, times in milliseconds. */
 export interface SessionStats {
@@ -51,38 +52,6 @@ export interface EndpointStats {
   /** Advice where the kernel granted less; undefined where it granted all. */
   readonly bufferAdvice: string | undefined;
 }
-
-/** In the order of native/src/endpoint/stats.rs. */
-const SESSION_STATS = [
-  "rttMs",
-  "minRttMs",
-  "congestionWindow",
-  "mtu",
-  "sentPackets",
-  "lostPackets",
-  "copiedPackets",
-  "congestionEvents",
-  "sentBytes",
-  "receivedBytes",
-  "lostBytes",
-  "sentUdpDatagrams",
-  "receivedUdpDatagrams",
-  "sentDatagrams",
-  "receivedDatagrams",
-  "openStreams",
-  "waitingStreams",
-  "receiveWindow",
-] as const satisfies readonly (keyof SessionStats)[];
-
-const ENDPOINT_STATS = [
-  "handshakes",
-  "refused",
-  "retried",
-  "failedHandshakes",
-  "receiveBuffer",
-  "sendBuffer",
-  "askedBuffer",
-] as const satisfies readonly (keyof EndpointStats)[];
 
 function named<Name extends string>(names: readonly Name[], numbers: readonly number[]): Record<Name, number> {
   return Object.fromEntries(names.map((name, index) => [name, numbers[index] ?? 0])) as Record<Name, number>;

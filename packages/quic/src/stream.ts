@@ -1,6 +1,7 @@
 import type { Engine } from "./engine.js";
 import { QuicError } from "./errors.js";
-import { FLAG_ABOVE_HIGH_WATER, FLAG_FREED, handleIndex } from "./records.js";
+import { handleIndex } from "./handles.js";
+import { FLAG_ABOVE_HIGH_WATER, FLAG_FREED } from "./native-layout.js";
 import { StreamFace } from "./stream-face.js";
 
 /** Receives the events of one stream. `onEnd` or `onReset` is the last event of the receiving side. */

@@ -2,7 +2,8 @@ import type { Datagrams } from "./datagrams.js";
 import type { Engine } from "./engine.js";
 import type { QuicError } from "./errors.js";
 import { unwrap } from "./native.js";
-import { packHandle, WEB_TRANSPORT } from "./records.js";
+import { packHandle } from "./handles.js";
+import { WEB_TRANSPORT } from "./native-layout.js";
 import type { QuicSession } from "./session.js";
 import {
   checkAnswer,

@@ -1,4 +1,4 @@
-//! Transport settings. JavaScript resolves the defaults and hands over one array of numbers, in the order below.
+//! Transport settings as quinn-proto takes them, made of those that JavaScript hands over.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,37 +10,8 @@ use quinn_proto::{AckFrequencyConfig, IdleTimeout, MtuDiscoveryConfig, Transport
 use crate::congestion::{ClosableConfig, SteadyConfig};
 use crate::endpoint::pending::narrow;
 use crate::error::Failure;
+use crate::layout::Settings;
 use crate::redundancy::Redundancy;
-
-/// Mirrors `transportNumbers` in `src/limits.ts`. Zero means "off" where a setting can be off.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Settings {
-    pub idle_timeout_ms: f64,
-    pub keep_alive_interval_ms: f64,
-    pub max_streams: f64,
-    pub max_uni_streams: f64,
-    pub stream_ceiling: f64,
-    pub stream_receive_window: f64,
-    pub receive_window: f64,
-    pub receive_window_ceiling: f64,
-    pub send_window: f64,
-    pub high_water_mark: f64,
-    pub initial_rtt_ms: f64,
-    pub max_ack_delay_ms: f64,
-    pub congestion_control: f64,
-    pub redundancy: f64,
-    pub max_udp_payload: f64,
-    pub datagram_buffer: f64,
-    pub web_transport_sessions: f64,
-    pub max_sessions: f64,
-    pub max_sessions_per_address: f64,
-    pub max_handshakes: f64,
-    pub retry_threshold: f64,
-    pub max_handshakes_per_address: f64,
-    pub handshake_timeout_ms: f64,
-    /// Whether JavaScript says when a session is admitted.
-    pub manual_admission: f64,
-}
 
 /// The UDP payload of a 1,500 byte packet, with room for the headers of tunnels.
 const ETHERNET_PAYLOAD: u16 = 1452;
@@ -101,69 +72,11 @@ pub struct PerConnection {
 }
 
 impl Settings {
-    pub fn from_numbers(numbers: &[f64]) -> Result<Self, Failure> {
-        let &[
-            idle_timeout_ms,
-            keep_alive_interval_ms,
-            max_streams,
-            max_uni_streams,
-            stream_ceiling,
-            stream_receive_window,
-            receive_window,
-            receive_window_ceiling,
-            send_window,
-            high_water_mark,
-            initial_rtt_ms,
-            max_ack_delay_ms,
-            congestion_control,
-            redundancy,
-            max_udp_payload,
-            datagram_buffer,
-            web_transport_sessions,
-            max_sessions,
-            max_sessions_per_address,
-            max_handshakes,
-            retry_threshold,
-            max_handshakes_per_address,
-            handshake_timeout_ms,
-            manual_admission,
-        ] = numbers
-        else {
-            return Err(Failure::option("transport settings have the wrong length"));
-        };
-        Ok(Settings {
-            idle_timeout_ms,
-            keep_alive_interval_ms,
-            max_streams,
-            max_uni_streams,
-            stream_ceiling,
-            stream_receive_window,
-            receive_window,
-            receive_window_ceiling,
-            send_window,
-            high_water_mark,
-            initial_rtt_ms,
-            max_ack_delay_ms,
-            congestion_control,
-            redundancy,
-            max_udp_payload,
-            datagram_buffer,
-            web_transport_sessions,
-            max_sessions,
-            max_sessions_per_address,
-            max_handshakes,
-            retry_threshold,
-            max_handshakes_per_address,
-            handshake_timeout_ms,
-            manual_admission,
-        })
-    }
-
     pub fn per_connection(&self) -> PerConnection {
         PerConnection {
             high_water_mark: self.high_water_mark as usize,
             streams: self.streams(),
-            stream_ceiling: self.stream_ceiling as u64,
+            stream_ceiling: self.max_streams_ceiling as u64,
             receive_window: self.receive_window as u64,
             receive_window_ceiling: self.receive_window_ceiling as u64,
             web_transport_sessions: self.web_transport_sessions as usize,

@@ -1,7 +1,8 @@
 //! Handles that JavaScript holds: a table index and a generation, packed into an integer below 2^53. The generation
 //! makes a stale handle find nothing instead of whatever took the place.
 
-const INDEX_BITS: u32 = 24;
+use crate::layout::{INDEX_BITS, WEB_TRANSPORT};
+
 const GENERATION_MASK: u32 = (1 << 28) - 1;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,9 +24,6 @@ impl Handle {
         }
     }
 }
-
-/// Indices of WebTransport sessions lie above those of QUIC connections.
-const WEB_TRANSPORT: u32 = 1 << 23;
 
 /// The thing that a session handle names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use crate::error::Failure;
 use crate::ffi::env::Env;
 use crate::ffi::hook::CleanupHook;
 use crate::ffi::page::Page;
-use crate::sink::Kind;
+use crate::layout::Kind;
 use crate::socket::Socket;
 
 pub struct Host {

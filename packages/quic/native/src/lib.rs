@@ -23,6 +23,7 @@ mod h3;
 mod handle;
 mod host;
 mod ids;
+mod layout;
 mod leftovers;
 mod members;
 mod methods;

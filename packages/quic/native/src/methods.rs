@@ -6,13 +6,13 @@ use std::rc::Rc;
 use quinn_proto::Dir;
 
 use crate::answer::Answer;
-use crate::config::Settings;
 use crate::endpoint::{Endpoint, canonical};
 use crate::error::Failure;
 use crate::ffi::args::Args;
 use crate::ffi::bound::Methods;
 use crate::handle::{Handle, Session};
 use crate::host::Host;
+use crate::layout::Settings;
 use crate::tls;
 
 pub const METHODS: Methods = &[
@@ -69,9 +69,10 @@ fn address(host: &Rc<Host>, _: &Args) -> Answer {
         .unwrap_or(Answer::Nothing)
 }
 
-/// () → numbers, see `Endpoint::stats`
+/// () → the numbers of `EndpointStats`
 fn endpoint_stats(host: &Rc<Host>, _: &Args) -> Answer {
-    host.with(|endpoint| endpoint.stats()).map_or(Answer::Nothing, numbers)
+    host.with(|endpoint| endpoint.stats())
+        .map_or(Answer::Nothing, |stats| numbers(stats.numbers()))
 }
 
 /// () → [connections, streams, timers] held by the engine, those that end unseen by JavaScript included
@@ -135,10 +136,14 @@ fn drain(host: &Rc<Host>, _: &Args) -> Answer {
     Answer::Nothing
 }
 
+fn settings(numbers: &[f64]) -> Result<Settings, Failure> {
+    Settings::from_numbers(numbers).ok_or_else(|| Failure::option("transport settings have the wrong length"))
+}
+
 /// (TLS fields, settings) → failure or undefined
 fn listen(host: &Rc<Host>, args: &Args) -> Answer {
     let listen = || {
-        let settings = Settings::from_numbers(args.numbers(1))?;
+        let settings = settings(args.numbers(1))?;
         let tls = tls::server(args.bytes(0))?;
         host.with(|endpoint| endpoint.listen(tls, &settings))
             .unwrap_or_else(|| Err(Failure::endpoint_closed()))
@@ -164,7 +169,7 @@ fn connect(host: &Rc<Host>, args: &Args) -> Answer {
             .parse()
             .map_err(|_| Failure::option(format!("{:?} is not an IP address", args.text(0))))?;
         let remote = SocketAddr::new(ip, args.uint(1) as u16);
-        let settings = Settings::from_numbers(args.numbers(4))?;
+        let settings = settings(args.numbers(4))?;
         let name = args.text(2);
         host.with(|endpoint| {
             if !args.boolean(5) {
@@ -283,10 +288,10 @@ fn peer_certificate(host: &Rc<Host>, args: &Args) -> Answer {
         .map_or(Answer::Nothing, Answer::Bytes)
 }
 
-/// (session) → numbers, see `Endpoint::session_stats`
+/// (session) → the numbers of `SessionStats`
 fn session_stats(host: &Rc<Host>, args: &Args) -> Answer {
     let session = Session::unpack(args.number(0));
     host.with(|endpoint| endpoint.session_stats(session))
         .flatten()
-        .map_or(Answer::Nothing, numbers)
+        .map_or(Answer::Nothing, |stats| numbers(stats.numbers()))
 }

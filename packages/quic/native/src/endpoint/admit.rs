@@ -8,8 +8,9 @@ use quinn_proto as qp;
 
 use super::Endpoint;
 use super::pending::Pending;
-use crate::config::{PerConnection, Remote, Settings};
+use crate::config::{PerConnection, Remote};
 use crate::error::Failure;
+use crate::layout::Settings;
 use crate::tls::{ClientVerifier, Server};
 
 /// A dialled session that began early and does not complete its handshake within this time is given up: an idle timeout may

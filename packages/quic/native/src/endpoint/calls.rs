@@ -7,11 +7,8 @@ use super::{Endpoint, wire_code};
 use crate::connection::Phase;
 use crate::error::{Failure, Source};
 use crate::handle::{Handle, Session};
+use crate::layout::{FLAG_ABOVE_HIGH_WATER, FLAG_FREED};
 use crate::stream::Stream;
-
-/// Flags in the answer of `write`, `reset` and `stop_sending`.
-pub const ABOVE_HIGH_WATER: u32 = 1;
-pub const FREED: u32 = 2;
 
 impl Endpoint {
     /// A stream of a live session; without an id while the peer's limit is reached.
@@ -75,7 +72,7 @@ impl Endpoint {
         self.mark(index);
         if freed {
             self.free(handle);
-            return flags | FREED;
+            return flags | FLAG_FREED;
         }
         flags
     }
@@ -98,7 +95,7 @@ impl Endpoint {
             let below = stream.write(connection, data, end, high_water_mark);
             begun = !gathered && stream.gathers();
             blocked = stream.newly_blocked();
-            if below { 0 } else { ABOVE_HIGH_WATER }
+            if below { 0 } else { FLAG_ABOVE_HIGH_WATER }
         });
         if begun {
             self.gathering.push(handle);

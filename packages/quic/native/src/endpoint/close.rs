@@ -11,7 +11,7 @@ use crate::congestion::set_window_open;
 use crate::connection::Phase;
 use crate::error::{Failure, Source};
 use crate::handle::{Handle, Session};
-use crate::sink::Kind;
+use crate::layout::Kind;
 
 /// How long a closing endpoint waits for room in its socket, and how often.
 const WAIT: Duration = Duration::from_millis(1);

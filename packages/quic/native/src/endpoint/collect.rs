@@ -4,7 +4,8 @@ use quinn_proto::ReadError;
 
 use super::{Endpoint, application_code, session_is_gone};
 use crate::handle::Handle;
-use crate::sink::{Kind, Notice, Sink};
+use crate::layout::Kind;
+use crate::sink::{Notice, Sink};
 
 /// The most that is delivered of an accepted stream before JavaScript could pause it. Streams that nobody attaches thus
 /// hold no more than this times the stream limit; the rest stays under flow control.

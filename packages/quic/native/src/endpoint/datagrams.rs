@@ -7,12 +7,10 @@ use super::Endpoint;
 use crate::connection::Phase;
 use crate::h3::Http3;
 use crate::handle::{Handle, Session};
-use crate::sink::{Kind, Sink};
+use crate::layout::{DATAGRAM_BLOCKED, DATAGRAM_SENT, Kind};
+use crate::sink::Sink;
 
-/// Answers of `send_datagram`.
-const SENT: u32 = 0;
-/// No room now; a `DatagramDrain` record follows.
-const BLOCKED: u32 = 1;
+/// Answers of `send_datagram` to what never leaves.
 const TOO_LARGE: u32 = 2;
 /// The peer takes none, or the session is over.
 const UNAVAILABLE: u32 = 3;
@@ -42,13 +40,13 @@ impl Endpoint {
         match connection.proto.datagrams().send(Bytes::from(datagram), false) {
             Ok(()) => {
                 self.mark(handle.index as usize);
-                SENT
+                DATAGRAM_SENT
             }
             Err(qp::SendDatagramError::Blocked(_)) => {
                 if !connection.datagrams_wait.contains(&session) {
                     connection.datagrams_wait.push(session);
                 }
-                BLOCKED
+                DATAGRAM_BLOCKED
             }
             Err(qp::SendDatagramError::TooLarge) => TOO_LARGE,
             Err(qp::SendDatagramError::UnsupportedByPeer | qp::SendDatagramError::Disabled) => UNAVAILABLE,

@@ -7,10 +7,11 @@ use std::time::Instant;
 use quinn_proto as qp;
 
 use super::Endpoint;
-use crate::config::{Remote, Settings};
+use crate::config::Remote;
 use crate::connection::Phase;
 use crate::error::Failure;
 use crate::handle::Handle;
+use crate::layout::Settings;
 use crate::recent::Recent;
 use crate::socket::Socket;
 use crate::tls::{Client, client};

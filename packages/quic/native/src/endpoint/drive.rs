@@ -7,7 +7,8 @@ use super::{Endpoint, application_code, canonical, session_is_gone};
 use crate::connection::Phase;
 use crate::error::Failure;
 use crate::handle::{Handle, Session};
-use crate::sink::{ACCEPTED, EARLY, EARLY_STREAM, HTTP3, Kind, Notice};
+use crate::layout::{EARLY_STREAM, FLAG_EARLY, FLAG_HTTP3, Kind};
+use crate::sink::Notice;
 use crate::stream::Stream;
 
 /// Tickets are for one use: the next dial makes a whole handshake, and is told what is wrong with its certificate.
@@ -72,14 +73,14 @@ impl Endpoint {
         connection.note_protocol();
         let handle = connection.handle;
         let admits = incoming && self.admission.as_ref().is_some_and(|it| !it.limits.manual);
-        let mut flags = if incoming { ACCEPTED } else { 0 } | if early { EARLY } else { 0 };
+        let mut flags = if early { FLAG_EARLY } else { 0 };
         let generation = connection.handle.generation;
         if connection.speaks_http3() {
-            flags |= HTTP3;
+            flags |= FLAG_HTTP3;
             self.begin_http3(index);
         }
         self.notify(Kind::Connected, [index as u32, generation, flags]);
-        if admits && flags & HTTP3 == 0 && !self.admit_session(Session::Quic(handle)) {
+        if admits && flags & FLAG_HTTP3 == 0 && !self.admit_session(Session::Quic(handle)) {
             self.close_connection(handle, REFUSED, b"the endpoint has as many sessions as it takes");
             return;
         }

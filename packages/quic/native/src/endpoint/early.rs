@@ -12,8 +12,8 @@ use super::admit::HANDSHAKE_TIMEOUT;
 use crate::connection::Phase;
 use crate::error::{Failure, Source};
 use crate::handle::Handle;
+use crate::layout::{FLAG_EARLY, Kind};
 use crate::recent::Recent;
-use crate::sink::{EARLY, Kind};
 use crate::tls::{Client, client};
 
 /// Servers whose tickets an endpoint keeps; the one dialled longest ago is forgotten first.
@@ -62,7 +62,7 @@ impl Endpoint {
             connection.early = true;
             // The dial is over for JavaScript, and with it its timeout.
             connection.give_up = Some(Instant::now() + HANDSHAKE_TIMEOUT);
-            self.notify(Kind::Connected, [handle.index, handle.generation, EARLY]);
+            self.notify(Kind::Connected, [handle.index, handle.generation, FLAG_EARLY]);
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::{Endpoint, canonical};
 use crate::error::Failure;
 use crate::handle::{Handle, Session};
-use crate::sink::Kind;
+use crate::layout::Kind;
 
 impl Endpoint {
     /// Asks JavaScript whether it waits for the peer, where that is due. A connection's WebTransport sessions are asked in

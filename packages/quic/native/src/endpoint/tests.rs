@@ -3,7 +3,7 @@ use std::net::{Ipv4Addr, UdpSocket};
 use quinn_proto as qp;
 
 use super::Endpoint;
-use crate::config::Settings;
+use crate::layout::Settings;
 use crate::secret::Secret;
 use crate::socket::{Offload, Sharing, Socket};
 use crate::tls::client;
@@ -63,7 +63,7 @@ fn a_blocked_socket_sends_nothing_until_it_is_writable_and_then_everything_in_or
         0.,
     ]);
     let tls = client(b"\x05\0\0\0\x04test\x01\0\0\0\x02", false).ok().unwrap();
-    let connected = endpoint.connect(destination, "localhost", tls, &settings.ok().unwrap());
+    let connected = endpoint.connect(destination, "localhost", tls, &settings.unwrap());
     assert!(connected.is_ok());
 
     let mut buffer = [0; 2000];

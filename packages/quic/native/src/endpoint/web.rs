@@ -9,7 +9,7 @@ use crate::error::Failure;
 use crate::h3::{Action, Http3, Role, codes};
 use crate::handle::{Handle, Session};
 use crate::ids::IdMap;
-use crate::sink::Kind;
+use crate::layout::Kind;
 use crate::web::{Web, WebSession};
 
 /// Codes of HTTP/3 and application codes mapped into it are all below 2^62.

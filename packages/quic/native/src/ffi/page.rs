@@ -5,7 +5,8 @@ use std::ptr;
 use napi::sys;
 
 use super::env::Env;
-use crate::sink::{RECORD_WORDS, RECORDS, SLAB_BYTES, Sink};
+use crate::layout::{RECORD_WORDS, RECORDS};
+use crate::sink::{SLAB_BYTES, Sink};
 
 pub struct Page {
     env: Env,

@@ -1,0 +1,18 @@
+import { EARLY_STREAM, INDEX_BITS } from "./native-layout.js";
+
+/** The generation of an accepted stream, and whether it came before the handshake was complete. */
+export function streamGeneration(word: number): [generation: number, early: boolean] {
+  return word >= EARLY_STREAM ? [word - EARLY_STREAM, true] : [word, false];
+}
+
+const INDEX_SPAN = 2 ** INDEX_BITS;
+
+/** Returns the handle of a table's place: the generation above the bits of the index. */
+export function packHandle(index: number, generation: number): number {
+  return generation * INDEX_SPAN + index;
+}
+
+/** Returns the table index in a handle. */
+export function handleIndex(handle: number): number {
+  return handle % INDEX_SPAN;
+}
