@@ -241,6 +241,13 @@ const seeds = [
     expect: /docs\/limits\.md is not what the code says/,
   },
   {
+    gate: "layout:check",
+    files: {
+      "packages/quic/native/src/layout.rs": (text) => text.replace("Drain = 6", "Drain = 7"),
+    },
+    expect: /layout\.rs is not what it would be now/,
+  },
+  {
     what: "a comment that names a file that is gone",
     gate: "check:mentions",
     files: { [`${CORE}/seeded.ts`]: "/** As `wire/no-such-file.ts` has it. */\nexport const seeded: number = 1;\n" },
