@@ -1,6 +1,6 @@
 // What npm would publish, installed in an empty project: generate, compile strictly and under the settings of all sorts of
 // projects, serve and call over QUIC.
-import { execFile, spawn } from "node:child_process";
+import { type ChildProcessWithoutNullStreams, execFile, spawn } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -114,10 +114,10 @@ it("generates, compiles and talks", { timeout: 300_000 }, async () => {
   await npm(["exec", "--offline", "--", "quicrpc", "gen", "--out", "generated"], project);
   await tsc("typescript", ".");
 
-  const arith = spawn(process.execPath, ["out/arith-server.js"], { cwd: project, stdio: ["pipe", "pipe", "inherit"] });
+  const arith = spawn(process.execPath, ["out/arith-server.js"], { cwd: project });
   const greeter = spawn(process.execPath, ["out/server.js"], { cwd: project, stdio: ["ignore", "inherit", "inherit"] });
   try {
-    const [port] = (await once(createInterface({ input: arith.stdout }), "line")) as [string];
+    const port = await firstLine(arith);
     expect(await command(process.execPath, ["out/arith-client.js", port], project)).toBe("18\n");
     arith.stdin.end();
     expect(await once(arith, "exit")).toEqual([0, null]);
@@ -131,6 +131,16 @@ it("generates, compiles and talks", { timeout: 300_000 }, async () => {
     greeter.kill("SIGKILL");
   }
 });
+
+/** Rejects with what the process wrote to stderr where it ends before. */
+async function firstLine(child: ChildProcessWithoutNullStreams): Promise<string> {
+  let errors = "";
+  child.stderr.on("data", (text) => (errors += String(text)));
+  const ended = once(child, "close").then(() => Promise.reject(new Error(`ended before a line: ${errors}`)));
+  ended.catch(() => {});
+  const [line] = (await Promise.race([once(createInterface({ input: child.stdout }), "line"), ended])) as [string];
+  return line;
+}
 
 // One after the other: each takes a core and some hundred megabytes.
 describe("published types", () => {

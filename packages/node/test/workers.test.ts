@@ -49,11 +49,12 @@ function start(options: object): ChildProcess {
   return child;
 }
 
-/** The next message that has a field of this name. */
+/** The next message that has a field of this name. Rejects where the process could not serve. */
 async function hear<Told>(child: ChildProcess, field: string): Promise<Told> {
   for (;;) {
     const [told] = (await once(child, "message")) as [Record<string, unknown>];
     if (field in told) return told as Told;
+    if ("failed" in told) throw new Error("the workers could not serve", { cause: told["failed"] });
   }
 }
 

@@ -11,8 +11,8 @@ export interface BindOptions {
   driver?: "auto" | "loop" | "thread";
   /**
    * Whether the event loop stays awake for up to 50 µs after it has sent, where answers have been coming sooner than that: to
-   * sleep and be woken takes longer, and costs more. Meanwhile it handles timers and other sockets as ever. Only the loop driver
-   * does so. Default true, or what QUICRPC_BUSY_POLL says (1 or 0).
+   * sleep and be woken takes longer, and costs more. Meanwhile it handles timers and other sockets as ever. Default true, or
+   * what QUICRPC_BUSY_POLL says (1 or 0).
    */
   busyPoll?: boolean;
   /**

@@ -52,7 +52,7 @@ export class Engine {
   #flushScheduled = false;
   readonly #flush = (): void => {
     this.#flushScheduled = false;
-    this.native.flush();
+    if (this.native.flush() === 1) this.kick();
   };
 
   readonly #closed: () => void;

@@ -52,7 +52,7 @@ export interface NativeEndpoint {
   driver(): "loop" | "thread";
   endpointStats(): readonly number[] | undefined;
   failure(number: number): NativeFailure | undefined;
-  flush(): void;
+  flush(): number;
   listen(tls: Uint8Array, transport: Float64Array): undefined | NativeFailure;
   maxDatagramSize(session: number): number;
   openStream(session: number, unidirectional: boolean): number | NativeFailure;

@@ -97,15 +97,19 @@ impl Host {
     }
 
     pub fn on_ready(self: &Rc<Self>, writable: bool, outermost: bool) {
-        self.with_driver(|driver| driver.received());
+        self.with_driver(|driver| {
+            driver.reported();
+            driver.received();
+        });
         self.with(|endpoint| {
             if writable {
                 endpoint.socket.writable();
             }
             endpoint.receive();
         });
-        self.pump(outermost);
-        self.with_driver(|driver| driver.rearm());
+        if !self.pump(outermost) {
+            self.with_driver(|driver| driver.rearm());
+        }
     }
 
     pub fn repair(&self) {
@@ -124,21 +128,38 @@ impl Host {
         if self.has_records() {
             self.pump(true);
         }
-        if let Some(sent) = self.with(|endpoint| endpoint.socket.take_sent()) {
-            self.with_driver(|driver| driver.before_wait(sent));
-        }
+        self.before_wait();
     }
 
-    /// JavaScript's own flush (thread driver), scheduled by setImmediate after it did something.
-    pub fn on_immediate(self: &Rc<Self>) {
+    fn before_wait(&self) -> bool {
+        let sent = self.with(|endpoint| endpoint.socket.take_sent());
+        sent.is_some_and(|sent| {
+            let mut driver = self.driver.borrow_mut();
+            driver.as_mut().is_some_and(|driver| driver.before_wait(sent))
+        })
+    }
+
+    /// JavaScript's own flush (thread driver), by setImmediate when it did something or received records. Returns whether to
+    /// call again in the next turn.
+    pub fn on_immediate(self: &Rc<Self>) -> bool {
         if self.driver_gone.get() {
             self.on_closed(false);
-            return;
+            return false;
         }
         self.flush();
-        while self.has_records() && self.deliver(false) {
-            self.flush();
+        // Where there were records JavaScript calls again by itself.
+        let delivered = (self.look() || self.has_records()) && self.pump(false);
+        !delivered && self.before_wait()
+    }
+
+    /// Receives what has come, where the driver may not report it. Returns whether anything has.
+    fn look(&self) -> bool {
+        let looks = self.driver.borrow().as_ref().is_some_and(|driver| driver.looks());
+        let received = looks && self.with(Endpoint::receive).is_some_and(|datagrams| datagrams > 0);
+        if received {
+            self.with_driver(|driver| driver.received());
         }
+        received
     }
 
     fn has_records(&self) -> bool {
@@ -146,20 +167,22 @@ impl Host {
     }
 
     /// Delivers everything that waits, then flushes. In the thread driver promise reactions run only after this
-    /// returns, so a flush here would send acknowledgements ahead of the replies; JavaScript's setImmediate follows.
-    fn pump(self: &Rc<Self>, outermost: bool) {
+    /// returns, so a flush here would send acknowledgements ahead of the replies; JavaScript's setImmediate follows. Returns
+    /// whether it does.
+    fn pump(self: &Rc<Self>, outermost: bool) -> bool {
         let mut delivered = self.deliver(outermost);
         while outermost || !delivered {
             self.flush();
             // Sending may end a connection: that is told now, since nothing else may wake the engine.
             if !self.has_records() {
-                return;
+                break;
             }
             delivered = self.deliver(outermost);
             if !delivered {
-                return;
+                break;
             }
         }
+        delivered
     }
 
     fn deliver(self: &Rc<Self>, outermost: bool) -> bool {

@@ -193,9 +193,9 @@ fn failure(host: &Rc<Host>, args: &Args) -> Answer {
         .map_or(Answer::Nothing, Answer::from)
 }
 
+/// () → 1 to be called again in the next turn, or 0
 fn flush(host: &Rc<Host>, _: &Args) -> Answer {
-    host.on_immediate();
-    Answer::Nothing
+    Answer::Number(host.on_immediate().into())
 }
 
 /// (session, unidirectional) → stream or failure

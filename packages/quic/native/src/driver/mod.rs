@@ -10,7 +10,6 @@ use crate::socket::Socket;
 
 #[cfg(unix)]
 mod alarm;
-#[cfg(unix)]
 mod busy_poll;
 mod thread;
 #[cfg(unix)]
@@ -54,10 +53,19 @@ pub trait Readiness {
     fn want_writable(&mut self, wanted: bool);
     /// Datagrams have come.
     fn received(&mut self) {}
-    /// The thread is about to wait; whether something was sent since it last was.
-    fn before_wait(&mut self, _sent: bool) {}
-    /// Reading was reported and done.
-    fn rearm(&mut self);
+    /// The thread is about to wait; whether something was sent since it last was. Returns whether JavaScript has to call
+    /// again in its next turn, since this driver stays awake by that.
+    fn before_wait(&mut self, _sent: bool) -> bool {
+        false
+    }
+    /// Whether to look for datagrams unasked: they may have come and not be reported.
+    fn looks(&self) -> bool {
+        false
+    }
+    /// Readiness was reported.
+    fn reported(&mut self) {}
+    /// Readiness was reported and dealt with, and no `before_wait` follows.
+    fn rearm(&mut self) {}
     /// Polling was stopped by an error condition of the socket, which is over.
     fn repair(&mut self) {}
     /// Watches this socket in the place of the one so far, which is still open.
@@ -84,12 +92,10 @@ pub fn start(Options { choice, busy_poll }: Options, env: Env, host: &Rc<Host>) 
         }
     }
     #[cfg(not(unix))]
-    let _ = busy_poll;
-    #[cfg(not(unix))]
     if choice == Choice::Loop {
         return Err(Failure::option(
             "the loop driver is not available on this platform; use \"thread\" or \"auto\"",
         ));
     }
-    thread::ThreadDriver::start(env, host).map(|driver| Box::new(driver) as Driver)
+    thread::ThreadDriver::start(busy_poll, env, host).map(|driver| Box::new(driver) as Driver)
 }

@@ -10,6 +10,7 @@ use std::time::Instant;
 use polling::Events;
 
 use super::Readiness;
+use super::busy_poll::BusyPoll;
 use crate::error::Failure;
 use crate::ffi::env::Env;
 use crate::ffi::wake::{Wake, WakingThread};
@@ -34,10 +35,14 @@ pub struct ThreadDriver {
     thread: WakingThread,
     armed: Option<Instant>,
     writable: bool,
+    /// Whether the thread watches the socket: it reports once, and then is told when to watch again.
+    watching: bool,
+    awake: bool,
+    busy_poll: BusyPoll,
 }
 
 impl ThreadDriver {
-    pub fn start(env: Env, host: &Rc<Host>) -> Result<Self, Failure> {
+    pub fn start(busy_poll: bool, env: Env, host: &Rc<Host>) -> Result<Self, Failure> {
         let failed = |error: std::io::Error| Failure::system(&error, "start the readiness thread");
         let socket = host
             .with_socket(|socket| socket.io().try_clone())
@@ -55,7 +60,15 @@ impl ThreadDriver {
             thread,
             armed: None,
             writable: false,
+            watching: true,
+            awake: false,
+            busy_poll: BusyPoll::new(busy_poll),
         })
+    }
+
+    fn watch(&mut self) {
+        self.watching = true;
+        self.shared.watched.watch(self.writable);
     }
 }
 
@@ -122,12 +135,33 @@ impl Readiness for ThreadDriver {
     fn want_writable(&mut self, wanted: bool) {
         if self.writable != wanted {
             self.writable = wanted;
-            self.shared.watched.watch(wanted);
+            self.watch();
         }
     }
 
+    /// While awake JavaScript looks for datagrams by itself; the thread, which does not watch then, sleeps on.
+    fn looks(&self) -> bool {
+        self.awake || !self.watching
+    }
+
+    fn reported(&mut self) {
+        self.watching = false;
+    }
+
     fn rearm(&mut self) {
-        self.shared.watched.watch(self.writable);
+        self.watch();
+    }
+
+    fn received(&mut self) {
+        self.busy_poll.received();
+    }
+
+    fn before_wait(&mut self, sent: bool) -> bool {
+        self.awake = self.busy_poll.before_wait(sent);
+        if !self.awake && !self.watching {
+            self.watch();
+        }
+        self.awake
     }
 
     fn rebind(&mut self, socket: &Socket) -> Result<(), Failure> {
@@ -135,6 +169,7 @@ impl Readiness for ThreadDriver {
         next.and_then(|next| self.shared.watched.replace(next))
             .map_err(|error| Failure::system(&error, "rebind"))?;
         self.writable = false;
+        self.watching = true;
         Ok(())
     }
 

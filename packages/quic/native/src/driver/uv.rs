@@ -77,16 +77,15 @@ impl Readiness for UvDriver {
         self.busy_poll.received();
     }
 
-    fn before_wait(&mut self, sent: bool) {
+    fn before_wait(&mut self, sent: bool) -> bool {
         // Either does nothing where it is so already.
         if self.busy_poll.before_wait(sent) {
             self.idle.start();
         } else {
             self.idle.stop();
         }
+        false
     }
-
-    fn rearm(&mut self) {}
 
     fn repair(&mut self) {
         self.poll
