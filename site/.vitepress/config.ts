@@ -1,0 +1,83 @@
+import { slug } from "github-slugger";
+import { type DefaultTheme, defineConfig } from "vitepress";
+import { REPOSITORY, ROOT, siteLink, sitePages, titleOf } from "../pages.mjs";
+import { SEARCH } from "../search.mjs";
+import { SECTIONS } from "../sections.mjs";
+
+const pages = sitePages();
+checkSections();
+
+export default defineConfig({
+  title: "quicrpc",
+  description: "Schema-first RPC for TypeScript on QUIC, in Node and in browsers.",
+  lang: "en",
+  srcDir: ROOT,
+  outDir: `${ROOT}site/dist`,
+  cacheDir: `${ROOT}site/.cache`,
+  srcExclude: ["{packages,examples,docs}/*/*/**", "**/node_modules/**", "{.*,bench,interop,test}/**", "packages/*/!(README).md"],
+  rewrites: (file) => pages[file] ?? file,
+  cleanUrls: true,
+  metaChunk: true,
+  markdown: {
+    anchor: { slugify: (text) => slug(text) },
+    config: (markdown) => {
+      // Pages that people write have no HTML but the comments between which a script writes.
+      markdown.core.ruler.before("normalize", "comments", (state) => {
+        state.md.options.html = state.env.relativePath.startsWith("api/");
+        state.src = state.src.replaceAll(/^<!--.*-->$/gm, "");
+      });
+      // Pages link to files, as they do where the repository is shown; the site has them at other paths.
+      markdown.core.ruler.push("links to files", ({ tokens, env }) => {
+        const from = fileOf(env.relativePath);
+        for (const token of tokens.flatMap(({ children }) => children ?? [])) {
+          const name = token.type === "link_open" ? "href" : "src";
+          const link = token.attrGet(name);
+          if (link === null || token.type === "link_close" || /^(?:[a-z]+:|#|\/)/.test(link)) continue;
+          const target = token.type === "image" ? undefined : siteLink(pages, from, link);
+          if (target !== undefined) token.attrSet(name, target);
+        }
+      });
+    },
+  },
+  themeConfig: {
+    nav: [
+      { text: "Start", link: "/start" },
+      { text: "Guides", link: "/calls" },
+      { text: "API", link: "/api/" },
+      { text: "Changes", link: "/changelog" },
+    ],
+    sidebar: [
+      ...SECTIONS.map(({ text, pages: names }) => ({
+        text,
+        collapsed: text === "Inside",
+        items: names.filter((n) => pages[`docs/${n}.md`]).map((name) => ({ text: titleOf(`docs/${name}.md`), link: `/${name}` })),
+      })),
+      { text: "Packages", collapsed: true, items: itemsUnder("packages/") },
+      { text: "Examples", collapsed: true, items: itemsUnder("examples/") },
+      { text: "API", collapsed: true, items: itemsUnder("api/") },
+    ],
+    outline: [2, 3],
+    search: { provider: "local", options: { miniSearch: { searchOptions: SEARCH } } },
+    socialLinks: [{ icon: "github", link: REPOSITORY }],
+  },
+});
+
+function itemsUnder(folder: string): DefaultTheme.SidebarItem[] {
+  return Object.entries(pages)
+    .filter(([, page]) => page.startsWith(folder))
+    .map(([file, page]) => ({ text: titleOf(file), link: `/${page.replace(/\.md$/, "")}` }));
+}
+
+/** The file of a page, by its path on the site. */
+function fileOf(page: string): string {
+  return Object.keys(pages).find((file) => pages[file] === page) ?? page;
+}
+
+/** Throws where a page of `docs/` is in no section. */
+function checkSections(): void {
+  const listed = new Set(SECTIONS.flatMap(({ pages: names }) => names));
+  const missing = Object.keys(pages)
+    .map((file) => /^docs\/(.+)\.md$/.exec(file)?.[1])
+    .filter((name) => name !== undefined && !listed.has(name));
+  if (missing.length > 0) throw new Error(`site/sections.mjs has no place for ${missing.join(", ")}`);
+}

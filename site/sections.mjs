@@ -1,0 +1,35 @@
+/** The site's sections, each with the pages of `docs/` in the order one reads them. A page that is in none fails the build. */
+export const SECTIONS = [
+  { text: "Start", pages: ["start", "tutorial"] },
+  {
+    text: "Guides: calls",
+    pages: ["calls", "errors", "timeouts", "lists", "uploads", "testing"],
+  },
+  {
+    text: "Guides: clients and servers",
+    pages: ["connecting", "serving", "transports", "authentication", "browsers", "react", "http", "openapi"],
+  },
+  {
+    text: "Guides: production",
+    pages: ["deploying", "scaling", "monitoring", "security", "evolution"],
+  },
+  { text: "Coming from", pages: ["from-trpc", "from-grpc", "from-socket-io"] },
+  {
+    text: "Reference",
+    pages: ["options", "error-codes", "cli", "limits", "codecs", "guarantees", "platforms", "protocol", "glossary"],
+  },
+  {
+    text: "Inside",
+    pages: [
+      "design",
+      "one-call",
+      "engine",
+      "compiled-codecs",
+      "performance",
+      "benchmarks",
+      "conformance",
+      "connect-conformance",
+      "interop",
+    ],
+  },
+];
