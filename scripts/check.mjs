@@ -17,6 +17,9 @@ const gates = [
   "size",
   "limits:check",
   "layout:check",
+  "cli:check",
+  "snippets:check",
+  "docs:build",
   "bench:guard",
 ];
 

@@ -6,6 +6,7 @@ const CLI = "packages/cli/dist/main.js";
 const CONFIGS = [
   "examples/arith/quicrpc.config.ts",
   "examples/cbor/quicrpc.config.ts",
+  "examples/guides/quicrpc.config.ts",
   "examples/whiteboard/quicrpc.config.ts",
   "packages/services/quicrpc.config.ts",
   "packages/http/test/quicrpc.config.ts",

@@ -23,7 +23,8 @@ export function sitePages() {
       if (existsSync(ROOT + file)) pages[file] = `${folder}/${name}.md`;
     }
   }
-  for (const name of markdownIn("site/api", true)) pages[`site/api/${name}`] = `api/${name === "README.md" ? "index.md" : name}`;
+  for (const name of markdownIn("site/api", true))
+    pages[`site/api/${name}`] = `api/${name === "README.md" ? "index.md" : name}`;
   return pages;
 }
 
@@ -44,7 +45,7 @@ export function siteLink(pages, from, link) {
   return existsSync(ROOT + file) ? `${REPOSITORY}/blob/main/${file}${suffix}` : undefined;
 }
 
-function markdownIn(folder, deep = false) {
+function markdownIn(folder, recursive = false) {
   if (!existsSync(ROOT + folder)) return [];
-  return readdirSync(ROOT + folder, { recursive: deep }).filter((name) => name.endsWith(".md"));
+  return readdirSync(ROOT + folder, { encoding: "utf8", recursive }).filter((name) => name.endsWith(".md"));
 }

@@ -1,2 +1,41 @@
-/** Questions that people who are new to the project have, in the words they type, and the pages that answer them. */
-export const QUESTIONS = [];
+/**
+ * What people who are new to the project ask, in the words they type, and the page (with its section, where one is meant) that answers. Many are what
+ * users of other tools ask theirs: `like` names a thread of one.
+ */
+export const QUESTIONS = [
+  { asked: "load balancing kubernetes", answers: ["/deploying"], like: "grpc/grpc-node#526" },
+  { asked: "round robin client", answers: ["/connecting"], like: "grpc/grpc-node#1215" },
+  { asked: "docker", answers: ["/deploying"] },
+  { asked: "nginx proxy", answers: ["/deploying"], like: "kubernetes/ingress-nginx#4622" },
+  { asked: "more than one core", answers: ["/scaling"] },
+  { asked: "cluster workers", answers: ["/scaling"] },
+  { asked: "upload file progress", answers: ["/uploads"], like: "trpc/trpc#1937" },
+  { asked: "maximum message size", answers: ["/limits", "/uploads"], like: "connectrpc/conformance#1018" },
+  { asked: "how large may a message be", answers: ["/limits", "/uploads"] },
+  { asked: "authentication token", answers: ["/authentication"] },
+  { asked: "token expired reconnect", answers: ["/authentication"], like: "socketio/socket.io#1409" },
+  { asked: "cookies headers browser", answers: ["/authentication"] },
+  { asked: "self-signed certificate localhost", answers: ["/browsers"], like: "w3c/webtransport#398" },
+  { asked: "safari", answers: ["/browsers"] },
+  { asked: "mock in tests", answers: ["/testing"], like: "connectrpc/connect-go#458" },
+  { asked: "test handlers without network", answers: ["/testing"] },
+  { asked: "curl", answers: ["/http"] },
+  { asked: "python client", answers: ["/openapi"] },
+  { asked: "timeout deadline", answers: ["/timeouts"] },
+  { asked: "cancel a call", answers: ["/timeouts"] },
+  { asked: "pagination", answers: ["/lists"] },
+  { asked: "subscribe to changes", answers: ["/lists"] },
+  { asked: "typed errors", answers: ["/errors"] },
+  { asked: "UNAVAILABLE", answers: ["/error-codes"] },
+  { asked: "retry idempotent", answers: ["/errors"] },
+  { asked: "prometheus metrics tracing opentelemetry", answers: ["/monitoring"] },
+  { asked: "react query", answers: ["/react"] },
+  { asked: "tRPC migration", answers: ["/from-trpc"] },
+  { asked: "gRPC status codes proto", answers: ["/from-grpc"] },
+  { asked: "socket.io rooms emit", answers: ["/from-socket-io"] },
+  { asked: "breaking change schema", answers: ["/evolution"] },
+  { asked: "UDP blocked firewall", answers: ["/connecting", "/transports"] },
+  { asked: "next.js hono express", answers: ["/http"] },
+  { asked: "windows macos", answers: ["/platforms"] },
+  { asked: "graceful shutdown SIGTERM", answers: ["/serving"] },
+];

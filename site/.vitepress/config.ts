@@ -14,7 +14,12 @@ export default defineConfig({
   srcDir: ROOT,
   outDir: `${ROOT}site/dist`,
   cacheDir: `${ROOT}site/.cache`,
-  srcExclude: ["{packages,examples,docs}/*/*/**", "**/node_modules/**", "{.*,bench,interop,test}/**", "packages/*/!(README).md"],
+  srcExclude: [
+    "{packages,examples,docs}/*/*/**",
+    "**/node_modules/**",
+    "{.*,bench,interop,test}/**",
+    "packages/*/!(README).md",
+  ],
   rewrites: (file) => pages[file] ?? file,
   cleanUrls: true,
   metaChunk: true,
@@ -50,7 +55,7 @@ export default defineConfig({
       ...SECTIONS.map(({ text, pages: names }) => ({
         text,
         collapsed: text === "Inside",
-        items: names.filter((n) => pages[`docs/${n}.md`]).map((name) => ({ text: titleOf(`docs/${name}.md`), link: `/${name}` })),
+        items: names.map((name) => ({ text: titleOf(`docs/${name}.md`), link: `/${name}` })),
       })),
       { text: "Packages", collapsed: true, items: itemsUnder("packages/") },
       { text: "Examples", collapsed: true, items: itemsUnder("examples/") },
@@ -65,7 +70,7 @@ export default defineConfig({
 function itemsUnder(folder: string): DefaultTheme.SidebarItem[] {
   return Object.entries(pages)
     .filter(([, page]) => page.startsWith(folder))
-    .map(([file, page]) => ({ text: titleOf(file), link: `/${page.replace(/\.md$/, "")}` }));
+    .map(([file, page]) => ({ text: titleOf(file), link: `/${page.replace(/(index)?\.md$/, "")}` }));
 }
 
 /** The file of a page, by its path on the site. */

@@ -170,7 +170,7 @@ function tsc(compiler: string, path: string): Promise<string> {
 /** The files of the README's first service, on a port that is free here. */
 async function readmeFiles(): Promise<Record<string, string>> {
   const readme = await readFile(join(root, "README.md"), "utf8");
-  const blocks = [...readme.matchAll(/^`([\w.]+\.ts)`[^\n]*\n\n```ts\n([\s\S]*?)```/gm)];
+  const blocks = [...readme.matchAll(/^`([\w.]+\.ts)`[^\n]*\n\n```ts file=\S+\n([\s\S]*?)```/gm)];
   expect(blocks.map(([, name]) => name)).toEqual(["greeter.service.ts", "server.ts", "client.ts"]);
   const port = await freePort();
   return Object.fromEntries(blocks.map(([, name, text = ""]) => [name, text.replaceAll("4433", String(port))]));

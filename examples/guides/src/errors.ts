@@ -1,0 +1,28 @@
+import { isRpcErrorOf, RpcError } from "@quicrpc/core";
+import { type Note, type NotesClient, notesMethods } from "./generated/notes.js";
+
+// #region declared
+/** A note's text, or what to say in its place. */
+export async function textOf(notes: NotesClient, id: string): Promise<string> {
+  try {
+    return (await notes.get({ id })).text;
+  } catch (error) {
+    if (!isRpcErrorOf(notesMethods.get, error)) throw error;
+    return `there is no note ${error.details.id}`; // the details are typed by the schema
+  }
+}
+// #endregion declared
+
+// #region codes
+/** Saves a note; where nothing can have happened yet, once more. */
+export async function save(notes: NotesClient, text: string): Promise<Note> {
+  try {
+    return await notes.save({ text });
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error;
+    if (error.refused) return notes.save({ text }); // no handler was entered
+    if (error.code === "invalid_argument") console.error(error.message); // names the field
+    throw error;
+  }
+}
+// #endregion codes

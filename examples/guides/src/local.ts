@@ -1,0 +1,8 @@
+import { createLocalCaller } from "@quicrpc/core";
+import { createNotesClient, createNotesRouter, type NotesClient } from "./generated/notes.js";
+import { createNotes } from "./notes.js";
+
+/** A client of notes of its own, for the tests of guides. */
+export function localNotes(): NotesClient {
+  return createNotesClient(createLocalCaller([createNotesRouter(createNotes())]));
+}

@@ -1,0 +1,31 @@
+import { openAsBlob } from "node:fs";
+import type { NotesAttachInputItem, NotesAttachOutput, NotesClient } from "./generated/notes.js";
+
+// #region upload
+/** Uploads a file, in a page one of `<input type="file">`. `onProgress` is called with the bytes that have left. */
+export function attach(
+  notes: NotesClient,
+  note: string,
+  file: Blob & { name: string },
+  { onProgress, signal }: { onProgress?: (bytes: number) => void; signal?: AbortSignal } = {},
+): Promise<NotesAttachOutput> {
+  async function* parts(): AsyncGenerator<NotesAttachInputItem> {
+    yield { kind: "file", note, name: file.name, bytes: file.size };
+    for (let sent = 0; sent < file.size; ) {
+      const chunk = new Uint8Array(await file.slice(sent, sent + 65_536).arrayBuffer());
+      yield { kind: "chunk", chunk }; // comes back when there is room for more
+      sent += chunk.length;
+      onProgress?.(sent);
+    }
+  }
+  return notes.attach(parts(), { signal });
+}
+// #endregion upload
+
+// #region path
+/** Uploads a file by its path. */
+export async function attachPath(notes: NotesClient, note: string, path: string): Promise<NotesAttachOutput> {
+  const file = Object.assign(await openAsBlob(path), { name: path });
+  return attach(notes, note, file, { onProgress: (bytes) => console.log(`${bytes} of ${file.size} bytes`) });
+}
+// #endregion path
