@@ -26,7 +26,7 @@ export const QUESTIONS = [
   { asked: "pagination", answers: ["/lists"] },
   { asked: "subscribe to changes", answers: ["/lists"] },
   { asked: "typed errors", answers: ["/errors"] },
-  { asked: "UNAVAILABLE", answers: ["/error-codes"] },
+  { asked: "UNAVAILABLE", answers: ["/error-codes", "/guarantees", "/calls"] },
   { asked: "retry idempotent", answers: ["/errors"] },
   { asked: "prometheus metrics tracing opentelemetry", answers: ["/monitoring"] },
   { asked: "react query", answers: ["/react"] },
