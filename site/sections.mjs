@@ -3,11 +3,11 @@ export const SECTIONS = [
   { text: "Start", pages: ["start"] },
   {
     text: "Guides: calls",
-    pages: ["calls", "errors", "timeouts", "lists", "uploads", "testing"],
+    pages: ["calls", "errors", "timeouts", "lists", "durable", "topics", "uploads", "testing"],
   },
   {
     text: "Guides: clients and servers",
-    pages: ["connecting", "serving", "transports", "authentication", "browsers", "react", "http", "openapi"],
+    pages: ["connecting", "serving", "transports", "authentication", "browsers", "react", "http", "openapi", "mcp"],
   },
   {
     text: "Guides: production",

@@ -47,7 +47,7 @@ export function createNotes(): NotesHandlers {
       watchers.add(changed); // before the notes are read, so that none falls in between
       signal.addEventListener("abort", () => wake());
       try {
-        yield* [...notes.values()];
+        yield* Array.from(notes.values());
         while (!signal.aborted) {
           const note = changes.shift();
           if (changes.length > 1000) throw new RpcError("resource_exhausted", "too slow: call again");

@@ -1,5 +1,4 @@
-import type { CallContext } from "@quicrpc/core";
-import { defaultTimeout, interceptCaller, type Caller } from "@quicrpc/core";
+import { type CallContext, type Caller, defaultTimeout, interceptCaller } from "@quicrpc/core";
 import { createNotesClient, type Note, type NotesClient } from "./generated/notes.js";
 
 // #region call
