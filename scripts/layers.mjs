@@ -11,6 +11,7 @@ export const packages = {
   services: { name: "@quicrpc/services", imports: ["core"], anywhere: true },
   mcp: { name: "@quicrpc/mcp", imports: ["core", "http", "services"] },
   otel: { name: "@quicrpc/otel", imports: ["core"], anywhere: true },
+  nats: { name: "@quicrpc/nats", imports: ["core"] },
   "react-query": { name: "@quicrpc/react-query", imports: ["core"], anywhere: true },
   codegen: { name: "@quicrpc/codegen", imports: ["core", "http"] },
   vite: { name: "@quicrpc/vite", imports: ["codegen", "node"] },

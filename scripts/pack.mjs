@@ -21,6 +21,7 @@ export const FOLDERS = [
   "mcp",
   "otel",
   "react-query",
+  "nats",
   "codegen",
   "vite",
   "cli",

@@ -22,6 +22,7 @@ const LIMITS = {
   "@quicrpc/react-query": 12,
   "@quicrpc/codegen": 335,
   "@quicrpc/vite": 12,
+  "@quicrpc/nats": 15,
   quicrpc: 65,
 };
 const ENGINE_LIMIT = 2000;

@@ -1,66 +1,37 @@
-import {
-  createTopicRouter,
-  defineMethod,
-  type ServedTopic,
-  type ServedTopicOptions,
-  type ServedTopics,
-  serveTopics,
-  zodCodec,
-} from "@quicrpc/core/generated";
 import { createTopics, type TopicLimits, type Topics } from "@quicrpc/core/topics";
 import { afterEach, describe, expect, it } from "vitest";
-import { z } from "zod";
+import { everybody, type RoomItem, roomMethods, type Rooms, routerOf, serveRooms } from "../rooms.js";
 import { kinds, type Pair } from "./kinds.js";
 import { methods } from "./service.js";
 import { failure } from "./tools.js";
 
-const service = { name: "test.v1.Rooms", id: 4715 };
-const message = z.object({ n: z.int(), text: z.string() });
-type Message = z.infer<typeof message>;
-const rooms = {
-  publishRoom: defineMethod(service, "unary", "publishRoom", {
-    id: 1,
-    input: zodCodec(z.object({ id: z.string(), message })),
-  }),
-  subscribeRoom: defineMethod(service, "server_stream", "subscribeRoom", {
-    id: 2,
-    input: zodCodec(z.object({ id: z.string() })),
-    output: zodCodec(z.object({ message, lost: z.int().optional() })),
-  }),
-};
-type Item = { message: Message; lost?: number | undefined };
-interface Served extends ServedTopics {
-  readonly room: ServedTopic<{ id: string; message: Message }, { id: string }, Item>;
-}
-const everybody: ServedTopicOptions<unknown> = { authorize: "everybody" };
-
 describe.each(kinds)("topics: $name", (kind) => {
   let pair: Pair;
   let topics: Topics;
-  let served: Served;
+  let served: Rooms;
   afterEach(() => pair.close());
 
   async function connect(options = everybody, limits: Partial<TopicLimits> = {}): Promise<void> {
     topics = createTopics({ limits });
-    served = serveTopics(rooms, { room: "room.{id}" }, topics, { room: options });
-    pair = await kind.connect(undefined, { server: { routers: [createTopicRouter(rooms, {}, served)] } });
+    served = serveRooms(topics, options);
+    pair = await kind.connect(undefined, { server: { routers: [routerOf(served)] } });
   }
 
   /** Subscribes; what is published from then on arrives. */
-  async function subscribed(via?: "lane" | "stream"): Promise<AsyncIterator<Item>> {
-    let items: AsyncIterable<Item> | undefined;
+  async function subscribed(via?: "lane" | "stream"): Promise<AsyncIterator<RoomItem>> {
+    let items: AsyncIterable<RoomItem> | undefined;
     await new Promise<void>((resolve) => {
-      items = pair.client.serverStream(rooms.subscribeRoom, { id: "1" }, { via, onResponseMetadata: () => resolve() });
+      items = pair.client.serverStream(roomMethods.subscribeRoom, { id: "1" }, { via, onResponseMetadata: () => resolve() });
     });
-    return (items as AsyncIterable<Item>)[Symbol.asyncIterator]();
+    return (items as AsyncIterable<RoomItem>)[Symbol.asyncIterator]();
   }
 
   it("C79 messages reach all who subscribe, in order, encoded once", async () => {
     await connect();
     const subscribers = [await subscribed("lane"), await subscribed("stream"), await subscribed()];
     for (let n = 0; n < 5; n++) {
-      await pair.client.unary(rooms.publishRoom, { id: "1", message: { n, text: "" } });
-      await pair.client.unary(rooms.publishRoom, { id: "2", message: { n, text: "elsewhere" } });
+      await pair.client.unary(roomMethods.publishRoom, { id: "1", message: { n, text: "" } });
+      await pair.client.unary(roomMethods.publishRoom, { id: "2", message: { n, text: "elsewhere" } });
     }
     for (const items of subscribers) {
       for (let n = 0; n < 5; n++) {
@@ -84,7 +55,7 @@ describe.each(kinds)("topics: $name", (kind) => {
       let lost = 0;
       while (next < COUNT) {
         const { value } = await items.next();
-        const item = value as Item;
+        const item = value as RoomItem;
         expect(item.message.n).toBe(next + (item.lost ?? 0));
         next = item.message.n + 1;
         lost += item.lost ?? 0;
@@ -110,7 +81,7 @@ describe.each(kinds)("topics: $name", (kind) => {
 
   it("C79 who may not is refused, and the end of a session ends its subscriptions", async () => {
     await connect({ authorize: (access) => access === "subscribe" });
-    const published = pair.client.unary(rooms.publishRoom, { id: "1", message: { n: 1, text: "" } });
+    const published = pair.client.unary(roomMethods.publishRoom, { id: "1", message: { n: 1, text: "" } });
     expect(await failure(published)).toMatchObject({ code: "permission_denied" });
     const items = await subscribed();
     expect(topics.stats().subscriptions).toBe(1);

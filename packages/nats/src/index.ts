@@ -1,0 +1,1 @@
+export { natsTopics, type NatsTopicsOptions } from "./nats-topics.js";

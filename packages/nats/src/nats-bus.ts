@@ -1,0 +1,155 @@
+import type { NatsConnection, Subscription } from "@nats-io/transport-node";
+import { RpcError } from "@quicrpc/core";
+import type { BusSubscription, TopicBus, TopicReceiver } from "@quicrpc/core/transport";
+
+/** Settings of a bus on NATS. */
+export interface NatsBusSettings {
+  /** What subjects begin with, with its dot. */
+  readonly prefix: string;
+  readonly timeoutMs: number;
+  readonly maxUnconfirmedBytes: number;
+}
+
+/** What interrupts subscriptions once the server has not been there for a while, or is there again. */
+interface Outage {
+  readonly timer: ReturnType<typeof setTimeout>;
+  /** Those that were subscribed when it began. */
+  readonly receivers: ReadonlySet<TopicReceiver>;
+  /** Resolves when the server is there again. */
+  readonly over: Promise<void>;
+  readonly end: () => void;
+}
+
+/** Core NATS as a bus: one connection, one subscription for each topic that somebody here subscribes to. */
+export class NatsBus implements TopicBus {
+  private readonly nats: NatsConnection;
+  private readonly settings: NatsBusSettings;
+  private readonly receivers: Set<TopicReceiver> = new Set();
+  /** The server's answer to all that was sent in this turn. */
+  private confirming: Promise<void> | undefined = undefined;
+  private unconfirmedBytes = 0;
+  private outage: Outage | undefined = undefined;
+
+  constructor(nats: NatsConnection, settings: NatsBusSettings) {
+    this.nats = nats;
+    this.settings = settings;
+    void this.watch();
+  }
+
+  get maxMessageBytes(): number | undefined {
+    return this.nats.info?.max_payload;
+  }
+
+  async publish(topic: string, message: Uint8Array): Promise<void> {
+    const { length } = message;
+    if (this.outage !== undefined) throw unavailable("the NATS server is out of reach");
+    if (this.unconfirmedBytes + length > this.settings.maxUnconfirmedBytes) {
+      throw new RpcError("resource_exhausted", "too many messages wait for the NATS server (maxUnconfirmedBytes)");
+    }
+    this.unconfirmedBytes += length;
+    try {
+      this.nats.publish(this.settings.prefix + topic, message);
+      await this.confirmed();
+    } catch (error) {
+      throw unavailable("the NATS server has not confirmed the message, which may be lost", error);
+    } finally {
+      this.unconfirmedBytes -= length;
+    }
+  }
+
+  subscribe(topic: string, receiver: TopicReceiver): BusSubscription {
+    const subscription: Subscription = this.nats.subscribe(this.settings.prefix + topic, {
+      callback: (error, { data }) => {
+        // What was received lies in a buffer of many messages.
+        if (error === null) receiver.message(data.slice());
+        else receiver.interrupted(`the NATS server says: ${error.message}`);
+      },
+    });
+    this.receivers.add(receiver);
+    const end = (): void => {
+      this.receivers.delete(receiver);
+      if (!subscription.isClosed()) subscription.unsubscribe();
+    };
+    return { ready: this.live(), end };
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.outage?.timer);
+    await this.nats.close();
+  }
+
+  private async live(): Promise<void> {
+    try {
+      await inTime(this.outage?.over, this.settings.timeoutMs);
+      await this.confirmed();
+    } catch (error) {
+      throw unavailable("the NATS server has not confirmed the subscription", error);
+    }
+  }
+
+  /** Resolves when the server has taken all that was sent before; messages of one turn share its answer. */
+  private confirmed(): Promise<void> {
+    if (this.confirming === undefined) {
+      const ping = Promise.resolve().then(() => {
+        this.confirming = undefined;
+        return this.nats.flush();
+      });
+      this.confirming = inTime(ping, this.settings.timeoutMs);
+      // Whoever waits for it is told.
+      this.confirming.catch(() => {});
+    }
+    return this.confirming;
+  }
+
+  /** What was sent while the connection was lost is lost: nobody knows what. */
+  private async watch(): Promise<void> {
+    for await (const { type } of this.nats.status()) {
+      if (type === "disconnect") this.lost();
+      if (type === "reconnect") this.found();
+    }
+    this.interrupt("the connection to NATS is closed", this.receivers);
+  }
+
+  private lost(): void {
+    if (this.outage !== undefined) return;
+    let end = (): void => {};
+    const over = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const receivers = new Set(this.receivers);
+    const late = (): void => this.interrupt("the NATS server is out of reach", receivers);
+    this.outage = { timer: setTimeout(late, this.settings.timeoutMs), receivers, over, end };
+  }
+
+  private found(): void {
+    const { outage } = this;
+    if (outage === undefined) return;
+    this.outage = undefined;
+    clearTimeout(outage.timer);
+    this.interrupt("the NATS server was out of reach", outage.receivers);
+    outage.end();
+  }
+
+  private interrupt(reason: string, receivers: ReadonlySet<TopicReceiver>): void {
+    for (const receiver of receivers) if (this.receivers.has(receiver)) receiver.interrupted(reason);
+  }
+}
+
+/** `promise`, which rejects when it takes longer. */
+async function inTime(promise: Promise<void> | undefined, timeoutMs: number): Promise<void> {
+  if (promise === undefined) return;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`it has not answered for ${timeoutMs} ms`)), timeoutMs);
+  });
+  try {
+    await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function unavailable(text: string, cause?: unknown): RpcError {
+  const reason = cause instanceof Error ? `: ${cause.message}` : "";
+  return new RpcError("unavailable", text + reason, { cause });
+}

@@ -1,0 +1,47 @@
+import { connect, type NodeConnectionOptions } from "@nats-io/transport-node";
+import { createTopics, type Topics, type TopicsOptions } from "@quicrpc/core/topics";
+import { NatsBus } from "./nats-bus.js";
+
+/** Options of `natsTopics`. */
+export interface NatsTopicsOptions extends Omit<TopicsOptions, "bus"> {
+  /** Addresses of NATS servers, as `"nats.example.com:4222"`. */
+  readonly servers: string | readonly string[];
+  /** Further options of the client of NATS: credentials, TLS, its name. */
+  readonly connection?: Omit<NodeConnectionOptions, "servers" | "noEcho"> | undefined;
+  /** What the names of topics begin with on the NATS server, as `"app.topics"`. Default: nothing. */
+  readonly prefix?: string | undefined;
+  /**
+   * Milliseconds that the server has to confirm a message, after which `publish` fails, and that it may be out of reach before subscriptions are
+   * ended with `unavailable`. Default 5000.
+   */
+  readonly timeoutMs?: number | undefined;
+  /** Bytes of messages that wait for the server's confirmation; more are refused with `resource_exhausted`. Default 16 MiB. */
+  readonly maxUnconfirmedBytes?: number | undefined;
+}
+
+const DEFAULT_TIMEOUT_MS = 5000;
+const DEFAULT_UNCONFIRMED_BYTES = 16 * 1024 * 1024;
+/** A server that answers no ping for two of these is taken for lost. */
+const PING_INTERVAL_MS = 2000;
+
+/**
+ * Makes the topics of a process, which carry messages to those of others by a NATS server. Rejects where no server can be reached at first; later it
+ * is tried for ever.
+ */
+export async function natsTopics(options: NatsTopicsOptions): Promise<Topics> {
+  const { servers, connection, prefix = "", ...rest } = options;
+  const { timeoutMs = DEFAULT_TIMEOUT_MS, maxUnconfirmedBytes = DEFAULT_UNCONFIRMED_BYTES, limits, onError } = rest;
+  if (prefix !== "" && !/^[\w-]+(\.[\w-]+)*$/.test(prefix)) {
+    throw new TypeError(`prefix of natsTopics() is words with dots between them, and not ${JSON.stringify(prefix)}`);
+  }
+  const nats = await connect({
+    maxReconnectAttempts: -1,
+    pingInterval: PING_INTERVAL_MS,
+    reconnectTimeWait: 250,
+    timeout: timeoutMs,
+    ...connection,
+    servers: typeof servers === "string" ? servers : [...servers],
+  });
+  const settings = { prefix: prefix === "" ? "" : `${prefix}.`, timeoutMs, maxUnconfirmedBytes };
+  return createTopics({ bus: new NatsBus(nats, settings), limits, onError });
+}

@@ -1,0 +1,152 @@
+import { setImmediate } from "node:timers/promises";
+import type { Topics } from "@quicrpc/core/topics";
+import { afterEach, beforeEach, describe, expect, it, type TestContext } from "vitest";
+import { type RoomItem, serveRooms } from "../../../test/rooms.js";
+import { natsTopics, type NatsTopicsOptions } from "../src/index.js";
+import { NatsProcess, natsServer, WITHOUT_NATS } from "./nats-server.js";
+import { Proxy } from "./proxy.js";
+
+/** Notices a server that is gone sooner than one would want in production. */
+const quick = { pingInterval: 100, maxPingOut: 2, reconnectTimeWait: 20 };
+
+describe("topics over NATS", () => {
+  let nats: NatsProcess;
+  let proxy: Proxy;
+  const opened: Topics[] = [];
+
+  beforeEach(async (context: TestContext) => {
+    if (natsServer === undefined) context.skip(WITHOUT_NATS);
+    nats = new NatsProcess();
+    await nats.start();
+    proxy = await Proxy.listen(() => nats.port);
+  });
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((topics) => topics.close()));
+    proxy?.close();
+    await nats?.remove();
+  });
+
+  async function open(servers: string, options: Partial<NatsTopicsOptions> = {}) {
+    const topics = await natsTopics({ servers, timeoutMs: 1000, connection: quick, ...options });
+    opened.push(topics);
+    return serveRooms(topics).room;
+  }
+
+  it("carry messages to all processes, their own included, in order", async () => {
+    const rooms = [await open(nats.url), await open(nats.url)];
+    const subscribers = await Promise.all(rooms.map((room) => room.subscribe({ id: "a.b *>" })));
+    for (let n = 0; n < 200; n++) await rooms[n % 2]?.publish({ id: "a.b *>", message: { n, text: "" } });
+    for (const items of subscribers) expect(await numbers(items, 200)).toEqual(Array.from({ length: 200 }, (_, n) => n));
+  });
+
+  it("keep applications with other prefixes apart", async () => {
+    const one = await open(nats.url, { prefix: "one" });
+    const two = await open(nats.url, { prefix: "two" });
+    const items = await one.subscribe({ id: "1" });
+    await two.publish({ id: "1", message: { n: 1, text: "" } });
+    await one.publish({ id: "1", message: { n: 2, text: "" } });
+    expect(await numbers(items, 1)).toEqual([2]);
+    await expect(natsTopics({ servers: nats.url, prefix: "a.*" })).rejects.toThrow(/prefix/);
+  });
+
+  it("lose nothing in silence when the server is killed: who subscribes is told, and who publishes", async () => {
+    const publisher = await open(nats.url);
+    const subscriber = await open(nats.url);
+    const COUNT = 60;
+    const confirmed: number[] = [];
+    const received: number[] = [];
+    /** Numbers before which the subscriber was told that some may be missing. */
+    const told = new Set<number>();
+    const reading = (async () => {
+      while (received.at(-1) !== COUNT - 1) {
+        try {
+          let first = received.length > 0;
+          for await (const { message } of await subscriber.subscribe({ id: "1" })) {
+            if (first) told.add(message.n);
+            first = false;
+            received.push(message.n);
+            if (message.n === COUNT - 1) break;
+          }
+        } catch (error) {
+          expect(error).toMatchObject({ code: "unavailable" });
+        }
+      }
+    })();
+    // Until the last arrives: the subscriber may be about to subscribe.
+    for (let n = 0; received.at(-1) !== COUNT - 1; n = Math.min(n + 1, COUNT - 1)) {
+      if (n === 20) {
+        await nats.kill();
+        await nats.start();
+      }
+      try {
+        await publisher.publish({ id: "1", message: { n, text: "" } });
+        confirmed.push(n);
+      } catch (error) {
+        expect(error).toMatchObject({ code: "unavailable" });
+        await setImmediate();
+      }
+    }
+    await reading;
+    const missing = confirmed.filter((n) => !received.includes(n));
+    for (const n of missing) {
+      const next = received.find((each) => each > n);
+      expect(told.has(next as number) || received.indexOf(next as number) === 0).toBe(true);
+    }
+  });
+
+  it("say so when the server is out of reach, and go on when it is back", async () => {
+    const near = await open(nats.url);
+    const far = await open(proxy.url);
+    const items = await far.subscribe({ id: "1" });
+    proxy.pause();
+    const lost = far.publish({ id: "1", message: { n: 1, text: "" } });
+    await expect(lost).rejects.toMatchObject({ code: "unavailable" });
+    await expect(items.next()).rejects.toMatchObject({ code: "unavailable" });
+    await expect(far.subscribe({ id: "1" })).rejects.toMatchObject({ code: "unavailable" });
+    proxy.resume();
+    const again = await subscribed(() => far.subscribe({ id: "1" }));
+    await near.publish({ id: "1", message: { n: 2, text: "" } });
+    expect(await numbers(again, 1)).toEqual([2]);
+  });
+
+  it("hold a bounded number of bytes for a server that is slow, and lose none that were taken", async () => {
+    const near = await open(nats.url);
+    const far = await open(proxy.url, { maxUnconfirmedBytes: 100_000, connection: { ...quick, pingInterval: 60_000 } });
+    const items = await near.subscribe({ id: "1" });
+    proxy.pause();
+    const text = "x".repeat(1000);
+    const published = Array.from({ length: 200 }, (_, n) => far.publish({ id: "1", message: { n, text } }));
+    const outcomes = Promise.allSettled(published);
+    proxy.resume();
+    const taken = (await outcomes).flatMap(({ status }, n) => (status === "fulfilled" ? [n] : []));
+    const refused = (await outcomes).find(({ status }) => status === "rejected");
+    expect(refused).toMatchObject({ reason: { code: "resource_exhausted" } });
+    expect(taken.length).toBeGreaterThan(90);
+    expect(taken.length).toBeLessThan(100);
+    expect(await numbers(items, taken.length)).toEqual(taken);
+  });
+
+  it("refuse what the server would not take", async () => {
+    const room = await open(nats.url, { limits: { maxMessageBytes: 10_000_000 } });
+    const large = room.publish({ id: "1", message: { n: 1, text: "x".repeat(2_000_000) } });
+    await expect(large).rejects.toMatchObject({ code: "resource_exhausted" });
+  });
+});
+
+async function numbers(items: AsyncIterator<RoomItem>, count: number): Promise<number[]> {
+  const taken: number[] = [];
+  while (taken.length < count) taken.push(((await items.next()).value as RoomItem).message.n);
+  return taken;
+}
+
+/** Tries until it can subscribe. */
+async function subscribed<T>(subscribe: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await subscribe();
+    } catch (error) {
+      expect(error).toMatchObject({ code: "unavailable" });
+      await setImmediate();
+    }
+  }
+}
