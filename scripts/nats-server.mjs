@@ -12,7 +12,8 @@ if (present.code === 0) {
   console.log(`on the PATH: ${present.output.trim()}`);
 } else if (!existsSync(binary)) {
   const { code } = await run(["version"], { command: "go", capture: true });
-  if (code !== 0) fail("there is no NATS server", "Install one (Debian: apt-get install nats-server), or Go, which builds it.");
+  if (code !== 0)
+    fail("there is no NATS server", "Install one (Debian: apt-get install nats-server), or Go, which builds it.");
   mkdirSync(folder, { recursive: true });
   const source = `github.com/nats-io/nats-server/v2@${VERSION}`;
   const built = await run(["install", source], { command: "go", env: { GOBIN: folder }, capture: true });

@@ -21,7 +21,11 @@ describe.each(kinds)("topics: $name", (kind) => {
   async function subscribed(via?: "lane" | "stream"): Promise<AsyncIterator<RoomItem>> {
     let items: AsyncIterable<RoomItem> | undefined;
     await new Promise<void>((resolve) => {
-      items = pair.client.serverStream(roomMethods.subscribeRoom, { id: "1" }, { via, onResponseMetadata: () => resolve() });
+      items = pair.client.serverStream(
+        roomMethods.subscribeRoom,
+        { id: "1" },
+        { via, onResponseMetadata: () => resolve() },
+      );
     });
     return (items as AsyncIterable<RoomItem>)[Symbol.asyncIterator]();
   }

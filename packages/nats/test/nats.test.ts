@@ -36,7 +36,8 @@ describe("topics over NATS", () => {
     const rooms = [await open(nats.url), await open(nats.url)];
     const subscribers = await Promise.all(rooms.map((room) => room.subscribe({ id: "a.b *>" })));
     for (let n = 0; n < 200; n++) await rooms[n % 2]?.publish({ id: "a.b *>", message: { n, text: "" } });
-    for (const items of subscribers) expect(await numbers(items, 200)).toEqual(Array.from({ length: 200 }, (_, n) => n));
+    for (const items of subscribers)
+      expect(await numbers(items, 200)).toEqual(Array.from({ length: 200 }, (_, n) => n));
   });
 
   it("keep applications with other prefixes apart", async () => {

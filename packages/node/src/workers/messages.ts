@@ -20,11 +20,16 @@ export type FromWorker =
   | { readonly quicrpc: "failed"; readonly error: ToldError }
   | { readonly quicrpc: "leaving" }
   | { readonly quicrpc: "stats"; readonly stats: ServerStats }
+  | { readonly quicrpc: "topic"; readonly id: number; readonly name: string; readonly subscribed: boolean }
+  | { readonly quicrpc: "publish"; readonly id: number; readonly name: string; readonly bytes: string }
   | ({ readonly quicrpc: "over" } & Unacknowledged);
 
 /** A message of the primary to a worker. */
 export type ToWorker =
   | { readonly quicrpc: "joined"; readonly ticketKey: string }
+  | { readonly quicrpc: "topicDone"; readonly id: number }
+  | { readonly quicrpc: "topicMessage"; readonly name: string; readonly bytes: string }
+  | { readonly quicrpc: "topicsInterrupted" }
   | { readonly quicrpc: "drain"; readonly timeoutMs: number | undefined }
   | { readonly quicrpc: "close"; readonly closeCode: number | undefined; readonly reason: string | undefined };
 

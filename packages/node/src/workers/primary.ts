@@ -11,6 +11,7 @@ import { type ErrorHook, type Limits, type Session, TransportError } from "@quic
 import type { PortGroup } from "@quicrpc/quic";
 import type { Server, ServerStats, WorkerGroup } from "../serve.js";
 import { type FromWorker, type Place, PLACE_VARIABLE, type ToldError, type ToWorker } from "./messages.js";
+import { topicRelay } from "./topic-relay.js";
 
 const BACKOFF: Backoff = { initialMs: 100, maxMs: 5000, factor: 2 };
 /** A worker that has lived for so long starts its waits anew. */
@@ -225,7 +226,7 @@ export class PrimaryServer implements Server {
       };
       const silent = setTimeout(() => this.onError(silence(seat.place), { method: "serve" }), SILENT_MS);
       worker.on("message", (message: FromWorker | null) => {
-        clearTimeout(silent);
+        if (message?.quicrpc === "join") clearTimeout(silent);
         if (message?.quicrpc === "join") send(worker, { quicrpc: "joined", ticketKey: this.ticketKey });
         if (message?.quicrpc === "stats") seat.stats = message.stats;
         if (message?.quicrpc === "failed") {
@@ -280,6 +281,7 @@ export class PrimaryServer implements Server {
     // Processes that the program forks itself have no business with these.
     cluster.setupPrimary({ stdio });
     refer(worker, this.referenced);
+    topicRelay.attach(worker);
     return worker;
   }
 

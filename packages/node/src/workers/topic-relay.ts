@@ -1,0 +1,90 @@
+import type { Worker } from "node:cluster";
+import type { BusSubscription, TopicBus, TopicReceiver } from "@quicrpc/core/transport";
+import type { FromWorker, ToWorker } from "./messages.js";
+
+/** Characters of messages that wait in the channel to a worker that does not read it. Beyond them its subscribers lose messages, and are told. */
+const MAX_WAITING = 16 * 1024 * 1024;
+
+/** A worker, and the topics that somebody subscribes to there. */
+interface Member {
+  readonly worker: Worker;
+  readonly topics: Set<string>;
+  waiting: number;
+  /** Messages were dropped; it is told when it reads again. */
+  behind: boolean;
+}
+
+/** Carries messages of topics between the workers of a group, in the process that keeps them; and within that process. */
+class TopicRelay implements TopicBus {
+  private readonly members: Map<string, Set<Member>> = new Map();
+  private readonly receivers: Map<string, TopicReceiver> = new Map();
+
+  publish(topic: string, message: Uint8Array): undefined {
+    const { buffer, byteOffset, length } = message;
+    this.relay(topic, Buffer.from(buffer, byteOffset, length).toString("base64"), message);
+  }
+
+  subscribe(topic: string, receiver: TopicReceiver): BusSubscription {
+    this.receivers.set(topic, receiver);
+    return { ready: Promise.resolve(), end: () => void this.receivers.delete(topic) };
+  }
+
+  async close(): Promise<void> {
+    this.receivers.clear();
+  }
+
+  /** Takes part in what a worker publishes and subscribes to, for as long as it lives. */
+  attach(worker: Worker): void {
+    const member: Member = { worker, topics: new Set(), waiting: 0, behind: false };
+    worker.on("message", (message: FromWorker | null) => {
+      if (message?.quicrpc === "topic") {
+        if (message.subscribed) this.add(member, message.name);
+        else this.remove(member, message.name);
+        this.send(member, { quicrpc: "topicDone", id: message.id }, 0);
+      }
+      if (message?.quicrpc === "publish") {
+        this.relay(message.name, message.bytes, undefined);
+        this.send(member, { quicrpc: "topicDone", id: message.id }, 0);
+      }
+    });
+    worker.once("exit", () => {
+      for (const topic of member.topics) this.remove(member, topic);
+    });
+  }
+
+  private relay(name: string, bytes: string, message: Uint8Array | undefined): void {
+    for (const member of this.members.get(name) ?? []) {
+      if (member.waiting + bytes.length > MAX_WAITING) member.behind = true;
+      else this.send(member, { quicrpc: "topicMessage", name, bytes }, bytes.length);
+    }
+    this.receivers.get(name)?.message(message ?? new Uint8Array(Buffer.from(bytes, "base64")));
+  }
+
+  private send(member: Member, message: ToWorker, size: number): void {
+    const { worker } = member;
+    if (!worker.isConnected()) return;
+    member.waiting += size;
+    worker.send(message, () => {
+      member.waiting -= size;
+      if (!member.behind || member.waiting > 0) return;
+      member.behind = false;
+      this.send(member, { quicrpc: "topicsInterrupted" }, 0);
+    });
+  }
+
+  private add(member: Member, topic: string): void {
+    member.topics.add(topic);
+    const members = this.members.get(topic) ?? new Set();
+    this.members.set(topic, members.add(member));
+  }
+
+  private remove(member: Member, topic: string): void {
+    member.topics.delete(topic);
+    const members = this.members.get(topic);
+    members?.delete(member);
+    if (members?.size === 0) this.members.delete(topic);
+  }
+}
+
+/** The relay of this process. */
+export const topicRelay: TopicRelay = new TopicRelay();

@@ -1,0 +1,97 @@
+import { RpcError } from "@quicrpc/core";
+import type { BusSubscription, TopicBus, TopicReceiver } from "@quicrpc/core/transport";
+import type { FromWorker, ToWorker } from "./messages.js";
+
+/** Characters of messages that the primary has not confirmed; more are refused. */
+const MAX_UNCONFIRMED = 16 * 1024 * 1024;
+
+interface Waiting {
+  readonly resolve: () => void;
+  readonly reject: (error: RpcError) => void;
+}
+
+/** The bus of a worker: the process that keeps the workers carries messages between them. */
+export class WorkerBus implements TopicBus {
+  private readonly receivers: Map<string, TopicReceiver> = new Map();
+  private readonly waiting: Map<number, Waiting> = new Map();
+  private unconfirmed = 0;
+  private lastId = 0;
+  private readonly listen = (message: ToWorker | null): void => this.receive(message);
+  private readonly lose = (): void => this.lost();
+
+  constructor() {
+    process.on("message", this.listen);
+    process.on("disconnect", this.lose);
+  }
+
+  async publish(name: string, message: Uint8Array): Promise<void> {
+    const { buffer, byteOffset, length } = message;
+    const bytes = Buffer.from(buffer, byteOffset, length).toString("base64");
+    if (this.unconfirmed + bytes.length > MAX_UNCONFIRMED) {
+      throw new RpcError("resource_exhausted", "too many messages wait for the primary of the workers");
+    }
+    this.unconfirmed += bytes.length;
+    try {
+      await this.ask((id) => ({ quicrpc: "publish", id, name, bytes }));
+    } finally {
+      this.unconfirmed -= bytes.length;
+    }
+  }
+
+  subscribe(name: string, receiver: TopicReceiver): BusSubscription {
+    this.receivers.set(name, receiver);
+    const ready = this.ask((id) => ({ quicrpc: "topic", id, name, subscribed: true }));
+    const end = (): void => {
+      // Another may have taken its place, for which the worker stays subscribed.
+      if (this.receivers.get(name) !== receiver) return;
+      this.receivers.delete(name);
+      this.ask((id) => ({ quicrpc: "topic", id, name, subscribed: false })).catch(() => {});
+    };
+    return { ready, end };
+  }
+
+  async close(): Promise<void> {
+    process.off("message", this.listen);
+    process.off("disconnect", this.lose);
+    this.lost();
+  }
+
+  /** Resolves when the primary has done it. */
+  private ask(message: (id: number) => FromWorker): Promise<void> {
+    if (!process.connected) return Promise.reject(gone());
+    const id = ++this.lastId;
+    return new Promise((resolve, reject) => {
+      this.waiting.set(id, { resolve, reject });
+      process.send?.(message(id), undefined, undefined, (error: Error | null) => {
+        if (error === null) return;
+        this.waiting.delete(id);
+        reject(gone(error));
+      });
+    });
+  }
+
+  private receive(message: ToWorker | null): void {
+    if (message?.quicrpc === "topicMessage") {
+      this.receivers.get(message.name)?.message(new Uint8Array(Buffer.from(message.bytes, "base64")));
+    }
+    if (message?.quicrpc === "topicDone") {
+      this.waiting.get(message.id)?.resolve();
+      this.waiting.delete(message.id);
+    }
+    if (message?.quicrpc === "topicsInterrupted") this.interrupt("this worker was too slow for its primary");
+  }
+
+  private interrupt(reason: string): void {
+    for (const receiver of this.receivers.values()) receiver.interrupted(reason);
+  }
+
+  private lost(): void {
+    for (const { reject } of this.waiting.values()) reject(gone());
+    this.waiting.clear();
+    this.interrupt("the primary of the workers is gone");
+  }
+}
+
+function gone(cause?: Error): RpcError {
+  return new RpcError("unavailable", "the primary of the workers is gone", { cause });
+}
