@@ -1,6 +1,6 @@
 // Calls over loopback against other RPC libraries: `npm run bench -- [--rounds N] [--json]`; with `micro`, the
 // pieces of a call; with `types`, what 500 methods cost to generate and to compile; with
-// `link`, over a simulated bad network; with `profile`, where the CPU time of a call goes.
+// `link`, over a simulated bad network; with `profile`, where the CPU time of a call goes; with `fan-out`, messages of topics.
 import { run, setup, step, tool } from "./setup.mjs";
 
 await setup();
@@ -11,6 +11,7 @@ const pieces = {
   types: ["types.js"],
   link: ["bad-network.js"],
   profile: ["profile.js"],
+  "fan-out": ["fan-out.js"],
 };
 const named = Object.hasOwn(pieces, first ?? "");
 for (const script of named ? pieces[first] : ["main.js"]) {
