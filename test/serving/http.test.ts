@@ -1,11 +1,15 @@
 // Plain HTTP at the listeners of a server, beside its sessions.
 import { createFetchHandler, toNodeHandler } from "@quicrpc/http";
 import { createRouter } from "@quicrpc/core/generated";
-import { devCertificate, dial, serve, type Server, type ServeOptions } from "@quicrpc/node";
+import { RpcError } from "@quicrpc/core";
+import { devCertificate, dial, type Peer, serve, type Server, type ServeOptions } from "@quicrpc/node";
+import { once } from "node:events";
 import { request as httpRequest } from "node:http";
+import { connect as connectHttp2, type SecureClientSessionOptions } from "node:http2";
 import { request as httpsRequest } from "node:https";
 import { afterEach, describe, expect, it } from "vitest";
 import { methods } from "../behaviour/service.js";
+import { certificate } from "../../packages/quic/test/certificates.js";
 import { trustOf } from "../../packages/node/test/trust.js";
 
 const { nothing, wait } = methods;
@@ -31,7 +35,7 @@ async function served(url: string, options: Partial<ServeOptions> = {}): Promise
   const http = toNodeHandler(createFetchHandler({ routers: [router] }));
   server = await serve({ listen: [url], routers: [router], tls: await devCertificate(), http, ...options });
   const { protocol, host } = new URL(server.urls.at(-1) as string);
-  return `${protocol === "ws:" ? "http:" : "https:"}//${host}`;
+  return `${protocol === "ws:" || protocol === "http:" ? "http:" : "https:"}//${host}`;
 }
 
 function send(url: string, headers: Record<string, string> = {}, body?: Uint8Array): Promise<number> {
@@ -84,4 +88,78 @@ it("refuses pages whose own name resolves to this machine, without TLS", async (
 
 it("has no place without a port of HTTP", async () => {
   await expect(served("tcp://127.0.0.1:0")).rejects.toThrow(/option http needs a listener/);
+});
+
+const SECURE = ["wss://127.0.0.1:0/rpc", ...QUIC];
+
+describe.each(["ws://127.0.0.1:0/rpc", "http://127.0.0.1:0", ...SECURE])("a server at %s with http: true", (listen) => {
+  it("serves its services, to whom authenticate lets in", async () => {
+    const peers: Peer[] = [];
+    const base = await served(listen, {
+      http: true,
+      async authenticate(peer) {
+        if ((await peer.credentials) !== "good") throw new RpcError("unauthenticated", "who are you?");
+        peers.push(peer);
+      },
+    });
+    const call = (token: string): Promise<number> =>
+      send(`${base}/test.v1.Behaviour/nothing`, { authorization: `Bearer ${token}` }, new Uint8Array(0));
+    expect([await call("good"), await call("bad")]).toEqual([200, 401]);
+    expect(peers).toMatchObject([{ transport: "http", path: "/test.v1.Behaviour/nothing", earlyData: false }]);
+    expect(peers[0]?.remoteAddress?.host).toBe("127.0.0.1");
+    expect(server?.stats()).toMatchObject({ authentications: 0, handlers: 0 });
+  });
+});
+
+it("takes what the option adds, and the server's own limits", async () => {
+  const base = await served("http://127.0.0.1:0", { http: { prefix: "/api" }, limits: { maxFrameBytes: 8 } });
+  expect(await send(`${base}/api/test.v1.Behaviour/nothing`, {}, new Uint8Array(0))).toBe(200);
+  expect(await send(`${base}/api/test.v1.Behaviour/wait`, {}, new Uint8Array(9))).toBe(429);
+});
+
+it("http:// needs to know what answers", async () => {
+  await expect(served("http://127.0.0.1:0", { http: false })).rejects.toThrow(/serve\(\{ http: true \}\)/);
+});
+
+/** The status of a request over HTTP/2, and what its connection said. */
+async function sendHttp2(url: string, path: string, more: SecureClientSessionOptions = {}): Promise<unknown> {
+  const session = connectHttp2(url, { rejectUnauthorized: false, ...more });
+  session.on("error", () => {});
+  const stream = session.request({ ":method": "POST", ":path": path, "content-type": MESSAGE_PACK });
+  stream.end();
+  const [headers] = (await once(stream, "response")) as [Record<string, unknown>];
+  stream.resume();
+  await once(stream, "close");
+  session.close();
+  return headers[":status"];
+}
+
+describe.each(SECURE)("a server at %s over HTTP/2", (listen) => {
+  it("answers beside HTTP/1.1, and closes connections when it ends", async () => {
+    const base = await served(listen, { http: true });
+    expect(await sendHttp2(base, "/test.v1.Behaviour/nothing")).toBe(200);
+    expect(await sendHttp2(base, "/healthz")).toBe(200);
+    expect(await send(`${base}/test.v1.Behaviour/nothing`, {}, new Uint8Array(0))).toBe(200);
+    const idle = connectHttp2(base, { rejectUnauthorized: false });
+    await once(idle, "connect");
+    const closed = once(idle, "close");
+    await server?.close();
+    await closed;
+  });
+});
+
+it("asks clients for certificates over HTTP as well", async () => {
+  const authority = await certificate({ ca: true });
+  const alice = await certificate({ issuer: authority, names: ["alice.example"] });
+  const seen: (string | undefined)[] = [];
+  const base = await served("wss://127.0.0.1:0/rpc", {
+    http: true,
+    clientCertificates: { ca: authority.cert },
+    authenticate: (peer) => void seen.push(peer.certificate?.subject),
+  });
+  const path = "/test.v1.Behaviour/nothing";
+  expect(await sendHttp2(base, path)).toBe(401);
+  expect(await send(base + path, {}, new Uint8Array(0))).toBe(401);
+  expect(await sendHttp2(base, path, { cert: alice.cert, key: alice.key })).toBe(200);
+  expect(seen).toEqual(["CN=alice.example"]);
 });

@@ -18,6 +18,7 @@ export type { AllowedOrigins, LoadSheddingOptions } from "@quicrpc/core/transpor
 export type { Peer, TransportKind } from "./peer.js";
 export type { TransportAbilities, TransportProvider } from "./transport/provider.js";
 export { serve, type Server, type ServerStats, type WorkerGroup } from "./serve.js";
+export type { HttpOptions } from "./listen/http-package.js";
 export type { HttpListener } from "./listen/http-requests.js";
 export type { Authenticate, ServeOptions } from "./serve-options.js";
 export { childProcessTransport, nodeStreamTransport, type NodeStreams, stdioTransport } from "./stream/node-stream.js";

@@ -2,7 +2,7 @@ import type { X509Certificate } from "node:crypto";
 import type { Metadata } from "@quicrpc/core";
 
 /** Transport of a session: a built-in one, or the name of a provider's own. */
-export type TransportKind = "quic" | "webtransport" | "tcp" | "tls" | "unix" | "websocket" | (string & {});
+export type TransportKind = "quic" | "webtransport" | "tcp" | "tls" | "unix" | "websocket" | "http" | (string & {});
 
 /** A client that has connected, and how: `authenticate` decides by it. */
 export interface Peer {
@@ -18,7 +18,7 @@ export interface Peer {
   /** The page the request came from, as its browser says; programs send what they like, or nothing. */
   readonly origin: string | undefined;
   /**
-   * The client's option `credentials`, over any transport; undefined where it sent none. Read from its greeting when it is asked for,
+   * The client's option `credentials`, over any transport; undefined where it sent none. Over HTTP the token of `authorization: Bearer`. Read from its greeting when it is asked for,
    * at most `limits.maxGreetingBytes`; a client that has said nothing within half of `limits.maxHandshakeMs` has sent none. Rejects
    * with an `RpcError`, which `authenticate` may pass on, where the greeting is malformed or the client is gone, and once
    * `authenticate` has settled: it is not kept. Of early data (`earlyData`) it may be a recording.

@@ -9,6 +9,7 @@ import {
 } from "@quicrpc/core/transport";
 import type { ClientCertificateOptions, ServerCertificateOptions } from "@quicrpc/quic";
 import type { DevCertificate } from "./dev-certificate.js";
+import type { HttpOptions } from "./listen/http-package.js";
 import type { HttpListener } from "./listen/http-requests.js";
 import type { Peer } from "./peer.js";
 import { QUIC_LISTEN_OPTIONS, type QuicListenOptions } from "./transport/keep-alive.js";
@@ -26,7 +27,7 @@ export interface ServeOptions<Context = unknown>
   readonly host?: string;
   /**
    * URLs to listen on: `quic://0.0.0.0:4433`, `tls://[::]:4434`, `wss://0.0.0.0:443/rpc`, or without encryption
-   * `tcp://`, `ws://` and `unix:/path`. The port 0 takes a free one.
+   * `tcp://`, `ws://`, `http://` and `unix:/path`. The port 0 takes a free one.
    */
   readonly listen?: string | URL | readonly (string | URL)[];
   /**
@@ -35,11 +36,12 @@ export interface ServeOptions<Context = unknown>
    */
   readonly webSocket?: boolean;
   /**
-   * Answers requests of plain HTTP/1.1 at `wss://` and `ws://`, and on the TCP port beside each `quic://` and `https://`:
-   * `toNodeHandler(createFetchHandler({ routers }))` of `@quicrpc/http`, which has options of its own. The server itself answers `/healthz` and
-   * `/readyz` there, and drains it with itself. Default: none.
+   * Whether the services are served over plain HTTP too: at `wss://`, `ws://` and `http://`, and on the TCP port beside each `quic://` and
+   * `https://`, HTTP/2 where there is TLS. It needs `@quicrpc/http`. `authenticate`, limits and the other options here hold for each request as for a
+   * session; further ones are given instead of true. A handler, such as `toNodeHandler(createFetchHandler({ routers }))`, has options of its own.
+   * The server itself answers `/healthz` and `/readyz` there, and drains it with itself. Default false.
    */
-  readonly http?: HttpListener;
+  readonly http?: boolean | HttpOptions | HttpListener;
   /**
    * Whether `quic://` and `https://` need the native engine. "optional": on a platform without one their UDP ports are left out,
    * which is reported to `onError`, and what else there is serves, such as that of `webSocket: true`. Default "required".

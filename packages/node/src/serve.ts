@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import {
   Authentications,
   type CloseOptions,
@@ -27,7 +28,7 @@ import { greetedPeer } from "./greeted-peer.js";
 import { isEarly, runWhenProven } from "./early-data.js";
 import { isOverUdp, type ProvidedTarget, targetsOf, urlOf } from "./listen/listen.js";
 import { type Arrival, type Listener, type ListenSettings, noRoom, type TlsUpdate } from "./listen/listener.js";
-import { HttpRequests } from "./listen/http-requests.js";
+import { type HttpListener, HttpRequests } from "./listen/http-requests.js";
 import { TrustedProxies } from "./listen/proxy-protocol.js";
 import { addressOf, type Peer } from "./peer.js";
 import { tellRefusal } from "./refusals.js";
@@ -134,6 +135,7 @@ class RpcServer<Context> implements Server {
   private readonly onError: ErrorHook;
   private readonly authentications: Authentications<Peer, Context> | undefined;
   private readonly listeners: Listener[] = [];
+  private readonly http: HttpRequests | undefined = undefined;
   private settings: ListenSettings;
   /** Sessions that are being authenticated. */
   private readonly arriving: Set<Arrival> = new Set();
@@ -166,8 +168,8 @@ class RpcServer<Context> implements Server {
     const { tls, secret, clientCertificates, allowedOrigins, allowedHosts, earlyData = false } = options;
     const transport = withKeepAlive(options.transport, options.keepAlive);
     const { webSocket = false, transports = [] } = options;
-    const http = options.http && new HttpRequests(options.http, () => !this.draining);
-    const web = { webSocket, http, protocols: transports.flatMap(({ webProtocol }) => webProtocol ?? []) };
+    if (options.http !== undefined && options.http !== false) this.http = new HttpRequests(() => !this.draining);
+    const web = { webSocket, http: this.http, protocols: transports.flatMap(({ webProtocol }) => webProtocol ?? []) };
     const trustedProxies = options.trustedProxies && new TrustedProxies(options.trustedProxies);
     const pages = new PageGuard({ allowedOrigins, allowedHosts, onError, optionsOf: "serve", warn });
     const certificates = { tls, secret, clientCertificates };
@@ -191,6 +193,7 @@ class RpcServer<Context> implements Server {
     const onArrival = (arrival: Arrival): void => void this.take(arrival);
     const targets = this.shared(targetsOf(this.options));
     requireListenable(targets, this.settings);
+    if (this.http !== undefined) this.http.listener = await this.httpListener(this.http, targets);
     let missing: unknown;
     try {
       // One after the other, so that a failure leaves none that is about to start.
@@ -213,6 +216,25 @@ class RpcServer<Context> implements Server {
     }
   }
 
+  /** What answers requests over HTTP: as it is given, or by this server's own options. */
+  private async httpListener(requests: HttpRequests, targets: readonly ProvidedTarget[]): Promise<HttpListener> {
+    const { options, authentications, load, onError } = this;
+    const { http, routers, interceptors, limits, allowedOrigins } = options;
+    if (typeof http === "function") return http;
+    const { httpListener } = await import("./listen/http-package.js");
+    const shared = { routers, interceptors, limits, load, onError, allowedOrigins };
+    const named = targets.flatMap(({ host }) => (host === undefined || isIP(host) !== 0 ? [] : [host]));
+    const allowedHosts = named.length === 0 ? options.allowedHosts : [...(options.allowedHosts ?? []), ...named];
+    return httpListener<Context>(typeof http === "object" ? http : {}, {
+      ...shared,
+      allowedHosts,
+      loadShedder: this.guard ?? options.loadShedder,
+      authentications: authentications && {
+        run: ({ peer, ...rest }) => authentications.run({ ...rest, peer: requests.peerOf(peer) }),
+      },
+    });
+  }
+
   /** The targets, with this worker's sockets where their ports are a group's. */
   private shared(targets: readonly ProvidedTarget[]): readonly ProvidedTarget[] {
     if (this.share === undefined) return targets;
@@ -226,7 +248,7 @@ class RpcServer<Context> implements Server {
     const { timeoutMs = this.limits.maxDrainMs } = options ?? {};
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(), Math.min(timeoutMs, this.limits.maxTimeoutMs));
-    const served = this.options.http?.drain?.({ timeoutMs }).catch((error: unknown) => {
+    const served = this.http?.listener?.drain?.({ timeoutMs }).catch((error: unknown) => {
       this.onError(error, { method: "http.drain" });
     });
     const ends = await Promise.all(Array.from(this.sessions, (session) => session.drain(options)));

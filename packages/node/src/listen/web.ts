@@ -1,9 +1,11 @@
-import { createServer, type IncomingMessage, STATUS_CODES } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
+import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { divert } from "./divert.js";
 import { Door, doorLimits } from "./door.js";
 import type { Listen } from "./beside.js";
+import type { AnyRequest, AnyResponse } from "./http-requests.js";
 import type { Listener, WebOffer } from "./listener.js";
 import { type Guest, Guests, socketListener, startServer } from "./socket-server.js";
 import { ServerTls } from "./tls-settings.js";
@@ -12,23 +14,28 @@ import { MAX_HEADER_FIELDS, WebSocketUpgrades } from "./web-socket.js";
 
 /** Listens for `ws://`: WebSocket without encryption. */
 export const listenWs: Listen = (...given) =>
-  listen(false, { webSocket: true, protocols: [], http: given[1].web.http }, ...given);
+  listen("ws", { webSocket: true, protocols: [], http: given[1].web.http }, ...given);
+
+/** Listens for `http://`: plain HTTP alone, without encryption. */
+export const listenHttp: Listen = (...given) =>
+  listen("http", { webSocket: false, protocols: [], http: given[1].web.http }, ...given);
 
 /** Listens for `wss://`. */
 export const listenWss: Listen = (...given) =>
-  listen(true, { webSocket: true, protocols: [], http: given[1].web.http }, ...given);
+  listen("wss", { webSocket: true, protocols: [], http: given[1].web.http }, ...given);
 
 /** Listens for what is offered on one port with TLS: clients choose the protocol in the TLS handshake (RFC 7301). */
 export function listenWeb(offer: WebOffer): Listen {
-  return (...given) => listen(true, offer, ...given);
+  return (...given) => listen(offer.webSocket ? "wss" : "https", offer, ...given);
 }
 
 const listen = async (
-  secure: boolean,
+  scheme: "ws" | "http" | "wss" | "https",
   offer: WebOffer,
   ...[{ host, port, path: given }, settings, onArrival]: Parameters<Listen>
 ): Promise<Listener> => {
   const path = given || "/";
+  const secure = scheme === "wss" || scheme === "https";
   const { limits, transport } = settings;
   const door = new Door(doorLimits(transport, limits));
   const webSockets = offer.webSocket
@@ -38,36 +45,45 @@ const listen = async (
     offer.protocols.map((start) => start(path, settings, door, () => listener.url, onArrival)),
   );
   const tls = secure ? new ServerTls(settings) : undefined;
+  const onRequest = (socket: Socket, request: AnyRequest, response: AnyResponse): void => {
+    const guest = guests.of(socket);
+    const { rawHeaders } = request;
+    // The two kinds of answers have it in common, and TypeScript does not see it.
+    const plain = response as ServerResponse;
+    if (offer.http === undefined) plain.writeHead(426, { upgrade: "websocket" }).end();
+    else if (guest === undefined) socket.destroy();
+    else if (refusalOfFields({ rawHeaders }) !== undefined) plain.writeHead(431, { connection: "close" }).end();
+    else if (!secure && isRebound(request)) plain.writeHead(421).end();
+    else offer.http.take({ guest, socket, listener: listener.url }, request, response, settings);
+  };
+  const takesHttp2 = secure && offer.http !== undefined && !acceptors.some(({ alpn }) => alpn === "h2");
+  const { Http2Connections } = takesHttp2 ? await import("./http2-connections.js") : {};
+  const http2 = Http2Connections && new Http2Connections(MAX_HEADER_FIELDS, onRequest);
   const secureServer =
     tls &&
     createHttpsServer({
       ...tls.options,
-      ALPNProtocols: [...acceptors.map(({ alpn }) => alpn), "http/1.1"],
+      ALPNProtocols: [...acceptors.map(({ alpn }) => alpn), ...(http2 === undefined ? [] : ["h2"]), "http/1.1"],
     });
   const server = secureServer ?? createServer();
-  if (acceptors.length > 0) {
+  if (acceptors.length > 0 || http2 !== undefined) {
     // Before the server reads HTTP/1.1 from it.
     divert(server, "secureConnection", (_, socket: TLSSocket) => {
       const acceptor = acceptors.find(({ alpn }) => alpn === socket.alpnProtocol);
-      if (acceptor === undefined) return false;
+      const isHttp2 = acceptor === undefined && http2 !== undefined && socket.alpnProtocol === "h2";
+      if (acceptor === undefined && !isHttp2) return false;
       const guest = guests.of(socket);
       if (guest === undefined) socket.destroy();
+      else if (acceptor === undefined) http2?.take(socket);
       else acceptor.takeConnection(socket, guest);
       return true;
     });
   }
   server.maxHeadersCount = MAX_HEADER_FIELDS + 1;
   // Any page can have a name of its own resolve to this machine, which only TLS rules out.
-  const isRebound = ({ headers: { origin, host: authority } }: IncomingMessage): boolean =>
+  const isRebound = ({ headers: { origin, host: authority } }: AnyRequest): boolean =>
     settings.pages.isRebound({ origin, authority, plainHost: host ?? "" });
-  server.on("request", (request, response) => {
-    const guest = guests.of(request.socket);
-    if (offer.http === undefined) response.writeHead(426, { upgrade: "websocket" }).end();
-    else if (guest === undefined) request.socket.destroy();
-    else if (refusalOfFields(request) !== undefined) response.writeHead(431, { connection: "close" }).end();
-    else if (!secure && isRebound(request)) response.writeHead(421).end();
-    else offer.http.take(guest, request, response);
-  });
+  server.on("request", (request, response) => onRequest(request.socket, request, response));
   server.on("upgrade", (request, _, head) => {
     const guest = guests.of(request.socket);
     if (guest === undefined) {
@@ -83,19 +99,19 @@ const listen = async (
   });
   const guests = new Guests(server, door, settings.trustedProxies, () => listener.url);
   await startServer(server, { port, ...(host !== undefined && { host }) });
-  const scheme = !secure ? "ws" : offer.webSocket ? "wss" : "https";
   const listener = socketListener(server, guests.sockets, (authority) => `${scheme}://${authority}${path}`);
   return {
     ...listener,
     stop: () => {
       for (const acceptor of acceptors) acceptor.stop();
+      http2?.stop();
       listener.stop();
     },
     ...(secureServer !== undefined && { updateTls: (settings) => tls?.update(secureServer, settings) }),
   };
 };
 
-function refusalOfFields({ rawHeaders }: IncomingMessage): 431 | undefined {
+function refusalOfFields({ rawHeaders }: { readonly rawHeaders: readonly string[] }): 431 | undefined {
   return rawHeaders.length > 2 * MAX_HEADER_FIELDS ? 431 : undefined;
 }
 

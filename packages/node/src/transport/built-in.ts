@@ -86,6 +86,15 @@ const plainWebSocketProvider: TransportProvider = {
   listen: async (...given) => [await (await import("../listen/web.js")).listenWs(...given)],
 };
 
+/** `http://`: plain HTTP, without sessions; for servers alone. */
+const plainHttpProvider: TransportProvider = {
+  name: "HTTP without TLS",
+  schemes: ["http:"],
+  abilities: { ...OVER_TCP, sessions: false },
+  defaultPort: 80,
+  listen: async (...given) => [await (await import("../listen/web.js")).listenHttp(...given)],
+};
+
 /** The transports of `serve`, `connect` and `dial` that nobody has to name. */
 export const BUILT_IN: readonly TransportProvider[] = [
   quicProvider,
@@ -95,4 +104,5 @@ export const BUILT_IN: readonly TransportProvider[] = [
   tcpProvider,
   plainWebSocketProvider,
   unixProvider,
+  plainHttpProvider,
 ];

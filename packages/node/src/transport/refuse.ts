@@ -43,7 +43,7 @@ export function requireDialable(
 }
 
 /** Schemes of listeners that have a TCP port for HTTP, or one beside theirs. */
-const WITH_HTTP: ReadonlySet<string> = new Set(["quic:", "https:", "wss:", "ws:"]);
+const WITH_HTTP: ReadonlySet<string> = new Set(["quic:", "https:", "wss:", "ws:", "http:"]);
 
 /** Throws `TypeError` where a server's setting names something that its listeners cannot carry. */
 export function requireListenable(
@@ -68,7 +68,12 @@ export function requireListenable(
   if (earlyData && !able("earlyData")) throw new TypeError("the option earlyData needs a listener of quic://");
   if (web.http !== undefined && !targets.some(({ scheme }) => WITH_HTTP.has(scheme))) {
     throw new TypeError(
-      "the option http needs a listener of quic://, https://, wss:// or ws://, beside or on whose port it answers",
+      "the option http needs a listener of quic://, https://, wss://, ws:// or http://, beside or on whose port it answers",
+    );
+  }
+  if (web.http === undefined && targets.some(({ scheme }) => scheme === "http:")) {
+    throw new TypeError(
+      "http:// answers requests of plain HTTP, which the option http says how: serve({ http: true })",
     );
   }
   if (

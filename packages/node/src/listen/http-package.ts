@@ -1,0 +1,67 @@
+import type { ErrorHook, Interceptor, Limits, Router, ServerLoad } from "@quicrpc/core";
+import type { AllowedOrigins, Applicant, LoadShedder } from "@quicrpc/core/transport";
+import type { HttpListener } from "./http-requests.js";
+
+/** Options of the services over HTTP that `serve` has no word for; others are its own. See `createFetchHandler` of `@quicrpc/http`. */
+export interface HttpOptions {
+  /** Before the paths of methods, such as "/api". Default: none. */
+  readonly prefix?: string;
+  /** Serves an OpenAPI document at `/openapi.json`. Default: none. */
+  readonly openApi?: boolean | object;
+  /** Served beside the methods, such as `mcp()` of `@quicrpc/mcp`. Default: none. */
+  readonly extensions?: readonly object[];
+  /** Bytes from which on messages are compressed for clients that can read that. Default: 1024. */
+  readonly compressFrom?: number;
+  /** Milliseconds that the only message of a request may take to arrive. Default: 60,000. */
+  readonly maxBodyMs?: number;
+}
+
+/** The part of a request over HTTP that its peer is made of. */
+export interface HttpCaller {
+  readonly headers: Headers;
+  /** Path and query. */
+  readonly path: string;
+  readonly request: unknown;
+}
+
+/** Settings of a server that hold for its services over HTTP too. */
+export interface HttpSettings<Context> {
+  readonly routers: readonly Router<Context>[];
+  readonly interceptors: readonly Interceptor[] | undefined;
+  readonly limits: Partial<Limits> | undefined;
+  readonly load: ServerLoad;
+  readonly loadShedder: LoadShedder | undefined;
+  readonly onError: ErrorHook;
+  readonly allowedOrigins: AllowedOrigins | undefined;
+  readonly allowedHosts: readonly string[] | undefined;
+  readonly authentications: { run(applicant: Applicant<HttpCaller>): Promise<Context> } | undefined;
+}
+
+/** The part of `@quicrpc/http` that is used here. */
+interface HttpPackage {
+  readonly createFetchHandler: (options: object) => unknown;
+  readonly toNodeHandler: (handler: unknown) => HttpListener;
+}
+
+/** A name, so that bundlers leave out what nobody asked for. */
+const PACKAGE = "@quicrpc/http";
+
+/** Returns what answers requests for a server's services. Rejects with `TypeError` where the package is not installed. */
+export async function httpListener<Context>(
+  given: HttpOptions,
+  settings: HttpSettings<Context>,
+): Promise<HttpListener> {
+  const { createFetchHandler, toNodeHandler } = await load();
+  return toNodeHandler(createFetchHandler({ ...settings, ...given }));
+}
+
+async function load(): Promise<HttpPackage> {
+  try {
+    return (await import(/* webpackIgnore: true */ /* @vite-ignore */ PACKAGE)) as HttpPackage;
+  } catch (cause) {
+    throw new TypeError(
+      `serve({ http: true }) needs ${PACKAGE}: npm install ${PACKAGE}. A server in one file names it itself: http: toNodeHandler(createFetchHandler({ routers }))`,
+      { cause },
+    );
+  }
+}
