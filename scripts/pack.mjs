@@ -20,7 +20,7 @@ export const FOLDERS = [
   "http",
   "mcp",
   "otel",
-  "react-query",
+  "query",
   "nats",
   "codegen",
   "vite",

@@ -19,7 +19,7 @@ const LIMITS = {
   "@quicrpc/http": 200,
   "@quicrpc/mcp": 30,
   "@quicrpc/otel": 10,
-  "@quicrpc/react-query": 12,
+  "@quicrpc/query": 12,
   "@quicrpc/codegen": 335,
   "@quicrpc/vite": 12,
   "@quicrpc/nats": 15,

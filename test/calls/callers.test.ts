@@ -10,7 +10,7 @@ import {
   type TypedCaller,
 } from "@quicrpc/core";
 import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
-import { createQueries } from "@quicrpc/react-query";
+import { createQueries } from "@quicrpc/query";
 import { QueryClient } from "@tanstack/react-query";
 import { afterEach, beforeEach, describe, expect, expectTypeOf, it } from "vitest";
 

@@ -57,7 +57,7 @@ const files: Record<string, string> = {
   // Type-checked only: it runs in a page.
   "page.ts": `
     import { connect } from "@quicrpc/browser";
-    import { createQueries } from "@quicrpc/react-query";
+    import { createQueries } from "@quicrpc/query";
     import { useQuery } from "@tanstack/react-query";
     import { arithMethods, createArithClient } from "./generated/arith.js";
     const connection = await connect("https://localhost:4433");
@@ -95,13 +95,13 @@ async function install(): Promise<void> {
   const dependencies: Record<string, string | undefined> = {};
   for (const name of ["typescript", "zod"]) dependencies[name] = devDependencies[name];
   Object.assign(dependencies, compilers);
-  for (const folder of ["otel", "react-query"]) {
+  for (const folder of ["otel", "query"]) {
     const { peerDependencies } = await json<{ peerDependencies: Record<string, string> }>(
       join(root, "packages", folder, "package.json"),
     );
     Object.assign(dependencies, peerDependencies);
   }
-  dependencies["@types/react"] = "^19.0.0";
+  Object.assign(dependencies, { "@tanstack/react-query": "^5.86.0", react: "^19.0.0", "@types/react": "^19.0.0" });
   const packed = await command(process.execPath, ["scripts/pack.mjs", join(scratch, "tarballs"), "--json"], root);
   for (const { name, path } of JSON.parse(packed) as { name: string; path: string }[]) {
     if (!name.startsWith("@quicrpc/quic-") || name === engine) dependencies[name] = `file:${path}`;

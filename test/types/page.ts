@@ -4,7 +4,7 @@ import * as core from "@quicrpc/core";
 import * as generated from "@quicrpc/core/generated";
 import * as transport from "@quicrpc/core/transport";
 import * as ponyfill from "@quicrpc/fails-components/browser";
-import * as queries from "@quicrpc/react-query";
+import * as queries from "@quicrpc/query";
 import type { Feed } from "./feed.service.js";
 import * as services from "@quicrpc/services";
 import {

@@ -6,7 +6,7 @@ const { dial } = require("@quicrpc/browser");
 const { serve } = require("@quicrpc/node");
 const { metrics } = require("@quicrpc/otel");
 const { Endpoint } = require("@quicrpc/quic");
-const { createQueries } = require("@quicrpc/react-query");
+const { createQueries } = require("@quicrpc/query");
 const { createHealth } = require("@quicrpc/services");
 
 const found = {

@@ -1,5 +1,5 @@
 import { connect } from "@quicrpc/browser";
-import { createQueries } from "@quicrpc/react-query";
+import { createQueries } from "@quicrpc/query";
 import { QueryClient, QueryClientProvider, useMutation, useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { createRoot } from "react-dom/client";

@@ -7,4 +7,10 @@ export {
   type NoQueries,
   type Queries,
 } from "./queries.js";
-export type { CallMutationOptions, CallQueryOptions, SkippableCallQueryOptions } from "./tanstack.js";
+export type {
+  CallInfiniteOptions,
+  CallMutationOptions,
+  CallQueryOptions,
+  Paging,
+  SkippableCallQueryOptions,
+} from "./tanstack.js";

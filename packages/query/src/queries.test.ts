@@ -1,6 +1,6 @@
 import { createMemoryPair, createSession, RpcError, type Session } from "@quicrpc/core";
 import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
-import { QueryClient, QueryObserver, skipToken } from "@tanstack/react-query";
+import { QueryClient, QueryObserver, skipToken } from "@tanstack/query-core";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createQueries } from "./index.js";
 

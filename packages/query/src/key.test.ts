@@ -1,4 +1,4 @@
-import { hashKey } from "@tanstack/react-query";
+import { hashKey } from "@tanstack/query-core";
 import { defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { json } from "@quicrpc/core";
 import fc from "fast-check";

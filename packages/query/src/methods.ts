@@ -1,15 +1,15 @@
 import type { CallOptions, ItemStream, RpcError } from "@quicrpc/core";
-import {
-  type DataTag,
-  experimental_streamedQuery as streamedQuery,
-  type QueryFunction,
-  type QueryKey,
-  type SkipToken,
-  skipToken,
-} from "@tanstack/react-query";
+import { type DataTag, experimental_streamedQuery as streamedQuery, type QueryKey } from "@tanstack/query-core";
 import { withInput } from "./key.js";
 import type { QueryCallOptions, StreamedCallOptions } from "./options.js";
-import type { CallMutationOptions, CallQueryOptions, SkippableCallQueryOptions } from "./tanstack.js";
+import type {
+  CallInfiniteOptions,
+  CallMutationOptions,
+  CallQueryOptions,
+  Fetching,
+  Paging,
+  SkippableCallQueryOptions,
+} from "./tanstack.js";
 
 /** A method to be called on purpose: with one answer or none, whether its caller streams or not. */
 export interface MutationMethod<Input, Output> {
@@ -23,7 +23,19 @@ export interface UnaryMethod<Input, Output> extends MutationMethod<Input, Output
   queryKey(input?: Input): DataTag<QueryKey, Output, RpcError>;
   /** For `useQuery` and its like, which call whenever they think fit: for methods that change nothing. */
   queryOptions(input: Input, options?: QueryCallOptions): CallQueryOptions<Output>;
-  queryOptions(input: Input | SkipToken, options?: QueryCallOptions): SkippableCallQueryOptions<Output>;
+  queryOptions<Token extends symbol>(
+    input: Input | Token,
+    options?: QueryCallOptions,
+  ): SkippableCallQueryOptions<Output, Token>;
+  /**
+   * For `useInfiniteQuery` and its like: a call for each page. `inputOf` returns the input of the page that a parameter is for, such as a
+   * cursor.
+   */
+  infiniteOptions<Param>(
+    inputOf: (param: Param) => Input,
+    paging: Paging<Output, Param>,
+    options?: QueryCallOptions,
+  ): CallInfiniteOptions<Output, Param>;
 }
 
 /** A method whose answer is a stream. */
@@ -32,7 +44,10 @@ export interface StreamMethod<Input, Item> {
   queryKey(input?: Input): DataTag<QueryKey, Item[], RpcError>;
   /** For `useQuery` and its like: its data are the items so far, and it is being fetched until the stream ends. */
   streamedOptions(input: Input, options?: StreamedCallOptions): CallQueryOptions<Item[]>;
-  streamedOptions(input: Input | SkipToken, options?: StreamedCallOptions): SkippableCallQueryOptions<Item[]>;
+  streamedOptions<Token extends symbol>(
+    input: Input | Token,
+    options?: StreamedCallOptions,
+  ): SkippableCallQueryOptions<Item[], Token>;
 }
 
 type Call<Input, Answer> = (input: Input, options: CallOptions | undefined) => Answer;
@@ -54,7 +69,7 @@ export function unaryMethod<Input, Output>(
   return {
     ...mutationMethod(key, call),
     queryKey: (input) => keyWith(key, input),
-    queryOptions: (input: Input | SkipToken, options?: QueryCallOptions) =>
+    queryOptions: (input: Input | symbol, options?: QueryCallOptions) =>
       query<Input, Output>(
         key,
         input,
@@ -62,8 +77,16 @@ export function unaryMethod<Input, Output>(
           ({ signal }) =>
             call(input, { ...options, signal }),
       ),
+    infiniteOptions: (inputOf, paging, options) => ({
+      ...paging,
+      queryKey: [...withInput(key, inputOf(paging.initialPageParam)), PAGES] as never,
+      queryFn: ({ signal, pageParam }) => call(inputOf(pageParam), { ...options, signal }),
+    }),
   };
 }
+
+/** Ends the keys of queries that hold pages, which are not those of one answer. */
+const PAGES = "pages";
 
 export function streamMethod<Input, Item>(
   key: QueryKey,
@@ -72,17 +95,19 @@ export function streamMethod<Input, Item>(
   return {
     queryKey: (input) => keyWith(key, input),
     streamedOptions: (
-      input: Input | SkipToken,
+      input: Input | symbol,
       { keep = Number.POSITIVE_INFINITY, refetchMode = "reset", ...options }: StreamedCallOptions = {},
     ) =>
-      query<Input, Item[]>(key, input, (input) =>
-        streamedQuery<Item>({
+      query<Input, Item[]>(key, input, (input) => {
+        const fetching = streamedQuery<Item>({
           streamFn: ({ signal }) => call(input, { ...options, signal }),
           reducer: (items, item) => [...items.slice(Math.max(0, items.length + 1 - keep)), item],
           initialValue: [],
           refetchMode,
-        }),
-      ),
+        });
+        // TanStack Query gives it all of a context, of whichever copy.
+        return fetching as Fetching<Item[]>;
+      }),
   };
 }
 
@@ -90,15 +115,18 @@ function keyWith<Input, Data>(key: QueryKey, input: Input | undefined): DataTag<
   return withInput(key, input) as DataTag<QueryKey, Data, RpcError>;
 }
 
-/** The overloads above say where `queryFn` may be the token. */
+/**
+ * The overloads above say where `queryFn` may be TanStack's `skipToken`, which waits for an input. It is another symbol in each copy of its
+ * core, and no input is a symbol.
+ */
 function query<Input, Data>(
   key: QueryKey,
-  input: Input | SkipToken,
-  fetching: (input: Input) => QueryFunction<Data>,
-): CallQueryOptions<Data> & SkippableCallQueryOptions<Data> {
+  input: Input | symbol,
+  fetching: (input: Input) => Fetching<Data>,
+): CallQueryOptions<Data> & SkippableCallQueryOptions<Data, never> {
   const options =
-    input === skipToken
-      ? { queryKey: key, queryFn: skipToken }
+    typeof input === "symbol"
+      ? { queryKey: key, queryFn: input }
       : { queryKey: keyWith(key, input), queryFn: fetching(input) };
-  return options as CallQueryOptions<Data> & SkippableCallQueryOptions<Data>;
+  return options as CallQueryOptions<Data> & SkippableCallQueryOptions<Data, never>;
 }

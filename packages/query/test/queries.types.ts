@@ -1,7 +1,7 @@
 // Compiled, never run: what TypeScript knows of queries by a table of descriptors.
 import { type Caller, isRpcErrorOf, type RpcError } from "@quicrpc/core";
 import type { ErrorDescriptor, MethodDescriptor } from "@quicrpc/core/generated";
-import { createQueries } from "@quicrpc/react-query";
+import { createQueries } from "@quicrpc/query";
 import { skipToken, useMutation, useQueries, useQuery, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
 import { expectTypeOf } from "vitest";
 

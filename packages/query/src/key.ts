@@ -1,6 +1,6 @@
 import type { AnyMethod } from "@quicrpc/core/generated";
 import { json } from "@quicrpc/core";
-import type { QueryKey } from "@tanstack/react-query";
+import type { QueryKey } from "@tanstack/query-core";
 
 /** The key by which all calls of `method` are found: scope (where there is one), service, method. Plain JSON, as all keys are. */
 export function methodKey(scope: string | undefined, { service, name }: AnyMethod): QueryKey {
