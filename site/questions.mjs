@@ -29,7 +29,7 @@ export const QUESTIONS = [
   { asked: "UNAVAILABLE", answers: ["/error-codes", "/guarantees", "/calls"] },
   { asked: "retry idempotent", answers: ["/errors"] },
   { asked: "prometheus metrics tracing opentelemetry", answers: ["/monitoring"] },
-  { asked: "react query", answers: ["/react"] },
+  { asked: "react query", answers: ["/query"] },
   { asked: "tRPC migration", answers: ["/from-trpc"] },
   { asked: "gRPC status codes proto", answers: ["/from-grpc"] },
   { asked: "socket.io rooms emit", answers: ["/from-socket-io"] },

@@ -7,7 +7,7 @@ export const SECTIONS = [
   },
   {
     text: "Guides: clients and servers",
-    pages: ["connecting", "serving", "transports", "authentication", "browsers", "react", "http", "openapi", "mcp"],
+    pages: ["connecting", "serving", "transports", "authentication", "browsers", "query", "http", "openapi", "mcp"],
   },
   {
     text: "Guides: production",
