@@ -19,6 +19,7 @@ const gates = [
   "layout:check",
   "cli:check",
   "snippets:check",
+  "pictures:check",
   "docs:build",
   "bench:guard",
 ];

@@ -57,6 +57,8 @@ const text = `# Limits
 Whatever a peer can make grow has a limit, which holds before memory or time is spent. This page is written from the code by \`npm run limits:docs\`.
 [Security](security.md) says what the limits are for.
 
+![A peer meets limits at the door, at the session, at its calls and at each message, before memory or time is spent.](pictures/limits.svg)
+
 ## Of sessions and calls
 
 \`limits\` of \`serve\`, \`connect\`, \`dial\` and \`createSession\`; \`DEFAULT_LIMITS\` has the defaults.
