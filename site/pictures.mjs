@@ -3,11 +3,16 @@
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fail, npm, root, run } from "./setup.mjs";
+import { fail, npm, root, run } from "../scripts/setup.mjs";
 
 const MERMAID = "mermaid@12.3.0";
 const FOLDER = join(root, "docs/pictures");
-const CHROMIUM = [process.env.QUICRPC_CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+const CHROMIUM = [
+  process.env.QUICRPC_CHROMIUM,
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/google-chrome",
+];
 
 /** Each picture: its text, what it shows in words, and the mark by which its SVG names the text that it was drawn from. */
 const pictures = readdirSync(FOLDER)
