@@ -98,5 +98,6 @@ export const behaviours: Readonly<Record<string, readonly string[]>> = {
     "C79 messages of a topic reach all who subscribe, in order; who is too slow hears how many it has lost, or is ended",
     "C80 a stream whose items have cursors loses none and repeats none when its session is killed or drains, at any item",
     "C81 a cursor that has expired and a gap are errors by name",
+    "C82 a call of a method that is `once` and is made again runs once, and has the first one's answer",
   ],
 };

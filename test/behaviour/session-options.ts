@@ -1,6 +1,7 @@
 import type { Limits, Router, ServerLoad, SessionOptions } from "@quicrpc/core";
 import { saidRouter } from "./said-service.js";
 import { behaviourRouter, type Witness } from "./service.js";
+import { onceRouter } from "./once-service.js";
 import { typedRouter } from "./typed-service.js";
 
 /** Those of a session that serves the test service, and tells `witness` of it. */
@@ -14,7 +15,7 @@ export function sessionOptions(
     witness.saw(`error ${method}`);
   };
   const said = saidRouter((event) => witness.saw(event));
-  const routers = [behaviourRouter(witness), said, typedRouter(), ...(own.routers ?? [])];
+  const routers = [behaviourRouter(witness), said, typedRouter(), onceRouter(), ...(own.routers ?? [])];
   return { onError, limits, ...own, routers };
 }
 

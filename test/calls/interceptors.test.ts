@@ -82,7 +82,7 @@ describe("retry", () => {
   it("makes idempotent calls again, with delays that grow up to the largest", async () => {
     vi.useFakeTimers();
     const { times, handle } = failures(5);
-    const client = connect(handle, { callers: [retry({ ...full, maxAttempts: 6, maxDelayMs: 500 })] });
+    const client = connect(handle, { callers: [retry({ ...full, maxAttempts: 6, maxTokens: 20, maxDelayMs: 500 })] });
     const start = Date.now();
     const answer = client.unary(m.get, "x");
     await vi.advanceTimersByTimeAsync(10_000);
@@ -132,7 +132,7 @@ describe("retry", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("stops when the budget is spent, and goes on when calls succeed", async () => {
+  it("stops when half of the tokens are spent, and goes on when calls succeed", async () => {
     let broken = true;
     let calls = 0;
     const handle = (): unknown => {
@@ -140,16 +140,35 @@ describe("retry", () => {
       if (broken) throw new RpcError("unavailable", "broken");
       return null;
     };
-    const client = connect(handle, { callers: [retry({ random: () => 0, budget: 3, maxAttempts: 9 })] });
+    const client = connect(handle, { callers: [retry({ random: () => 0, maxTokens: 6, maxAttempts: 9 })] });
     for (let i = 0; i < 5; i++) await failure(client.unary(m.get, "x"));
-    // Five first attempts and three retries.
-    expect(calls).toBe(8);
+    // Five first attempts and two retries: failures without a retry take tokens too.
+    expect(calls).toBe(7);
     broken = false;
-    for (let i = 0; i < 11; i++) await client.unary(m.get, "x");
+    for (let i = 0; i < 50; i++) await client.unary(m.get, "x");
     broken = true;
     calls = 0;
     await failure(client.unary(m.get, "x"));
     expect(calls).toBe(2);
+  });
+
+  it("waits as long as the callee says, or makes no call again where it says so", async () => {
+    vi.useFakeTimers();
+    const times: number[] = [];
+    const handle = (input: unknown): unknown => {
+      times.push(Date.now());
+      if (times.length > 2) return input;
+      throw new RpcError("unavailable", "busy", { metadata: { "retry-after-ms": String(input) } });
+    };
+    const client = connect(handle, { callers: [retry({ ...full, maxAttempts: 9 })] });
+    const start = Date.now();
+    const answer = client.unary(m.get, "700");
+    await vi.advanceTimersByTimeAsync(2000);
+    await answer;
+    expect(times.map((time) => time - start)).toEqual([0, 700, 1400]);
+    times.length = 0;
+    expect(await failure(client.unary(m.get, "-1"))).toMatchObject({ message: "busy" });
+    expect(times).toHaveLength(1);
   });
 
   it("makes a stream again until its first item, and no call whose caller streams", async () => {

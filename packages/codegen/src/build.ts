@@ -124,6 +124,7 @@ function serviceModel(
         topic: method.topic,
         docs: method.docs,
         idempotent: taken.idempotent === true,
+        once: taken.once === true,
         priority,
         via,
         cursor: cursor === undefined ? undefined : itemCursor(cursor),

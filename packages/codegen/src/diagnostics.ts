@@ -29,6 +29,7 @@ export type DiagnosticCode =
   | "nested-bytes"
   | "notify-output"
   | "notify-stream"
+  | "once-stream"
   | "unknown-option"
   | "unknown-delivery"
   | "unknown-via"

@@ -115,6 +115,10 @@ export function shapeOfMethod(
 
   const streams = [input, output].map((payload) => isStream(payload) || isBytes(payload));
   const kind = KINDS[streams[0] ? "streams" : "single"][streams[1] ? "streams" : "single"];
+  if (options["once"] === true && kind !== "unary") {
+    const help = "Leave out once, or make its input and output single messages.";
+    return problem("once", "once-stream", "A call that takes effect once has one message each way.", help);
+  }
   // Where the output alone streams, an item can only be one of it.
   const item = kind === "server_stream" ? "Item" : "OutputItem";
   const misplaced = cursorProblem(options["cursor"], kind, output);
@@ -127,7 +131,17 @@ export function shapeOfMethod(
   };
 }
 
-const RPC_OPTIONS: readonly string[] = ["input", "output", "idempotent", "priority", "via", "cursor", "errors", "meta"];
+const RPC_OPTIONS: readonly string[] = [
+  "input",
+  "output",
+  "idempotent",
+  "once",
+  "priority",
+  "via",
+  "cursor",
+  "errors",
+  "meta",
+];
 // An output of a notification is told apart from other mistakes.
 const NOTIFY_OPTIONS: readonly string[] = ["input", "delivery", "priority", "via", "meta"];
 /** Options that take one of a few words. */

@@ -46,6 +46,8 @@ export interface MethodModel {
   readonly topic: TopicOfMethod | undefined;
   readonly docs: string | undefined;
   readonly idempotent: boolean;
+  /** Whether a call that is made again does not run again. */
+  readonly once: boolean;
   readonly priority: number | undefined;
   readonly delivery: string | undefined;
   readonly via: Via | undefined;

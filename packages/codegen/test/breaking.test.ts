@@ -557,6 +557,8 @@ describe("methods and services", () => {
       ["wire type-changed output"],
     ],
     ["idempotent", A("m: rpc()"), A("m: rpc({ idempotent: true })"), ["safe idempotent-added"]],
+    ["once", A("m: rpc()"), A("m: rpc({ once: true })"), ["wire once-added"]],
+    ["no longer once", A("m: rpc({ once: true })"), A("m: rpc()"), ["wire once-removed"]],
     ["no longer idempotent", A("m: rpc({ idempotent: true })"), A("m: rpc()"), ["wire idempotent-removed"]],
     ["input added", A("m: rpc()"), A("m: rpc({ input: z.int() })"), ["wire input-added input"]],
     ["input removed", A("m: rpc({ input: z.int() })"), A("m: rpc()"), ["source input-removed input"]],

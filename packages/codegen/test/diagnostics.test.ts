@@ -128,6 +128,7 @@ describe("methods", () => {
     ["notify with output", "  ping: notify({ input: z.string(), output: z.string() } as never),"],
     ["notify with stream", "  ping: notify({ input: stream(z.string()) as never }),"],
     ["unknown delivery", '  ping: notify({ delivery: "pigeon" as never }),'],
+    ["a stream that is once", "  ping: rpc({ output: stream(z.string()), once: true }),"],
     ["unknown way to travel", '  ping: rpc({ via: "train" as never }),'],
     ["a cursor that is no field", "  ping: rpc({ output: stream(z.object({ id: z.int() })), cursor: 7 as never }),"],
     ["a cursor without a stream", '  ping: rpc({ output: z.object({ id: z.int() }), cursor: "id" }),'],

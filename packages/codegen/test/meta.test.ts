@@ -35,6 +35,18 @@ test("meta is in descriptors and documents", async () => {
   expect(operations["demo.v1.One.c"]).not.toHaveProperty("x-quicrpc-meta");
 });
 
+test("once is in descriptors and documents", async () => {
+  const file = write("once", "a: rpc({ once: true }), b: rpc()");
+  const given = { files: [file], docs: "docs.md", asyncapi: "api.json", openapi: "openapi.json", cwd: workspace.path };
+  const { files, diagnostics } = await generate(given);
+  expect(diagnostics).toEqual([]);
+  const text = (name: string): string => files.find(({ path }) => path.endsWith(name))?.text ?? "";
+  expect(text("one.ts").match(/once: onceCalls/g)).toHaveLength(1);
+  expect(text("docs.md")).toContain("Unary, id 1, once.");
+  expect(text("/api.json")).toContain('"x-quicrpc-once": true');
+  expect(text("openapi.json").match(/"name": "Idempotency-Key"/g)).toHaveLength(1);
+});
+
 test.each(['"user"', "[1]", "{ at: new Date(0) }", "{ check: () => true }", "{ big: 1n }", "{ not: NaN }"])(
   "meta that is no JSON is refused: %s",
   async (meta) => {

@@ -4,6 +4,7 @@ export type { Caller, DuplexStream } from "./call/caller.js";
 export { bytesCodec, type Issue, uncheckedCodec, zodCodec, type ZodCodecOptions } from "./call/messages/codec.js";
 export type { StreamSource } from "./call/items/item-source.js";
 export type { ItemStream } from "./call/items/item-stream.js";
+export { onceCalls } from "./call/once-key.js";
 export type { CallOptions } from "./call/options.js";
 export { clientStreamCalls } from "./client/client-stream.js";
 export { cursorStreamCalls, foreignCursorStreamCalls } from "./client/cursor-stream.js";

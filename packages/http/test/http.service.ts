@@ -21,5 +21,12 @@ export const Http = service("test.v1.Http", {
   note: notify({ input: Text }),
   metadata: rpc({ output: z.record(z.string(), z.string()) }),
   endless: rpc({ output: stream(Item), idempotent: true }),
+  /** Doubles what comes, and counts. */
+  charge: rpc({
+    input: z.object({ amount: z.bigint(), at: z.date() }),
+    output: z.object({ amount: z.bigint(), at: z.date(), effects: z.int() }),
+    errors: { BROKE: { details: z.object({ since: z.date() }) } },
+    once: true,
+  }),
   upload: rpc({ input: bytes(), output: z.int() }),
 });

@@ -21,7 +21,13 @@ export interface Seen {
 }
 
 export function newRouter(seen: Seen): Router {
+  let effects = 0;
   return createHttpRouter({
+    charge({ amount, at }) {
+      effects++;
+      if (amount === 0n) throw rpcError(httpMethods.charge, "BROKE", { since: at });
+      return { amount: amount * 2n, at, effects };
+    },
     echo: (input) => input,
     change: (input) => input,
     nothing() {},

@@ -153,6 +153,7 @@ export const SERVE_OPTIONS: OptionNames<ServeOptions> = {
   onError: true,
   onForeignDatagram: true,
   onForeignStream: true,
+  once: SESSION_OPTIONS.once,
   onRefused: true,
   onSession: true,
   onSessionEnd: true,

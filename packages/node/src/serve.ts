@@ -6,6 +6,7 @@ import {
   type DrainOptions,
   errorHook,
   guarded,
+  OnceService,
   OverloadGuard,
   PageGuard,
   refusalCode,
@@ -160,6 +161,8 @@ class RpcServer<Context> implements Server {
     if (options.earlyData === true) {
       this.earlyRouters = [combineRouters([interceptRouter(served, [runWhenProven, ...interceptors])])];
     }
+    // From now on it remembers: what has a key from before may have run in a process that is gone.
+    if (options.once !== undefined) OnceService.of(options.once);
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.onError = errorHook(options.onError);
     const { limits, onError } = this;

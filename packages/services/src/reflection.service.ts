@@ -11,6 +11,8 @@ const MethodDescription = z.object({
   id: z.int(),
   kind: z.enum(["unary", "notify", "server_stream", "client_stream", "duplex"]),
   idempotent: z.boolean(),
+  /** Calls have keys, by which one that is made again does not run again. */
+  once: z.boolean().optional(),
   /** What the caller sends: one, or many where it streams. */
   takes: MessageForm,
   /** What the callee answers with. */

@@ -55,13 +55,15 @@ function describeMethod({
   id,
   kind,
   idempotent,
+  once,
   input,
   output,
   fingerprint,
   meta,
 }: AnyMethod): MethodDescription {
   const said = meta as Record<string, unknown> | undefined;
-  return { name, id, kind, idempotent, takes: formOf(input), gives: formOf(output), fingerprint, meta: said };
+  const messages = { takes: formOf(input), gives: formOf(output) };
+  return { name, id, kind, idempotent, ...(once && { once: true }), ...messages, fingerprint, meta: said };
 }
 
 function formOf(codec: MessageCodec<unknown> | undefined): MethodDescription["takes"] {

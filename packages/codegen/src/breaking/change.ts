@@ -52,6 +52,8 @@ export type MethodChangeKind =
   | "method-kind-changed"
   | "idempotent-removed"
   | "idempotent-added"
+  | "once-removed"
+  | "once-added"
   | "delivery-changed"
   | "input-added"
   | "input-removed"
@@ -129,6 +131,8 @@ export const METHOD_CHANGES: Readonly<Record<MethodChangeKind, ChangeClass>> = {
   "method-kind-changed": "wire",
   "idempotent-removed": "wire",
   "idempotent-added": "safe",
+  "once-removed": "wire",
+  "once-added": "wire",
   "delivery-changed": "safe",
   "input-added": "wire",
   "input-removed": "source",

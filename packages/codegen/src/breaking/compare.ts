@@ -128,6 +128,13 @@ function compareMethods(at: Place, before: VersionedMethod, after: VersionedMeth
   } else if (old.idempotent !== true && now.idempotent === true) {
     changes.push(change("idempotent-added", at, "it is idempotent now"));
   }
+  if (old.once !== now.once) {
+    const text =
+      now.once === true
+        ? "it is once now, and calls of old clients have no key"
+        : "it is no longer once, and calls that old clients make again run again";
+    changes.push(change(now.once === true ? "once-added" : "once-removed", at, text));
+  }
   if (old.delivery !== now.delivery) {
     const text = (delivery: string | undefined): string => delivery ?? "reliable";
     changes.push(change("delivery-changed", at, `its delivery was ${text(old.delivery)} and is ${text(now.delivery)}`));

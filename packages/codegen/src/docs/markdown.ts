@@ -27,11 +27,12 @@ function serviceText({ name, id, docs, methods }: ServiceModel): string {
 }
 
 function methodText(method: MethodModel): string {
-  const { name, id, kind, idempotent, delivery, errors, meta = {} } = method;
+  const { name, id, kind, idempotent, once, delivery, errors, meta = {} } = method;
   const traits = [
     KINDS[kind],
     `id ${id}`,
     ...(idempotent ? ["idempotent"] : []),
+    ...(once ? ["once"] : []),
     ...(delivery === undefined ? [] : [`by ${delivery}`]),
   ];
   const table = errors.map(

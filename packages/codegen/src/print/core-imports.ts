@@ -16,6 +16,7 @@ const CORE_VALUES: readonly string[] = [
   "cursorStreamCalls",
   "clientStreamCalls",
   "duplexCalls",
+  "onceCalls",
   "foreignUnaryCalls",
   "foreignNotifyCalls",
   "foreignServerStreamCalls",

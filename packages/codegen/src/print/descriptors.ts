@@ -80,6 +80,7 @@ function descriptor(method: MethodModel, identity: string, names: TypeNames, for
     ...(method.input === undefined ? [] : [`input: ${codecName(method.input, names)}`]),
     ...(method.output === undefined ? [] : [`output: ${codecName(method.output, names)}`]),
     ...(method.idempotent ? ["idempotent: true"] : []),
+    ...(method.once ? [`once: ${names.core("onceCalls")}`] : []),
     ...(method.priority === undefined ? [] : [`priority: ${method.priority}`]),
     ...(method.delivery === undefined ? [] : [`delivery: ${quoted(method.delivery)}`]),
     ...(method.via === undefined ? [] : [`via: ${quoted(method.via)}`]),

@@ -79,6 +79,7 @@ export interface MethodSnapshot {
   readonly id: number;
   readonly kind: string;
   readonly idempotent?: true;
+  readonly once?: true;
   readonly delivery?: string;
   /** What the caller sends; of a stream, one item. */
   readonly input?: Shape;

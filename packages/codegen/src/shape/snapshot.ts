@@ -20,7 +20,11 @@ export function snapshotOf(
     const methodId = methodIds.get(method.name);
     if (shape === undefined || methodId === undefined) continue;
     const { kind, input, output, errors } = shape;
-    const { idempotent, delivery } = method.schema as { readonly idempotent?: unknown; readonly delivery?: string };
+    const { idempotent, once, delivery } = method.schema as {
+      readonly idempotent?: unknown;
+      readonly once?: unknown;
+      readonly delivery?: string;
+    };
     const message = (part: PayloadPart | undefined, direction: Direction): Shape | undefined =>
       part?.raw ? { type: "raw" } : part && builder.shape(part.schema, direction);
     const taken = message(input, "input");
@@ -30,6 +34,7 @@ export function snapshotOf(
       id: methodId,
       kind,
       ...(idempotent === true ? { idempotent } : {}),
+      ...(once === true ? { once } : {}),
       ...(delivery === undefined ? {} : { delivery }),
       ...(taken === undefined ? {} : { input: taken }),
       ...(sent === undefined ? {} : { output: sent }),

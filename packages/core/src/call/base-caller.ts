@@ -1,7 +1,7 @@
 import type { AnyMethod, MethodDescriptor, MethodKind } from "../contract/descriptor.js";
 import type { CallAnswers, Caller, CallInputs } from "./caller.js";
 import type { RpcError } from "../errors.js";
-import type { CallOptions } from "./options.js";
+import { type CallOptions, keyedOptions } from "./options.js";
 
 /**
  * Starts a call of any kind, without the types of its messages. Returns, at once, the member of `CallAnswers` that
@@ -38,7 +38,7 @@ export abstract class BaseCaller implements Caller {
     const { around } = method.calling;
     const answer =
       around === undefined || options?.attempt !== undefined
-        ? this.begin(method as AnyMethod, input, options)
+        ? this.begin(method as AnyMethod, input, keyedOptions(method as AnyMethod, options))
         : around(this, method as AnyMethod, input, options);
     return answer as CallAnswers<Sent, Result>[Kind];
   }

@@ -1,4 +1,4 @@
-import type { Via } from "../contract/descriptor.js";
+import type { AnyMethod, Via } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import type { Metadata, MetadataInit } from "../metadata.js";
@@ -40,6 +40,11 @@ export interface CallOptions {
   readonly priority?: number | undefined;
   /** Goes to the handler with the request. */
   readonly metadata?: MetadataInit | undefined;
+  /**
+   * Key of a call of a method that is `once`, by `createOnceKey`: for a call that was made before, perhaps by a program that has ended.
+   * Default: a new one for each call.
+   */
+  readonly onceKey?: string | undefined;
   /**
    * Called once, before the answer or the first item, with the handler's `responseMetadata`, which may be empty. Not called
    * when no answer comes.
@@ -110,4 +115,9 @@ export function cancelled(signal: AbortSignal): RpcError {
 export function parentEnded(signal: AbortSignal): RpcError {
   const { code } = RpcError.from(signal.reason, "cancelled");
   return new RpcError(code, "the parent call has ended", { cause: signal.reason });
+}
+
+/** The options of a call, with its key where its method is `once`. */
+export function keyedOptions({ once }: AnyMethod, options: CallOptions | undefined): CallOptions | undefined {
+  return once === undefined ? options : (once.keyed(options) as CallOptions);
 }

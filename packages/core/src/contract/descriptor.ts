@@ -28,6 +28,12 @@ export interface CallingCode<Kind extends MethodKind = MethodKind> {
   readonly around?: ((caller: unknown, method: AnyMethod, input: unknown, options: unknown) => unknown) | undefined;
 }
 
+/** The code that gives the calls of a method keys, so that each takes effect once; see `MethodDescriptor.once`. */
+export interface OnceCode {
+  /** Returns the options of a call with its key among the metadata: the one that is there, `onceKey`, or a new one. */
+  keyed(options: object | undefined): object;
+}
+
 /**
  * One method as the runtime needs it. The type parameters are what the caller sends and the handler gets, what the
  * handler returns and the caller gets, and the errors it declares.
@@ -50,6 +56,8 @@ export interface MethodDescriptor<
   /** Codec of the result, or of each item. Undefined where the method returns nothing. */
   readonly output: MessageCodec<Returned, Result> | undefined;
   readonly idempotent: boolean;
+  /** Calls have keys, by which a call that is made again is answered and does not run again. Unary methods only. */
+  readonly once?: OnceCode | undefined;
   /** Priority of a call's own stream, both ways; a method with one has its calls on streams of their own. See `CallOptions`. */
   readonly priority?: number | undefined;
   /** 32 bits that differ between two versions of the method that differ on the wire; undefined where it was given none. */
@@ -110,6 +118,8 @@ export interface MethodOptions<Sent, Received, Returned, Result, Errors extends 
   readonly input?: MessageCodec<Sent, Received>;
   readonly output?: MessageCodec<Returned, Result>;
   readonly idempotent?: boolean;
+  /** `onceCalls`, of a unary method whose calls take effect once. */
+  readonly once?: OnceCode;
   readonly priority?: number;
   /** 32 bits; see `MethodDescriptor`. */
   readonly fingerprint?: number;
@@ -139,6 +149,7 @@ export function describeMethod<
     input,
     output,
     idempotent = false,
+    once,
     errors = {} as Errors,
     priority,
     fingerprint,
@@ -151,6 +162,8 @@ export function describeMethod<
     throw new RangeError(`an id is out of range: ${name} is ${id}, service ${service.name} is ${service.id}`);
   }
   const { kind } = calling;
+  if (once !== undefined && kind !== "unary")
+    throw new TypeError(`${service.name}/${name} is ${kind}: once is for unary methods`);
   return {
     kind,
     calling,
@@ -159,6 +172,7 @@ export function describeMethod<
     input,
     output,
     idempotent,
+    once,
     errors: cursor === undefined ? errors : { ...CURSOR_ERRORS, ...errors },
     priority,
     fingerprint,

@@ -14,6 +14,11 @@ export interface RpcOptions<
   readonly output?: Output;
   /** The call may be made again safely when it is not known whether it ran. Default false. */
   readonly idempotent?: boolean;
+  /**
+   * Each call takes effect once: it has a key, by which a call that is made again gets the first one's answer. Of methods whose input
+   * and output are single messages. Default false.
+   */
+  readonly once?: boolean;
   /** Calls have a stream of their own that leaves before those with a lower number. Default: none. */
   readonly priority?: number;
   /** How calls travel that do not say so themselves. Default: as the session says. */
@@ -42,6 +47,7 @@ export interface RpcSchema<
   readonly input: Input;
   readonly output: Output;
   readonly idempotent: boolean;
+  readonly once?: boolean;
   readonly priority?: number;
   readonly via?: Via;
   readonly errors: DeclaredErrors<Errors>;

@@ -1,5 +1,6 @@
 import { onAbort } from "../call/abort.js";
 import { expiries } from "../call/expiries.js";
+import { noteRepeated } from "../call/once-key.js";
 import { type Code, RpcError } from "../errors.js";
 import type { InterceptedAnswer, InterceptedCall, Interceptor } from "./interceptor.js";
 import { withOutputs } from "./observed.js";
@@ -14,45 +15,52 @@ export interface RetryOptions {
   readonly maxDelayMs?: number;
   /** Default 2. */
   readonly factor?: number;
-  /** Errors after which an idempotent call is made again. Default: `unavailable`. */
+  /** Errors after which a call of a method that is `idempotent` or `once` is made again. Default: `unavailable`. */
   readonly codes?: readonly Code[];
   /**
-   * Retries that the calls of this interceptor may have in stock: each takes one, each call that succeeds earns
-   * a tenth. Without one nothing is made again, so that retries never multiply an outage. Default 10.
+   * Tokens that the calls of this interceptor share (gRPC's retry throttling): a failure that allows a retry takes one, an answer earns
+   * `tokenRatio`. Nothing is made again while half of them or fewer are left, so that retries never multiply an outage. Default 10.
    */
-  readonly budget?: number;
+  readonly maxTokens?: number;
+  /** Default 0.1. */
+  readonly tokenRatio?: number;
   /** From 0 to 1, for the jitter. Default: `Math.random`. */
   readonly random?: () => number;
 }
 
-/** Tokens that a call which succeeds adds to the budget. */
-const EARNED = 0.1;
+/** Trailer of an error: milliseconds after which the call may be made again, or, where that is no number from 0 on, that it may not. */
+const PUSH_BACK = "retry-after-ms";
 
 /**
- * Makes calls again that may be: those of idempotent methods that failed with one of `codes`, and any that no handler was
- * entered for. Delays grow exponentially with full jitter and end with the deadline. A stream is retried until its
- * first item; a call whose caller streams never is. For callers. `onResponseMetadata` and `onTrailers` hear of each attempt.
+ * Makes calls again that may be: those of methods that are idempotent or `once` and failed with one of `codes`, the latter by their own key,
+ * and any that no handler was entered for. Delays grow exponentially with full jitter, unless the error's trailer `retry-after-ms` says
+ * when; they end with the deadline. A stream is retried until its first item; a call whose caller streams never is. For
+ * callers. `onResponseMetadata` and `onTrailers` hear of each attempt.
  */
 export function retry(options: RetryOptions = {}): Interceptor {
-  const { maxAttempts = 4, budget = 10, codes = ["unavailable"] } = options;
-  let stock = budget;
-  const mayRetry = (call: InterceptedCall, error: RpcError, attempt: number): boolean => {
-    const harmless = error.refused || (call.method.idempotent && codes.includes(error.code));
-    if (!harmless || attempt >= maxAttempts || stock < 1 || (call.signal?.aborted ?? false)) return false;
-    stock--;
-    return true;
+  const { maxAttempts = 4, maxTokens = 10, tokenRatio = 0.1, codes = ["unavailable"] } = options;
+  let tokens = maxTokens;
+  const mayRetry = ({ method, signal }: InterceptedCall, error: RpcError, attempt: number): boolean => {
+    const repeatable = method.idempotent || method.once !== undefined;
+    if (!error.refused && !(repeatable && codes.includes(error.code))) return false;
+    tokens = Math.max(0, tokens - 1);
+    return attempt < maxAttempts && tokens > maxTokens / 2 && !(signal?.aborted ?? false);
   };
   const attempt = async <T>(call: InterceptedCall, once: () => Promise<T>): Promise<T> => {
-    for (let count = 1; ; count++) {
+    for (let count = 1, backoffs = 1; ; count++, backoffs++) {
       try {
         const result = await once();
-        stock = Math.min(budget, stock + EARNED);
+        tokens = Math.min(maxTokens, tokens + tokenRatio);
         return result;
       } catch (thrown) {
         const error = RpcError.from(thrown);
-        const delay = delayOf(options, count);
-        const inTime = call.deadline === undefined || Date.now() + delay < call.deadline;
-        if (!inTime || !mayRetry(call, error, count)) throw thrown;
+        const pushBack = pushBackOf(error);
+        if (!mayRetry(call, error, count) || pushBack === "never") throw thrown;
+        const delay = pushBack ?? delayOf(options, backoffs);
+        if (call.deadline !== undefined && Date.now() + delay >= call.deadline) throw thrown;
+        // The backoff begins anew after a delay that the callee has chosen.
+        if (pushBack !== undefined) backoffs = 0;
+        if (call.method.once !== undefined && !error.refused) noteRepeated(call.metadata);
         await sleep(delay, call.signal);
       }
     }
@@ -61,6 +69,13 @@ export function retry(options: RetryOptions = {}): Interceptor {
     if (call.inputs !== undefined) return next(call);
     return attempt(call, async () => withFirstItem(await next(call)));
   };
+}
+
+/** Returns the delay in milliseconds that the callee asks for; undefined where it asks for none. */
+function pushBackOf({ metadata }: RpcError): number | "never" | undefined {
+  const text = metadata.get(PUSH_BACK);
+  if (text === undefined) return undefined;
+  return /^[0-9]{1,9}$/.test(text) ? Number(text) : "never";
 }
 
 function delayOf(

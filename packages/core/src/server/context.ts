@@ -1,10 +1,11 @@
 import type { TypedCaller } from "../call/base-caller.js";
-import type { AnyMethod } from "../contract/descriptor.js";
+import { type AnyMethod, fullName } from "../contract/descriptor.js";
 import type { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import { Metadata } from "../metadata.js";
 import { decodeMetadata, type RawMetadata } from "../wire/metadata.js";
 import { AnswerHeads } from "./answer-heads.js";
+import type { OnceSettings } from "./once/once-options.js";
 
 /** A call as its handler sees it. */
 export interface CallContext<Context = unknown> {
@@ -39,6 +40,28 @@ export interface CallContext<Context = unknown> {
   readonly session: TypedCaller;
   /** The application's value for the connection, such as the result of `authenticate`. */
   readonly connection: Context;
+  /**
+   * Names the call in a handler of a method that is `once`; undefined in others. Such a handler runs to its end whatever becomes of its
+   * caller: its `signal` fires only when the call's lease is lost.
+   */
+  readonly once: OnceIdentity | undefined;
+}
+
+/** The name of a call that takes effect once. */
+export interface OnceIdentity {
+  /** Of principal, method and key: unique. Commit it in the transaction of the effect. */
+  readonly id: string;
+  /** The caller's key. */
+  readonly key: string;
+  readonly principal: string;
+}
+
+/** A call of a method that is `once`. */
+interface OnceCall {
+  /** Of its input. */
+  readonly fingerprint: string | undefined;
+  /** Set when its handler is entered. */
+  identity: OnceIdentity | undefined;
 }
 
 /** Settings that the contexts of a session's calls share. */
@@ -46,6 +69,8 @@ export interface ContextSettings<Context> {
   readonly session: TypedCaller;
   readonly connection: Context;
   readonly limits: Limits;
+  readonly once?: OnceSettings | undefined;
+  readonly onError: (error: unknown, site: { readonly method: string }) => void;
 }
 
 /** Metadata of a request, or what it is read from when somebody looks at it. */
@@ -61,6 +86,8 @@ export class IncomingContext<Context> implements CallContext<Context> {
   answerHeads: AnswerHeads | undefined = undefined;
   /** The call's answer; undefined for a notification. */
   reply: { sendMetadata(): void } | undefined = undefined;
+  /** Set of methods that are `once`. */
+  onceCall: OnceCall | undefined = undefined;
   readonly #settings: ContextSettings<Context>;
   #received: ReceivedMetadata;
   #controller: AbortController | undefined;
@@ -121,8 +148,46 @@ export class IncomingContext<Context> implements CallContext<Context> {
     this.#heads().fingerprint = this.method.fingerprint;
   }
 
+  get once(): OnceIdentity | undefined {
+    return this.onceCall?.identity;
+  }
+
+  get onceSettings(): OnceSettings | undefined {
+    return this.#settings.once;
+  }
+
+  /** The caller is gone, or the deadline has passed. */
+  get hasEnded(): boolean {
+    return this.#reason !== undefined;
+  }
+
+  /** Throws the reason why the call has ended. */
+  throwIfAborted(): void {
+    if (this.#reason !== undefined) throw this.#reason;
+  }
+
+  /** Notes the input of a call of a method that is `once`. */
+  keyedBy(fingerprint: string | undefined): void {
+    this.onceCall = { fingerprint, identity: undefined };
+  }
+
+  /** The handler of a method that is `once` is about to be entered: the end of the caller is no longer that of the handler. */
+  beginOnce(identity: OnceIdentity): void {
+    this.onceCall = { fingerprint: this.onceCall?.fingerprint, identity };
+  }
+
+  /** Tells the server's hook of a failure that is not the call's. */
+  report(error: unknown): void {
+    this.#settings.onError(error, { method: fullName(this.method) });
+  }
+
   /** Fires the signal, now or when it is first looked at. */
   abort(reason: RpcError): void {
+    if (this.once === undefined) this.fence(reason);
+  }
+
+  /** Fires the signal also in a handler that its caller's end does not concern. */
+  fence(reason: RpcError): void {
     if (this.#reason !== undefined) return;
     this.#reason = reason;
     this.#controller?.abort(reason);

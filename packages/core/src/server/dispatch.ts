@@ -14,6 +14,7 @@ import { Reply } from "./reply.js";
 import { MisfitNotices } from "./misfit-notices.js";
 import { callBytes, isPromiseLike } from "./served-call.js";
 import { requirePositions } from "../contract/cursor.js";
+import { inputFingerprint } from "./once/fingerprint.js";
 import type { BoundMethod, MethodTable } from "./router.js";
 import { MISFIT_NOTICE } from "../wire/misfit-notice.js";
 import * as FrameType from "../wire/frame-type.js";
@@ -48,6 +49,8 @@ export interface DispatchSettings<Context> extends ContextSettings<Context> {
 export class Dispatcher<Context> implements RequestHandler {
   private readonly settings: DispatchSettings<Context>;
   private misfits: MisfitNotices | undefined = undefined;
+  /** Of the last input of a method that is `once`. */
+  private fingerprint: string | undefined = undefined;
 
   constructor(settings: DispatchSettings<Context>) {
     this.settings = settings;
@@ -83,6 +86,7 @@ export class Dispatcher<Context> implements RequestHandler {
       const timeoutMs = head?.timeoutMs === undefined ? undefined : Math.min(head.timeoutMs, limits.maxTimeoutMs);
       if (head?.from !== undefined) requirePositions(method, head.from);
       context = new IncomingContext(method, timeoutMs, head?.metadata, this.settings, head?.from);
+      if (method.once !== undefined) context.keyedBy(this.fingerprint);
       bytes = this.bytesOf(frame, streamsInput(method) ? 0 : decodedBytes());
     } catch (error) {
       if (error instanceof ProtocolError) throw error;
@@ -161,7 +165,13 @@ export class Dispatcher<Context> implements RequestHandler {
     { cursor }: IncomingRequest,
   ): unknown {
     const { budget, compression } = this.settings;
-    return decodePayload(codecIn(peerFormat, method.input), frame, cursor.position, compression, budget);
+    const codec = codecIn(peerFormat, method.input);
+    if (method.once === undefined) return decodePayload(codec, frame, cursor.position, compression, budget);
+    const form = peerFormat?.name ?? "msgpack";
+    this.fingerprint = undefined;
+    return decodePayload(codec, frame, cursor.position, compression, budget, (bytes, start, end) => {
+      this.fingerprint = inputFingerprint(form, bytes, start, end);
+    });
   }
 
   /** The caller adds the names that it knows; ours are told where reflection tells them to everybody. */

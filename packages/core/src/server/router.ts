@@ -2,6 +2,8 @@ import type { StreamSource } from "../call/items/item-source.js";
 import type { ItemStream } from "../call/items/item-stream.js";
 import type { AnyMethod, MethodDescriptor, MethodKind } from "../contract/descriptor.js";
 import type { CallContext } from "./context.js";
+import { onceHandler } from "./once/once-handler.js";
+import { OnceService } from "./once/once-service.js";
 
 /** A value or a promise of it. */
 export type Awaitable<T> = T | PromiseLike<T>;
@@ -44,11 +46,15 @@ export function createRouter<Methods extends Record<string, AnyMethod>, Context 
   methods: Methods,
   handlers: Handlers<Methods, Context>,
 ): Router<Context> {
+  let own: OnceService | undefined;
   const bound = Object.entries(methods).map(([name, method]) => {
     const handler: unknown = handlers[name];
     if (typeof handler !== "function") throw new TypeError(`${method.service.name}/${name} has no handler`);
     // Called on their own object, so that a class instance can serve.
-    return { method, handler: handler.bind(handlers) as BoundMethod<Context>["handler"] };
+    const serve = handler.bind(handlers) as BoundMethod["handler"];
+    if (method.once === undefined) return { method, handler: serve };
+    own ??= new OnceService();
+    return { method, handler: onceHandler(method, serve, own) };
   });
   return { methods: bound };
 }

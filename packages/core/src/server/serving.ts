@@ -13,6 +13,7 @@ import { Admission, guardedShedder, type LoadShedder } from "./admission.js";
 import { DatagramReceiver } from "./datagram-receiver.js";
 import { Dispatcher, type ErrorHook } from "./dispatch.js";
 import { errorHook } from "./error-hook.js";
+import type { OnceOptions } from "./once/once-options.js";
 import { MethodTable, type Router } from "./router.js";
 import { ServerLoad } from "./server-load.js";
 
@@ -33,6 +34,7 @@ export interface ServingOptions<Context> {
   readonly connection?: Context | undefined;
   readonly loadShedder?: LoadShedder | undefined;
   readonly load?: ServerLoad | undefined;
+  readonly once?: OnceOptions<Context> | undefined;
   readonly onError?: ErrorHook | undefined;
   readonly peer?: string | undefined;
   readonly onForeignDatagram?: ((bytes: Uint8Array) => void) | undefined;
@@ -53,6 +55,7 @@ export class Serving<Context> implements Callee {
     const { budget, limits, schemas } = host;
     const { formats, compression, loadShedder, load = new ServerLoad(), onForeignDatagram } = options;
     const onError = errorHook(options.onError, options.peer);
+    const once = options.once && { options: options.once, since: Date.now() };
     this.admission = new Admission({
       limits,
       loadShedder: loadShedder && guardedShedder(loadShedder, onError),
@@ -66,6 +69,7 @@ export class Serving<Context> implements Callee {
       connection: options.connection as Context,
       session: host,
       limits,
+      once,
       schemas,
       formats,
       compression,

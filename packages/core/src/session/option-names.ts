@@ -1,6 +1,7 @@
 import type { OptionNames } from "../check-options.js";
 import type { CompressionOptions } from "../contract/compression.js";
 import { DEFAULT_LIMITS } from "../limits.js";
+import { ONCE_OPTIONS } from "../server/once/once-options.js";
 import type { KeepAliveOptions } from "./keep-alive.js";
 import type { SessionOptions } from "./options.js";
 
@@ -19,6 +20,7 @@ export const SESSION_OPTIONS: OptionNames<SessionOptions> = {
   load: true,
   loadShedder: true,
   metadata: true,
+  once: ONCE_OPTIONS,
   onError: true,
   onForeignDatagram: true,
   onForeignStream: true,

@@ -2,6 +2,7 @@ import type { Via } from "../contract/descriptor.js";
 import type { Limits } from "../limits.js";
 import type { LoadShedder } from "../server/admission.js";
 import type { ErrorHook } from "../server/dispatch.js";
+import type { OnceOptions } from "../server/once/once-options.js";
 import type { Router } from "../server/router.js";
 import type { ServerLoad } from "../server/server-load.js";
 import type { CloseInfo, DirectStream } from "../transport/session.js";
@@ -17,6 +18,8 @@ export interface SessionOptions<Context = unknown> extends CarrierOptions {
   readonly limits?: Partial<Limits>;
   /** Refuses calls under load. Sessions may share one. */
   readonly loadShedder?: LoadShedder;
+  /** How calls of methods that are `once` are remembered. Default: in memory, by each router. Sessions may share one object. */
+  readonly once?: OnceOptions<Context>;
   /** Counts what the sessions that share it do. Default: one of its own. */
   readonly load?: ServerLoad;
   /**

@@ -1,6 +1,13 @@
 import { type CallOptions, DEFAULT_LIMITS, type Limits, RpcError } from "@quicrpc/core";
 import type { AnyMethod, Caller } from "@quicrpc/core/generated";
-import { type Calling, type Credentials, type ForeignClient, type LateCall, publicUrl } from "@quicrpc/core/transport";
+import {
+  type Calling,
+  type Credentials,
+  type ForeignClient,
+  keyedOptions,
+  type LateCall,
+  publicUrl,
+} from "@quicrpc/core/transport";
 import type { ContentCoding } from "../protocol/compression.js";
 import { type HttpCodec, messagePack } from "./codec.js";
 import { HttpCall } from "./http-call.js";
@@ -67,7 +74,7 @@ export class HttpClient implements ForeignClient {
   readonly start: Caller["start"] = ((method: AnyMethod, input: unknown, options?: CallOptions) =>
     // A kind's answers to calls that are made later are what such an answer takes, and no more.
     (method.calling as Calling).startLate(
-      { method, peer: this.peer, queue: (outcome) => this.call(method, input, options, outcome) },
+      { method, peer: this.peer, queue: (outcome) => this.call(method, input, keyedOptions(method, options), outcome) },
       input,
     )) as Caller["start"];
 

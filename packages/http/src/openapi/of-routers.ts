@@ -49,7 +49,7 @@ function hasJson(codec: MessageCodec<unknown>): boolean {
 }
 
 function describe(method: AnyMethod, tooling: MethodTooling): DescribedMethod {
-  const { name, kind, idempotent, meta, input, output, errors } = method;
+  const { name, kind, idempotent, once, meta, input, output, errors } = method;
   const schemaOf = (
     codec: MessageCodec<unknown> | undefined,
     schema: JsonSchema | undefined,
@@ -58,6 +58,7 @@ function describe(method: AnyMethod, tooling: MethodTooling): DescribedMethod {
     name,
     kind,
     idempotent,
+    once: once !== undefined,
     docs: tooling.docs,
     meta,
     input: schemaOf(input, tooling.input),

@@ -28,6 +28,7 @@ export function operationsOf(
   const post = {
     operationId: name,
     ...texts,
+    ...(method.once === true && { parameters: [ONCE_KEY] }),
     requestBody: requestBody(taken, isStream),
     responses: isStream
       ? {
@@ -47,6 +48,15 @@ export function operationsOf(
   };
   return { post, get };
 }
+
+const ONCE_KEY: JsonSchema = {
+  name: "Idempotency-Key",
+  in: "header",
+  required: true,
+  description:
+    "A UUIDv7. A call that is made again with the same key gets the first one's answer and does not run again.",
+  schema: { type: "string", format: "uuid" },
+};
 
 const STREAM_ANSWER =
   "A stream of messages in the envelopes of the Connect protocol. The last says whether the call failed, and why.";

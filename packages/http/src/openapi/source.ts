@@ -16,6 +16,8 @@ export interface DescribedMethod {
   readonly name: string;
   readonly kind: MethodKind;
   readonly idempotent: boolean;
+  /** Whether calls have keys, by which one that is made again does not run again. */
+  readonly once?: boolean;
   readonly docs?: string | undefined;
   /** What its schema says of it to the application: `summary`, `description`, `deprecated` and `tags` are part of the document. */
   readonly meta?: object | undefined;

@@ -1,4 +1,4 @@
-import type { ErrorHook, Interceptor, Limits, Router, ServerLoad } from "@quicrpc/core";
+import type { ErrorHook, Interceptor, Limits, OnceOptions, Router, ServerLoad } from "@quicrpc/core";
 import type {
   AllowedOrigins,
   Authentications,
@@ -41,6 +41,8 @@ export interface HttpServiceOptions<Context = unknown> {
    */
   readonly limits?: Partial<Limits>;
   /** Refuses calls, as safe to make again elsewhere, rather than serving them late. Default: none. */
+  /** How calls of methods that are `once` are remembered, as of `serve`, with which it may share one object. */
+  readonly once?: OnceOptions<Context>;
   readonly loadShedding?: LoadSheddingOptions;
   readonly loadShedder?: LoadShedder;
   /** Shared with a server for other transports. */

@@ -22,7 +22,9 @@ import {
   fullName,
   guardedShedder,
   IncomingContext,
+  inputFingerprint,
   MemoryBudget,
+  type OnceSettings,
   OverloadGuard,
   type ServedCallSettings,
   streamsInput,
@@ -61,6 +63,7 @@ const nobody: TypedCaller = createCaller(() => {
 export class HttpService<Context> {
   readonly load: ServerLoad;
   private readonly options: HttpServiceOptions<Context>;
+  private readonly once: OnceSettings | undefined;
   private readonly limits: Limits;
   private readonly onError: ErrorHook;
   private readonly admission: Admission;
@@ -87,6 +90,7 @@ export class HttpService<Context> {
     this.options = options;
     const limits = completeLimits(options.limits);
     const onError = errorHook(options.onError);
+    this.once = options.once && { options: options.once, since: Date.now() };
     this.limits = limits;
     this.onError = onError;
     this.load = options.load ?? new ServerLoad(options.limits);
@@ -252,6 +256,7 @@ export class HttpService<Context> {
       this.progress();
     };
     let input: unknown;
+    let fingerprint: string | undefined;
     try {
       const timeoutMs = limited(readTimeout(exchange.header(TIMEOUT_HEADER)), limits.maxTimeoutMs);
       const connection = await this.authenticate(exchange, fullName(method), timeoutMs);
@@ -265,6 +270,7 @@ export class HttpService<Context> {
         reader = new RequestReader(exchange, budget, this.readingLimits(timeoutMs));
         const message = await this.read(reader, framing, query);
         size = message.length;
+        if (method.once !== undefined) fingerprint = inputFingerprint(`http-${format.name}`, message, 0, size);
         if (codec !== undefined) {
           input = decodeWithin(budget, codec, message, 0, size);
           decoded = decodedBytes();
@@ -275,9 +281,12 @@ export class HttpService<Context> {
       if (exchange.isGone) return;
       const bytes = callBytes(budget, size, decoded);
       const remainingMs = timeoutMs === undefined ? undefined : timeoutMs - (Date.now() - arrived);
-      const contextSettings = { session: nobody, connection, limits };
+      const { once } = this;
+      const { onError } = settings;
+      const contextSettings = { session: nobody, connection, limits, once, onError };
       const metadata = (): Metadata => readHeaders(exchange.headers);
       const context = new IncomingContext<unknown>(method, remainingMs, metadata, contextSettings);
+      if (method.once !== undefined) context.keyedBy(fingerprint);
       call = newCall(framing, route, context, settings, bytes, shared);
     } catch (error) {
       if (reader?.gone === true) return;

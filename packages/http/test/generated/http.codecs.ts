@@ -5,7 +5,16 @@
 
 import type { MessageCodec } from "@quicrpc/core/generated";
 import * as wire from "@quicrpc/core/generated";
-import type { Text, Kinds, HttpFailEmptyDetails, Count, Item } from "./http.js";
+import type {
+  Text,
+  Kinds,
+  HttpFailEmptyDetails,
+  Count,
+  Item,
+  HttpChargeInput,
+  HttpChargeOutput,
+  HttpChargeBrokeDetails,
+} from "./http.js";
 
 export const textCodec: MessageCodec<Text, Text> = wire.codec(() => textShape, writeText, readText);
 export const kindsCodec: MessageCodec<Kinds, Kinds> = wire.codec(() => kindsShape, writeKinds, readKinds);
@@ -40,6 +49,21 @@ export const httpMetadataOutputCodec: MessageCodec<Record<string, string>, Recor
   () => httpMetadataOutputShape,
   writeHttpMetadataOutput,
   readHttpMetadataOutput,
+);
+export const httpChargeInputCodec: MessageCodec<HttpChargeInput, HttpChargeInput> = wire.codec(
+  () => httpChargeInputShape,
+  writeHttpChargeInput,
+  readHttpChargeInput,
+);
+export const httpChargeOutputCodec: MessageCodec<HttpChargeOutput, HttpChargeOutput> = wire.codec(
+  () => httpChargeOutputShape,
+  writeHttpChargeOutput,
+  readHttpChargeOutput,
+);
+export const httpChargeBrokeDetailsCodec: MessageCodec<HttpChargeBrokeDetails, HttpChargeBrokeDetails> = wire.codec(
+  () => httpChargeBrokeDetailsShape,
+  writeHttpChargeBrokeDetails,
+  readHttpChargeBrokeDetails,
 );
 export const httpUploadOutputCodec: MessageCodec<number, number> = wire.codec(
   () => httpUploadOutputShape,
@@ -363,6 +387,154 @@ function readHttpMetadataOutput(r: wire.Reader, p: number): Record<string, strin
   return value;
 }
 
+function writeHttpChargeInput(b: Uint8Array, p: number, value: HttpChargeInput): number {
+  wire.requireObject(value);
+  b[p] = 0x82;
+  b[p + 1] = 0xa6;
+  b[p + 2] = 0x61;
+  b[p + 3] = 0x6d;
+  b[p + 4] = 0x6f;
+  b[p + 5] = 0x75;
+  b[p + 6] = 0x6e;
+  b[p + 7] = 0x74;
+  p = wire.writeBigInt(b, p + 8, value.amount);
+  b[p] = 0xa2;
+  b[p + 1] = 0x61;
+  b[p + 2] = 0x74;
+  p = wire.writeDate(b, p + 3, value.at);
+  return p;
+}
+
+function readHttpChargeInput(r: wire.Reader, p: number): HttpChargeInput {
+  const { bytes, view } = r;
+  let amount: bigint | undefined;
+  let at: Date | undefined;
+  let left = wire.readFieldsHeader(r, p, 2);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa6616d6f | 0) || view.getInt32(p + 3) !== 0x6f756e74) break;
+        amount = wire.readBigInt(r, p + 7);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getUint16(p) !== 0xa261 || bytes[p + 2] !== 0x74) break;
+        at = wire.readDate(r, p + 3);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readHttpChargeInputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (amount === undefined || at === undefined) return wire.misfit();
+  return { amount, at };
+}
+
+const readHttpChargeInputKeys = /* @__PURE__ */ new wire.Keys(["amount", "at"]);
+
+function writeHttpChargeOutput(b: Uint8Array, p: number, value: HttpChargeOutput): number {
+  wire.requireObject(value);
+  b[p] = 0x83;
+  b[p + 1] = 0xa6;
+  b[p + 2] = 0x61;
+  b[p + 3] = 0x6d;
+  b[p + 4] = 0x6f;
+  b[p + 5] = 0x75;
+  b[p + 6] = 0x6e;
+  b[p + 7] = 0x74;
+  p = wire.writeBigInt(b, p + 8, value.amount);
+  b[p] = 0xa2;
+  b[p + 1] = 0x61;
+  b[p + 2] = 0x74;
+  p = wire.writeDate(b, p + 3, value.at);
+  b[p] = 0xa7;
+  b[p + 1] = 0x65;
+  b[p + 2] = 0x66;
+  b[p + 3] = 0x66;
+  b[p + 4] = 0x65;
+  b[p + 5] = 0x63;
+  b[p + 6] = 0x74;
+  b[p + 7] = 0x73;
+  p = wire.writeInt(b, p + 8, value.effects);
+  return p;
+}
+
+function readHttpChargeOutput(r: wire.Reader, p: number): HttpChargeOutput {
+  const { bytes, view } = r;
+  let amount: bigint | undefined;
+  let at: Date | undefined;
+  let effects: number | undefined;
+  let left = wire.readFieldsHeader(r, p, 3);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa6616d6f | 0) || view.getInt32(p + 3) !== 0x6f756e74) break;
+        amount = wire.readBigInt(r, p + 7);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getUint16(p) !== 0xa261 || bytes[p + 2] !== 0x74) break;
+        at = wire.readDate(r, p + 3);
+        p = r.position;
+      case 2:
+        if (left-- === 0 || view.getInt32(p) !== (0xa7656666 | 0) || view.getInt32(p + 4) !== 0x65637473) break;
+        effects = wire.readInt(r, p + 8);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readHttpChargeOutputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (amount === undefined || at === undefined || effects === undefined) return wire.misfit();
+  return { amount, at, effects };
+}
+
+const readHttpChargeOutputKeys = /* @__PURE__ */ new wire.Keys(["amount", "at", "effects"]);
+
+function writeHttpChargeBrokeDetails(b: Uint8Array, p: number, value: HttpChargeBrokeDetails): number {
+  wire.requireObject(value);
+  b[p] = 0x81;
+  b[p + 1] = 0xa5;
+  b[p + 2] = 0x73;
+  b[p + 3] = 0x69;
+  b[p + 4] = 0x6e;
+  b[p + 5] = 0x63;
+  b[p + 6] = 0x65;
+  p = wire.writeDate(b, p + 7, value.since);
+  return p;
+}
+
+function readHttpChargeBrokeDetails(r: wire.Reader, p: number): HttpChargeBrokeDetails {
+  const { view } = r;
+  let since: Date | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa573696e | 0) || view.getInt32(p + 2) !== 0x696e6365) break;
+        since = wire.readDate(r, p + 6);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readHttpChargeBrokeDetailsKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (since === undefined) return wire.misfit();
+  return { since };
+}
+
+const readHttpChargeBrokeDetailsKeys = /* @__PURE__ */ new wire.Keys(["since"]);
+
 function writeHttpUploadOutput(b: Uint8Array, p: number, value: number): number {
   p = wire.writeInt(b, p, value);
   return p;
@@ -385,4 +557,11 @@ const itemShape: wire.Shape = wire.object({ i: wire.number(wire.integer()), pad:
 const httpSumInputItemShape: wire.Shape = wire.number();
 const httpChatInputItemShape: wire.Shape = wire.string();
 const httpMetadataOutputShape: wire.Shape = wire.record({}, wire.string());
+const httpChargeInputShape: wire.Shape = wire.object({ amount: wire.bigint(), at: wire.date() });
+const httpChargeOutputShape: wire.Shape = wire.object({
+  amount: wire.bigint(),
+  at: wire.date(),
+  effects: wire.number(wire.integer()),
+});
+const httpChargeBrokeDetailsShape: wire.Shape = wire.object({ since: wire.date() });
 const httpUploadOutputShape: wire.Shape = wire.number(wire.integer());

@@ -76,6 +76,35 @@ export const httpTooling: ServiceTooling = {
       },
     },
     endless: { output: part4 },
+    charge: {
+      docs: "Doubles what comes, and counts.",
+      input: {
+        type: "object",
+        properties: {
+          amount: { type: "integer", "x-quicrpc-type": "bigint" },
+          at: { type: "string", format: "date-time", "x-quicrpc-type": "date" },
+        },
+        required: ["amount", "at"],
+      },
+      output: {
+        type: "object",
+        properties: {
+          amount: { type: "integer", "x-quicrpc-type": "bigint" },
+          at: { type: "string", format: "date-time", "x-quicrpc-type": "date" },
+          effects: { type: "integer" },
+        },
+        required: ["amount", "at", "effects"],
+      },
+      errors: {
+        BROKE: {
+          type: "object",
+          properties: {
+            since: { type: "string", format: "date-time", "x-quicrpc-type": "date" },
+          },
+          required: ["since"],
+        },
+      },
+    },
     upload: { output: { type: "integer" } },
   },
   snapshot: {
@@ -144,6 +173,19 @@ export const httpTooling: ServiceTooling = {
         idempotent: true,
         output: { type: "ref", name: "Item" },
       },
+      charge: {
+        id: 15,
+        kind: "unary",
+        once: true,
+        input: { type: "ref", name: "HttpChargeInput" },
+        output: { type: "ref", name: "HttpChargeOutput" },
+        errors: {
+          BROKE: {
+            code: "failed_precondition",
+            details: { type: "ref", name: "HttpChargeBrokeDetails" },
+          },
+        },
+      },
       upload: {
         id: 14,
         kind: "client_stream",
@@ -188,6 +230,19 @@ export const httpTooling: ServiceTooling = {
         },
         optional: ["pad"],
       },
+      HttpChargeInput: {
+        type: "object",
+        fields: { amount: { type: "bigint" }, at: { type: "date" } },
+      },
+      HttpChargeOutput: {
+        type: "object",
+        fields: {
+          amount: { type: "bigint" },
+          at: { type: "date" },
+          effects: { type: "number", checks: { format: "integer" } },
+        },
+      },
+      HttpChargeBrokeDetails: { type: "object", fields: { since: { type: "date" } } },
     },
   },
 };

@@ -9,6 +9,7 @@ import {
   serverStreamCalls,
   clientStreamCalls,
   duplexCalls,
+  onceCalls,
   type Awaitable,
   type CallContext,
   type CallOptions,
@@ -33,6 +34,9 @@ import {
   httpChatInputItemCodec,
   httpChatOutputItemCodec,
   httpMetadataOutputCodec,
+  httpChargeInputCodec,
+  httpChargeOutputCodec,
+  httpChargeBrokeDetailsCodec,
   httpUploadOutputCodec,
 } from "./http.codecs.js";
 // Links in comments lead there.
@@ -71,6 +75,22 @@ export interface Item {
   pad?: string | undefined;
 }
 
+export interface HttpChargeInput {
+  amount: bigint;
+  at: Date;
+}
+
+export interface HttpChargeOutput {
+  amount: bigint;
+  at: Date;
+  /** @asType integer */
+  effects: number;
+}
+
+export interface HttpChargeBrokeDetails {
+  since: Date;
+}
+
 const httpService: ServiceIdentity = {
   name: "test.v1.Http",
   id: 27865,
@@ -99,6 +119,14 @@ export const httpMethods: {
   readonly note: MethodDescriptor<"notify", Text, Text, void, void>;
   readonly metadata: MethodDescriptor<"unary", void, undefined, Record<string, string>, Record<string, string>>;
   readonly endless: MethodDescriptor<"server_stream", void, undefined, Item, Item>;
+  readonly charge: MethodDescriptor<
+    "unary",
+    HttpChargeInput,
+    HttpChargeInput,
+    HttpChargeOutput,
+    HttpChargeOutput,
+    { readonly BROKE: ErrorDescriptor<"failed_precondition", HttpChargeBrokeDetails> }
+  >;
   readonly upload: MethodDescriptor<"client_stream", Uint8Array, Uint8Array, number, number>;
 } = {
   echo: describeMethod(httpService, unaryCalls, "echo", {
@@ -165,6 +193,16 @@ export const httpMethods: {
     idempotent: true,
     fingerprint: 0x210fe0ca,
   }),
+  charge: describeMethod(httpService, unaryCalls, "charge", {
+    id: 15,
+    input: httpChargeInputCodec,
+    output: httpChargeOutputCodec,
+    once: onceCalls,
+    errors: {
+      BROKE: { code: "failed_precondition", details: httpChargeBrokeDetailsCodec },
+    },
+    fingerprint: 0x9dacaeb0,
+  }),
   upload: describeMethod(httpService, clientStreamCalls, "upload", {
     id: 14,
     input: bytesCodec,
@@ -205,6 +243,12 @@ export interface HttpHandlers<Context = unknown> {
   metadata(input: undefined, context: CallContext<Context>): Awaitable<Record<string, string>>;
   /** @see {@link Http.methods.endless} */
   endless(input: undefined, context: CallContext<Context>): Awaitable<StreamSource<Item>>;
+  /**
+   * Doubles what comes, and counts.
+   *
+   * @see {@link Http.methods.charge}
+   */
+  charge(input: HttpChargeInput, context: CallContext<Context>): Awaitable<HttpChargeOutput>;
   /** @see {@link Http.methods.upload} */
   upload(input: ItemStream<Uint8Array>, context: CallContext<Context>): Awaitable<number>;
 }
@@ -216,6 +260,9 @@ export function createHttpRouter<Context = unknown>(handlers: HttpHandlers<Conte
 
 /** What fail throws by name; see `isRpcErrorOf`. */
 export type HttpFailError = RpcErrorOf<(typeof httpMethods)["fail"]["errors"]>;
+
+/** What charge throws by name; see `isRpcErrorOf`. */
+export type HttpChargeError = RpcErrorOf<(typeof httpMethods)["charge"]["errors"]>;
 
 /**
  * A client of test.v1.Http.
@@ -249,6 +296,12 @@ export interface HttpClient {
   metadata(options?: CallOptions): Promise<Record<string, string>>;
   /** @see {@link Http.methods.endless} */
   endless(options?: CallOptions): ItemStream<Item>;
+  /**
+   * Doubles what comes, and counts.
+   *
+   * @see {@link Http.methods.charge}
+   */
+  charge(input: HttpChargeInput, options?: CallOptions): Promise<HttpChargeOutput>;
   /** @see {@link Http.methods.upload} */
   upload(source: StreamSource<Uint8Array>, options?: CallOptions): Promise<number>;
 }
@@ -269,6 +322,7 @@ export function createHttpClient(caller: Caller): HttpClient {
     note: (input, options) => caller.start(httpMethods.note, input, options),
     metadata: (options) => caller.start(httpMethods.metadata, undefined, options),
     endless: (options) => caller.start(httpMethods.endless, undefined, options),
+    charge: (input, options) => caller.start(httpMethods.charge, input, options),
     upload: (source, options) => caller.start(httpMethods.upload, source, options),
   };
 }

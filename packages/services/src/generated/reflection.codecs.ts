@@ -206,6 +206,7 @@ function writeMethodDescription(b: Uint8Array, p: number, value: MethodDescripti
   if (depth === 0) return wire.misfit();
   wire.requireObject(value);
   let count = 6;
+  if (value.once !== undefined) count++;
   if (value.fingerprint !== undefined) count++;
   if (value.meta !== undefined) count++;
   p = wire.writeMapHeader(b, p, count);
@@ -246,6 +247,14 @@ function writeMethodDescription(b: Uint8Array, p: number, value: MethodDescripti
   b[p + 9] = 0x6e;
   b[p + 10] = 0x74;
   p = wire.writeBoolean(b, p + 11, value.idempotent);
+  if (value.once !== undefined) {
+    b[p] = 0xa4;
+    b[p + 1] = 0x6f;
+    b[p + 2] = 0x6e;
+    b[p + 3] = 0x63;
+    b[p + 4] = 0x65;
+    p = wire.writeBoolean(b, p + 5, value.once);
+  }
   b[p] = 0xa5;
   b[p + 1] = 0x74;
   b[p + 2] = 0x61;
@@ -295,6 +304,7 @@ function readMethodDescription(r: wire.Reader, p: number, depth = wire.MAX_DEPTH
   let id: number | undefined;
   let kind: MethodDescriptionKind | undefined;
   let idempotent: boolean | undefined;
+  let once: boolean | undefined;
   let takes: MessageForm | undefined;
   let gives: MessageForm | undefined;
   let fingerprint: number | undefined;
@@ -337,21 +347,27 @@ function readMethodDescription(r: wire.Reader, p: number, depth = wire.MAX_DEPTH
         }
         idempotent = wire.readBoolean(r, p + 11);
         p = r.position;
-      case 4: {
+      case 4:
+        if (left > 0 && view.getInt32(p) === (0xa46f6e63 | 0) && bytes[p + 4] === 0x65) {
+          once = wire.readBoolean(r, p + 5);
+          p = r.position;
+          left--;
+        }
+      case 5: {
         if (left-- === 0 || view.getInt32(p) !== (0xa574616b | 0) || view.getInt32(p + 2) !== 0x616b6573) break;
         const literal = wire.readString(r, p + 6);
         if (literal !== "nothing" && literal !== "value" && literal !== "bytes") return wire.misfit();
         takes = literal;
         p = r.position;
       }
-      case 5: {
+      case 6: {
         if (left-- === 0 || view.getInt32(p) !== (0xa5676976 | 0) || view.getInt32(p + 2) !== 0x69766573) break;
         const literal = wire.readString(r, p + 6);
         if (literal !== "nothing" && literal !== "value" && literal !== "bytes") return wire.misfit();
         gives = literal;
         p = r.position;
       }
-      case 6:
+      case 7:
         if (
           left > 0 &&
           view.getInt32(p) === (0xab66696e | 0) &&
@@ -362,7 +378,7 @@ function readMethodDescription(r: wire.Reader, p: number, depth = wire.MAX_DEPTH
           p = r.position;
           left--;
         }
-      case 7:
+      case 8:
         if (left > 0 && view.getInt32(p) === (0xa46d6574 | 0) && bytes[p + 4] === 0x61) {
           meta = readJsonObject(r, p + 5, depth - 1);
           p = r.position;
@@ -387,6 +403,7 @@ function readMethodDescription(r: wire.Reader, p: number, depth = wire.MAX_DEPTH
     return wire.misfit();
   }
   const result: MethodDescription = { name, id, kind, idempotent, takes, gives };
+  if (once !== undefined) result.once = once;
   if (fingerprint !== undefined) result.fingerprint = fingerprint;
   if (meta !== undefined) result.meta = meta;
   return result;
@@ -397,6 +414,7 @@ const readMethodDescriptionKeys = /* @__PURE__ */ new wire.Keys([
   "id",
   "kind",
   "idempotent",
+  "once",
   "takes",
   "gives",
   "fingerprint",
@@ -678,6 +696,7 @@ const methodDescriptionShape: wire.Shape = wire.object({
   id: wire.number(wire.integer()),
   kind: wire.literal("unary", "notify", "server_stream", "client_stream", "duplex"),
   idempotent: wire.boolean(),
+  once: wire.optional(wire.boolean()),
   takes: wire.literal("nothing", "value", "bytes"),
   gives: wire.literal("nothing", "value", "bytes"),
   fingerprint: wire.optional(wire.number(wire.integer())),

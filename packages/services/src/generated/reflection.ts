@@ -43,6 +43,8 @@ export interface MethodDescription {
   id: number;
   kind: MethodDescriptionKind;
   idempotent: boolean;
+  /** Calls have keys, by which one that is made again does not run again. */
+  once?: boolean | undefined;
   /** What the caller sends: one, or many where it streams. */
   takes: MessageForm;
   /** What the callee answers with. */
@@ -104,7 +106,7 @@ export const reflectionMethods: {
     id: 1,
     output: reflectionListOutputCodec,
     idempotent: true,
-    fingerprint: 0x6f8d0dec,
+    fingerprint: 0xadcd5c18,
   }),
   describe: describeMethod(reflectionService, unaryCalls, "describe", {
     id: 2,

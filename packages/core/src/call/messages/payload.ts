@@ -47,6 +47,8 @@ export function encodePayload(
 /**
  * The value of the payload at `position` of a frame; undefined where the method has no message there, whatever was sent. Throws
  * `RpcError` `resource_exhausted` for one of more values than the budget has room for.
+ *
+ * @param look receives the bytes of the message, as they are once they are not compressed
  */
 export function decodePayload(
   codec: MessageCodec<unknown> | undefined,
@@ -54,11 +56,16 @@ export function decodePayload(
   position: number,
   compression: SessionCompression | undefined,
   budget: MemoryBudget,
+  look?: (bytes: Uint8Array, start: number, end: number) => void,
 ): unknown {
   lastDecodedBytes = 0;
   if (codec === undefined) return undefined;
-  if ((flags & FLAG_COMPRESSED) === 0) return decodeWithin(budget, codec, bytes, position, end);
+  if ((flags & FLAG_COMPRESSED) === 0) {
+    look?.(bytes, position, end);
+    return decodeWithin(budget, codec, bytes, position, end);
+  }
   const message = expand(compression, bytes, position, end);
+  look?.(message, 0, message.length);
   return decodeWithin(budget, codec, message, 0, message.length);
 }
 

@@ -1,0 +1,71 @@
+import { RpcError } from "../errors.js";
+import { Metadata } from "../metadata.js";
+import type { OnceCode } from "../contract/descriptor.js";
+import type { CallOptions } from "./options.js";
+
+/** Key of the metadata that names a call of a method that is `once`; over HTTP it is the header of that name. */
+const ONCE_KEY = "idempotency-key";
+
+/** Follows the key in a call that is certainly the first with it: nothing has run under this key, whatever the callee remembers. */
+const FIRST = ";first";
+
+const UUID_V7 = /^"?([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})"?(;first)?$/i;
+
+/** The key of a call as its callee reads it. */
+export interface ReceivedOnceKey {
+  /** UUIDv7 in lower case. */
+  readonly key: string;
+  /** When it was made, in milliseconds since the epoch by its maker's clock. */
+  readonly madeAt: number;
+  /** The caller knows that it has made no call with it before. */
+  readonly first: boolean;
+}
+
+/**
+ * Makes a key for calls of methods that are `once`: a UUIDv7, which carries the time of its making. Keep it where the call is to be
+ * made again after this program has ended, and give it as `onceKey`.
+ */
+export function createOnceKey(now: number = Date.now()): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  for (let i = 0; i < 6; i++) bytes[i] = Math.floor(now / 2 ** (40 - 8 * i)) % 256;
+  bytes[6] = 0x70 | (bytes[6]! & 0x0f);
+  bytes[8] = 0x80 | (bytes[8]! & 0x3f);
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+}
+
+/** Reads the key of a call. Throws `RpcError` `invalid_argument` where there is none, or none that says when it was made. */
+export function readOnceKey(metadata: Metadata): ReceivedOnceKey {
+  const text = metadata.get(ONCE_KEY);
+  const [, uuid, first] = UUID_V7.exec(text ?? "") ?? [];
+  if (uuid === undefined) {
+    const problem = text === undefined ? "there is none" : "this one is another";
+    throw new RpcError("invalid_argument", `the method is once: its calls have ${ONCE_KEY}, a UUIDv7; ${problem}`, {
+      details: { once: "malformed" },
+    });
+  }
+  const key = uuid.toLowerCase();
+  return { key, madeAt: Number.parseInt(key.slice(0, 8) + key.slice(9, 13), 16), first: first !== undefined };
+}
+
+/** Says that calls with the key may have reached a handler: what runs under it now may be a repetition. */
+export function noteRepeated(metadata: Metadata): void {
+  const text = metadata.get(ONCE_KEY);
+  if (text?.endsWith(FIRST) === true) metadata.set(ONCE_KEY, text.slice(0, -FIRST.length));
+}
+
+/** Keys the calls of methods that are `once`. Their descriptors bring it along. */
+export const onceCalls: OnceCode = {
+  keyed(options: CallOptions = {}): CallOptions {
+    let metadata: Metadata;
+    try {
+      metadata = new Metadata(options.metadata);
+      if (metadata.has(ONCE_KEY)) return options;
+      metadata.set(ONCE_KEY, options.onceKey ?? createOnceKey() + FIRST);
+    } catch {
+      // Metadata that cannot be sent fails the call where that is encoded.
+      return options;
+    }
+    return { ...options, metadata };
+  },
+};

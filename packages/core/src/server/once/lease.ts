@@ -1,0 +1,62 @@
+import { type Expiry, expiries } from "../../call/expiries.js";
+import type { OnceStore } from "./once-store.js";
+
+/** Renewals within the time of one lease: all but the last may fail. */
+const RENEWALS = 3;
+
+/** Renews an owner's claim until `end`. */
+export class Lease {
+  private expiry: Expiry | undefined = undefined;
+  private heldUntil: number;
+  private ended = false;
+  private readonly store: OnceStore;
+  private readonly id: string;
+  private readonly owner: string;
+  private readonly leaseMs: number;
+  private readonly onLost: () => void;
+
+  /**
+   * @param claimedAt when the claim was asked for, by `performance.now`
+   * @param onLost called once when others may take the owner for lost
+   */
+  constructor(store: OnceStore, id: string, owner: string, leaseMs: number, claimedAt: number, onLost: () => void) {
+    this.store = store;
+    this.id = id;
+    this.owner = owner;
+    this.leaseMs = leaseMs;
+    this.onLost = onLost;
+    this.heldUntil = claimedAt + leaseMs;
+    this.wait();
+  }
+
+  end(): void {
+    this.ended = true;
+    if (this.expiry !== undefined) expiries.remove(this.expiry);
+  }
+
+  private wait(): void {
+    this.expiry = expiries.add(this.leaseMs / RENEWALS, () => void this.renew());
+  }
+
+  private async renew(): Promise<void> {
+    const asked = performance.now();
+    const late = expiries.add(Math.max(0, this.heldUntil - asked), () => this.lose());
+    let held: boolean | undefined;
+    try {
+      held = await this.store.renew(this.id, this.owner, this.leaseMs);
+    } catch {
+      // Asked again, as long as the lease holds.
+    }
+    expiries.remove(late);
+    if (this.ended) return;
+    if (held === true) this.heldUntil = asked + this.leaseMs;
+    if (held === false || performance.now() >= this.heldUntil) this.lose();
+    else this.wait();
+  }
+
+  private lose(): void {
+    if (this.ended) return;
+    this.end();
+    this.onLost();
+  }
+}

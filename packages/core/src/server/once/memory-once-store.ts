@@ -1,0 +1,204 @@
+import { RpcError } from "../../errors.js";
+import type { OnceClaim, OnceState, OnceStore } from "./once-store.js";
+
+/** Bounds of a store in memory. */
+export interface MemoryOnceStoreOptions {
+  /** Calls that are kept. Default: 100,000. */
+  readonly maxEntries?: number;
+  /** Bytes of their ids and answers, estimated. Default: 64 MiB. */
+  readonly maxBytes?: number;
+  /** Calls of one principal that are kept. Default: 10,000. */
+  readonly maxEntriesPerPrincipal?: number;
+  /** Bytes of those. Default: 8 MiB. */
+  readonly maxBytesPerPrincipal?: number;
+  /** From when on it knows of every call, in milliseconds since the epoch. Default: now. */
+  readonly since?: number;
+}
+
+/** Bytes that an entry takes beside its id and its record, estimated. */
+const ENTRY_BYTES = 320;
+/** Entries that are looked at for their expiry by each claim. */
+const SWEPT = 2;
+/** Share of a principal's entries that make room at once, so that the largest principal is looked for rarely. */
+const EVICTED_SHARE = 1 / 16;
+
+interface Entry {
+  readonly fingerprint: string | undefined;
+  readonly owner: string;
+  readonly madeAt: number;
+  readonly keepUntil: number;
+  readonly holder: Holder;
+  /** By the monotonic clock. */
+  leaseUntil: number;
+  bytes: number;
+  record: Uint8Array | undefined;
+}
+
+/** The entries of one principal, in the order they came. */
+interface Holder {
+  readonly principal: string;
+  readonly ids: Set<string>;
+  bytes: number;
+  /** Keys made before this may have been evicted. */
+  forgottenUntil: number;
+}
+
+/**
+ * Remembers calls in this process's memory. Where it is full, what a principal had done longest ago is forgotten, and repetitions with keys
+ * of that age are told that the outcome is unknown; so are those with keys from before the store was made, since a process before it
+ * may have run them.
+ */
+export class MemoryOnceStore implements OnceStore {
+  private readonly entries: Map<string, Entry> = new Map();
+  private readonly holders: Map<string, Holder> = new Map();
+  private readonly bounds: Required<Omit<MemoryOnceStoreOptions, "since">>;
+  private forgottenUntil: number;
+  private bytes = 0;
+  private sweep: IterableIterator<[string, Entry]> | undefined = undefined;
+
+  constructor(options: MemoryOnceStoreOptions = {}) {
+    const { maxEntries = 100_000, maxBytes = 64 * 1024 * 1024 } = options;
+    const { maxEntriesPerPrincipal = 10_000, maxBytesPerPrincipal = 8 * 1024 * 1024 } = options;
+    this.forgottenUntil = options.since ?? Date.now();
+    this.bounds = { maxEntries, maxBytes, maxEntriesPerPrincipal, maxBytesPerPrincipal };
+  }
+
+  /** Calls that are kept. */
+  get size(): number {
+    return this.entries.size;
+  }
+
+  async claim(id: string, claim: OnceClaim): Promise<OnceState> {
+    const present = this.entries.get(id);
+    if (present !== undefined && !this.isOver(present)) return stateOf(present);
+    this.expireSome();
+    const { principal, first, madeAt, startable, fingerprint, owner, leaseMs, keepMs } = claim;
+    if (present !== undefined) this.remove(id, present);
+    const holder = this.holders.get(principal);
+    const forgotten = Math.max(this.forgottenUntil, holder?.forgottenUntil ?? 0);
+    if (!first && madeAt < forgotten) return { state: "forgotten" };
+    if (!startable) return { state: "absent" };
+    const bytes = ENTRY_BYTES + 2 * id.length;
+    this.makeRoom(principal, 1, bytes);
+    const own = this.holders.get(principal) ?? this.newHolder(principal);
+    const leaseUntil = performance.now() + leaseMs;
+    const keepUntil = Date.now() + keepMs;
+    const entry = { fingerprint, owner, madeAt, keepUntil, holder: own, leaseUntil, bytes: 0, record: undefined };
+    this.entries.set(id, entry);
+    own.ids.add(id);
+    this.grow(entry, bytes);
+    return { state: "claimed" };
+  }
+
+  async find(id: string): Promise<OnceState> {
+    const entry = this.entries.get(id);
+    return entry === undefined ? { state: "absent" } : stateOf(entry);
+  }
+
+  async renew(id: string, owner: string, leaseMs: number): Promise<boolean> {
+    const entry = this.owned(id, owner);
+    if (entry !== undefined) entry.leaseUntil = performance.now() + leaseMs;
+    return entry !== undefined;
+  }
+
+  async settle(id: string, owner: string, record: Uint8Array): Promise<boolean> {
+    const entry = this.owned(id, owner);
+    if (entry === undefined) return false;
+    this.makeRoom(entry.holder.principal, 0, record.length);
+    // It was evicted itself where its lease had lapsed.
+    if (this.entries.get(id) !== entry) return false;
+    entry.record = record;
+    this.grow(entry, record.length);
+    return true;
+  }
+
+  async release(id: string, owner: string): Promise<void> {
+    const entry = this.owned(id, owner);
+    if (entry !== undefined) this.remove(id, entry);
+  }
+
+  private owned(id: string, owner: string): Entry | undefined {
+    const entry = this.entries.get(id);
+    return entry?.owner === owner && entry.record === undefined ? entry : undefined;
+  }
+
+  private isOver(entry: Entry): boolean {
+    return entry.keepUntil <= Date.now() && !isRunning(entry);
+  }
+
+  private newHolder(principal: string): Holder {
+    const holder: Holder = { principal, ids: new Set(), bytes: 0, forgottenUntil: 0 };
+    this.holders.set(principal, holder);
+    return holder;
+  }
+
+  private grow(entry: Entry, bytes: number): void {
+    entry.bytes += bytes;
+    entry.holder.bytes += bytes;
+    this.bytes += bytes;
+  }
+
+  private remove(id: string, entry: Entry): void {
+    const { holder } = entry;
+    this.entries.delete(id);
+    holder.ids.delete(id);
+    this.grow(entry, -entry.bytes);
+    if (holder.ids.size > 0) return;
+    this.holders.delete(holder.principal);
+    this.forgottenUntil = Math.max(this.forgottenUntil, holder.forgottenUntil);
+  }
+
+  /** Looks at the next few entries, in turn, for those that are no longer kept. */
+  private expireSome(): void {
+    for (let i = 0; i < SWEPT; i++) {
+      this.sweep ??= this.entries.entries();
+      const { done, value } = this.sweep.next();
+      if (done === true) this.sweep = undefined;
+      else if (this.isOver(value[1])) this.remove(value[0], value[1]);
+    }
+  }
+
+  /** Throws `RpcError` `resource_exhausted` where only running calls are left. */
+  private makeRoom(principal: string, entries: number, bytes: number): void {
+    const { maxEntries, maxBytes, maxEntriesPerPrincipal, maxBytesPerPrincipal } = this.bounds;
+    const own = this.holders.get(principal);
+    if (own !== undefined) {
+      const isFull = (): boolean =>
+        own.ids.size + entries > maxEntriesPerPrincipal || own.bytes + bytes > maxBytesPerPrincipal;
+      this.evict(own, isFull, "its principal's calls");
+    }
+    const isFull = (): boolean => this.entries.size + entries > maxEntries || this.bytes + bytes > maxBytes;
+    if (isFull()) this.evict(this.largest(), isFull, "calls");
+  }
+
+  private largest(): Holder | undefined {
+    let largest: Holder | undefined;
+    for (const holder of this.holders.values()) if (holder.bytes > (largest?.bytes ?? 0)) largest = holder;
+    return largest;
+  }
+
+  private evict(holder: Holder | undefined, isFull: () => boolean, whose: string): void {
+    if (!isFull() || holder === undefined) return;
+    let spare = Math.ceil(holder.ids.size * EVICTED_SHARE);
+    for (const id of holder.ids) {
+      if (spare <= 0 && !isFull()) return;
+      const entry = this.entries.get(id);
+      if (entry === undefined || isRunning(entry)) continue;
+      spare--;
+      holder.forgottenUntil = Math.max(holder.forgottenUntil, entry.madeAt + 1);
+      this.remove(id, entry);
+    }
+    if (!isFull()) return;
+    throw new RpcError("resource_exhausted", `too many of ${whose} that are once are in progress`, { refused: true });
+  }
+}
+
+function isRunning({ record, leaseUntil }: Entry): boolean {
+  return record === undefined && leaseUntil > performance.now();
+}
+
+function stateOf(entry: Entry): OnceState {
+  const { fingerprint, record } = entry;
+  if (record !== undefined) return { state: "done", fingerprint, record };
+  return { state: isRunning(entry) ? "running" : "lost", fingerprint };
+}

@@ -1,0 +1,269 @@
+import { createOnceKey, readOnceKey, type ReceivedOnceKey } from "../../call/once-key.js";
+import { type AnyMethod, fullName } from "../../contract/descriptor.js";
+import { asError, RpcError } from "../../errors.js";
+import type { CallContext, IncomingContext } from "../context.js";
+import { mayBeSame } from "./fingerprint.js";
+import { Lease } from "./lease.js";
+import { MemoryOnceStore } from "./memory-once-store.js";
+import type { OnceOptions } from "./once-options.js";
+import { expired, fromTheFuture, mismatch, unknownOutcome } from "./once-failure.js";
+import type { OnceState, OnceStore } from "./once-store.js";
+import { recordAnswer, recordError, replay } from "./record.js";
+import { delayed, untilAborted, within } from "./wait.js";
+
+const DEFAULTS = { recordForMs: 24 * 60 * 60 * 1000, leaseMs: 10_000, maxRecordBytes: 256 * 1024 } as const;
+/** Milliseconds that records are kept beyond their time, since servers' clocks differ. */
+const KEPT_LONGER_MS = 60_000;
+/** Milliseconds until a call that runs elsewhere is asked for again: at first, and at most. */
+const FIRST_POLL_MS = 20;
+const MAX_POLL_MS = 500;
+/** Response metadata of an answer that an earlier call with the key has got. */
+const REPLAYED = "idempotent-replayed";
+
+/** A handler of any method. */
+export type OnceHandler = (input: unknown, context: CallContext) => unknown;
+
+/** A call, as its key says. */
+interface Keyed extends ReceivedOnceKey {
+  readonly id: string;
+  readonly principal: string;
+}
+
+/** A call that this process runs. */
+interface Run {
+  readonly fingerprint: string | undefined;
+  readonly outcome: Promise<unknown>;
+}
+
+/** Runs calls of methods that are `once`: each key at most once, however often the call is made. */
+export class OnceService {
+  private static readonly services: WeakMap<OnceOptions<never>, OnceService> = new WeakMap();
+  private readonly store: OnceStore;
+  private readonly options: OnceOptions<never>;
+  private readonly recordForMs: number;
+  private readonly leaseMs: number;
+  private readonly maxRecordBytes: number;
+  private readonly runs: Map<string, Run> = new Map();
+
+  /** @param since when the first of its servers began to serve */
+  constructor(options: OnceOptions<never> = {}, since: number = Date.now()) {
+    this.options = options;
+    this.store = options.store ?? new MemoryOnceStore({ since });
+    ({
+      recordForMs: this.recordForMs,
+      leaseMs: this.leaseMs,
+      maxRecordBytes: this.maxRecordBytes,
+    } = {
+      ...DEFAULTS,
+      ...options,
+    });
+  }
+
+  /** The service of options: one for all sessions and transports that were given the same object. */
+  static of(options: OnceOptions<never>, since?: number): OnceService {
+    let service = OnceService.services.get(options);
+    if (service === undefined) OnceService.services.set(options, (service = new OnceService(options, since)));
+    return service;
+  }
+
+  /** Serves a call: runs the handler, or answers as the call with the same key was, or is, answered. */
+  async serve(
+    method: AnyMethod,
+    handler: OnceHandler,
+    input: unknown,
+    context: IncomingContext<unknown>,
+  ): Promise<unknown> {
+    const call = this.keyed(method, context);
+    const fingerprint = context.onceCall?.fingerprint;
+    // A caller that is gone already wants nothing to begin.
+    context.throwIfAborted();
+    const owner = createOnceKey();
+    const claimedAt = performance.now();
+    let state = await this.claim(call, owner, fingerprint, context);
+    if (state.state === "claimed") {
+      if (context.hasEnded) {
+        await this.release(call.id, owner);
+        context.throwIfAborted();
+      }
+      return this.begin(call, owner, claimedAt, method, handler, input, context);
+    }
+    for (let delay = FIRST_POLL_MS; state.state === "running"; delay = Math.min(MAX_POLL_MS, delay * 2)) {
+      if (!mayBeSame(state.fingerprint, fingerprint)) throw mismatch();
+      const run = this.runs.get(call.id);
+      if (run !== undefined) {
+        const answer = await untilAborted(run.outcome, context.signal);
+        context.responseMetadata.set(REPLAYED, "true");
+        return answer;
+      }
+      await untilAborted(delayed(delay), context.signal);
+      state = await this.asked("find", () => this.store.find(call.id), context);
+    }
+    return this.known(state, call, fingerprint, method, context);
+  }
+
+  /** Answers a call that neither runs nor is to run. */
+  private known(
+    state: OnceState,
+    { madeAt }: Keyed,
+    fingerprint: string | undefined,
+    method: AnyMethod,
+    context: CallContext,
+  ): unknown {
+    if ((state.state === "lost" || state.state === "done") && !mayBeSame(state.fingerprint, fingerprint)) {
+      throw mismatch();
+    }
+    if (state.state === "lost") throw unknownOutcome("the server that ran it is gone, or has not ended it in time");
+    if (state.state === "forgotten") throw unknownOutcome("its key is older than what the server remembers");
+    if (state.state !== "done") throw expired(Date.now() - madeAt, this.recordForMs);
+    const replayed = replay(method, state.record);
+    if (replayed === "unkept") {
+      throw unknownOutcome(
+        `it ended well, and its answer was larger than ${this.maxRecordBytes} bytes (maxRecordBytes)`,
+      );
+    }
+    context.responseMetadata.set(REPLAYED, "true");
+    return replayed.answer;
+  }
+
+  private keyed(method: AnyMethod, context: CallContext): Keyed {
+    const received = readOnceKey(context.metadata);
+    const ahead = received.madeAt - Date.now();
+    if (ahead > this.recordForMs) throw fromTheFuture(ahead);
+    const principal = this.principalOf(context);
+    // The key has a fixed length, and the name no more than one slash: no two calls have one id.
+    return { ...received, principal, id: `${received.key}/${fullName(method)}/${principal}` };
+  }
+
+  private principalOf(context: CallContext): string {
+    const { principal } = this.options;
+    if (principal !== undefined) return principal(context as CallContext<never>);
+    const { connection } = context;
+    if (connection === undefined) return "";
+    if (typeof connection === "string") return connection;
+    throw new Error("whose keys are is not known: give once: { principal: (context) => context.connection.userId }");
+  }
+
+  private claim(
+    { id, principal, madeAt, first }: Keyed,
+    owner: string,
+    fingerprint: string | undefined,
+    context: IncomingContext<unknown>,
+  ): Promise<OnceState> {
+    const { leaseMs, recordForMs } = this;
+    const now = Date.now();
+    const keepMs = Math.max(0, madeAt - now) + recordForMs + KEPT_LONGER_MS;
+    const startable = first || now - madeAt < recordForMs;
+    const claim = { principal, madeAt, first, startable, fingerprint, owner, leaseMs, keepMs };
+    const claiming = this.store.claim(id, claim);
+    const claimed = this.asked("claim", () => claiming, context);
+    // Where the answer came too late, nothing runs under the claim.
+    claimed.catch(() => claiming.then((late) => this.releaseLate(late, id, owner), nothing));
+    return claimed;
+  }
+
+  private begin(
+    { id, key, principal }: Keyed,
+    owner: string,
+    claimedAt: number,
+    method: AnyMethod,
+    handler: OnceHandler,
+    input: unknown,
+    context: IncomingContext<unknown>,
+  ): Promise<unknown> {
+    const lease = new Lease(this.store, id, owner, this.leaseMs, claimedAt, () => {
+      context.fence(new RpcError("aborted", "the lease of the call has lapsed: others take its outcome for unknown"));
+    });
+    context.beginOnce({ id, key, principal });
+    const outcome = this.run(id, owner, method, handler, input, context).finally(() => {
+      this.runs.delete(id);
+      lease.end();
+    });
+    this.runs.set(id, { fingerprint: context.onceCall?.fingerprint, outcome });
+    return outcome;
+  }
+
+  private async run(
+    id: string,
+    owner: string,
+    method: AnyMethod,
+    handler: OnceHandler,
+    input: unknown,
+    context: IncomingContext<unknown>,
+  ): Promise<unknown> {
+    let answer: unknown;
+    try {
+      answer = await handler(input, context);
+    } catch (error) {
+      if (error instanceof RpcError && error.refused && !error.fromCall) await this.release(id, owner);
+      else await this.settle(id, owner, recordError(method, told(error), this.maxRecordBytes), context);
+      throw error;
+    }
+    await this.settle(id, owner, this.recordOf(method, answer), context);
+    return answer;
+  }
+
+  private recordOf(method: AnyMethod, answer: unknown): Uint8Array {
+    try {
+      return recordAnswer(method, answer, this.maxRecordBytes);
+    } catch {
+      // The caller is told the same, and the hook why.
+      return recordError(method, told(undefined), this.maxRecordBytes);
+    }
+  }
+
+  /** Notes the end of a call before its caller is told, for as long as its lease lasts. Never rejects: the answer is true all the same. */
+  private async settle(
+    id: string,
+    owner: string,
+    record: Uint8Array,
+    context: IncomingContext<unknown>,
+  ): Promise<void> {
+    const until = performance.now() + this.leaseMs;
+    for (let delay = FIRST_POLL_MS; ; delay = Math.min(MAX_POLL_MS, delay * 2)) {
+      try {
+        const left = Math.max(1, until - performance.now());
+        if (await within(this.store.settle(id, owner, record), left)) return;
+        context.report(new Error("the store of once has lost a call: if it is made again, its outcome is unknown"));
+        return;
+      } catch (error) {
+        if (performance.now() + delay < until) await delayed(delay);
+        else {
+          const text = "the outcome of a call was not kept: if it is made again, it is unknown";
+          context.report(new Error(text, { cause: error }));
+          return;
+        }
+      }
+    }
+  }
+
+  private async releaseLate({ state }: OnceState, id: string, owner: string): Promise<void> {
+    if (state === "claimed") await this.release(id, owner);
+  }
+
+  private async release(id: string, owner: string): Promise<void> {
+    await within(this.store.release(id, owner), this.leaseMs).catch(nothing);
+  }
+
+  /** Asks the store. A failure is reported, and told as `unavailable`: the handler was not entered. */
+  private async asked(
+    doing: string,
+    ask: () => Promise<OnceState>,
+    context: IncomingContext<unknown>,
+  ): Promise<OnceState> {
+    try {
+      return await within(ask(), this.leaseMs);
+    } catch (error) {
+      if (error instanceof RpcError) throw error;
+      context.report(new Error(`the store of once failed (${doing}): ${asError(error).message}`, { cause: error }));
+      throw new RpcError("unavailable", "what remembers calls that take effect once cannot be reached");
+    }
+  }
+}
+
+/** The error that the caller is told, and is told again. */
+function told(error: unknown): RpcError {
+  if (error instanceof RpcError && !error.fromCall) return error;
+  return new RpcError("internal", "the handler failed");
+}
+
+function nothing(): void {}

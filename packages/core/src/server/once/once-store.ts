@@ -1,0 +1,47 @@
+/** What a server asks of a store when a call of a method that is `once` arrives. */
+export interface OnceClaim {
+  /** Whose key it is: stores may bound what each principal makes them keep. */
+  readonly principal: string;
+  /** When the key was made, in milliseconds since the epoch by the caller's clock. */
+  readonly madeAt: number;
+  /** The caller has made no call with the key before. */
+  readonly first: boolean;
+  /** Whether the call may run where the store has nothing under its id. */
+  readonly startable: boolean;
+  /** Tells inputs apart; undefined where they cannot be compared. */
+  readonly fingerprint: string | undefined;
+  /** Who runs the call: a text that no other claim has. */
+  readonly owner: string;
+  /** Milliseconds that the claim holds without being renewed. */
+  readonly leaseMs: number;
+  /** Milliseconds that what is known under the id is kept from now on, at least. */
+  readonly keepMs: number;
+}
+
+/**
+ * The state of an id. "absent": nothing is known, and nothing was noted. "forgotten": nothing is known, and the store may have lost it.
+ * "claimed": nothing was known, and the asking owner runs the call now. "running": an owner runs it. "lost": the owner's lease has lapsed,
+ * so whether the call took effect is not known. "done": it has ended, with `record`.
+ */
+export type OnceState =
+  | { readonly state: "absent" | "forgotten" | "claimed" }
+  | { readonly state: "running" | "lost"; readonly fingerprint: string | undefined }
+  | { readonly state: "done"; readonly fingerprint: string | undefined; readonly record: Uint8Array };
+
+/**
+ * Remembers which calls run and what they came to. Every function is atomic: of claims of one id at the same time one is "claimed". A
+ * function rejects where the store cannot be reached; what it was to do may have been done then. `onceStoreContract` of the
+ * tests says it all.
+ */
+export interface OnceStore {
+  /** Claims the id for an owner where nothing is known of it; tells what is known otherwise. */
+  claim(id: string, claim: OnceClaim): Promise<OnceState>;
+  /** Tells what is known. */
+  find(id: string): Promise<OnceState>;
+  /** Makes the owner's claim hold for `leaseMs` from now on. Returns whether it is the owner's, and not settled. */
+  renew(id: string, owner: string, leaseMs: number): Promise<boolean>;
+  /** Notes the end of the owner's call, also where its lease has lapsed. Returns whether the claim was the owner's, and not settled. */
+  settle(id: string, owner: string, record: Uint8Array): Promise<boolean>;
+  /** Forgets the owner's claim, since nothing ran. */
+  release(id: string, owner: string): Promise<void>;
+}

@@ -1,0 +1,76 @@
+import type { AnyMethod } from "../../contract/descriptor.js";
+import { declaredError } from "../../contract/method-errors.js";
+import { type Code, isCode, RpcError } from "../../errors.js";
+import { pack, unpack } from "../../msgpack/message.js";
+import { packDetails } from "../../wire/fault.js";
+import { FrameWriter } from "../../wire/writer.js";
+
+/** A record begins with what it is of. Of an answer its MessagePack follows, of an error that of its fields. */
+const ANSWER = 0;
+const ERROR = 1;
+/** The call has ended well, and its answer was too large to be kept. */
+const UNKEPT = 2;
+
+type ErrorRecord = readonly [
+  code: Code,
+  message: string,
+  reason: string | null,
+  details: Uint8Array | null,
+  isDeclared: boolean,
+];
+
+/** The record of an answer. Throws `RpcError` where it does not fit its schema. */
+export function recordAnswer({ output }: AnyMethod, answer: unknown, maxBytes: number): Uint8Array {
+  const out = new FrameWriter(256);
+  out.byte(ANSWER);
+  output?.encode(answer, out);
+  return out.position > maxBytes ? Uint8Array.of(UNKEPT) : out.written().slice();
+}
+
+/** The record of the error that the caller is told. Details that cannot be carried, or are too large, are left out. */
+export function recordError(method: AnyMethod, error: RpcError, maxBytes: number): Uint8Array {
+  const { code, message, reason } = error;
+  const { details, isDeclared } = detailsOf(method, error);
+  const kept = details !== undefined && details.length <= maxBytes ? details : null;
+  const fields: ErrorRecord = [code, message.slice(0, maxBytes), reason ?? null, kept, isDeclared];
+  const packed = pack(fields);
+  const record = new Uint8Array(packed.length + 1);
+  record[0] = ERROR;
+  record.set(packed, 1);
+  return record;
+}
+
+function detailsOf(
+  method: AnyMethod,
+  error: RpcError,
+): { readonly details: Uint8Array | undefined; readonly isDeclared: boolean } {
+  const declared = error.reason === undefined ? undefined : declaredError(method, error.reason);
+  if (declared?.details === undefined) return { details: packDetails(error.details), isDeclared: false };
+  try {
+    const out = new FrameWriter(256);
+    declared.details.encode(error.details, out);
+    return { details: out.written().slice(), isDeclared: true };
+  } catch {
+    return { details: packDetails(error.details), isDeclared: false };
+  }
+}
+
+/** Returns the answer of a record, or throws its error. "unkept": the answer was too large to be kept. */
+export function replay(method: AnyMethod, record: Uint8Array): { readonly answer: unknown } | "unkept" {
+  const [form] = record;
+  if (form === ANSWER) return { answer: method.output?.decode(record, 1, record.length) };
+  if (form === UNKEPT) return "unkept";
+  throw replayedError(method, record);
+}
+
+function replayedError(method: AnyMethod, record: Uint8Array): RpcError {
+  const [code, message, name, bytes, isDeclared] = unpack(record, 1, record.length) as ErrorRecord;
+  if (!isCode(code)) return new RpcError("internal", "the record of the call cannot be read");
+  const reason = name ?? undefined;
+  const codec = isDeclared && reason !== undefined ? declaredError(method, reason)?.details : undefined;
+  let details: unknown;
+  if (bytes !== null) {
+    details = codec === undefined ? unpack(bytes, 0, bytes.length) : codec.decode(bytes, 0, bytes.length);
+  }
+  return new RpcError(code, message, { reason, details });
+}
