@@ -119,5 +119,5 @@ export function parentEnded(signal: AbortSignal): RpcError {
 
 /** The options of a call, with its key where its method is `once`. */
 export function keyedOptions({ once }: AnyMethod, options: CallOptions | undefined): CallOptions | undefined {
-  return once === undefined ? options : (once.keyed(options) as CallOptions);
+  return once === undefined ? options : once.keyed(options);
 }
