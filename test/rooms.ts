@@ -1,4 +1,5 @@
 // Topics that several tests serve, described by hand.
+import { RpcError } from "@quicrpc/core";
 import {
   createTopicRouter,
   defineMethod,
@@ -26,6 +27,16 @@ export const roomMethods = {
     input: zodCodec(z.object({ id: z.string() })),
     output: zodCodec(z.object({ message, lost: z.int().optional() })),
   }),
+  publishLog: defineMethod(service, "unary", "publishLog", {
+    id: 3,
+    input: zodCodec(z.object({ id: z.string(), message })),
+  }),
+  subscribeLog: defineMethod(service, "server_stream", "subscribeLog", {
+    id: 4,
+    input: zodCodec(z.object({ id: z.string() })),
+    output: zodCodec(z.object({ message: message.optional(), position: z.string() })),
+    cursor: { field: "position" },
+  }),
 };
 
 /** A message as subscribers get it. */
@@ -34,16 +45,28 @@ export interface RoomItem {
   lost?: number | undefined;
 }
 
+/** The same of a topic with history. */
+export interface LogItem {
+  message?: Message | undefined;
+  position: string;
+}
+
 export interface Rooms extends ServedTopics {
+  readonly log: ServedTopic<{ id: string; message: Message }, { id: string }, LogItem>;
   readonly room: ServedTopic<{ id: string; message: Message }, { id: string }, RoomItem>;
 }
 
 export const everybody: ServedTopicOptions<unknown> = { authorize: "everybody" };
 
-export function serveRooms(topics: Topics, options = everybody): Rooms {
-  return serveTopics(roomMethods, { room: "room.{id}" }, topics, { room: options });
+/** @param history whether the topics are such that can keep any */
+export function serveRooms(topics: Topics, options = everybody, history = true): Rooms {
+  const patterns = { room: "room.{id}", ...(history && { log: "log.{id}" }) };
+  return serveTopics(roomMethods, patterns, topics, { room: options, log: options });
 }
 
 export function routerOf(rooms: Rooms): Router {
-  return createTopicRouter(roomMethods, {}, rooms);
+  const refuse = (): never => {
+    throw new RpcError("unimplemented", "this server keeps no history");
+  };
+  return createTopicRouter(roomMethods, { publishLog: refuse, subscribeLog: refuse }, rooms);
 }

@@ -1,6 +1,6 @@
 import { createTopics, type TopicLimits, type Topics } from "@quicrpc/core/topics";
 import { afterEach, describe, expect, it } from "vitest";
-import { everybody, type RoomItem, roomMethods, type Rooms, routerOf, serveRooms } from "../rooms.js";
+import { everybody, type LogItem, type RoomItem, roomMethods, type Rooms, routerOf, serveRooms } from "../rooms.js";
 import { kinds, type Pair } from "./kinds.js";
 import { methods } from "./service.js";
 import { failure } from "./tools.js";
@@ -95,6 +95,32 @@ describe.each(kinds)("topics: $name", (kind) => {
     await pair.server.closed;
     await Promise.resolve();
     expect(topics.stats().subscriptions).toBe(0);
+  });
+
+  it("C79 with history, a subscriber goes on after what it had, and hears first where it began", async () => {
+    await connect();
+    const read = async (items: AsyncIterator<LogItem>, count: number): Promise<LogItem[]> => {
+      const taken: LogItem[] = [];
+      while (taken.length < count) taken.push((await items.next()).value as LogItem);
+      return taken;
+    };
+    const subscribe = (from?: string): AsyncIterator<LogItem> =>
+      pair.client.serverStream(roomMethods.subscribeLog, { id: "1" }, { from })[Symbol.asyncIterator]();
+    const items = subscribe();
+    const [begun] = await read(items, 1);
+    for (let n = 0; n < 5; n++) {
+      await pair.client.unary(roomMethods.publishLog, { id: "1", message: { n, text: "" } });
+    }
+    const five = await read(items, 5);
+    expect(five.map(({ message }) => message?.n)).toEqual([0, 1, 2, 3, 4]);
+    await items.return?.();
+    const again = subscribe(begun?.position);
+    expect(await read(again, 5)).toEqual(five);
+    await again.return?.();
+    const later = subscribe(five[2]?.position);
+    expect(await read(later, 2)).toEqual(five.slice(3));
+    await later.return?.();
+    expect(await failure(read(subscribe("another-1"), 1))).toMatchObject({ reason: "CURSOR_EXPIRED" });
   });
 
   it("C79 the topics' end is their subscribers'", async () => {

@@ -108,11 +108,8 @@ export function survey(
 
 /** The schema of the messages of a topic, which one of its methods has inside. */
 function messageOfTopic({ schema }: FoundMethod): unknown {
-  const { input, output } = schema as {
-    readonly input?: TopicObject;
-    readonly output?: { readonly item: TopicObject };
-  };
-  return (output?.item ?? input)?.shape?.["message"];
+  const { output, input } = schema as { readonly input?: TopicObject; readonly output?: unknown };
+  return output === undefined ? input?.shape?.["message"] : undefined;
 }
 
 interface TopicObject {

@@ -51,7 +51,15 @@ export {
   type ByteStreamOptions,
   type Role,
 } from "./transport/byte-stream.js";
-export type { BusSubscription, TopicBus, TopicReceiver } from "./topics/bus.js";
+export type {
+  BusSubscription,
+  LoggedMessage,
+  LogSubscription,
+  TopicBus,
+  TopicLog,
+  TopicReceiver,
+} from "./topics/bus.js";
+export { expiredPosition } from "./topics/memory-log.js";
 export { refusalCode, SessionCode } from "./transport/close-codes.js";
 export { type Greeting, type GreetingOptions, receiveGreeting } from "./transport/greeting.js";
 export { messagePortTransport, type MessagePortLike } from "./transport/message-port.js";

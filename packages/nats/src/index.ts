@@ -1,1 +1,2 @@
+export type { NatsHistory } from "./jet-stream-log.js";
 export { natsTopics, type NatsTopicsOptions } from "./nats-topics.js";

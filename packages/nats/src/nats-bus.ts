@@ -1,6 +1,6 @@
 import type { NatsConnection, Subscription } from "@nats-io/transport-node";
 import { RpcError } from "@quicrpc/core";
-import type { BusSubscription, TopicBus, TopicReceiver } from "@quicrpc/core/transport";
+import type { BusSubscription, TopicBus, TopicLog, TopicReceiver } from "@quicrpc/core/transport";
 
 /** Settings of a bus on NATS. */
 export interface NatsBusSettings {
@@ -22,6 +22,7 @@ interface Outage {
 
 /** Core NATS as a bus: one connection, one subscription for each topic that somebody here subscribes to. */
 export class NatsBus implements TopicBus {
+  readonly log: TopicLog | undefined;
   private readonly nats: NatsConnection;
   private readonly settings: NatsBusSettings;
   private readonly receivers: Set<TopicReceiver> = new Set();
@@ -30,7 +31,8 @@ export class NatsBus implements TopicBus {
   private unconfirmedBytes = 0;
   private outage: Outage | undefined = undefined;
 
-  constructor(nats: NatsConnection, settings: NatsBusSettings) {
+  constructor(nats: NatsConnection, settings: NatsBusSettings, log?: TopicLog) {
+    this.log = log;
     this.nats = nats;
     this.settings = settings;
     void this.watch();

@@ -1,5 +1,7 @@
-import { connect, type NodeConnectionOptions } from "@nats-io/transport-node";
+import { connect, type NatsConnection, type NodeConnectionOptions } from "@nats-io/transport-node";
+import type { TopicLog } from "@quicrpc/core/transport";
 import { createTopics, type Topics, type TopicsOptions } from "@quicrpc/core/topics";
+import type { JetStreamSettings, NatsHistory } from "./jet-stream-log.js";
 import { NatsBus } from "./nats-bus.js";
 
 /** Options of `natsTopics`. */
@@ -8,6 +10,8 @@ export interface NatsTopicsOptions extends Omit<TopicsOptions, "bus"> {
   readonly servers: string | readonly string[];
   /** Further options of the client of NATS: credentials, TLS, its name. */
   readonly connection?: Omit<NodeConnectionOptions, "servers" | "noEcho"> | undefined;
+  /** Keeps topics with history in a stream of JetStream, which takes the package `@nats-io/jetstream`. Default: such topics are refused. */
+  readonly history?: true | NatsHistory | undefined;
   /** What the names of topics begin with on the NATS server, as `"app.topics"`. Default: nothing. */
   readonly prefix?: string | undefined;
   /**
@@ -29,7 +33,7 @@ const PING_INTERVAL_MS = 2000;
  * is tried for ever.
  */
 export async function natsTopics(options: NatsTopicsOptions): Promise<Topics> {
-  const { servers, connection, prefix = "", ...rest } = options;
+  const { servers, connection, history, prefix = "", ...rest } = options;
   const { timeoutMs = DEFAULT_TIMEOUT_MS, maxUnconfirmedBytes = DEFAULT_UNCONFIRMED_BYTES, limits, onError } = rest;
   if (prefix !== "" && !/^[\w-]+(\.[\w-]+)*$/.test(prefix)) {
     throw new TypeError(`prefix of natsTopics() is words with dots between them, and not ${JSON.stringify(prefix)}`);
@@ -43,5 +47,17 @@ export async function natsTopics(options: NatsTopicsOptions): Promise<Topics> {
     servers: typeof servers === "string" ? servers : [...servers],
   });
   const settings = { prefix: prefix === "" ? "" : `${prefix}.`, timeoutMs, maxUnconfirmedBytes };
-  return createTopics({ bus: new NatsBus(nats, settings), limits, onError });
+  try {
+    const log = history && (await openLog(nats, { ...(history === true ? {} : history), ...settings }));
+    return createTopics({ bus: new NatsBus(nats, settings, log), limits, onError });
+  } catch (error) {
+    await nats.close();
+    throw error;
+  }
+}
+
+/** The package for JetStream is loaded where somebody asks for history. */
+async function openLog(nats: NatsConnection, settings: JetStreamSettings): Promise<TopicLog> {
+  const { JetStreamLog } = await import("./jet-stream-log.js");
+  return JetStreamLog.open(nats, settings);
 }

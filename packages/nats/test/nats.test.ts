@@ -1,8 +1,8 @@
 import { setImmediate } from "node:timers/promises";
 import type { Topics } from "@quicrpc/core/topics";
 import { afterEach, beforeEach, describe, expect, it, type TestContext } from "vitest";
-import { type RoomItem, serveRooms } from "../../../test/rooms.js";
-import { natsTopics, type NatsTopicsOptions } from "../src/index.js";
+import { type LogItem, type RoomItem, serveRooms } from "../../../test/rooms.js";
+import { type NatsHistory, natsTopics, type NatsTopicsOptions } from "../src/index.js";
 import { NatsProcess, natsServer, WITHOUT_NATS } from "./nats-server.js";
 import { Proxy } from "./proxy.js";
 
@@ -29,7 +29,13 @@ describe("topics over NATS", () => {
   async function open(servers: string, options: Partial<NatsTopicsOptions> = {}) {
     const topics = await natsTopics({ servers, timeoutMs: 1000, connection: quick, ...options });
     opened.push(topics);
-    return serveRooms(topics).room;
+    return serveRooms(topics, undefined, false).room;
+  }
+
+  async function openLog(servers: string, history: NatsHistory = {}) {
+    const topics = await natsTopics({ servers, timeoutMs: 10_000, connection: quick, history });
+    opened.push(topics);
+    return serveRooms(topics).log;
   }
 
   it("carry messages to all processes, their own included, in order", async () => {
@@ -127,6 +133,45 @@ describe("topics over NATS", () => {
     expect(await numbers(items, taken.length)).toEqual(taken);
   });
 
+  it("lose nothing where history was asked for, though the server is killed while messages come", async () => {
+    const publisher = await openLog(nats.url);
+    const subscriber = await openLog(nats.url);
+    const COUNT = 60;
+    const items = await subscriber.subscribe({ id: "1" });
+    const begun = (await items.next()).value as LogItem;
+    const publishing = (async () => {
+      for (let n = 0; n < COUNT; n++) {
+        await publisher.publish({ id: "1", message: { n, text: "" } });
+        if (n === 20) void nats.kill().then(() => nats.start());
+      }
+    })();
+    const received = await logged(items, COUNT);
+    await publishing;
+    const all = Array.from({ length: COUNT }, (_, n) => n);
+    expect(received.map(({ message }) => message?.n)).toEqual(all);
+    // Another process goes on after any position, and reads what was before.
+    const other = await openLog(nats.url);
+    const after = await other.subscribe({ id: "1" }, received[39]?.position);
+    expect(await logged(after, 20)).toEqual(received.slice(40));
+    await publisher.publish({ id: "1", message: { n: COUNT, text: "" } });
+    expect((await logged(after, 1))[0]?.message?.n).toBe(COUNT);
+    const whole = await other.subscribe({ id: "1" }, begun.position);
+    expect(await logged(whole, COUNT)).toEqual(received);
+  });
+
+  it("say when a position is older than what the stream keeps", async () => {
+    const log = await openLog(nats.url, { maxMessages: 3, stream: "short" });
+    const items = await log.subscribe({ id: "1" });
+    const begun = (await items.next()).value as LogItem;
+    for (let n = 0; n < 5; n++) await log.publish({ id: "1", message: { n, text: "" } });
+    const [first, , third] = await logged(items, 5);
+    expect(await logged(await log.subscribe({ id: "1" }, third?.position), 2)).toHaveLength(2);
+    for (const position of [begun.position, first?.position]) {
+      const gone = (await log.subscribe({ id: "1" }, position)).next();
+      await expect(gone).rejects.toMatchObject({ code: "out_of_range", reason: "CURSOR_EXPIRED" });
+    }
+  });
+
   it("refuse what the server would not take", async () => {
     const room = await open(nats.url, { limits: { maxMessageBytes: 10_000_000 } });
     const large = room.publish({ id: "1", message: { n: 1, text: "x".repeat(2_000_000) } });
@@ -137,6 +182,13 @@ describe("topics over NATS", () => {
 async function numbers(items: AsyncIterator<RoomItem>, count: number): Promise<number[]> {
   const taken: number[] = [];
   while (taken.length < count) taken.push(((await items.next()).value as RoomItem).message.n);
+  return taken;
+}
+
+/** Takes so many items of a topic with history. */
+async function logged(items: AsyncIterator<LogItem>, count: number): Promise<LogItem[]> {
+  const taken: LogItem[] = [];
+  while (taken.length < count) taken.push((await items.next()).value as LogItem);
   return taken;
 }
 

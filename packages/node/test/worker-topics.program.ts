@@ -6,7 +6,7 @@ import { routerOf, serveRooms } from "../../../test/rooms.js";
 
 const options = JSON.parse(process.argv[2] ?? "") as ServeOptions;
 const topics = workerTopics();
-const rooms = serveRooms(topics);
+const rooms = serveRooms(topics, undefined, false);
 const service = { name: "test.v1.Workers", id: 7051 };
 const pid = defineMethod(service, "unary", "pid", { id: 1, output: uncheckedCodec<number>() });
 const server = await serve({

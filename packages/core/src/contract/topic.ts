@@ -12,22 +12,40 @@ type ParameterNames<Pattern extends string> = Pattern extends `${string}{${infer
 /** The schemas of those parameters. */
 type Parameters<Pattern extends string> = { readonly [Name in ParameterNames<Pattern>]: z.ZodString };
 
+/** What the message of an item says of itself where the topic has history. */
+const FIRST = "Undefined in the first item, which says that the subscription has begun.";
+
 /** Options of `topic`. */
 export interface TopicSchemaOptions {
   /** Subscriptions have streams of their own that leave before those with a lower number. Default: none. */
   readonly priority?: number;
+  /**
+   * Messages have positions and are kept for a while: a subscriber whose session is lost goes on after the last that it had, by itself, on any
+   * server. Where they are kept, and for how long, the server says.
+   */
+  readonly history?: boolean;
   /** Metadata of both methods, as of `rpc`. */
   readonly meta?: MethodMeta;
 }
 
 /** A family of topics: the two methods that a service has for it. */
-export interface TopicSchema<Pattern extends string = string, Message extends Schema = Schema> {
+export interface TopicSchema<
+  Pattern extends string = string,
+  Message extends Schema = Schema,
+  History extends boolean = boolean,
+> {
   readonly type: "topic";
   readonly pattern: Pattern;
   readonly publish: RpcSchema<z.ZodObject<Parameters<Pattern> & { readonly message: Message }>, undefined>;
   readonly subscribe: RpcSchema<
     [ParameterNames<Pattern>] extends [never] ? undefined : z.ZodObject<Parameters<Pattern>>,
-    StreamSchema<z.ZodObject<{ readonly message: Message; readonly lost: z.ZodOptional<z.ZodInt> }>>
+    StreamSchema<
+      z.ZodObject<
+        History extends true
+          ? { readonly message: z.ZodOptional<Message>; readonly position: z.ZodString }
+          : { readonly message: Message; readonly lost: z.ZodOptional<z.ZodInt> }
+      >
+    >
   >;
 }
 
@@ -38,11 +56,16 @@ export interface TopicSchema<Pattern extends string = string, Message extends Sc
  * @param pattern words with dots between them, where `{name}` stands for a parameter: `"room.{id}"`
  * @param message the same schema for both directions: what parsing gives must be fit to be sent
  */
-export function topic<const Pattern extends string, const Message extends Schema>(
+export function topic<
+  const Pattern extends string,
+  const Message extends Schema,
+  const Options extends TopicSchemaOptions = Readonly<Record<never, never>>,
+>(
   pattern: Pattern,
   message: Message,
-  options: TopicSchemaOptions = {},
-): TopicSchema<Pattern, Message> {
+  options?: Options,
+): TopicSchema<Pattern, Message, Options extends { readonly history: true } ? true : false> {
+  const { priority, meta, history = false }: TopicSchemaOptions = options ?? {};
   checkPattern(pattern);
   const parameter = (): z.ZodString => z.string().min(1).max(MAX_PARAMETER_LENGTH);
   const parameters = Object.fromEntries(
@@ -50,8 +73,11 @@ export function topic<const Pattern extends string, const Message extends Schema
   ) as Parameters<Pattern>;
   const lost = z.int().min(1).optional();
   const lostMeaning = "So many messages before this one were dropped, because this subscriber was too slow for them.";
-  const output = { kind: "stream", item: z.object({ message, lost: lost.describe(lostMeaning) }) } as const;
-  const { priority, meta } = options;
+  const position = z.string().describe("Where to go on after this item.");
+  const item = history
+    ? z.object({ message: message.optional().describe(FIRST), position })
+    : z.object({ message, lost: lost.describe(lostMeaning) });
+  const output = { kind: "stream", item } as const;
   const shared = meta === undefined ? {} : { meta };
   return {
     type: "topic",
@@ -60,9 +86,10 @@ export function topic<const Pattern extends string, const Message extends Schema
     subscribe: rpc({
       ...shared,
       ...(priority !== undefined && { priority }),
+      ...(history && { cursor: "position" }),
       idempotent: true,
       ...(Object.keys(parameters).length > 0 && { input: z.object(parameters) }),
       output,
     }),
-  } as unknown as TopicSchema<Pattern, Message>;
+  } as unknown as ReturnType<typeof topic<Pattern, Message, Options>>;
 }

@@ -1,10 +1,14 @@
 import type { MessageCodec, PayloadWriter } from "../contract/codec.js";
+import { FrameWriter } from "../wire/writer.js";
 
 /** A message as subscribers get it. */
 export interface TopicItem {
+  /** Undefined in the first item of a subscription to a topic with history: it says where the subscription begins. */
   readonly message: unknown;
   /** Messages before this one that were dropped for the subscriber. */
   readonly lost?: number | undefined;
+  /** The message's position, where the topic has history. */
+  readonly position?: string | undefined;
 }
 
 /** A message on its way to the subscribers of this process, decoded once. */
@@ -19,11 +23,23 @@ export interface Delivery {
 /** The bytes of items that many subscribers get. */
 const encoded = new WeakMap<object, Uint8Array>();
 
-/** Makes the delivery of a message that a bus carried as `bytes`. Throws what the codec does for one that does not fit. */
-export function deliveryOf(codec: MessageCodec<unknown>, bytes: Uint8Array): Delivery {
-  const item = codec.decode(bytes, 0, bytes.length) as TopicItem;
-  encoded.set(item, bytes);
-  return { item, size: bytes.length, holders: 0 };
+/**
+ * Makes the delivery of a message that a bus carried as `bytes`, and a log with a position, which it was published without. Throws what the codec
+ * does for one that does not fit.
+ */
+export function deliveryOf(codec: MessageCodec<unknown>, bytes: Uint8Array, position?: string): Delivery {
+  const given = codec.decode(bytes, 0, bytes.length) as TopicItem;
+  const item = position === undefined ? given : { ...given, position };
+  const sent = position === undefined ? bytes : encodedBy(codec, item);
+  encoded.set(item, sent);
+  return { item, size: sent.length, holders: 0 };
+}
+
+/** The bytes of an item. Throws what the codec does for one that does not fit. */
+export function encodedBy(codec: MessageCodec<unknown>, item: TopicItem): Uint8Array {
+  const out = new FrameWriter(256);
+  codec.encode(item, out);
+  return out.buffer.slice(0, out.position);
 }
 
 /** `codec`, which writes items of deliveries as the bytes that they came in: a message to many is encoded once. */

@@ -10,6 +10,10 @@ export interface TopicLimits {
   readonly maxQueuedBytes: number;
   /** Bytes of all messages that wait for anybody, each counted once. Beyond them, whoever is behind loses what waits for it, as above. */
   readonly maxHeldBytes: number;
+  /** Messages that `createTopics()` keeps in memory of each topic with history. */
+  readonly maxHistoryMessages: number;
+  /** Bytes of the history of all topics, about; the oldest messages go first. */
+  readonly maxHistoryBytes: number;
 }
 
 export const DEFAULT_TOPIC_LIMITS: TopicLimits = {
@@ -18,4 +22,6 @@ export const DEFAULT_TOPIC_LIMITS: TopicLimits = {
   maxQueuedMessages: 256,
   maxQueuedBytes: 1024 * 1024,
   maxHeldBytes: 64 * 1024 * 1024,
+  maxHistoryMessages: 1000,
+  maxHistoryBytes: 64 * 1024 * 1024,
 };

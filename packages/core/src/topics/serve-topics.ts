@@ -5,7 +5,9 @@ import { topicName } from "../contract/topic-pattern.js";
 import { RpcError } from "../errors.js";
 import type { CallContext } from "../server/context.js";
 import { type Awaitable, type BoundMethod, createRouter, type Handlers, type Router } from "../server/router.js";
+import type { TopicLog } from "./bus.js";
 import { encodedOnce } from "./delivery.js";
+import { beginning, joined, logged } from "./past.js";
 import type { Subscription } from "./subscription.js";
 import { hubOf, type TopicHub, type Topics } from "./topics.js";
 
@@ -35,8 +37,10 @@ export interface Topic<Message, Parameters, Item> {
   /**
    * Subscribes this process. Messages that are published once the promise has resolved arrive; those that come faster than they are taken are treated as
    * `slow` says. All subscribers get the same object: it must not be changed.
+   *
+   * @param from of a topic with history: messages after this position come first
    */
-  subscribe(parameters: Parameters): Promise<AsyncIterableIterator<Item>>;
+  subscribe(parameters: Parameters, from?: string): Promise<AsyncIterableIterator<Item>>;
 }
 
 /** The handlers of a service's topics by the names of their methods, as its router takes them. */
@@ -104,8 +108,16 @@ class TopicFamily implements AnyTopic {
   private readonly pattern: string;
   private readonly method: AnyMethod;
   private readonly options: AnyTopicOptions;
+  /** Keeps its messages, where the schema asks for history. */
+  private readonly log: TopicLog | undefined;
 
   constructor(hub: TopicHub, pattern: string, method: AnyMethod, options: AnyTopicOptions) {
+    if (method.cursor !== undefined && hub.log === undefined) {
+      throw new TypeError(
+        `${method.service.name}/${method.name} has history, which this bus keeps none of: see docs/topics.md`,
+      );
+    }
+    this.log = method.cursor && hub.log;
     this.hub = hub;
     this.pattern = pattern;
     this.method = method;
@@ -115,12 +127,18 @@ class TopicFamily implements AnyTopic {
 
   async publish(input: object): Promise<void> {
     const { message } = input as { readonly message: unknown };
-    await this.hub.publish(this.nameOf(input), this.codec, { message });
+    const { log, codec, hub } = this;
+    // A log says the position when it has the message.
+    await hub.publish(this.nameOf(input), codec, log === undefined ? { message } : { message, position: "" }, log);
   }
 
-  async subscribe(parameters: object = {}): Promise<AsyncIterableIterator<unknown>> {
-    const subscription = this.hub.subscribe(this.nameOf(parameters), this.codec, this.options.slow ?? "drop");
-    return live(subscription);
+  async subscribe(parameters: object = {}, from?: string): Promise<AsyncIterableIterator<unknown>> {
+    const { log, codec, hub } = this;
+    const name = this.nameOf(parameters);
+    const subscription = hub.subscribe(name, codec, this.options.slow ?? "drop", log);
+    const position = await live(subscription);
+    if (log === undefined || position === undefined) return subscription;
+    return joined(from === undefined ? beginning(position) : logged(log, name, codec, from), subscription);
   }
 
   async published(input: object, context: CallContext): Promise<void> {
@@ -130,7 +148,7 @@ class TopicFamily implements AnyTopic {
 
   async subscribed(parameters: object | undefined, context: CallContext): Promise<AsyncIterableIterator<unknown>> {
     await this.authorize("subscribe", parameters ?? {}, context);
-    const subscription = await this.subscribe(parameters);
+    const subscription = await this.subscribe(parameters, context.resumeFrom);
     // The caller hears that it is subscribed, before there is a message.
     context.responseMetadata.set(LIVE, "1");
     context.sendResponseMetadata();
@@ -153,10 +171,9 @@ class TopicFamily implements AnyTopic {
 /** The response metadata of a subscription: it says that what is published from now on arrives. */
 const LIVE = "topic-live";
 
-async function live(subscription: Subscription): Promise<Subscription> {
+async function live(subscription: Subscription): Promise<string | undefined> {
   try {
-    await subscription.ready;
-    return subscription;
+    return await subscription.ready;
   } catch (error) {
     await subscription.return();
     throw error;

@@ -1,4 +1,4 @@
-import { RpcError, untracedError } from "../errors.js";
+import { type Code, RpcError, untracedError } from "../errors.js";
 import { Fifo } from "../fifo.js";
 import type { ItemIterator } from "../platform-types.js";
 import type { Delivery, TopicItem } from "./delivery.js";
@@ -11,8 +11,11 @@ export interface HeldBytes {
 
 /** Settings of a subscription. */
 export interface SubscriptionSettings {
-  /** Whether a subscriber that is behind loses the oldest messages, and hears how many, or is ended with `resource_exhausted`. */
-  readonly slow: "drop" | "end";
+  /**
+   * What becomes of a subscriber that is behind: it loses the oldest messages, and hears how many, or is ended with `resource_exhausted`, or with
+   * `unavailable`, for it to go on after what it has.
+   */
+  readonly slow: "drop" | "end" | "resume";
   readonly limits: TopicLimits;
   readonly held: HeldBytes;
   /** Called once, when it is over. */
@@ -30,8 +33,8 @@ const DONE: Step = { done: true, value: undefined };
 
 /** The messages of one topic for one subscriber: what it has not taken yet waits here, within limits. */
 export class Subscription implements ItemIterator<TopicItem> {
-  /** Resolves when messages that are published from now on arrive. */
-  ready: Promise<void> = Promise.resolve();
+  /** Resolves when messages that are published from now on arrive; where there is history, to a position after which all do. */
+  ready: Promise<string | undefined> = Promise.resolve(undefined);
   private readonly settings: SubscriptionSettings;
   private readonly queue: Fifo<Delivery> = new Fifo();
   private queuedBytes = 0;
@@ -61,9 +64,9 @@ export class Subscription implements ItemIterator<TopicItem> {
     this.queue.push(delivery);
     this.queuedBytes += delivery.size;
     while (this.queue.length > 1 && this.isFull(limits)) {
-      if (slow === "end") {
+      if (slow !== "drop") {
         this.drop();
-        this.end(tooSlow(limits));
+        this.end(tooSlow(slow === "end" ? "resource_exhausted" : "unavailable", limits));
         return;
       }
       this.take();
@@ -139,9 +142,9 @@ export class Subscription implements ItemIterator<TopicItem> {
   }
 }
 
-function tooSlow({ maxQueuedMessages }: TopicLimits): RpcError {
+function tooSlow(code: Code, { maxQueuedMessages }: TopicLimits): RpcError {
   return untracedError(
-    "resource_exhausted",
+    code,
     `the subscriber is too slow: more than ${maxQueuedMessages} messages, or as many bytes as may, wait for it`,
   );
 }

@@ -22,6 +22,18 @@ const methods = {
     output: zodCodec(z.object({ message, lost: z.int().optional() })),
   }),
 };
+const logMethods = {
+  publishLog: defineMethod(service, "unary", "publishLog", {
+    id: 3,
+    input: zodCodec(z.object({ id: z.string(), message })),
+  }),
+  subscribeLog: defineMethod(service, "server_stream", "subscribeLog", {
+    id: 4,
+    input: zodCodec(z.object({ id: z.string() })),
+    output: zodCodec(z.object({ message: message.optional(), position: z.string() })),
+    cursor: { field: "position" },
+  }),
+};
 type Item = { message: Message; lost?: number | undefined };
 interface Served extends ServedTopics {
   readonly room: Topic<{ id: string; message: Message }, { id: string }, Item>;
@@ -155,6 +167,90 @@ describe("topics", () => {
       ["subscribe", { id: "yours" }],
       ["subscribe", { id: "mine" }],
     ]);
+  });
+});
+
+describe("topics with history", () => {
+  interface Log extends ServedTopics {
+    readonly log: Topic<{ id: string; message: Message }, { id: string }, LogItem>;
+  }
+  interface LogItem {
+    message?: Message | undefined;
+    position: string;
+  }
+  function logged(limits: Partial<TopicLimits> = {}) {
+    const topics = createTopics({ limits });
+    const served: Log = serveTopics(logMethods, { log: "log.{id}" }, topics, { log: { authorize: "everybody" } });
+    const publish = async (from: number, to: number, id = "1"): Promise<void> => {
+      for (let n = from; n <= to; n++) await served.log.publish({ id, message: { n } });
+    };
+    const read = async (items: AsyncIterator<LogItem>, count: number): Promise<LogItem[]> => {
+      const taken: LogItem[] = [];
+      while (taken.length < count) taken.push(((await items.next()) as IteratorYieldResult<LogItem>).value);
+      return taken;
+    };
+    const numbers = (items: readonly LogItem[]) => items.map(({ message }) => message?.n);
+    return { log: served.log, topics, publish, read, numbers };
+  }
+
+  it("begin with a position, and go on after any", async () => {
+    const { log, publish, read, numbers } = logged();
+    await publish(1, 3);
+    const items = await log.subscribe({ id: "1" });
+    const [first] = await read(items, 1);
+    expect(first).toEqual({ message: undefined, position: expect.any(String) });
+    await publish(4, 6);
+    const live = await read(items, 3);
+    expect(numbers(live)).toEqual([4, 5, 6]);
+    await publish(9, 9, "other");
+    expect(numbers(await read(await log.subscribe({ id: "1" }, first?.position), 3))).toEqual([4, 5, 6]);
+    expect(numbers(await read(await log.subscribe({ id: "1" }, live[0]?.position), 2))).toEqual([5, 6]);
+    const all = await log.subscribe({ id: "1" }, "0");
+    expect(numbers(await read(all, 6))).toEqual([1, 2, 3, 4, 5, 6]);
+    await publish(7, 7);
+    expect(numbers(await read(all, 1))).toEqual([7]);
+  });
+
+  it("say when a position is older than what is kept", async () => {
+    const { log, publish, read, topics } = logged({ maxHistoryMessages: 3 });
+    const [empty] = await read(await log.subscribe({ id: "1" }), 1);
+    await publish(1, 2);
+    const [one] = await read(await log.subscribe({ id: "1" }, "0"), 1);
+    expect(await read(await log.subscribe({ id: "1" }, empty?.position), 2)).toHaveLength(2);
+    await publish(3, 4);
+    const gone = { code: "out_of_range", reason: "CURSOR_EXPIRED" };
+    for (const position of [one?.position, empty?.position, "another-1", "nonsense"]) {
+      const before = topics.stats().subscriptions;
+      expect(await failure(read(await log.subscribe({ id: "1" }, position), 1))).toMatchObject(gone);
+      expect(topics.stats().subscriptions).toBe(before);
+    }
+  });
+
+  it("take a bounded number of bytes", async () => {
+    const { log, publish, read, numbers } = logged({ maxHistoryBytes: 10_000 });
+    for (let n = 0; n < 1000; n++) await publish(n, n, String(n));
+    expect(numbers(await read(await log.subscribe({ id: "999" }, "0"), 1))).toEqual([999]);
+    await publish(1, 1, "0");
+    expect(numbers(await read(await log.subscribe({ id: "0" }, "0"), 1))).toEqual([1]);
+  });
+
+  it("end who is too slow so that it goes on by itself", async () => {
+    const { log, publish, read, numbers } = logged({ maxQueuedMessages: 4 });
+    const items = await log.subscribe({ id: "1" });
+    const [first] = await read(items, 1);
+    await publish(1, 1);
+    await read(items, 1);
+    // Not taken meanwhile.
+    await publish(2, 20);
+    expect(await failure(read(items, 19))).toMatchObject({ code: "unavailable" });
+    const rest = await log.subscribe({ id: "1" }, first?.position);
+    expect(numbers(await read(rest, 20))).toHaveLength(20);
+  });
+
+  it("are refused where nothing keeps them", () => {
+    const topics = createTopics({ bus: new TestBus() });
+    const options = { log: { authorize: "everybody" } };
+    expect(() => serveTopics(logMethods, { log: "log.{id}" }, topics, options)).toThrow(/history/);
   });
 });
 

@@ -2,10 +2,10 @@ import type { MessageCodec } from "../contract/codec.js";
 import { asError, RpcError } from "../errors.js";
 import type { ErrorHook } from "../server/dispatch.js";
 import { errorHook } from "../server/error-hook.js";
-import { FrameWriter } from "../wire/writer.js";
-import type { BusSubscription, TopicBus, TopicReceiver } from "./bus.js";
-import { type Delivery, deliveryOf, type TopicItem } from "./delivery.js";
+import type { TopicBus, TopicLog, TopicReceiver } from "./bus.js";
+import { type Delivery, deliveryOf, encodedBy, type TopicItem } from "./delivery.js";
 import { DEFAULT_TOPIC_LIMITS, type TopicLimits } from "./limits.js";
+import { MemoryLog } from "./memory-log.js";
 import { type HeldBytes, Subscription } from "./subscription.js";
 
 /** Options of `createTopics`. */
@@ -50,7 +50,9 @@ export function hubOf(topics: Topics): TopicHub {
 /** The subscribers of one topic in this process, and the bus's subscription for them. */
 class Room implements TopicReceiver {
   readonly subscribers: Set<Subscription> = new Set();
-  tap: BusSubscription | undefined = undefined;
+  tap: { readonly ready: Promise<unknown>; end(): void } | undefined = undefined;
+  /** The position of the last message, where the topic has history. */
+  position = "0";
   private readonly name: string;
   private readonly codec: MessageCodec<unknown>;
   private readonly onError: ErrorHook;
@@ -61,16 +63,17 @@ class Room implements TopicReceiver {
     this.onError = onError;
   }
 
-  message(bytes: Uint8Array): void {
+  message(bytes: Uint8Array, position?: string): void {
     let delivery: Delivery;
     try {
-      delivery = deliveryOf(this.codec, bytes);
+      delivery = deliveryOf(this.codec, bytes, position);
     } catch (error) {
       this.onError(new Error(`a message of the bus does not fit topic ${this.name}: ${asError(error).message}`), {
         method: this.name,
       });
       return;
     }
+    if (position !== undefined) this.position = position;
     for (const subscriber of this.subscribers) subscriber.push(delivery);
   }
 
@@ -85,6 +88,8 @@ class Room implements TopicReceiver {
 
 /** What is behind `Topics`. */
 export class TopicHub implements Topics {
+  /** Keeps topics with history; undefined where the bus keeps none. */
+  readonly log: TopicLog | undefined;
   private readonly bus: TopicBus | undefined;
   private readonly limits: TopicLimits;
   private readonly onError: ErrorHook;
@@ -97,6 +102,7 @@ export class TopicHub implements Topics {
     this.bus = bus;
     this.limits = { ...DEFAULT_TOPIC_LIMITS, ...limits };
     this.onError = errorHook(onError);
+    this.log = bus === undefined ? new MemoryLog(this.limits) : bus.log;
   }
 
   stats(): TopicsStats {
@@ -112,12 +118,13 @@ export class TopicHub implements Topics {
     return this.close();
   }
 
-  /** Publishes an item, which `codec` encodes. Throws, or rejects, where it does not fit, or the bus has not taken it. */
-  publish(name: string, codec: MessageCodec<unknown>, item: TopicItem): Promise<void> | undefined {
+  /**
+   * Publishes an item, which `codec` encodes, by `log` where the topic has history. Throws, or rejects, where it does not fit, or the bus has not
+   * taken it.
+   */
+  publish(name: string, codec: MessageCodec<unknown>, item: TopicItem, log?: TopicLog): Promise<void> | undefined {
     if (this.closing !== undefined) throw closed();
-    const out = new FrameWriter(256);
-    codec.encode(item, out);
-    const bytes = out.buffer.slice(0, out.position);
+    const bytes = encodedBy(codec, item);
     const most = Math.min(this.limits.maxMessageBytes, this.bus?.maxMessageBytes ?? Infinity);
     if (bytes.length > most) {
       throw new RpcError(
@@ -125,13 +132,14 @@ export class TopicHub implements Topics {
         `the message has ${bytes.length} bytes, and ${most} are the most of a topic`,
       );
     }
+    if (log !== undefined) return log.append(name, bytes);
     if (this.bus !== undefined) return this.bus.publish(name, bytes);
     this.rooms.get(name)?.message(bytes);
     return undefined;
   }
 
-  /** Subscribes to a topic. Throws `RpcError` where there is no room for one more. */
-  subscribe(name: string, codec: MessageCodec<unknown>, slow: "drop" | "end"): Subscription {
+  /** Subscribes to a topic, by `log` where it has history. Throws `RpcError` where there is no room for one more. */
+  subscribe(name: string, codec: MessageCodec<unknown>, slow: "drop" | "end", log?: TopicLog): Subscription {
     if (this.closing !== undefined) throw closed();
     const { limits, held } = this;
     if (this.subscriptions >= limits.maxSubscriptions) {
@@ -141,10 +149,15 @@ export class TopicHub implements Topics {
       );
     }
     const room = this.room(name, codec);
-    const subscription = new Subscription({ slow, limits, held, onEnd: () => this.leave(name, room, subscription) });
+    const subscription = new Subscription({
+      slow: log === undefined ? slow : "resume",
+      limits,
+      held,
+      onEnd: () => this.leave(name, room, subscription),
+    });
     room.subscribers.add(subscription);
     this.subscriptions++;
-    subscription.ready = this.tap(name, room);
+    subscription.ready = log === undefined ? this.tap(name, room) : this.follow(name, room, log);
     return subscription;
   }
 
@@ -158,14 +171,24 @@ export class TopicHub implements Topics {
   }
 
   /** Subscribes to the bus for the first subscriber of a topic. */
-  private tap(name: string, room: Room): Promise<void> {
-    if (this.bus === undefined) return READY;
-    try {
-      room.tap ??= this.bus.subscribe(name, room);
-      return room.tap.ready;
-    } catch (error) {
-      return Promise.reject(error);
+  private async tap(name: string, room: Room): Promise<undefined> {
+    if (this.bus === undefined) return;
+    room.tap ??= this.bus.subscribe(name, room);
+    await room.tap.ready;
+  }
+
+  /** Follows the log for the first subscriber of a topic. Resolves to a position after which all messages arrive. */
+  private async follow(name: string, room: Room, log: TopicLog): Promise<string> {
+    if (room.tap === undefined) {
+      const tap = log.follow(name, room);
+      // Whatever has arrived by then is later.
+      const ready = tap.ready.then((position) => {
+        if (room.position === "0") room.position = position;
+      });
+      room.tap = { ready, end: () => tap.end() };
     }
+    await room.tap.ready;
+    return room.position;
   }
 
   private leave(name: string, room: Room, subscription: Subscription): void {
@@ -181,8 +204,6 @@ export class TopicHub implements Topics {
     await this.bus?.close();
   }
 }
-
-const READY: Promise<void> = Promise.resolve();
 
 function closed(): RpcError {
   return new RpcError("unavailable", "the topics of this process are closed");

@@ -1,0 +1,241 @@
+import {
+  type ConsumerMessages,
+  DeliverPolicy,
+  type JetStreamClient,
+  jetstream,
+  type JetStreamManager,
+  type JsMsg,
+} from "@nats-io/jetstream";
+import type { NatsConnection } from "@nats-io/transport-node";
+import { setTimeout as sleep } from "node:timers/promises";
+import { RpcError } from "@quicrpc/core";
+import {
+  expiredPosition,
+  type LoggedMessage,
+  type LogSubscription,
+  type TopicLog,
+  type TopicReceiver,
+} from "@quicrpc/core/transport";
+
+/** How topics with history are kept on a NATS server. */
+export interface NatsHistory {
+  /** The stream of JetStream that has them; it is made where there is none of this name. Default "quicrpc-topics". */
+  readonly stream?: string | undefined;
+  /** Messages that are kept of each topic. Default 1000. */
+  readonly maxMessages?: number | undefined;
+  /** Milliseconds that messages are kept. Default: a day. */
+  readonly maxAgeMs?: number | undefined;
+  /** Bytes of all messages that are kept. Default 1 GiB. */
+  readonly maxBytes?: number | undefined;
+  /** Copies of the stream, in a cluster. Default 1. */
+  readonly replicas?: number | undefined;
+}
+
+/** Settings of a log beside those. */
+export interface JetStreamSettings extends NatsHistory {
+  readonly prefix: string;
+  readonly timeoutMs: number;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const NANOS_PER_MS = 1_000_000;
+/** A message that the server has not confirmed is sent again after so long; it knows it by its id. */
+const AGAIN_MS = 100;
+/** So many attempts fit into the time where the server does not answer at all. */
+const ATTEMPTS = 5;
+/** How long one request for messages waits for some; without a sign of the server for as long, the next is made. */
+const EXPIRES_MS = 5000;
+/** The position before the first message of an empty stream: "0" asks for whatever is kept. */
+const EMPTY = "00";
+
+/** Somebody here who follows a topic. */
+interface Follower {
+  readonly topic: string;
+  readonly receiver: TopicReceiver;
+  /** The number of the last message that it has had. */
+  last: number;
+  reading: ConsumerMessages | undefined;
+  /** Changes with each reading, and at the end. */
+  turn: number;
+}
+
+/** The history of topics in a stream of JetStream: a position is a message's number there. */
+export class JetStreamLog implements TopicLog {
+  private readonly client: JetStreamClient;
+  private readonly manager: JetStreamManager;
+  private readonly stream: string;
+  private readonly subjects: string;
+  private readonly timeoutMs: number;
+  private readonly life: string = crypto.randomUUID();
+  private sent = 0;
+  private readonly followers: Set<Follower> = new Set();
+  /** Readings of the past. */
+  private readonly readings: Set<ConsumerMessages> = new Set();
+
+  private constructor(
+    client: JetStreamClient,
+    manager: JetStreamManager,
+    { stream = "quicrpc-topics", prefix, timeoutMs }: JetStreamSettings,
+  ) {
+    this.client = client;
+    this.manager = manager;
+    this.stream = stream;
+    this.subjects = `${prefix}topic-history.`;
+    this.timeoutMs = timeoutMs;
+  }
+
+  /** Finds the stream, or makes it. Rejects where the server has no JetStream. */
+  static async open(nats: NatsConnection, settings: JetStreamSettings): Promise<JetStreamLog> {
+    const client = jetstream(nats, { timeout: settings.timeoutMs });
+    const manager = await client.jetstreamManager();
+    const log = new JetStreamLog(client, manager, settings);
+    const { maxMessages = 1000, maxAgeMs = DAY_MS, maxBytes = 1024 ** 3, replicas = 1 } = settings;
+    try {
+      await manager.streams.info(log.stream);
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+      await manager.streams.add({
+        name: log.stream,
+        subjects: [`${log.subjects}>`],
+        max_msgs_per_subject: maxMessages,
+        max_age: maxAgeMs * NANOS_PER_MS,
+        max_bytes: maxBytes,
+        num_replicas: replicas,
+      });
+    }
+    void log.watch(nats);
+    return log;
+  }
+
+  async append(topic: string, message: Uint8Array): Promise<void> {
+    const msgID = `${this.life}-${++this.sent}`;
+    const end = performance.now() + this.timeoutMs;
+    for (;;) {
+      try {
+        await this.client.publish(this.subjects + topic, message, { msgID, timeout: this.timeoutMs / ATTEMPTS });
+        return;
+      } catch (error) {
+        if (performance.now() + AGAIN_MS > end) {
+          throw new RpcError("unavailable", "the NATS server has not confirmed the message, which it may have or not", {
+            cause: error,
+          });
+        }
+        await sleep(AGAIN_MS);
+      }
+    }
+  }
+
+  follow(topic: string, receiver: TopicReceiver): LogSubscription {
+    const follower: Follower = { topic, receiver, last: 0, reading: undefined, turn: 0 };
+    const start = async (): Promise<string> => {
+      const { state } = await this.manager.streams.info(this.stream);
+      follower.last = state.last_seq;
+      await this.read(follower);
+      return follower.last === 0 ? EMPTY : String(state.last_seq);
+    };
+    this.followers.add(follower);
+    const ready = start().catch((error: unknown) => {
+      throw new RpcError("unavailable", "the history of the topic cannot be followed", { cause: error });
+    });
+    const end = (): void => {
+      follower.turn++;
+      this.followers.delete(follower);
+      follower.reading?.stop();
+    };
+    return { ready, end };
+  }
+
+  /** Delivers what follows a follower's last message, from another reading on than before. */
+  private async read(follower: Follower): Promise<void> {
+    const turn = ++follower.turn;
+    follower.reading?.stop();
+    const consumer = await this.consumer(follower.topic, follower.last);
+    const callback = (message: JsMsg): void => {
+      if (follower.turn !== turn || message.seq <= follower.last) return;
+      follower.last = message.seq;
+      follower.receiver.message(message.data.slice(), String(message.seq));
+    };
+    const reading: ConsumerMessages = await consumer.consume({ callback, expires: EXPIRES_MS });
+    if (follower.turn !== turn) {
+      reading.stop();
+      return;
+    }
+    follower.reading = reading;
+    void reading.closed().then(() => {
+      if (follower.turn === turn) follower.receiver.interrupted("the NATS server has ended the reading of its stream");
+    });
+  }
+
+  /** Reads on as soon as the server lets it. */
+  private async readOn(follower: Follower): Promise<void> {
+    const end = performance.now() + this.timeoutMs;
+    for (;;) {
+      try {
+        await this.read(follower);
+        return;
+      } catch (error) {
+        if (!this.followers.has(follower)) return;
+        if (performance.now() + AGAIN_MS > end) {
+          follower.receiver.interrupted(`the history of the topic cannot be followed: ${String(error)}`);
+          return;
+        }
+        await sleep(AGAIN_MS);
+      }
+    }
+  }
+
+  /** A server that was started again has forgotten who reads. */
+  private async watch(nats: NatsConnection): Promise<void> {
+    for await (const { type } of nats.status()) {
+      if (type !== "reconnect") continue;
+      for (const reading of this.readings) reading.stop();
+      for (const follower of this.followers) void this.readOn(follower);
+    }
+  }
+
+  async *after(topic: string, position: string): AsyncGenerator<LoggedMessage> {
+    const subject = this.subjects + topic;
+    const number = Number(position);
+    if (!Number.isSafeInteger(number) || number < 0) throw expiredPosition();
+    if (position !== "0" && !(await this.hasAllAfter(subject, number))) throw expiredPosition();
+    const last = await this.manager.streams.getMessage(this.stream, { last_by_subj: subject });
+    if (last === null || last.seq <= number) return;
+    const consumer = await this.consumer(topic, number);
+    const reading = await consumer.consume({ expires: EXPIRES_MS });
+    this.readings.add(reading);
+    try {
+      for await (const message of reading) {
+        yield { bytes: message.data.slice(), position: String(message.seq) };
+        if (message.seq >= last.seq) return;
+      }
+    } finally {
+      this.readings.delete(reading);
+      reading.stop();
+    }
+    throw new RpcError("unavailable", "the NATS server has ended the reading of its stream");
+  }
+
+  /** As long as a message is there, so are later ones of its topic; otherwise none may have been dropped since. */
+  private async hasAllAfter(subject: string, number: number): Promise<boolean> {
+    const { streams } = this.manager;
+    const own = number === 0 ? null : await streams.getMessage(this.stream, { seq: number });
+    if (own?.subject === subject) return true;
+    const { state, config } = await streams.info(this.stream, { subjects_filter: subject });
+    const kept = state.subjects?.[subject] ?? 0;
+    const most = config.max_msgs_per_subject > 0 ? config.max_msgs_per_subject : Infinity;
+    return state.first_seq <= number + 1 && kept < most;
+  }
+
+  /** Reads what follows a number, over lost connections and restarts of the server. */
+  private consumer(topic: string, after: number): ReturnType<JetStreamClient["consumers"]["get"]> {
+    return this.client.consumers.get(this.stream, {
+      filter_subjects: [this.subjects + topic],
+      deliver_policy: DeliverPolicy.StartSequence,
+      opt_start_seq: after + 1,
+    });
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && /stream not found/i.test(error.message);
+}
