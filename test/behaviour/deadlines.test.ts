@@ -5,7 +5,7 @@ import { describeCalls, MANY_CALLS } from "./describe-calls.js";
 import { kinds, type Pair } from "./kinds.js";
 import { behaviourRouter, methods, Witness } from "./service.js";
 import { collect, endless, failure, range, timers } from "./tools.js";
-import { twinMethods, twinRouter } from "./twins.js";
+import { renamedMethods, renamedRouter } from "./renamed-service.js";
 
 describeCalls("deadlines", (on) => {
   const { options, echo, wait, items, alive } = on;
@@ -91,7 +91,7 @@ describeCalls(
   MANY_CALLS,
 );
 
-const twins = twinMethods(methods);
+const renamed = renamedMethods(methods);
 const through = defineMethod({ name: "test.v1.Through", id: 4664 }, "unary", "through", {
   id: 1,
   input: uncheckedCodec<{ what: "wait" | "remaining"; timeoutMs?: number }>(),
@@ -106,14 +106,14 @@ describe.each(kinds)("nested deadlines: $name", (kind) => {
     const callOn = ({ what, timeoutMs }: { what: string; timeoutMs?: number }, context: CallContext): unknown => {
       const own = { parent: context, timeoutMs };
       return what === "wait"
-        ? context.session.unary(twins.wait, { text: "inner" }, own)
-        : context.session.unary(twins.remaining, undefined, own);
+        ? context.session.unary(renamed.wait, { text: "inner" }, own)
+        : context.session.unary(renamed.remaining, undefined, own);
     };
     pair = await kind.connect(
       {},
       {
         server: { routers: [createRouter({ through }, { through: callOn })] },
-        client: { routers: [twinRouter(behaviourRouter(inner))] },
+        client: { routers: [renamedRouter(behaviourRouter(inner))] },
       },
     );
   });

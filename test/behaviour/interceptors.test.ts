@@ -13,7 +13,7 @@ import { kinds, type Pair } from "./kinds.js";
 import { said, saidRouter } from "./said-service.js";
 import { behaviourRouter, methods, Witness } from "./service.js";
 import { collect, endless, failure } from "./tools.js";
-import { twinMethods, twinRouter } from "./twins.js";
+import { renamedMethods, renamedRouter } from "./renamed-service.js";
 
 const carriers: { via: "lane" | "stream" }[] = [{ via: "lane" }, { via: "stream" }];
 
@@ -45,7 +45,7 @@ describe.each(kinds)("interceptors: $name", (kind) => {
       witness = new Witness();
       // The routers that every kind serves, under other service ids.
       const routers = [behaviourRouter(witness), saidRouter((event) => witness.saw(event))].map((router) =>
-        interceptRouter(twinRouter(router), [doubling(notes, "c")]),
+        interceptRouter(renamedRouter(router), [doubling(notes, "c")]),
       );
       pair = await kind.connect({}, { server: { routers } });
       client = interceptCaller(pair.client, [doubling(notes, "a"), doubling(notes, "b")]);
@@ -166,5 +166,5 @@ describe.each(kinds)("interceptors: $name", (kind) => {
   });
 });
 
-/** The test services' methods, under the ids of their intercepted twins. */
-const m = { said: twinMethods(said), methods: twinMethods(methods) };
+/** The test services' methods, under the ids of the service that is intercepted. */
+const m = { said: renamedMethods(said), methods: renamedMethods(methods) };

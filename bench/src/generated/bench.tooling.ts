@@ -2,7 +2,7 @@
 
 import type { ServiceTooling } from "@quicrpc/core/generated";
 
-/** What tools are told of bench.v1.Bench: comments, JSON Schemas of its messages, and their shapes. */
+/** Descriptions of bench.v1.Bench for tools: comments, JSON Schemas of its messages, and their shapes. */
 export const benchTooling: ServiceTooling = {
   docs: "What every contestant offers.",
   methods: {

@@ -48,7 +48,7 @@ const part3 = {
   title: "Points",
 };
 
-/** What tools are told of bench.v1.Messages: comments, JSON Schemas of its messages, and their shapes. */
+/** Descriptions of bench.v1.Messages for tools: comments, JSON Schemas of its messages, and their shapes. */
 export const messagesTooling: ServiceTooling = {
   methods: {
     pair: {

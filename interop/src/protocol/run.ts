@@ -19,7 +19,7 @@ const ROWS: Readonly<Record<string, string>> = {
   raw: "1 MB of raw bytes, there and back",
   errors: "a declared error with details; what does not fit the schema",
   deadlines: "a deadline",
-  cancelling: "cancelled; the handler is told",
+  cancelling: "cancelled; the handler's signal fires",
   metadata: "metadata and trailers",
   notifications: "a notification",
   pings: "ping",

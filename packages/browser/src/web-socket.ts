@@ -16,7 +16,7 @@ export const webSocketProvider: PageTransportProvider = {
       const session = webSocketTransport(socket, "client");
       socket.addEventListener("open", () => resolve(session));
       socket.addEventListener("close", ({ code, reason }) => {
-        // A page is told no more: whether nobody listens, the certificate is not trusted, or the request was refused.
+        // The browser does not say whether nobody listens, the certificate is not trusted, or the request was refused.
         reject(new Error(`${url.origin} did not accept it (code ${code}${reason === "" ? "" : `: ${reason}`})`));
       });
       signal.addEventListener("abort", () => {

@@ -8,7 +8,7 @@ const SETTLE_MS = 50;
 const SOURCE = /\.(?:[cm]?[jt]sx?|json)$/;
 const IGNORED = /(?:^|[\\/])(?:node_modules|dist|\.[^\\/]+)(?:[\\/]|$)/;
 
-/** Runs `generate`, and again whenever a source of the project around `cwd` changes, until the process is told to end. */
+/** Runs `generate`, and again whenever a source of the project around `cwd` changes, until the process receives a signal to end. */
 export async function watchProject(cwd: string, generate: () => Promise<{ readonly run: SchemaRun }>): Promise<void> {
   let last = await generate().then(({ run }) => run);
   const runOnce = async (): Promise<void> => {

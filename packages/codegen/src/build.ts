@@ -22,7 +22,7 @@ import { nameTypes } from "./types/naming.js";
 import { text } from "./types/node.js";
 import { isZodSchema } from "./types/zod.js";
 
-/** What building the files of a package takes. */
+/** Inputs of building the files of a package. */
 export interface BuildContext {
   readonly shared: SharedModule;
   readonly annotations: Annotations;
@@ -62,7 +62,7 @@ export function buildFile(survey: Survey, reexports: readonly Reexport[], contex
   };
 }
 
-/** What the messages of a file are made of. */
+/** The types and codecs that the messages of a file consist of. */
 interface Messages {
   readonly types: TypeTable;
   readonly nodes: CodecBuilder;
@@ -154,7 +154,7 @@ function serviceModel(
   };
 }
 
-/** What files for `target` do with a message from `sender`. */
+/** Returns the directions in which files for `target` handle a message from `sender`. */
 function usesOf(sender: Sender, target: Target): readonly Use[] {
   if (target === "both") return ["write", "read"];
   return (sender === "client") === isClient(target) ? ["write"] : ["read"];

@@ -40,7 +40,7 @@ function isCursorOption(option: unknown): option is CursorOption {
   return typeof field === "string" && field !== "" && (predecessor === undefined || typeof predecessor === "string");
 }
 
-/** What is read here of a zod schema. */
+/** The parts of a zod schema that are read here. */
 interface Schema {
   readonly _zod: {
     readonly def: {

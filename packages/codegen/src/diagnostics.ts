@@ -1,6 +1,6 @@
 import type { SourceNode } from "./source/compiler.js";
 
-/** What kind of mistake a diagnostic reports; stable, for tools. */
+/** Kind of the mistake that a diagnostic reports; stable, for tools. */
 export type DiagnosticCode =
   | "config"
   | "no-files"
@@ -41,9 +41,9 @@ export type DiagnosticCode =
 /** One mistake in a schema, with where it is and what to write instead. */
 export interface Diagnostic {
   readonly code: DiagnosticCode;
-  /** What is wrong. */
+  /** The mistake, in a sentence. */
   readonly message: string;
-  /** What to write instead. */
+  /** The remedy: what to write instead. */
   readonly help?: string;
   /** Absolute path; absent when the mistake is in no file. */
   readonly file?: string;

@@ -8,10 +8,10 @@ import { jsDocOf, type SchemaSource } from "./source/source-file.js";
 /** A service as found in a schema module, with what its source shows. */
 export interface FoundService {
   readonly exportName: string;
-  /** What the names of its declarations start with. */
+  /** The prefix of the names of its declarations. */
   readonly prefix: string;
   readonly name: string;
-  /** What `service()` gave, by which the service is known wherever it is exported. */
+  /** The object that `service()` returned, by which the service is known wherever it is exported. */
   readonly schema: unknown;
   /** The file where it is declared; undefined when the source does not show it. */
   readonly declaredIn: string | undefined;
@@ -150,7 +150,7 @@ function findMethods(
   return found;
 }
 
-/** What the comment of a method of a topic begins with. */
+/** The first words of the comment of a topic's method. */
 export const PUBLISHES = "Publishes to the topic. ";
 const SUBSCRIBES = "Subscribes to the topic: messages from then on. ";
 

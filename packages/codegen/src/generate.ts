@@ -32,7 +32,7 @@ export interface GenerateOptions {
   readonly files: readonly string[];
   /** Those of `files` whose output is wanted, with what they share. Default: all. */
   readonly only?: readonly string[];
-  /** What relative paths start from. Default: the current directory. */
+  /** The folder that relative paths start from. Default: the current directory. */
   readonly cwd?: string;
   /** Where generated files go. Default: `generated` beside each schema module. */
   readonly out?: string;
@@ -60,7 +60,7 @@ export interface GenerateOptions {
   readonly asyncapi?: string;
   /** An OpenAPI 3.1 document of the services over HTTP to write, as JSON. Default: none. */
   readonly openapi?: string;
-  /** What these are documents of. Default: `Services`, `0.0.0`. */
+  /** The title and version that the documents state. Default: `Services`, `0.0.0`. */
   readonly info?: DocumentInfo;
   /** `files` are all of the project's: services that are in the lock only are gone. Default false. */
   readonly complete?: boolean;
@@ -71,23 +71,23 @@ export interface GeneratedFile {
   /** Where it goes: an absolute path. */
   readonly path: string;
   readonly text: string;
-  /** What it is made from, where that is one schema module. */
+  /** The schema module that it is made from, where that is one. */
   readonly schema?: { readonly file: string; readonly services: number; readonly methods: number };
   /** Whether `path` has other content than `text` now. */
   readonly changed: boolean;
 }
 
-/** What a run made. When there are diagnostics there are no files: it is all or nothing. */
+/** The result of a run. When there are diagnostics there are no files: it is all or nothing. */
 export interface GenerateResult {
   readonly files: readonly GeneratedFile[];
   /** Files of earlier runs that no schema stands for any more; found in a run of all of the project's schemas. */
   readonly stale: readonly string[];
   readonly diagnostics: readonly Diagnostic[];
-  /** What does not stop the run, but is not as it could be meant. */
+  /** Findings that do not stop the run, but may not be meant so. */
   readonly warnings: readonly Diagnostic[];
   /** The files that were run: the schema modules, and what they import but for packages. */
   readonly sources: readonly string[];
-  /** What the schemas look like to a peer, to be compared with another version. */
+  /** The schemas as a peer sees them, to be compared with another version. */
   readonly snapshot: SchemaSnapshot;
 }
 

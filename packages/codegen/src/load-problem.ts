@@ -64,7 +64,7 @@ function importHelp(specifier: string): string {
   return `Install the package (npm install ${name}), or check its name.`;
 }
 
-/** What is wrong with the tsconfig.json of `file`, in which a path alias would be. */
+/** Describes the mistake in the tsconfig.json of `file`, in which a path alias would be. */
 function brokenConfig(file: string): Diagnostic | undefined {
   const config = ts.findConfigFile(dirname(file), existsSync);
   const error = config === undefined ? undefined : ts.readConfigFile(config, (path) => readText(path)).error;
@@ -78,7 +78,7 @@ function brokenConfig(file: string): Diagnostic | undefined {
   };
 }
 
-/** What to do about an error that a misspelt name makes. */
+/** Returns the remedy for an error that a misspelt name makes. */
 function errorHelp(message: string): Pick<Diagnostic, "help"> {
   const name = /^(?:z\.)?(\w+) is not a function/.exec(message)?.[1];
   if (name !== undefined) {

@@ -24,12 +24,12 @@ export interface PayloadPart {
   readonly keys: readonly string[];
   /** The same as diagnostics say it, as in `errors.NOT_FOUND`. */
   readonly path: string;
-  /** What the name of its type ends with where it has none of its own, as in `Input`. */
+  /** The end of its type's name where it has none of its own, as in `Input`. */
   readonly role: string;
   /** Whether it is `bytes()`, which has no schema. */
   readonly raw: boolean;
   readonly written: Expression | undefined;
-  /** What to point at when the source of a part is not known. */
+  /** The place that diagnostics point at when the source of a part is not known. */
   readonly node: SourceNode | undefined;
 }
 
@@ -52,7 +52,7 @@ export type MethodProblem = Pick<Diagnostic, "code" | "message" | "help" | "path
   readonly node: SourceNode | undefined;
 };
 
-/** What `method` is; mistakes go to `report`, and then there is no shape. */
+/** Describes `method`; mistakes go to `report`, and then there is no shape. */
 export function shapeOfMethod(
   method: FoundMethod,
   source: SchemaSource,

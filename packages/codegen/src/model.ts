@@ -56,7 +56,7 @@ export interface MethodModel {
   readonly input: MessageModel | undefined;
   readonly output: MessageModel | undefined;
   readonly errors: readonly ErrorModel[];
-  /** What the schema says of it to the application, as JSON. */
+  /** The metadata that the schema gives the application about it, as JSON. */
   readonly meta: MethodSchema["meta"];
   readonly tooling: MethodTooling;
 }
@@ -69,11 +69,11 @@ export interface ServiceModel {
   /** The export of the schema module that holds it. */
   readonly exportName: string;
   readonly root: SchemaRoot;
-  /** What the names of its declarations start with. */
+  /** The prefix of the names of its declarations. */
   readonly prefix: string;
   readonly docs: string | undefined;
   readonly methods: readonly MethodModel[];
-  /** What of it is compared with other versions. */
+  /** Its parts that are compared with other versions. */
   readonly snapshot: ServiceSnapshot;
   /** Where it is declared; undefined when the source does not show it. */
   readonly node: SourceNode | undefined;
@@ -96,7 +96,7 @@ export interface FileModel {
 export interface Reexport {
   /** The schema module it is generated from. */
   readonly schemaFile: string;
-  /** What its names start with there, and here. */
+  /** The prefixes of its names there, and here. */
   readonly from: string;
   readonly to: string;
   /** Whether it has topics. */

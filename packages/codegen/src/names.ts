@@ -77,7 +77,7 @@ export function generatedNames(prefix: string): string[] {
   ];
 }
 
-/** What the errors of a method are called, as in `ArithDivideError`. */
+/** Returns the name of the type of a method's errors, as in `ArithDivideError`. */
 export function errorTypeName(prefix: string, method: string): string {
   return `${prefix}${pascalCase(method)}Error`;
 }

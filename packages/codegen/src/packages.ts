@@ -15,7 +15,7 @@ export interface PackageModel {
   readonly shared: SharedModule;
 }
 
-/** What building takes besides the schema modules. */
+/** Inputs of building besides the schema modules. */
 interface BuildOptions {
   readonly ids: IdAssigner;
   readonly target: Target;

@@ -10,7 +10,7 @@ import { nameTypes } from "./types/naming.js";
 import type { NamedType } from "./types/node.js";
 import { type AnySchema, canonical } from "./types/zod.js";
 
-/** What several generated files of a package use: each type and each codec once. It is filled as they are built. */
+/** Types and codecs that several generated files of a package use, each once. It is filled as they are built. */
 export class SharedModule {
   readonly types: TypeTable;
   readonly codecs: CodecPlan;

@@ -49,7 +49,7 @@ export async function openModule(
 /** The slot of a message as a whole. */
 export const WHOLE = "";
 
-/** What the services that are generated from a schema module consist of. */
+/** The parts of the services that are generated from a schema module. */
 export interface Survey {
   readonly file: string;
   readonly services: readonly FoundService[];

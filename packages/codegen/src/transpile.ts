@@ -7,7 +7,7 @@ import { ts } from "./source/compiler.js";
 
 type Transform = NonNullable<JitiOptions["transform"]>;
 
-/** What says something else in a CommonJS module, or may: left to jiti's own transform. */
+/** Syntax that means something else in a CommonJS module, or may: it is left to jiti's own transform. */
 const BEYOND_COMMONJS = /\bimport\s*[.(]|\b(?:await|require|exports)\b/;
 
 const OPTIONS: compiler.CompilerOptions = {
@@ -70,7 +70,7 @@ export function transpile(
   return { code: async === true ? code.replaceAll("require(", IMPORT) : code };
 }
 
-/** What imports a module in code that jiti runs. */
+/** The beginning of an import in code that jiti runs. */
 const IMPORT = "await jitiImport(";
 
 /** Whether the parser found something that is no TypeScript. */
@@ -79,7 +79,7 @@ function hasMistakes(file: compiler.SourceFile): boolean {
   return parseDiagnostics === undefined || parseDiagnostics.length > 0;
 }
 
-/** What the compiler makes of a module; undefined where that has mistakes. */
+/** Returns the compiler's output for a module; undefined where that has mistakes. */
 function emit(
   filename: string,
   file: compiler.SourceFile,

@@ -1,4 +1,4 @@
-// What servers use.
+// Names for servers.
 export { createFetchHandler, type FetchHandler, type RequestInfo } from "./server/create-fetch-handler.js";
 export type { ExtensionAnswer, ExtensionHost, ExtensionRequest, HttpExtension } from "./server/extension.js";
 export type { HttpPeer, HttpServiceOptions } from "./server/http-options.js";
@@ -9,14 +9,14 @@ export type { OpenApiOptions } from "./openapi/source.js";
 // JSON by the schema.
 export { type JsonCodec, jsonCodecOf } from "./json/json-codec.js";
 
-// What clients use.
+// Names for clients.
 export { type Http2Fetch, http2Fetch } from "./client/http2-fetch.js";
 export { plainJson } from "./client/plain-json.js";
 export { type HttpTransport, httpTransport } from "./client/http-transport.js";
 export type { HttpCodec } from "./client/codec.js";
 export type { Fetch, FetchInit, HttpOptions, Uploads } from "./client/options.js";
 
-// What both use.
+// Names for both.
 export { type ContentCoding, gzip } from "./protocol/compression.js";
 
 // Details of errors in protobuf.

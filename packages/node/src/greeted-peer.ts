@@ -9,7 +9,7 @@ const FRAMING = 4096;
 /** A peer whose greeting is kept until it has been decided about. */
 export interface GreetedPeer {
   readonly peer: Peer;
-  /** Lets go of the greeting: sessions are many, and what proves who a client is need not stay in memory. */
+  /** Releases the greeting: sessions are many, and what proves who a client is need not stay in memory. */
   readonly forget: () => void;
 }
 

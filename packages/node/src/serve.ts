@@ -125,7 +125,7 @@ interface Admitted extends Arrival {
 class RpcServer<Context> implements Server {
   readonly sessions: Set<Session> = new Set();
   private readonly options: ServeOptions<Context>;
-  /** What this process shares with the other workers of its group. */
+  /** Sockets and keys that this process shares with the other workers of its group. */
   private readonly share: GroupShare | undefined;
   private readonly sessionOptions: SessionOptions<Context>;
   /** Routers of sessions that begin before their handshake is complete. */

@@ -8,7 +8,7 @@ export type HealthStatuses = Readonly<Record<string, HealthStatus>>;
 export interface Health {
   /** Mount it beside the others. */
   readonly router: Router;
-  /** Changes a status; those who watch it are told. `""` is the server as a whole. */
+  /** Changes a status, and sends it to those who watch it. `""` is the server as a whole. */
   set(service: string, status: HealthStatus): void;
   /** Sets every status to `not_serving`, such as before a drain. */
   shutdown(): void;

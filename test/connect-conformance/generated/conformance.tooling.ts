@@ -135,7 +135,7 @@ const part8 = {
 };
 
 /**
- * What tools are told of connectrpc.conformance.v1.ConformanceService: comments, JSON Schemas of its messages, and
+ * Descriptions of connectrpc.conformance.v1.ConformanceService for tools: comments, JSON Schemas of its messages, and
  * their shapes.
  */
 export const conformanceTooling: ServiceTooling = {

@@ -82,7 +82,7 @@ const part2 = {
   old: { type: "string" },
 };
 
-/** What tools are told of shop.v1.Shop: comments, JSON Schemas of its messages, and their shapes. */
+/** Descriptions of shop.v1.Shop for tools: comments, JSON Schemas of its messages, and their shapes. */
 export const shopTooling: ServiceTooling = {
   docs: "A shop.",
   methods: {

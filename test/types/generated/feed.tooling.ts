@@ -22,7 +22,7 @@ const part1 = {
   title: "Post",
 };
 
-/** What tools are told of types.v1.Feed: comments, JSON Schemas of its messages, and their shapes. */
+/** Descriptions of types.v1.Feed for tools: comments, JSON Schemas of its messages, and their shapes. */
 export const feedTooling: ServiceTooling = {
   docs: "A method of each kind, to see what TypeScript knows of each.",
   methods: {

@@ -10,7 +10,7 @@ const part1 = {
   },
 };
 
-/** What tools are told of demo.v1.Arith: comments, JSON Schemas of its messages, and their shapes. */
+/** Descriptions of demo.v1.Arith for tools: comments, JSON Schemas of its messages, and their shapes. */
 export const arithTooling: ServiceTooling = {
   docs: "Integer arithmetic, and a clock.",
   methods: {

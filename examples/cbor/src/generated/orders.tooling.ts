@@ -19,7 +19,7 @@ const part1 = {
   title: "Order",
 };
 
-/** What tools are told of shop.v1.Orders: comments, JSON Schemas of its messages, and their shapes. */
+/** Descriptions of shop.v1.Orders for tools: comments, JSON Schemas of its messages, and their shapes. */
 export const ordersTooling: ServiceTooling = {
   methods: {
     place: {

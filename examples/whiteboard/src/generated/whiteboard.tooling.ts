@@ -61,7 +61,7 @@ const part5 = {
   },
 };
 
-/** What tools are told of whiteboard.v1.Whiteboard: comments, JSON Schemas of its messages, and their shapes. */
+/** Descriptions of whiteboard.v1.Whiteboard for tools: comments, JSON Schemas of its messages, and their shapes. */
 export const whiteboardTooling: ServiceTooling = {
   docs: "A board that is drawn on together.",
   methods: {
@@ -459,7 +459,7 @@ export const whiteboardTooling: ServiceTooling = {
   },
 };
 
-/** What tools are told of whiteboard.v1.Page: comments, JSON Schemas of its messages, and their shapes. */
+/** Descriptions of whiteboard.v1.Page for tools: comments, JSON Schemas of its messages, and their shapes. */
 export const pageTooling: ServiceTooling = {
   docs: "What each page serves to the server, on the session that it made.",
   methods: {

@@ -70,7 +70,7 @@ const part1 = {
   title: "Values",
 };
 
-/** What tools are told of interop.v1.Protocol: comments, JSON Schemas of its messages, and their shapes. */
+/** Descriptions of interop.v1.Protocol for tools: comments, JSON Schemas of its messages, and their shapes. */
 export const protocolTooling: ServiceTooling = {
   docs: "What a client in another language calls.",
   methods: {

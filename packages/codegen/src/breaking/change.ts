@@ -1,5 +1,5 @@
 /**
- * What a change does to those who use the version before:
+ * The effect of a change on those who use the version before:
  * - `wire`: messages or calls of one version fail with the other;
  * - `source`: programs that compiled against the old client no longer do;
  * - `validation`: messages of the same shape may now be refused;
@@ -73,7 +73,7 @@ export type ChangeKind = ShapeChangeKind | MethodChangeKind;
 /** One difference between two versions of a service. */
 export interface Change {
   readonly class: ChangeClass;
-  /** What kind of difference it is; stable, for tools. */
+  /** The kind of difference; stable, for tools. */
   readonly kind: ChangeKind;
   readonly service: string;
   readonly method?: string;

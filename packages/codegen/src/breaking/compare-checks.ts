@@ -15,7 +15,7 @@ const BOUNDS: readonly (readonly [key: "min" | "max" | "above" | "below", text: 
     ["below", "the exclusive maximum", false],
   ];
 
-/** What `after` demands more, less or otherwise than `before`. */
+/** Returns the demands in which `after` differs from `before`: more, less or others. */
 export function compareChecks(before: Checks = {}, after: Checks = {}): CheckChange[] {
   const changes: CheckChange[] = [];
   const add = (kind: CheckChange["kind"], message: string): void => void changes.push({ kind, message });

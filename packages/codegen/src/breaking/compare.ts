@@ -17,7 +17,7 @@ export interface CompareOptions {
   readonly http?: boolean;
 }
 
-/** What changed from one version of a project's services to the next, the worst first. */
+/** Returns the changes from one version of a project's services to the next, the worst first. */
 export function compareSnapshots(
   before: SchemaSnapshot,
   after: SchemaSnapshot,
@@ -75,7 +75,7 @@ function compareServices(service: string, before: ServiceSnapshot, after: Servic
   compareTypeNames(service, before.types, after.types, changes);
 }
 
-/** What clients over HTTP notice beside that: the path of a method is its name, and not every message is plain JSON. */
+/** Returns the changes that clients over HTTP notice as well: the path of a method is its name, and not every message is plain JSON. */
 function compareOverHttp(
   oldName: string,
   before: ServiceSnapshot,
@@ -169,7 +169,7 @@ function compareMessages(
   });
 }
 
-/** What a caller is given may change where what is sent does not: by defaults and conversions. */
+/** Compares the values that callers receive, which defaults and conversions may change where the messages stay the same. */
 function compareResults(at: Place, before: VersionedMethod, after: VersionedMethod, changes: Change[]): void {
   const old = before.method.result ?? before.method.output;
   const now = after.method.result ?? after.method.output;

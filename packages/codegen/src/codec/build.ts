@@ -46,7 +46,7 @@ export class CodecBuilder {
     return { kind: "refined", inner: { schema, at, ...body } };
   }
 
-  /** What `schema` is but for its checks; undefined where zod has to run it. */
+  /** Returns the node of `schema` without its checks; undefined where zod has to run it. */
   #structure(schema: AnySchema, at: SchemaPath, checks: readonly CheckNode[]): NodeBody | undefined {
     const def = defOf(schema);
     const child = (value: unknown, ...keys: (string | number)[]): CodecNode => {

@@ -31,7 +31,7 @@ export function checksOf(schema: AnySchema): CheckNode[] | undefined {
   return checks;
 }
 
-/** What zod makes of a message that is given as text. */
+/** Source of the function that zod makes of a message that is given as text. */
 const TEXT = /^\(\)\s*=>\s*\w+(?:\.error)?$/;
 
 /**

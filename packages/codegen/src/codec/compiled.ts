@@ -1,7 +1,7 @@
 import type { CodecNode } from "./node.js";
 
 /**
- * What is left of `node` for a value that is there: absence, defaults and values to fall back on are the business of the
+ * Returns the part of `node` that concerns a value that is there: absence, defaults and values to fall back on are the business of the
  * object around it, or of its shape.
  */
 export function present(node: CodecNode): CodecNode {
@@ -90,7 +90,7 @@ function isPlainEnum(node: CodecNode): boolean {
 /** How a field of an object may be absent. */
 export type Presence = "required" | "optional" | "exactOptional" | "default";
 
-/** What a field does where it is absent, as far as compiled code knows; else its shape decides. */
+/** The effect of a field's absence, as far as compiled code knows it; otherwise its shape decides. */
 export function presenceOf(node: CodecNode): Presence {
   switch (node.kind) {
     case "optional":

@@ -10,7 +10,7 @@ export const MISFIT: string = "return wire.misfit();";
 /** Names a constant for a pattern. */
 export type PatternName = (regex: RegExp, format: string) => string;
 
-/** What must all hold. */
+/** Conditions that must all hold. */
 type Condition = readonly string[];
 
 /** Statements that give up where the value `name` is a misfit, beside what its reader and writer see to. */
@@ -42,7 +42,7 @@ function misfitConditions(node: CodecNode, name: string, patternName: PatternNam
         checkCondition(check, node.kind, name, patternName).map((each): Condition => [each]),
       );
     case "literal":
-      // What is not compiled, its shape sees to.
+      // Its shape does what is not compiled.
       if (!isCompiled(node)) return [];
       return [node.values.map((value) => `${name} !== ${expression(value)}`)];
     case "template":

@@ -9,7 +9,7 @@ import { hasOwnCode, isCompiled, present } from "./compiled.js";
 
 /** A node with a name: one writer, one reader and one shape, wherever it is used. */
 export interface NamedCodec {
-  /** What the names of its declarations are made of, as in `writeUser`. */
+  /** The stem of the names of its declarations, as in `writeUser`. */
   readonly name: string;
   readonly node: CodecNode;
   /** Whether it has a writer and a reader of its own, or a shape only. */
@@ -18,13 +18,13 @@ export interface NamedCodec {
   isPayload: boolean;
   /** Whether such a message has a brand, which is its method's and not its schema's. */
   isBranded: boolean;
-  /** What the code is for. */
+  /** The directions that code is printed for. */
   readonly uses: Set<Use>;
   /** It stands in the module of what several files share. */
   readonly isShared: boolean;
 }
 
-/** What a side does with a message. */
+/** A direction in which a side handles a message. */
 export type Use = "write" | "read";
 
 /** Plans a codec in the module of what several files share, and gives its name; undefined for a node that is not shared. */

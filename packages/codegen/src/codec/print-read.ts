@@ -198,7 +198,7 @@ function declaration(name: string, node: CodecNode, printer: CodecPrinter): Layo
   return [printer.annotated(`let ${name}:`, union([localType(node, printer), text("undefined")])), ";"];
 }
 
-/** What a field is while nothing is done with it. */
+/** Returns the type of the variable that holds a field's value. */
 function localType(node: CodecNode, printer: CodecPrinter): TypeNode {
   return node.kind === "any" ? text("unknown") : printer.typeOf(node, "output");
 }

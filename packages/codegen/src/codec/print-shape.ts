@@ -111,7 +111,7 @@ function shapeReference(node: CodecNode, printer: CodecPrinter): Layout {
   return callOf("wire.lazy", [`() => ${printer.shape(codec)}`, ...absenceOf(node)]);
 }
 
-/** What a shape that is not there yet says of absence, as arguments of `wire.lazy` and `wire.later`. */
+/** Returns the arguments of `wire.lazy` and `wire.later` that say whether a shape, which is not there yet, accepts absence. */
 export function absenceOf({ schema }: CodecNode): string[] {
   const { optin, optout } = schema._zod;
   const absence = optout === undefined ? [optin] : [optin, optout];

@@ -36,7 +36,7 @@ export interface CodecNames extends TypeNames {
 
 /** Prints the codecs of a service file, or those that several share. */
 export class CodecPrinter {
-  /** What stands before the functions: `export` where other files use them. */
+  /** The keyword before the functions: `export` where other files use them. */
   readonly exported: "" | "export ";
   readonly #plan: CodecPlan;
   readonly #same: SameCodecs;

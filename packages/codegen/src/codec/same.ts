@@ -27,7 +27,7 @@ export class SameCodecs {
     }
   }
 
-  /** What the code of `codec` is for, and of all that are the same. */
+  /** The uses of the code of `codec` and of all codecs that are the same. */
   usesOf(codec: NamedCodec): ReadonlySet<Use> {
     return this.#uses.get(codec) ?? codec.uses;
   }
@@ -132,7 +132,7 @@ function isPlain(type: TypeNode): boolean {
   return type.kind !== "schema";
 }
 
-/** What tells the types of scalars apart. Others are told apart by what they are made of. */
+/** Returns the key by which types of scalars differ. Other types differ by their parts. */
 function leafText(type: TypeNode): string {
   return type.kind === "text" ? typeText(type) : type.kind;
 }

@@ -1,7 +1,7 @@
 import type { FileModel, MethodModel } from "../model.js";
 import type { JsonSchema } from "../tooling/json-schema.js";
 
-/** What a document says of the whole. */
+/** Fields of a document that concern all services. */
 export interface DocumentInfo {
   readonly title: string;
   readonly version: string;

@@ -62,7 +62,7 @@ function row(name: string, message: MessageModel | undefined): string {
   return `| ${name} | ${message === undefined ? "none" : code(type(message))} |\n`;
 }
 
-/** What a schema says of a method by one key. */
+/** Prints one entry of a method's metadata as a row. */
 function said([key, value]: [string, unknown]): string {
   return `| ${code(key)} | ${code(typeof value === "string" ? value : JSON.stringify(value))} |\n`;
 }

@@ -15,7 +15,7 @@ export const declarationOrder: IdAssigner = {
   methodIds: (_service, methods) => new Map(methods.map((method, index) => [method, index + 1])),
 };
 
-/** What is in `lock` keeps its ids; new methods get the ids after the highest that their service ever had. */
+/** Gives methods their ids: those in `lock` keep theirs, new ones get the ids after the highest that their service ever had. */
 export function lockedIds(lock: Lock): IdAssigner {
   const services = new Map<string, { readonly id: number; readonly methods: Map<string, number>; last: number }>();
   for (const [key, { serviceId, methodId }] of lock.methods) {

@@ -78,7 +78,7 @@ function isId(value: unknown, most: number): value is number {
   return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= most;
 }
 
-/** What two branches may have given twice. */
+/** Finds ids that two branches may have given twice. */
 function* clashes(
   entries: readonly Entry[],
 ): Generator<{ readonly line: number; readonly problem: Pick<Diagnostic, "code" | "message" | "help"> }> {

@@ -43,7 +43,7 @@ const CORE_TYPES: readonly string[] = [
   "ServiceIdentity",
   "StreamSource",
 ];
-/** What generated files have by name of `@quicrpc/core/generated`. */
+/** Exports of `@quicrpc/core/generated` that generated files import by name. */
 export const CORE_IMPORTS: readonly string[] = [...CORE_VALUES, ...CORE_TYPES, "MessageCodec", WIRE];
 
 /** The import of those of `used` that are names of `@quicrpc/core/generated`. */

@@ -22,7 +22,7 @@ export function tableName({ prefix }: ServiceModel): string {
   return `${camelCase(prefix)}Methods`;
 }
 
-/** What names the service on the wire, and where tools find more of it. */
+/** Prints the service's name and id on the wire, and where tools find more of it. */
 export function printIdentity(
   { prefix, name, id }: ServiceModel,
   names: TypeNames,

@@ -17,10 +17,10 @@ interface Places {
   readonly linksTo?: (schemaFile: string) => boolean;
 }
 
-/** What files that are linted call the type of anything. */
+/** The type of anything, as files that are linted write it. */
 export const ANY: string = "Any";
 
-/** What a generated file calls what it imports, and that it does so. */
+/** Names of a generated file for its imports, each of which is noted as used. */
 export class FileNames implements CodecNames {
   readonly #imports: Imports;
   readonly #places: Places;
@@ -84,7 +84,7 @@ export class FileNames implements CodecNames {
   }
 }
 
-/** What imports have to leave to the declarations of a service file and of what belongs to it. */
+/** Names that imports must leave to the declarations of a service file and of its companions. */
 export function takenNames(model: Pick<FileModel, "declarations"> & Partial<FileModel>): ReadonlySet<string> {
   const { declarations, sharedTypes = [], services = [] } = model;
   const taken = new Set([

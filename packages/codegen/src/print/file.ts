@@ -10,13 +10,13 @@ import { codecsFileOf } from "./paths.js";
 import { isClient, printService, type Target } from "./service.js";
 import { joinParts } from "./writer.js";
 
-/** What the printing of a file depends on besides its model. */
+/** Settings that the printing of a file depends on besides its model. */
 export interface PrintOptions {
   readonly extension: ImportExtension;
   readonly target: Target;
   /** Where the output for another schema module goes. */
   readonly outputOf: (schemaFile: string) => string;
-  /** Where what tools are told goes; undefined where there is no such file. */
+  /** The path of the descriptions for tools; undefined where there is no such file. */
   readonly toolingFile: string | undefined;
   /** Where the types that the file shares with others are. */
   readonly sharedFile: string;
@@ -59,7 +59,7 @@ export function printShared(
   return joinParts([headerFor(SHARED_SCHEMAS), `${names.coreImport}${names.zodImport}${imports.print()}`, ...body]);
 }
 
-/** What one generated file passes on of a service from another, by the names that it has there and here. */
+/** Exports of a service that one generated file passes on from another, by their names there and here. */
 function reexportNames({ from, to, topics }: Reexport, target: Target): string[] {
   const there = generatedNames(from);
   const here = generatedNames(to);

@@ -16,7 +16,7 @@ export class Imports {
   readonly #modules = new Map<string, Map<string, { readonly as: string; value: boolean }>>();
   readonly #taken: ReadonlySet<string>;
   readonly #roots = new Map<string, string>();
-  /** What comments link to, by specifier; each import with the name that the file has for it. */
+  /** Targets of links in comments, by specifier; each import with the name that the file has for it. */
   readonly #linked = new Map<string, Map<string, string>>();
 
   /** `taken` are names that the file declares itself. */
@@ -61,7 +61,7 @@ export class Imports {
     return as;
   }
 
-  /** What the file calls an export of a schema module. */
+  /** Returns the name that the file has for an export of a schema module. */
   #nameOf(root: SchemaRoot): string {
     const key = `${root.file} ${root.name}`;
     let as = this.#roots.get(key);

@@ -23,7 +23,7 @@ interface Indent {
 }
 interface Line {
   readonly kind: "line";
-  /** What stands there where it does not break; undefined where it always does. */
+  /** The text where the line does not break; undefined where it always does. */
   readonly flat: string | undefined;
 }
 interface IfBroken {

@@ -3,7 +3,7 @@ export function codecsFileOf(path: string): string {
   return path.replace(/\.ts$/, ".codecs.ts");
 }
 
-/** Where what tools are told of the services in the generated file `path` goes. */
+/** Returns the path of the descriptions for tools of the services in the generated file `path`. */
 export function toolingFileOf(path: string): string {
   return path.replace(/\.ts$/, ".tooling.ts");
 }

@@ -13,7 +13,7 @@ export function toolingName(prefix: string): string {
   return `${camelCase(prefix)}Tooling`;
 }
 
-/** The text of the file with what tools are told of the services of `model`; it is loaded when one asks. */
+/** Prints the file with the descriptions of the services of `model` for tools; it is loaded when one asks. */
 export function printTooling({ schemaFile, services }: FileModel): string {
   const all = services.map(({ name, prefix, docs, methods, snapshot }) => {
     const tooling: ServiceTooling = {
@@ -25,7 +25,9 @@ export function printTooling({ schemaFile, services }: FileModel): string {
   });
   const literals = new Literals(all.map(({ tooling }) => tooling));
   const constants = all.map(({ name, prefix, tooling }) => {
-    const comment = jsDoc(`What tools are told of ${name}: comments, JSON Schemas of its messages, and their shapes.`);
+    const comment = jsDoc(
+      `Descriptions of ${name} for tools: comments, JSON Schemas of its messages, and their shapes.`,
+    );
     const { layout } = literals.of(tooling);
     return `${comment}${render(assignment(`export const ${toolingName(prefix)}: ServiceTooling`, layout))}\n`;
   });
@@ -44,7 +46,7 @@ interface Literal {
 
 /** Objects of this many characters are on one line. */
 const SHORT = 70;
-/** What is this long is declared once, however often it occurs. */
+/** Text of so many characters is declared once, however often it occurs. */
 const LONG = 100;
 
 /** JSON values as TypeScript. Long ones that occur more than once are constants. */

@@ -123,7 +123,7 @@ export function typeLayout(node: TypeNode, names: TypeNames): Layout {
   }
 }
 
-/** What stands before the type of the properties of a mapped type. */
+/** The text before the type of the properties of a mapped type. */
 function mappedKey({ key, optional }: TypeNode & { kind: "mapped" }, names: TypeNames): string {
   return `[K in ${typeText(key, names)}]${optional ? "?" : ""}:`;
 }

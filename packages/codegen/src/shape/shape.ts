@@ -1,9 +1,9 @@
 /** A value of a literal: JSON, and what JSON lacks. */
 export type LiteralValue = string | number | boolean | null | { readonly bigint: string };
 
-/** What a value must fulfil besides its type: lengths, bounds, formats. */
+/** Demands on a value besides its type: lengths, bounds, formats. */
 export interface Checks {
-  /** Of a number, a date in milliseconds, a string's length, a collection's size. */
+  /** The bound of a number, of a date in milliseconds, of a string's length, of a collection's size. */
   readonly min?: number | string;
   readonly max?: number | string;
   /** Exclusive bounds. */
@@ -39,7 +39,7 @@ export type ScalarType =
   | "raw";
 
 /**
- * What a message looks like on the wire, free of the library that describes it: the same schema has the same shape under
+ * A message's form on the wire, free of the library that describes it: the same schema has the same shape under
  * every version of zod, and a shape can be kept in a file and compared with a later one.
  */
 export type Shape =
@@ -81,11 +81,11 @@ export interface MethodSnapshot {
   readonly idempotent?: true;
   readonly once?: true;
   readonly delivery?: string;
-  /** What the caller sends; of a stream, one item. */
+  /** The message that the caller sends; of a stream, one item. */
   readonly input?: Shape;
-  /** What the callee sends. */
+  /** The message that the callee sends; of a stream, one item. */
   readonly output?: Shape;
-  /** What a caller is given, where that differs from what was sent: defaults and conversions are the receiver's. */
+  /** The value that a caller receives, where it differs from what was sent: defaults and conversions are the receiver's. */
   readonly result?: Shape;
   readonly errors?: Readonly<Record<string, ErrorSnapshot>>;
 }

@@ -5,7 +5,7 @@ import { compareText } from "./canonical.js";
 import { ShapeBuilder, type ShapeName } from "./of-schema.js";
 import type { ErrorSnapshot, MethodSnapshot, SchemaSnapshot, ServiceSnapshot, Shape } from "./shape.js";
 
-/** What of a service is compared with other versions of it. */
+/** The parts of a service that are compared with other versions of it. */
 export function snapshotOf(
   id: number,
   methods: readonly FoundMethod[],

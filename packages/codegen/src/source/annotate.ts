@@ -4,7 +4,7 @@ import { type Brand, brandsOf } from "./brands.js";
 import { literalProperties, returned } from "./object-literal.js";
 import { jsDocOf, type SchemaSource, unwrapExpression } from "./source-file.js";
 
-/** What the source says of schemas: where each is written, what constant holds it, the comments of its fields. */
+/** Facts that the source has about schemas: where each is written, the constant that holds it, the comments of its fields. */
 export interface Annotations {
   readonly nodes: Map<unknown, SourceNode>;
   readonly constants: Map<unknown, string>;

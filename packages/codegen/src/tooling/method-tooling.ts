@@ -5,7 +5,7 @@ import { type AnySchema, isZodSchema } from "../types/zod.js";
 import { type JsonSchema, jsonSchemaOf } from "./json-schema.js";
 
 /**
- * What tools are told of a method.
+ * The description of a method for tools.
  *
  * @param titleOf the names of schemas in the source
  */

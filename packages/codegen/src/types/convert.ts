@@ -19,7 +19,7 @@ import {
   shapeOf,
 } from "./zod.js";
 
-/** What turning schemas into types needs to know of the file. */
+/** The file, as the conversion of schemas into types needs to know it. */
 export interface ConversionContext {
   /** The types that were made already. */
   readonly known: Readonly<Record<Direction, Map<AnySchema, TypeNode>>>;

@@ -16,18 +16,18 @@ import {
 /** Where a walk of schemas starts: a payload of a method, or an export. */
 export interface GraphRoot {
   readonly schema: unknown;
-  /** What a name made from the path starts with, as in `ArithMultiplyInput`. */
+  /** The first part of a name that is made from the path, as in `ArithMultiplyInput`. */
   readonly label: readonly string[];
   /** `input`, `output`: what a field path starts with. */
   readonly path: string;
   /** A type expression for the schema: an export, and what to add to its type. */
   readonly root: SchemaRoot;
   readonly access: string;
-  /** What to point at when the source of a part is not known. */
+  /** The place that diagnostics point at when the source of a part is not known. */
   readonly node: SourceNode | undefined;
 }
 
-/** What is known of one schema of a file. */
+/** Facts about one schema of a file. */
 export interface GraphEntry {
   readonly schema: AnySchema;
   /** The schema as it was first met: `schema` itself or a described copy. */

@@ -29,7 +29,7 @@ export function hasTrait(schema: AnySchema, trait: string): boolean {
   return schema._zod.traits.has(trait);
 }
 
-/** What `.describe()` and `.meta()` said of a schema. */
+/** The description and metadata that `.describe()` and `.meta()` gave a schema. */
 export interface SchemaMeta {
   readonly id?: unknown;
   readonly title?: unknown;
@@ -37,7 +37,7 @@ export interface SchemaMeta {
   readonly deprecated?: unknown;
 }
 
-/** What `.describe()` and `.meta()` said of `schema` itself. */
+/** Returns the description and metadata that `.describe()` and `.meta()` gave `schema` itself. */
 export function metaOf(schema: AnySchema): SchemaMeta {
   // zod keeps one registry per process, whichever copy of zod made the schema.
   const { __zod_globalRegistry: registry } = globalThis as { __zod_globalRegistry?: typeof zod.globalRegistry };
@@ -80,7 +80,7 @@ export function shapeOf(schema: AnySchema): ReadonlyMap<string, unknown> {
   return shape;
 }
 
-/** What a `lazy` schema stands for. */
+/** Returns the schema that a `lazy` schema stands for. */
 export function lazyTarget(schema: AnySchema): unknown {
   return (schema as zod.$ZodLazy)._zod.innerType;
 }
@@ -91,9 +91,9 @@ export interface ChildSchema {
   readonly slot: string;
   /** A field's name, `[]` for elements, `{}` for values; undefined for what adds nothing to the path. */
   readonly segment: string | undefined;
-  /** What to add to a type expression for the parent, as in `["shape"]["user"]`. */
+  /** The steps that a type expression for the parent needs to reach this one, as in `["shape"]["user"]`. */
   readonly accessor: string;
-  /** What a name made from the path gets for this step. */
+  /** The part of a name that stands for this step of the path. */
   readonly label: { readonly add: string } | { readonly one: true } | undefined;
   readonly schema: unknown;
   /** The directions in which the child's type is part of the parent's. */

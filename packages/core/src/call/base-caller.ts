@@ -5,7 +5,7 @@ import { type CallOptions, keyedOptions } from "./options.js";
 
 /**
  * Starts a call of any kind, without the types of its messages. Returns, at once, the member of `CallAnswers` that
- * belongs to the method's kind; whatever fails is told by that.
+ * belongs to the method's kind; it also carries each failure.
  */
 export type BeginCall = (method: AnyMethod, input: unknown, options: CallOptions | undefined) => AnyAnswer;
 

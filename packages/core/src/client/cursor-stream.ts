@@ -13,7 +13,7 @@ import type { Calling } from "./calling.js";
 import { foreignServerStreamCalls } from "./foreign-calls.js";
 import { serverStreamCalls } from "./server-stream.js";
 
-/** What begins the attempts of a stream. */
+/** Begins the attempts of a stream. */
 type AttemptCaller = Pick<BaseCaller, "begin" | "resumption">;
 
 /** Makes calls whose items have cursors: a stream that lost its session is called again, after the last item. */

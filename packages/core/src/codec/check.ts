@@ -243,7 +243,7 @@ function bounds(facts: Facts): Facts {
   return { inclusive: true, origin: kindOf(facts["input"]), ...facts };
 }
 
-/** What zod calls a value that has a bound. */
+/** Returns zod's name for the kind of a value that has a bound. */
 function kindOf(value: unknown): string {
   if (typeof value !== "object") return typeof value;
   if (Array.isArray(value)) return "array";

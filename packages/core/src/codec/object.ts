@@ -91,7 +91,7 @@ function parseOthers(
   if (unknown.length > 0) add(payload, unrecognized(unknown));
 }
 
-/** The first keys are told; the others count, for an intersection. */
+/** The message names the first keys; an intersection needs all of them. */
 export function unrecognized(keys: readonly string[]): ShapePayload["issues"][number] {
   const message = `unknown: ${keys.slice(0, MAX_ISSUES).join(", ")}`;
   return { code: "unrecognized_keys", path: [], message, continue: true, keys, facts: {} };

@@ -42,7 +42,7 @@ export interface ShapeIssue {
   readonly keys?: readonly string[];
   /** `record` for a key that its key schema refuses. */
   readonly origin?: string;
-  /** What else zod's issue has, for a message in the language of `z.config`. An issue whose message is somebody's own has none. */
+  /** The further fields of zod's issue, for a message in the language of `z.config`. An issue whose message is somebody's own has none. */
   readonly facts?: Facts | undefined;
 }
 
@@ -60,7 +60,7 @@ export function add(payload: ShapePayload, issue: ShapeIssue): void {
   if (issues.length >= MAX_ISSUES) payload.aborted = true;
 }
 
-/** Whether there are as many issues as are told: nothing more of the value is looked at. */
+/** Whether there are as many issues as an error names: nothing more of the value is looked at. */
 export function isFull({ issues }: ShapePayload): boolean {
   return issues.length >= MAX_ISSUES;
 }

@@ -96,7 +96,7 @@ export interface ServiceTooling {
 export interface MethodTooling {
   readonly docs?: string;
   /**
-   * JSON Schema (draft 2020-12) of what the caller sends, of a stream one item. Types that JSON has not are told by
+   * JSON Schema (draft 2020-12) of what the caller sends, of a stream one item. Types that JSON does not have are described by
    * `x-quicrpc-type`: `date` (RFC 3339), `bigint` (an integer), `bytes` (base64), `map` (pairs), `set` (a list).
    */
   readonly input?: Readonly<Record<string, unknown>>;

@@ -102,7 +102,7 @@ export function topicOfMethod(schema: object): TopicOfMethod | undefined {
   return (schema as { readonly [TOPIC]?: TopicOfMethod })[TOPIC];
 }
 
-/** What a service is declared with: methods, and topics, which become two methods each. */
+/** The members that a service is declared with: methods, and topics, which become two methods each. */
 export type Members = Record<string, MethodSchema | TopicMethods>;
 
 /** The methods of a service that is declared with `Declared`. */

@@ -35,7 +35,7 @@ const PUSH_BACK = "retry-after-ms";
  * Makes calls again that may be: those of methods that are idempotent or `once` and failed with one of `codes`, the latter by their own key,
  * and any that no handler was entered for. Delays grow exponentially with full jitter, unless the error's trailer `retry-after-ms` says
  * when; they end with the deadline. A stream is retried until its first item; a call whose caller streams never is. For
- * callers. `onResponseMetadata` and `onTrailers` hear of each attempt.
+ * callers. `onResponseMetadata` and `onTrailers` are called for each attempt.
  */
 export function retry(options: RetryOptions = {}): Interceptor {
   const { maxAttempts = 4, maxTokens = 10, tokenRatio = 0.1, codes = ["unavailable"] } = options;

@@ -174,7 +174,7 @@ export class Dispatcher<Context> implements RequestHandler {
     });
   }
 
-  /** The caller adds the names that it knows; ours are told where reflection tells them to everybody. */
+  /** The caller adds the names that it knows; this side's are named only where reflection shows them to everybody. */
   private unknownMethod({ serviceId, methodId }: IncomingRequest): RpcError {
     const { table } = this.settings;
     const service = table.serviceName(serviceId);

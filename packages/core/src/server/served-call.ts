@@ -25,7 +25,7 @@ export interface ServedCallSettings {
 
 /**
  * An incoming call from its request to its last word, whatever carries it: its turn, its handler, its deadline, the memory that it
- * is charged for, and which error the caller is told. A subclass sends what it says. In this order: construct it when the request
+ * is charged for, and which error the caller receives. A subclass sends what it says. In this order: construct it when the request
  * is complete, `serve` it, or `refuse` it.
  */
 export abstract class ServedCall implements ItemTarget {
@@ -73,7 +73,7 @@ export abstract class ServedCall implements ItemTarget {
   /** Sends the result of a call that does not stream, as its last word. Throws where it cannot be sent. */
   protected abstract sendResult(value: unknown): void;
 
-  /** Sends the error that the caller is told, as the last word. */
+  /** Sends the error that the caller receives, as the last frame. */
   protected abstract sendError(error: RpcError): void;
 
   /** The call goes on after its request: cancels are to reach it from now on. */
@@ -226,7 +226,7 @@ export abstract class ServedCall implements ItemTarget {
 
   private finishEntered(): void {
     if (this.expiry !== undefined) expiries.remove(this.expiry);
-    // A handler that still reads the caller's items is told.
+    // A handler that still reads the caller's items fails.
     if (this.input !== undefined && !this.inputEnded) {
       this.input.end(new RpcError("cancelled", "the call is over"));
       this.stopItems();

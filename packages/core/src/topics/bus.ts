@@ -29,7 +29,7 @@ export interface TopicBus {
   subscribe(topic: string, receiver: TopicReceiver): BusSubscription;
   /** Keeps topics with history; undefined where it keeps none. */
   readonly log?: TopicLog | undefined;
-  /** Lets go of all that it holds. */
+  /** Releases all that it holds. */
   close(): Promise<void>;
 }
 

@@ -11,7 +11,7 @@ import { beginning, joined, logged } from "./past.js";
 import type { Subscription } from "./subscription.js";
 import { hubOf, type TopicHub, type Topics } from "./topics.js";
 
-/** What somebody wants of a topic. */
+/** The access to a topic that a call needs. */
 export type TopicAccess = "publish" | "subscribe";
 
 /** How a server serves one family of topics. */

@@ -13,7 +13,7 @@ export interface TopicsOptions {
   /** Carries messages to other processes, and from them. Default: none, subscribers are in this process. */
   readonly bus?: TopicBus | undefined;
   readonly limits?: Partial<TopicLimits> | undefined;
-  /** Called with what nobody else is told: a message of the bus that does not fit its schema. Default: the console. */
+  /** Called with errors that nobody else receives: a message of the bus that does not fit its schema. Default: the console. */
   readonly onError?: ErrorHook | undefined;
 }
 
@@ -86,7 +86,7 @@ class Room implements TopicReceiver {
   }
 }
 
-/** What is behind `Topics`. */
+/** The implementation of `Topics`. */
 export class TopicHub implements Topics {
   /** Keeps topics with history; undefined where the bus keeps none. */
   readonly log: TopicLog | undefined;

@@ -2,7 +2,7 @@ import type { Credentials, ForeignClient } from "@quicrpc/core/transport";
 import { HttpClient } from "./http-client.js";
 import type { HttpOptions } from "./options.js";
 
-/** What a program gives beside its options when it connects: `connect` of `@quicrpc/node`, and of `@quicrpc/browser`. */
+/** Arguments that `connect` of `@quicrpc/node` and of `@quicrpc/browser` passes beside a program's options. */
 interface DialOptions extends Pick<HttpOptions, "limits" | "headers"> {
   readonly credentials?: Credentials | undefined;
 }

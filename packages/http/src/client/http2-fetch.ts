@@ -24,7 +24,7 @@ interface Http2Session {
   on(event: string, listener: (...given: any[]) => void): unknown;
 }
 
-/** What `connect` of `node:http2` takes beside the URL's origin, such as `ca`. */
+/** Options of `connect` of `node:http2`, such as `ca`. */
 type ConnectOptions = Readonly<Record<string, unknown>>;
 
 /** A `fetch` over HTTP/2, with its sessions. */

@@ -1,4 +1,4 @@
-/** What is read here of a zod schema. */
+/** The parts of a zod schema that are read here. */
 interface Schema {
   readonly _zod: { readonly def: Def; readonly values?: ReadonlySet<unknown> };
 }

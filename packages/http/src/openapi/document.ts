@@ -31,7 +31,7 @@ export function openApiDocument(services: readonly DescribedService[], options: 
   };
 }
 
-/** What names of each service start with: the last part of its own where no other has that. */
+/** Returns the prefix of each service's names: the last part of its own name where no other has that. */
 function prefixesOf(services: readonly DescribedService[]): ReadonlyMap<DescribedService, string> {
   const short = (name: string): string => pascal(name.slice(name.lastIndexOf(".") + 1));
   const counts = new Map<string, number>();

@@ -50,7 +50,7 @@ function plainKeyword(key: string, value: unknown, around: Surroundings): unknow
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, innerSchema(each, around)]));
 }
 
-/** What of a schema differs in the JSON of `jsonCodecOf`, by the type that JSON has not. */
+/** Returns the keywords in which the JSON of `jsonCodecOf` differs, by the type that JSON does not have. */
 function own(type: unknown, made: Record<string, unknown>): object {
   switch (type) {
     case "date":

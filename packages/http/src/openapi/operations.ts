@@ -101,7 +101,7 @@ function parametersOf(input: JsonSchema | undefined, isEvents: boolean): JsonSch
   return isEvents ? [message] : [encoding, message];
 }
 
-/** What people are told of a method. */
+/** Returns the texts about a method that people read. */
 function textsOf({ name: tag }: DescribedService, { name, docs, meta }: DescribedMethod): JsonSchema {
   const said = (meta ?? {}) as Readonly<Record<string, unknown>>;
   const text = (key: string): string | undefined => (typeof said[key] === "string" ? said[key] : undefined);

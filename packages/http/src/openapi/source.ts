@@ -19,7 +19,7 @@ export interface DescribedMethod {
   /** Whether calls have keys, by which one that is made again does not run again. */
   readonly once?: boolean;
   readonly docs?: string | undefined;
-  /** What its schema says of it to the application: `summary`, `description`, `deprecated` and `tags` are part of the document. */
+  /** The metadata that its schema gives the application: `summary`, `description`, `deprecated` and `tags` are part of the document. */
   readonly meta?: object | undefined;
   readonly input: JsonSchema | undefined;
   readonly output: JsonSchema | undefined;

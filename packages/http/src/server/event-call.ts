@@ -4,7 +4,7 @@ import { StreamedCall } from "./streamed-call.js";
 
 /** The content type of server-sent events. */
 export const EVENT_STREAM = "text/event-stream";
-/** The id of a stream's last event: a browser sends it where it would begin anew, and is told that there is no more. */
+/** The id of a stream's last event: a browser sends it where it would begin anew, and the answer ends the stream. */
 export const LAST_EVENT_ID = "end";
 
 /**

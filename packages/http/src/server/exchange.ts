@@ -48,7 +48,7 @@ export interface HttpExchange {
    * `maxBytes`; and where the client is gone.
    */
   readBody(maxBytes: number, hold: (bytes: number) => void): Promise<Uint8Array>;
-  /** Lets go of the body: what reads it fails with the error, and what still comes of it is dropped. */
+  /** Releases the body: a read in progress fails with the error, and bytes that still come are dropped. */
   dropBody(error: RpcError): void;
   /** Answers with a whole body. */
   respond(head: AnswerHead, body?: Uint8Array | string): void;

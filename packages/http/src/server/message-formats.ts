@@ -15,7 +15,7 @@ const FORMATS: ReadonlyMap<string, MessageFormat> = new Map<string, MessageForma
   ["msgpack", { name: "msgpack", codecOf: (codec) => codec }],
 ]);
 
-/** JSON, in which errors are told where a request names no format. */
+/** JSON, the format of errors where a request names none. */
 export const JSON_FORMAT: MessageFormat = FORMATS.get("json") as MessageFormat;
 
 /** The format of a name; undefined where it is not known. */

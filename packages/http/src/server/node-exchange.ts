@@ -16,7 +16,7 @@ export interface NodeRequest {
     readonly localAddress?: string | undefined;
     readonly encrypted?: boolean | undefined;
   } | null;
-  /** Of HTTP/2. */
+  /** The stream of a request over HTTP/2. */
   readonly stream?: { close?(code: number): void };
   readonly readableEnded: boolean;
   readonly destroyed: boolean;

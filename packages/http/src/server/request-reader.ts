@@ -39,7 +39,7 @@ export class RequestReader {
     this.limits = limits;
   }
 
-  /** Rejects the read that is in progress, and lets go of what has been read. */
+  /** Rejects the read that is in progress, and releases what has been read. */
   give(error: RpcError): void {
     if (this.reject === undefined) return;
     this.ended = error;

@@ -30,7 +30,7 @@ const part4 = {
   title: "Item",
 };
 
-/** What tools are told of test.v1.Http: comments, JSON Schemas of its messages, and their shapes. */
+/** Descriptions of test.v1.Http for tools: comments, JSON Schemas of its messages, and their shapes. */
 export const httpTooling: ServiceTooling = {
   docs: "One method of each kind and habit.",
   methods: {

@@ -29,7 +29,7 @@ const part1 = {
   title: "Article",
 };
 
-/** What tools are told of test.v1.Shop: comments, JSON Schemas of its messages, and their shapes. */
+/** Descriptions of test.v1.Shop for tools: comments, JSON Schemas of its messages, and their shapes. */
 export const shopTooling: ServiceTooling = {
   docs: "A shop that language models use.",
   methods: {

@@ -167,7 +167,7 @@ export class Visit {
 
   /** It may have a session if there is room for one more: returns whether there is. Its peer has to greet. */
   admit(): boolean {
-    // That its connection has ended is told elsewhere.
+    // Another listener reports the end of its connection.
     if (this.over) return true;
     if (this.door.full) return false;
     // The session itself gives up a peer that does not greet, and says so.

@@ -13,7 +13,7 @@ export type AnyRequest = IncomingMessage | Http2ServerRequest;
 /** Its answer. */
 export type AnyResponse = ServerResponse | Http2ServerResponse;
 
-/** What answers requests of plain HTTP: `toNodeHandler(handler)` of `@quicrpc/http`, for one. */
+/** Answers requests of plain HTTP: `toNodeHandler(handler)` of `@quicrpc/http`, for one. */
 export interface HttpListener {
   /** Those of HTTP/2 have the same methods (Node's compatibility API). */
   (request: IncomingMessage, response: ServerResponse): void;

@@ -18,7 +18,7 @@ export interface Guest {
   readonly remoteAddress: SocketName | undefined;
 }
 
-/** The connections of a server, from the moment they are accepted: who finds no room at the door is let go of at once. */
+/** The connections of a server, from the moment they are accepted: those for which the door has no room are closed at once. */
 export class Guests {
   readonly sockets: Set<Socket> = new Set();
   private readonly door: Door;

@@ -12,7 +12,7 @@ import {
   type ToWorker,
 } from "./messages.js";
 
-/** What the workers of one group share. */
+/** Sockets and keys that the workers of one group share. */
 export interface GroupShare {
   /** This worker's sockets: one for each UDP port, in the order of what `serve` listens on. */
   readonly members: readonly GroupMember[];
@@ -33,7 +33,7 @@ function placeOf(text: string | undefined): Place | undefined {
   return text === undefined ? undefined : (JSON.parse(text) as Place);
 }
 
-/** Serves in this worker, until the primary says otherwise. Where that fails the primary is told, which ends this process. */
+/** Serves in this worker, until the primary says otherwise. Where that fails the primary receives the error, and ends this process. */
 export async function serveAsWorker(start: (share: GroupShare) => Promise<Server>): Promise<Server> {
   try {
     const share = await join();

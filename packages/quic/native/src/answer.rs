@@ -1,4 +1,4 @@
-//! What a native function gives back to JavaScript.
+//! Values that native functions return to JavaScript.
 
 use crate::error::Failure;
 

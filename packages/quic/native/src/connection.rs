@@ -70,7 +70,7 @@ pub struct Connection {
     pub silence: Option<Silence>,
     /// When a client's HTTP/3 connection that lost its last session is closed, whatever the server says.
     pub leaves: Option<Instant>,
-    /// What it had to say about this one.
+    /// Events that the endpoint had for this connection.
     pub findings: Findings,
 }
 
@@ -132,7 +132,7 @@ impl Connection {
         self.silence.as_ref().is_some_and(|silence| silence.is_unanswered())
     }
 
-    /// What is to be sent next: one datagram where a PING is to leave whatever the congestion window says.
+    /// Packs the packets to be sent next: one datagram where a PING is to leave whatever the congestion window says.
     pub fn poll_transmit(&mut self, now: Instant, segments: usize, buffer: &mut Vec<u8>) -> Option<qp::Transmit> {
         let probes = self.silence.as_mut().is_some_and(Silence::take_probe) && self.phase == Phase::Live;
         if !probes {

@@ -173,7 +173,7 @@ impl Host {
         let mut delivered = self.deliver(outermost);
         while outermost || !delivered {
             self.flush();
-            // Sending may end a connection: that is told now, since nothing else may wake the engine.
+            // Sending may end a connection: JavaScript is notified now, since nothing else may wake the engine.
             if !self.has_records() {
                 break;
             }

@@ -1,4 +1,4 @@
-//! What was used last, made once.
+//! A cache of the values that were used last.
 
 use std::collections::VecDeque;
 

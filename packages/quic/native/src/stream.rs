@@ -48,7 +48,7 @@ pub struct Stream {
     early_stop: Option<qp::VarInt>,
     /// The WebTransport session it belongs to.
     pub session: Option<Handle>,
-    /// What that may send, where its peer limits it.
+    /// The session's credit for sending, where its peer limits it.
     pub credit: Option<Rc<DataCredit>>,
     /// The stream's first bytes, where this side opened it, and how many of them QUIC has not accepted yet. They cost no credit, and
     /// a reset leaves them to be delivered: they say whose stream it is.

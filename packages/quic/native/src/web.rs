@@ -1,4 +1,4 @@
-//! What is kept of HTTP/3 on a connection, and of a WebTransport session.
+//! State of HTTP/3 on a connection, and of a WebTransport session.
 
 use std::rc::Rc;
 

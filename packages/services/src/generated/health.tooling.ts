@@ -17,7 +17,7 @@ const part2 = {
   title: "HealthState",
 };
 
-/** What tools are told of quicrpc.v1.Health: comments, JSON Schemas of its messages, and their shapes. */
+/** Descriptions of quicrpc.v1.Health for tools: comments, JSON Schemas of its messages, and their shapes. */
 export const healthTooling: ServiceTooling = {
   docs: "Says whether services are able to serve.",
   methods: {

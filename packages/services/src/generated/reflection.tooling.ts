@@ -2,7 +2,7 @@
 
 import type { ServiceTooling } from "@quicrpc/core/generated";
 
-/** What tools are told of quicrpc.v1.Reflection: comments, JSON Schemas of its messages, and their shapes. */
+/** Descriptions of quicrpc.v1.Reflection for tools: comments, JSON Schemas of its messages, and their shapes. */
 export const reflectionTooling: ServiceTooling = {
   docs: "Says what a server serves.",
   methods: {

@@ -45,17 +45,17 @@ export interface MethodDescription {
   idempotent: boolean;
   /** Calls have keys, by which one that is made again does not run again. */
   once?: boolean | undefined;
-  /** What the caller sends: one, or many where it streams. */
+  /** The caller's message: one, or many where it streams. */
   takes: MessageForm;
-  /** What the callee answers with. */
+  /** The callee's message: one, or many where it streams. */
   gives: MessageForm;
   /**
-   * Of the method's schema; methods with equal fingerprints understand one another.
+   * Fingerprint of the method's schema; methods with equal ones understand one another.
    *
    * @asType integer
    */
   fingerprint?: number | undefined;
-  /** What its schema says of it to the application. */
+  /** The metadata that its schema gives the application. */
   meta?: JsonObject | undefined;
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// A quarter of a usual path is a few packets' time on a slow link, and above the noise of a quiet one.
 const LEAST_DELAY: Duration = Duration::from_millis(1);
 
-/// Of so many acknowledgements in a row the quickest counts (RFC 9406 §4.2, N_RTT_SAMPLE): a queue delays all of them, a busy
+/// The quickest of so many acknowledgements in a row counts (RFC 9406 §4.2, N_RTT_SAMPLE): a queue delays all of them, a busy
 /// processor or a late acknowledgement some.
 const SAMPLES: usize = 8;
 

@@ -11,7 +11,7 @@ use crate::layout::{EARLY_STREAM, FLAG_EARLY, FLAG_HTTP3, Kind};
 use crate::sink::Notice;
 use crate::stream::Stream;
 
-/// Tickets are for one use: the next dial makes a whole handshake, and is told what is wrong with its certificate.
+/// Tickets are for one use: the next dial makes a whole handshake, and fails with the fault of its certificate.
 const RESUMED_IN_VAIN: &[u8] = b"the client certificate of the resumed session no longer holds; dial again";
 /// Error code that closes a session for which there is no room: CONNECTION_REFUSED (RFC 9000 §20.1).
 const REFUSED: u32 = 2;
@@ -232,7 +232,7 @@ impl Endpoint {
         self.tell_blocked(handle, blocked);
     }
 
-    /// The peer's STOP_SENDING, which may be the first that is heard of a stream of its own.
+    /// The peer's STOP_SENDING, which may be the first frame of a stream that the peer opens.
     fn stopped(&mut self, index: usize, id: qp::StreamId, code: qp::VarInt) {
         self.accept(index, id.dir());
         if let Some(handle) = self.by_id(index, id) {

@@ -33,7 +33,7 @@ pub struct Pending {
     sessions: usize,
     /// Its streams are accepted and its windows are whole.
     open: bool,
-    /// Of a connection without HTTP/3: its first bidirectional stream is accepted ahead of that.
+    /// Whether the first bidirectional stream of a connection without HTTP/3 is accepted ahead of that.
     greeting: bool,
     /// Datagrams that arrived for sessions which are not admitted yet, by the session's index.
     datagrams: Vec<(u32, Bytes)>,

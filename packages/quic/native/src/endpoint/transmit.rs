@@ -53,7 +53,7 @@ impl Endpoint {
     }
 
     fn settle_streams(&mut self) {
-        // What is told meanwhile gathers as well.
+        // Notices that come meanwhile gather as well.
         let mut next = 0;
         while let Some(&handle) = self.gathering.get(next) {
             next += 1;

@@ -1,4 +1,4 @@
-//! What the addon exports.
+//! Exports of the addon.
 
 // Left out of the unit tests: their binary runs without Node and cannot link Node-API.
 #![cfg(not(test))]

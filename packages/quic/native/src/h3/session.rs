@@ -93,7 +93,7 @@ impl Http3 {
         self.actions.push_back(Action::Asked { session, request });
     }
 
-    /// What the peer allows a session's streams, if it sets a limit that a session may reach.
+    /// Returns the credit that the peer gives a session's streams, if it sets a limit that a session may reach.
     pub fn credit(&self, session: u64) -> Option<Credit> {
         let credit = self.sessions.get(&session)?.credit;
         credit.filter(Credit::is_scarce)

@@ -106,7 +106,7 @@ impl Http3 {
         }
     }
 
-    /// The peer ended the session: the application hears of it, and the peer gets our FIN.
+    /// The peer ended the session: the application is notified, and the peer gets our FIN.
     pub(super) fn ended(&mut self, session: u64, end: End) {
         self.sessions.remove(&session);
         self.actions.push_back(Action::Write {

@@ -7,23 +7,23 @@ use super::{codes, frames, varint};
 const MAX_FIELD_SECTION_SIZE: u64 = 0x06;
 const ENABLE_CONNECT_PROTOCOL: u64 = 0x08;
 const H3_DATAGRAM: u64 = 0x33;
-/// Of draft-ietf-masque-h3-datagram-04; Chromium still looks at it.
+/// H3_DATAGRAM of draft-ietf-masque-h3-datagram-04; Chromium still looks at it.
 const H3_DATAGRAM_DRAFT04: u64 = 0xff_d277;
-/// Of draft-02, which Chromium, Firefox and aioquic go by.
+/// The setting of draft-02, which Chromium, Firefox and aioquic go by.
 const ENABLE_WEBTRANSPORT: u64 = 0x2b60_3742;
-/// Of drafts 07 to 12. It is understood, and not announced: with it Safari takes a server for one without flow control.
+/// The setting of drafts 07 to 12. It is understood, and not announced: with it Safari takes a server for one without flow control.
 const WT_MAX_SESSIONS_DRAFT07: u64 = 0xc671_706a;
-/// Of drafts 13 and 14, which Safari goes by.
+/// The setting of drafts 13 and 14, which Safari goes by.
 const WT_MAX_SESSIONS_DRAFT13: u64 = 0x14e9_cd29;
-/// Of draft-15 on.
+/// The setting from draft-15 on.
 const WT_ENABLED: u64 = 0x2c7c_f000;
 const WT_INITIAL_MAX_DATA: u64 = 0x2b61;
 const WT_INITIAL_MAX_STREAMS_UNI: u64 = 0x2b64;
 const WT_INITIAL_MAX_STREAMS_BIDI: u64 = 0x2b65;
-/// Of the form 0x1f * N + 0x21: exercises that unknown settings are ignored (RFC 9114 §7.2.4.1).
+/// A setting of the form 0x1f * N + 0x21: exercises that unknown settings are ignored (RFC 9114 §7.2.4.1).
 const GREASE: u64 = 0x1f * 0x0bad_cafe + 0x21;
 
-/// What the peer announced.
+/// Settings that the peer announced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     pub extended_connect: bool,

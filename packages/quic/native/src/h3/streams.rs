@@ -1,4 +1,4 @@
-//! What the peer sends on streams: told apart, read, and handed on.
+//! The peer's streams: told apart, read, and handed on.
 
 use super::codes;
 use super::connection::{Action, CONTROL, End, Http3, Role, WT_BIDI, WT_UNI};

@@ -1,4 +1,4 @@
-//! What HTTP/3 forbids, and what it tells to ignore.
+//! Violations of HTTP/3, and things that it tells to ignore.
 
 use super::*;
 
