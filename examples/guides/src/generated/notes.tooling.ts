@@ -13,7 +13,7 @@ const part1 = {
   title: "Note",
 };
 
-/** What tools are told of notes.v1.Notes: comments, JSON Schemas of its messages, and their shapes. */
+/** Descriptions of notes.v1.Notes for tools: comments, JSON Schemas of its messages, and their shapes. */
 export const notesTooling: ServiceTooling = {
   methods: {
     get: {
