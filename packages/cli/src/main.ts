@@ -4,6 +4,7 @@ import * as nodeModule from "node:module";
 import { Command, CommanderError } from "commander";
 import { breakingCommand } from "./breaking.js";
 import { callCommand } from "./call.js";
+import { certCommand } from "./cert/command.js";
 import { genCommand } from "./gen.js";
 import { healthCommand } from "./health.js";
 import { loadCommand } from "./load.js";
@@ -39,6 +40,7 @@ const commands = [
   renameCommand(),
   lsCommand(),
   callCommand(),
+  certCommand(),
   healthCommand(),
   pingCommand(),
   loadCommand(),

@@ -1,8 +1,10 @@
 import { createHash, createPrivateKey, randomUUID, X509Certificate } from "node:crypto";
 import { link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { homedir } from "node:os";
-import { dirname, isAbsolute, join } from "node:path";
+import { dirname, join } from "node:path";
 import type { UnsharedBytes } from "@quicrpc/core/transport";
+import { covers, DEV_HOSTS, readAuthority } from "./dev-authority.js";
+import { cacheDirectory, splitPem } from "./dev-files.js";
+import type { Issuer } from "./make-certificate.js";
 
 /** A certificate that a client trusts by its hash (W3C WebTransport §9.4, `serverCertificateHashes`). */
 export interface DevCertificate {
@@ -13,6 +15,8 @@ export interface DevCertificate {
   /** The certificate's hash, for a client's `serverCertificateHashes`. */
   readonly hash: { readonly algorithm: "sha-256"; readonly value: UnsharedBytes };
   readonly validTo: Date;
+  /** The file that certificate and key are kept in. */
+  readonly file: string;
 }
 
 /** Options of `devCertificate`. */
@@ -21,23 +25,28 @@ export interface DevCertificateOptions {
   readonly hosts?: readonly string[];
   /** Where it is kept. Default: the user's cache folder. */
   readonly directory?: string;
+  /** Makes another one in place of that which is kept. Default false. */
+  readonly renew?: boolean;
 }
 
 /** A certificate with less than a day left is made anew, in milliseconds. */
 const RENEW_BEFORE = 24 * 3_600_000;
 
 /**
- * A self-signed ECDSA P-256 certificate for development. It is kept for the next call, in this process or another of
- * this user, and made anew a day before it expires. Rejects where it cannot be kept, with what to do.
+ * An ECDSA P-256 certificate for development, signed by itself, or by the authority of `devAuthority` where there is one for its hosts. It is kept for
+ * the next call, in this process or another of this user, and made anew a day before it expires. Rejects where it cannot be kept, with what to do.
  */
 export async function devCertificate(options: DevCertificateOptions = {}): Promise<DevCertificate> {
-  const { hosts = ["localhost", "127.0.0.1", "::1"] } = options;
+  const { hosts = DEV_HOSTS, renew = false } = options;
   let directory = options.directory ?? "the user's cache folder";
   try {
-    directory = options.directory ?? defaultDirectory();
+    directory = options.directory ?? cacheDirectory();
     const name = createHash("sha256").update(hosts.join("\n")).digest("hex").slice(0, 12);
     const path = join(directory, `dev-${name}.pem`);
-    return (await fresh(path)) ?? (await keep(path, hosts));
+    const authority = await readAuthority(directory);
+    const issuer = authority !== undefined && covers(authority, hosts) ? authority : undefined;
+    if (renew) await rm(path, { force: true });
+    return (await fresh(path, issuer)) ?? (await keep(path, hosts, issuer));
   } catch (error) {
     const { message } = error instanceof Error ? error : new Error(String(error));
     const advice = 'set XDG_CACHE_HOME, or the option "directory", to a folder that can be written to';
@@ -46,19 +55,19 @@ export async function devCertificate(options: DevCertificateOptions = {}): Promi
 }
 
 /** Makes a certificate and stores it. Processes that do so at the same time all get the one that was written first. */
-async function keep(path: string, hosts: readonly string[]): Promise<DevCertificate> {
+async function keep(path: string, hosts: readonly string[], issuer: Issuer | undefined): Promise<DevCertificate> {
   // Loaded only now: a server with a certificate of its own never needs it.
   const { makeCertificate } = await import("./make-certificate.js");
-  const made = await makeCertificate(hosts);
+  const made = await makeCertificate(hosts, issuer);
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const temporary = `${path}.${randomUUID()}`;
   try {
     await writeFile(temporary, made, { mode: 0o600 });
     for (;;) {
-      if (await linked(temporary, path)) return parse(made);
-      const first = await fresh(path);
+      if (await linked(temporary, path)) return parse(made, path);
+      const first = await fresh(path, issuer);
       if (first !== undefined) return first;
-      await removeStale(path);
+      await removeStale(path, issuer);
     }
   } finally {
     await rm(temporary, { force: true });
@@ -77,11 +86,11 @@ async function linked(from: string, path: string): Promise<boolean> {
 }
 
 /** Removes a file that is no use, unless another process has just replaced it. */
-async function removeStale(path: string): Promise<void> {
+async function removeStale(path: string, issuer: Issuer | undefined): Promise<void> {
   const aside = `${path}.${randomUUID()}`;
   try {
     await rename(path, aside);
-    if ((await fresh(aside)) !== undefined) await linked(aside, path);
+    if ((await fresh(aside, issuer)) !== undefined) await linked(aside, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   } finally {
@@ -89,31 +98,24 @@ async function removeStale(path: string): Promise<void> {
   }
 }
 
-/** Reads a stored certificate; undefined where it is missing, damaged, not valid yet, or about to expire. */
-async function fresh(path: string): Promise<DevCertificate | undefined> {
+/** Reads a stored certificate; undefined where it is missing, damaged, not valid yet, about to expire, or not by the issuer. */
+async function fresh(path: string, issuer: Issuer | undefined): Promise<DevCertificate | undefined> {
   try {
-    const kept = parse(await readFile(path, "utf8"));
+    const kept = parse(await readFile(path, "utf8"), path);
     const certificate = new X509Certificate(kept.cert);
     const now = Date.now();
     const isValid = Date.parse(certificate.validFrom) <= now && kept.validTo.getTime() - now > RENEW_BEFORE;
-    return isValid && certificate.checkPrivateKey(createPrivateKey(kept.key)) ? kept : undefined;
+    const signer = issuer === undefined ? certificate : new X509Certificate(issuer.cert);
+    const isSigned = certificate.checkIssued(signer) && certificate.verify(signer.publicKey);
+    return isValid && isSigned && certificate.checkPrivateKey(createPrivateKey(kept.key)) ? kept : undefined;
   } catch {
     return undefined;
   }
 }
 
-function parse(pem: string): DevCertificate {
-  const [cert = ""] = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\n?/.exec(pem) ?? [];
-  const [key = ""] = /-----BEGIN PRIVATE KEY-----[^-]+-----END PRIVATE KEY-----\n?/.exec(pem) ?? [];
+function parse(pem: string, file: string): DevCertificate {
+  const { cert, key } = splitPem(pem);
   const { raw, validTo } = new X509Certificate(cert);
   const value = new Uint8Array(createHash("sha256").update(raw).digest());
-  return { cert, key, hash: { algorithm: "sha-256", value }, validTo: new Date(validTo) };
-}
-
-/** Variables that are empty, or name no absolute folder, count as not set (XDG Base Directory Specification). */
-function defaultDirectory(): string {
-  const { XDG_CACHE_HOME = "", LOCALAPPDATA = "" } = process.env;
-  if (process.platform === "win32" && isAbsolute(LOCALAPPDATA)) return join(LOCALAPPDATA, "quicrpc");
-  if (process.platform === "darwin") return join(homedir(), "Library", "Caches", "quicrpc");
-  return join(isAbsolute(XDG_CACHE_HOME) ? XDG_CACHE_HOME : join(homedir(), ".cache"), "quicrpc");
+  return { cert, key, hash: { algorithm: "sha-256", value }, validTo: new Date(validTo), file };
 }

@@ -11,6 +11,7 @@ export {
 } from "./dns-targets.js";
 export { dial, type DialOptions } from "./dial.js";
 export type { FallbackOptions } from "./dial/fallback.js";
+export { type DevAuthority, devAuthority, type DevAuthorityOptions } from "./dev-authority.js";
 export { devCertificate, type DevCertificate, type DevCertificateOptions } from "./dev-certificate.js";
 export { drainOnSignal, type DrainOnSignalOptions } from "./drain-on-signal.js";
 export type { TlsUpdate } from "./listen/listener.js";

@@ -124,6 +124,7 @@ const LOAD_SHEDDING: OptionNames<LoadSheddingOptions> = { maxCalls: true, maxEve
 /** A certificate for development may be given as it is. */
 const TLS: OptionNames<ServerCertificateOptions & DevCertificate> = {
   cert: true,
+  file: true,
   hash: true,
   key: true,
   names: true,

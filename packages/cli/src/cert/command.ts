@@ -1,0 +1,137 @@
+import type { DevCertificate } from "@quicrpc/node";
+import { Command } from "commander";
+import { colorsFor } from "../report.js";
+import { EXIT, printJson } from "../target.js";
+import { change, nssStore, NSS_TOOLS, type StoreOutcome, storesOf } from "./stores.js";
+
+interface CertOptions {
+  readonly directory?: string;
+  readonly host?: readonly string[];
+  readonly json?: boolean;
+}
+
+interface TrustOptions extends CertOptions {
+  readonly nss?: readonly string[];
+  readonly dryRun?: boolean;
+}
+
+const EXAMPLES = `
+Examples:
+  $ quicrpc cert                  which certificate servers for development have, and for how long
+  $ quicrpc cert --hash           its hash, for serverCertificateHashes
+  $ quicrpc cert rotate           another one; servers that run keep the old one until they are started again
+  $ quicrpc cert trust            browsers of this user trust it, WebSockets and HTTP included
+  $ quicrpc cert trust --dry-run  the commands that would do so
+  $ quicrpc cert untrust
+
+Exit codes: 0 done, 1 a browser could not be told, 2 wrong usage.`;
+
+/** The `cert` command. */
+export function certCommand(): Command {
+  const command = withFolder(new Command("cert"))
+    .description("Show the certificate for development of this user, renew it, or have browsers trust it.")
+    .option("--hash", "print the hash alone, in hex")
+    .addHelpText("after", EXAMPLES)
+    .action(async (options: CertOptions & { readonly hash?: boolean }) => show(await certificate(options), options));
+  const rotate = withFolder(new Command("rotate"))
+    .description("Make another certificate, with another hash.")
+    .action(async (_: CertOptions, own: Command) => {
+      const options = own.optsWithGlobals<CertOptions>();
+      show(await certificate(options, true), options);
+    });
+  const trust = withStores(new Command("trust"))
+    .description("Make a certificate authority for localhost alone, and have this user's browsers trust it.")
+    .addHelpText("after", EXAMPLES)
+    .action((_: TrustOptions, own: Command) => changeStores("add", own.optsWithGlobals()));
+  const untrust = withStores(new Command("untrust"))
+    .description("Have browsers no longer trust it.")
+    .action((_: TrustOptions, own: Command) => changeStores("remove", own.optsWithGlobals()));
+  for (const each of [rotate, trust, untrust]) command.addCommand(each);
+  return command;
+}
+
+function withFolder(command: Command): Command {
+  return command
+    .option("--directory <folder>", "where it is kept (default: the user's cache folder)")
+    .option("--host <name>", "a host of it beside localhost; repeatable", append)
+    .option("--json", "print JSON");
+}
+
+function withStores(command: Command): Command {
+  return withFolder(command)
+    .option("--nss <folder>", "this database of NSS alone, such as a profile of Firefox; repeatable", append)
+    .option("--dry-run", "run nothing, and print the commands");
+}
+
+function append(given: string, before: readonly string[] = []): string[] {
+  return [...before, given];
+}
+
+async function certificate(options: CertOptions, renew = false): Promise<DevCertificate> {
+  // Loaded here, since it brings the native engine: help and usage errors need not wait for it.
+  const { devCertificate } = await import("@quicrpc/node");
+  const { directory, host } = options;
+  const hosts = host === undefined ? undefined : ["localhost", "127.0.0.1", "::1", ...host];
+  return devCertificate({ renew, ...(directory !== undefined && { directory }), ...(hosts !== undefined && { hosts }) });
+}
+
+async function show(made: DevCertificate, options: CertOptions & { readonly hash?: boolean }): Promise<void> {
+  const told = await describe(made);
+  if (options.json === true) printJson(told);
+  else if (options.hash === true) process.stdout.write(`${told.hash}\n`);
+  else {
+    const lines = [
+      ["hosts", told.hosts.join(", ")],
+      ["signed by", told.issuer],
+      ["valid until", `${told.validTo} (${told.daysLeft} days)`],
+      ["sha-256", told.hash],
+      ["file", told.file],
+    ];
+    process.stdout.write(lines.map(([key = "", value = ""]) => `${key.padEnd(12)}${value}\n`).join(""));
+  }
+}
+
+/** What is told of a certificate. */
+async function describe({ cert, hash, validTo, file }: DevCertificate) {
+  const { X509Certificate } = await import("node:crypto");
+  const { subject, issuer, subjectAltName = "" } = new X509Certificate(cert);
+  return {
+    file,
+    hosts: subjectAltName.split(", ").map((name) => name.replace(/^(DNS|IP Address):/, "")),
+    subject: subject.replace(/^CN=/, ""),
+    issuer: subject === issuer ? "itself" : issuer.replace(/^CN=/, ""),
+    validTo: validTo.toISOString(),
+    daysLeft: Math.floor((validTo.getTime() - Date.now()) / 86_400_000),
+    hash: Buffer.from(hash.value).toString("hex"),
+  };
+}
+
+async function changeStores(what: "add" | "remove", options: TrustOptions): Promise<void> {
+  const { devAuthority } = await import("@quicrpc/node");
+  const { directory, host, nss, dryRun = false, json = false } = options;
+  const given = { ...(directory !== undefined && { directory }), ...(host !== undefined && { hosts: host }) };
+  const authority = await devAuthority(given);
+  const stores = nss === undefined ? storesOf() : nss.map((folder) => nssStore(folder));
+  const outcomes = stores.map((store) => change(store, what, authority, dryRun));
+  const told = await describe(await certificate(options));
+  process.exitCode = outcomes.some(({ outcome }) => outcome === "failed" || outcome === "no tool") ? EXIT.failed : EXIT.ok;
+  if (json) {
+    const { cert: _, ...shown } = authority;
+    printJson({ authority: shown, certificate: told, stores: outcomes });
+    return;
+  }
+  process.stdout.write(outcomes.map((outcome) => `${lineOf(outcome, what)}\n`).join(""));
+  if (what === "remove" || dryRun) return;
+  process.stdout.write(
+    `\nServers that are started from now on have a certificate by ${authority.name}, for ${authority.hosts.join(", ")}.\n` +
+      `Browsers elsewhere, such as a phone's, have to be given ${authority.file}. Start browsers that run again.\n`,
+  );
+}
+
+function lineOf({ store, command, outcome, detail }: StoreOutcome, what: "add" | "remove"): string {
+  const colors = colorsFor(process.stdout, process.env);
+  if (outcome === "shown") return command;
+  if (outcome === "done") return `${colors.green(what === "add" ? "trusted" : "removed")}  ${store}`;
+  if (outcome === "failed") return `${colors.red("failed")}   ${store}: ${detail}\n         ${command}`;
+  return `${colors.red("failed")}   ${store}: certutil is missing: install ${NSS_TOOLS}, and run this again`;
+}

@@ -1,0 +1,98 @@
+import { createPrivateKey, randomUUID, X509Certificate } from "node:crypto";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { hostname, userInfo } from "node:os";
+import { join } from "node:path";
+import { cacheDirectory, splitPem } from "./dev-files.js";
+
+/** An authority of this user's, for development, that browsers may be told to trust. */
+export interface DevAuthority {
+  /** PEM. */
+  readonly cert: string;
+  /** The file of the certificate, without its key. */
+  readonly file: string;
+  /** The common name of its subject. */
+  readonly name: string;
+  /** Hosts that it signs certificates for, with those below them: nobody trusts it for another. */
+  readonly hosts: readonly string[];
+  readonly validTo: Date;
+}
+
+/** Options of `devAuthority`. */
+export interface DevAuthorityOptions {
+  /** Host names and addresses beside localhost, 127.0.0.1 and ::1. */
+  readonly hosts?: readonly string[];
+  /** Where it is kept. Default: the user's cache folder. */
+  readonly directory?: string;
+}
+
+/** Hosts of a certificate for development where none are given. */
+export const DEV_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "::1"];
+
+/** An authority with less than a month left is made anew, in milliseconds. */
+const RENEW_BEFORE = 30 * 24 * 3_600_000;
+const HOSTS_LINE = /^hosts: (.*)$/m;
+
+/** An authority with its key, as PEM. */
+interface KeptAuthority extends DevAuthority {
+  readonly key: string;
+}
+
+/**
+ * Returns the authority for development of this user, which is made where there is none that signs for all of `hosts`. From then on `devCertificate`
+ * has its certificates signed by it. Its key is in the folder, and its certificate names the hosts that it is good for.
+ */
+export async function devAuthority(options: DevAuthorityOptions = {}): Promise<DevAuthority> {
+  const { directory = cacheDirectory() } = options;
+  const hosts = [...new Set([...DEV_HOSTS, ...(options.hosts ?? [])])];
+  const kept = await readAuthority(directory);
+  if (kept !== undefined && covers(kept, hosts)) return shown(kept);
+  const { makeAuthority } = await import("./make-certificate.js");
+  const made = await makeAuthority(`quicrpc development of ${userInfo().username} at ${hostname()}`, hosts);
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const { cert } = splitPem(made);
+  await replace(certificateFile(directory), cert, 0o644);
+  await replace(authorityFile(directory), `hosts: ${hosts.join(" ")}\n${made}`, 0o600);
+  const authority = await readAuthority(directory);
+  if (authority === undefined) throw new Error(`the authority in ${directory} cannot be read`);
+  return shown(authority);
+}
+
+/** The authority that is kept in a folder; undefined where there is none that is valid. */
+export async function readAuthority(directory: string): Promise<KeptAuthority | undefined> {
+  try {
+    const text = await readFile(authorityFile(directory), "utf8");
+    const { cert, key } = splitPem(text);
+    const certificate = new X509Certificate(cert);
+    const validTo = new Date(certificate.validTo);
+    const isValid = Date.parse(certificate.validFrom) <= Date.now() && validTo.getTime() - Date.now() > RENEW_BEFORE;
+    if (!isValid || !certificate.checkPrivateKey(createPrivateKey(key))) return undefined;
+    const hosts = HOSTS_LINE.exec(text)?.[1]?.split(" ") ?? [];
+    const name = certificate.subject.replace(/^CN=/, "");
+    return { cert, key, file: certificateFile(directory), name, hosts, validTo };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether the authority signs for all of the hosts. */
+export function covers({ hosts: permitted }: Pick<DevAuthority, "hosts">, hosts: readonly string[]): boolean {
+  return hosts.every((host) => permitted.some((name) => host === name || host.endsWith(`.${name}`)));
+}
+
+function shown({ key: _, ...authority }: KeptAuthority): DevAuthority {
+  return authority;
+}
+
+function authorityFile(directory: string): string {
+  return join(directory, "authority.pem");
+}
+
+function certificateFile(directory: string): string {
+  return join(directory, "authority.crt");
+}
+
+async function replace(path: string, text: string, mode: number): Promise<void> {
+  const temporary = `${path}.${randomUUID()}`;
+  await writeFile(temporary, text, { mode });
+  await rename(temporary, path);
+}
