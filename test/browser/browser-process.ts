@@ -23,6 +23,8 @@ export interface BrowserCommand {
   readonly options: (profile: string) => readonly string[];
   /** Where it takes commands, after what it says on its error output. */
   readonly path: string;
+  /** Called with the folder of the new profile, which is the browser's home too, before it starts. */
+  readonly prepare?: ((profile: string) => Promise<void>) | undefined;
 }
 
 /** A browser in a process of its own, driven by numbered commands over a WebSocket, as DevTools and WebDriver BiDi have them. */
@@ -50,8 +52,9 @@ export class BrowserProcess {
     });
   }
 
-  static async start({ executablePath, options, path }: BrowserCommand): Promise<BrowserProcess> {
+  static async start({ executablePath, options, path, prepare }: BrowserCommand): Promise<BrowserProcess> {
     const profile = await mkdtemp(join(tmpdir(), "quicrpc-browser-"));
+    await prepare?.(profile);
     const child = spawn(executablePath, options(profile), {
       // Firefox refuses a home that belongs to somebody else.
       env: { ...process.env, HOME: profile },

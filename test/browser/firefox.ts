@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { BrowserProcess } from "./browser-process.js";
+import { type BrowserCommand, BrowserProcess } from "./browser-process.js";
 
 /** A Firefox of the system; `QUICRPC_FIREFOX` names another one. */
 export const firefoxPath: string | undefined = [
@@ -42,14 +42,17 @@ export class Firefox {
     };
   }
 
-  /** Trusts every certificate of a WebSocket. */
-  static async launch(executablePath: string): Promise<Firefox> {
+  /** Trusts every certificate of a WebSocket, unless its profile is prepared to trust some. */
+  static async launch(executablePath: string, prepare?: BrowserCommand["prepare"]): Promise<Firefox> {
     const browser = await BrowserProcess.start({
       executablePath,
       options: (profile) => ["--headless", "--no-remote", "--profile", profile, "--remote-debugging-port=0"],
       path: "/session",
+      prepare,
     });
-    await browser.send("session.new", { capabilities: { alwaysMatch: { acceptInsecureCerts: true } } });
+    await browser.send("session.new", {
+      capabilities: { alwaysMatch: { acceptInsecureCerts: prepare === undefined } },
+    });
     await browser.send("session.subscribe", { events: ["script.message"] });
     return new Firefox(browser);
   }

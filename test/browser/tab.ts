@@ -1,4 +1,4 @@
-import { BrowserProcess } from "./browser-process.js";
+import { type BrowserCommand, BrowserProcess } from "./browser-process.js";
 
 /**
  * One tab of a Chromium that is driven by the DevTools protocol alone. Playwright keeps every page visible and out of the
@@ -15,7 +15,7 @@ export class Tab {
     this.sessionId = sessionId;
   }
 
-  static async open(executablePath: string, url: string): Promise<Tab> {
+  static async open(executablePath: string, url: string, prepare?: BrowserCommand["prepare"]): Promise<Tab> {
     const browser = await BrowserProcess.start({
       executablePath,
       options: (profile) => [
@@ -26,6 +26,7 @@ export class Tab {
         "about:blank",
       ],
       path: "",
+      prepare,
     });
     const created = await browser.send("Target.createTarget", { url: "about:blank" });
     const { targetId } = created as { targetId: string };

@@ -48,6 +48,7 @@ const commands = [
 ];
 for (const command of commands) {
   program.addCommand(command.copyInheritedSettings(program).exitOverride());
+  for (const nested of command.commands) nested.copyInheritedSettings(command);
 }
 program.exitOverride();
 

@@ -72,7 +72,11 @@ async function certificate(options: CertOptions, renew = false): Promise<DevCert
   const { devCertificate } = await import("@quicrpc/node");
   const { directory, host } = options;
   const hosts = host === undefined ? undefined : ["localhost", "127.0.0.1", "::1", ...host];
-  return devCertificate({ renew, ...(directory !== undefined && { directory }), ...(hosts !== undefined && { hosts }) });
+  return devCertificate({
+    renew,
+    ...(directory !== undefined && { directory }),
+    ...(hosts !== undefined && { hosts }),
+  });
 }
 
 async function show(made: DevCertificate, options: CertOptions & { readonly hash?: boolean }): Promise<void> {
@@ -114,7 +118,9 @@ async function changeStores(what: "add" | "remove", options: TrustOptions): Prom
   const stores = nss === undefined ? storesOf() : nss.map((folder) => nssStore(folder));
   const outcomes = stores.map((store) => change(store, what, authority, dryRun));
   const told = await describe(await certificate(options));
-  process.exitCode = outcomes.some(({ outcome }) => outcome === "failed" || outcome === "no tool") ? EXIT.failed : EXIT.ok;
+  process.exitCode = outcomes.some(({ outcome }) => outcome === "failed" || outcome === "no tool")
+    ? EXIT.failed
+    : EXIT.ok;
   if (json) {
     const { cert: _, ...shown } = authority;
     printJson({ authority: shown, certificate: told, stores: outcomes });

@@ -92,7 +92,10 @@ export function change(store: TrustStore, what: "add" | "remove", authority: Tru
     const made = run(tool, make);
     if (made.outcome !== "done") return { ...shown, ...made };
   }
-  return { ...shown, ...run(tool, args) };
+  const ran = run(tool, args);
+  // One that does not have it needs no removal.
+  const isMissing = what === "remove" && /could not find|not found/i.test(ran.detail ?? "");
+  return { ...shown, ...(isMissing ? { outcome: "done" } : ran) };
 }
 
 function run(tool: string, args: readonly string[]): Pick<StoreOutcome, "outcome" | "detail"> {
