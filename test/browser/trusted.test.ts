@@ -65,9 +65,8 @@ describe.skipIf(!hasTool || process.platform !== "linux")("a browser that was to
   }
 
   async function trust(database: string): Promise<void> {
-    const { stdout } = await promisify(execFile)(process.execPath, [
-      ...[CLI, "cert", "trust", "--directory", directory, "--nss", database, "--json"],
-    ]);
+    const args = [CLI, "cert", "trust", "--directory", directory, "--nss", database, "--json"];
+    const { stdout } = await promisify(execFile)(process.execPath, args);
     expect(JSON.parse(stdout)).toMatchObject({ stores: [{ store: database, outcome: "done" }] });
   }
 

@@ -79,8 +79,8 @@ export function covers({ hosts: permitted }: Pick<DevAuthority, "hosts">, hosts:
   return hosts.every((host) => permitted.some((name) => host === name || host.endsWith(`.${name}`)));
 }
 
-function shown({ key: _, ...authority }: KeptAuthority): DevAuthority {
-  return authority;
+function shown({ cert, file, name, hosts, validTo }: KeptAuthority): DevAuthority {
+  return { cert, file, name, hosts, validTo };
 }
 
 function authorityFile(directory: string): string {

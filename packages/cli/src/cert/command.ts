@@ -37,7 +37,7 @@ export function certCommand(): Command {
     .description("Make another certificate, with another hash.")
     .action(async (_: CertOptions, own: Command) => {
       const options = own.optsWithGlobals<CertOptions>();
-      show(await certificate(options, true), options);
+      await show(await certificate(options, true), options);
     });
   const trust = withStores(new Command("trust"))
     .description("Make a certificate authority for localhost alone, and have this user's browsers trust it.")

@@ -100,7 +100,7 @@ export function change(store: TrustStore, what: "add" | "remove", authority: Tru
 
 function run(tool: string, args: readonly string[]): Pick<StoreOutcome, "outcome" | "detail"> {
   const { status, error, stderr, stdout } = spawnSync(tool, args, { encoding: "utf8", timeout: 120_000 });
-  if ((error as NodeJS.ErrnoException | undefined)?.code === "ENOENT") return { outcome: "no tool" };
+  if (error !== undefined && "code" in error && error.code === "ENOENT") return { outcome: "no tool" };
   if (status === 0) return { outcome: "done" };
   return { outcome: "failed", detail: (stderr || stdout || error?.message || `exit code ${status}`).trim() };
 }
