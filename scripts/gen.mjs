@@ -8,6 +8,7 @@ const CONFIGS = [
   "examples/cbor/quicrpc.config.ts",
   "examples/guides/quicrpc.config.ts",
   "examples/whiteboard/quicrpc.config.ts",
+  "examples/frameworks/quicrpc.config.ts",
   "packages/services/quicrpc.config.ts",
   "packages/http/test/quicrpc.config.ts",
   "packages/mcp/test/quicrpc.config.ts",

@@ -1,0 +1,1 @@
+export default { include: "src/greeter.service.ts", out: "src/generated" };

@@ -1,0 +1,14 @@
+import { rpc, service, stream } from "@quicrpc/core";
+import { z } from "zod";
+
+export const Greeter = service("demo.v1.Greeter", {
+  /** Greets somebody. */
+  greet: rpc({
+    input: z.object({ name: z.string().min(1) }),
+    output: z.object({ text: z.string() }),
+    errors: { ASLEEP: { details: z.object({ until: z.date() }) } },
+    idempotent: true,
+  }),
+  /** Counts down to 1. */
+  count: rpc({ input: z.object({ from: z.int() }), output: stream(z.int()), idempotent: true }),
+});

@@ -1,0 +1,4 @@
+// Cloudflare Workers: wrangler dev src/worker.ts
+import { handler } from "./greeter.js";
+
+export default { fetch: (request: Request): Promise<Response> => handler(request) };
