@@ -33,9 +33,19 @@ test("a running server has the document that gen writes", async () => {
   const response = await fetch(`${shop.url}/openapi.json`);
   expect(response.headers.get("content-type")).toBe("application/json");
   const running = (await response.json()) as Document;
-  expect(running.paths).toEqual(document.paths);
-  expect(running.components).toEqual(document.components);
+  // It serves reflection too, which no file of the service's has.
+  const paths = Object.entries(running.paths).filter(([path]) => !path.startsWith("/quicrpc.v1.Reflection/"));
+  expect(Object.fromEntries(paths)).toEqual(document.paths);
+  expect(running.components).toMatchObject(document.components);
   expect(running).toMatchObject({ info: { title: "shop", version: "1.0.0" }, servers: [{ url: "/" }] });
+});
+
+test("a running server describes its services in JSON", async () => {
+  const init = { method: "POST", body: '{"service":"shop.v1.Shop"}', headers: { "content-type": "application/json" } };
+  const answer = await fetch(`${shop.url}/quicrpc.v1.Reflection/describe`, init);
+  expect(await answer.json()).toMatchObject({
+    methods: expect.arrayContaining([expect.objectContaining({ name: "get" })]),
+  });
 });
 
 test("only where that is asked for, and to those who may call", async () => {

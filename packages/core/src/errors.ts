@@ -111,7 +111,9 @@ export class RpcError extends Error {
    */
   static forward(error: RpcError): RpcError {
     const { code, message, reason, details, metadata } = error;
-    return new RpcError(code, message, { reason, details, metadata, cause: error });
+    const forwarded = new RpcError(code, message, { reason, details, metadata, cause: error });
+    origins.set(forwarded, error);
+    return forwarded;
   }
 
   /**
@@ -124,6 +126,14 @@ export class RpcError extends Error {
     if (name === "AbortError") return new RpcError("cancelled", "the call was cancelled", { cause: value });
     return new RpcError(name === "TimeoutError" ? "deadline_exceeded" : code, message, { cause: value });
   }
+}
+
+/** The errors that others were forwarded from: the cause of an error says less, since it need not be passed on. */
+const origins: WeakMap<RpcError, RpcError> = new WeakMap();
+
+/** Returns the error that `RpcError.forward` has made this one of; undefined for any other. */
+export function forwardedFrom(error: RpcError): RpcError | undefined {
+  return origins.get(error);
 }
 
 Object.defineProperty(RpcError.prototype, RPC_ERROR, { value: true });

@@ -38,6 +38,8 @@ export type { OnceSettings } from "./server/once/once-options.js";
 export { OnceService } from "./server/once/once-service.js";
 export { callBytes, ServedCall, type ServedCallSettings } from "./server/served-call.js";
 export { errorHook } from "./server/error-hook.js";
+export { forwardedFrom } from "./errors.js";
+export { runNotification } from "./server/notification.js";
 export { type Awaitable, combineRouters } from "./server/router.js";
 export type { ClientSessionOptions } from "./session/create-client-session.js";
 export { createCallerSession, type ForeignClient } from "./session/caller-session.js";

@@ -18,6 +18,7 @@ export type { Fetch, FetchInit, HttpOptions, Uploads } from "./client/options.js
 
 // Names for both.
 export { type ContentCoding, gzip } from "./protocol/compression.js";
+export { zstd } from "./protocol/zstd.js";
 
 // Details of errors in protobuf.
 export { type ConnectDetail, connectDetails, withConnectDetails } from "./protocol/connect-details.js";

@@ -60,6 +60,34 @@ it("in the body of a POST", async () => {
   );
 });
 
+it("in one field of a message: the error names it", async () => {
+  const good = { at: "2026-01-31T12:00:00.000Z", data: "AAH/", big: "9007199254740993" };
+  const field = fc.constantFrom("at", "data", "big");
+  const bad = fc.oneof(fc.boolean(), fc.constantFrom(null, "no such thing!", {}, [], [1], undefined));
+  await fc.assert(
+    fc.asyncProperty(field, bad, async (name, value) => {
+      const body = JSON.stringify({ ...good, [name]: value });
+      const headers = { "content-type": "application/json" };
+      const answer = await handler(
+        new Request("http://localhost/test.v1.Http/kinds", { method: "POST", body, headers }),
+      );
+      const { code, message } = (await answer.json()) as { code: string; message: string };
+      expect([answer.status, code]).toEqual([400, "invalid_argument"]);
+      expect(message).toMatch(new RegExp(`\\b${name}\\b`));
+    }),
+    { numRuns: 50 },
+  );
+});
+
+it.each([
+  ["an envelope that is cut off", Uint8Array.of(0, 0, 0, 0, 9, 0x7b)],
+  ["bytes after the last envelope", Uint8Array.of(0, 0, 0, 0, 2, 0x7b, 0x7d, 1)],
+])("with %s, the error says so", async (_, body) => {
+  const headers = { "content-type": "application/connect+json" };
+  const answer = await handler(new Request("http://localhost/test.v1.Http/sum", { method: "POST", body, headers }));
+  expect(await answer.text()).toContain('"code":"invalid_argument"');
+});
+
 it("in the query of a GET", async () => {
   const parameter = fc.tuple(
     fc.constantFrom("message", "encoding", "base64", "compression", "connect", "__proto__"),

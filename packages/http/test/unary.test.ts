@@ -1,5 +1,5 @@
 // Calls of one message each way, against a real server of node:http, by fetch and by hand.
-import { RpcError } from "@quicrpc/core";
+import { type Interceptor, RpcError } from "@quicrpc/core";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -102,6 +102,18 @@ describe("a unary call", () => {
     const answer = await post(`${url}note`, '{"text":"hi"}');
     expect([answer.status, await answer.text()]).toEqual([200, "{}"]);
     expect(seen.notes).toEqual(["hi"]);
+  });
+
+  it("of notifications is answered before its handler has ended, and what that fails with goes to the hook", async () => {
+    let fail!: (error: Error) => void;
+    const interceptors: Interceptor[] = [() => new Promise((_, reject) => (fail = reject))];
+    const { url, errors, handler } = await served({ interceptors });
+    const answer = await post(`${url}note`, '{"text":"hi"}');
+    expect([answer.status, await answer.text()]).toEqual([200, "{}"]);
+    const drained = handler.drain();
+    fail(new Error("bad note"));
+    await drained;
+    expect(errors).toEqual(["test.v1.Http/note: Error: bad note"]);
   });
 
   it("is made by GET, in JSON where the query does not say", async () => {

@@ -1,7 +1,7 @@
 import { rpc, service } from "@quicrpc/core";
 import { z } from "zod";
 
-const JsonObject = z.record(z.string(), z.unknown());
+const JsonObject = z.record(z.string(), z.json());
 
 const MessageForm = z.enum(["nothing", "value", "bytes"]);
 

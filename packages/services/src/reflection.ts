@@ -2,6 +2,7 @@ import { type AnyMethod, type MessageCodec, bytesCodec } from "@quicrpc/core/gen
 import { type Router, RpcError } from "@quicrpc/core";
 import {
   createReflectionRouter,
+  type JsonObject,
   type MethodDescription,
   type ServiceDescription,
   type ServiceDetails,
@@ -44,10 +45,10 @@ async function detailsOf(name: string, routers: readonly Router[]): Promise<Serv
   const methods = Object.entries(tooling.methods).map(([method, { docs, input, output }]) => ({
     name: method,
     docs,
-    input,
-    output,
+    input: input as JsonObject | undefined,
+    output: output as JsonObject | undefined,
   }));
-  return { docs: tooling.docs, methods, snapshot: tooling.snapshot as Record<string, unknown> };
+  return { docs: tooling.docs, methods, snapshot: tooling.snapshot as JsonObject };
 }
 
 function describeMethod({
@@ -61,7 +62,7 @@ function describeMethod({
   fingerprint,
   meta,
 }: AnyMethod): MethodDescription {
-  const said = meta as Record<string, unknown> | undefined;
+  const said = meta as JsonObject | undefined;
   const messages = { takes: formOf(input), gives: formOf(output) };
   return { name, id, kind, idempotent, ...(once && { once: true }), ...messages, fingerprint, meta: said };
 }

@@ -12,7 +12,8 @@ import { type ContextSettings, IncomingContext } from "./context.js";
 import type { Admission } from "./admission.js";
 import { Reply } from "./reply.js";
 import { MisfitNotices } from "./misfit-notices.js";
-import { callBytes, isPromiseLike } from "./served-call.js";
+import { runNotification } from "./notification.js";
+import { callBytes } from "./served-call.js";
 import { requirePositions } from "../contract/cursor.js";
 import { inputFingerprint } from "./once/fingerprint.js";
 import type { BoundMethod, MethodTable } from "./router.js";
@@ -127,31 +128,20 @@ export class Dispatcher<Context> implements RequestHandler {
 
   private runNotify(
     carrier: NotificationCarrier,
-    { method, handler }: BoundMethod<Context>,
+    bound: BoundMethod<Context>,
     frame: Frame,
     request: IncomingRequest,
   ): void {
+    const { method } = bound;
     if (method.kind !== "notify") throw wrongKind(method, "a notification");
-    const { admission, onError } = this.settings;
-    admission.requireRoomForNotify();
+    this.settings.admission.requireRoomForNotify();
     const head = readOptionalHead(frame, request.cursor, this.settings.limits.maxMetadataBytes);
     if (head?.fingerprint !== undefined) this.settings.schemas.learn(method, head.fingerprint);
     if (head?.codec !== undefined) carrier.readIn(head.codec);
     const input = this.decode(carrier, method, frame, request);
-    const { budget } = this.settings;
     const bytes = this.bytesOf(frame, decodedBytes());
-    const result = handler(input, new IncomingContext(method, undefined, head?.metadata, this.settings));
-    if (!isPromiseLike(result)) return;
-    budget.charge(bytes);
-    admission.begin();
-    const end = (): void => {
-      budget.release(bytes);
-      admission.end();
-    };
-    result.then(end, (error: unknown) => {
-      end();
-      onError(error, { method: fullName(method) });
-    });
+    const context = new IncomingContext(method, undefined, head?.metadata, this.settings);
+    runNotification(bound, input, context, this.settings, bytes);
   }
 
   private bytesOf({ start, end }: Frame, message: number): number {

@@ -2,7 +2,7 @@ import type { MessageCodec } from "@quicrpc/core/generated";
 import { appendBytes } from "@quicrpc/core";
 import { jsonCodecOf } from "../json/json-codec.js";
 import { readStructDetail } from "../protocol/struct-detail.js";
-import { detailsJson } from "../server/message-formats.js";
+import { detailsJson } from "../json/details-json.js";
 import type { HttpCodec } from "./codec.js";
 
 const EMPTY: Uint8Array = new TextEncoder().encode("{}");

@@ -1,4 +1,5 @@
 import type { RpcError } from "@quicrpc/core";
+import { forwardedFrom } from "@quicrpc/core/transport";
 
 /** A detail of an error in protobuf, of a type that other implementations of the Connect protocol know, such as "google.rpc.RetryInfo". */
 export interface ConnectDetail {
@@ -18,7 +19,11 @@ export function withConnectDetails(error: RpcError, details: readonly ConnectDet
   return error;
 }
 
-/** The details in protobuf that an error came with over HTTP, or that `withConnectDetails` has attached. */
+/** The details in protobuf that an error came with over HTTP, or that `withConnectDetails` has attached, to it or to the error that `RpcError.forward` has made it of. */
 export function connectDetails(error: RpcError): readonly ConnectDetail[] {
-  return attached.get(error) ?? [];
+  for (let each: RpcError | undefined = error; each !== undefined; each = forwardedFrom(each)) {
+    const details = attached.get(each);
+    if (details !== undefined) return details;
+  }
+  return [];
 }

@@ -1,5 +1,6 @@
 import { Metadata, RpcError, rpcError } from "@quicrpc/core";
 import { defineMethod, zodCodec } from "@quicrpc/core/generated";
+import zlib from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -8,6 +9,7 @@ import { readBase64, unpadded, urlSafe } from "./base64.js";
 import { readBody } from "./body.js";
 import { codeName, codeNamed, codeOfStatus, statusOf } from "./codes.js";
 import { acceptedCoding, codingNamed, gzip } from "./compression.js";
+import { connectDetails, withConnectDetails } from "./connect-details.js";
 import { contentType, readContentType } from "./content-type.js";
 import { readEndOfStream, writeEndOfStream } from "./end-of-stream.js";
 import { errorToJson, jsonBytes, readErrorJson } from "./error-json.js";
@@ -17,6 +19,7 @@ import { packedDetail, readPackedDetail } from "./packed-detail.js";
 import { type Json, readStruct, writeStruct } from "./struct.js";
 import { readable, readStructDetail, structDetail } from "./struct-detail.js";
 import { readTimeout, writeTimeout } from "./timeout.js";
+import { isWhole, zstd, zstdBy } from "./zstd.js";
 
 const method = defineMethod({ name: "demo.v1.Demo", id: 1 }, "unary", "divide", {
   id: 1,
@@ -319,5 +322,55 @@ describe("errors", () => {
       null,
       null,
     ]);
+  });
+});
+
+describe("details in protobuf", () => {
+  it("go with an error that is forwarded, and not with one that it caused", () => {
+    const details = [{ type: "google.rpc.RetryInfo", value: Uint8Array.of(1) }];
+    const error = withConnectDetails(new RpcError("unavailable", "later"), details);
+    expect(connectDetails(RpcError.forward(RpcError.forward(error)))).toEqual(details);
+    expect(connectDetails(new RpcError("internal", "another", { cause: error }))).toEqual([]);
+  });
+});
+
+describe("zstd", () => {
+  it("is there where the runtime has it", () => {
+    expect([zstdBy(undefined), zstdBy({})]).toEqual([undefined, undefined]);
+    expect(zstd !== undefined).toBe("createZstdCompress" in zlib);
+  });
+
+  it.each([
+    "28b52ffda0e09304005400001007070100fbff39c00202001007039f0407",
+    "28b52ffd200529000068656c6c6f",
+    "28b52ffd240529000068656c6c6fa36d9f88",
+    "28b52ffd00585400001007070100fbff39c00202001007039f0407",
+    "522a4d1802000000ffff28b52ffd200529000068656c6c6f",
+  ])("that is cut off, or goes on, is no message: %s", (hex) => {
+    const whole = Buffer.from(hex, "hex");
+    expect(isWhole(whole)).toBe(true);
+    const wrong = [...whole.keys()].map((length) => whole.subarray(0, length));
+    // Two frames are one message, and the first of these has an end of its own.
+    const cut = wrong.filter((part) => part.length !== 10 || !hex.startsWith("52"));
+    expect(cut.map(isWhole)).not.toContain(true);
+    expect(isWhole(Buffer.concat([whole, Uint8Array.of(1, 2, 3)]))).toBe(false);
+  });
+
+  it("is never read beyond its end", () => {
+    fc.assert(fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => typeof isWhole(bytes) === "boolean"));
+    const begun = fc.uint8Array({ maxLength: 40 }).map((rest) => Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, ...rest));
+    fc.assert(fc.property(begun, (bytes) => typeof isWhole(bytes) === "boolean"));
+  });
+
+  it.each(zstd === undefined ? [] : [zstd])("is read back, up to a limit", async (coding) => {
+    const bytes = new Uint8Array(300_000).fill(7);
+    const small = await coding.compress(bytes);
+    let held = 0;
+    expect(await coding.decompress(small, 300_000, (piece) => (held += piece))).toEqual(bytes);
+    expect([small.length < 10_000, held]).toEqual([true, 300_000]);
+    await expect(coding.decompress(small, 299_999)).rejects.toMatchObject({ code: "resource_exhausted" });
+    for (const broken of [small.subarray(0, small.length - 3), Uint8Array.of(1, 2, 3, 4, 5)]) {
+      await expect(coding.decompress(broken, 300_000)).rejects.toMatchObject({ code: "invalid_argument" });
+    }
   });
 });

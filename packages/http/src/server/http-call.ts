@@ -7,6 +7,7 @@ import {
   ServedCall,
   type ServedCallSettings,
 } from "@quicrpc/core/transport";
+import { detailsJson } from "../json/details-json.js";
 import { unpadded } from "../protocol/base64.js";
 import { acceptedCoding, type ContentCoding, gzip } from "../protocol/compression.js";
 import { connectDetails } from "../protocol/connect-details.js";
@@ -15,12 +16,13 @@ import { writeHeaders } from "../protocol/headers.js";
 import { encodeMessage } from "../protocol/message.js";
 import { packedDetail } from "../protocol/packed-detail.js";
 import { structDetail } from "../protocol/struct-detail.js";
+import { zstd } from "../protocol/zstd.js";
 import type { HttpExchange } from "./exchange.js";
 import type { HeldBytes } from "./held-bytes.js";
-import { type MessageFormat, detailsJson } from "./message-formats.js";
+import type { MessageFormat } from "./message-formats.js";
 
-/** Compressions that this side knows, the one it likes best first. */
-export const CODINGS: readonly ContentCoding[] = [gzip];
+/** Compressions that this side knows; of them a client names the one it likes best. */
+export const CODINGS: readonly ContentCoding[] = zstd === undefined ? [gzip] : [gzip, zstd];
 
 const EMPTY_JSON = new TextEncoder().encode("{}");
 
@@ -71,6 +73,12 @@ export abstract class HttpCall extends ServedCall {
   /** Ends a call that no handler was entered for. */
   refuse(error: unknown): void {
     this.sendError(this.readingFailure(error));
+    this.finish();
+  }
+
+  /** Tells the sender of a notification that it was taken. */
+  accept(): void {
+    this.sendResult(undefined);
     this.finish();
   }
 

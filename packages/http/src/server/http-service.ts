@@ -26,6 +26,7 @@ import {
   MemoryBudget,
   type OnceSettings,
   OverloadGuard,
+  runNotification,
   type ServedCallSettings,
   streamsInput,
 } from "@quicrpc/core/transport";
@@ -257,6 +258,8 @@ export class HttpService<Context> {
     };
     let input: unknown;
     let fingerprint: string | undefined;
+    let bytes: number;
+    let context: IncomingContext<unknown>;
     try {
       const timeoutMs = limited(readTimeout(exchange.header(TIMEOUT_HEADER)), limits.maxTimeoutMs);
       const connection = await this.authenticate(exchange, fullName(method), timeoutMs);
@@ -279,21 +282,27 @@ export class HttpService<Context> {
         admission.requireRoom();
       }
       if (exchange.isGone) return;
-      const bytes = callBytes(budget, size, decoded);
+      bytes = callBytes(budget, size, decoded);
       const remainingMs = timeoutMs === undefined ? undefined : timeoutMs - (Date.now() - arrived);
       const { once } = this;
       const { onError } = settings;
       const contextSettings = { session: nobody, connection, limits, once, onError };
       const metadata = (): Metadata => readHeaders(exchange.headers);
-      const context = new IncomingContext<unknown>(method, remainingMs, metadata, contextSettings);
+      context = new IncomingContext<unknown>(method, remainingMs, metadata, contextSettings);
       if (method.once !== undefined) context.keyedBy(fingerprint);
-      call = newCall(framing, route, context, settings, bytes, shared);
+      if (method.kind !== "notify") call = newCall(framing, route, context, settings, bytes, shared);
     } catch (error) {
       if (reader?.gone === true) return;
       newCall(framing, route, undefined, settings, 0, shared).refuse(error);
       return;
     }
-    call.serve(bound as Match<unknown>["bound"], input);
+    const served = bound as Match<unknown>["bound"];
+    if (call !== undefined) {
+      call.serve(served, input);
+      return;
+    }
+    runNotification(served, input, context, settings, bytes);
+    newCall(framing, route, undefined, settings, 0, shared).accept();
   }
 
   private async read(reader: RequestReader, framing: Framing, query: Match<Context>["query"]): Promise<Uint8Array> {

@@ -1,6 +1,4 @@
 import type { MessageCodec } from "@quicrpc/core/generated";
-import type { Json } from "../protocol/struct.js";
-import type { DetailsJson } from "../protocol/struct-detail.js";
 import { jsonCodecOf } from "../json/json-codec.js";
 
 /** A way to write messages, by its name in content types. */
@@ -25,9 +23,3 @@ export function formatNamed(name: string): MessageFormat | undefined {
 
 /** The names of all formats. */
 export const FORMAT_NAMES: readonly string[] = [...FORMATS.keys()];
-
-/** Declared details of errors, in the JSON of messages. */
-export const detailsJson: DetailsJson = {
-  toJson: (codec, details) => JSON.parse(jsonCodecOf(codec).write(details)) as Json,
-  fromJson: (codec, json) => jsonCodecOf(codec).read(JSON.stringify(json)),
-};

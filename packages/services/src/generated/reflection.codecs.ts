@@ -12,6 +12,7 @@ import type {
   MethodDescriptionKind,
   MessageForm,
   JsonObject,
+  JsonObjectValue,
   ReflectionDescribeInput,
   ServiceDetails,
   MethodDetails,
@@ -427,7 +428,7 @@ function writeJsonObject(b: Uint8Array, p: number, value: JsonObject, depth = wi
   p = wire.writeMapHeader(b, p, entries.length);
   for (const [key, item] of entries) {
     p = wire.writeString(b, p, key);
-    p = wire.writeAny(b, p, item, depth - 1);
+    p = wire.writeBy(b, p, item, jsonObjectValueShape, depth - 1);
   }
   return p;
 }
@@ -439,7 +440,7 @@ function readJsonObject(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): Json
   for (; left > 0; left--) {
     const key = wire.readString(r, r.position);
     if (key === "__proto__") return wire.misfit();
-    const item = wire.readAny(r, r.position, depth - 1);
+    const item: JsonObjectValue = wire.readBy(r, r.position, jsonObjectValueShape, depth - 1);
     value[key] = item;
   }
   return value;
@@ -690,7 +691,18 @@ function readMethodDetails(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): M
 
 const readMethodDetailsKeys = /* @__PURE__ */ new wire.Keys(["name", "docs", "input", "output"]);
 
-const jsonObjectShape: wire.Shape = wire.record({}, wire.any());
+const jsonObjectValueShape: wire.Shape = wire.union(
+  wire.string(),
+  wire.number(),
+  wire.boolean(),
+  wire.nil(),
+  wire.array(wire.lazy(() => jsonObjectValueShape)),
+  wire.record(
+    {},
+    wire.lazy(() => jsonObjectValueShape),
+  ),
+);
+const jsonObjectShape: wire.Shape = wire.record({}, jsonObjectValueShape);
 const methodDescriptionShape: wire.Shape = wire.object({
   name: wire.string(),
   id: wire.number(wire.integer()),

@@ -2,6 +2,24 @@
 
 import type { ServiceTooling } from "@quicrpc/core/generated";
 
+const part1 = {
+  type: "object",
+  propertyNames: { type: "string" },
+  additionalProperties: { $ref: "#/$defs/__schema0" },
+};
+const part2 = {
+  __schema0: {
+    anyOf: [
+      { type: "string" },
+      { type: "number" },
+      { type: "boolean" },
+      { type: "null" },
+      { type: "array", items: { $ref: "#/$defs/__schema0" } },
+      part1,
+    ],
+  },
+};
+
 /** Descriptions of quicrpc.v1.Reflection for tools: comments, JSON Schemas of its messages, and their shapes. */
 export const reflectionTooling: ServiceTooling = {
   docs: "Says what a server serves.",
@@ -34,11 +52,7 @@ export const reflectionTooling: ServiceTooling = {
                       takes: { type: "string", enum: ["nothing", "value", "bytes"] },
                       gives: { type: "string", enum: ["nothing", "value", "bytes"] },
                       fingerprint: { type: "integer" },
-                      meta: {
-                        type: "object",
-                        propertyNames: { type: "string" },
-                        additionalProperties: {},
-                      },
+                      meta: part1,
                     },
                     required: ["name", "id", "kind", "idempotent", "takes", "gives"],
                     title: "MethodDescription",
@@ -51,6 +65,7 @@ export const reflectionTooling: ServiceTooling = {
           },
         },
         required: ["services"],
+        $defs: part2,
       },
     },
     describe: {
@@ -71,29 +86,18 @@ export const reflectionTooling: ServiceTooling = {
               properties: {
                 name: { type: "string" },
                 docs: { type: "string" },
-                input: {
-                  type: "object",
-                  propertyNames: { type: "string" },
-                  additionalProperties: {},
-                },
-                output: {
-                  type: "object",
-                  propertyNames: { type: "string" },
-                  additionalProperties: {},
-                },
+                input: part1,
+                output: part1,
               },
               required: ["name"],
               title: "MethodDetails",
             },
           },
-          snapshot: {
-            type: "object",
-            propertyNames: { type: "string" },
-            additionalProperties: {},
-          },
+          snapshot: part1,
         },
         required: ["methods", "snapshot"],
         title: "ServiceDetails",
+        $defs: part2,
       },
     },
   },
@@ -149,7 +153,26 @@ export const reflectionTooling: ServiceTooling = {
         values: ["unary", "notify", "server_stream", "client_stream", "duplex"],
       },
       MessageForm: { type: "literal", values: ["nothing", "value", "bytes"] },
-      JsonObject: { type: "record", key: { type: "string" }, value: { type: "any" } },
+      JsonObject: {
+        type: "record",
+        key: { type: "string" },
+        value: { type: "ref", name: "JsonObjectValue" },
+      },
+      JsonObjectValue: {
+        type: "union",
+        options: [
+          { type: "string" },
+          { type: "number" },
+          { type: "boolean" },
+          { type: "null" },
+          { type: "array", items: { type: "ref", name: "JsonObjectValue" } },
+          {
+            type: "record",
+            key: { type: "string" },
+            value: { type: "ref", name: "JsonObjectValue" },
+          },
+        ],
+      },
       ReflectionDescribeInput: { type: "object", fields: { service: { type: "string" } } },
       ServiceDetails: {
         type: "object",

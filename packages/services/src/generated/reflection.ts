@@ -63,7 +63,9 @@ export type MethodDescriptionKind = "unary" | "notify" | "server_stream" | "clie
 
 export type MessageForm = "nothing" | "value" | "bytes";
 
-export type JsonObject = Record<string, unknown>;
+export type JsonObject = Record<string, JsonObjectValue>;
+
+export type JsonObjectValue = string | number | boolean | null | JsonObjectValue[] | { [key: string]: JsonObjectValue };
 
 export interface ReflectionDescribeInput {
   service: string;
@@ -106,14 +108,14 @@ export const reflectionMethods: {
     id: 1,
     output: reflectionListOutputCodec,
     idempotent: true,
-    fingerprint: 0xadcd5c18,
+    fingerprint: 0x6bd1da53,
   }),
   describe: describeMethod(reflectionService, unaryCalls, "describe", {
     id: 2,
     input: reflectionDescribeInputCodec,
     output: serviceDetailsCodec,
     idempotent: true,
-    fingerprint: 0xb83a9812,
+    fingerprint: 0x4e7214c3,
   }),
 };
 

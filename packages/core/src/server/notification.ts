@@ -1,0 +1,34 @@
+import { fullName } from "../contract/descriptor.js";
+import type { IncomingContext } from "./context.js";
+import type { BoundMethod } from "./router.js";
+import { isPromiseLike, type ServedCallSettings } from "./served-call.js";
+
+/**
+ * Runs the handler of a notification: nobody waits for it, and what it fails with goes to `onError`.
+ * @param bytes charged for it where it goes on
+ */
+export function runNotification<Context>(
+  { method, handler }: BoundMethod<Context>,
+  input: unknown,
+  context: IncomingContext<Context>,
+  { admission, budget, onError }: Pick<ServedCallSettings, "admission" | "budget" | "onError">,
+  bytes: number,
+): void {
+  const failed = (error: unknown): void => onError(error, { method: fullName(method) });
+  try {
+    const result = handler(input, context);
+    if (!isPromiseLike(result)) return;
+    budget.charge(bytes);
+    admission.begin();
+    const end = (): void => {
+      budget.release(bytes);
+      admission.end();
+    };
+    result.then(end, (error: unknown) => {
+      end();
+      failed(error);
+    });
+  } catch (error) {
+    failed(error);
+  }
+}

@@ -1,0 +1,103 @@
+import { RpcError } from "@quicrpc/core";
+import { tooLarge } from "./body.js";
+import type { ContentCoding } from "./compression.js";
+import { Gathered } from "./gathered.js";
+
+/** A stream of `node:zlib`, as far as it is used. */
+interface ZlibStream extends AsyncIterable<Uint8Array> {
+  end(bytes: Uint8Array): unknown;
+}
+
+/** The part of `node:zlib` that is used. */
+export interface ZstdLibrary {
+  createZstdCompress(): ZlibStream;
+  createZstdDecompress(): ZlibStream;
+}
+
+/** Zstandard where the runtime has it, which is Node from 22.15 on; undefined elsewhere. */
+export const zstd: ContentCoding | undefined = zstdBy(runtimeLibrary());
+
+/** Zstandard by a library; undefined where there is none, or it has none. */
+export function zstdBy(library: Partial<ZstdLibrary> | undefined): ContentCoding | undefined {
+  const { createZstdCompress, createZstdDecompress } = library ?? {};
+  if (createZstdCompress === undefined || createZstdDecompress === undefined) return undefined;
+  return {
+    name: "zstd",
+    compress: (bytes) => through(createZstdCompress(), bytes, Number.POSITIVE_INFINITY),
+    async decompress(bytes, maxBytes, hold) {
+      // The library takes what is cut off for all there is.
+      if (!isWhole(bytes)) throw new RpcError("invalid_argument", "a message is not zstd data, or not all of it");
+      try {
+        return await through(createZstdDecompress(), bytes, maxBytes, hold);
+      } catch (error) {
+        if (error instanceof RpcError) throw error;
+        throw new RpcError("invalid_argument", "a message is not zstd data", { cause: error });
+      }
+    },
+  };
+}
+
+const MAGIC = 0xfd2fb528;
+/** The first of the sixteen magic numbers of frames that are to be skipped. */
+const SKIPPABLE = 0x184d2a50;
+const BLOCK_HEAD_BYTES = 3;
+const CHECKSUM_BYTES = 4;
+/** Bytes of the fields that the flags of a frame's head announce. */
+const DICTIONARY_BYTES: readonly number[] = [0, 1, 2, 4];
+const SIZE_BYTES: readonly number[] = [0, 2, 4, 8];
+const RUN_BLOCK = 1;
+const RESERVED_BLOCK = 3;
+
+/** Whether bytes are frames of zstd, each to its end, and nothing else (RFC 8878 §3.1). */
+export function isWhole(bytes: Uint8Array): boolean {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  let at = 0;
+  while (at >= 0 && at < bytes.length) at = endOfFrame(view, at);
+  return at === bytes.length && at > 0;
+}
+
+/** Returns where the frame at a position ends, or -1 where it does not. */
+function endOfFrame(view: DataView, start: number): number {
+  if (start + 8 > view.byteLength) return -1;
+  const magic = view.getUint32(start, true);
+  if ((magic & 0xfffffff0) >>> 0 === SKIPPABLE) return start + 8 + view.getUint32(start + 4, true);
+  if (magic !== MAGIC) return -1;
+  // flags: 2 bits size of the content size, 1 single segment, 2 others, 1 checksum, 2 size of the dictionary id
+  const flags = view.getUint8(start + 4);
+  const isSingle = (flags & 0x20) !== 0;
+  const sizeBytes = flags >> 6 === 0 && isSingle ? 1 : (SIZE_BYTES[flags >> 6] as number);
+  let at = start + 5 + (isSingle ? 0 : 1) + (DICTIONARY_BYTES[flags & 3] as number) + sizeBytes;
+  for (let isLast = false; !isLast; ) {
+    if (at + BLOCK_HEAD_BYTES > view.byteLength) return -1;
+    // 1 bit last block, 2 bits type, 21 bits size
+    const head = view.getUint16(at, true) | (view.getUint8(at + 2) << 16);
+    const type = (head >> 1) & 3;
+    if (type === RESERVED_BLOCK) return -1;
+    isLast = (head & 1) !== 0;
+    at += BLOCK_HEAD_BYTES + (type === RUN_BLOCK ? 1 : head >> 3);
+  }
+  return at + ((flags & 4) === 0 ? 0 : CHECKSUM_BYTES);
+}
+
+/** Leaving the loop destroys the stream. */
+async function through(
+  stream: ZlibStream,
+  bytes: Uint8Array,
+  maxBytes: number,
+  hold?: (bytes: number) => void,
+): Promise<Uint8Array> {
+  const gathered = new Gathered();
+  stream.end(bytes);
+  for await (const piece of stream) {
+    if (gathered.length + piece.length > maxBytes) throw tooLarge(maxBytes);
+    hold?.(piece.length);
+    gathered.append(piece);
+  }
+  return gathered.take(gathered.length);
+}
+
+/** Without an import, which pages' bundlers would have to resolve. */
+function runtimeLibrary(): Partial<ZstdLibrary> | undefined {
+  const { process } = globalThis as { process?: { getBuiltinModule?(name: string): unknown } };
+  return process?.getBuiltinModule?.("node:zlib") as Partial<ZstdLibrary> | undefined;
+}
