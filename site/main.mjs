@@ -13,6 +13,10 @@ const serves = process.argv[2] === "serve";
 const { code } = await run([vitepress, serves ? "dev" : "build", folder, ...process.argv.slice(3)]);
 if (serves || code !== 0) process.exit(code);
 
+const { writeMarkdown } = await import("./llms.mjs");
+const { sitePages } = await import("./pages.mjs");
+writeMarkdown(`${folder}dist`, sitePages());
+
 const { brokenLinks } = await import("./links.mjs");
 const { unanswered } = await import("./search.mjs");
 const faults = [
