@@ -21,7 +21,7 @@ export function writeMarkdown(folder, pages) {
 /** The first sentence of a page, as plain text. */
 function firstSentence(name) {
   const paragraphs = readFileSync(`${ROOT}docs/${name}.md`, "utf8").split("\n\n").slice(1);
-  const text = paragraphs.find((paragraph) => /^[\w`[]/.test(paragraph)) ?? "";
+  const text = paragraphs.find((paragraph) => /^(\w|`[^`]|\[)/.test(paragraph)) ?? "";
   const plain = text.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1").replaceAll("\n", " ");
   return /^.*?[.:](?= |$)/.exec(plain)?.[0].replace(/:$/, ".") ?? plain;
 }
