@@ -1,6 +1,7 @@
 import { createHistogram, type RecordableHistogram } from "node:perf_hooks";
 import { setImmediate } from "node:timers/promises";
 import { RpcError, type Session } from "@quicrpc/core";
+import { Pace } from "./pace.js";
 
 /** One call. Resolves with the items of its answer, 0 where that is no stream; with nothing where nothing answers. */
 export type OneCall = (session: Session) => Promise<number | undefined>;
@@ -12,6 +13,11 @@ export interface Load {
   /** It ends after so many calls, and so many seconds. */
   readonly calls: number;
   readonly seconds: number;
+  /**
+   * Calls a second to begin, at even times. A call that could not begin in time, since all in flight were busy, counts its wait as latency. Default: each call
+   * begins when one before is over, so that a slow server is asked less.
+   */
+  readonly rate?: number | undefined;
   /** Ends it early; what is in flight is waited for. */
   readonly signal: AbortSignal;
 }
@@ -38,11 +44,13 @@ export class LoadRun {
   private left: number;
   private over: boolean;
   private readonly lost = new Set<Session>();
+  private readonly pace: Pace | undefined;
 
   constructor(load: Load) {
     this.load = load;
     this.left = load.calls;
     this.over = load.signal.aborted;
+    this.pace = load.rate === undefined ? undefined : new Pace(load.rate);
   }
 
   /** Calls failed so far. */
@@ -55,7 +63,10 @@ export class LoadRun {
   /** Resolves when all calls are over. A session that is lost makes no more of them. */
   async run(sessions: readonly Session[], call: OneCall): Promise<Outcome> {
     const { inFlight, seconds, signal } = this.load;
-    const end = (): void => void (this.over = true);
+    const end = (): void => {
+      this.over = true;
+      this.pace?.end();
+    };
     const timer = setTimeout(end, seconds * 1000);
     signal.addEventListener("abort", end);
     const cpu = process.cpuUsage();
@@ -73,7 +84,8 @@ export class LoadRun {
 
   private async work(session: Session, call: OneCall): Promise<void> {
     while (!this.over && !this.lost.has(session) && this.left-- > 0) {
-      const began = performance.now();
+      const began = this.pace === undefined ? performance.now() : await this.pace.next();
+      if (this.over) return;
       this.calls++;
       try {
         const items = await call(session);

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { AnyMethod, Via } from "@quicrpc/core/generated";
 import { type CallOptions, printable, RpcError, type Session } from "@quicrpc/core";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { findMethod, parseJson, parseMethod } from "./find-method.js";
+import { findMethod, parseInput, parseMethod } from "./find-method.js";
 import { LoadRun, type OneCall, type Outcome } from "./load-run.js";
 import { colorsFor } from "./report.js";
 import { EXIT, parseCount, printJson, TARGET_HELP, type TargetOptions, withSessions, withTarget } from "./target.js";
@@ -13,6 +13,7 @@ interface LoadOptions extends TargetOptions {
   readonly duration: number;
   readonly warmUp: number;
   readonly calls?: number;
+  readonly rate?: number;
   readonly via: Via;
 }
 
@@ -26,9 +27,10 @@ export function loadCommand(): Command {
       .description("Call a method as often as a server takes it, and measure rate and latency.")
       .argument("<url>", "the server")
       .argument("<method>", "service/method: unary, a notification, or a server stream", parseMethod)
-      .argument("[input]", "JSON, the same for every call", parseJson)
+      .argument("[input]", "JSON, @file or - for stdin; the same for every call", parseInput)
       .option("-c, --connections <n>", "sessions", parseCount, 1)
       .option("-p, --in-flight <n>", "calls at once on each session", parseCount, 64)
+      .option("-r, --rate <n>", "begin so many calls a second, whether or not those before are over", parseCount)
       .option("-d, --duration <s>", "seconds", parseSeconds, 10)
       .option("-n, --calls <n>", "end after so many calls", parseCount)
       .option("--warm-up <s>", "seconds that do not count, before", parseSeconds, 1)
@@ -41,15 +43,16 @@ Examples:
   $ quicrpc load quic://localhost:4433 demo.v1.Arith/multiply '{"a":9,"b":2}' --dev
   $ quicrpc load quic://localhost:4433 demo.v1.Arith/multiply '{"a":9,"b":2}' --dev -c 8 -p 1 -d 30 --json
 
-Each of the calls in flight is followed by the next when it is over. It calls for real: choose a method that may be called
+Each of the calls in flight is followed by the next when it is over, which measures how much a server can do. With --rate calls begin
+at even times, and latency counts from when a call should have begun: what users see at that rate. It calls for real: choose a method that may be called
 so often. This command is one thread; where its CPU is near 100%, start several. Ctrl-C ends it early.
 ${TARGET_HELP}`,
     )
     .action(async (url: string, [service, name]: [string, string], input: unknown, options: LoadOptions) => {
       process.exitCode = await withSessions(url, options, options.connections, async (sessions) => {
         const [first] = sessions;
-        const method = await findMethod(first, service, name, { timeoutMs: options.timeout });
-        const call = callOf(method, input, { timeoutMs: options.timeout, via: options.via });
+        const { method, toInput } = await findMethod(first, service, name, { timeoutMs: options.timeout });
+        const call = callOf(method, toInput(input), { timeoutMs: options.timeout, via: options.via });
         // One call first: a wrong method or input is reported here, once.
         await call(first);
         const outcome = await load(sessions, call, options);
@@ -61,12 +64,12 @@ ${TARGET_HELP}`,
 }
 
 async function load(sessions: readonly Session[], call: OneCall, options: LoadOptions): Promise<Outcome> {
-  const { inFlight, duration, warmUp, calls = Number.POSITIVE_INFINITY } = options;
+  const { inFlight, duration, warmUp, rate, calls = Number.POSITIVE_INFINITY } = options;
   const interrupted = new AbortController();
   const interrupt = (): void => interrupted.abort();
   process.once("SIGINT", interrupt);
   try {
-    const common = { inFlight, signal: interrupted.signal };
+    const common = { inFlight, rate, signal: interrupted.signal };
     await new LoadRun({ ...common, calls: Number.POSITIVE_INFINITY, seconds: warmUp }).run(sessions, call);
     const run = new LoadRun({ ...common, calls, seconds: duration });
     const stop = showProgress(run);

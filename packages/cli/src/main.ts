@@ -5,6 +5,8 @@ import { Command, CommanderError } from "commander";
 import { breakingCommand } from "./breaking.js";
 import { callCommand } from "./call.js";
 import { certCommand } from "./cert/command.js";
+import { addCompletion } from "./completion.js";
+import { describeCommand } from "./describe.js";
 import { genCommand } from "./gen.js";
 import { healthCommand } from "./health.js";
 import { loadCommand } from "./load.js";
@@ -25,7 +27,7 @@ const { version } = JSON.parse(readFileSync(new URL("../package.json", import.me
 const program = new Command("quicrpc")
   .description("Typed RPC over QUIC: tools for service schemas and running servers.")
   .version(version, "-V, --version", "print the version")
-  .helpCommand(false)
+  .helpCommand("help [command]", "show the help of a command")
   .showSuggestionAfterError(true)
   .showHelpAfterError("(add --help for usage)")
   .addHelpText(
@@ -39,6 +41,7 @@ const commands = [
   breakingCommand(),
   renameCommand(),
   lsCommand(),
+  describeCommand(),
   callCommand(),
   certCommand(),
   healthCommand(),
@@ -53,6 +56,7 @@ for (const command of commands) {
 program.exitOverride();
 
 try {
+  await addCompletion(program, process.argv.slice(2));
   await program.parseAsync();
 } catch (error) {
   // Commander has printed the message by now; help and version end here too, with exit code 0.

@@ -159,7 +159,7 @@ export function printJson(value: unknown): void {
 }
 
 /** `value` as JSON, in which what a terminal acts on is escaped: JSON itself lets some of it pass. */
-function jsonText(value: unknown, indent?: number): string {
+export function jsonText(value: unknown, indent?: number): string {
   const lines = (JSON.stringify(value, toJson, indent) ?? "null").split("\n");
   return lines.map((line) => printable(line, (hex) => `\\u${hex.padStart(4, "0")}`)).join("\n");
 }

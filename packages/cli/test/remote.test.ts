@@ -1,4 +1,7 @@
 import { spawn } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createRouter, defineMethod, uncheckedCodec, bytesCodec } from "@quicrpc/core/generated";
 import { RpcError } from "@quicrpc/core";
@@ -15,11 +18,14 @@ const methods = {
   count: defineMethod(service, "server_stream", "count", { id: 4, input: any, output: any }),
   sum: defineMethod(service, "client_stream", "sum", { id: 5, input: any, output: any }),
   double: defineMethod(service, "duplex", "double", { id: 6, input: any, output: any }),
+  meta: defineMethod(service, "unary", "meta", { id: 8, output: any }),
+  flaky: defineMethod(service, "unary", "flaky", { id: 9, output: any, idempotent: true }),
   pipe: defineMethod(service, "duplex", "pipe", { id: 7, input: bytesCodec, output: bytesCodec }),
 };
 
 let server: Server;
 let health: Health;
+let attempts = 0;
 let url: string;
 beforeAll(async () => {
   health = createHealth({ "demo.v1.Shop": "not_serving" });
@@ -39,6 +45,15 @@ beforeAll(async () => {
     },
     double: async function* (items) {
       for await (const item of items) yield (item as number) * 2;
+    },
+    meta: (_, { metadata, responseMetadata, trailers }) => {
+      responseMetadata.set("served-by", "eu-1");
+      trailers.set("cost", "3");
+      return { tenant: metadata.get("tenant"), tag: metadata.getAll("tag"), key: metadata.get("key-bin") };
+    },
+    flaky: () => {
+      if (++attempts < 2) throw new RpcError("unavailable", "not now");
+      return attempts;
     },
     pipe: (input) => input,
   });
@@ -135,6 +150,79 @@ describe("commands that call a server", () => {
     expect((await call("pipe", undefined, "raw bytes")).stdout).toBe("raw bytes");
   });
 
+  it("call takes input from a file or stdin, and writes the answer into a file", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "quicrpc-call-"));
+    try {
+      const [input, answer] = [join(folder, "in.json"), join(folder, "out.json")];
+      await writeFile(input, '{"a":1}');
+      const { code, stdout } = await quicrpc(["call", url, "demo.v1.Shop/echo", `@${input}`, "--out", answer]);
+      expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
+      expect(await readFile(answer, "utf8")).toBe('{"a":1}\n');
+      expect((await call("echo", "-", '{"b":2}')).stdout).toBe('{"b":2}\n');
+      expect((await call("echo", `@${folder}/none`)).code).toBe(2);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it("call sends metadata, and tells what it got back", async () => {
+    const { stdout, stderr } = await quicrpc([
+      ...["call", url, "demo.v1.Shop/meta", "-v"],
+      ...["-m", "tenant: north", "-m", "tag: a", "-m", "tag: b", "-m", "key-bin: AQI="],
+    ]);
+    expect(JSON.parse(stdout)).toEqual({ tenant: "north", tag: ["a", "b"], key: "AQI=" });
+    expect(stderr).toContain("metadata served-by: eu-1");
+    expect(stderr).toContain("trailers cost: 3");
+    expect((await quicrpc(["call", url, "demo.v1.Shop/meta", "-m", "nothing"])).code).toBe(2);
+  });
+
+  it("call makes a call again where that is safe", async () => {
+    const { code, stdout } = await quicrpc(["call", url, "demo.v1.Shop/flaky", "--retry", "3"]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "2\n" });
+  });
+
+  it("says what to do where a server has no reflection", async () => {
+    const other = await serve({ listen: "tcp://127.0.0.1:0", routers: [health.router] });
+    try {
+      const { code, stderr } = await quicrpc(["call", other.urls[0] ?? "", "demo.v1.Shop/echo", "1"]);
+      expect(code).toBe(1);
+      expect(stderr).toContain("createReflection(routers)");
+    } finally {
+      await other.close();
+    }
+  });
+
+  it("completes commands, options, and the methods of a server", async () => {
+    const complete = async (...words: string[]): Promise<string[]> =>
+      (await quicrpc(["complete", "--", ...words])).stdout.split("\n").map((line) => line.split("\t")[0] ?? "");
+    expect(await complete("de")).toContain("describe");
+    expect(await complete("call", "--met")).toContain("--metadata");
+    expect(await complete("call", url, "demo.v1.Shop/e")).toContain("demo.v1.Shop/echo");
+    expect(await complete("call", "tcp://127.0.0.1:1", "")).not.toContain("demo.v1.Shop/echo");
+    for (const shell of ["bash", "zsh", "fish"]) {
+      expect((await quicrpc(["completion", shell])).stdout).toContain("quicrpc complete --");
+    }
+  });
+
+  it("describe shows types and comments", async () => {
+    const { code, stdout } = await quicrpc(["describe", url, "quicrpc.v1.Health/check"]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^quicrpc\.v1\.Health\n {2}\/\/ .+\n {2}check\(\{\n/);
+    expect(stdout).toContain("service?: string;");
+    expect(stdout).toContain('status: "serving" | "not_serving"');
+    const one = await quicrpc(["describe", url, "demo.v1.Shop/count"]);
+    expect(one.stdout).toBe("demo.v1.Shop\n  count(unknown): stream<unknown>\n");
+    const [{ methods: described }] = JSON.parse(
+      (await quicrpc(["describe", url, "quicrpc.v1.Health", "--json"])).stdout,
+    );
+    expect(described[0]).toMatchObject({ name: "check", input: { type: "object" } });
+    expect((await quicrpc(["describe", url, "demo.v1.None"])).code).toBe(1);
+  });
+
+  it("help shows a command's help", async () => {
+    expect((await quicrpc(["help", "call"])).stdout).toContain("Usage: quicrpc call");
+  });
+
   it("a failed call exits with 1 and says why", async () => {
     const failed = await call("fail", "1");
     expect(failed).toMatchObject({ code: 1, stdout: "" });
@@ -165,6 +253,16 @@ describe("commands that call a server", () => {
     expect((await load("echo", "1")).stdout).toMatch(
       /demo.v1.Shop\/echo: 1 session, 64 in flight on each.*\n {2}calls {4}300 /,
     );
+  });
+
+  it("load begins calls at a rate", async () => {
+    const { stdout } = await quicrpc([
+      ...["load", url, "demo.v1.Shop/echo", "1", "--json", "--warm-up", "0"],
+      ...["--rate", "200", "--calls", "20", "--duration", "60"],
+    ]);
+    const { calls, seconds } = JSON.parse(stdout) as Record<string, number>;
+    expect(calls).toBe(20);
+    expect(seconds).toBeGreaterThanOrEqual(0.095);
   });
 
   it("load says what cannot be called like that, and what fails while it calls", async () => {

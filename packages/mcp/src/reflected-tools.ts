@@ -5,11 +5,12 @@ import { BYTES_SCHEMA, plainJsonSchema } from "@quicrpc/http/openapi";
 import {
   createReflectionClient,
   describedMethod,
+  jsonOf,
   type MethodDescription,
   type MethodDetails,
   type ServiceDescription,
+  valueOf,
 } from "@quicrpc/services";
-import { jsonOf, valueOf } from "./json-values.js";
 import { markOf } from "./meta.js";
 import { type Tool, type ToolJson, type ToolSource, toolsOf } from "./tool.js";
 import type { JsonSchema } from "./tool-schema.js";

@@ -18,3 +18,4 @@ export {
 export { createHealth, type Health, type HealthStatuses, watchHealth } from "./health.js";
 export { createReflection, describeServices } from "./reflection.js";
 export { describedMethod } from "./described-method.js";
+export { type JsonSchema, jsonOf, valueOf } from "./json-values.js";

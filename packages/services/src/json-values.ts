@@ -1,5 +1,7 @@
 import { fromBase64, toBase64 } from "@quicrpc/core/transport";
-import { isObject, type JsonSchema } from "./tool-schema.js";
+
+/** A JSON Schema, as `MethodDetails` has them. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** The key by which `MethodTooling` tells types that JSON has not. */
 const TYPE_KEY = "x-quicrpc-type";
@@ -136,4 +138,8 @@ export function jsonOf(value: unknown, depth = 0): unknown {
   }
   const entries = value instanceof Map ? value.entries() : Object.entries(value);
   return Object.fromEntries(Array.from(entries, ([key, each]) => [String(key), jsonOf(each, depth + 1)]));
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

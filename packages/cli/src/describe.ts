@@ -1,0 +1,82 @@
+import { printable, type Session } from "@quicrpc/core";
+import type { MethodDescription, MethodDetails, ServiceDescription } from "@quicrpc/services";
+import { Command } from "commander";
+import { detailsOf, findService, listServices } from "./find-method.js";
+import { type Colors, colorsFor } from "./report.js";
+import { schemaText } from "./schema-text.js";
+import { EXIT, printJson, TARGET_HELP, type TargetOptions, withIdentity, withSession, withTarget } from "./target.js";
+
+/** The `describe` command. */
+export function describeCommand(): Command {
+  return withTarget(
+    withIdentity(
+      new Command("describe")
+        .description("Show types and comments of what a server serves, by its reflection service.")
+        .argument("<url>", "the server")
+        .argument("[name]", "only this service, or service/method"),
+    ),
+  )
+    .addHelpText(
+      "after",
+      `\nExamples:\n  $ quicrpc describe quic://localhost:4433 demo.v1.Arith/multiply --dev\n${TARGET_HELP}`,
+    )
+    .action(async (url: string, name: string | undefined, options: TargetOptions) => {
+      process.exitCode = await withSession(url, options, async (session) => {
+        const described = await describe(session, name, options);
+        if (options.json === true)
+          printJson(described.map(({ service, methods }) => ({ name: service.name, methods })));
+        else process.stdout.write(described.map(format).join("\n"));
+        return described.some(({ methods }) => methods.length > 0) ? EXIT.ok : EXIT.failed;
+      });
+    });
+}
+
+interface Described {
+  readonly service: ServiceDescription;
+  readonly methods: readonly (MethodDescription & Partial<MethodDetails>)[];
+}
+
+async function describe(session: Session, name: string | undefined, { timeout }: TargetOptions): Promise<Described[]> {
+  const options = { timeoutMs: timeout };
+  const [serviceName, methodName] = name?.split("/") ?? [];
+  const services =
+    serviceName === undefined
+      ? await listServices(session, options)
+      : [await findService(session, serviceName, options)];
+  return Promise.all(
+    services.map(async (service) => {
+      const details = await detailsOf(session, service.name, options);
+      const methods = service.methods.filter((method) => methodName === undefined || method.name === methodName);
+      return { service, methods: methods.map((method) => ({ ...method, ...details.get(method.name) })) };
+    }),
+  );
+}
+
+function format({ service, methods }: Described): string {
+  const colors = colorsFor(process.stdout, process.env);
+  return `${colors.bold(printable(service.name))}\n${methods.map((method) => methodText(method, colors)).join("\n")}`;
+}
+
+function methodText(method: Described["methods"][number], colors: Colors): string {
+  const { name, kind, takes, gives, docs, idempotent } = method;
+  const [streamsIn, streamsOut] = [
+    kind === "client_stream" || kind === "duplex",
+    kind === "server_stream" || kind === "duplex",
+  ];
+  const input = side(takes, method.input, streamsIn);
+  const output = kind === "notify" ? "nothing" : side(gives, method.output, streamsOut);
+  const comment =
+    docs === undefined
+      ? ""
+      : docs
+          .split("\n")
+          .map((line) => `  ${colors.dim(`// ${printable(line)}`)}\n`)
+          .join("");
+  return `${comment}  ${colors.bold(printable(name))}(${input}): ${output}${idempotent ? colors.dim(" // idempotent") : ""}\n`;
+}
+
+function side(form: MethodDescription["takes"], schema: MethodDetails["input"], streams: boolean): string {
+  if (form === "nothing") return "";
+  const type = form === "bytes" ? "Uint8Array" : schema === undefined ? "unknown" : schemaText(schema, schema, "  ");
+  return streams ? `stream<${type}>` : type;
+}

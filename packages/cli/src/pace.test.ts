@@ -1,0 +1,19 @@
+import { expect, it } from "vitest";
+import { Pace } from "./pace.js";
+
+it("gives turns at even times, and those who are late the time that was meant", async () => {
+  let now = 1000;
+  const pace = new Pace(100, () => now++);
+  const turns = [await pace.next(), await pace.next(), await pace.next()];
+  expect(turns).toEqual([1000, 1010, 1020]);
+  now += 500;
+  expect([await pace.next(), await pace.next()]).toEqual([1030, 1040]);
+});
+
+it("has nobody wait once it is over", async () => {
+  const pace = new Pace(1 / 3600);
+  await pace.next();
+  const turn = pace.next();
+  pace.end();
+  await turn;
+});
