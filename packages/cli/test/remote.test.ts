@@ -208,7 +208,7 @@ describe("commands that call a server", () => {
     const { code, stdout } = await quicrpc(["describe", url, "quicrpc.v1.Health/check"]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^quicrpc\.v1\.Health\n {2}\/\/ .+\n {2}check\(\{\n/);
-    expect(stdout).toContain("service?: string;");
+    expect(stdout).toContain("service: string;");
     expect(stdout).toContain('status: "serving" | "not_serving"');
     const one = await quicrpc(["describe", url, "demo.v1.Shop/count"]);
     expect(one.stdout).toBe("demo.v1.Shop\n  count(unknown): stream<unknown>\n");
