@@ -14,7 +14,7 @@ const ends = new Set(tracked.flatMap((path) => path.split("/").map((_, at, parts
 /** Files of this repository by their endings; `.js` is what TypeScript becomes, and what users have. */
 const FILE = /(?<![\w./@<-])(?:\.{1,2}\/)*([\w.-]+(?:\/[\w.-]+)*\.(?:ts|tsx|mts|mjs|rs|md|yml))(?![\w/*-])/g;
 /** Files of a user's project. */
-const THEIRS = /^(?:(?:greeter|chat)\.service|generated\/greeter|_shared(?:\.codecs)?)\.ts$|^\./;
+const THEIRS = /^(?:vite\.config|(?:greeter|chat)\.service|generated\/greeter|_shared(?:\.codecs)?)\.ts$|^\./;
 const faults = [];
 for (const path of tracked) {
   const page = path.endsWith(".md");
