@@ -167,8 +167,18 @@ describe("commands that call a server", () => {
 
   it("call sends metadata, and tells what it got back", async () => {
     const { stdout, stderr } = await quicrpc([
-      ...["call", url, "demo.v1.Shop/meta", "-v"],
-      ...["-m", "tenant: north", "-m", "tag: a", "-m", "tag: b", "-m", "key-bin: AQI="],
+      "call",
+      url,
+      "demo.v1.Shop/meta",
+      "-v",
+      "-m",
+      "tenant: north",
+      "-m",
+      "tag: a",
+      "-m",
+      "tag: b",
+      "-m",
+      "key-bin: AQI=",
     ]);
     expect(JSON.parse(stdout)).toEqual({ tenant: "north", tag: ["a", "b"], key: "AQI=" });
     expect(stderr).toContain("metadata served-by: eu-1");
@@ -257,8 +267,19 @@ describe("commands that call a server", () => {
 
   it("load begins calls at a rate", async () => {
     const { stdout } = await quicrpc([
-      ...["load", url, "demo.v1.Shop/echo", "1", "--json", "--warm-up", "0"],
-      ...["--rate", "200", "--calls", "20", "--duration", "60"],
+      "load",
+      url,
+      "demo.v1.Shop/echo",
+      "1",
+      "--json",
+      "--warm-up",
+      "0",
+      "--rate",
+      "200",
+      "--calls",
+      "20",
+      "--duration",
+      "60",
     ]);
     const { calls, seconds } = JSON.parse(stdout) as Record<string, number>;
     expect(calls).toBe(20);
