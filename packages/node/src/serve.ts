@@ -92,8 +92,8 @@ export interface WorkerGroup {
   /** The workers' process ids. A worker that ends, however it does, is replaced. */
   pids(): readonly number[];
   /**
-   * Starts the program anew in one worker after the other, as after an update: each is drained, while new clients go to the others,
-   * before the next one is. Rejects where a new worker cannot serve; those not yet replaced go on.
+   * Starts the program anew in one worker after the other, as after an update: the next one serves before another is drained. Rejects where a
+   * new worker cannot serve; those not yet replaced go on.
    */
   restart(): Promise<void>;
 }

@@ -15,6 +15,7 @@ const router = createRouter(methods, {
   crash: () => process.kill(process.pid, "SIGKILL"),
 });
 
+if (process.env.BROKEN !== undefined) throw new Error("broken");
 const { options } = JSON.parse(process.argv[2]);
 const onError = ({ message }) => process.send?.({ error: message });
 const server = await serve({ ...options, routers: [router], onError }).catch((error) => {
@@ -27,6 +28,10 @@ if (server?.group !== undefined) {
   const commands = {
     say,
     restart: () => server.group.restart().then(say),
+    break: () => {
+      process.env.BROKEN = "1";
+      server.group.restart().catch(({ message }) => process.send({ restart: message }));
+    },
     drain: () => server.drain().then(() => process.disconnect()),
   };
   // The channel to the parent would keep the process.

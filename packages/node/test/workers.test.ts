@@ -186,6 +186,29 @@ describe.skipIf(process.platform !== "linux")("several workers on one port", () 
     for (const one of seen) expect(one.size).toBeGreaterThan(1);
   });
 
+  it("take new clients while one drains, also where there is one alone", async () => {
+    const { child, said } = await group({ listen: "quic://127.0.0.1:0", workers: 1 });
+    const [url] = said.urls;
+    const busy = await dialled(url);
+    let settled = false;
+    const call = busy.unary(slow, 60_000).finally(() => (settled = true));
+    call.catch(() => {});
+    child.send("restart");
+    const next = await connected(url);
+    let answered = said.pids[0];
+    while (answered === said.pids[0]) answered = await next.unary(pid, undefined);
+    expect(settled).toBe(false);
+  });
+
+  it("go on where the program that is to follow them cannot serve", async () => {
+    const { child, said } = await group({ listen: "quic://127.0.0.1:0", workers: 1 });
+    const failed = hear<{ restart: string }>(child, "restart");
+    child.send("break");
+    expect((await failed).restart).toContain("exit code 1");
+    const session = await dialled(said.urls[0]);
+    expect(await session.unary(pid, undefined)).toBe(said.pids[0]);
+  });
+
   it("are one for each place, also where one dies as they are restarted", async () => {
     const { child, said } = await group({ listen: "quic://127.0.0.1:0" });
     const told = hear<{ error: string }>(child, "error");
@@ -247,9 +270,9 @@ describe.skipIf(process.platform !== "linux")("several workers on one port", () 
   });
 
   it("are as many as one may have", async () => {
-    for (const workers of [0, 1.5, 129, "all"] as number[]) {
+    for (const workers of [0, 1.5, 128, "all"] as number[]) {
       await expect(serve({ workers, routers: [] })).rejects.toThrow(
-        `the option workers is "auto" or an integer from 1 to 128`,
+        `the option workers is "auto" or an integer from 1 to 127`,
       );
     }
   });

@@ -27,6 +27,8 @@ const NOTHING: ServerStats = { sessions: 0, authentications: 0, handlers: 0, out
 /** One place of the group, and the worker that has it at the moment. */
 interface Seat {
   readonly place: number;
+  /** It is left empty: there is one more place than workers, for the next worker to serve before another is drained. */
+  spare: boolean;
   worker: Worker | undefined;
   /** "leaving": its server ends, and it was not this process that ended it. */
   status: "starting" | "serving" | "leaving" | "ending" | "empty";
@@ -67,9 +69,10 @@ export class PrimaryServer implements Server {
     this.onError = onError;
     this.maxDrainMs = maxDrainMs;
     this.maxTimeoutMs = maxTimeoutMs;
-    this.seats = Array.from({ length: size }, (_, place): Seat => {
+    this.seats = Array.from({ length: size + 1 }, (_, place): Seat => {
       return {
         place,
+        spare: place === size,
         worker: undefined,
         status: "empty",
         stats: NOTHING,
@@ -91,6 +94,11 @@ export class PrimaryServer implements Server {
     return this.served;
   }
 
+  /** The places that have a worker, or are to have one. */
+  private get filled(): readonly Seat[] {
+    return this.seats.filter(({ spare }) => !spare);
+  }
+
   get address(): { readonly host: string; readonly port: number } {
     const url = this.served.find((text) => !text.startsWith("unix:"));
     if (url === undefined) throw new TypeError("the server listens on no port, but on a path");
@@ -101,7 +109,7 @@ export class PrimaryServer implements Server {
   /** Starts every worker. Where one cannot serve none is left, and this rejects with its error. */
   async start(): Promise<void> {
     try {
-      await Promise.all(this.seats.map((seat) => this.seat(seat)));
+      await Promise.all(this.filled.map((seat) => this.seat(seat)));
     } catch (error) {
       this.ending = Promise.resolve({ unacknowledged: 0 });
       await Promise.all(this.seats.map((seat) => this.kill(seat)));
@@ -158,34 +166,37 @@ export class PrimaryServer implements Server {
     for (const { worker } of this.seats) refer(worker, referenced);
   }
 
-  /** One worker after the other: its clients go elsewhere while it drains, and the next has taken its place before another drains. */
+  /** One worker after the other: the next serves in the spare place before one is drained, whose place is the spare one then. */
   private restart(): Promise<void> {
     const next = async (before: Promise<void>): Promise<void> => {
       await before.catch(() => {});
-      for (const seat of this.seats) {
+      for (const seat of this.filled) {
         if (this.ending !== undefined) return;
-        clearTimeout(seat.respawn);
-        seat.owner++;
-        seat.status = "ending";
-        this.steer();
-        await this.dismiss(seat, { quicrpc: "drain", timeoutMs: Math.min(this.maxDrainMs, this.maxTimeoutMs) });
-        await this.reseat(seat);
+        await this.succeed(seat);
       }
     };
     this.restarting = next(this.restarting);
     return this.restarting;
   }
 
-  /** Fills a place again. Where that fails it is tried again later, and this rejects. */
-  private async reseat(seat: Seat): Promise<void> {
-    if (this.ending !== undefined) return;
+  /** Puts a new worker in the place of one that serves. Where the new one cannot serve this rejects, and the other goes on. */
+  private async succeed(seat: Seat): Promise<void> {
+    const next = this.seats.find(({ spare }) => spare) as Seat;
     try {
-      await this.seat(seat);
+      await this.seat(next);
     } catch (error) {
+      await this.kill(next);
       if (this.ending !== undefined) return;
-      this.replace(seat);
       throw error;
     }
+    if (this.ending !== undefined) return;
+    next.spare = false;
+    seat.spare = true;
+    clearTimeout(seat.respawn);
+    seat.owner++;
+    seat.status = "ending";
+    this.steer();
+    await this.dismiss(seat, { quicrpc: "drain", timeoutMs: Math.min(this.maxDrainMs, this.maxTimeoutMs) });
   }
 
   private async end(message: ToWorker): Promise<Unacknowledged> {
@@ -289,7 +300,7 @@ export class PrimaryServer implements Server {
   private steer(): void {
     if (this.ending !== undefined) return;
     const serving = this.seats.filter(({ status }) => status === "serving");
-    const places = (serving.length > 0 ? serving : this.seats).map(({ place }) => place);
+    const places = (serving.length > 0 ? serving : this.filled).map(({ place }) => place);
     for (const port of this.ports) port.accept(places);
   }
 

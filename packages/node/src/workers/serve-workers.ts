@@ -10,7 +10,8 @@ import { transportError } from "../transport/failure.js";
 import { PrimaryServer } from "./primary.js";
 import { type GroupShare, isWorker, serveAsWorker } from "./worker.js";
 
-const MOST_WORKERS = 128;
+/** One place more is kept for a restart. */
+const MOST_WORKERS = 127;
 
 let begun = false;
 
@@ -34,7 +35,7 @@ export async function serveWorkers<Context>(
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const again = (): void => void (begun = false);
   try {
-    const server = new PrimaryServer(bindPorts(options, size), size, errorHook(options.onError), limits);
+    const server = new PrimaryServer(bindPorts(options, size + 1), size, errorHook(options.onError), limits);
     server.onEnd = again;
     await server.start();
     return server;
