@@ -70,6 +70,11 @@ export interface ServeOptions<Context = unknown>
    */
   readonly workers?: number | "auto";
   /**
+   * Milliseconds that a worker's event loop may be held up. A worker that says nothing for longer is ended, and another takes its place; `onError` is
+   * told. From 3000; a debugger that halts a worker takes more. Default 30 s.
+   */
+  readonly workerStuckMs?: number;
+  /**
    * Lets clients that come back send calls with their first flight, over `quic://` (0-RTT). Whoever records it can send it
    * again; clients of this library only make calls of idempotent methods so. `Peer.earlyData` tells. Default false.
    */
@@ -169,4 +174,5 @@ export const SERVE_OPTIONS: OptionNames<ServeOptions> = {
   via: true,
   webSocket: true,
   workers: true,
+  workerStuckMs: true,
 };

@@ -168,6 +168,15 @@ describe.skipIf(process.platform !== "linux")("several workers on one port", () 
     }
   });
 
+  it("replace one that is stuck", async () => {
+    const { child, said } = await group({ listen: "quic://127.0.0.1:0", workers: 1, workerStuckMs: 3000 });
+    const told = hear<{ error: string }>(child, "error");
+    process.kill(said.pids[0] as number, "SIGSTOP");
+    expect((await told).error).toContain("has not answered for 3 s");
+    const connection = await connected(said.urls[0]);
+    expect(await connection.unary(pid, undefined)).not.toBe(said.pids[0]);
+  });
+
   it("are restarted one after the other without an error at any caller", async () => {
     const { child, said } = await group({ listen: "quic://127.0.0.1:0" });
     const [url] = said.urls;

@@ -21,6 +21,8 @@ const GRACE_MS = 2000;
 /** A program that has not called `serve` by then may not do so at all. */
 const SILENT_MS = 10_000;
 const TICKET_KEY_BYTES = 32;
+/** A worker that is stuck is looked for so many times within the time that it may be. */
+const CHECKS = 5;
 
 const NOTHING: ServerStats = { sessions: 0, authentications: 0, handlers: 0, outlivingHandlers: 0, heldBytes: 0 };
 
@@ -39,6 +41,8 @@ interface Seat {
   /** Shortens the time that the worker has to end. */
   hurry: (() => void) | undefined;
   stats: ServerStats;
+  /** When the worker last said something. */
+  heard: number;
   /** Workers in a row that did not live long. */
   losses: number;
   respawn: ReturnType<typeof setTimeout> | undefined;
@@ -63,8 +67,15 @@ export class PrimaryServer implements Server {
   private referenced = true;
   private ending: Promise<Unacknowledged> | undefined = undefined;
   private restarting: Promise<void> = Promise.resolve();
+  private readonly watch: ReturnType<typeof setInterval>;
 
-  constructor(ports: readonly PortGroup[], size: number, onError: ErrorHook, { maxDrainMs, maxTimeoutMs }: Limits) {
+  constructor(
+    ports: readonly PortGroup[],
+    size: number,
+    onError: ErrorHook,
+    maxStuckMs: number,
+    { maxDrainMs, maxTimeoutMs }: Limits,
+  ) {
     this.ports = ports;
     this.onError = onError;
     this.maxDrainMs = maxDrainMs;
@@ -76,6 +87,7 @@ export class PrimaryServer implements Server {
         worker: undefined,
         status: "empty",
         stats: NOTHING,
+        heard: 0,
         losses: 0,
         respawn: undefined,
         served: false,
@@ -83,6 +95,7 @@ export class PrimaryServer implements Server {
         hurry: undefined,
       };
     });
+    this.watch = setInterval(this.endStuck(maxStuckMs), maxStuckMs / CHECKS).unref();
     this.group = {
       size,
       pids: () => this.seats.flatMap(({ worker }) => worker?.process.pid ?? []),
@@ -114,8 +127,28 @@ export class PrimaryServer implements Server {
       this.ending = Promise.resolve({ unacknowledged: 0 });
       await Promise.all(this.seats.map((seat) => this.kill(seat)));
       for (const port of this.ports) port.close();
+      clearInterval(this.watch);
       throw error;
     }
+  }
+
+  /** Looks for workers that have said nothing for so long, and ends them: others take their places. */
+  private endStuck(maxStuckMs: number): () => void {
+    let last = performance.now();
+    return () => {
+      const now = performance.now();
+      // This process was stuck itself, and has not heard what they said.
+      const late = now - last > (2 * maxStuckMs) / CHECKS;
+      last = now;
+      for (const seat of this.seats) {
+        if (seat.status !== "serving") continue;
+        if (late) seat.heard = now;
+        if (now - seat.heard < maxStuckMs) continue;
+        seat.heard = now;
+        this.onError(stuck(seat.place, maxStuckMs), { method: "serve" });
+        seat.worker?.process.kill("SIGKILL");
+      }
+    };
   }
 
   stats(): ServerStats {
@@ -209,6 +242,7 @@ export class PrimaryServer implements Server {
       }),
     );
     for (const port of this.ports) port.close();
+    clearInterval(this.watch);
     this.onEnd?.();
     return { unacknowledged: ends.reduce((sum, unacknowledged) => sum + unacknowledged, 0) };
   }
@@ -237,6 +271,7 @@ export class PrimaryServer implements Server {
       };
       const silent = setTimeout(() => this.onError(silence(seat.place), { method: "serve" }), SILENT_MS);
       worker.on("message", (message: FromWorker | null) => {
+        seat.heard = performance.now();
         if (message?.quicrpc === "join") clearTimeout(silent);
         if (message?.quicrpc === "join") send(worker, { quicrpc: "joined", ticketKey: this.ticketKey });
         if (message?.quicrpc === "stats") seat.stats = message.stats;
@@ -351,6 +386,12 @@ export class PrimaryServer implements Server {
     worker.process.kill("SIGKILL");
     await gone;
   }
+}
+
+function stuck(place: number, ms: number): Error {
+  return new Error(
+    `worker ${place} has not answered for ${ms / 1000} s, and is ended: something holds up its event loop (workerStuckMs)`,
+  );
 }
 
 function silence(place: number): Error {

@@ -12,6 +12,11 @@ import { type GroupShare, isWorker, serveAsWorker } from "./worker.js";
 
 /** One place more is kept for a restart. */
 const MOST_WORKERS = 127;
+/** How long a worker's event loop may be held up. */
+const STUCK_MS = 30_000;
+/** A worker says something every second. */
+const LEAST_STUCK_MS = 3000;
+const MOST_STUCK_MS = 2 ** 31 - 1;
 
 let begun = false;
 
@@ -32,10 +37,14 @@ export async function serveWorkers<Context>(
       "serve() with the option workers starts processes itself: call it in the primary of node:cluster",
     );
   }
+  const { workerStuckMs: stuckMs = STUCK_MS } = options;
+  if (!(stuckMs >= LEAST_STUCK_MS && stuckMs <= MOST_STUCK_MS)) {
+    throw new TypeError(`the option workerStuckMs is from ${LEAST_STUCK_MS} to ${MOST_STUCK_MS}, not ${stuckMs}`);
+  }
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const again = (): void => void (begun = false);
   try {
-    const server = new PrimaryServer(bindPorts(options, size + 1), size, errorHook(options.onError), limits);
+    const server = new PrimaryServer(bindPorts(options, size + 1), size, errorHook(options.onError), stuckMs, limits);
     server.onEnd = again;
     await server.start();
     return server;
