@@ -12,6 +12,7 @@ export const packages = {
   mcp: { name: "@quicrpc/mcp", imports: ["core", "http", "services"] },
   otel: { name: "@quicrpc/otel", imports: ["core"], anywhere: true },
   nats: { name: "@quicrpc/nats", imports: ["core"] },
+  redis: { name: "@quicrpc/redis", imports: ["core"] },
   query: { name: "@quicrpc/query", imports: ["core"], anywhere: true },
   codegen: { name: "@quicrpc/codegen", imports: ["core", "http"] },
   vite: { name: "@quicrpc/vite", imports: ["codegen", "node"] },

@@ -22,6 +22,7 @@ export const FOLDERS = [
   "otel",
   "query",
   "nats",
+  "redis",
   "codegen",
   "vite",
   "cli",

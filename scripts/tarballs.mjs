@@ -23,6 +23,7 @@ const LIMITS = {
   "@quicrpc/codegen": 335,
   "@quicrpc/vite": 12,
   "@quicrpc/nats": 15,
+  "@quicrpc/redis": 15,
   quicrpc: 65,
 };
 const ENGINE_LIMIT = 2000;

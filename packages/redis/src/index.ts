@@ -1,0 +1,1 @@
+export { type RedisCommands, RedisOnceStore, type RedisOnceStoreOptions } from "./redis-once-store.js";

@@ -1,0 +1,83 @@
+import type { OnceClaim, OnceState, OnceStore } from "@quicrpc/core";
+import { CLAIM, RELEASE, RENEW, type Script, SETTLE } from "./scripts.js";
+
+/** The client of Redis or Valkey, as far as the store uses it: that of the package `redis` by `createClient` or `createCluster`. */
+export interface RedisCommands {
+  eval(script: string, options: RedisArguments): Promise<unknown>;
+  evalSha(sha1: string, options: RedisArguments): Promise<unknown>;
+}
+
+interface RedisArguments {
+  keys: string[];
+  arguments: string[];
+}
+
+/** Options of a store in Redis. */
+export interface RedisOnceStoreOptions {
+  /** Before the id of each call, as a key. Default: "quicrpc:once:". */
+  readonly prefix?: string;
+}
+
+/**
+ * Remembers calls that take effect once in Redis (from 5 on) or Valkey: one hash for each call, which expires by itself. Its eviction policy has
+ * to be `noeviction`, since a call that is evicted may run again.
+ */
+export class RedisOnceStore implements OnceStore {
+  private readonly client: RedisCommands;
+  private readonly prefix: string;
+
+  /** @param client connected, and connecting anew by itself */
+  constructor(client: RedisCommands, { prefix = "quicrpc:once:" }: RedisOnceStoreOptions = {}) {
+    this.client = client;
+    this.prefix = prefix;
+  }
+
+  async claim(id: string, { fingerprint, owner, leaseMs, keepMs, startable }: OnceClaim): Promise<OnceState> {
+    const times = [leaseMs, keepMs].map((ms) => String(Math.ceil(ms)));
+    return stateOf(await this.run(CLAIM, id, [owner, fingerprint ?? "", ...times, startable ? "1" : "0"]));
+  }
+
+  async find(id: string): Promise<OnceState> {
+    return stateOf(await this.run(CLAIM, id, ["", "", "0", "0", "0"]));
+  }
+
+  async renew(id: string, owner: string, leaseMs: number): Promise<boolean> {
+    return (await this.run(RENEW, id, [owner, String(Math.ceil(leaseMs))])) === 1;
+  }
+
+  async settle(id: string, owner: string, record: Uint8Array): Promise<boolean> {
+    return (await this.run(SETTLE, id, [owner, Buffer.from(record).toString("base64")])) === 1;
+  }
+
+  async release(id: string, owner: string): Promise<void> {
+    await this.run(RELEASE, id, [owner]);
+  }
+
+  private async run({ text, sha1 }: Script, id: string, values: string[]): Promise<unknown> {
+    const given = { keys: [this.prefix + id], arguments: values };
+    try {
+      return await this.client.evalSha(sha1, given);
+    } catch (error) {
+      // A server that was started anew, or another of a cluster, does not have the script.
+      if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw error;
+      return this.client.eval(text, given);
+    }
+  }
+}
+
+function stateOf(reply: unknown): OnceState {
+  const [state, print, record] = (reply as unknown[]).map(String);
+  const fingerprint = print === undefined || print === "" ? undefined : print;
+  switch (state) {
+    case "done":
+      return { state, fingerprint, record: new Uint8Array(Buffer.from(record ?? "", "base64")) };
+    case "running":
+    case "lost":
+      return { state, fingerprint };
+    case "claimed":
+    case "absent":
+      return { state };
+    default:
+      throw new Error(`Redis answers ${String(state)}, which is no state of a call`);
+  }
+}

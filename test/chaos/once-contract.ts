@@ -1,0 +1,35 @@
+import { defineMethod, onceCalls, uncheckedCodec } from "@quicrpc/core/generated";
+
+/** Where the server of a call is killed, or stands still for longer than a lease. */
+export type Fate =
+  | "fair"
+  | "slow"
+  | "killed before"
+  | "killed after"
+  | "killed recorded"
+  | "killed answered"
+  | "paused";
+
+export interface Add {
+  readonly fate: Fate;
+}
+
+const service = { name: "test.v1.Counter", id: 4713 };
+
+/** A method whose effect is a line in the server's journal. */
+export const add = defineMethod(service, "unary", "add", {
+  id: 1,
+  input: uncheckedCodec<Add>(),
+  output: uncheckedCodec<string>(),
+  once: onceCalls,
+});
+
+/** Milliseconds of a lease, so short that owners often lose theirs. */
+export const LEASE_MS = 500;
+
+export interface OnceServerSettings {
+  readonly listen: string;
+  readonly journal: string;
+  /** Of a Redis; undefined for a store in memory. */
+  readonly socket: string | undefined;
+}

@@ -1,0 +1,188 @@
+// Calls that take effect once, over a network that fails, to servers that end themselves, and an account of their effects.
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Connection, createOnceKey, onceFailure, retry } from "@quicrpc/core";
+import { connect, devCertificate } from "@quicrpc/node";
+import type { RedisServer } from "../../packages/redis/test/redis-server.js";
+import { startProgram } from "../child-program.js";
+import { FAIR, type Link, randomNumbers, TcpLink, UdpLink } from "./link.js";
+import { add, type Fate, type OnceServerSettings } from "./once-contract.js";
+
+const TENANTS = ["ann", "bob"] as const;
+/** Milliseconds after which a call that is neither answered nor of unknown outcome counts as hanging. */
+const HANGS_AFTER_MS = 60_000;
+
+export interface OnceAccount {
+  calls: number;
+  answered: number;
+  /** Told that the outcome is unknown. */
+  unknown: number;
+  /** Of those, how many had taken effect. */
+  unknownEffects: number;
+  hung: number;
+  /** Answered or failed with something else. */
+  wrong: string[];
+  /** Keys with more than one effect. */
+  twice: number;
+  /** Answered, and without effect. */
+  missing: number;
+  /** Servers that ended, and stores that were killed. */
+  kills: number;
+}
+
+export interface OnceStormSettings {
+  readonly scheme: "quic:" | "tls:";
+  readonly calls: number;
+  readonly workers: number;
+  readonly seed: number;
+  /** Share of calls whose server ends, or stands still. */
+  readonly doom: number;
+  /** Undefined for a store in memory, which ends with its server. */
+  readonly redis: RedisServer | undefined;
+}
+
+/** A server that is started again whenever it has ended. */
+class Phoenix {
+  url: string;
+  kills = 0;
+  private child: ChildProcess | undefined = undefined;
+  private over = false;
+  private readonly journal: string;
+  private readonly socket: string | undefined;
+
+  constructor(scheme: string, journal: string, socket: string | undefined) {
+    this.url = `${scheme}//127.0.0.1:0`;
+    this.journal = journal;
+    this.socket = socket;
+  }
+
+  async start(): Promise<void> {
+    const settings: OnceServerSettings = { listen: this.url, journal: this.journal, socket: this.socket };
+    const { child, message } = await startProgram<string>(new URL("once-server.ts", import.meta.url), settings);
+    this.url = message;
+    this.child = child;
+    child.once("exit", () => {
+      if (this.over) return;
+      this.kills++;
+      this.start().catch(() => {});
+    });
+  }
+
+  async end(): Promise<void> {
+    this.over = true;
+    const { child } = this;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  }
+}
+
+export async function onceStorm(settings: OnceStormSettings): Promise<OnceAccount> {
+  const { scheme, calls, workers, seed, doom, redis } = settings;
+  const random = randomNumbers(seed);
+  const journal = join(mkdtempSync(join(tmpdir(), "quicrpc-once-")), "journal");
+  const server = new Phoenix(scheme, journal, redis?.socket);
+  await server.start();
+  const port = Number(new URL(server.url.replace(scheme, "http:")).port);
+  const link: Link = scheme === "quic:" ? await UdpLink.open(port, seed) : await TcpLink.open(port);
+  if (scheme === "quic:") link.weather = { ...FAIR, lose: 0.02, duplicate: 0.05, reorder: 0.05 };
+  const url = `${scheme}//127.0.0.1:${link.port}`;
+  const serverCertificateHashes = [(await devCertificate()).hash];
+  const interceptors = [retry({ maxTokens: 1000 })];
+  const connections = await Promise.all(
+    TENANTS.map((credentials) => connect(url, { credentials, serverCertificateHashes, interceptors })),
+  );
+  const account: OnceAccount = {
+    calls: 0,
+    answered: 0,
+    unknown: 0,
+    unknownEffects: 0,
+    hung: 0,
+    wrong: [],
+    twice: 0,
+    missing: 0,
+    kills: 0,
+  };
+  const answered: string[] = [];
+  const unknown: string[] = [];
+  const fateOf = (): Fate => {
+    if (random() < doom) {
+      const dooms = ["killed before", "killed after", "killed recorded", "killed answered", "paused"] as const;
+      return dooms[Math.floor(random() * dooms.length)] ?? "paused";
+    }
+    return random() < 0.05 ? "slow" : "fair";
+  };
+  const one = async (connection: Connection, tenant: string, onceKey: string, fate: Fate): Promise<void> => {
+    account.calls++;
+    const name = `${tenant} ${onceKey}`;
+    const until = Date.now() + HANGS_AFTER_MS;
+    while (Date.now() < until) {
+      try {
+        const answer = await connection.unary(add, { fate }, { onceKey, timeoutMs: 5000 });
+        if (answer !== name) account.wrong.push(`${name} was answered ${answer}`);
+        answered.push(name);
+        return;
+      } catch (error) {
+        const failure = onceFailure(error);
+        if (failure === "unknown") {
+          unknown.push(name);
+          return;
+        }
+        if (failure !== undefined) {
+          account.wrong.push(`${name}: ${failure}`);
+          return;
+        }
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    }
+    account.hung++;
+  };
+  let left = calls;
+  const work = async (): Promise<void> => {
+    while (left > 0) {
+      const shared = random() < 0.1;
+      const duplicated = random() < 0.1;
+      const onceKey = createOnceKey();
+      const fate = fateOf();
+      const tenants = shared ? [0, 1] : [random() < 0.5 ? 0 : 1];
+      left -= tenants.length;
+      await Promise.all(
+        tenants.flatMap((index) => {
+          const call = (): Promise<void> =>
+            one(connections[index] as Connection, TENANTS[index] as string, onceKey, fate);
+          return duplicated ? [call(), call()] : [call()];
+        }),
+      );
+    }
+  };
+  const killing = redis === undefined ? undefined : setInterval(() => void killRedis(redis), 5000);
+  let storeKills = 0;
+  let restarting = Promise.resolve();
+  const killRedis = (killed: RedisServer): void => {
+    storeKills++;
+    restarting = killed.kill().then(() => killed.run());
+  };
+  const moving = setInterval(() => link.move(), 1500);
+  try {
+    await Promise.all(Array.from({ length: workers }, work));
+  } finally {
+    clearInterval(killing);
+    clearInterval(moving);
+    await restarting;
+    await Promise.all(connections.map((connection) => connection.close()));
+    await server.end();
+    link.close();
+  }
+  const effects = new Map<string, number>();
+  for (const line of readFileSync(journal, "utf8").trim().split("\n")) effects.set(line, (effects.get(line) ?? 0) + 1);
+  account.answered = answered.length;
+  account.unknown = unknown.length;
+  account.unknownEffects = unknown.filter((name) => effects.has(name)).length;
+  account.missing = answered.filter((name) => !effects.has(name)).length;
+  account.twice = [...effects.values()].filter((count) => count > 1).length;
+  account.kills = server.kills + storeKills;
+  return account;
+}
