@@ -158,7 +158,7 @@ export async function onceStorm(settings: OnceStormSettings): Promise<OnceAccoun
       );
     }
   };
-  const killing = redis === undefined ? undefined : setInterval(() => void killRedis(redis), 5000);
+  const killing = redis === undefined ? undefined : setInterval(() => killRedis(redis), 5000);
   let storeKills = 0;
   let restarting = Promise.resolve();
   const killRedis = (killed: RedisServer): void => {

@@ -135,3 +135,25 @@ test("a method's meta may say more", () => {
 test("nothing in it is an extension", () => {
   expect(readFileSync(file, "utf8")).not.toContain('"x-');
 });
+
+test("what authorize() asks of callers is the security of their operations", () => {
+  const method = {
+    name: "a",
+    kind: "unary",
+    idempotent: false,
+    input: undefined,
+    output: undefined,
+    errors: [],
+  } as const;
+  const methods = [
+    { ...method, name: "open", meta: { auth: "public" } },
+    { ...method, name: "write", meta: { scopes: ["orders:write"] } },
+    { ...method, name: "other" },
+  ];
+  const services = [{ name: "shop.v1.Shop", methods }];
+  const described = openApiDocument(services, { securitySchemes: { token: { type: "http", scheme: "bearer" } } });
+  const { paths } = described as { paths: Record<string, { post: { security?: unknown } }> };
+  expect(paths["/shop.v1.Shop/open"]?.post.security).toEqual([]);
+  expect(paths["/shop.v1.Shop/write"]?.post.security).toEqual([{ token: ["orders:write"] }]);
+  expect(paths["/shop.v1.Shop/other"]?.post.security).toBeUndefined();
+});

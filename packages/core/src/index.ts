@@ -28,6 +28,7 @@ export {
 export { appendBytes, type SessionCodec } from "./contract/session-codec.js";
 export { type Code, RpcError } from "./errors.js";
 export { authentication, bearerToken, ContextValue } from "./interceptors/authentication.js";
+export { authorize, type AuthorizeOptions, type Permission } from "./interceptors/authorize.js";
 export { concurrencyLimit } from "./interceptors/concurrency-limit.js";
 export { defaultTimeout } from "./interceptors/default-timeout.js";
 export { interceptCaller } from "./interceptors/intercept-caller.js";

@@ -111,6 +111,13 @@ export interface ServeOptions<Context = unknown>
    * again. Where a balancer stands before several servers, new ones get no clients of the others without it. Default: never.
    */
   readonly maxSessionAgeMs?: number;
+  /**
+   * When what a client proved itself with expires: a date, or milliseconds since the epoch; undefined: never. Its session is drained shortly
+   * before, and a client that heals comes back with new `credentials`. Default: never.
+   */
+  readonly expiresAt?: (connection: Context) => Date | number | undefined;
+  /** Milliseconds after the expiry that calls in progress still have, streams among them. Default: 10,000. */
+  readonly expiryGraceMs?: number;
   /** Called with each new session: to call the client, or to wait for its end. */
   readonly onSession?: (session: Session, peer: Peer) => void;
   /** Called with each session that has ended. */
@@ -147,6 +154,8 @@ export const SERVE_OPTIONS: OptionNames<ServeOptions> = {
   compression: SESSION_OPTIONS.compression,
   earlyData: true,
   engine: true,
+  expiresAt: true,
+  expiryGraceMs: true,
   host: true,
   http: true,
   interceptors: true,

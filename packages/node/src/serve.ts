@@ -35,11 +35,15 @@ import { addressOf, type Peer } from "./peer.js";
 import { tellRefusal } from "./refusals.js";
 import { SERVE_OPTIONS, type ServeOptions } from "./serve-options.js";
 import { limitAge } from "./session-age.js";
+import { endAtExpiry } from "./session-expiry.js";
 import { noteOpen } from "./still-open.js";
 import { isMissingEngine, transportError } from "./transport/failure.js";
 import { withKeepAlive } from "./transport/keep-alive.js";
 import { requireListenable } from "./transport/refuse.js";
 import type { GroupShare } from "./workers/worker.js";
+
+/** Milliseconds that calls in progress have after their session's credentials have expired. */
+const EXPIRY_GRACE_MS = 10_000;
 
 /** Counters of a server's present load. */
 export interface ServerStats {
@@ -359,11 +363,13 @@ class RpcServer<Context> implements Server {
   private adopt(arrival: Admitted, connection: Context): void {
     const { transport, peer } = arrival;
     const { onSession, onSessionEnd } = this.options;
+    const expiry = expiryOf(this.options.expiresAt?.(connection));
     const routers = (isEarly(transport) ? this.earlyRouters : undefined) ?? this.sessionOptions.routers;
     const own = { ...this.sessionOptions, ...(routers && { routers }), connection, peer: addressOf(peer) };
     const session = createSession(transport, own);
     this.sessions.add(session);
     if (this.options.maxSessionAgeMs !== undefined) limitAge(session, this.options.maxSessionAgeMs);
+    if (expiry !== undefined) endAtExpiry(session, expiry, this.options.expiryGraceMs ?? EXPIRY_GRACE_MS);
     void session.closed.then((end) => {
       this.sessions.delete(session);
       this.tell("onSessionEnd", onSessionEnd, end, peer);
@@ -388,6 +394,12 @@ class RpcServer<Context> implements Server {
   private tell<Told>(name: string, hook: ((told: Told, peer: Peer) => void) | undefined, told: Told, peer: Peer): void {
     if (hook !== undefined) guarded(hook, (thrown) => this.onError(thrown, { method: name }))(told, peer);
   }
+}
+
+/** Throws for what is no time: the session is refused, rather than without an end. */
+function expiryOf(given: Date | number | undefined): number | undefined {
+  if (given === undefined || !Number.isNaN(Number(given))) return given && Number(given);
+  throw new TypeError("expiresAt gives no time: a date, or milliseconds since the epoch");
 }
 
 function total(ends: readonly Unacknowledged[]): Unacknowledged {

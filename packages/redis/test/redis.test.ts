@@ -1,5 +1,12 @@
 // The store in Redis: its contract, by a server of its own, which is also killed.
-import { createMemoryPair, createOnceKey, createSession, onceFailure, type OnceStore, RpcError } from "@quicrpc/core";
+import {
+  createMemoryPair,
+  createOnceKey,
+  createSession,
+  onceFailure,
+  type OnceStore,
+  type RpcError,
+} from "@quicrpc/core";
 import { createRouter, defineMethod, onceCalls, uncheckedCodec } from "@quicrpc/core/generated";
 import { RedisOnceStore } from "@quicrpc/redis";
 import { createClient } from "redis";

@@ -1,7 +1,7 @@
 import { CODE_NAMES } from "../protocol/codes.js";
 import { Components, ERROR, pascal } from "./components.js";
 import { operationsOf } from "./operations.js";
-import type { DescribedService, JsonSchema, OpenApiOptions } from "./source.js";
+import type { DescribedMethod, DescribedService, JsonSchema, OpenApiOptions } from "./source.js";
 
 /** An OpenAPI 3.1 document. */
 export type OpenApiDocument = Readonly<Record<string, unknown>>;
@@ -9,6 +9,7 @@ export type OpenApiDocument = Readonly<Record<string, unknown>>;
 /** Makes the OpenAPI 3.1 document of services, as they are called over HTTP in JSON. */
 export function openApiDocument(services: readonly DescribedService[], options: OpenApiOptions = {}): OpenApiDocument {
   const { info = { title: "Services", version: "0.0.0" }, servers = [{ url: "/" }], securitySchemes = {} } = options;
+  const schemes = Object.keys(securitySchemes);
   const components = new Components();
   components.add(errorSchema, ERROR);
   const prefixes = prefixesOf(services);
@@ -16,10 +17,10 @@ export function openApiDocument(services: readonly DescribedService[], options: 
   for (const service of services) {
     for (const method of service.methods) {
       const name = `${prefixes.get(service)}${pascal(method.name)}`;
-      paths[`/${service.name}/${method.name}`] = operationsOf(service, method, name, components);
+      const operations = operationsOf(service, method, name, components);
+      paths[`/${service.name}/${method.name}`] = withSecurity(operations, method, schemes);
     }
   }
-  const schemes = Object.keys(securitySchemes);
   return {
     openapi: "3.1.0",
     info,
@@ -29,6 +30,17 @@ export function openApiDocument(services: readonly DescribedService[], options: 
     paths,
     components: { schemas: components.schemas, ...(schemes.length > 0 && { securitySchemes }) },
   };
+}
+
+/** The operations of a method with what `authorize` of `@quicrpc/core` asks of its callers, where its `meta` says so. */
+function withSecurity(operations: JsonSchema, { meta }: DescribedMethod, schemes: readonly string[]): JsonSchema {
+  const { auth, scopes } = (meta ?? {}) as { readonly auth?: unknown; readonly scopes?: unknown };
+  const isPublic = auth === "public";
+  if (schemes.length === 0 || (!isPublic && !Array.isArray(scopes))) return operations;
+  const security = isPublic ? [] : schemes.map((scheme) => ({ [scheme]: scopes }));
+  return Object.fromEntries(
+    Object.entries(operations).map(([verb, each]) => [verb, { ...(each as object), security }]),
+  );
 }
 
 /** Returns the prefix of each service's names: the last part of its own name where no other has that. */

@@ -1,0 +1,47 @@
+import { type AnyMethod, fullName } from "../contract/descriptor.js";
+import { RpcError } from "../errors.js";
+import type { Awaitable } from "../server/router.js";
+import type { InterceptedCall, Interceptor } from "./interceptor.js";
+
+/** What a method asks of its callers: nothing, or to be known and to have all of some scopes. */
+export type Permission = "public" | readonly string[];
+
+/** Options of `authorize`. */
+export interface AuthorizeOptions {
+  /** Returns the scopes of who calls; undefined where nobody is known. */
+  readonly scopesOf: (call: InterceptedCall) => Awaitable<Iterable<string> | undefined>;
+  /**
+   * What a method asks for. Default, by its `meta`: `auth: "public"` for everybody, `scopes: ["orders:write"]` for who has them all, neither
+   * for whoever is known.
+   */
+  readonly permissionOf?: (method: AnyMethod) => Permission;
+}
+
+/**
+ * Lets calls through that the schema permits their caller. Others fail with `unauthenticated` where nobody is known, or `permission_denied`,
+ * which names the scopes that are missing. For callees.
+ */
+export function authorize({ scopesOf, permissionOf = permissionOfMeta }: AuthorizeOptions): Interceptor {
+  return async (call, next) => {
+    const permission = permissionOf(call.method);
+    if (permission === "public") return next(call);
+    const scopes = await scopesOf(call);
+    const name = fullName(call.method);
+    if (scopes === undefined) throw new RpcError("unauthenticated", `${name} is for callers that are known`);
+    const had = new Set(scopes);
+    const missing = permission.filter((scope) => !had.has(scope));
+    if (missing.length > 0) throw new RpcError("permission_denied", `${name} needs ${missing.join(" and ")}`);
+    return next(call);
+  };
+}
+
+/** Returns what the `meta` of a method asks for. Throws `TypeError` where it is none of what it may be, so that a slip permits nothing. */
+function permissionOfMeta(method: AnyMethod): Permission {
+  const { auth, scopes = [] } = (method.meta ?? {}) as { readonly auth?: unknown; readonly scopes?: unknown };
+  if (!Array.isArray(scopes) || !scopes.every((scope) => typeof scope === "string")) {
+    throw new TypeError(`meta.scopes of ${fullName(method)} is no list of text`);
+  }
+  if (auth !== "public") return scopes;
+  if (scopes.length > 0) throw new TypeError(`meta of ${fullName(method)} says both that it is public and its scopes`);
+  return "public";
+}

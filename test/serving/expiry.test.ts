@@ -1,0 +1,80 @@
+// Sessions end with what their clients have proven themselves with, and begin anew with the next.
+import type { CallContext, RpcError } from "@quicrpc/core";
+import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
+import { connect, serve } from "@quicrpc/node";
+import { expect, it } from "vitest";
+import { closedAfterEach } from "../open.js";
+
+const open = closedAfterEach();
+const service = { name: "test.v1.Expiry", id: 4716 };
+const output = uncheckedCodec<string>();
+const methods = {
+  who: defineMethod(service, "unary", "who", { id: 1, output }),
+  watch: defineMethod(service, "server_stream", "watch", { id: 2, output }),
+};
+
+interface User {
+  readonly token: string;
+  readonly expiresAt: number;
+}
+
+const router = createRouter<typeof methods, User>(methods, {
+  who: (_, { connection }) => connection.token,
+  async *watch(_, { connection, signal }: CallContext<User>) {
+    yield connection.token;
+    await new Promise((resolve) => signal.addEventListener("abort", resolve));
+  },
+});
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+it("calls go on with the next token, and streams of the old one end after the grace time", async () => {
+  const server = await serve({
+    listen: "tcp://127.0.0.1:0",
+    routers: [router],
+    authenticate: async ({ credentials }): Promise<User> => {
+      const token = (await credentials) ?? "none";
+      return { token, expiresAt: Date.now() + (token === "token 1" ? 500 : 60_000) };
+    },
+    expiresAt: ({ expiresAt }) => expiresAt,
+    expiryGraceMs: 300,
+  });
+  open.push(server);
+  let tokens = 0;
+  const connection = await connect(server.urls[0] as string, { credentials: () => `token ${++tokens}` });
+  open.push(connection);
+  const items = connection.serverStream(methods.watch, undefined)[Symbol.asyncIterator]();
+  expect(await items.next()).toMatchObject({ value: "token 1" });
+  const end = items.next().then(
+    () => undefined,
+    (error: unknown) => error as RpcError,
+  );
+  const begun = performance.now();
+  const answers: string[] = [];
+  while (performance.now() - begun < 700 || answers.at(-1) === "token 1") {
+    answers.push(await connection.unary(methods.who, undefined));
+    await pause(10);
+  }
+  expect(new Set(answers)).toEqual(new Set(["token 1", "token 2"]));
+  expect(await end).toMatchObject({ code: "unavailable" });
+  expect(performance.now() - begun).toBeGreaterThan(600);
+});
+
+it("a session whose end cannot be told is refused", async () => {
+  const problems: unknown[] = [];
+  const server = await serve({
+    listen: "tcp://127.0.0.1:0",
+    routers: [router],
+    authenticate: (): User => ({ token: "a", expiresAt: Number.NaN }),
+    expiresAt: ({ expiresAt }) => expiresAt,
+    onError: (error) => problems.push(error),
+  });
+  open.push(server);
+  const refused = (async () => {
+    const connection = await connect(server.urls[0] as string);
+    open.push(connection);
+    await connection.unary(methods.who, undefined, { timeoutMs: 5000 });
+  })();
+  await expect(refused).rejects.toThrow("the server could not take the session");
+  expect(String(problems[0])).toContain("expiresAt gives no time");
+});
