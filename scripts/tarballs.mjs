@@ -16,7 +16,7 @@ const LIMITS = {
   "@quicrpc/node": 175,
   "@quicrpc/browser": 40,
   "@quicrpc/fails-components": 40,
-  "@quicrpc/http": 200,
+  "@quicrpc/http": 215,
   "@quicrpc/mcp": 30,
   "@quicrpc/otel": 10,
   "@quicrpc/query": 12,

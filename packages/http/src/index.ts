@@ -1,5 +1,6 @@
 // Names for servers.
 export { createFetchHandler, type FetchHandler, type RequestInfo } from "./server/create-fetch-handler.js";
+export { docsPage, type DocsPageOptions } from "./server/docs-page.js";
 export type { ExtensionAnswer, ExtensionHost, ExtensionRequest, HttpExtension } from "./server/extension.js";
 export type { HttpPeer, HttpServiceOptions } from "./server/http-options.js";
 export { type NodeHandler, type NodeRequest, type NodeResponse, toNodeHandler } from "./server/to-node-handler.js";

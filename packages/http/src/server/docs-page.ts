@@ -1,0 +1,80 @@
+import { RpcError } from "@quicrpc/core";
+import type { HttpExtension } from "./extension.js";
+
+/** Options of `docsPage`. */
+export interface DocsPageOptions {
+  /** Returns the script of RapiDoc, as its package has it: it is served from here, and nothing from elsewhere. */
+  readonly script: () => Promise<string>;
+  /** Where the page is. Default: "/docs". */
+  readonly path?: string;
+  readonly title?: string;
+}
+
+/** Scripts of this server alone, and none in the page's text; the renderer styles itself. Requests go to this server. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+/**
+ * Serves a page for people that shows `/openapi.json` and makes calls: for `extensions` of `createFetchHandler`, beside `openApi`. It is given to
+ * whom the document is given to.
+ */
+export function docsPage({ script, path = "/docs", title = "Services" }: DocsPageOptions): HttpExtension {
+  let text: Promise<string> | undefined;
+  return {
+    path,
+    start:
+      ({ prefix }) =>
+      async ({ request: { method, url } }) => {
+        if (method !== "GET" && method !== "HEAD") {
+          return new Response(null, { status: 405, headers: { allow: "GET, HEAD" } });
+        }
+        const { search } = new URL(url);
+        if (search === "") {
+          return answer("text/html; charset=utf-8", page(title, `${prefix}${path}`, `${prefix}/openapi.json`));
+        }
+        if (search !== SCRIPT) throw new RpcError("not_found", "the page has no such part");
+        text ??= script();
+        return answer("text/javascript; charset=utf-8", await text);
+      },
+  };
+}
+
+/** The query of the page's script. */
+const SCRIPT = "?renderer";
+
+function answer(type: string, body: string): Response {
+  const headers = {
+    "content-type": type,
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-cache",
+  };
+  return new Response(body, { headers });
+}
+
+function page(title: string, own: string, document: string): string {
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>${escaped(title)}</title>
+<link rel="icon" href="data:,">
+<script type="module" src="${escaped(own + SCRIPT)}"></script>
+<rapi-doc spec-url="${escaped(document)}" heading-text="${escaped(title)}" render-style="read" load-fonts="false"
+  allow-spec-url-load="false" allow-spec-file-load="false" show-header="false"></rapi-doc>
+</html>
+`;
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"]/g, (each) => `&#${each.charCodeAt(0)};`);
+}
