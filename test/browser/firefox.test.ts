@@ -154,6 +154,18 @@ describe.skipIf(firefoxPath === undefined)("connect in Firefox", () => {
     expect(await tab.evaluate(`connection.unary(methods.echo, { text: "again" })`)).toEqual({ text: "again" });
   });
 
+  it("ends its session when the page is left, and connects when it is loaded again", async () => {
+    const port = await listen("https://127.0.0.1:0/rpc");
+    const [tab] = await attempt(port);
+    const [left] = server?.sessions ?? [];
+    await tab.go(`${site.origin}/elsewhere`);
+    expect(await left?.closed).toMatchObject({ closeCode: 0, reason: "the page was left" });
+    await tab.back();
+    await expect.poll(() => tab.evaluate("typeof globalThis.attempt")).toBe("function");
+    const given = `"https://127.0.0.1:${port}/rpc", ${JSON.stringify([...certificate.hash.value])}`;
+    expect(await tab.evaluate(`attempt(${given})`)).toMatchObject({ kind: "webtransport", text: "through" });
+  });
+
   it.each(SHIPPED)("runs the minified bundle whose size is told: %s", async (name) => {
     const port = await listen("https://127.0.0.1:0/rpc");
     const tab = await open(`${site.origin}/page`);

@@ -86,6 +86,11 @@ export class FirefoxTab {
     await this.browser.send("browsingContext.navigate", { context: this.context, url, wait: "complete" });
   }
 
+  /** Goes back to the page before, which Firefox may have kept. */
+  async back(): Promise<void> {
+    await this.browser.send("browsingContext.traverseHistory", { context: this.context, delta: -1 });
+  }
+
   /** What the value or promise of `expression` comes to, by way of JSON. */
   async evaluate(expression: string): Promise<unknown> {
     const awaited = `(async () => JSON.stringify(await (${expression})))()`;

@@ -23,6 +23,25 @@ const CLIENT = `
     })();
     return echo("first");
   };
+  /** Ends sessions in the middle of calls on streams of their own, so many at once, each at another time. */
+  globalThis.endInTheMiddle = async (url, hash, round) => {
+    const serverCertificateHashes = [{ algorithm: "sha-256", value: new Uint8Array(hash) }];
+    const via = "stream";
+    await Promise.all(Array.from({ length: 4 }, async (_, at) => {
+      const connection = await connect(url, { serverCertificateHashes, fallback: false, reconnect: false });
+      const read = async (items) => { for await (const _ of items); };
+      const chat = connection.duplex(methods.chat, { via });
+      const calls = [
+        connection.unary(methods.echo, { text: "a" }, { via }),
+        read(connection.serverStream(methods.items, { n: 3, open: true }, { via })),
+        connection.clientStream(methods.sum, new ReadableStream({ start: (items) => items.enqueue(-1) }), { via }),
+        read(chat.readable),
+      ];
+      await new Promise((resolve) => setTimeout(resolve, (round * 4 + at) % 25));
+      await connection.close();
+      await Promise.allSettled(calls);
+    }));
+  };
   globalThis.until = async (wanted) => {
     for await (const { status } of connection.states()) if (status === wanted) return;
   };
@@ -102,6 +121,23 @@ describe.skipIf(executablePath === undefined)("a page's life", () => {
     await tab.evaluate("history.back()");
     await witness.until("note back from the cache");
     expect(sessions).toHaveLength(2);
+  });
+
+  it("calls as before while it is hidden, and finds its session alive", async () => {
+    await tab.hide();
+    await tab.evaluate(`void dispatchEvent(new Event("online"))`);
+    const tick = `new Promise((resolve) => setTimeout(resolve))`;
+    expect(await tab.evaluate(`echo("hidden").then((text) => ${tick}.then(() => echo(text)))`)).toBe("hidden");
+    await tab.evaluate(`connection.session.ping()`);
+    await tab.wake();
+    expect(await tab.evaluate("states")).toEqual(["ready"]);
+    expect(sessions).toHaveLength(1);
+  });
+
+  it("survives that it ends sessions in the middle of calls on streams", { timeout: 60_000 }, async () => {
+    const given = `"${server.urls[0]}", ${JSON.stringify([...certificate.hash.value])}`;
+    for (let round = 0; round < 30; round++) await tab.evaluate(`endInTheMiddle(${given}, ${round})`);
+    expect(await tab.evaluate(`echo("still here")`)).toBe("still here");
   });
 
   it("heals after a sleep in which its session was lost", async () => {

@@ -49,13 +49,18 @@ export class Tab {
     return result.value;
   }
 
-  /** Hides the tab behind another, and freezes it: nothing runs there (Page Lifecycle). */
-  async sleep(): Promise<void> {
+  /** Hides the tab behind another. */
+  async hide(): Promise<void> {
     const { targetId } = await this.send<{ targetId: string }>("Target.createTarget", { url: "about:blank" });
     await this.send("Target.activateTarget", { targetId });
     await this.evaluate(
       `new Promise((hidden) => document.hidden ? hidden() : document.addEventListener("visibilitychange", () => hidden()))`,
     );
+  }
+
+  /** Hides the tab and freezes it: nothing runs there (Page Lifecycle). */
+  async sleep(): Promise<void> {
+    await this.hide();
     await this.send("Page.setWebLifecycleState", { state: "frozen" });
   }
 
