@@ -20,6 +20,13 @@ export const Http = service("test.v1.Http", {
   chat: rpc({ input: stream(z.string()), output: stream(z.string()) }),
   note: notify({ input: Text }),
   metadata: rpc({ output: z.record(z.string(), z.string()) }),
+  /** Numbers from the one after the caller's on; `breakAfter` each so many. */
+  follow: rpc({
+    input: z.object({ upTo: z.int(), breakAfter: z.int().optional() }),
+    output: stream(Item),
+    cursor: "i",
+    idempotent: true,
+  }),
   endless: rpc({ output: stream(Item), idempotent: true }),
   /** Doubles what comes, and counts. */
   charge: rpc({

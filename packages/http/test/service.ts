@@ -53,6 +53,13 @@ export function newRouter(seen: Seen): Router {
       for (let i = 0; i < n; i++) yield size === undefined ? { i } : { i, pad: "x".repeat(size) };
       if (failAfter === true) throw new RpcError("data_loss", "the rest is gone");
     },
+    *follow({ upTo, breakAfter = upTo }, { resumeFrom }) {
+      const first = Number(resumeFrom ?? 0) + 1;
+      for (let i = first; i <= upTo; i++) {
+        if (i - first === breakAfter) throw new RpcError("unavailable", "the server goes away");
+        yield { i };
+      }
+    },
     async sum(numbers) {
       let sum = 0;
       for await (const number of numbers) sum += number;

@@ -210,6 +210,16 @@ describe("server-sent events", () => {
     expect(again.status).toBe(204);
   });
 
+  it("have the cursors of items as ids, and go on after the one that a browser sends", async () => {
+    const { url } = await served();
+    const target = `${url}follow?message=${encodeURIComponent('{"upTo":3,"breakAfter":2}')}`;
+    const headers = { accept: "text/event-stream" };
+    const first = await (await fetch(target, { headers })).text();
+    expect(first).toMatch(/^id: 1\ndata: {"i":1}\n\nid: 2\ndata: {"i":2}\n\nevent: error\ndata: {"code":"unavailable"/);
+    const rest = await (await fetch(target, { headers: { ...headers, "last-event-id": "2" } })).text();
+    expect(rest).toBe('id: 3\ndata: {"i":3}\n\nevent: end\nid: end\ndata: \n\n');
+  });
+
   it("are explained to who opens the URL otherwise", async () => {
     const { url } = await served();
     expect(await (await fetch(`${url}items`)).text()).toContain("accept: text/event-stream");

@@ -72,6 +72,18 @@ describe.each([
     await expect(pinging).rejects.toMatchObject({ code: "unavailable" });
   });
 
+  it("a stream whose items have cursors goes on after each break, and from where its caller says", async () => {
+    const stream = client.follow({ upTo: 5, breakAfter: 2 });
+    const items: number[] = [];
+    for await (const { i } of stream) items.push(i);
+    expect(items).toEqual([1, 2, 3, 4, 5]);
+    expect(stream.cursor).toBe("5");
+    const rest = client.follow({ upTo: 5 }, { from: "3" });
+    expect((await rest.values().next()).value).toEqual({ i: 4 });
+    const error = await failure(client.items({ n: 1 }, { from: "3" }).values().next());
+    expect(error).toMatchObject({ code: "unimplemented" });
+  });
+
   it("a duplex call has items both ways at once", async () => {
     const { readable, writable } = client.chat();
     const writer = writable.getWriter();

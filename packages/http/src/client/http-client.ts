@@ -7,6 +7,7 @@ import {
   keyedOptions,
   type LateCall,
   publicUrl,
+  type Resumption,
 } from "@quicrpc/core/transport";
 import type { ContentCoding } from "../protocol/compression.js";
 import { type HttpCodec, messagePack } from "./codec.js";
@@ -40,6 +41,8 @@ export class HttpClient implements ForeignClient {
   /** Calls in progress. */
   readonly calls: Set<HttpCall> = new Set();
   private readonly credentials: Credentials | undefined;
+  /** Ends each stream that waits to go on. */
+  private readonly suspended: Set<(error: RpcError) => void> = new Set();
   private isClosed = false;
   private onClosed!: (end: End) => void;
   private onIdle: (() => void)[] = [];
@@ -71,17 +74,34 @@ export class HttpClient implements ForeignClient {
     });
   }
 
-  readonly start: Caller["start"] = ((method: AnyMethod, input: unknown, options?: CallOptions) =>
+  readonly start: Caller["start"] = ((method: AnyMethod, input: unknown, options?: CallOptions) => {
+    const { around } = method.calling;
+    return around === undefined || options?.attempt !== undefined
+      ? this.begin(method, input, options)
+      : around(this, method, input, options);
+  }) as Caller["start"];
+
+  /** Makes one call. */
+  begin(method: AnyMethod, input: unknown, options: CallOptions | undefined): unknown {
+    options?.attempt?.onMade();
     // A kind's answers to calls that are made later are what such an answer takes, and no more.
-    (method.calling as Calling).startLate(
+    return (method.calling as Calling).startLate(
       { method, peer: this.peer, queue: (outcome) => this.call(method, input, keyedOptions(method, options), outcome) },
       input,
-    )) as Caller["start"];
+    );
+  }
+
+  /** Keeps the streams that wait to go on; undefined once no more calls are made. */
+  get resumption(): Resumption | undefined {
+    return this.isClosed ? undefined : { forMs: this.limits.maxResumeMs, suspend: (fail) => this.suspend(fail) };
+  }
 
   close({ closeCode = 0, reason = "" }: Partial<Pick<End, "closeCode" | "reason">> = {}): void {
     if (this.isClosed) return;
     this.isClosed = true;
-    for (const call of this.calls) call.fail(new RpcError("unavailable", "the client was closed"));
+    const error = new RpcError("unavailable", "the client was closed");
+    for (const call of this.calls) call.fail(error);
+    for (const fail of this.suspended) fail(error);
     this.onClosed({ closeCode, reason, error: undefined });
   }
 
@@ -99,6 +119,12 @@ export class HttpClient implements ForeignClient {
   settled(call: HttpCall): void {
     this.calls.delete(call);
     if (this.calls.size === 0) for (const resolve of this.onIdle.splice(0)) resolve();
+  }
+
+  private suspend(fail: (error: RpcError) => void): () => void {
+    const own = (error: RpcError): void => fail(error);
+    this.suspended.add(own);
+    return () => this.suspended.delete(own);
   }
 
   /** Returns the token of the next request. */

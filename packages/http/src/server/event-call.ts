@@ -20,8 +20,15 @@ export class EventCall extends StreamedCall {
     return { "content-type": EVENT_STREAM, "cache-control": "no-store" };
   }
 
+  override item(item: unknown): void {
+    const cursor = this.positions?.last;
+    if (cursor !== undefined && !isEventId(cursor)) throw new TypeError(`an event cannot have the id ${cursor}`);
+    super.item(item);
+  }
+
   protected sendMessage(json: Uint8Array): void {
-    this.answerFlow.write(eventOf("data: ", json));
+    const cursor = this.positions?.last;
+    this.answerFlow.write(eventOf(cursor === undefined ? "data: " : `id: ${cursor}\ndata: `, json));
   }
 
   protected ending(error: RpcError | undefined): Uint8Array {
@@ -29,13 +36,22 @@ export class EventCall extends StreamedCall {
   }
 
   protected endingOf(error: RpcError): Uint8Array {
-    return lastEvent("error", jsonBytes(this.errorJson(error)));
+    const json = jsonBytes(this.errorJson(error));
+    // Without an id of its own: a browser that comes back goes on after the last item.
+    const goesOn = error.code === "unavailable" && this.positions !== undefined;
+    return goesOn ? eventOf("event: error\ndata: ", json) : lastEvent("error", json);
   }
 
   protected sendEnding(event: Uint8Array): void {
     this.answerFlow.write(event);
     this.answerFlow.finish();
   }
+}
+
+/** Whether a browser that is sent `id` for an event sends it back (HTML, server-sent events, §9.2.6), and it is not that of the end. */
+function isEventId(id: string): boolean {
+  // oxlint-disable-next-line no-control-regex -- these end a line, or are passed over
+  return id !== LAST_EVENT_ID && !/[\0\r\n]/.test(id);
 }
 
 function lastEvent(event: string, json: Uint8Array): Uint8Array {

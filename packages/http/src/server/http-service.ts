@@ -26,12 +26,14 @@ import {
   MemoryBudget,
   type OnceSettings,
   OverloadGuard,
+  requirePositions,
   runNotification,
   type ServedCallSettings,
   streamsInput,
 } from "@quicrpc/core/transport";
 import { statusOf } from "../protocol/codes.js";
 import { errorToJson, jsonBytes } from "../protocol/error-json.js";
+import { FROM_HEADER, readCursor, readEventId } from "../protocol/cursor.js";
 import { readHeaders } from "../protocol/headers.js";
 import { readTimeout, TIMEOUT_HEADER } from "../protocol/timeout.js";
 import { OpenApiPage } from "./open-api-page.js";
@@ -288,7 +290,8 @@ export class HttpService<Context> {
       const { onError } = settings;
       const contextSettings = { session: nobody, connection, limits, once, onError };
       const metadata = (): Metadata => readHeaders(exchange.headers);
-      context = new IncomingContext<unknown>(method, remainingMs, metadata, contextSettings);
+      const from = positionAskedFor(exchange, match);
+      context = new IncomingContext<unknown>(method, remainingMs, metadata, contextSettings, from);
       if (method.once !== undefined) context.keyedBy(fingerprint);
       if (method.kind !== "notify") call = newCall(framing, route, context, settings, bytes, shared);
     } catch (error) {
@@ -371,6 +374,17 @@ function applicantOf(
 
 function limited(timeoutMs: number | undefined, maxTimeoutMs: number): number | undefined {
   return timeoutMs === undefined ? undefined : Math.min(timeoutMs, maxTimeoutMs);
+}
+
+/** The cursor of the item that the caller has had last. Throws `RpcError` where the method's items have none. */
+function positionAskedFor(exchange: HttpExchange, { bound, framing }: Pick<Match<never>, "bound" | "framing">): string | undefined {
+  const { method } = bound;
+  const given = readCursor(exchange.header(FROM_HEADER));
+  // A browser sends the id by itself: of a stream without cursors it says nothing.
+  const eventId = framing === "events" && method.cursor !== undefined ? exchange.header("last-event-id") : undefined;
+  const from = readEventId(eventId) ?? given;
+  if (from !== undefined) requirePositions(method, from);
+  return from;
 }
 
 /** The names of the compressions that the client reads: where it does not say so, that of its request. */
