@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { uncheckedCodec } from "../call/messages/codec.js";
 import { defineMethod } from "../client/define-method.js";
@@ -242,4 +243,74 @@ describe("a stream whose items have cursors", () => {
     expect(calls).toBe(2);
     await items.return();
   });
+});
+
+/** What must have arrived: every item up to the last that was taken. */
+interface Model {
+  length: number;
+  taken: number;
+}
+
+/** The connection under test, with one stream that is read now and then. */
+interface Real {
+  readonly items: AsyncIterator<Entry>;
+  readonly stream: { readonly cursor: string | undefined };
+}
+
+type Step = fc.AsyncCommand<Model, Real>;
+
+const step = (name: string, run: (model: Model, real: Real) => Promise<unknown>): Step => ({
+  check: () => true,
+  run: async (model, real) => void (await run(model, real)),
+  toString: () => name,
+});
+
+/** Takes what there is, up to so many items, and compares it with the model. */
+async function takeSome(model: Model, { items, stream }: Real, most: number): Promise<void> {
+  for (let count = Math.min(most, model.length - model.taken); count > 0; count--) {
+    let result: IteratorResult<Entry> | undefined;
+    const next = items.next().then((value) => (result = value));
+    for (let waits = 0; result === undefined && waits < 50; waits++) await pass(200);
+    expect(result, "an item comes").toBeDefined();
+    expect((await next).value).toMatchObject({ id: model.taken + 1 });
+    model.taken++;
+    expect(stream.cursor).toBe(String(model.taken));
+  }
+}
+
+const steps = [
+  fc.integer({ min: 1, max: 300 }).map((count) =>
+    step(`append ${count}`, async (model) => {
+      model.length += count;
+      servers.append(count);
+    }),
+  ),
+  fc.integer({ min: 1, max: 200 }).map((most) => step(`take ${most}`, (model, real) => takeSome(model, real, most))),
+  fc.constant(step("kill", async () => lose())),
+  fc.constant(step("kill in the middle", async () => void servers.sessions.at(-1)?.close({ closeCode: 3 }))),
+  fc.constant(step("drain", async () => void servers.sessions.at(-1)?.drain())),
+  fc.constant(step("lose here", async () => void connection.session?.close())),
+  fc.integer({ min: 0, max: 500 }).map((ms) => step(`pass ${ms}`, () => pass(ms))),
+];
+
+it("whatever becomes of sessions, every item arrives once and in order, and nothing is left", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.commands(steps, { maxCommands: 30 }), async (commands) => {
+      servers = new Servers();
+      connected();
+      await connection.ready();
+      const model: Model = { length: 0, taken: 0 };
+      const stream = connection.serverStream(methods.follow, undefined);
+      const items = stream.values();
+      await fc.asyncModelRun(() => ({ model, real: { items, stream } }), commands);
+      await takeSome(model, { items, stream }, Number.POSITIVE_INFINITY);
+      await items.return();
+      await connection.close();
+      await pass(100);
+      expect(servers.open).toBe(0);
+      expect(vi.getTimerCount()).toBe(0);
+      expect(connection.state).toEqual({ status: "closed" });
+    }),
+    { numRuns: 60 },
+  );
 });
