@@ -5,7 +5,7 @@ import { type FedItems, itemQueue, type ItemSink, type ItemStream } from "../cal
 import { Positions } from "../call/items/positions.js";
 import type { Attempt, CallOptions } from "../call/options.js";
 import { watch } from "../call/watch.js";
-import type { ItemCursor } from "../contract/cursor.js";
+import type { ItemCursor, Position } from "../contract/cursor.js";
 import { type AnyMethod, fullName } from "../contract/descriptor.js";
 import { callFailure, RpcError } from "../errors.js";
 import { Fifo } from "../fifo.js";
@@ -52,7 +52,7 @@ function cursorStream(
   const since = Date.now();
   const positions = new Positions(method.cursor as ItemCursor, options.from);
   /** The cursors of the items in the queue. */
-  const cursors = new Fifo<string>();
+  const cursors = new Fifo<Position>();
   /** Items in the queue whose call is over. */
   let left = 0;
   let running: Running | undefined;

@@ -28,11 +28,13 @@ export function itemCursor(option: CursorOption): ItemCursor {
   return typeof option === "string" ? { field: option } : option;
 }
 
-/** The cursor that stands in a field of an item, as text; undefined where there is none. */
-export function cursorAt(item: unknown, field: string): string | undefined {
-  const value = (item as Readonly<Record<string, unknown>> | null | undefined)?.[field];
-  if (typeof value === "string") return value.length > 0 && value.length <= MAX_CURSOR_LENGTH ? value : undefined;
-  return Number.isSafeInteger(value) || typeof value === "bigint" ? String(value) : undefined;
+/** The cursor of an item, as its field has it. */
+export type Position = string | number | bigint;
+
+/** Whether `value` is a cursor: text of a bounded length, or an integer. */
+export function isPosition(value: unknown): value is Position {
+  if (typeof value === "string") return value.length > 0 && value.length <= MAX_CURSOR_LENGTH;
+  return Number.isSafeInteger(value) || typeof value === "bigint";
 }
 
 /** Throws `RpcError` `invalid_argument` for what is no cursor. */

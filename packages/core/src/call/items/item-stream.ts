@@ -1,4 +1,5 @@
 import { rejectionAtCaller } from "../../callers-line.js";
+import type { Position } from "../../contract/cursor.js";
 import { Fifo } from "../../fifo.js";
 import { Metadata } from "../../metadata.js";
 import type { ItemIterator } from "../../platform-types.js";
@@ -42,7 +43,8 @@ export class ItemStream<Item> extends ReadableStream<Item> implements AnswerMeta
 
   /** The cursor of the last item that was taken, in streams whose items have one: the option `from` of a call that goes on after it. */
   get cursor(): string | undefined {
-    return this.#queue.cursor;
+    const { cursor } = this.#queue;
+    return cursor === undefined ? undefined : String(cursor);
   }
 
   /** @internal See `ItemQueue.feed`. */
@@ -110,7 +112,7 @@ export interface ItemQueue<Item> {
   readonly stream: ItemStream<Item>;
   answer: AnswerMetadata | undefined;
   /** The cursor of the last item that was taken. */
-  cursor: string | undefined;
+  cursor: Position | undefined;
   /** @param held bytes that it takes, by estimate */
   push(item: Item, size: number, held?: number): void;
   /** Nothing more comes; the error, if any, is thrown once what has arrived is read. */

@@ -1,43 +1,55 @@
-import { cursorAt, type ItemCursor } from "../../contract/cursor.js";
+import { isPosition, type ItemCursor, type Position } from "../../contract/cursor.js";
 import { RpcError } from "../../errors.js";
 
-/** Follows the cursors of the items of one call, in order. */
+/** Follows the cursors of the items of one call, in order. They are made text only where somebody looks. */
 export class Positions {
-  /** The cursor of the last item, or the one that the call goes on after; undefined before the first. */
-  last: string | undefined;
+  /** The cursor of the last item, as the item has it, or the one that the call goes on after; undefined before the first. */
+  position: Position | undefined;
   private readonly cursor: ItemCursor;
 
   constructor(cursor: ItemCursor, from: string | undefined) {
     this.cursor = cursor;
-    this.last = from;
+    this.position = from;
+  }
+
+  /** The same as text. */
+  get last(): string | undefined {
+    return this.position === undefined ? undefined : String(this.position);
   }
 
   /** Whether the item is the one that was last: a handler whose cursors are not exclusive sends it again. */
   repeats(item: unknown): boolean {
-    return this.last !== undefined && cursorAt(item, this.cursor.field) === this.last;
+    return this.position !== undefined && isSame((item as Fields | undefined)?.[this.cursor.field], this.position);
   }
 
   /**
    * Goes on to `item`. Throws `RpcError` `data_loss`, `CURSOR_GAP`, where its predecessor is another item than the last, and `TypeError`
-   * where it has no cursor or the same.
+   * where it has no cursor, or the same.
    */
-  pass(item: unknown): string {
+  pass(item: unknown): Position {
     const { field, predecessor } = this.cursor;
-    const cursor = cursorAt(item, field);
-    const { last } = this;
-    if (cursor === undefined) throw new TypeError(`an item has no cursor in its field ${field}`);
-    if (cursor === last) throw new TypeError(`two items have the cursor ${cursor}`);
-    if (predecessor !== undefined && last !== undefined) {
-      const before = cursorAt(item, predecessor);
-      if (before !== last) throw gap(last, before);
+    const next = (item as Fields | null | undefined)?.[field];
+    const { position } = this;
+    if (!isPosition(next)) throw new TypeError(`an item has no cursor in its field ${field}`);
+    if (next === position) throw new TypeError(`two items have the cursor ${next}`);
+    if (predecessor !== undefined && position !== undefined) {
+      const before = (item as Fields)[predecessor];
+      if (!isSame(before, position)) throw gap(position, before);
     }
-    this.last = cursor;
-    return cursor;
+    this.position = next;
+    return next;
   }
 }
 
-function gap(last: string, before: string | undefined): RpcError {
-  const message = `items are missing after the cursor ${last}: the next follows ${before ?? "none"}`;
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Whether two cursors are the same; the one that a call goes on after is text, whatever the items have. */
+function isSame(a: unknown, b: Position): boolean {
+  return a === b || (typeof a !== typeof b && isPosition(a) && String(a) === String(b));
+}
+
+function gap(last: Position, before: unknown): RpcError {
+  const message = `items are missing after the cursor ${last}: the next follows ${isPosition(before) ? before : "none"}`;
   return new RpcError("data_loss", message, {
     reason: "CURSOR_GAP",
     hint: "begin anew, without `from`",
