@@ -50,9 +50,9 @@ async function read(end: number, by: "client" | "server", how: "close" | "drain"
   const reading = (async () => {
     for await (const { id } of connection.serverStream(follow, undefined)) taken.push(id);
   })();
-  let over = false;
-  void reading.then(() => (over = true));
-  for (let i = 0; !over && i < 200; i++) await vi.advanceTimersByTimeAsync(100);
+  const ended: true[] = [];
+  void reading.then(() => ended.push(true));
+  for (let i = 0; ended.length === 0 && i < 200; i++) await vi.advanceTimersByTimeAsync(100);
   await reading;
   await connection.close();
   return [taken, steps];

@@ -50,7 +50,6 @@ export class EventCall extends StreamedCall {
 
 /** Whether a browser that is sent `id` for an event sends it back (HTML, server-sent events, §9.2.6), and it is not that of the end. */
 function isEventId(id: string): boolean {
-  // oxlint-disable-next-line no-control-regex -- these end a line, or are passed over
   return id !== LAST_EVENT_ID && !/[\0\r\n]/.test(id);
 }
 

@@ -377,7 +377,10 @@ function limited(timeoutMs: number | undefined, maxTimeoutMs: number): number | 
 }
 
 /** The cursor of the item that the caller has had last. Throws `RpcError` where the method's items have none. */
-function positionAskedFor(exchange: HttpExchange, { bound, framing }: Pick<Match<never>, "bound" | "framing">): string | undefined {
+function positionAskedFor(
+  exchange: HttpExchange,
+  { bound, framing }: Pick<Match<never>, "bound" | "framing">,
+): string | undefined {
   const { method } = bound;
   const given = readCursor(exchange.header(FROM_HEADER));
   // A browser sends the id by itself: of a stream without cursors it says nothing.
