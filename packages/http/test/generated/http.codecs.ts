@@ -11,6 +11,7 @@ import type {
   HttpFailEmptyDetails,
   Count,
   Item,
+  HttpFollowInput,
   HttpChargeInput,
   HttpChargeOutput,
   HttpChargeBrokeDetails,
@@ -49,6 +50,11 @@ export const httpMetadataOutputCodec: MessageCodec<Record<string, string>, Recor
   () => httpMetadataOutputShape,
   writeHttpMetadataOutput,
   readHttpMetadataOutput,
+);
+export const httpFollowInputCodec: MessageCodec<HttpFollowInput, HttpFollowInput> = wire.codec(
+  () => httpFollowInputShape,
+  writeHttpFollowInput,
+  readHttpFollowInput,
 );
 export const httpChargeInputCodec: MessageCodec<HttpChargeInput, HttpChargeInput> = wire.codec(
   () => httpChargeInputShape,
@@ -387,6 +393,74 @@ function readHttpMetadataOutput(r: wire.Reader, p: number): Record<string, strin
   return value;
 }
 
+function writeHttpFollowInput(b: Uint8Array, p: number, value: HttpFollowInput): number {
+  wire.requireObject(value);
+  let count = 1;
+  if (value.breakAfter !== undefined) count++;
+  p = wire.writeMapHeader(b, p, count);
+  b[p] = 0xa4;
+  b[p + 1] = 0x75;
+  b[p + 2] = 0x70;
+  b[p + 3] = 0x54;
+  b[p + 4] = 0x6f;
+  p = wire.writeInt(b, p + 5, value.upTo);
+  if (value.breakAfter !== undefined) {
+    b[p] = 0xaa;
+    b[p + 1] = 0x62;
+    b[p + 2] = 0x72;
+    b[p + 3] = 0x65;
+    b[p + 4] = 0x61;
+    b[p + 5] = 0x6b;
+    b[p + 6] = 0x41;
+    b[p + 7] = 0x66;
+    b[p + 8] = 0x74;
+    b[p + 9] = 0x65;
+    b[p + 10] = 0x72;
+    p = wire.writeInt(b, p + 11, value.breakAfter);
+  }
+  return p;
+}
+
+function readHttpFollowInput(r: wire.Reader, p: number): HttpFollowInput {
+  const { bytes, view } = r;
+  let upTo: number | undefined;
+  let breakAfter: number | undefined;
+  let left = wire.readMapHeader(r, p);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa4757054 | 0) || bytes[p + 4] !== 0x6f) break;
+        upTo = wire.readInt(r, p + 5);
+        p = r.position;
+      case 1:
+        if (
+          left > 0 &&
+          view.getInt32(p) === (0xaa627265 | 0) &&
+          view.getInt32(p + 4) === 0x616b4166 &&
+          view.getInt32(p + 7) === 0x66746572
+        ) {
+          breakAfter = wire.readInt(r, p + 11);
+          p = r.position;
+          left--;
+        }
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readHttpFollowInputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (upTo === undefined) return wire.misfit();
+  if (breakAfter === undefined) {
+    return { upTo };
+  }
+  return { upTo, breakAfter };
+}
+
+const readHttpFollowInputKeys = /* @__PURE__ */ new wire.Keys(["upTo", "breakAfter"]);
+
 function writeHttpChargeInput(b: Uint8Array, p: number, value: HttpChargeInput): number {
   wire.requireObject(value);
   b[p] = 0x82;
@@ -557,6 +631,10 @@ const itemShape: wire.Shape = wire.object({ i: wire.number(wire.integer()), pad:
 const httpSumInputItemShape: wire.Shape = wire.number();
 const httpChatInputItemShape: wire.Shape = wire.string();
 const httpMetadataOutputShape: wire.Shape = wire.record({}, wire.string());
+const httpFollowInputShape: wire.Shape = wire.object({
+  upTo: wire.number(wire.integer()),
+  breakAfter: wire.optional(wire.number(wire.integer())),
+});
 const httpChargeInputShape: wire.Shape = wire.object({ amount: wire.bigint(), at: wire.date() });
 const httpChargeOutputShape: wire.Shape = wire.object({
   amount: wire.bigint(),

@@ -75,6 +75,15 @@ export const httpTooling: ServiceTooling = {
         additionalProperties: { type: "string" },
       },
     },
+    follow: {
+      docs: "Numbers from the one after the caller's on; `breakAfter` each so many.",
+      input: {
+        type: "object",
+        properties: { upTo: { type: "integer" }, breakAfter: { type: "integer" } },
+        required: ["upTo"],
+      },
+      output: part4,
+    },
     endless: { output: part4 },
     charge: {
       docs: "Doubles what comes, and counts.",
@@ -167,6 +176,17 @@ export const httpTooling: ServiceTooling = {
         kind: "unary",
         output: { type: "record", key: { type: "string" }, value: { type: "string" } },
       },
+      follow: {
+        id: 16,
+        kind: "server_stream",
+        idempotent: true,
+        input: { type: "ref", name: "HttpFollowInput" },
+        output: { type: "ref", name: "Item" },
+        errors: {
+          CURSOR_EXPIRED: { code: "out_of_range" },
+          CURSOR_GAP: { code: "data_loss" },
+        },
+      },
       endless: {
         id: 13,
         kind: "server_stream",
@@ -229,6 +249,14 @@ export const httpTooling: ServiceTooling = {
           pad: { type: "string" },
         },
         optional: ["pad"],
+      },
+      HttpFollowInput: {
+        type: "object",
+        fields: {
+          upTo: { type: "number", checks: { format: "integer" } },
+          breakAfter: { type: "number", checks: { format: "integer" } },
+        },
+        optional: ["breakAfter"],
       },
       HttpChargeInput: {
         type: "object",

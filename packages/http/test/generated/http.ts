@@ -7,6 +7,7 @@ import {
   unaryCalls,
   notifyCalls,
   serverStreamCalls,
+  cursorStreamCalls,
   clientStreamCalls,
   duplexCalls,
   onceCalls,
@@ -34,6 +35,7 @@ import {
   httpChatInputItemCodec,
   httpChatOutputItemCodec,
   httpMetadataOutputCodec,
+  httpFollowInputCodec,
   httpChargeInputCodec,
   httpChargeOutputCodec,
   httpChargeBrokeDetailsCodec,
@@ -73,6 +75,13 @@ export interface Item {
   /** @asType integer */
   i: number;
   pad?: string | undefined;
+}
+
+export interface HttpFollowInput {
+  /** @asType integer */
+  upTo: number;
+  /** @asType integer */
+  breakAfter?: number | undefined;
 }
 
 export interface HttpChargeInput {
@@ -118,6 +127,14 @@ export const httpMethods: {
   readonly chat: MethodDescriptor<"duplex", string, string, string, string>;
   readonly note: MethodDescriptor<"notify", Text, Text, void, void>;
   readonly metadata: MethodDescriptor<"unary", void, undefined, Record<string, string>, Record<string, string>>;
+  readonly follow: MethodDescriptor<
+    "server_stream",
+    HttpFollowInput,
+    HttpFollowInput,
+    Item,
+    Item,
+    { readonly CURSOR_EXPIRED: ErrorDescriptor<"out_of_range">; readonly CURSOR_GAP: ErrorDescriptor<"data_loss"> }
+  >;
   readonly endless: MethodDescriptor<"server_stream", void, undefined, Item, Item>;
   readonly charge: MethodDescriptor<
     "unary",
@@ -187,6 +204,18 @@ export const httpMethods: {
     output: httpMetadataOutputCodec,
     fingerprint: 0xed31c291,
   }),
+  follow: describeMethod(httpService, cursorStreamCalls, "follow", {
+    id: 16,
+    input: httpFollowInputCodec,
+    output: itemCodec,
+    idempotent: true,
+    cursor: { field: "i" },
+    errors: {
+      CURSOR_EXPIRED: { code: "out_of_range" },
+      CURSOR_GAP: { code: "data_loss" },
+    },
+    fingerprint: 0xea5d727b,
+  }),
   endless: describeMethod(httpService, serverStreamCalls, "endless", {
     id: 13,
     output: itemCodec,
@@ -241,6 +270,12 @@ export interface HttpHandlers<Context = unknown> {
   note(input: Text, context: CallContext<Context>): Awaitable<void>;
   /** @see {@link Http.methods.metadata} */
   metadata(input: undefined, context: CallContext<Context>): Awaitable<Record<string, string>>;
+  /**
+   * Numbers from the one after the caller's on; `breakAfter` each so many.
+   *
+   * @see {@link Http.methods.follow}
+   */
+  follow(input: HttpFollowInput, context: CallContext<Context>): Awaitable<StreamSource<Item>>;
   /** @see {@link Http.methods.endless} */
   endless(input: undefined, context: CallContext<Context>): Awaitable<StreamSource<Item>>;
   /**
@@ -260,6 +295,9 @@ export function createHttpRouter<Context = unknown>(handlers: HttpHandlers<Conte
 
 /** What fail throws by name; see `isRpcErrorOf`. */
 export type HttpFailError = RpcErrorOf<(typeof httpMethods)["fail"]["errors"]>;
+
+/** What follow throws by name; see `isRpcErrorOf`. */
+export type HttpFollowError = RpcErrorOf<(typeof httpMethods)["follow"]["errors"]>;
 
 /** What charge throws by name; see `isRpcErrorOf`. */
 export type HttpChargeError = RpcErrorOf<(typeof httpMethods)["charge"]["errors"]>;
@@ -294,6 +332,12 @@ export interface HttpClient {
   note(input: Text, options?: CallOptions): Promise<void>;
   /** @see {@link Http.methods.metadata} */
   metadata(options?: CallOptions): Promise<Record<string, string>>;
+  /**
+   * Numbers from the one after the caller's on; `breakAfter` each so many.
+   *
+   * @see {@link Http.methods.follow}
+   */
+  follow(input: HttpFollowInput, options?: CallOptions): ItemStream<Item>;
   /** @see {@link Http.methods.endless} */
   endless(options?: CallOptions): ItemStream<Item>;
   /**
@@ -321,6 +365,7 @@ export function createHttpClient(caller: Caller): HttpClient {
     chat: (options) => caller.start(httpMethods.chat, undefined, options),
     note: (input, options) => caller.start(httpMethods.note, input, options),
     metadata: (options) => caller.start(httpMethods.metadata, undefined, options),
+    follow: (input, options) => caller.start(httpMethods.follow, input, options),
     endless: (options) => caller.start(httpMethods.endless, undefined, options),
     charge: (input, options) => caller.start(httpMethods.charge, input, options),
     upload: (source, options) => caller.start(httpMethods.upload, source, options),
