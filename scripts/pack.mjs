@@ -1,7 +1,17 @@
 // Packs what is published, as npm publishes it: `node scripts/pack.mjs <folder> [--all] [--json]`. Every package gets the licence; each
 // platform's engine is a package of its own, which @quicrpc/quic names as optional. With --all it fails unless there is an
 // engine for every platform, fit to be published; otherwise it packs the engines that were built.
-import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -9,29 +19,35 @@ import { faultsOf } from "../packages/quic/scripts/engine-checks.mjs";
 import { PLATFORMS } from "../packages/quic/scripts/platforms.mjs";
 import { fail, npm, root, run } from "./setup.mjs";
 
-/** Dependencies first, so that no published package ever names one that is not there yet. */
-export const FOLDERS = [
-  "core",
-  "quic",
-  "services",
-  "node",
-  "browser",
-  "fails-components",
-  "http",
-  "mcp",
-  "otel",
-  "query",
-  "nats",
-  "redis",
-  "codegen",
-  "vite",
-  "cli",
-];
-const prebuilds = join(root, "packages/quic/prebuilds");
 const read = (path) => JSON.parse(readFileSync(path, "utf8"));
+/** The folders of what is published, dependencies first, so that no published package ever names one that is not there yet. */
+export const FOLDERS = inOrder();
+const prebuilds = join(root, "packages/quic/prebuilds");
 const write = (path, value) => writeFileSync(path, `${JSON.stringify(value, undefined, 2)}\n`);
 const engineOf = (platform) => join(prebuilds, `${platform}.node`);
 const packageOf = (platform) => `@quicrpc/quic-${platform}`;
+
+function inOrder() {
+  const folders = readdirSync(join(root, "packages")).filter((folder) =>
+    existsSync(join(root, "packages", folder, "package.json")),
+  );
+  const manifests = folders.map((folder) => [folder, read(join(root, "packages", folder, "package.json"))]);
+  const waiting = new Map(manifests.filter(([, manifest]) => manifest.private !== true));
+  const names = new Set([...waiting.values()].map(({ name }) => name));
+  const ordered = [];
+  while (waiting.size > 0) {
+    const ready = [...waiting].filter(
+      ([, { dependencies = {} }]) => !Object.keys(dependencies).some((name) => names.has(name)),
+    );
+    if (ready.length === 0) throw new Error(`${[...waiting.keys()].join(", ")} depend on each other`);
+    for (const [folder, { name }] of ready) {
+      ordered.push(folder);
+      waiting.delete(folder);
+      names.delete(name);
+    }
+  }
+  return ordered;
+}
 
 /** The package of one platform's engine. */
 function stageEngine(stage, platform, { version, license, repository, engines }) {

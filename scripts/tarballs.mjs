@@ -3,7 +3,7 @@
 // `node scripts/tarballs.mjs [--all]`, which is that of scripts/pack.mjs.
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, posix } from "node:path";
+import { basename, join, posix } from "node:path";
 import { platformName } from "../packages/quic/scripts/platforms.mjs";
 import { pack } from "./pack.mjs";
 import { fail, npm, run } from "./setup.mjs";
@@ -47,11 +47,13 @@ if (faults.length > 0) fail(faults.join("\n"));
 
 async function examine({ name, path, size, files }) {
   const kilobytes = Math.round(size / 1000);
-  const limit = LIMITS[name] ?? ENGINE_LIMIT;
+  const isEngine = name.startsWith("@quicrpc/quic-");
+  const limit = isEngine ? ENGINE_LIMIT : LIMITS[name];
   console.log(`${name}: ${kilobytes} kB, at most ${limit}`);
   const faulty = (fault) => void faults.push(`${name}: ${fault}`);
+  if (limit === undefined) faulty(`has no limit: add it to ${basename(import.meta.url)}`);
   if (kilobytes > limit) faulty(`the tarball has ${kilobytes} kB, at most ${limit} are allowed`);
-  const wanted = ["LICENSE", "README.md", ...(LIMITS[name] === undefined ? ["THIRD-PARTY.md"] : [])];
+  const wanted = ["LICENSE", "README.md", ...(isEngine ? ["THIRD-PARTY.md"] : [])];
   for (const file of wanted.filter((file) => !files.includes(file))) faulty(`${file} is missing`);
   for (const file of files.filter((file) => STRAYS.test(file))) faulty(`packs ${file}`);
   const folder = mkdtempSync(join(scratch, "unpacked-"));

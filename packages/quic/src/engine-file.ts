@@ -99,7 +99,7 @@ function unavailable(platform: string, why: string, cause?: unknown): QuicError 
   return new QuicError({
     source: "system",
     code: "ERR_QUIC_NATIVE_MISSING",
-    message: `QUIC is not available on ${platform}: ${why}. Without it, @quicrpc/node serves and connects over wss:// and tls:// (docs/platforms.md)`,
+    message: `QUIC is not available on ${platform}: ${why}. Without it, @quicrpc/node serves and connects over wss:// and tls://, and @quicrpc/http over HTTP (docs/platforms.md)`,
     cause,
   });
 }

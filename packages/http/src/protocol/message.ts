@@ -1,12 +1,19 @@
 import type { MessageCodec, PayloadWriter } from "@quicrpc/core/generated";
 import { tooLarge } from "./body.js";
 
-const FIRST_ROOM = 256;
+const FIRST_ROOM = 4096;
+
+/** Room in which one message after the other is written, and from which each is copied at its length; undefined while one is written. */
+let shared: Uint8Array | undefined = new Uint8Array(FIRST_ROOM);
 
 /** A growing buffer for one message. */
 class Payload implements PayloadWriter {
-  buffer: Uint8Array = new Uint8Array(FIRST_ROOM);
+  buffer: Uint8Array;
   position = 0;
+
+  constructor(buffer: Uint8Array) {
+    this.buffer = buffer;
+  }
 
   reserve(length: number): void {
     const needed = this.position + length;
@@ -22,8 +29,16 @@ class Payload implements PayloadWriter {
  * throws for a value that does not fit, `resource_exhausted` for more than `maxBytes`.
  */
 export function encodeMessage(codec: MessageCodec<unknown> | undefined, value: unknown, maxBytes: number): Uint8Array {
-  const out = new Payload();
-  codec?.encode(value, out);
-  if (out.position > maxBytes) throw tooLarge(maxBytes);
-  return out.buffer.subarray(0, out.position);
+  const room = shared ?? new Uint8Array(FIRST_ROOM);
+  // A codec may run an application's code.
+  shared = undefined;
+  try {
+    const out = new Payload(room);
+    codec?.encode(value, out);
+    const { buffer, position } = out;
+    if (position > maxBytes) throw tooLarge(maxBytes);
+    return buffer === room ? buffer.slice(0, position) : buffer.subarray(0, position);
+  } finally {
+    shared = room;
+  }
 }

@@ -188,7 +188,7 @@ export class HttpService<Context> {
 
   private async extend(exchange: HttpExchange, answer: ExtensionAnswer): Promise<void> {
     const budget = new MemoryBudget(this.limits.maxSessionBytes, "limits.maxSessionBytes", this.load);
-    const reader = new RequestReader(exchange, budget, this.readingLimits(undefined));
+    const reader = new RequestReader(exchange, budget, this.readingLimits(undefined), this.readers);
     let whole: WholeRequest | undefined;
     const leave = this.load.enter(budget, (error) => {
       reader.give(error);
@@ -264,7 +264,7 @@ export class HttpService<Context> {
     let context: IncomingContext<unknown>;
     try {
       const timeoutMs = limited(readTimeout(exchange.header(TIMEOUT_HEADER)), limits.maxTimeoutMs);
-      const connection = await this.authenticate(exchange, fullName(method), timeoutMs);
+      const connection = this.authentications && (await this.authenticate(exchange, fullName(method), timeoutMs));
       admission.requireRoom();
       // Before anything is read: throws where messages have no such form.
       format.codecOf(method.output);
@@ -272,8 +272,8 @@ export class HttpService<Context> {
       let size = 0;
       let decoded = 0;
       if (!streamsInput(method)) {
-        reader = new RequestReader(exchange, budget, this.readingLimits(timeoutMs));
-        const message = await this.read(reader, framing, query);
+        reader = new RequestReader(exchange, budget, this.readingLimits(timeoutMs), this.readers);
+        const message = await reader.read(framing, query);
         size = message.length;
         if (method.once !== undefined) fingerprint = inputFingerprint(`http-${format.name}`, message, 0, size);
         if (codec !== undefined) {
@@ -306,15 +306,6 @@ export class HttpService<Context> {
     }
     runNotification(served, input, context, settings, bytes);
     newCall(framing, route, undefined, settings, 0, shared).accept();
-  }
-
-  private async read(reader: RequestReader, framing: Framing, query: Match<Context>["query"]): Promise<Uint8Array> {
-    this.readers.add(reader);
-    try {
-      return await reader.read(framing, query);
-    } finally {
-      this.readers.delete(reader);
-    }
   }
 
   /** Throws the `RpcError` that the caller receives. */

@@ -32,9 +32,12 @@ export class RequestReader {
   /** Why the message is not wanted any more. */
   private ended: RpcError | undefined = undefined;
   private reject: ((error: RpcError) => void) | undefined = undefined;
+  private readonly readers: Set<RequestReader>;
 
-  constructor(exchange: HttpExchange, budget: MemoryBudget, limits: ReadingLimits) {
+  /** @param readers has this one while it reads */
+  constructor(exchange: HttpExchange, budget: MemoryBudget, limits: ReadingLimits, readers: Set<RequestReader>) {
     this.exchange = exchange;
+    this.readers = readers;
     this.held = new HeldBytes(budget);
     this.limits = limits;
   }
@@ -53,29 +56,49 @@ export class RequestReader {
     return new Promise((resolve, reject) => {
       const { exchange } = this;
       this.reject = reject;
+      this.readers.add(this);
       const timer = expiries.add(this.limits.timeoutMs, () => this.give(this.limits.late()));
       exchange.onGone = () => {
         this.gone = true;
         this.give(new RpcError("cancelled", "the caller is gone"));
       };
-      this.message(framing, query)
-        .finally(() => {
-          expiries.remove(timer);
-          exchange.onGone = undefined;
-          this.reject = undefined;
-          this.held.release();
-        })
-        .then(resolve, reject);
+      const over = (): void => {
+        expiries.remove(timer);
+        this.readers.delete(this);
+        exchange.onGone = undefined;
+        this.reject = undefined;
+        this.held.release();
+      };
+      this.message(framing, query).then(
+        (message) => {
+          over();
+          resolve(message);
+        },
+        (error: unknown) => {
+          over();
+          reject(error);
+        },
+      );
     });
   }
 
-  private async message(framing: Framing, query: URLSearchParams | undefined): Promise<Uint8Array> {
+  private message(framing: Framing, query: URLSearchParams | undefined): Promise<Uint8Array> {
     if (query !== undefined) return this.ofQuery(query);
-    if (framing === "stream") return this.ofEnvelope();
-    const { exchange, limits } = this;
-    const coding = codingNamed(exchange.header("content-encoding"), CODINGS);
-    const bytes = await exchange.readBody(limits.maxBytes, (piece) => this.hold(piece));
-    return this.expanded(bytes, coding);
+    return framing === "stream" ? this.ofEnvelope() : this.ofBody();
+  }
+
+  private ofBody(): Promise<Uint8Array> {
+    const encoding = this.exchange.header("content-encoding");
+    return encoding === undefined ? this.bytes() : this.decoded(encoding);
+  }
+
+  private bytes(): Promise<Uint8Array> {
+    return this.exchange.readBody(this.limits.maxBytes, (piece) => this.hold(piece));
+  }
+
+  private async decoded(encoding: string): Promise<Uint8Array> {
+    const coding = codingNamed(encoding, CODINGS);
+    return this.expanded(await this.bytes(), coding);
   }
 
   private async ofQuery(query: URLSearchParams): Promise<Uint8Array> {

@@ -71,7 +71,7 @@ const UNTRUSTED_CODES = /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/;
 
 function hintFor(code: string, doing: Attempted["doing"]): string | undefined {
   if (code === MISSING_ENGINE)
-    return "use wss:// or tls://, which need no native engine, or install one for this platform";
+    return "use wss:// or tls://, which need no native engine, or HTTP by @quicrpc/http, or install an engine for this platform";
   if (doing === "listen on") return LISTENED[code];
   return UNTRUSTED_CODES.test(code) ? UNTRUSTED : DIALLED[code];
 }
