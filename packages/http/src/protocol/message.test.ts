@@ -37,7 +37,7 @@ describe("encodeMessage", () => {
   });
 
   it("refuses more than the limit, and goes on", () => {
-    expect(() => encodeMessage(filled, { byte: 1, times: 11 }, 10)).toThrow();
+    expect(() => encodeMessage(filled, { byte: 1, times: 11 }, 10)).toThrow("10 bytes");
     expect(of(4, 2)).toEqual(Uint8Array.of(4, 4));
   });
 });
