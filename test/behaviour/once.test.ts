@@ -1,4 +1,4 @@
-import { createOnceKey, onceFailure } from "@quicrpc/core";
+import { createOnceKey, onceFailure } from "@quicrpc/core/once";
 import { expect, it } from "vitest";
 import { describeCalls } from "./describe-calls.js";
 import { once } from "./once-service.js";

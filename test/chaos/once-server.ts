@@ -1,6 +1,6 @@
 // A server whose calls take effect once, in a process that ends itself wherever its callers want.
 import { openSync, writeSync } from "node:fs";
-import { MemoryOnceStore, type OnceStore } from "@quicrpc/core";
+import { MemoryOnceStore, type OnceStore } from "@quicrpc/core/once";
 import { createRouter } from "@quicrpc/core/generated";
 import { devCertificate, serve } from "@quicrpc/node";
 import { RedisOnceStore } from "@quicrpc/redis";

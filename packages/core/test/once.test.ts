@@ -1,22 +1,24 @@
 // Calls of methods that are `once`, in-process.
 import {
   createMemoryPair,
-  createOnceKey,
   createSession,
   type ErrorHook,
   interceptCaller,
   type Interceptor,
   interceptRouter,
-  MemoryOnceStore,
-  onceFailure,
-  type OnceIdentity,
-  type OnceOptions,
-  type OnceStore,
   retry,
   RpcError,
   rpcError,
   type Session,
 } from "@quicrpc/core";
+import {
+  createOnceKey,
+  MemoryOnceStore,
+  onceFailure,
+  type OnceIdentity,
+  type OnceOptions,
+  type OnceStore,
+} from "@quicrpc/core/once";
 import { createRouter, defineMethod, onceCalls, zodCodec } from "@quicrpc/core/generated";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";

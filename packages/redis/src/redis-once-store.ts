@@ -1,4 +1,4 @@
-import type { OnceClaim, OnceState, OnceStore } from "@quicrpc/core";
+import type { OnceClaim, OnceState, OnceStore } from "@quicrpc/core/once";
 import { CLAIM, RELEASE, RENEW, type Script, SETTLE } from "./scripts.js";
 
 /** The client of Redis or Valkey, as far as the store uses it: that of the package `redis` by `createClient` or `createCluster`. */

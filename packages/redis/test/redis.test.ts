@@ -1,12 +1,6 @@
 // The store in Redis: its contract, by a server of its own, which is also killed.
-import {
-  createMemoryPair,
-  createOnceKey,
-  createSession,
-  onceFailure,
-  type OnceStore,
-  type RpcError,
-} from "@quicrpc/core";
+import { createMemoryPair, createSession, type RpcError } from "@quicrpc/core";
+import { createOnceKey, onceFailure, type OnceStore } from "@quicrpc/core/once";
 import { createRouter, defineMethod, onceCalls, uncheckedCodec } from "@quicrpc/core/generated";
 import { RedisOnceStore } from "@quicrpc/redis";
 import { createClient } from "redis";

@@ -2,7 +2,7 @@
 
 import type { ServiceTooling } from "@quicrpc/core/generated";
 
-/** What tools are told of demo.v1.Greeter: comments, JSON Schemas of its messages, and their shapes. */
+/** Descriptions of demo.v1.Greeter for tools: comments, JSON Schemas of its messages, and their shapes. */
 export const greeterTooling: ServiceTooling = {
   methods: {
     greet: {

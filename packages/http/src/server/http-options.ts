@@ -1,4 +1,5 @@
-import type { ErrorHook, Interceptor, Limits, OnceOptions, Router, ServerLoad } from "@quicrpc/core";
+import type { ErrorHook, Interceptor, Limits, Router, ServerLoad } from "@quicrpc/core";
+import type { OnceOptions } from "@quicrpc/core/once";
 import type {
   AllowedOrigins,
   Authentications,
