@@ -21,7 +21,7 @@ export const packages = {
 
 /** The folder whose own folders are layered, and its files that may import all of them: its entries. */
 export const layered = "packages/core/src";
-export const entries = ["index", "generated", "transports", "topic", "records"];
+export const entries = ["index", "generated", "transports", "topic", "once", "records"];
 
 /** Folders of `layered`, lowest layer first: one imports those of lower layers, and none of its own. Other files are below them all. */
 export const layers = [

@@ -10,10 +10,10 @@ import { fail, npm, run } from "./setup.mjs";
 
 /** Kilobytes of a tarball, about a tenth above what they are. An engine has one limit for all platforms. */
 const LIMITS = {
-  "@quicrpc/core": 560,
+  "@quicrpc/core": 645,
   "@quicrpc/quic": 115,
-  "@quicrpc/services": 35,
-  "@quicrpc/node": 175,
+  "@quicrpc/services": 40,
+  "@quicrpc/node": 185,
   "@quicrpc/browser": 40,
   "@quicrpc/fails-components": 40,
   "@quicrpc/http": 215,
@@ -22,9 +22,9 @@ const LIMITS = {
   "@quicrpc/query": 12,
   "@quicrpc/codegen": 335,
   "@quicrpc/vite": 12,
-  "@quicrpc/nats": 15,
+  "@quicrpc/nats": 18,
   "@quicrpc/redis": 15,
-  quicrpc: 65,
+  quicrpc: 80,
 };
 const ENGINE_LIMIT = 2000;
 /** What a server installs: packages, and kilobytes of their files without zod's. */

@@ -2,7 +2,7 @@ import { createRouter, defineMethod, onceCalls, zodCodec } from "@quicrpc/core/g
 import type { Router } from "@quicrpc/core";
 import { z } from "zod";
 
-const service = { name: "test.v1.Once", id: 4664 };
+const service = { name: "test.v1.Once", id: 4669 };
 
 /** A method whose calls take effect once: it adds one to the counter of a name. */
 export const once = {

@@ -15,7 +15,7 @@ export type { LateCall } from "./client/late-call.js";
 export { callWritable, type WrittenCall } from "./client/call-writable.js";
 export { bytePieceOf } from "./call/items/byte-pieces.js";
 export { type ItemTarget, sendItems } from "./call/items/send-items.js";
-export { keyedOptions, throwIfAborted, timeoutOf } from "./call/options.js";
+export { throwIfAborted, timeoutOf } from "./call/options.js";
 export { watch as watchCall } from "./call/watch.js";
 export { fullName, streamsInput, streamsOutput } from "./contract/descriptor.js";
 export { guarded } from "./guarded.js";

@@ -1,7 +1,7 @@
 import type { AnyMethod, MethodDescriptor, MethodKind } from "../contract/descriptor.js";
 import type { CallAnswers, Caller, CallInputs } from "./caller.js";
 import type { RpcError } from "../errors.js";
-import { type CallOptions, keyedOptions } from "./options.js";
+import type { CallOptions } from "./options.js";
 
 /**
  * Starts a call of any kind, without the types of its messages. Returns, at once, the member of `CallAnswers` that
@@ -35,10 +35,11 @@ export abstract class BaseCaller implements Caller {
     input: CallInputs<Sent>[Kind],
     options?: CallOptions,
   ): CallAnswers<Sent, Result>[Kind] {
-    const { around } = method.calling;
+    const { calling, once } = method;
+    const { around } = calling;
     const answer =
       around === undefined || options?.attempt !== undefined
-        ? this.begin(method as AnyMethod, input, keyedOptions(method as AnyMethod, options))
+        ? this.begin(method as AnyMethod, input, once === undefined ? options : once.keyed(options))
         : around(this, method as AnyMethod, input, options);
     return answer as CallAnswers<Sent, Result>[Kind];
   }

@@ -1,4 +1,4 @@
-import type { AnyMethod, Via } from "../contract/descriptor.js";
+import type { Via } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import type { Metadata, MetadataInit } from "../metadata.js";
@@ -115,9 +115,4 @@ export function cancelled(signal: AbortSignal): RpcError {
 export function parentEnded(signal: AbortSignal): RpcError {
   const { code } = RpcError.from(signal.reason, "cancelled");
   return new RpcError(code, "the parent call has ended", { cause: signal.reason });
-}
-
-/** The options of a call, with its key where its method is `once`. */
-export function keyedOptions({ once }: AnyMethod, options: CallOptions | undefined): CallOptions | undefined {
-  return once === undefined ? options : once.keyed(options);
 }

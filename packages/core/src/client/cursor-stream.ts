@@ -5,7 +5,7 @@ import { type FedItems, itemQueue, type ItemSink, type ItemStream } from "../cal
 import { Positions } from "../call/items/positions.js";
 import type { Attempt, CallOptions } from "../call/options.js";
 import { watch } from "../call/watch.js";
-import type { ItemCursor, Position } from "../contract/cursor.js";
+import { CURSOR_ERRORS, type ItemCursor, type Position } from "../contract/cursor.js";
 import { type AnyMethod, fullName } from "../contract/descriptor.js";
 import { callFailure, RpcError } from "../errors.js";
 import { Fifo } from "../fifo.js";
@@ -19,6 +19,7 @@ type AttemptCaller = Pick<BaseCaller, "begin" | "resumption">;
 /** Makes calls whose items have cursors: a stream that lost its session is called again, after the last item. */
 export const cursorStreamCalls: Calling<"server_stream"> = {
   kind: "server_stream",
+  errors: CURSOR_ERRORS,
   start: (host, method, input, options) => serverStreamCalls.start(host, method, input, options),
   startLate: (call, input) => serverStreamCalls.startLate(call, input),
   around: (caller, method, input, options) =>
@@ -28,6 +29,7 @@ export const cursorStreamCalls: Calling<"server_stream"> = {
 /** The same for clients that are generated for HTTP alone. */
 export const foreignCursorStreamCalls: Calling<"server_stream"> = {
   kind: "server_stream",
+  errors: CURSOR_ERRORS,
   start: (host, method, input, options) => foreignServerStreamCalls.start(host, method, input, options),
   startLate: (call, input) => foreignServerStreamCalls.startLate(call, input),
   around: (caller, method, input, options) =>

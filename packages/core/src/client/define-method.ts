@@ -22,7 +22,7 @@ const KINDS: { readonly [Kind in MethodKind]: Calling<Kind> } = {
   duplex: duplexCalls,
 };
 
-/** Makes a method descriptor by hand. Throws `RangeError` for an id that does not fit the wire. */
+/** Makes a method descriptor by hand. Throws `RangeError` for an id that does not fit the wire, `TypeError` for `once` of a stream. */
 export function defineMethod<
   Kind extends MethodKind,
   Sent = void,
@@ -36,7 +36,9 @@ export function defineMethod<
   name: string,
   options: MethodOptions<Sent, Received, Returned, Result, Errors>,
 ): MethodDescriptor<Kind, Sent, Received, Returned, Result, Errors> {
-  const { delivery, cursor } = options;
+  const { delivery, cursor, once } = options;
+  if (once !== undefined && kind !== "unary")
+    throw new TypeError(`${service.name}/${name} is ${kind}: once is for unary methods`);
   const streams = cursor === undefined ? KINDS[kind] : cursorStreamCalls;
   const calling = delivery === "datagram" ? datagramCalls : streams;
   return describeMethod(service, calling as Calling<Kind>, name, options);

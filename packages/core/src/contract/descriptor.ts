@@ -1,4 +1,4 @@
-import { CURSOR_ERRORS, type ItemCursor } from "./cursor.js";
+import type { ItemCursor } from "./cursor.js";
 import type { MethodMeta } from "./meta.js";
 import type { MessageCodec } from "./codec.js";
 import type { MethodErrors, NoErrors } from "./method-errors.js";
@@ -21,6 +21,8 @@ export type MethodKind = "unary" | "notify" | "server_stream" | "client_stream" 
  */
 export interface CallingCode<Kind extends MethodKind = MethodKind> {
   readonly kind: Kind;
+  /** Errors that every method whose calls are made so declares, beside its own. */
+  readonly errors?: MethodErrors;
   /**
    * Makes a call out of as many attempts as it takes, each of which is a call that `caller` begins: for the outermost caller that a program
    * uses. Undefined where a call is one attempt.
@@ -162,8 +164,6 @@ export function describeMethod<
     throw new RangeError(`an id is out of range: ${name} is ${id}, service ${service.name} is ${service.id}`);
   }
   const { kind } = calling;
-  if (once !== undefined && kind !== "unary")
-    throw new TypeError(`${service.name}/${name} is ${kind}: once is for unary methods`);
   return {
     kind,
     calling,
@@ -173,7 +173,7 @@ export function describeMethod<
     output,
     idempotent,
     once,
-    errors: cursor === undefined ? errors : { ...CURSOR_ERRORS, ...errors },
+    errors: { ...calling.errors, ...errors },
     priority,
     fingerprint,
     delivery,

@@ -24,7 +24,7 @@ export function catchUp<Item>(
   history: () => Awaitable<StreamSource<Item>>,
   live: StreamSource<Item>,
   { cursor, maxBuffered = 1000 }: CatchUpOptions<Item>,
-): AsyncIterableIterator<Item, void> {
+): AsyncIterableIterator<Item> {
   const source = itemSource(live);
   const heard: Item[] = [];
   const state: { isPast: boolean; over: { readonly error?: unknown } | undefined } = { isPast: true, over: undefined };
@@ -67,7 +67,7 @@ export function catchUp<Item>(
     }
     throwFailure();
   }
-  const iterator: AsyncIterableIterator<Item, void> = {
+  const iterator: AsyncIterableIterator<Item> = {
     next: () => items.next(),
     async return() {
       state.over ??= {};

@@ -1,7 +1,6 @@
 import { type CallOptions, Metadata, RpcError } from "@quicrpc/core";
 import type { AnyMethod } from "@quicrpc/core/generated";
-import { fullName, guarded, requirePositions, throwIfAborted, timeoutOf, watchCall } from "@quicrpc/core/transport";
-import { FROM_HEADER, writeCursor } from "../protocol/cursor.js";
+import { fullName, guarded, throwIfAborted, timeoutOf, watchCall } from "@quicrpc/core/transport";
 import { requireSmall, writeHeaders } from "../protocol/headers.js";
 import { TIMEOUT_HEADER, writeTimeout } from "../protocol/timeout.js";
 import type { FetchInit } from "./options.js";
@@ -37,10 +36,6 @@ export class HttpCall {
     const headers = new Headers(client.headers);
     headers.set("connect-protocol-version", "1");
     if (timeoutMs !== undefined) headers.set(TIMEOUT_HEADER, writeTimeout(timeoutMs));
-    if (options?.from !== undefined) {
-      requirePositions(method, options.from);
-      headers.set(FROM_HEADER, writeCursor(options.from));
-    }
     if (options?.metadata !== undefined) writeHeaders(metadataOf(options, client.limits.maxMetadataBytes), headers);
     this.headers = headers;
     this.unwatch = watchCall(options, timeoutMs, (error) => this.fail(error));

@@ -4,7 +4,6 @@ import {
   type Calling,
   type Credentials,
   type ForeignClient,
-  keyedOptions,
   type LateCall,
   publicUrl,
   type Resumption,
@@ -38,11 +37,9 @@ export class HttpClient implements ForeignClient {
   readonly headers: Readonly<Record<string, string>>;
   readonly uploads: Uploads | undefined;
   readonly compression: HttpOptions["compression"];
-  /** Calls in progress. */
-  readonly calls: Set<HttpCall> = new Set();
+  /** Calls in progress, and streams that wait to go on. */
+  readonly calls: Set<Pick<HttpCall, "fail">> = new Set();
   private readonly credentials: Credentials | undefined;
-  /** Ends each stream that waits to go on. */
-  private readonly suspended: Set<(error: RpcError) => void> = new Set();
   private isClosed = false;
   private onClosed!: (end: End) => void;
   private onIdle: (() => void)[] = [];
@@ -75,9 +72,10 @@ export class HttpClient implements ForeignClient {
   }
 
   readonly start: Caller["start"] = ((method: AnyMethod, input: unknown, options?: CallOptions) => {
-    const { around } = method.calling;
+    const { calling, once } = method;
+    const { around } = calling;
     return around === undefined || options?.attempt !== undefined
-      ? this.begin(method, input, options)
+      ? this.begin(method, input, once === undefined ? options : once.keyed(options))
       : around(this, method, input, options);
   }) as Caller["start"];
 
@@ -86,7 +84,7 @@ export class HttpClient implements ForeignClient {
     options?.attempt?.onMade();
     // A kind's answers to calls that are made later are what such an answer takes, and no more.
     return (method.calling as Calling).startLate(
-      { method, peer: this.peer, queue: (outcome) => this.call(method, input, keyedOptions(method, options), outcome) },
+      { method, peer: this.peer, queue: (outcome) => this.call(method, input, options, outcome) },
       input,
     );
   }
@@ -101,7 +99,6 @@ export class HttpClient implements ForeignClient {
     this.isClosed = true;
     const error = new RpcError("unavailable", "the client was closed");
     for (const call of this.calls) call.fail(error);
-    for (const fail of this.suspended) fail(error);
     this.onClosed({ closeCode, reason, error: undefined });
   }
 
@@ -115,16 +112,16 @@ export class HttpClient implements ForeignClient {
     return ping(this);
   }
 
-  /** A call is over. */
-  settled(call: HttpCall): void {
+  /** A call is over, or a stream waits no longer. */
+  settled(call: Pick<HttpCall, "fail">): void {
     this.calls.delete(call);
     if (this.calls.size === 0) for (const resolve of this.onIdle.splice(0)) resolve();
   }
 
   private suspend(fail: (error: RpcError) => void): () => void {
-    const own = (error: RpcError): void => fail(error);
-    this.suspended.add(own);
-    return () => this.suspended.delete(own);
+    const waiting = { fail };
+    this.calls.add(waiting);
+    return () => this.settled(waiting);
   }
 
   /** Returns the token of the next request. */
@@ -150,7 +147,7 @@ export class HttpClient implements ForeignClient {
       if (this.isClosed) throw new RpcError("unavailable", "the client was closed", { refused: true });
       const call = new HttpCall(this, method, options, (error) => outcome.fail(error));
       made = call;
-      if (method.kind === "unary" || method.kind === "notify") {
+      if ((method.kind === "unary" || method.kind === "notify") && options?.from === undefined) {
         const onAnswer = (answer: unknown): void => {
           if (call.over) return;
           call.settle();

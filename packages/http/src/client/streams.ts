@@ -4,11 +4,13 @@ import {
   callWritable,
   fullName,
   type LateCall,
+  requirePositions,
   sendItems,
   streamsInput,
   type UnsharedBytes,
 } from "@quicrpc/core/transport";
 import { contentType } from "../protocol/content-type.js";
+import { FROM_HEADER, writeCursor } from "../protocol/cursor.js";
 import { FLAG_COMPRESSED, writeEnvelope } from "../protocol/envelope.js";
 import { encodeMessage } from "../protocol/message.js";
 import { requireAnswer } from "./answer.js";
@@ -19,10 +21,11 @@ import { platformUploads } from "./uploads.js";
 
 type Outcome = Parameters<LateCall["queue"]>[0];
 
-/** Makes a call with a stream in either direction. Rejects where it cannot be begun. */
+/** Makes a call with a stream in either direction, or that asks for one to go on. Rejects where it cannot be begun. */
 export async function callStream(call: HttpCall, input: unknown, outcome: Outcome): Promise<void> {
-  const { method } = call;
+  const { method, options } = call;
   if (call.over) return;
+  if (options?.from !== undefined) requirePositions(method, options.from);
   if (method.kind === "server_stream") {
     const body = await oneEnvelope(call, input);
     const items = new ReceivedItems(call, send(call, body));
@@ -61,6 +64,7 @@ function startDuplex(call: HttpCall, items: ReceivedItems, upload: Upload, outco
 
 async function send(call: HttpCall, body: Uint8Array | ReadableStream<Uint8Array>): Promise<Response> {
   const { codec, compression } = call.client;
+  const from = call.options?.from;
   const names = compression?.algorithms.map(({ name }) => name);
   const isStream = body instanceof ReadableStream;
   const response = await call.send(
@@ -69,6 +73,7 @@ async function send(call: HttpCall, body: Uint8Array | ReadableStream<Uint8Array
       "content-type": contentType({ codec: codec.name, stream: true }),
       "connect-content-encoding": names?.[0],
       "connect-accept-encoding": names?.join(", "),
+      [FROM_HEADER]: from === undefined ? undefined : writeCursor(from),
     },
   );
   await requireAnswer(call, response, true);

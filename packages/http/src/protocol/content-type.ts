@@ -13,19 +13,11 @@ export function contentType({ codec, stream }: ContentType): string {
   return `${PREFIX}${stream ? STREAM_PREFIX : ""}${codec}`;
 }
 
-const USUAL: ReadonlyMap<string, ContentType> = new Map(
-  ["json", "msgpack"].flatMap((codec) =>
-    [false, true].map((stream) => [contentType({ codec, stream }), { codec, stream }] as const),
-  ),
-);
-
 /**
  * Reads a content type; its parameters are passed over, but for a character set that is not UTF-8. Returns undefined for what is no type of
  * the protocol.
  */
 export function readContentType(value: string | null | undefined): ContentType | undefined {
-  const usual = USUAL.get(value ?? "");
-  if (usual !== undefined) return usual;
   const [type = "", ...parameters] = (value ?? "").toLowerCase().split(";");
   const name = type.trim();
   if (!name.startsWith(PREFIX)) return undefined;

@@ -1,10 +1,17 @@
 import type { AnyMethod, Router } from "@quicrpc/core/generated";
 import { fullName, streamsInput, streamsOutput } from "@quicrpc/core/transport";
-import { contentType, readContentType } from "../protocol/content-type.js";
+import { type ContentType, contentType, readContentType } from "../protocol/content-type.js";
 import { type HttpExchange, splitTarget } from "./exchange.js";
 import { EVENT_STREAM, LAST_EVENT_ID } from "./event-call.js";
 import { FORMAT_NAMES, formatNamed, JSON_FORMAT, type MessageFormat } from "./message-formats.js";
 import { explainMethod, explainServer } from "./pages.js";
+
+/** Content types as nearly all clients write them, read already. */
+const USUAL: ReadonlyMap<string, ContentType> = new Map(
+  ["json", "msgpack"].flatMap((codec) =>
+    [false, true].map((stream) => [contentType({ codec, stream }), { codec, stream }] as const),
+  ),
+);
 
 /** A method with its handler. */
 export type Bound<Context> = Router<Context>["methods"][number];
@@ -60,12 +67,13 @@ export class Routes<Context> {
 
   private matchPost(exchange: HttpExchange, bound: Bound<Context>): Match<Context> | undefined {
     const { method } = bound;
-    const type = readContentType(exchange.header("content-type"));
+    const given = exchange.header("content-type");
+    const type = USUAL.get(given ?? "") ?? readContentType(given);
     const format = type && formatNamed(type.codec);
     if (type === undefined || format === undefined || type.stream !== isStream(method)) {
       const expected = typesOf(method).join(", ");
-      const given = JSON.stringify(exchange.header("content-type") ?? "");
-      const text = `${fullName(method)} takes ${expected}, not ${given.slice(0, 200)}\n`;
+      const shown = JSON.stringify(given ?? "").slice(0, 200);
+      const text = `${fullName(method)} takes ${expected}, not ${shown}\n`;
       answerText(exchange, 415, text, { "accept-post": expected });
       return undefined;
     }

@@ -6,7 +6,7 @@ import type { Peer } from "../peer.js";
 import type { HttpCaller } from "./http-package.js";
 import type { ListenSettings } from "./listener.js";
 import type { Guest } from "./socket-server.js";
-import { certificateRefusal, verifiedCertificate } from "./tls-settings.js";
+import { certificateRefusal, verifiedCertificate } from "./client-certificate.js";
 
 /** A request of HTTP/1.1, or of HTTP/2. */
 export type AnyRequest = IncomingMessage | Http2ServerRequest;

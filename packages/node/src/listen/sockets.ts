@@ -8,7 +8,8 @@ import { type Arrival, type Listener, type ListenSettings, type ListenTarget, pl
 import { Door, doorLimits } from "./door.js";
 import { holdReads } from "./held-reads.js";
 import { Guests, socketListener, startServer } from "./socket-server.js";
-import { certificateRefusal, ServerTls, verifiedCertificate } from "./tls-settings.js";
+import { certificateRefusal, verifiedCertificate } from "./client-certificate.js";
+import { ServerTls } from "./tls-settings.js";
 
 /** Listens for `tcp://`: without encryption, for a network that is trusted. */
 export async function listenTcp(

@@ -1,14 +1,11 @@
-import type { Socket } from "node:net";
 import {
   createSecureContext,
   type SecureContext,
   type SecureContextOptions,
   type Server,
   type TlsOptions,
-  TLSSocket,
 } from "node:tls";
 import { constants, X509Certificate } from "node:crypto";
-import { RpcError } from "@quicrpc/core";
 import type { ServerCertificateOptions } from "@quicrpc/quic";
 import type { ListenSettings } from "./listener.js";
 
@@ -53,27 +50,6 @@ export class ServerTls {
     server.setSecureContext(options);
     this.byName = byName;
   }
-}
-
-/** Why the client may not have a session: it has shown no certificate where one is required, or one that does not hold. */
-export function certificateRefusal(socket: Socket, { clientCertificates }: ListenSettings): RpcError | undefined {
-  if (clientCertificates === undefined || !(socket instanceof TLSSocket)) return undefined;
-  if (verifiedCertificate(socket) !== undefined) return undefined;
-  if (socket.isSessionReused()) return new RpcError("unauthenticated", "a resumed session shows no client certificate");
-  if (socket.getPeerX509Certificate() !== undefined) {
-    return new RpcError("unauthenticated", `the client's certificate is not accepted: ${socket.authorizationError}`);
-  }
-  const required = clientCertificates.required ?? true;
-  return required ? new RpcError("unauthenticated", "a client certificate is required") : undefined;
-}
-
-/**
- * The certificate of the client, where it was asked for and is one that the authorities have issued. Node calls a client
- * authorized as well that resumes a session, with the certificate of another handshake or with none.
- */
-export function verifiedCertificate(socket: Socket): X509Certificate | undefined {
-  if (!(socket instanceof TLSSocket) || !socket.authorized || socket.isSessionReused()) return undefined;
-  return socket.getPeerX509Certificate();
 }
 
 /** Makes a context, with all settings that hold for every server name: a context that a name chooses brings its own authorities and tickets. */

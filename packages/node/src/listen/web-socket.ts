@@ -6,7 +6,7 @@ import { MAX_WEBSOCKET_MESSAGE } from "../protocol.js";
 import { type Arrival, type ListenSettings, placed } from "./listener.js";
 import { holdReads } from "./held-reads.js";
 import type { Guest } from "./socket-server.js";
-import { certificateRefusal, verifiedCertificate } from "./tls-settings.js";
+import { certificateRefusal, verifiedCertificate } from "./client-certificate.js";
 
 /** Header fields of a request. Node drops what is beyond its own limit in silence: the server's is to be one more. */
 export const MAX_HEADER_FIELDS = 100;

@@ -87,7 +87,7 @@ const plainWebSocketProvider: TransportProvider = {
 };
 
 /** `http://`: plain HTTP, without sessions; for servers alone. */
-const plainHttpProvider: TransportProvider = {
+export const plainHttpProvider: TransportProvider = {
   name: "HTTP without TLS",
   schemes: ["http:"],
   abilities: { ...OVER_TCP, sessions: false },

@@ -25,6 +25,7 @@ export {
   type WebOffer,
 } from "../listen/listener.js";
 export type { Guest, SocketName } from "../listen/socket-server.js";
-export { certificateRefusal, firstCertificate, verifiedCertificate } from "../listen/tls-settings.js";
+export { certificateRefusal, verifiedCertificate } from "../listen/client-certificate.js";
+export { firstCertificate } from "../listen/tls-settings.js";
 export { listenWeb } from "../listen/web.js";
 export { headersOf, pathOf, type Peer, type TransportKind } from "../peer.js";

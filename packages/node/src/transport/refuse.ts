@@ -1,4 +1,5 @@
 import type { ListenSettings } from "../listen/listener.js";
+import { plainHttpProvider } from "./built-in.js";
 import type { TransportDialOptions } from "./dialling.js";
 import type { TransportAbilities, TransportProvider } from "./provider.js";
 
@@ -71,7 +72,7 @@ export function requireListenable(
       "the option http needs a listener of quic://, https://, wss://, ws:// or http://, beside or on whose port it answers",
     );
   }
-  if (web.http === undefined && targets.some(({ scheme }) => scheme === "http:")) {
+  if (web.http === undefined && targets.some(({ provider }) => provider === plainHttpProvider)) {
     throw new TypeError(
       "http:// answers requests of plain HTTP, which the option http says how: serve({ http: true })",
     );
