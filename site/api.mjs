@@ -1,11 +1,13 @@
 // Writes the API reference, a page for each entry of a package, from the doc comments of what it exports.
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { Application, Converter, ReflectionKind } from "typedoc";
 import { ROOT } from "./pages.mjs";
 
 /** Each entry's name, as one imports it, by the path of its source. */
 const entries = new Map();
 for (const folder of readdirSync(`${ROOT}packages`)) {
+  // A package that is gone leaves what was built of it.
+  if (!existsSync(`${ROOT}packages/${folder}/package.json`)) continue;
   const { name, exports } = JSON.parse(readFileSync(`${ROOT}packages/${folder}/package.json`, "utf8"));
   for (const [path, { types }] of Object.entries(exports)) {
     if (types === undefined) continue;
