@@ -10,11 +10,18 @@ const built = fileURLToPath(new URL("../../../.cache/nats-server/nats-server", i
 
 /** The NATS server of this machine; undefined where there is none. */
 export const natsServer: string | undefined = [built, "nats-server"].find(
-  (file) => (file === "nats-server" || existsSync(file)) && spawnSync(file, ["--version"]).status === 0,
+  (file) =>
+    (file === "nats-server" || existsSync(file)) && isRecent(spawnSync(file, ["--version"], { encoding: "utf8" })),
 );
 
+/** Whether it is a server that JetStream's clients of today work with: 2.10 or later. */
+function isRecent({ status, stdout }: { readonly status: number | null; readonly stdout: string }): boolean {
+  const [, major, minor] = /v(\d+)\.(\d+)/.exec(stdout) ?? [];
+  return status === 0 && (Number(major) > 2 || Number(minor) >= 10);
+}
+
 /** Says what is missing, for tests that are skipped. */
-export const WITHOUT_NATS = "it needs a NATS server: npm run nats-server";
+export const WITHOUT_NATS = "it needs a NATS server of 2.10 or later: npm run nats-server";
 
 /** A NATS server in a process, with its files in a folder of its own. */
 export class NatsProcess {
