@@ -1,5 +1,5 @@
 import type { DrainOptions } from "@quicrpc/core/transport";
-import type { Server } from "./serve.js";
+import type { Server } from "./server.js";
 
 /** Options of `drainOnSignal`. */
 export interface DrainOnSignalOptions extends DrainOptions {

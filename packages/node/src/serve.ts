@@ -34,6 +34,7 @@ import { TrustedProxies } from "./listen/proxy-protocol.js";
 import { addressOf, type Peer } from "./peer.js";
 import { tellRefusal } from "./refusals.js";
 import { SERVE_OPTIONS, type ServeOptions } from "./serve-options.js";
+import type { Server, ServerStats } from "./server.js";
 import { limitAge } from "./session-age.js";
 import { endAtExpiry } from "./session-expiry.js";
 import { noteOpen } from "./still-open.js";
@@ -44,63 +45,6 @@ import type { GroupShare } from "./workers/worker.js";
 
 /** Milliseconds that calls in progress have after their session's credentials have expired. */
 const EXPIRY_GRACE_MS = 10_000;
-
-/** Counters of a server's present load. */
-export interface ServerStats {
-  readonly sessions: number;
-  /** Calls of `authenticate` that have not settled. */
-  readonly authentications: number;
-  /** Handlers of calls and notifications that have not settled. */
-  readonly handlers: number;
-  /** Running handlers whose call is over. */
-  readonly outlivingHandlers: number;
-  /** Estimated bytes that the peers of all sessions make this side hold; `limits.maxServerBytes` bounds them. */
-  readonly heldBytes: number;
-}
-
-/** A running server. */
-export interface Server {
-  /** Address of the first listener that has a port. */
-  readonly address: { readonly host: string; readonly port: number };
-  /** URLs that it listens on, in the order given, with the ports that were taken. */
-  readonly urls: readonly string[];
-  readonly sessions: ReadonlySet<Session>;
-  stats(): ServerStats;
-  /**
-   * Takes no more sessions and calls, lets those in progress and all handlers finish, and closes. Calls that are not over
-   * after `timeoutMs` (default: `limits.maxDrainMs`) fail with `unavailable`.
-   */
-  drain(options?: DrainOptions): Promise<Unacknowledged>;
-  /**
-   * Takes other certificates, as after a renewal, on every listener, for sessions that begin from now on; those that live
-   * stay. Throws, and leaves everything as it is, where one cannot be used or the server is closed. `watchTls` does
-   * it whenever files change.
-   */
-  updateTls(update: TlsUpdate): void;
-  /**
-   * Closes every session and listener. Calls in progress fail with `unavailable`. Notifications to clients are waited for as
-   * `Session.close` does; it tells how many were not acknowledged by those that were connected. Never rejects.
-   */
-  close(options?: CloseOptions): Promise<Unacknowledged>;
-  /** Lets the process end, or not, while the server runs. */
-  ref(): void;
-  unref(): void;
-  /** The workers, where this is the process that keeps them (`workers`). */
-  readonly group?: WorkerGroup;
-  [Symbol.asyncDispose](): Promise<void>;
-}
-
-/** The processes that serve in the place of the one that keeps them. */
-export interface WorkerGroup {
-  readonly size: number;
-  /** The workers' process ids. A worker that ends, however it does, is replaced. */
-  pids(): readonly number[];
-  /**
-   * Starts the program anew in one worker after the other, as after an update: the next one serves before another is drained. Rejects where a
-   * new worker cannot serve; those not yet replaced go on.
-   */
-  restart(): Promise<void>;
-}
 
 /**
  * Serves `routers`, by default on a UDP port. Rejects with a `TransportError` when it cannot listen (its `code` is

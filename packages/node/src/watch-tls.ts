@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { ServerCertificateOptions } from "@quicrpc/quic";
-import type { Server } from "./serve.js";
+import type { Server } from "./server.js";
 
 /** Where a certificate chain and its private key are kept, PEM. */
 export interface CertificateFiles {

@@ -1,5 +1,5 @@
 import type { Unacknowledged } from "@quicrpc/core/transport";
-import type { ServerStats } from "../serve.js";
+import type { ServerStats } from "../server.js";
 
 /** A worker's environment says in this variable which place of its group it has, as JSON. */
 export const PLACE_VARIABLE = "QUICRPC_WORKER";

@@ -9,7 +9,7 @@ import {
 } from "@quicrpc/core/transport";
 import { type ErrorHook, type Limits, type Session, TransportError } from "@quicrpc/core";
 import type { PortGroup } from "@quicrpc/quic";
-import type { Server, ServerStats, WorkerGroup } from "../serve.js";
+import type { Server, ServerStats, WorkerGroup } from "../server.js";
 import { type FromWorker, type Place, PLACE_VARIABLE, type ToldError, type ToWorker } from "./messages.js";
 import { topicRelay } from "./topic-relay.js";
 

@@ -4,7 +4,7 @@ import { errorHook } from "@quicrpc/core/transport";
 import { DEFAULT_LIMITS } from "@quicrpc/core";
 import { PortGroup } from "@quicrpc/quic";
 import { isOverUdp, targetsOf, urlOf } from "../listen/listen.js";
-import type { Server } from "../serve.js";
+import type { Server } from "../server.js";
 import type { ServeOptions } from "../serve-options.js";
 import { transportError } from "../transport/failure.js";
 import { PrimaryServer } from "./primary.js";

@@ -2,7 +2,7 @@ import cluster from "node:cluster";
 import { once } from "node:events";
 import { TransportError } from "@quicrpc/core";
 import type { GroupMember } from "@quicrpc/quic";
-import type { Server } from "../serve.js";
+import type { Server } from "../server.js";
 import {
   FIRST_SOCKET,
   type FromWorker,
