@@ -40,7 +40,8 @@ export async function serveAsWorker(start: (share: GroupShare) => Promise<Server
     const server = await start(share);
     followEnd(server);
     obey(server);
-    tell({ quicrpc: "ready", urls: server.urls });
+    // When the program has its server, and has said what signals do.
+    setImmediate(() => tell({ quicrpc: "ready", urls: server.urls }));
     report(server);
     return server;
   } catch (error) {
