@@ -1,25 +1,15 @@
 import { resolve } from "node:path";
 import type { Diagnostic } from "../diagnostics.js";
 import { generate, type GeneratedFile } from "../generate.js";
-import type { ImportExtension } from "../print/imports.js";
-import type { Target } from "../print/service.js";
 import type { SchemaSnapshot } from "../shape/shape.js";
+import type { Config } from "./config.js";
 import { findSchemaFiles } from "./files.js";
 import { findProject, infoOf, lockOf, patternsOf } from "./project.js";
 
-/** Options of a command that say where the project and its output are. */
-export interface ProjectOptions {
+/** Options of a command that say where the project and its output are; they win over the project's configuration. */
+export interface ProjectOptions extends Omit<Config, "include" | "exclude" | "lock"> {
+  /** The configuration's file. Default: the nearest `quicrpc.config.ts`. */
   readonly config?: string;
-  readonly out?: string;
-  readonly importExtension?: ImportExtension;
-  readonly target?: Target;
-  /** False: codecs do not say why a message does not fit. */
-  readonly explain?: boolean;
-  /** False: comments do not link to the schema. */
-  readonly links?: boolean;
-  readonly docs?: string;
-  readonly asyncapi?: string;
-  readonly openapi?: string;
   /** False: ids are not kept. */
   readonly lock?: boolean;
 }

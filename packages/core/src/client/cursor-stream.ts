@@ -17,24 +17,20 @@ import { serverStreamCalls } from "./server-stream.js";
 type AttemptCaller = Pick<BaseCaller, "begin" | "resumption">;
 
 /** Makes calls whose items have cursors: a stream that lost its session is called again, after the last item. */
-export const cursorStreamCalls: Calling<"server_stream"> = {
-  kind: "server_stream",
-  errors: CURSOR_ERRORS,
-  start: (host, method, input, options) => serverStreamCalls.start(host, method, input, options),
-  startLate: (call, input) => serverStreamCalls.startLate(call, input),
-  around: (caller, method, input, options) =>
-    cursorStream(caller as AttemptCaller, method, input, options as CallOptions | undefined),
-};
+export const cursorStreamCalls: Calling<"server_stream"> = around(serverStreamCalls);
 
 /** The same for clients that are generated for HTTP alone. */
-export const foreignCursorStreamCalls: Calling<"server_stream"> = {
-  kind: "server_stream",
-  errors: CURSOR_ERRORS,
-  start: (host, method, input, options) => foreignServerStreamCalls.start(host, method, input, options),
-  startLate: (call, input) => foreignServerStreamCalls.startLate(call, input),
-  around: (caller, method, input, options) =>
-    cursorStream(caller as AttemptCaller, method, input, options as CallOptions | undefined),
-};
+export const foreignCursorStreamCalls: Calling<"server_stream"> = around(foreignServerStreamCalls);
+
+/** Makes a stream of as many calls as it takes, each of which is made by `one`. */
+function around(one: Calling<"server_stream">): Calling<"server_stream"> {
+  return {
+    ...one,
+    errors: CURSOR_ERRORS,
+    around: (caller, method, input, options) =>
+      cursorStream(caller as AttemptCaller, method, input, options as CallOptions | undefined),
+  };
+}
 
 /** One attempt that is not over. */
 interface Running extends Attempt, ItemSink<unknown> {
