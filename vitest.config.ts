@@ -16,7 +16,7 @@ const alone = [
 /** Tests that take several seconds. */
 const slow = [
   "test/behaviour/{extremes,kill,leaks,long-streams}.test.ts",
-  "test/{repository/pack,serving/doors,serving/pages}.test.ts",
+  "test/{repository/pack,repository/templates,serving/doors,serving/pages}.test.ts",
   "test/fuzz/**/*.test.ts",
   "packages/cli/test/**/*.test.ts",
   "packages/codegen/test/{compilers,formatted,names}.test.ts",
@@ -27,8 +27,13 @@ const slow = [
 
 /** Topics of behaviours that sessions by `createStreamSession` show too: test/behaviour/stream-sessions.ts says what they cannot. */
 const ofStreamSessions =
-  "{admission,basic,bytes,cancellation,datagrams,deadlines,drain,errors,extremes,foreign-streams,interceptors,kill,leaks," +
+  "{admission,basic,blobs,bytes,cancellation,datagrams,deadlines,drain,errors,extremes,foreign-streams,interceptors,kill,leaks," +
   "limits,long-streams,metadata,schemas,sessions,slow-reader,stream-limit,typed-errors,unserved}";
+
+/** Topics of behaviours that calls over HTTP show too: test/behaviour/http-kinds.ts says what they cannot. */
+const ofHttp =
+  "{admission,basic,budget,bytes,cancellation,cursors,cursor-steps,deadlines,drain,errors,extremes,interceptors,limits,long-streams," +
+  "metadata,nested-calls,once,outliving,sessions,sizes,slow-reader,topics,typed-errors,unserved}";
 
 const nowhere = ["**/node_modules/**"];
 /** Most of a test's time is spent waiting: two at a time fit on two cores. */
@@ -59,7 +64,16 @@ export default defineConfig({
         test: {
           name: "stream sessions",
           include: quick ? [] : [`test/behaviour/${ofStreamSessions}.test.ts`],
-          env: { QUICRPC_STREAM_SESSIONS: "1" },
+          env: { QUICRPC_CALLERS: "streams" },
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "http",
+          include: quick ? [] : [`test/behaviour/${ofHttp}.test.ts`],
+          env: { QUICRPC_CALLERS: "http" },
           sequence: { groupOrder: 0 },
         },
       },

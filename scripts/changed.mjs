@@ -1,9 +1,13 @@
 import { packages } from "./layers.mjs";
 import { run } from "./setup.mjs";
 
-/** Files that differ from the branch main, or from the last commit where this is main itself: committed, changed or new. */
+/**
+ * Files that differ from the branch main, or from the last commit where this is main itself: committed, changed or new. Undefined where
+ * there is no git, as in a container.
+ */
 export async function changedFiles() {
   const [head, ...bases] = await Promise.all(["HEAD", "origin/main", "main"].map((name) => git("rev-parse", name)));
+  if (head === "") return undefined;
   const base = bases.find((commit) => commit !== "" && commit !== head);
   const since = base === undefined ? "HEAD~1" : await git("merge-base", "HEAD", base);
   const lists = await Promise.all([

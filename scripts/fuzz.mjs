@@ -1,5 +1,5 @@
 // Every parser of what a peer sends, on inputs near those of the corpora, for a minute each: `npm run fuzz [-- <seed>]`.
-// What fails is kept in test/fuzz/corpus, or printed as a file of packages/quic/native/corpus has it.
+// Input that fails is kept in test/fuzz/corpus, or printed as a file of packages/quic/native/corpus has it.
 import { fileURLToPath } from "node:url";
 import { run, setup, tool } from "./setup.mjs";
 

@@ -7,6 +7,7 @@ const CONFIGS = [
   "examples/arith/quicrpc.config.ts",
   "examples/cbor/quicrpc.config.ts",
   "examples/guides/quicrpc.config.ts",
+  "examples/tutorial/quicrpc.config.ts",
   "examples/whiteboard/quicrpc.config.ts",
   "examples/frameworks/quicrpc.config.ts",
   "packages/services/quicrpc.config.ts",

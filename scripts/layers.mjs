@@ -14,14 +14,21 @@ export const packages = {
   nats: { name: "@quicrpc/nats", imports: ["core"] },
   redis: { name: "@quicrpc/redis", imports: ["core"] },
   query: { name: "@quicrpc/query", imports: ["core"], anywhere: true },
+  testing: { name: "@quicrpc/testing", imports: ["core"] },
   codegen: { name: "@quicrpc/codegen", imports: ["core", "http"] },
   vite: { name: "@quicrpc/vite", imports: ["codegen", "node"] },
-  cli: { name: "quicrpc", imports: ["codegen", "core", "mcp", "node", "services"], prints: true },
+  studio: { name: "@quicrpc/studio", imports: ["browser", "core", "http", "services"] },
+  cli: {
+    name: "quicrpc",
+    imports: ["codegen", "core", "mcp", "node", "quic", "services", "studio", "testing"],
+    prints: true,
+  },
+  "create-quicrpc": { name: "create-quicrpc", imports: [] },
 };
 
 /** The folder whose own folders are layered, and its files that may import all of them: its entries. */
 export const layered = "packages/core/src";
-export const entries = ["index", "generated", "transports", "topic", "once", "records"];
+export const entries = ["index", "generated", "transports", "topic", "once", "blob", "measure", "records"];
 
 /** Folders of `layered`, lowest layer first: one imports those of lower layers, and none of its own. Other files are below them all. */
 export const layers = [
@@ -30,7 +37,7 @@ export const layers = [
   ["transport"],
   ["call"],
   ["client", "server"],
-  ["session", "interceptors", "topics"],
+  ["session", "interceptors", "topics", "blobs"],
   ["connection"],
   ["balance"],
 ];

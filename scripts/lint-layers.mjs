@@ -50,7 +50,7 @@ const override = (files, patterns) => ({
   rules: { "no-restricted-imports": ["error", { patterns }] },
 });
 
-/** Of several overrides with one rule the last that fits a file is the rule. */
+/** The last of several overrides with one rule that fits a file is the rule. */
 function overrides() {
   const core = patternsOf("core");
   const folders = layers.flat();

@@ -24,7 +24,7 @@ for (const path of tracked) {
     ).test(path)
   )
     continue;
-  // What has changed, and what commands say of files of their users.
+  // The list of changes, and what commands say of files of their users.
   if (path === "CHANGELOG.md" || path === "docs/cli.md" || /\/(generated|vendor)\//.test(path)) continue;
   const lines = readFileSync(join(root, path), "utf8").split("\n");
   for (const [at, line] of lines.entries()) {

@@ -1,5 +1,6 @@
 // Writes what JavaScript and the engine both have to know of the records and numbers between them, in both languages:
 // `npm run layout [-- --check]`.
+import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fail, root } from "./setup.mjs";
@@ -25,6 +26,8 @@ const kinds = {
   Draining: [17, "The peer asks to wind the session up: session index, generation."],
   Silent: [18, "A dialled session's peer is silent: session index, generation, PINGs it did not answer."],
   HandshakeFailed: [20, "An accepted connection failed before it became a session, by TLS: failure number."],
+  Requested: [22, "A client's request of plain HTTP: connection index, stream index, stream generation."],
+  Sent: [23, "The client has all of an answer: stream index, freed."],
   Ready: [21, "A session that began early is established: session index, generation, early data taken."],
 };
 
@@ -73,6 +76,7 @@ const lists = {
       "maxHandshakesPerAddress",
       "handshakeTimeoutMs",
       "manualAdmission",
+      "plainRequests",
     ],
   },
   SessionStats: {
@@ -105,6 +109,19 @@ const lists = {
     fields: ["handshakes", "refused", "retried", "failedHandshakes", "receiveBuffer", "sendBuffer", "askedBuffer"],
   },
 };
+
+/** One number for all that both sides have to agree on: the tables above, and the functions of the engine with their arguments. */
+function layout() {
+  const native = readFileSync(join(root, "packages/quic/src/native.ts"), "utf8");
+  const functions = native.match(/^(?:export )?interface Native\w+ \{$.*?^\}$/gms);
+  const agreed = JSON.stringify([kinds, constants, lists, functions]);
+  return createHash("sha256").update(agreed).digest().readUInt32LE();
+}
+
+constants.LAYOUT = [
+  layout(),
+  "Number of these records, flags, lists and functions: an engine is used by TypeScript of the same number only.",
+];
 
 const HEAD = "// Written by scripts/native-layout.mjs (npm run layout). Do not edit.";
 const snake = (name) => name.replaceAll(/(?<=[a-z0-9])(?=[A-Z])/g, "_").toLowerCase();

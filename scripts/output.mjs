@@ -1,11 +1,16 @@
-// What the compiler wrote, compared with the sources: Node built-ins only.
+// Compares the compiler's output with the sources: Node built-ins only.
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
-/** What the compiler makes of one source. */
+/** Endings of the files that the compiler makes of one source. */
 const COMPILED = /\.(js|d\.ts)(\.map)?$/;
 const SOURCE = /(?<!\.d)\.tsx?$/;
 const TEST = /\.test\.tsx?$/;
+
+/** Names of a folder's projects. A folder without a package.json holds what another version of the checkout has left. */
+export function projectsIn(folder) {
+  return readdirSync(folder).filter((name) => existsSync(join(folder, name, "package.json")));
+}
 
 /**
  * Makes packages' output what `tsc -b` believes it to be. Output of sources that are gone is deleted: it would still be found, and

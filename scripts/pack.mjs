@@ -1,22 +1,13 @@
 // Packs what is published, as npm publishes it: `node scripts/pack.mjs <folder> [--all] [--json]`. Every package gets the licence; each
 // platform's engine is a package of its own, which @quicrpc/quic names as optional. With --all it fails unless there is an
 // engine for every platform, fit to be published; otherwise it packs the engines that were built.
-import {
-  copyFileSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { faultsOf } from "../packages/quic/scripts/engine-checks.mjs";
 import { PLATFORMS } from "../packages/quic/scripts/platforms.mjs";
+import { projectsIn } from "./output.mjs";
 import { fail, npm, root, run } from "./setup.mjs";
 
 const read = (path) => JSON.parse(readFileSync(path, "utf8"));
@@ -28,9 +19,7 @@ const engineOf = (platform) => join(prebuilds, `${platform}.node`);
 const packageOf = (platform) => `@quicrpc/quic-${platform}`;
 
 function inOrder() {
-  const folders = readdirSync(join(root, "packages")).filter((folder) =>
-    existsSync(join(root, "packages", folder, "package.json")),
-  );
+  const folders = projectsIn(join(root, "packages"));
   const manifests = folders.map((folder) => [folder, read(join(root, "packages", folder, "package.json"))]);
   const waiting = new Map(manifests.filter(([, manifest]) => manifest.private !== true));
   const names = new Set([...waiting.values()].map(({ name }) => name));
@@ -73,7 +62,9 @@ function stageEngine(stage, platform, { version, license, repository, engines })
 /** A package as it lies in packages/, without what is not published. */
 function stagePackage(stage, folder) {
   const from = join(root, "packages", folder);
-  for (const part of ["dist", "src", "README.md"]) cpSync(join(from, part), join(stage, part), { recursive: true });
+  for (const part of ["dist", "src", "templates", "README.md"]) {
+    if (existsSync(join(from, part))) cpSync(join(from, part), join(stage, part), { recursive: true });
+  }
   const manifest = read(join(from, "package.json"));
   const { devDependencies: _, scripts: __, ...published } = manifest;
   if (folder === "quic") {

@@ -1,6 +1,7 @@
 // Runs a check over every package that is published: `node scripts/packages.mjs publint`.
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { projectsIn } from "./output.mjs";
 import { root, run } from "./setup.mjs";
 
 const checks = {
@@ -10,9 +11,8 @@ const checks = {
 
 const check = process.argv[2];
 let failed = false;
-for (const name of readdirSync(join(root, "packages"))) {
+for (const name of projectsIn(join(root, "packages"))) {
   const folder = join("packages", name);
-  if (!existsSync(join(root, folder, "package.json"))) continue;
   const { exports } = JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"));
   // A package that exports nothing, such as a command, has no types to be wrong about.
   if (check === "attw" && exports["."] === undefined) continue;

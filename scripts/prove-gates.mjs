@@ -86,7 +86,7 @@ function seedImports(seed) {
   }
   seed(`${CORE}/wire/seeded-msgpackr.ts`, 'export { Packr } from "msgpackr";', RESTRICTED);
   seed("test/seeded-example.test.ts", 'import "../examples/arith/src/server.js";', RESTRICTED);
-  // What is allowed must stay allowed.
+  // An allowed import must stay allowed.
   const lower = ["errors", "limits", "wire/thing", "contract/thing", "transport/thing", "call/thing", "client/thing"];
   const imports = [...lower, "server/thing"].map((path, i) => `import type { T as T${i} } from "../${path}.js";`);
   seed(

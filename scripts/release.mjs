@@ -9,14 +9,19 @@ const DEPENDENCIES = ["dependencies", "devDependencies", "peerDependencies", "op
 const changelog = join(root, "CHANGELOG.md");
 const crate = join(root, "packages/quic/native/Cargo.toml");
 
-const manifests = ["packages", "examples"]
-  .flatMap((folder) => readdirSync(join(root, folder)).map((name) => join(root, folder, name, "package.json")))
-  .concat(["bench", "interop", "test"].map((folder) => join(root, folder, "package.json")))
-  .flatMap((path) => {
+/** The workspaces, and the projects of examples that are none. */
+const { workspaces } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const manifests = [...workspaces, "examples/frameworks/*"]
+  .flatMap((pattern) => {
+    const folder = join(root, pattern.replace(/\/\*$/, ""));
+    return pattern.endsWith("/*") ? readdirSync(folder).map((name) => join(folder, name)) : [folder];
+  })
+  .flatMap((folder) => {
+    const path = join(folder, "package.json");
     try {
       return [{ path, manifest: JSON.parse(readFileSync(path, "utf8")) }];
     } catch (error) {
-      if (error.code === "ENOENT") return [];
+      if (error.code === "ENOENT" || error.code === "ENOTDIR") return [];
       throw error;
     }
   });
@@ -34,7 +39,7 @@ function disagreements(version) {
   const packages = manifests.flatMap(({ path, manifest }) => {
     const own = manifest.private || manifest.version === version ? [] : [`${path}: version ${manifest.version}`];
     const named = DEPENDENCIES.flatMap((kind) => Object.entries(manifest[kind] ?? {}));
-    const wrong = named.filter(([name, range]) => published.has(name) && !manifest.private && range !== version);
+    const wrong = named.filter(([name, range]) => published.has(name) && range !== version);
     return [...own, ...wrong.map(([name, range]) => `${path}: ${name} ${range}`)];
   });
   return notesOf(version) ? packages : [...packages, `CHANGELOG.md: there is nothing under [${version}]`];

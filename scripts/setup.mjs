@@ -1,10 +1,10 @@
 // Runs before anything is installed: Node built-ins only.
 import { execFileSync, spawn } from "node:child_process";
-import { accessSync, constants, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { accessSync, constants, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { mendOutput } from "./output.mjs";
+import { mendOutput, projectsIn } from "./output.mjs";
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -30,7 +30,7 @@ export function npm(args) {
   return { args, command: "npm", shell: process.platform === "win32" };
 }
 
-/** What a script's opening comment says is its help. */
+/** A script's opening comment is its help. */
 if (process.argv.slice(2).some((argument) => argument === "--help" || argument === "-h")) {
   const [comment] = /^(?:\/\/.*\n)*/.exec(readFileSync(process.argv[1], "utf8"));
   process.stdout.write(comment.replaceAll(/^\/\/ ?/gm, ""));
@@ -48,11 +48,14 @@ if (process.env.npm_lifecycle_event !== undefined) {
   setInterval(() => process.ppid !== parent && stop("SIGTERM", 143), 250).unref();
 }
 
-/** Waits for a command to end. Output is shown as it comes, or kept for the caller with `capture`. */
-export function run(args, { cwd = root, env, capture = false, command = process.execPath, shell = false } = {}) {
+/** Waits for a command to end, which `timeout` milliseconds may hasten. Output is shown as it comes, or kept for the caller with `capture`. */
+export function run(
+  args,
+  { cwd = root, env, capture = false, command = process.execPath, shell = false, timeout } = {},
+) {
   return new Promise((resolve) => {
     const stdio = capture ? ["ignore", "pipe", "pipe"] : "inherit";
-    const child = spawn(command, args, { cwd, stdio, shell, env: { ...process.env, ...env } });
+    const child = spawn(command, args, { cwd, stdio, shell, timeout, env: { ...process.env, ...env } });
     let output = "";
     child.stdout?.setEncoding("utf8").on("data", (text) => (output += text));
     child.stderr?.setEncoding("utf8").on("data", (text) => (output += text));
@@ -104,6 +107,7 @@ export async function setup({ engineOptional = false } = {}) {
   }
   mendOutput(join(root, "packages"));
   await step("build: tsc -b", [...tool.tsc, "-b", ...pretty()], { advice: "Fix the type errors below." });
+  await step("build: the studio's page", ["packages/studio/scripts/bundle.mjs"], { advice: "See below." });
   return engine;
 }
 
@@ -127,7 +131,7 @@ function isWritable(folder) {
 
 /** Generates and builds the examples that `npm start` and the tests run, and nothing imports. */
 export async function buildExamples() {
-  for (const example of readdirSync(join(root, "examples"))) {
+  for (const example of projectsIn(join(root, "examples"))) {
     const folder = `examples/${example}`;
     await step(`gen: ${folder}`, [...tool.quicrpc, "gen"], {
       cwd: join(root, folder),

@@ -5,7 +5,7 @@ import { table, writePlaces } from "./docs.mjs";
 import { npm, run } from "./setup.mjs";
 
 const DOCS = "docs/browsers.md";
-/** What the folders of core are to a page; all else is the page's own side. */
+/** The roles of core's folders in a page; all else is the page's own side. */
 const PARTS = {
   call: "calls: lanes, streams of their own, credit, items as WHATWG streams, deadlines",
   transport: "the browser's streams behind the direct interface, channels, the sorting of streams",

@@ -1,5 +1,5 @@
 // Calls between this version and an older one, in both directions and over every transport: the wire has not changed by accident.
-// `node scripts/skew.mjs [commit]`. The older version is the last release, or, before there is one, the commit in
+// `node scripts/skew.mjs [commit]`. The older version is the last release; before there is one, each commit in
 // test/skew/baseline.json. It is built once, in .cache/skew; its native engine needs cargo.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -17,10 +17,11 @@ function git(...args) {
   return execFileSync("git", args, { cwd: root, encoding: "utf8", maxBuffer: 1 << 30 }).trim();
 }
 
-function baseline() {
-  const { commit } = JSON.parse(readFileSync(join(root, "test/skew/baseline.json"), "utf8"));
+function baselines() {
+  const { commits } = JSON.parse(readFileSync(join(root, "test/skew/baseline.json"), "utf8"));
   const [released] = git("tag", "--list", "v*", "--merged", "HEAD", "--sort=-version:refname").split("\n");
-  return git("rev-parse", `${process.argv[2] ?? (released || commit)}^{commit}`);
+  const one = process.argv[2] ?? released;
+  return (one ? [one] : commits).map((commit) => git("rev-parse", `${commit}^{commit}`));
 }
 
 /** The packages of a commit, built; dependencies of others are those of this checkout. */
@@ -44,14 +45,15 @@ async function build(commit) {
   }
   const advice = "The older version does not build.";
   await step("engine of the older version", ["packages/quic/scripts/build-native.mjs"], { cwd: folder, advice });
-  const packages = ["packages/core", "packages/quic", "packages/node"];
+  const known = ["core", "quic", "http", "node"].map((name) => `packages/${name}`);
+  const packages = known.filter((name) => existsSync(join(folder, name)));
   const tsc = tool.tsc.map((part) => join(root, part));
   await step("build of the older version", [...tsc, "-b", ...packages], { cwd: folder, advice });
   writeFileSync(done, "");
   return join(folder, "packages");
 }
 
-/** What calls of `client` gave at `server`. */
+/** Results of calls of `client` at `server`. */
 async function calls(client, server) {
   const serving = spawn(process.execPath, [peer, server, "serve"], { stdio: ["pipe", "pipe", "inherit"] });
   try {
@@ -69,27 +71,35 @@ async function calls(client, server) {
 
 setTimeout(() => fail("Calls hang."), CALL_MS + 900_000).unref();
 await setup();
-const commit = baseline();
-const older = await build(commit);
 const newer = join(root, "packages");
 const expected = await calls(newer, newer);
 let differences = 0;
-for (const [what, client, server] of [
-  [`client of ${commit.slice(0, 7)}, server of today`, older, newer],
-  [`client of today, server of ${commit.slice(0, 7)}`, newer, older],
-]) {
-  const found = await calls(client, server);
-  for (const scheme of Object.keys(expected)) {
-    for (const via of Object.keys(expected[scheme])) {
-      for (const [call, wanted] of Object.entries(expected[scheme][via])) {
-        const got = found[scheme]?.[via]?.[call];
-        if (isDeepStrictEqual(got, wanted)) continue;
-        differences += 1;
-        console.error(`${what}, ${scheme}, ${via}, ${call}: ${JSON.stringify(got)}, not ${JSON.stringify(wanted)}`);
-      }
-    }
-  }
-  console.log(`${what}: ${Object.keys(found).join(" ")}`);
-}
+for (const commit of baselines()) await compare(commit);
 if (differences > 0) fail("The versions do not understand each other: docs/protocol.md says how the protocol changes.");
 process.exit(0);
+
+/** Calls in both directions between a commit and this checkout. */
+async function compare(commit) {
+  const older = await build(commit);
+  const short = commit.slice(0, 7);
+  const schemes = Object.keys(expected).filter((scheme) => scheme !== "http:" || existsSync(join(older, "http")));
+  for (const [what, client, server] of [
+    [`client of ${short}, server of today`, older, newer],
+    [`client of today, server of ${short}`, newer, older],
+  ]) {
+    const found = await calls(client, server);
+    for (const scheme of schemes) countDifferences(`${what}, ${scheme}`, expected[scheme], found[scheme]);
+    console.log(`${what}: ${schemes.join(" ")}`);
+  }
+}
+
+function countDifferences(what, expected, found) {
+  for (const via of Object.keys(expected)) {
+    for (const [call, wanted] of Object.entries(expected[via])) {
+      const got = found?.[via]?.[call];
+      if (isDeepStrictEqual(got, wanted)) continue;
+      differences += 1;
+      console.error(`${what}, ${via}, ${call}: ${JSON.stringify(got)}, not ${JSON.stringify(wanted)}`);
+    }
+  }
+}

@@ -3,6 +3,7 @@
 //   npm start               examples/arith
 //   npm run start:cbor      examples/cbor, a codec of one's own
 //   npm run example:whiteboard   examples/whiteboard, a page for several people
+//   npm run example:cluster      the same on two servers behind HAProxy, with NATS between them
 import { buildExamples, run, setup } from "./setup.mjs";
 
 const [script = "arith/dist/demo.js", scheme = "tls"] = process.argv.slice(2);

@@ -8,7 +8,7 @@ const crate = join(root, "packages/quic/native");
 const page = join(crate, "THIRD-PARTY.md");
 /** File names of licences, of which one that is chosen suffices. */
 const LICENCE = /^(licen[cs]e|copying|unlicense|notice)/i;
-/** Of several licences the first of these is taken. */
+/** Where there are several licences, the first of these is taken. */
 const PREFERRED = ["MIT", "Apache-2.0", "ISC", "BSD-3-Clause", "Zlib", "Unicode-3.0"];
 
 const metadata = ["metadata", "--locked", "--format-version", "1"];

@@ -1,14 +1,15 @@
 // npm run toolchains: the packed tarballs in a project with each bundler, test runner and way to run TypeScript that servers are made
 // with. Each serves and calls over QUIC, and has to end by itself. Needs the network and some minutes.
 //   npm run toolchains -- webpack     the rows with "webpack" in their names
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { platformName } from "../packages/quic/scripts/platforms.mjs";
-import { pack } from "./pack.mjs";
-import { fail, npm, run, setup } from "./setup.mjs";
+import { tryRows } from "./rows.mjs";
 
-const tools = {
+const dependencies = {
+  "@quicrpc/core": "*",
+  "@quicrpc/node": "*",
+  [`@quicrpc/quic-${platformName()}`]: "*",
   "@rollup/plugin-commonjs": "^29.0.0",
   "@rollup/plugin-node-resolve": "^16.0.0",
   "@types/node": "^22.0.0",
@@ -16,6 +17,9 @@ const tools = {
   deno: "^2.5.0",
   esbuild: "^0.28.0",
   jest: "^30.0.0",
+  next: "^16.0.0",
+  react: "^19.0.0",
+  "react-dom": "^19.0.0",
   rollup: "^4.0.0",
   "ts-node": "^10.9.2",
   tsx: "^4.0.0",
@@ -26,6 +30,7 @@ const tools = {
 };
 
 const files = {
+  "package.json": JSON.stringify({ private: true, dependencies }),
   "app.mjs": `
     import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
     import { connect, devCertificate, serve } from "@quicrpc/node";
@@ -56,6 +61,13 @@ const files = {
   "webpack.config.cjs": `
     const path = require("node:path").join(__dirname, "out/webpack");
     module.exports = { mode: "none", target: "node20", entry: "./main.mjs", output: { path, filename: "main.cjs" } };`,
+  "next/next.config.mjs": `export default { serverExternalPackages: ["@quicrpc/quic"] };`,
+  "next/app/layout.js": "export default ({ children }) => <html><body>{children}</body></html>;",
+  "next/app/page.js": "export default () => <p>page</p>;",
+  "next/app/twice/route.js": `
+    import { run } from "../../../app.mjs";
+    export const dynamic = "force-dynamic";
+    export const GET = async () => new Response("answer " + (await run()));`,
   "node/calls.test.mjs": `
     import assert from "node:assert"; import { test } from "node:test"; import { run } from "../app.mjs";
     test("calls", async () => assert.equal(await run(), 18));`,
@@ -79,7 +91,6 @@ const ANSWER = /^answer 18$/m;
 const [major, minor] = process.versions.node.split(".").map(Number);
 const requiresModules = major > 24 || (major === 24 && minor >= 9);
 
-/** Commands, one after the other; the output of the last has to match, and all have to end well unless the row is a failure. */
 const rows = [
   { name: "node", commands: ["node main.mjs"], expect: ANSWER },
   {
@@ -103,6 +114,16 @@ const rows = [
     commands: ["bun build main.mjs --target=node --outfile=out/bun.mjs", "node out/bun.mjs"],
     expect: ANSWER,
   },
+  ...["webpack", "turbopack"].map((bundler) => ({
+    name: `Next route handler, ${bundler}`,
+    commands: [`next build next --${bundler}`],
+    serve: "next start next -p 0",
+    env: { NEXT_TELEMETRY_DISABLED: "1" },
+    call: async (url) => {
+      const answer = await (await fetch(`${url}/twice`)).text();
+      return ANSWER.test(answer) ? undefined : answer;
+    },
+  })),
   { name: "tsx", commands: ["tsx main.mts"], expect: ANSWER },
   { name: "ts-node, CommonJS", commands: ["ts-node main.cts"], expect: ANSWER },
   ...(major < 22
@@ -128,50 +149,11 @@ const rows = [
   { name: "deno test", commands: ["deno test --allow-all deno/"], expect: /1 passed/ },
 ];
 
-const SECONDS = 120;
-
-await setup();
-const scratch = mkdtempSync(join(tmpdir(), "quicrpc-toolchains-"));
-process.on("exit", () => rmSync(scratch, { recursive: true, force: true, maxRetries: 3 }));
-const project = join(scratch, "project");
-await install();
-const wanted = process.argv.slice(2).join(" ");
-const faults = [];
-for (const row of rows.filter(({ name }) => name.includes(wanted))) {
-  const fault = await tried(row);
-  console.log(`${fault === undefined ? "ok    " : "FAILED"} ${row.name}`);
-  if (fault !== undefined) faults.push(`── ${row.name}\n${fault}`);
-}
-if (faults.length > 0) fail(faults.join("\n"));
-
-async function install() {
+function fill(folder) {
   for (const [name, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(project, name)), { recursive: true });
-    writeFileSync(join(project, name), text);
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
   }
-  const ours = ["@quicrpc/core", "@quicrpc/quic", "@quicrpc/node", `@quicrpc/quic-${platformName()}`];
-  const packed = (await pack(join(scratch, "tarballs"))).filter(({ name }) => ours.includes(name));
-  const dependencies = { ...tools, ...Object.fromEntries(packed.map(({ name, path }) => [name, `file:${path}`])) };
-  writeFileSync(join(project, "package.json"), JSON.stringify({ private: true, dependencies }));
-  const { args, ...how } = npm(["install", "--prefer-offline", "--no-audit", "--no-fund"]);
-  const { code, output } = await run(args, { ...how, cwd: project, capture: true });
-  if (code !== 0) fail("npm install of the tools failed.", output);
 }
 
-/** What went wrong, if anything did. */
-async function tried({ commands, env, expect, fails = false }) {
-  let last = "";
-  for (const command of commands) {
-    const { args, ...how } = npm(["exec", "--offline", "--", ...command.split(" ")]);
-    const limit = new Promise((resolve) =>
-      setTimeout(resolve, SECONDS * 1000, { code: 1, output: "it has not ended" }).unref(),
-    );
-    const { code, output } = await Promise.race([
-      run(args, { ...how, cwd: project, env: { NO_COLOR: "1", ...env }, capture: true }),
-      limit,
-    ]);
-    last = output;
-    if ((code !== 0) !== fails) return `${command}: exit code ${code}\n${output.slice(-3000)}`;
-  }
-  return expect.test(last) ? undefined : `nothing matches ${expect}:\n${last.slice(-3000)}`;
-}
+await tryRows([{ fill, rows }]);

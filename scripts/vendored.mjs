@@ -11,7 +11,7 @@ const NAME = "quinn-proto";
 const [patch] = readdirSync(join(native, "patches"));
 const VERSION = /^quinn-proto-(.+)\.patch$/.exec(patch)?.[1];
 const vendored = join(native, "vendor", NAME);
-/** Of the registry alone, and the tests, which run here and nowhere else. */
+/** Files of the registry alone, and the tests, which run here and nowhere else. */
 const LEFT_OUT = /^(\.cargo.*|Cargo\.lock|Cargo\.toml\.orig|src[/\\]tests[/\\].*)$/;
 
 const work = mkdtempSync(join(tmpdir(), "vendored-"));

@@ -1,6 +1,6 @@
 /** The site's sections, each with the pages of `docs/` in the order one reads them. A page that is in none fails the build. */
 export const SECTIONS = [
-  { text: "Start", pages: ["start"] },
+  { text: "Start", pages: ["start", "tutorial"] },
   {
     text: "Guides: calls",
     pages: ["calls", "errors", "timeouts", "lists", "durable", "once", "topics", "uploads", "testing"],
@@ -16,7 +16,7 @@ export const SECTIONS = [
   { text: "Coming from", pages: ["from-trpc", "from-grpc", "from-socket-io"] },
   {
     text: "Reference",
-    pages: ["error-codes", "cli", "limits", "codecs", "guarantees", "platforms", "protocol", "glossary"],
+    pages: ["error-codes", "cli", "studio", "limits", "codecs", "guarantees", "platforms", "protocol", "glossary"],
   },
   {
     text: "Inside",

@@ -2,7 +2,7 @@ import type { RunnerTask, RunnerTestCase, RunnerTestSuite } from "vitest";
 import { TestRunner } from "vitest";
 
 /** How a failure says that there is no QUIC engine, wherever in its causes or in what a process wrote. */
-const MISSING = /ERR_QUIC_NATIVE_MISSING|QUIC is not available on/;
+const MISSING = /ERR_QUIC_NATIVE_MISSING|QUIC is not available on|This needs the QUIC engine/;
 /** As `context.skip(note)` leaves it; the types do not tell of `note`. */
 const SKIPPED = { state: "skip" as const, note: "needs the QUIC engine" };
 

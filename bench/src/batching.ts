@@ -14,7 +14,7 @@ const echo = defineMethod({ name: "bench.v1.Batching", id: 2 }, "unary", "echo",
   output: message,
 });
 
-/** What a call costs the process of both ends, over QUIC on loopback, by how calls are spread over turns of the event loop. */
+/** The cost of a call for a process that has both ends, over QUIC on loopback, by how calls are spread over turns of the event loop. */
 export async function measureBatching(): Promise<Record<string, string | number>[]> {
   const { cert, key, hash } = await devCertificate();
   const listener = Endpoint.bind({ host: "127.0.0.1" });

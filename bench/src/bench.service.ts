@@ -1,7 +1,7 @@
 import { notify, rpc, service, stream } from "@quicrpc/core";
 import { z } from "zod";
 
-/** What every contestant offers. */
+/** Methods that every contestant offers. */
 export const Bench = service("bench.v1.Bench", {
   multiply: rpc({ input: z.object({ a: z.int(), b: z.int() }), output: z.object({ pro: z.int() }) }),
   empty: rpc({ idempotent: true }),

@@ -1,4 +1,4 @@
-// What is sent, by codec: `node dist/codecs.js [--json] [message …]`. Times are medians, of messages that differ from one another.
+// Sizes and times of messages, by codec: `node dist/codecs.js [--json] [message …]`. Times are medians, of messages that differ from one another.
 import type { MessageCodec } from "@quicrpc/core/generated";
 import { useTextPlatform } from "@quicrpc/core/generated";
 import { Packr } from "msgpackr";

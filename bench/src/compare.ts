@@ -15,7 +15,7 @@ export interface CompareOptions {
   readonly budgetMs: number;
 }
 
-/** What a round of a slow contestant may take, in s. */
+/** Seconds that a round of a slow contestant may take. */
 const ROUND_SECONDS = 0.4;
 /**
  * Share of a round that is run before it and does not count: while the others had their turns, V8 has shrunk the heap of a process

@@ -1,4 +1,4 @@
-/** What a server shows, and all that a client trusts. */
+/** The certificate that a server shows: all that a client trusts. */
 export interface Certificate {
   /** PEM. */
   readonly cert: string;
@@ -19,7 +19,7 @@ export interface Contestant {
 
 type Connect = (this: void, host: string, port: number, certificate: Certificate) => Promise<Client>;
 
-/** What a contestant can do; what it leaves out it cannot. */
+/** The operations of a contestant; those that it leaves out it cannot do. */
 export interface Client {
   multiply(a: number, b: number): Promise<number>;
   empty(): Promise<unknown>;
@@ -37,7 +37,7 @@ export interface Client {
   close(): Promise<void> | void;
 }
 
-/** What every contestant's server does. */
+/** The handlers of every contestant's server. */
 export const service = {
   multiply: (a: number, b: number): number => a * b,
   wait: (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms)),

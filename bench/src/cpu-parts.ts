@@ -10,7 +10,7 @@ interface Part {
 const NATIVE = /\.node$/;
 const NODE = /^(node|libstdc)/;
 
-/** What a call's time is spent on. The first part that matches has a sample. */
+/** The parts of a call's time. A sample belongs to the first part that matches. */
 const PARTS: readonly Part[] = [
   { name: "kernel: sockets, scheduling", library: /^\[(kernel|vdso|unknown)/ },
   { name: "engine: cryptography", library: NATIVE, symbol: /^(ring_|ring::|rustls|__ecp|aes_|gcm_|fe)/ },

@@ -6,7 +6,7 @@ import { messageOf, progress } from "./progress.js";
 import { round } from "./rows.js";
 import { farWorkloads, slowWorkload, type Workload } from "./workloads.js";
 
-/** Of one contestant in one workload on one link: times of a round in ms, and packets that the queue dropped. */
+/** One contestant in one workload on one link: times of a round in ms, and packets that the queue dropped. */
 export interface FarRow {
   readonly link: string;
   readonly workload: string;
@@ -59,7 +59,7 @@ function links(rtt: number): FarLink[] {
 }
 
 const MIN_ROUNDS = 3;
-/** Of each workload over each link, before what is measured. */
+/** Milliseconds of each workload over each link before those that are measured. */
 const WARM_UP_MS = 1000;
 const CLEAR: LinkSettings = { loss: 0, burst: 1, rate: 0, queue: 1000 };
 

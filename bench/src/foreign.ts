@@ -8,7 +8,7 @@ import type { Peer, Skipped } from "./peers.js";
 interface Foreign {
   readonly name: string;
   readonly folder: string;
-  /** What must be there to build it, each with an argument that only asks for the version. */
+  /** Programs that build it, each with an argument that only asks for the version. */
   readonly needs: readonly (readonly [command: string, version: string])[];
   readonly advice: string;
   readonly build: (output: string) => readonly string[];

@@ -32,7 +32,7 @@ export interface FullRun {
 export async function fullRun({ peers, certificate, skipped, command, only }: FullRun): Promise<Results> {
   const began = performance.now();
   const chosen = (name: string): boolean => matches(name, only);
-  // What can be missing comes first: it is known early.
+  // First those that may be missing: that is known early.
   progress("the pieces");
   const pieces = output<Piece[]>("micro.js");
   const codecs = output<CodecRow[]>("codecs.js");
@@ -65,7 +65,7 @@ export async function fullRun({ peers, certificate, skipped, command, only }: Fu
   return { ...results, minutes: Math.round((performance.now() - began) / 60_000) };
 }
 
-/** What a program of the bench prints for scripts. */
+/** Runs a program of the bench and reads its output for scripts. */
 function output<T>(script: string): T {
   const path = fileURLToPath(new URL(script, import.meta.url));
   return JSON.parse(execFileSync(process.execPath, [path, "--json"], { encoding: "utf8" })) as T;

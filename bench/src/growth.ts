@@ -8,7 +8,7 @@ import { CAPNP, FLOOR, GRPC_GO, GRPC_JS } from "./report/results.js";
 import { round } from "./rows.js";
 import type { Workload } from "./workloads.js";
 
-/** What so many of something take, in processes that have done nothing else but warm up. */
+/** Time and memory of so many of something, in processes that have done nothing else but warm up. */
 export interface GrowthRow {
   readonly of: "calls" | "open streams" | "idle sessions" | "methods";
   readonly contestant: string;

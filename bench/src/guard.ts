@@ -8,7 +8,7 @@ import { hotPaths } from "./hot-paths.js";
 
 interface Cost {
   readonly bytes: number;
-  /** Of 1,000 operations, in rounds of the calibration loop. */
+  /** Cost of 1,000 operations, in rounds of the calibration loop. */
   readonly cpu?: number;
 }
 
@@ -23,7 +23,7 @@ const FLAGS = [
   "--max-semi-space-size=64",
 ];
 const BYTES_TOLERANCE = 1.15;
-/** What V8 may or may not have optimised away. */
+/** Bytes of an operation that V8 may or may not have optimised away. */
 const BYTES_SLACK = 128;
 const CPU_TOLERANCE = 1.6;
 const SLICES = 15;
@@ -98,7 +98,7 @@ function micros(since: NodeJS.CpuUsage): number {
   return user + system;
 }
 
-/** What such code does: objects, maps, bytes and closures; some milliseconds. */
+/** The calibration loop: objects, maps, bytes and closures, for some milliseconds. */
 function calibrate(): number {
   const table = new Map<number, { readonly bytes: Uint8Array; readonly done: () => number }>();
   const bytes = new Uint8Array(4096);

@@ -5,7 +5,7 @@ import { benchMethods, createBenchClient, createBenchRouter } from "./generated/
 /** One path that is to stay cheap. */
 export interface HotPath {
   readonly name: string;
-  /** What one `run` does. */
+  /** Operations of one `run`. */
   readonly operations: number;
   /** Its CPU time is the system's as well, and tells more of that than of the code. */
   readonly system: boolean;

@@ -5,7 +5,7 @@ import { farBatches } from "./workloads.js";
 /** How much longer a batch of calls may take where 3% of all packets are lost than where none is. */
 const MOST = 1.1;
 
-/** What each batch takes with loss, in times of what it takes without; undefined where it failed. */
+/** The time of each batch with loss, divided by that without; undefined where it failed. */
 export interface Held {
   readonly name: string;
   readonly clearMs: number | undefined;

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** What the link does to packets, in both directions; a name that ends in `-ab` or `-ba` is for one. */
+/** The link's treatment of packets, in both directions; a name that ends in `-ab` or `-ba` is for one. */
 export interface LinkSettings {
   /** Milliseconds, one way. */
   readonly delay?: number;
@@ -18,7 +18,7 @@ export interface LinkSettings {
   readonly rate?: number;
   /** Packets that may wait for the rate; the next is dropped. */
   readonly queue?: number;
-  /** Of the random numbers; the same seed loses the same packets. */
+  /** Seed of the random numbers; the same seed loses the same packets. */
   readonly seed?: number;
 }
 

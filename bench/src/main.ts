@@ -67,7 +67,7 @@ if (values.full) {
   await run();
 }
 
-/** What is wanted and there; says of the others why they are not. */
+/** The contestants that are wanted and there; says of the others why they are not. */
 function present(): Peer[] {
   const wanted = (name: string): boolean => matches(name, values.against) && (!values.quick || isQuick(name));
   const nodes = values.node ?? (values.full ? ["26"] : []);

@@ -20,7 +20,7 @@ import { createBenchClient, createBenchRouter } from "./generated/bench.js";
 export interface Piece {
   readonly piece: string;
   readonly by: string;
-  /** Of one of it, a median. */
+  /** Nanoseconds of one operation, a median. */
   readonly nanoseconds: number;
 }
 

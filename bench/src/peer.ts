@@ -10,7 +10,7 @@ import { canDo, runTask } from "./run-task.js";
 const [name, role, host = "127.0.0.1", ...rest] = process.argv.slice(2);
 const [port, certificate] =
   role === "server" ? [0, readCertificate(rest[0], rest[1])] : [Number(rest[0]), readCertificate(rest[1])];
-// What the packages write is not an answer.
+// Output of the packages is not an answer.
 console.log = console.error;
 const contestant = await contestantNamed(name);
 const clients: Client[] = [];

@@ -24,7 +24,7 @@ function nodePeer(name: string, node: string = process.execPath): readonly strin
   return [node, "--expose-gc", NODE_PEER, name];
 }
 
-/** What is of interest of contestants that differ from another in little. */
+/** The workloads that contestants take part in that differ from another in little. */
 const JOINS: ReadonlyMap<string, (task: Task) => boolean> = new Map([
   ["quicrpc, 0-RTT", (task: Task) => task.do === "connect" && task.resume],
   ["quicrpc, codecs by zod", (task: Task) => task.do === "message"],
@@ -38,12 +38,12 @@ export const nodePeers: readonly Peer[] = contestantNames.map((name) => {
 
 const NEAREST = ["quicrpc", "@grpc", "over TLS", "gRPC in Go", "Cap'n Proto"];
 
-/** Of a quick run: quicrpc's modes, and the nearest. */
+/** Whether a contestant is of a quick run: quicrpc's modes, and the nearest. */
 export function isQuick(name: string): boolean {
   return NEAREST.some((text) => name.includes(text)) && !/webtransport/i.test(name);
 }
 
-/** Of the bad networks: TCP and QUIC, on this Node. */
+/** Contestants on bad networks: TCP and QUIC, on this Node. */
 export function isFar(name: string): boolean {
   return (isQuick(name) || name.startsWith("capnweb")) && !name.includes("(Node");
 }

@@ -6,7 +6,7 @@ import { PeerProcess } from "./peer-process.js";
 import type { Run, Task, Usage } from "./protocol.js";
 import type { Workload } from "./workloads.js";
 
-/** What one run of a workload took; `cpu` and memory of the client. */
+/** Time of one run of a workload; `cpu` and memory of the client. */
 export interface Measurement extends Run {
   readonly amount: number;
   /** Microseconds for each of `amount`. */

@@ -1,4 +1,4 @@
-// What the harness and a peer say to each other. A peer is one end of a contestant in a process of its own, written in any
+// The protocol between the harness and a peer. A peer is one end of a contestant in a process of its own, written in any
 // language; each says lines of JSON, the harness on the peer's standard input and the peer on its standard output.
 //
 //   PEER server HOST CERT.pem KEY.pem      serves on a free port and says {"ready": PORT}
@@ -6,12 +6,12 @@
 //
 // Every command gets one answer, in order. A peer ends when its standard input does.
 
-/** What is done. A server needs to know nothing of it: it offers the methods of `bench.proto`. */
+/** The work to be done. A server needs to know nothing of it: it offers the methods of `bench.proto`. */
 export type Task =
   | { readonly do: "multiply" | "empty"; readonly inFlight: number }
   | { readonly do: "wait"; readonly inFlight: number; readonly ms: number }
   | { readonly do: "echo"; readonly inFlight: number; readonly bytes: number }
-  /** Of a message of `messages.service.ts`. */
+  /** Name of a message of `messages.service.ts`. */
   | { readonly do: "message"; readonly inFlight: number; readonly of: "user" | "points" }
   /** Notifications, until the server has received them all. */
   | { readonly do: "notify" }
@@ -51,12 +51,12 @@ export interface Usage {
 }
 
 export interface Run extends Usage {
-  /** Of this run alone, as `seconds` is. */
+  /** CPU seconds of this run alone, as `seconds` is. */
   readonly cpu: number;
   readonly seconds: number;
   /** Calls that failed, or were answered wrongly. */
   readonly errors: number;
-  /** Of single calls, in ms; null where the task is not made of calls. */
+  /** Latencies of single calls, in ms; null where the task is not made of calls. */
   readonly latency: Latency | null;
 }
 

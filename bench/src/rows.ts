@@ -12,7 +12,7 @@ export interface Row {
   /** Microseconds for each, of user and system. */
   readonly clientCpu?: number;
   readonly serverCpu?: number;
-  /** Of single calls, in ms. */
+  /** Latencies of single calls, in ms. */
   readonly latency?: Latency;
   /** MB (2²⁰ bytes), at most. */
   readonly clientPeak?: number;

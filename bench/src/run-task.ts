@@ -2,7 +2,7 @@ import { makers } from "./codecs/values.js";
 import type { Client } from "./contestant.js";
 import type { Latency, Task } from "./protocol.js";
 
-/** What a task took, in seconds; the failures among its calls; how long single calls took. */
+/** The time of a task, in seconds; the failures among its calls; how long single calls took. */
 export interface Outcome {
   readonly seconds: number;
   readonly errors: number;

@@ -1,4 +1,4 @@
-// What 500 methods cost: to generate, and to type-check a client that calls each of them; the same with tRPC, whose types are
+// The cost of 500 methods: to generate, and to type-check a client that calls each of them; the same with tRPC, whose types are
 // inferred. `npm run bench:types [-- --json]`.
 import { generate, writeGenerated } from "@quicrpc/codegen";
 import { spawnSync } from "node:child_process";

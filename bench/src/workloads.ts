@@ -3,13 +3,13 @@ import type { Task } from "./protocol.js";
 /** One thing to do with a contestant, many times over. */
 export interface Workload {
   readonly name: string;
-  /** What `amount` counts. */
+  /** Unit of `amount`. */
   readonly unit: "calls" | "items" | "notifications" | "MB" | "connections";
   readonly task: Task;
   /** Per round: many short rounds, so that what disturbs the machine disturbs all contestants alike. */
   readonly amount: number;
   readonly connections: number;
-  /** Of server and client. */
+  /** The cores of server and client. */
   readonly cores: readonly [number, number];
   /** Whether a round is always of `amount`, however long it takes. */
   readonly fixed: boolean;

@@ -1,4 +1,4 @@
-// A server for page.html: `node interop/chromium-crash/server.mjs`, after `npm run build`. It prints the page's URL.
+// A server for page.html on this repository's engine: `node interop/chromium-crash/server.mjs`, after `npm run build`. It prints the page's URL.
 // With a path of a Chromium as its argument it opens the page there as well, without a window, and says what became of it.
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -10,6 +10,9 @@ import { Endpoint } from "@quicrpc/quic";
 const STREAMS = 4;
 /** Milliseconds between the answer on the last stream and the close: by turns all from 0 to 100, or the given number. */
 const { CLOSE_AFTER_MS } = process.env;
+/** A page that is silent for so long has crashed. */
+const SILENT_MS = 20_000;
+const CRASHED = "the page says nothing any more: it has crashed";
 let sessions = 0;
 
 const { cert, key, hash } = await devCertificate();
@@ -45,18 +48,20 @@ site.listen(0, "127.0.0.1", () => {
   if (chromium === undefined) return;
   const browser = spawn(chromium, ["--headless=new", "--no-sandbox", ...options, url], { stdio: "ignore" });
   process.on("exit", () => browser.kill());
+  silence = setTimeout(end, SILENT_MS, CRASHED);
   for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit());
 });
 
 function told(text) {
   console.log(`the page: ${text}`);
   clearTimeout(silence);
-  const end = (why) => {
-    console.log(why);
-    process.exit();
-  };
   if (text.startsWith("all ")) end("done");
-  silence = setTimeout(end, 10_000, "the page says nothing any more: it has crashed");
+  silence = setTimeout(end, SILENT_MS, CRASHED);
+}
+
+function end(why) {
+  console.log(why);
+  process.exit();
 }
 
 function handler(given) {

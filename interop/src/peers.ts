@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import type { Mode, Runner } from "./clients.js";
 import { type Outcome, timeLimited } from "./outcome.js";
 
-/** What a peer cannot do, with the reason, by role of the peer ("client", "server" or "both"), mode and scenario. */
+/** Scenarios that a peer cannot play, with the reason, by role of the peer ("client", "server" or "both"), mode and scenario. */
 type Absent = Readonly<
   Partial<Record<"client" | "server" | "both", Partial<Record<Mode, Readonly<Record<string, string>>>>>>
 >;
@@ -17,7 +17,7 @@ export interface Peer {
   readonly absent: Absent;
   /** Builds it; returns its version and command line, or throws with one line that says what is missing. */
   prepare(): Promise<{ version: string; command: readonly string[] }>;
-  /** What its client is told after the command line. */
+  /** The end of its client's command line. */
   clientArguments(target: { directory: string; port: number; mode: Mode; hash: Uint8Array }): readonly string[];
 }
 

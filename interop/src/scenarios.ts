@@ -1,6 +1,6 @@
 // No imports: the page in the browser loads this file as it is.
 
-/** What a scenario needs of a W3C WebTransport session. Sessions of raw QUIC have it too. */
+/** The members of a W3C WebTransport session that a scenario needs. Sessions of raw QUIC have them too. */
 export interface Session {
   createBidirectionalStream(): Promise<Bidirectional>;
   createUnidirectionalStream(): Promise<WritableStream<Uint8Array>>;
@@ -23,16 +23,16 @@ interface Bidirectional {
 export interface Client {
   /** A session that is ready. */
   connect(path: string, options?: { wrongHash?: boolean }): Promise<Session>;
-  /** What aborts a stream with a code. */
+  /** Makes the error that aborts a stream with a code. */
   failure(streamErrorCode: number): unknown;
-  /** Of the error of a refused session, where the interface tells it. */
+  /** Whether the error of a refused session has its status. */
   readonly tellsStatus: boolean;
 }
 
 const SIZE = 10 * 2 ** 20;
 const STREAMS = 200;
 
-/** What is transferred: byte n is n mod 251. */
+/** Bytes to transfer: byte n is n mod 251. */
 export function pattern(length: number): Uint8Array {
   return Uint8Array.from({ length }, (_, index) => index % 251);
 }

@@ -1,4 +1,5 @@
 // What an attacker writes, byte by byte (docs/protocol.md §3), and how it writes much of it.
+import { randomBytes } from "node:crypto";
 import type { DirectSession, DirectStream } from "@quicrpc/core/transport";
 
 const LANE = 0x02;
@@ -39,6 +40,25 @@ export function callWithMetadata(method: { readonly id: number }, entries: numbe
   const metadata = Array.from({ length: entries }, () => [0x01, 0x61, 0x00]).flat();
   const fields = [0x03, ...four(metadata.length), ...metadata];
   return call(method, [...four(fields.length), ...fields]);
+}
+
+/** The request of an attempt of a resumable call. Its frame's type has `FLAG_HEAD`. */
+export function attempt(
+  method: { readonly id: number },
+  { token = randomBytes(16), epoch = 0, keepMs = 300_000 } = {},
+): Uint8Array {
+  const resume = [...token, ...four(epoch), ...four(keepMs), 0, 0];
+  return call(method, [resume.length + 2, 0x06, resume.length, ...resume]);
+}
+
+/** A piece of the stream of a resumable call. */
+export function piece(acknowledged: number, bytes: Uint8Array | readonly number[] = []): number[] {
+  return [...four(acknowledged), 0, ...bytes];
+}
+
+/** The first bytes of the stream of a call. */
+export function ownStream(method: { readonly id: number }, payload?: readonly number[]): number[] {
+  return [0x01, ...frame(FrameKind.request, 0, call(method, payload))];
 }
 
 /** MessagePack of an unsigned integer below 2^32. */

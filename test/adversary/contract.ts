@@ -32,6 +32,8 @@ export const methods = {
   ignore: defineMethod(service, "client_stream", "ignore", { id: 11, input: bytesCodec, output: any }),
   /** Takes a stream and never reads it. */
   unread: defineMethod(service, "client_stream", "unread", { id: 8, input: bytesCodec, output: any }),
+  /** So many items of 1 KiB, and nothing more until the caller is gone. */
+  live: defineMethod(service, "server_stream", "live", { id: 12, input: count, output: bytesCodec, resumable: true }),
 };
 
 /** How the victim is started. */

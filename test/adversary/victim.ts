@@ -52,6 +52,15 @@ const router = createRouter(methods, {
     handlers++;
     await never();
   },
+  async *live(n, { signal }) {
+    handlers++;
+    try {
+      for (let i = 0; i < n; i++) yield new Uint8Array(1024);
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    } finally {
+      handlers--;
+    }
+  },
 });
 
 const { cert, key } = await devCertificate();

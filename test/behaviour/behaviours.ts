@@ -99,5 +99,10 @@ export const behaviours: Readonly<Record<string, readonly string[]>> = {
     "C80 a stream whose items have cursors loses none and repeats none when its session is killed or drains, at any item",
     "C81 a cursor that has expired and a gap are errors by name",
     "C82 a call of a method that is `once` and is made again runs once, and has the first one's answer",
+    "C83 a client proves itself anew while its session goes on: new calls have the new identity, those in progress keep theirs",
+    "C84 blobs travel beside the other fields of a message, both ways: held back by who reads, refused before they are read, and never cut in silence",
+    "C85 a stream of a resumable call loses no item and repeats none, either way, when its session is lost at any step",
+    "C86 a resumable call's end, metadata and trailers arrive, also where they came to pass without a session",
+    "C87 a resumption is authenticated and intercepted anew, and a token belongs to its principal",
   ],
 };

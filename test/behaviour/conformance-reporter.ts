@@ -4,6 +4,7 @@ import type { Reporter, TestCase, TestModule } from "vitest/node";
 import { behaviours } from "./behaviours.js";
 import { pageKinds } from "../browser/page/lanes.js";
 import type { ShownInPage } from "../browser/shown.js";
+import { httpKinds } from "./http-kinds.js";
 import { kinds } from "./kinds.js";
 
 const page = fileURLToPath(new URL("../../docs/conformance.md", import.meta.url));
@@ -13,7 +14,8 @@ interface Column {
   readonly name: string;
   readonly exceptions?: ReadonlyMap<string, string>;
 }
-const columns: readonly Column[] = [...kinds, ...pageKinds];
+const ofSuites: readonly Column[] = [...kinds, ...httpKinds];
+const columns: readonly Column[] = [...ofSuites, ...pageKinds];
 
 /** Behaviours of no kind in particular, such as what a hostile peer is answered at the level of frames. */
 const ANY = "";
@@ -60,10 +62,13 @@ class Shown {
   readonly lanes: Set<string> = new Set();
 
   add(test: TestCase): void {
-    const { state } = test.result();
+    const result = test.result();
     const kind = kindOf(test) ?? ANY;
-    if (state === "passed") note(this.passed, test.name, kind);
-    if (state === "failed") note(this.failed, test.name, kind);
+    if (result.state === "passed") note(this.passed, test.name, kind);
+    if (result.state === "failed") note(this.failed, test.name, kind);
+    if (result.state === "skipped" && result.note !== undefined) {
+      for (const number of numbersIn(test.name)) this.reasons.set(`${number} ${kind}`, result.note);
+    }
     const { shownInPage } = test.meta();
     if (shownInPage === undefined) return;
     this.lanes.add(shownInPage.lane);
@@ -100,7 +105,7 @@ function numbersIn(name: string): string[] {
 function kindOf(test: TestCase): string | undefined {
   for (let suite = test.parent; suite.type === "suite"; suite = suite.parent) {
     const name = suite.name.slice(suite.name.lastIndexOf(": ") + 2).replaceAll("'", "");
-    if (kinds.some((kind) => kind.name === name)) return name;
+    if (ofSuites.some((kind) => kind.name === name)) return name;
   }
   return undefined;
 }

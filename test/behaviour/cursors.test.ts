@@ -39,7 +39,7 @@ describe.each(kinds)("cursors: $name", (kind) => {
   });
 
   async function* items(upTo: number, from: string | undefined): AsyncGenerator<{ id: number; before: number | null }> {
-    if (from === "3") yield { id: 7, before: 6 };
+    if (from === "trimmed to 6") yield { id: 7, before: 6 };
     if (from === "trimmed") throw rpcError(follow, "CURSOR_EXPIRED");
     open++;
     try {
@@ -77,7 +77,7 @@ describe.each(kinds)("cursors: $name", (kind) => {
       .next()
       .catch((thrown: unknown) => thrown);
     expect(isRpcErrorOf(follow, error) && error.reason).toBe("CURSOR_EXPIRED");
-    const gap = connection.serverStream(follow, { upTo: 5 }, { from: "3" });
+    const gap = connection.serverStream(follow, { upTo: 5 }, { from: "trimmed to 6" });
     const missing: unknown = await gap
       .values()
       .next()

@@ -9,6 +9,8 @@ export interface Calls {
   readonly server: Session;
   readonly witness: Witness;
   readonly via: "lane" | "stream";
+  /** Whether metadata travels in header fields. */
+  readonly inHeaders: boolean;
   readonly options: (more?: CallOptions) => CallOptions;
   readonly echo: (text: string, more?: CallOptions) => Promise<{ text: string }>;
   readonly wait: (text: string, more?: CallOptions) => Promise<{ text: string }>;
@@ -18,7 +20,7 @@ export interface Calls {
   readonly alive: () => Promise<void>;
 }
 
-const carriers: { via: "lane" | "stream" }[] = [{ via: "lane" }, { via: "stream" }];
+const everyCarrier = ["lane", "stream"] as const;
 
 /** Limits of sessions that make more calls at once than a stranger may. */
 export const MANY_CALLS: Partial<Limits> = { maxCalls: 20_000, maxStreams: 20_000, maxSessionBytes: 268_435_456 };
@@ -26,7 +28,7 @@ export const MANY_CALLS: Partial<Limits> = { maxCalls: 20_000, maxStreams: 20_00
 /** Runs the tests of a topic over every kind of session, by lane and by own stream. */
 export function describeCalls(topic: string, define: (on: Calls) => void, limits?: Partial<Limits>): void {
   describe.each(kinds)(`${topic}: $name`, (kind) => {
-    describe.each(carriers)("by $via", ({ via }) => {
+    describe.each(kind.carriers ?? everyCarrier)("by %s", (via) => {
       let pair: Pair;
       beforeEach(async () => {
         pair = await kind.connect(limits);
@@ -46,6 +48,7 @@ export function describeCalls(topic: string, define: (on: Calls) => void, limits
           return pair.witness;
         },
         via,
+        inHeaders: kind.inHeaders === true,
         options,
         echo,
         wait: (text, more) => pair.client.unary(methods.wait, { text }, options(more)),

@@ -43,6 +43,18 @@ describeCalls("drain", (on) => {
     expect(await on.client.closed).toMatchObject({ closeCode: SessionCode.DrainTimeout });
   });
 
+  it("C64 the side that drains says where calls are taken instead, and how long those in progress have", async () => {
+    const call = on.wait("a");
+    await on.witness.until("wait a");
+    const drained = on.server.drain({ to: "quic://other.test:4433", timeoutMs: 60_000, final: true });
+    await on.client.draining;
+    expect(on.client.departure).toEqual({ to: "quic://other.test:4433", withinMs: 60_000, final: true });
+    on.witness.release.get("a")?.();
+    expect(await call).toEqual({ text: "a" });
+    const { closeCode, error } = await drained;
+    expect([closeCode, error]).toEqual([0, undefined]);
+  });
+
   it("C64 the side that makes the calls drains: those in progress finish, and it makes no more", async () => {
     const call = on.wait("a");
     await on.witness.until("wait a");

@@ -6,6 +6,7 @@ import type { DirectSession, TransportSession } from "@quicrpc/core/transport";
 import { failsTransport } from "@quicrpc/fails-components";
 import { devCertificate, dial, type DialOptions, serve } from "@quicrpc/node";
 import { trustOf } from "../../packages/node/test/trust.js";
+import { httpKinds } from "./http-kinds.js";
 import { Witness } from "./service.js";
 import { type Load, measured, sessionOptions } from "./session-options.js";
 import { streamSessions } from "./stream-sessions.js";
@@ -51,6 +52,14 @@ export interface Kind {
   readonly name: string;
   /** What this kind cannot show: a behaviour's number, and why. */
   readonly exceptions?: ReadonlyMap<string, string>;
+  /** Bytes of `limits.maxFrameBytes` that frame a message, by those of a frame that names its method. Default: 9. */
+  readonly frameBytes?: number;
+  /** What is said of a message that is larger than 10,000 bytes, to whom its receiver refuses it. Default: as of frames. */
+  readonly tooLarge?: RegExp;
+  /** Whether metadata travels in header fields, which carry less. */
+  readonly inHeaders?: boolean;
+  /** How its calls can travel. Default: on a lane, and each on a stream of its own. */
+  readonly carriers?: readonly ("lane" | "stream")[];
   connect(limits?: Partial<Limits>, options?: PairOptions): Promise<Pair>;
 }
 
@@ -236,9 +245,16 @@ const QUICK = ["in-process", "QUIC", "TCP"];
 const someKinds =
   process.env["QUICRPC_QUICK"] === undefined ? everyKind : everyKind.filter(({ name }) => QUICK.includes(name));
 
-/** Those that the suite runs over; the project "stream sessions" of vitest.config.ts runs it over sessions that have no lanes for calls. */
-export const kinds: readonly LocalKind[] =
-  process.env["QUICRPC_STREAM_SESSIONS"] === undefined ? someKinds : [streamSessions];
+/**
+ * Those that the suite runs over. Projects of vitest.config.ts run it over callers that are less than a session: "stream sessions", which have
+ * no lanes for calls, and "http".
+ */
+export const kinds: readonly LocalKind[] = kindsOf(process.env["QUICRPC_CALLERS"]);
+
+function kindsOf(callers: string | undefined): readonly LocalKind[] {
+  if (callers === "streams") return [streamSessions];
+  return callers === "http" ? httpKinds : someKinds;
+}
 
 /** The kinds that can show a behaviour. */
 export function kindsFor(behaviour: string): readonly Kind[] {

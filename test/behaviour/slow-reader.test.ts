@@ -55,11 +55,10 @@ describe.each(kinds)("slow readers: $name", (kind) => {
     let before = -1;
     for (let calm = 0; calm < 20; ) {
       await pair.client.unary(methods.echo, { text: "tick" });
-      calm = total() === before ? calm + 1 : 0;
+      calm = before > 0 && total() === before ? calm + 1 : 0;
       before = total();
       expect(before).toBeLessThanOrEqual(MOST_BYTES[via] * sources.length);
     }
-    expect(before).toBeGreaterThan(0);
   }
 
   it.each(["lane", "stream"] as const)("C62 by %s, each end holds a bounded number of bytes", async (via) => {

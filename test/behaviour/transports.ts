@@ -146,6 +146,7 @@ export const joinFails: Join = async () => {
     clientCertificates: undefined,
     earlyData: false,
     secret: undefined,
+    connectionIds: undefined,
     pages: new PageGuard({
       allowedOrigins: undefined,
       allowedHosts: undefined,

@@ -7,8 +7,6 @@ import type { Lane, Outcome } from "./page/remote.js";
 import { RemoteServers } from "./remote-servers.js";
 import "./shown.js";
 
-const MAX_CRASHES = 4;
-
 describe.skipIf(executablePath === undefined)("behaviours in a page", () => {
   let chromium: Chromium;
   let servers: RemoteServers;
@@ -22,19 +20,8 @@ describe.skipIf(executablePath === undefined)("behaviours in a page", () => {
     await servers?.stopAll();
   });
 
-  /** Runs a file in a page; again, where the page itself crashed, as Chromium's do now and then (docs/browsers.md). */
+  /** Runs a file in a page. */
   async function run(file: string, lane: Lane): Promise<Outcome> {
-    for (let crashes = 0; ; crashes++) {
-      try {
-        return await runOnce(file, lane);
-      } catch (error) {
-        if (crashes === MAX_CRASHES || !String(error).includes("Target crashed")) throw error;
-        console.log(`Chromium's page crashed in ${file} over ${lane}: run again`);
-      }
-    }
-  }
-
-  async function runOnce(file: string, lane: Lane): Promise<Outcome> {
     const page = await chromium.open();
     try {
       for (const [name, call] of Object.entries(exposed(servers))) await page.exposeFunction(name, call);

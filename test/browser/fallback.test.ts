@@ -5,7 +5,7 @@ import { createFetchHandler, toNodeHandler } from "@quicrpc/http";
 import { devCertificate, type DevCertificate, serve, type ServeOptions, type Server } from "@quicrpc/node";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { BLACKOUT, FAIR, TcpLink, UdpLink } from "../chaos/link.js";
+import { BLACKOUT, FAIR, openTcpLink, openUdpLink } from "@quicrpc/testing";
 import { behaviourRouter, Witness } from "../behaviour/service.js";
 import { bundle } from "./bundle.js";
 import { Chromium, executablePath } from "./chromium.js";
@@ -114,8 +114,8 @@ describe.skipIf(executablePath === undefined)("connect in a page", () => {
 
   it("moves over to WebTransport when UDP passes again, and finishes the calls in progress where they are", async () => {
     const port = await listen("https://127.0.0.1:0/rpc");
-    const relay = await UdpLink.open(port);
-    relay.weather = BLACKOUT;
+    const relay = await openUdpLink({ target: port });
+    relay.conditions = BLACKOUT;
     const fallback = { url: `wss://127.0.0.1:${port}/rpc`, retry: { initialMs: 100, maxMs: 1000 } };
     expect(await attempt(relay.port, fallback)).toMatchObject({ kind: "websocket", text: "through" });
     await page.evaluate(`{
@@ -125,7 +125,7 @@ describe.skipIf(executablePath === undefined)("connect in a page", () => {
     }`);
     expect(await page.evaluate(`chat.reader.read()`)).toMatchObject({ value: "HELLO" });
     expect(await page.evaluate(`hear("one")`)).toBe("ONE");
-    relay.weather = FAIR;
+    relay.conditions = FAIR;
     const seen = (await page.evaluate(`until("webtransport")`)) as TransportInUse[];
     expect(seen.at(-1)).toEqual({ kind: "webtransport" });
     expect(await page.evaluate(`connection.unary(methods.echo, { text: "moved" })`)).toEqual({ text: "moved" });
@@ -141,13 +141,13 @@ describe.skipIf(executablePath === undefined)("connect in a page", () => {
     const routers = [behaviourRouter(new Witness())];
     const handler = createFetchHandler({ routers, prefix: "/rpc", allowedOrigins: [chromium.url("/").slice(0, -1)] });
     const port = await listen("https://127.0.0.1:0/rpc", { http: toNodeHandler(handler) });
-    const [udp, tcp] = [await UdpLink.open(port), await TcpLink.open(port)];
+    const [udp, tcp] = [await openUdpLink({ target: port }), await openTcpLink({ target: port })];
     onTestFinished(() => {
       udp.close();
       tcp.close();
     });
-    udp.weather = BLACKOUT;
-    tcp.weather = BLACKOUT;
+    udp.conditions = BLACKOUT;
+    tcp.conditions = BLACKOUT;
     const fallback = {
       url: `wss://127.0.0.1:${tcp.port}/rpc`,
       httpUrl: `https://127.0.0.1:${port}/rpc`,
@@ -167,8 +167,8 @@ describe.skipIf(executablePath === undefined)("connect in a page", () => {
     const remembered = await attempt(udp.port, fallback);
     expect(remembered).toMatchObject({ kind: "http", text: "through" });
     expect((remembered as { ms: number }).ms).toBeLessThan(300);
-    udp.weather = FAIR;
-    tcp.weather = FAIR;
+    udp.conditions = FAIR;
+    tcp.conditions = FAIR;
     await page.evaluate(`until("webtransport")`);
     expect(await page.evaluate(`connection.unary(methods.echo, { text: "moved" })`)).toEqual({ text: "moved" });
   });
@@ -188,15 +188,15 @@ describe.skipIf(executablePath === undefined)("connect in a page", () => {
     timeout: 60_000,
   }, async () => {
     const port = await listen("https://127.0.0.1:0/rpc");
-    const [udp, tcp] = [await UdpLink.open(port), await TcpLink.open(port)];
+    const [udp, tcp] = [await openUdpLink({ target: port }), await openTcpLink({ target: port })];
     onTestFinished(() => {
       udp.close();
       tcp.close();
     });
     const fallback = { url: `wss://127.0.0.1:${tcp.port}/rpc`, retry: { initialMs: 100, maxMs: 1000 } };
     expect(await attempt(udp.port, fallback)).toMatchObject({ kind: "webtransport", text: "through" });
-    udp.weather = BLACKOUT;
-    tcp.weather = BLACKOUT;
+    udp.conditions = BLACKOUT;
+    tcp.conditions = BLACKOUT;
     // Calls meanwhile wait, or say what has happened.
     await page.evaluate(`{
       globalThis.calls = Array.from({ length: 6 }, (_, second) => new Promise((resolve) => setTimeout(resolve, second * 1000))
@@ -205,8 +205,8 @@ describe.skipIf(executablePath === undefined)("connect in a page", () => {
     }`);
     // Nothing says so to either side: the session is found to be silent.
     await page.evaluate(`failed(1)`);
-    udp.weather = FAIR;
-    tcp.weather = FAIR;
+    udp.conditions = FAIR;
+    tcp.conditions = FAIR;
     const seen = (await page.evaluate(`until("webtransport")`)) as TransportInUse[];
     expect(await page.evaluate(`connection.unary(methods.echo, { text: "again" })`)).toEqual({ text: "again" });
     expect(seen.filter(({ reason }) => reason?.includes("UDP may be blocked"))).toEqual([]);

@@ -2,7 +2,7 @@ import { createSocket } from "node:dgram";
 import { createFetchHandler, toNodeHandler } from "@quicrpc/http";
 import { devCertificate, type DevCertificate, serve, type ServeOptions, type Server } from "@quicrpc/node";
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { BLACKOUT, FAIR, TcpLink, UdpLink } from "../chaos/link.js";
+import { BLACKOUT, FAIR, openTcpLink, openUdpLink } from "@quicrpc/testing";
 import { behaviourRouter, Witness } from "../behaviour/service.js";
 import { bundle, bundleShipped } from "./bundle.js";
 import { Firefox, firefoxPath, type FirefoxTab } from "./firefox.js";
@@ -101,12 +101,12 @@ describe.skipIf(firefoxPath === undefined)("connect in Firefox", () => {
 
   it("moves over to WebTransport when UDP passes again", async () => {
     const port = await listen("https://127.0.0.1:0/rpc");
-    const relay = await UdpLink.open(port);
-    relay.weather = BLACKOUT;
+    const relay = await openUdpLink({ target: port });
+    relay.conditions = BLACKOUT;
     const fallback = { url: `wss://127.0.0.1:${port}/rpc`, retry: { initialMs: 100, maxMs: 1000 } };
     const [tab, seen] = await attempt(relay.port, fallback);
     expect(seen).toMatchObject({ kind: "websocket", text: "through" });
-    relay.weather = FAIR;
+    relay.conditions = FAIR;
     await tab.evaluate(`until("webtransport")`);
     expect(await tab.evaluate(`connection.unary(methods.echo, { text: "moved" })`)).toEqual({ text: "moved" });
     relay.close();
@@ -116,13 +116,13 @@ describe.skipIf(firefoxPath === undefined)("connect in Firefox", () => {
     const routers = [behaviourRouter(new Witness())];
     const handler = createFetchHandler({ routers, prefix: "/rpc", allowedOrigins: [site.origin] });
     const port = await listen("https://127.0.0.1:0/rpc", { http: toNodeHandler(handler) });
-    const [udp, tcp] = [await UdpLink.open(port), await TcpLink.open(port)];
+    const [udp, tcp] = [await openUdpLink({ target: port }), await openTcpLink({ target: port })];
     onTestFinished(() => {
       udp.close();
       tcp.close();
     });
-    udp.weather = BLACKOUT;
-    tcp.weather = BLACKOUT;
+    udp.conditions = BLACKOUT;
+    tcp.conditions = BLACKOUT;
     const fallback = {
       url: `wss://127.0.0.1:${tcp.port}/rpc`,
       httpUrl: `https://127.0.0.1:${port}/rpc`,
@@ -140,8 +140,8 @@ describe.skipIf(firefoxPath === undefined)("connect in Firefox", () => {
     const [other, remembered] = await attempt(udp.port, fallback);
     expect(remembered).toMatchObject({ kind: "http", text: "through" });
     expect((remembered as { ms: number }).ms).toBeLessThan(300);
-    udp.weather = FAIR;
-    tcp.weather = FAIR;
+    udp.conditions = FAIR;
+    tcp.conditions = FAIR;
     await other.evaluate(`until("webtransport")`);
     expect(await other.evaluate(`connection.unary(methods.echo, { text: "moved" })`)).toEqual({ text: "moved" });
   });
@@ -206,6 +206,6 @@ describe.skipIf(firefoxPath === undefined)("connect in Firefox", () => {
       return data.some((value, at) => at % 4 === 3 && value > 0);
     })()`;
     for (const tab of [ada, grace]) await expect.poll(() => tab.evaluate(inked)).toBe(true);
-    await board.end("SIGTERM");
+    await board.remove();
   });
 });

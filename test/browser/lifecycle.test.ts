@@ -1,7 +1,7 @@
 import { devCertificate, type DevCertificate, serve, type Server } from "@quicrpc/node";
 import type { Session } from "@quicrpc/core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { BLACKOUT, FAIR, UdpLink } from "../chaos/link.js";
+import { BLACKOUT, FAIR, type Link, openUdpLink } from "@quicrpc/testing";
 import { behaviourRouter, Witness } from "../behaviour/service.js";
 import { bundle } from "./bundle.js";
 import { executablePath } from "./chromium.js";
@@ -52,7 +52,7 @@ describe.skipIf(executablePath === undefined)("a page's life", () => {
   let site: Site;
   let certificate: DevCertificate;
   let server: Server;
-  let relay: UdpLink;
+  let relay: Link;
   let tab: Tab;
   let sessions: Session[];
   let witness: Witness;
@@ -75,7 +75,7 @@ describe.skipIf(executablePath === undefined)("a page's life", () => {
       routers: [behaviourRouter(witness)],
       onSession: (session) => void sessions.push(session),
     });
-    relay = await UdpLink.open(server.address.port);
+    relay = await openUdpLink({ target: server.address.port });
     tab = await Tab.open(executablePath as string, `${site.origin}/page`);
     await tab.evaluate(
       `new Promise((loaded) => document.readyState === "complete" ? loaded() : addEventListener("load", loaded))`,
@@ -93,10 +93,10 @@ describe.skipIf(executablePath === undefined)("a page's life", () => {
     tab.send("Network.emulateNetworkConditions", { offline, latency: 0, downloadThroughput: -1, uploadThroughput: -1 });
 
   it("goes on over the same session where the network comes back in time", async () => {
-    relay.weather = BLACKOUT;
+    relay.conditions = BLACKOUT;
     await offline(true);
     const waiting = tab.evaluate(`echo("meanwhile")`);
-    relay.weather = FAIR;
+    relay.conditions = FAIR;
     await offline(false);
     expect(await waiting).toBe("meanwhile");
     expect(await tab.evaluate("states")).toEqual(["ready"]);
@@ -104,11 +104,11 @@ describe.skipIf(executablePath === undefined)("a page's life", () => {
   });
 
   it("finds a dead session when it goes offline, and is back with the network", async () => {
-    relay.weather = BLACKOUT;
+    relay.conditions = BLACKOUT;
     await offline(true);
     await tab.evaluate(`until("connecting")`);
     const waiting = tab.evaluate(`echo("waiting")`);
-    relay.weather = FAIR;
+    relay.conditions = FAIR;
     await offline(false);
     expect(await waiting).toBe("waiting");
     expect(await tab.evaluate("states")).toEqual(["ready", "connecting", "ready"]);

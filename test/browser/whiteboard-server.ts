@@ -1,26 +1,32 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
 const main = fileURLToPath(new URL("../../examples/whiteboard/dist/main.js", import.meta.url));
 
-/** The example's server, in a process of its own, always on the same ports. */
+/** The example's server, in a process of its own, always on the same ports and with the same files. */
 export class WhiteboardServer {
   readonly url: string;
   private readonly env: NodeJS.ProcessEnv;
   private child: ChildProcess | undefined;
 
-  private constructor(port: number, pagePort: number) {
+  private readonly folder: string;
+
+  private constructor(port: number, pagePort: number, folder: string) {
     this.url = `http://localhost:${pagePort}/`;
-    this.env = { ...process.env, PORT: String(port), PAGE_PORT: String(pagePort) };
+    this.folder = folder;
+    this.env = { ...process.env, PORT: String(port), PAGE_PORT: String(pagePort), DATA: folder };
   }
 
   static async start(): Promise<WhiteboardServer> {
     const [port, pagePort] = await freePorts();
-    const server = new WhiteboardServer(port, pagePort);
+    const server = new WhiteboardServer(port, pagePort, await mkdtemp(join(tmpdir(), "quicrpc-whiteboard-")));
     await server.restart();
     return server;
   }
@@ -51,9 +57,16 @@ export class WhiteboardServer {
     const [code, by] = await ended;
     return code ?? by;
   }
+
+  /** Ends it, and removes its files. */
+  async remove(): Promise<void> {
+    await this.end("SIGKILL");
+    await rm(this.folder, { recursive: true });
+  }
 }
 
-async function freePorts(): Promise<[number, number]> {
+/** Two ports that were free a moment ago. */
+export async function freePorts(): Promise<[number, number]> {
   const servers = [createServer().listen(0, "127.0.0.1"), createServer().listen(0, "127.0.0.1")] as const;
   await Promise.all(servers.map((server) => once(server, "listening")));
   const ports = servers.map((server) => (server.address() as AddressInfo).port);

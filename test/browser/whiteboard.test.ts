@@ -14,7 +14,7 @@ const WAIT_MS = 45_000;
 const axe = createRequire(import.meta.url).resolve("axe-core");
 const screenshots = fileURLToPath(new URL("screenshots/", import.meta.url));
 
-describe.skipIf(executablePath === undefined)("examples/whiteboard", () => {
+describe.skipIf(executablePath === undefined)("examples/whiteboard", { timeout: 120_000 }, () => {
   let chromium: Chromium;
   let server: WhiteboardServer;
   let pages: Page[];
@@ -29,16 +29,16 @@ describe.skipIf(executablePath === undefined)("examples/whiteboard", () => {
   });
   afterEach(async () => {
     await Promise.all(pages.map((page) => page.context().close()));
-    await server.end("SIGKILL");
+    await server.remove();
   });
 
   /** Someone who opens the page, with a browser profile of their own; `script` runs before the page's own. */
-  async function join(name: string, options: BrowserContextOptions = {}, script = ""): Promise<Page> {
+  async function join(name: string, options: BrowserContextOptions = {}, script = "", room = ""): Promise<Page> {
     const context = await chromium.browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
     const page = await context.newPage();
     pages.push(page);
     await page.addInitScript(`localStorage.setItem("whiteboard name", "${name}"); ${script}`);
-    await page.goto(server.url);
+    await page.goto(server.url + room);
     await page.waitForSelector(`#people [title="${name}"]`, { state: "attached" });
     return page;
   }
@@ -100,19 +100,28 @@ describe.skipIf(executablePath === undefined)("examples/whiteboard", () => {
   });
 
   it("shows how far a file is, and lets it be cancelled", async () => {
-    const ada = await join("Ada");
+    const noting = `{
+      const { set, get } = Object.getOwnPropertyDescriptor(HTMLProgressElement.prototype, "value");
+      globalThis.progress = [];
+      Object.defineProperty(HTMLProgressElement.prototype, "value", { get, set(value) { progress.push(value); set.call(this, value); } });
+    }`;
+    const ada = await join("Ada", {}, noting);
+    await drop(ada, "large.bin", 30_000_000);
+    await ada.waitForSelector(".file >> text=large.bin");
+    const progress: number[] = (await ada.evaluate("progress")) as number[];
+    expect(progress.length).toBeGreaterThan(10);
+    expect(progress).toEqual(progress.toSorted((one, other) => one - other));
+    expect([progress[0], progress.at(-1)]).toEqual([0, 1]);
     // It reads nothing more: what is under way can not end.
     server.signal("SIGSTOP");
-    await drop(ada, "large.bin", 30_000_000);
-    await until(ada, `document.querySelector(".uploads progress")?.value > 0`);
-    expect(await ada.evaluate(`document.querySelector(".uploads progress").value`)).toBeLessThan(1);
+    await drop(ada, "stuck.bin", 30_000_000);
     await ada.screenshot({ path: `${screenshots}upload.png` });
     await ada.click(".uploads button");
     await ada.waitForSelector(".uploads li", { state: "detached" });
     server.signal("SIGCONT");
     await say(ada, "after");
     await ada.waitForSelector('.text >> text="after"');
-    expect(await ada.locator(".message").count()).toBe(1);
+    expect(await ada.locator(".message").count()).toBe(2);
   });
 
   it("refuses a file that is too large, and says so", async () => {
@@ -124,37 +133,71 @@ describe.skipIf(executablePath === undefined)("examples/whiteboard", () => {
   });
 
   it.each(["SIGTERM", "SIGKILL"] as const)(
-    "heals after %s: what the pages drew is on the new server's board",
+    "goes on after %s: all is there, once, also what was done without a server",
     async (signal) => {
       const [ada, grace] = [await join("Ada"), await join("Grace")];
       await drawLine(ada, [100, 300], [1500, 300]);
       await drawLine(grace, [100, 700], [1500, 700]);
       await inked(ada, 800, 700);
+      await say(ada, "before");
+      await drop(ada, "kept.txt", "what is in it");
+      await grace.waitForSelector(".file");
       await server.end(signal);
+      await drawLine(grace, [100, 500], [1500, 500]);
+      await say(grace, "meanwhile");
+      await inked(grace, 800, 500);
       await server.restart();
       const late = await join("Late");
-      await inked(late, 800, 300);
-      await inked(late, 800, 700);
-      await inked(ada, 800, 700);
-      await inked(grace, 800, 300);
-      // Who drew it still sees it.
-      for (const [page, y] of [
-        [ada, 300],
-        [grace, 700],
-      ] as const) {
-        await inked(page, 800, y);
+      for (const page of [ada, grace, late]) {
+        for (const y of [300, 500, 700]) await inked(page, 800, y);
+        await page.waitForSelector('.text >> text="meanwhile"');
+        expect(await page.locator(".text").allInnerTexts()).toEqual(["before", "", "meanwhile"]);
       }
-      await say(grace, "still here");
-      await ada.waitForSelector('.text >> text="still here"');
+      expect(String(await saved(late, "kept.txt"))).toBe("what is in it");
+      await late.click("#clear");
+      for (const page of [ada, grace, late]) await inked(page, 800, 500, false);
     },
-    60_000,
   );
+
+  it("knows who one is after a page was loaded again: one's lines can be taken back", async () => {
+    const [ada, grace] = [await join("Ada"), await join("Grace")];
+    await drawLine(ada, [100, 300], [1500, 300]);
+    await drawLine(grace, [100, 700], [1500, 700]);
+    for (const y of [300, 700]) await inked(ada, 800, y);
+    await ada.reload();
+    for (const y of [300, 700]) await inked(ada, 800, y);
+    await drawLine(ada, [100, 500], [1500, 500]);
+    await inked(grace, 800, 500);
+    await ada.click("#undo");
+    await inked(grace, 800, 500, false);
+    await inked(grace, 800, 300);
+    await ada.click("#undo");
+    for (const page of [ada, grace]) {
+      await inked(page, 800, 300, false);
+      await inked(page, 800, 700);
+    }
+  });
+
+  it("keeps rooms apart", async () => {
+    const ada = await join("Ada");
+    const grace = await join("Grace", {}, "", "#another");
+    expect(await grace.locator("#people li").count()).toBe(1);
+    await drawLine(grace, [100, 500], [1500, 500]);
+    await say(grace, "alone");
+    await grace.waitForSelector('.text >> text="alone"');
+    const other = await join("Other", {}, "", "#another");
+    await inked(other, 800, 500);
+    await say(ada, "here");
+    await ada.waitForSelector('.text >> text="here"');
+    expect(await ada.locator(".text").allInnerTexts()).toEqual(["here"]);
+    await inked(ada, 800, 500, false);
+  });
 
   it("says what it runs over, and why", async () => {
     const ada = await join("Ada");
     expect(await ada.innerText("#transport")).toBe("WebTransport");
     await until(ada, `/^[\\d.]+ ms$/.test(document.getElementById("rtt").textContent)`);
-    expect(await ada.innerText("#methods")).toBe("join, draw, messages");
+    expect(await ada.innerText("#methods")).toBe("subscribeBoard, join, subscribeChat");
     const grace = await join("Grace", {}, "delete globalThis.WebTransport;");
     expect(await grace.innerText("#transport")).toBe("WebSocket");
     expect(await grace.innerText("#why")).toContain("WebTransport failed: it is missing here");

@@ -4,17 +4,21 @@ import { once } from "node:events";
 import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Connection, retry } from "@quicrpc/core";
 import { createOnceKey, onceFailure } from "@quicrpc/core/once";
 import { connect, devCertificate } from "@quicrpc/node";
 import type { RedisServer } from "../../packages/redis/test/redis-server.js";
 import { startProgram } from "../child-program.js";
-import { FAIR, type Link, randomNumbers, TcpLink, UdpLink } from "./link.js";
+import { type Link, openTcpLink, openUdpLink, randomNumbers } from "@quicrpc/testing";
 import { add, type Fate, type OnceServerSettings } from "./once-contract.js";
 
 const TENANTS = ["ann", "bob"] as const;
 /** Milliseconds after which a call that is neither answered nor of unknown outcome counts as hanging. */
 const HANGS_AFTER_MS = 60_000;
+const DOOMS: readonly Fate[] = ["paused", "killed before", "killed after", "killed recorded", "killed answered"];
+/** Milliseconds that a store serves before it is killed. */
+const STORE_LIVES_MS = 5000;
 
 export interface OnceAccount {
   calls: number;
@@ -88,8 +92,9 @@ export async function onceStorm(settings: OnceStormSettings): Promise<OnceAccoun
   const server = new Phoenix(scheme, journal, redis?.socket);
   await server.start();
   const port = Number(new URL(server.url.replace(scheme, "http:")).port);
-  const link: Link = scheme === "quic:" ? await UdpLink.open(port, seed) : await TcpLink.open(port);
-  if (scheme === "quic:") link.weather = { ...FAIR, lose: 0.02, duplicate: 0.05, reorder: 0.05 };
+  const link: Link =
+    scheme === "quic:" ? await openUdpLink({ target: port, seed }) : await openTcpLink({ target: port });
+  if (scheme === "quic:") link.conditions = { loss: 0.02, duplicate: 0.05, reorder: 0.05 };
   const url = `${scheme}//127.0.0.1:${link.port}`;
   const serverCertificateHashes = [(await devCertificate()).hash];
   const interceptors = [retry({ maxTokens: 1000 })];
@@ -109,11 +114,12 @@ export async function onceStorm(settings: OnceStormSettings): Promise<OnceAccoun
   };
   const answered: string[] = [];
   const unknown: string[] = [];
+  let begun = 0;
+  const apart = Math.max(1, Math.round(1 / doom));
+  /** By turns, at equal distances: by chance a short run would have none. */
   const fateOf = (): Fate => {
-    if (random() < doom) {
-      const dooms = ["killed before", "killed after", "killed recorded", "killed answered", "paused"] as const;
-      return dooms[Math.floor(random() * dooms.length)] ?? "paused";
-    }
+    const turn = ++begun / apart;
+    if (Number.isInteger(turn)) return DOOMS[turn % DOOMS.length] as Fate;
     return random() < 0.05 ? "slow" : "fair";
   };
   const one = async (connection: Connection, tenant: string, onceKey: string, fate: Fate): Promise<void> => {
@@ -159,20 +165,24 @@ export async function onceStorm(settings: OnceStormSettings): Promise<OnceAccoun
       );
     }
   };
-  const killing = redis === undefined ? undefined : setInterval(() => killRedis(redis), 5000);
   let storeKills = 0;
-  let restarting = Promise.resolve();
-  const killRedis = (killed: RedisServer): void => {
-    storeKills++;
-    restarting = killed.kill().then(() => killed.run());
+  const over = new AbortController();
+  // The next kill comes so long after the store was there again: how long that takes is the machine's affair.
+  const killAgain = async (killed: RedisServer): Promise<void> => {
+    while (await passed(STORE_LIVES_MS, over.signal)) {
+      storeKills++;
+      await killed.kill();
+      await killed.run();
+    }
   };
+  const killing = redis === undefined ? undefined : killAgain(redis);
   const moving = setInterval(() => link.move(), 1500);
   try {
     await Promise.all(Array.from({ length: workers }, work));
   } finally {
-    clearInterval(killing);
+    over.abort();
     clearInterval(moving);
-    await restarting;
+    await killing;
     await Promise.all(connections.map((connection) => connection.close()));
     await server.end();
     link.close();
@@ -186,4 +196,9 @@ export async function onceStorm(settings: OnceStormSettings): Promise<OnceAccoun
   account.twice = [...effects.values()].filter((count) => count > 1).length;
   account.kills = server.kills + storeKills;
   return account;
+}
+
+/** Whether so many milliseconds have passed before the signal fired. */
+async function passed(ms: number, signal: AbortSignal): Promise<boolean> {
+  return sleep(ms, true, { signal }).catch(() => false);
 }

@@ -8,7 +8,7 @@ import { type Connection, RpcError } from "@quicrpc/core";
 import { connect, devCertificate } from "@quicrpc/node";
 import { startProgram } from "../child-program.js";
 import { type Held, methods, type ServerSettings } from "./contract.js";
-import { FAIR, type Link, randomNumbers, TcpLink, UdpLink, type Weather } from "./link.js";
+import { type Conditions, FAIR, type Link, openTcpLink, openUdpLink, randomNumbers } from "@quicrpc/testing";
 
 /** Milliseconds after which a call that is neither answered nor failed counts as hanging; its timeout is a quarter of it. */
 const HANGS_AFTER_MS = 20_000;
@@ -54,14 +54,14 @@ export interface StormSettings {
 
 type Outcome = "answered" | "failed" | "refused";
 
-const BAD: readonly Partial<Weather>[] = [
+const BAD: readonly Partial<Conditions>[] = [
   {},
-  { lose: 0.03 },
-  { lose: 0.2 },
+  { loss: 0.03 },
+  { loss: 0.2 },
   { duplicate: 0.2 },
   { reorder: 0.3 },
   { corrupt: 0.02 },
-  { lose: 0.05, duplicate: 0.05, reorder: 0.1, corrupt: 0.01 },
+  { loss: 0.05, duplicate: 0.05, reorder: 0.1, corrupt: 0.01 },
   { blackout: true },
 ];
 
@@ -106,7 +106,7 @@ export async function storm({ scheme, seed, ms, workers, kills }: StormSettings)
   await server.start();
   const { port } = new URL(server.url.replace(scheme, "http:"));
   const udp = scheme === "quic:" || scheme === "https:";
-  const link: Link = await (udp ? UdpLink : TcpLink).open(Number(port), seed);
+  const link: Link = await (udp ? openUdpLink : openTcpLink)({ target: Number(port), seed });
   const { hash } = await devCertificate();
   const connection = await connect(server.url.replace(`:${port}`, `:${link.port}`), {
     serverCertificateHashes: [hash],
@@ -158,13 +158,13 @@ export async function storm({ scheme, seed, ms, workers, kills }: StormSettings)
 async function weather(link: Link, random: () => number, ms: number, kill: () => Promise<void>): Promise<void> {
   const until = Date.now() + ms;
   for (let spell = 1; Date.now() < until; spell++) {
-    link.weather = { ...FAIR, ...BAD[Math.floor(random() * BAD.length)] };
-    await pause(link.weather.blackout ? 300 : 100 + random() * 300);
+    link.conditions = BAD[Math.floor(random() * BAD.length)] ?? FAIR;
+    await pause(link.conditions.blackout ? 300 : 100 + random() * 300);
     const chance = random();
     if (chance < 0.1) link.move();
     else if (chance < 0.2 || spell === 3) await kill();
   }
-  link.weather = FAIR;
+  link.conditions = FAIR;
 }
 
 /** One call after the other until it is over. */

@@ -58,7 +58,7 @@ const Answer = z.object({
 /** The service that the suite calls, in the JSON of Protocol Buffers. Its methods have the names of theirs. */
 export const Conformance = service("connectrpc.conformance.v1.ConformanceService", {
   Unary: rpc({ input: UnaryRequest, output: Answer }),
-  IdempotentUnary: rpc({ input: UnaryRequest, output: Answer, idempotent: true }),
+  IdempotentUnary: rpc({ input: UnaryRequest, output: Answer, readOnly: true }),
   ServerStream: rpc({ input: StreamRequest, output: stream(Answer) }),
   ClientStream: rpc({ input: stream(UnaryRequest), output: Answer }),
   BidiStream: rpc({ input: stream(StreamRequest), output: stream(Answer) }),

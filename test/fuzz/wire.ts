@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { isDeepStrictEqual } from "node:util";
 import { RpcError } from "@quicrpc/core";
 import { nodeCompressions } from "../../packages/node/src/compression.js";
 import { ProtocolError } from "../../packages/core/src/errors.js";
@@ -6,14 +7,18 @@ import { MemoryBudget } from "../../packages/core/src/memory-budget.js";
 import { SessionCompression } from "../../packages/core/src/transport/compression.js";
 import { Cursor } from "../../packages/core/src/wire/cursor.js";
 import { readFault } from "../../packages/core/src/wire/fault.js";
+import { MAX_ADDRESS_BYTES, readDeparture } from "../../packages/core/src/wire/departure.js";
 import { FLAG_COMPRESSED, type Frame } from "../../packages/core/src/wire/frame.js";
+import * as GoawayStage from "../../packages/core/src/wire/goaway-stage.js";
 import * as FrameType from "../../packages/core/src/wire/frame-type.js";
 import { readHello } from "../../packages/core/src/wire/hello.js";
 import { checkMetadata, decodeMetadata, encodeMetadata } from "../../packages/core/src/wire/metadata.js";
 import { MISFIT_NOTICE, readMisfitNotice } from "../../packages/core/src/wire/misfit-notice.js";
+import { decodeResume, encodeResume, readPiece, TOKEN_BYTES, writePiece } from "../../packages/core/src/wire/piece.js";
 import { FrameReader } from "../../packages/core/src/wire/reader.js";
 import { readOptionalHead, readRequest } from "../../packages/core/src/wire/request.js";
 import { readClose, readGoaway, readPing } from "../../packages/core/src/wire/session-frames.js";
+import { FrameWriter } from "../../packages/core/src/wire/writer.js";
 import type { Target } from "./fuzz.js";
 import type { Random } from "./mutate.js";
 
@@ -82,11 +87,17 @@ function readBody(frame: Frame): void {
     else if ((refusable(() => readMisfitNotice(request.cursor))?.reason.length ?? 0) > 512)
       throw new Error("a reason is not cut");
   } else if (type === FrameType.Error) refusable(() => readFault(frame, MAX_METADATA, expand));
-  else if (type === FrameType.Goaway) refusable(() => readGoaway(frame));
+  else if (type === FrameType.Goaway) readGoing(frame);
   else if (type === FrameType.Ping) refusable(() => readPing(frame));
   else if (type === FrameType.Close) refusable(() => readClose(frame));
   else if (flags & FLAG_COMPRESSED) refusable(() => expand(frame.bytes, frame.start, frame.end));
   else refusable(() => readOptionalHead(frame, cursor(), MAX_METADATA));
+}
+
+function readGoing(frame: Frame): void {
+  if (refusable(() => readGoaway(frame)) !== GoawayStage.Departing) return;
+  const { to = "" } = refusable(() => readDeparture(frame)) ?? {};
+  if (Buffer.byteLength(to) > 3 * MAX_ADDRESS_BYTES) throw new Error("an address is not bounded");
 }
 
 function expand(bytes: Uint8Array, start: number, end: number): Uint8Array {
@@ -147,4 +158,41 @@ const compressed: Target = {
   },
 };
 
-export const wireTargets: readonly Target[] = [frames, metadata, compressed];
+const pieces: Target = {
+  name: "pieces of resumable calls",
+  corpus: ["0001 40050100dd3e05", "0900", "4046 04 01", "80010000 07 08 4009 010203", "ffffffffffffffff 07 00 00"].map(
+    bytesOf,
+  ),
+  run(input: Uint8Array): number {
+    const cursor = new Cursor(input, 0, input.length);
+    const fields = refusable(() => readPiece(cursor));
+    if (fields === undefined) return 0;
+    const out = new FrameWriter(64);
+    writePiece(out, fields, input.subarray(cursor.position));
+    const written = out.written();
+    const again = new Cursor(written, 0, written.length);
+    if (!isDeepStrictEqual(readPiece(again), fields)) throw new Error("is another when it is sent on");
+    if (Buffer.compare(written.subarray(again.position), input.subarray(cursor.position)) !== 0)
+      throw new Error("its bytes are others when it is sent on");
+    return 1;
+  },
+};
+
+const resumptions: Target = {
+  name: "requests to resume a call",
+  corpus: [
+    "000102030405060708090a0b0c0d0e0f 00 800493e0 00 00",
+    "000102030405060708090a0b0c0d0e0f 01 800493e0 4046 08",
+    "000102030405060708090a0b0c0d0e0f ffffffffffffffff 00 00 00",
+  ].map(bytesOf),
+  run(input: Uint8Array): number {
+    const fields = refusable(() => decodeResume(input));
+    if (fields === undefined) return 0;
+    if (fields.token.length !== TOKEN_BYTES) throw new Error(`a token of ${fields.token.length} bytes`);
+    if (!isDeepStrictEqual(decodeResume(encodeResume(fields)), fields))
+      throw new Error("is another when it is sent on");
+    return 1;
+  },
+};
+
+export const wireTargets: readonly Target[] = [frames, metadata, compressed, pieces, resumptions];

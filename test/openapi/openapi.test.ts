@@ -115,7 +115,7 @@ test("a method's meta may say more", () => {
   const method = {
     name: "buy",
     kind: "unary",
-    idempotent: false,
+    readOnly: false,
     input: undefined,
     output: undefined,
     errors: [],
@@ -140,7 +140,7 @@ test("what authorize() asks of callers is the security of their operations", () 
   const method = {
     name: "a",
     kind: "unary",
-    idempotent: false,
+    readOnly: false,
     input: undefined,
     output: undefined,
     errors: [],

@@ -10,7 +10,7 @@ const here = fileURLToPath(new URL(".", import.meta.url));
 
 it("the example of docs/durable.md prints what the page says", async () => {
   const page = await readFile(join(here, "../../docs/durable.md"), "utf8");
-  const [, code = "", printed = ""] = /^## It runs\n\n```ts\n([^]*?)```\n\n```text\n([^]*?)```/m.exec(page) ?? [];
+  const [, code = "", printed = ""] = /^### It runs\n\n```ts\n([^]*?)```\n\n```text\n([^]*?)```/m.exec(page) ?? [];
   expect(printed).not.toBe("");
   // Beside this file, where packages are found by their names.
   const folder = await mkdtemp(join(here, "durable-"));

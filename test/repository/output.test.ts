@@ -22,6 +22,19 @@ function mend(): void {
 
 const has = (file: string): boolean => existsSync(join(packages, "one", file));
 
+describe("projectsIn", () => {
+  it("passes over what another version has left", () => {
+    const folder = mkdtempSync(join(tmpdir(), "quicrpc-projects-"));
+    for (const name of ["here", "gone"]) mkdirSync(join(folder, name, "dist"), { recursive: true });
+    writeFileSync(join(folder, "here/package.json"), "{}");
+    writeFileSync(join(folder, "README.md"), "");
+    const program = `import { projectsIn } from ${JSON.stringify(script)}; console.log(projectsIn(process.argv[1]).join());`;
+    const args = ["--input-type=module", "-e", program, folder];
+    expect(execFileSync(process.execPath, args, { encoding: "utf8" })).toBe("here\n");
+    rmSync(folder, { recursive: true });
+  });
+});
+
 describe("mendOutput", () => {
   beforeEach(() => {
     packages = mkdtempSync(join(tmpdir(), "quicrpc-output-"));

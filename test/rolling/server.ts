@@ -1,10 +1,10 @@
 // A server of the rolling restarts, in a process of its own: it drains when it is told to, and ends.
-import { serve } from "@quicrpc/node";
+import { serve, type ServerDrainOptions } from "@quicrpc/node";
 import { logRouter, type RollingSettings } from "./log.js";
 
 const settings = JSON.parse(process.argv[2] ?? "{}") as RollingSettings;
 const server = await serve({ listen: [settings.listen], tls: settings.tls, routers: [logRouter(settings)] });
-process.on("message", () => {
-  void server.drain().then(() => process.exit());
+process.on("message", (options: ServerDrainOptions) => {
+  void server.drain(options).then(() => process.exit());
 });
 process.send?.(server.urls[0]);

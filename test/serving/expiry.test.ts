@@ -60,6 +60,44 @@ it("calls go on with the next token, and streams of the old one end after the gr
   expect(performance.now() - begun).toBeGreaterThan(600);
 });
 
+it("a session goes on with the next token of the same subject, and its streams with it", async () => {
+  let sessions = 0;
+  const server = await serve({
+    listen: "tcp://127.0.0.1:0",
+    routers: [router],
+    authenticate: async ({ credentials, metadata }): Promise<User> => {
+      expect((await metadata).get("app")).toBe("1");
+      const token = (await credentials) ?? "none";
+      return { token, expiresAt: Date.now() + (token === "token 1" ? 300 : 60_000) };
+    },
+    expiresAt: ({ expiresAt }) => expiresAt,
+    subjectOf: () => "ann",
+    expiryGraceMs: 0,
+    onSession: () => sessions++,
+  });
+  open.push(server);
+  let tokens = 0;
+  const connection = await connect(server.urls[0] as string, {
+    credentials: () => `token ${++tokens}`,
+    metadata: { app: "1" },
+  });
+  open.push(connection);
+  const begun = performance.now();
+  const items = connection.serverStream(methods.watch, undefined)[Symbol.asyncIterator]();
+  await items.next();
+  let ended = false;
+  items.next().then(
+    () => (ended = true),
+    () => (ended = true),
+  );
+  while ((await connection.unary(methods.who, undefined)) === "token 1") await pause(10);
+  expect(performance.now() - begun).toBeLessThan(300);
+  await pause(350);
+  expect(await connection.unary(methods.who, undefined)).toBe("token 2");
+  expect(ended).toBe(false);
+  expect({ sessions, tokens }).toEqual({ sessions: 1, tokens: 2 });
+});
+
 it("a session whose end cannot be told is refused", async () => {
   const problems: unknown[] = [];
   const server = await serve({

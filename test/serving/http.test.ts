@@ -1,13 +1,16 @@
 // Plain HTTP at the listeners of a server, beside its sessions.
-import { createFetchHandler, toNodeHandler } from "@quicrpc/http";
+import { createFetchHandler, httpTransport, toNodeHandler } from "@quicrpc/http";
 import { createRouter } from "@quicrpc/core/generated";
 import { RpcError } from "@quicrpc/core";
+import { MemoryOnceStore } from "@quicrpc/core/once";
 import { devCertificate, dial, type Peer, serve, type Server, type ServeOptions } from "@quicrpc/node";
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
+import { connect as connectTcp } from "node:net";
 import { connect as connectHttp2, type SecureClientSessionOptions } from "node:http2";
 import { request as httpsRequest } from "node:https";
 import { afterEach, describe, expect, it } from "vitest";
+import { once as onceMethods, onceRouter } from "../behaviour/once-service.js";
 import { methods } from "../behaviour/service.js";
 import { certificate } from "../../packages/quic/test/certificates.js";
 import { trustOf } from "../../packages/node/test/trust.js";
@@ -115,6 +118,41 @@ it("takes what the option adds, and the server's own limits", async () => {
   const base = await served("http://127.0.0.1:0", { http: { prefix: "/api" }, limits: { maxFrameBytes: 8 } });
   expect(await send(`${base}/api/test.v1.Behaviour/nothing`, {}, new Uint8Array(0))).toBe(200);
   expect(await send(`${base}/api/test.v1.Behaviour/wait`, {}, new Uint8Array(9))).toBe(429);
+});
+
+it("remembers calls that take effect once where the server does", async () => {
+  const claimed: string[] = [];
+  class Store extends MemoryOnceStore {
+    override claim(...given: Parameters<MemoryOnceStore["claim"]>) {
+      claimed.push("claimed");
+      return super.claim(...given);
+    }
+  }
+  const base = await served("http://127.0.0.1:0", {
+    http: true,
+    routers: [onceRouter()],
+    once: { store: new Store() },
+  });
+  await httpTransport().caller(base).start(onceMethods.add, { name: "a", waitMs: 0 });
+  expect(claimed).toEqual(["claimed"]);
+});
+
+it("names the client that a proxy speaks for, to authenticate and to onError", async () => {
+  const seen: unknown[] = [];
+  const base = await served("http://127.0.0.1:0", {
+    http: true,
+    trustedProxies: ["127.0.0.0/8"],
+    authenticate: ({ remoteAddress }) => void seen.push(remoteAddress?.host),
+    onError: (_, { peer }) => void seen.push(peer),
+    routers: [createRouter({ nothing }, { nothing: () => Promise.reject(new Error("as asked")) })],
+  });
+  const socket = connectTcp(Number(new URL(base).port), "127.0.0.1");
+  socket.write("PROXY TCP4 203.0.113.7 127.0.0.1 4000 80\r\n");
+  const head = ["POST /test.v1.Behaviour/nothing HTTP/1.1", "host: 127.0.0.1", `content-type: ${MESSAGE_PACK}`];
+  socket.write(`${[...head, "content-length: 0", "connection: close"].join("\r\n")}\r\n\r\n`);
+  socket.resume();
+  await once(socket, "close");
+  expect(seen).toEqual(["203.0.113.7", "203.0.113.7"]);
 });
 
 it("http:// needs to know what answers", async () => {

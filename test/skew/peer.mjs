@@ -14,9 +14,12 @@ const core = { ...(await load("core/dist/index.js")) };
 for (const entry of ["generated.js", "transports.js"])
   Object.assign(core, await load(`core/dist/${entry}`).catch(() => ({})));
 const { devCertificate, dial, serve } = await load("node/dist/index.js");
-const { createRouter, defineMethod, uncheckedCodec, RpcError } = core;
+/** Undefined in versions before it. */
+const http = await load("http/dist/index.js").catch(() => undefined);
+const { createRouter, defineMethod, RpcError } = core;
 
-const any = uncheckedCodec();
+/** It was called msgpackCodec. */
+const any = (core.uncheckedCodec ?? core.msgpackCodec)();
 const service = { name: "skew.v1.Skew", id: 4711 };
 const define = (kind, name, id) => defineMethod(service, kind, name, { id, input: any, output: any });
 const methods = {
@@ -66,8 +69,9 @@ async function runServer() {
   });
   const engine = ["quic://127.0.0.1:0", "https://127.0.0.1:0/rpc"];
   const plain = ["tls://127.0.0.1:0", "wss://127.0.0.1:0/rpc", "tcp://127.0.0.1:0", "ws://127.0.0.1:0/rpc"];
-  const listen = [...engine, ...plain, ...(process.platform === "win32" ? [] : [`unix:${join(directory, "socket")}`])];
-  const server = await serve({ listen, tls: { cert, key }, routers: [router] });
+  const local = process.platform === "win32" ? [] : [`unix:${join(directory, "socket")}`];
+  const listen = [...engine, ...plain, ...local, ...(http === undefined ? [] : ["http://127.0.0.1:0"])];
+  const server = await serve({ listen, tls: { cert, key }, routers: [router], http: http !== undefined });
   const urls = server.urls.map(String);
   console.log(JSON.stringify({ urls, cert, hash: Buffer.from(hash.value).toString("base64") }));
   await once(process.stdin.resume(), "end");
@@ -92,7 +96,7 @@ async function collect(stream) {
   return items;
 }
 
-/** What a failure says to whoever called. */
+/** Tells a failure to whoever called. */
 async function failureOf(promise) {
   try {
     return { succeeded: await promise };
@@ -119,11 +123,15 @@ async function callsOver(url, { cert, hash }) {
     : /^(tls|wss):/.test(url)
       ? { ca: cert }
       : {};
-  const session = await dial(url, trust);
+  const isHttp = url.startsWith("http:");
+  const session = isHttp ? http.httpTransport().caller(url) : await dial(url, trust);
   const start = starter(session);
   const results = {};
-  for (const via of /^(quic|https):/.test(url) ? ["lane", "stream"] : ["lane"]) {
-    const options = { via, timeoutMs: 20_000 };
+  for (const via of pinned ? ["lane", "stream"] : [isHttp ? "request" : "lane"]) {
+    const way = isHttp ? {} : { via };
+    const options = { ...way, timeoutMs: 20_000 };
+    // Requests have connections of their own, which servers limit.
+    const many = isHttp ? 30 : 300;
     results[via] = {
       echo: await start(methods.echo, VALUE, options),
       large: (await start(methods.echo, new Uint8Array(LARGE), options)).length,
@@ -136,11 +144,12 @@ async function callsOver(url, { cert, hash }) {
       count: await collect(start(methods.count, { n: 200 }, options)),
       failing: await failureOf(collect(start(methods.count, { n: 2, fails: true }, options))),
       sum: await start(methods.sum, [1, 2, 3], options),
-      chat: await chat(start, options),
-      many: (await Promise.all(Array.from({ length: 300 }, (_, i) => start(methods.echo, i, options)))).length,
+      // Not in both directions at once over HTTP.
+      chat: isHttp ? undefined : await chat(start, options),
+      many: (await Promise.all(Array.from({ length: many }, (_, i) => start(methods.echo, i, options)))).length,
     };
     const said = start(methods.said, null, options);
-    await start(methods.note, "noted", { via });
+    await start(methods.note, "noted", way);
     results[via].note = await said;
   }
   await session.close();
@@ -150,7 +159,8 @@ async function callsOver(url, { cert, hash }) {
 async function runClient() {
   const server = JSON.parse(given);
   const results = {};
-  for (const url of server.urls) results[new URL(url).protocol] = await callsOver(url, server);
+  const urls = server.urls.filter((url) => http !== undefined || !url.startsWith("http:"));
+  for (const url of urls) results[new URL(url).protocol] = await callsOver(url, server);
   const plain = (_, value) => (typeof value === "bigint" ? `${value}n` : value);
   console.log(JSON.stringify(results, plain));
 }

@@ -1,6 +1,6 @@
 import type { Contestant } from "../contestant.js";
 
-/** What runs on Node, by name. Loaded when it is wanted: memory is measured, and each is to have only its own. */
+/** Contestants that run on Node, by name. Each is loaded when it is wanted: memory is measured, and each is to have only its own. */
 const contestants: Readonly<Record<string, () => Promise<Contestant>>> = {
   quicrpc: async () => (await import("./quicrpc.js")).auto,
   "quicrpc, lane": async () => (await import("./quicrpc.js")).lane,

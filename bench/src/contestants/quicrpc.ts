@@ -9,7 +9,7 @@ import { messagesMethods } from "../generated/messages.js";
 /** The methods whose messages are more than a few numbers. */
 export type MessageMethods = Pick<typeof messagesMethods, "user" | "points">;
 
-/** What carries the calls. */
+/** The transports that carry the calls. */
 interface Over {
   readonly scheme?: "quic" | "https";
   readonly earlyData?: boolean;

@@ -4,7 +4,7 @@ import type { ServiceTooling } from "@quicrpc/core/generated";
 
 /** Descriptions of bench.v1.Bench for tools: comments, JSON Schemas of its messages, and their shapes. */
 export const benchTooling: ServiceTooling = {
-  docs: "What every contestant offers.",
+  docs: "Methods that every contestant offers.",
   methods: {
     multiply: {
       input: {

@@ -154,9 +154,9 @@ export const benchMethods: {
 };
 
 /**
- * What a server of bench.v1.Bench implements. `Context` is what the application keeps for a connection.
+ * The methods that a server of bench.v1.Bench implements. `Context` is what the application keeps for a connection.
  *
- * What every contestant offers.
+ * Methods that every contestant offers.
  */
 export interface BenchHandlers<Context = unknown> {
   /** @see {@link Bench.methods.multiply} */
@@ -193,7 +193,7 @@ export function createBenchRouter<Context = unknown>(handlers: BenchHandlers<Con
 /**
  * A client of bench.v1.Bench.
  *
- * What every contestant offers.
+ * Methods that every contestant offers.
  */
 export interface BenchClient {
   /** @see {@link Bench.methods.multiply} */

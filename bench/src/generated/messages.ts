@@ -111,7 +111,9 @@ export const messagesMethods: {
   }),
 };
 
-/** What a server of bench.v1.Messages implements. `Context` is what the application keeps for a connection. */
+/**
+ * The methods that a server of bench.v1.Messages implements. `Context` is what the application keeps for a connection.
+ */
 export interface MessagesHandlers<Context = unknown> {
   /** @see {@link Messages.methods.pair} */
   pair(input: Pair, context: CallContext<Context>): Awaitable<void>;

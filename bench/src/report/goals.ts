@@ -1,6 +1,6 @@
 import { CAPNP, FLOOR, GRPC_GO, GRPC_JS, type Results } from "./results.js";
 
-/** What the project wants of itself, and what was measured. */
+/** The project's goals, and what was measured. */
 interface Goal {
   readonly what: string;
   readonly goal: number;

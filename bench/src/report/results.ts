@@ -13,7 +13,7 @@ export interface Results {
   /** Whether each process had a core of its own. */
   readonly pinned: boolean;
   readonly versions: Readonly<Record<string, string>>;
-  /** What was left out, and why. */
+  /** Rows that were left out, and why. */
   readonly skipped: readonly string[];
   readonly rows: readonly Row[];
   readonly growth: readonly GrowthRow[];
@@ -23,7 +23,7 @@ export interface Results {
   readonly types: Types;
 }
 
-/** Of a schema with so many methods, in ms. */
+/** Times for a schema with so many methods, in ms. */
 export interface Types {
   readonly methods: number;
   readonly generateMs: number;

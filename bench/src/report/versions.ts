@@ -12,7 +12,7 @@ const PACKAGES = [
   "zod",
 ];
 
-/** Of what is compared, by name; those in other languages from their lock files. */
+/** Versions of what is compared, by name; those in other languages from their lock files. */
 export function versions(): Record<string, string> {
   const require = createRequire(import.meta.url);
   const go = text("../../peers/go/go.mod");

@@ -19,7 +19,7 @@ export const Arith = service("demo.v1.Arith", {
   divide: rpc({
     input: z.object({ a: z.int(), b: z.int() }),
     output: z.object({ quo: z.int(), rem: z.int() }),
-    idempotent: true,
+    readOnly: true,
   }),
 
   /** Leaves a line in the server's log; nothing comes back. */

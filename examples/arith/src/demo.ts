@@ -23,14 +23,19 @@ process.exitCode = await run();
 async function run(): Promise<number> {
   try {
     const url = await servedUrl();
-    if (url === undefined || interrupted) return interrupted ? 130 : 1;
+    if (url === undefined || interrupted) return wasInterrupted(server) ? 130 : 1;
     const client = spawn(process.execPath, [script("client.js"), url], { stdio: ["ignore", "inherit", "inherit"] });
     children.push(client);
     const [code] = (await once(client, "exit")) as [number | null];
-    return interrupted ? 130 : (code ?? 1);
+    return wasInterrupted(client) ? 130 : (code ?? 1);
   } finally {
     server.kill();
   }
+}
+
+/** Ctrl-C reaches the children as well, and one of them may end of it before this process hears. */
+function wasInterrupted({ signalCode }: ChildProcess): boolean {
+  return interrupted || signalCode === "SIGINT" || signalCode === "SIGTERM";
 }
 
 /** The URL in the server's first line; undefined when the server ends without one. Its lines are shown as they come. */

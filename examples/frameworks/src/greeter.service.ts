@@ -7,8 +7,8 @@ export const Greeter = service("demo.v1.Greeter", {
     input: z.object({ name: z.string().min(1) }),
     output: z.object({ text: z.string() }),
     errors: { ASLEEP: { details: z.object({ until: z.date() }) } },
-    idempotent: true,
+    readOnly: true,
   }),
   /** Counts down to 1. */
-  count: rpc({ input: z.object({ from: z.int() }), output: stream(z.int()), idempotent: true }),
+  count: rpc({ input: z.object({ from: z.int() }), output: stream(z.int()), readOnly: true }),
 });

@@ -1,9 +1,9 @@
 // The same service in every framework: a fetch handler, made once.
-import { rpcError } from "@quicrpc/core";
+import { type Router, rpcError } from "@quicrpc/core";
 import { createFetchHandler } from "@quicrpc/http";
 import { createGreeterRouter, greeterMethods } from "./generated/greeter.js";
 
-const router = createGreeterRouter({
+export const router: Router = createGreeterRouter({
   greet({ name }) {
     if (name === "owl") throw rpcError(greeterMethods.greet, "ASLEEP", { until: new Date(0) });
     return { text: `Hello, ${name}!` };

@@ -1,4 +1,5 @@
 import { rpc, service, stream } from "@quicrpc/core";
+import { blob } from "@quicrpc/core/blobs";
 import { z } from "zod";
 
 export const Note = z.object({ id: z.string(), text: z.string().max(10_000), changed: z.date() });
@@ -9,7 +10,7 @@ export const Notes = service("notes.v1.Notes", {
   get: rpc({
     input: z.object({ id: z.string() }),
     output: Note,
-    idempotent: true,
+    readOnly: true,
     errors: { NO_SUCH_NOTE: { code: "not_found", details: z.object({ id: z.string() }) } },
   }),
   // #endregion get
@@ -19,18 +20,18 @@ export const Notes = service("notes.v1.Notes", {
   list: rpc({
     input: z.object({ after: z.string().optional(), limit: z.int().min(1).max(500).default(50) }),
     output: z.object({ notes: z.array(Note), next: z.string().optional() }),
-    idempotent: true,
+    readOnly: true,
   }),
   // #endregion list
 
   // #region all
   /** Every note, the oldest first. */
-  all: rpc({ output: stream(Note), idempotent: true }),
+  all: rpc({ output: stream(Note), readOnly: true }),
   // #endregion all
 
   // #region watch
   /** The notes there are, then each that is added or changed. */
-  watch: rpc({ output: stream(Note), idempotent: true }),
+  watch: rpc({ output: stream(Note), readOnly: true }),
   // #endregion watch
 
   /** Adds a note, or changes one. */
@@ -52,4 +53,17 @@ export const Notes = service("notes.v1.Notes", {
     errors: { TOO_LARGE: { code: "resource_exhausted", details: z.object({ most: z.int() }) } },
   }),
   // #endregion attach
+
+  // #region upload
+  /** Keeps a file with a note. */
+  upload: rpc({
+    input: z.object({ note: z.string(), file: blob({ maxBytes: 50_000_000 }) }),
+    output: z.object({ bytes: z.int() }),
+  }),
+  // #endregion upload
+
+  // #region download
+  /** The file of a note. */
+  download: rpc({ input: z.object({ note: z.string() }), output: z.object({ file: blob() }) }),
+  // #endregion download
 });

@@ -1,8 +1,9 @@
 import { createHash, randomUUID } from "node:crypto";
-import { open } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { RpcError, rpcError } from "@quicrpc/core";
+import { fileBlob, saveBlob } from "@quicrpc/node";
 import { type Note, type NotesHandlers, notesMethods } from "./generated/notes.js";
 
 const MOST_BYTES = 50_000_000;
@@ -10,6 +11,7 @@ const MOST_BYTES = 50_000_000;
 /** Notes of one process, in memory. */
 export function createNotes(): NotesHandlers {
   const notes = new Map<string, Note>();
+  const files = new Map<string, { path: string; name: string; type: string }>();
   const watchers = new Set<(note: Note) => void>();
 
   return {
@@ -91,5 +93,22 @@ export function createNotes(): NotesHandlers {
       }
     },
     // #endregion attach
+
+    // #region upload
+    async upload({ note, file }) {
+      const path = join(tmpdir(), `note-${randomUUID()}`);
+      await saveBlob(file, path); // as fast as the disk takes it, which holds the client back
+      files.set(note, { path, name: file.name, type: file.type });
+      return { bytes: (await stat(path)).size };
+    },
+    // #endregion upload
+
+    // #region download
+    async download({ note }) {
+      const kept = files.get(note);
+      if (kept === undefined) throw new RpcError("not_found", "the note has no file");
+      return { file: await fileBlob(kept.path, { name: kept.name, type: kept.type }) };
+    },
+    // #endregion download
   };
 }

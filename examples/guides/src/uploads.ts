@@ -1,4 +1,5 @@
 import { openAsBlob } from "node:fs";
+import { saveBlob } from "@quicrpc/node";
 import type { NotesAttachInputItem, NotesAttachOutput, NotesClient } from "./generated/notes.js";
 
 // #region upload
@@ -29,3 +30,25 @@ export async function attachPath(notes: NotesClient, note: string, path: string)
   return attach(notes, note, file, { onProgress: (bytes) => console.log(`${bytes} of ${file.size} bytes`) });
 }
 // #endregion path
+
+// #region blob
+/** Uploads what was chosen in `<input type="file">`, and shows how far it is in a `<progress>`. */
+export async function upload(
+  notes: NotesClient,
+  note: string,
+  file: File,
+  bar: { value: number; max: number },
+): Promise<void> {
+  bar.max = file.size;
+  await notes.upload({ note, file: { content: file, onProgress: (bytes) => (bar.value = bytes) } });
+}
+// #endregion blob
+
+// #region save
+/** Writes a note's file to the disk. */
+export async function save(notes: NotesClient, note: string, path: string, signal?: AbortSignal): Promise<void> {
+  const { file } = await notes.download({ note });
+  const onProgress = (bytes: number): void => console.log(`${bytes} of ${file.length ?? "?"} bytes`);
+  await saveBlob(file, path, { onProgress, ...(signal && { signal }) });
+}
+// #endregion save

@@ -1,4 +1,6 @@
-import { bytes, notify, rpc, service, stream } from "@quicrpc/core";
+import { notify, rpc, service, stream } from "@quicrpc/core";
+import { blob } from "@quicrpc/core/blobs";
+import { topic } from "@quicrpc/core/topics";
 import { z } from "zod";
 
 /** The board's size, in units of its own; pages scale it. */
@@ -8,11 +10,12 @@ const Y = z.int().min(0).max(1000);
 /** Names rather than values: each page shows them in its light or dark theme. */
 const Color = z.enum(["ink", "red", "orange", "green", "blue", "violet"]);
 
+const Room = z.string().regex(/^[\w-]{1,40}$/);
+
 /** Someone at the board. */
 export const Person = z.object({
   id: z.string().describe("The same for one participant, whatever becomes of the connection or the server."),
-  name: z.string(),
-  hue: z.int().min(0).max(359),
+  name: z.string().regex(/\S/).max(40),
 });
 
 /** A piece of a line. Pieces with one number are one line, of whoever draws it. */
@@ -32,79 +35,88 @@ export const BoardCommand = z.discriminatedUnion("type", [
   z.object({ type: z.literal("undo") }).describe("Takes back the participant's latest line."),
   z.object({ type: z.literal("clear") }),
 ]);
+const Commands = z.array(BoardCommand).min(1).max(64);
 
-/** What happens to the board. */
-export const BoardEvent = z.discriminatedUnion("type", [
-  z.object({ type: z.literal("drawn"), by: z.string(), piece: Piece }),
-  z.object({ type: z.literal("erased"), lines: z.array(z.object({ by: z.string(), line: z.int() })) }),
-  z.object({ type: z.literal("shown") }).describe("All that was there has been sent; what follows is new."),
-]);
+/** Names what a page does, so that a call which is repeated does it once. */
+const Id = z.string().min(1).max(64);
+
+/** What someone did to the board: the board is what all of them come to, in their order. */
+export const BoardChange = z.object({ by: z.string(), id: Id, commands: Commands });
 
 /** A file that can be downloaded, until newer ones need its place. */
 export const SharedFile = z.object({
   id: z.string(),
   name: z.string().min(1).max(200),
   type: z.string().max(100),
-  size: z
-    .int()
-    .min(0)
-    .max(32 * 1024 * 1024)
-    .describe("Bytes."),
+  size: z.int().min(0).describe("Bytes."),
 });
 
-export const ChatMessage = z.object({
-  id: z.int(),
-  at: z.date(),
-  from: Person,
-  text: z.string(),
-  file: SharedFile.optional(),
-});
+export const ChatMessage = z.object({ at: z.date(), from: Person, text: z.string(), file: SharedFile.optional() });
 
+// #region board
 /** A board that is drawn on together. */
 export const Whiteboard = service("whiteboard.v1.Whiteboard", {
-  /** Takes a seat, for as long as the stream is open; tells who else has one. The other methods need a seat. */
+  /** What happened on a room's board. */
+  board: topic("board.{room}", BoardChange, { history: true, priority: 1 }),
+
+  /** Does something to the board. */
+  change: rpc({ input: z.object({ room: Room, id: Id, commands: Commands }), idempotent: true }),
+  // #endregion board
+
+  /** Takes part in a room for as long as the stream is open; tells who else does, at first and whenever that changes. */
   join: rpc({
-    input: z.object({
-      name: z.string().regex(/\S/).max(40),
-      secret: z.string().min(16).max(64).describe("Chosen by the page: the participant's id is made from it."),
-    }),
+    input: z.object({ room: Room, name: Person.shape.name }),
     output: stream(
       z.object({
+        turn: z.string(),
+        visit: z.string().describe("Another one after each session that was lost."),
         you: z.string(),
-        server: z.string().describe("Differs each time the server starts."),
         people: z.array(Person),
       }),
     ),
+    cursor: "turn",
   }),
-
-  /** What is on the board and happens to it, one way; what this participant does to it, the other. */
-  draw: rpc({ input: stream(BoardCommand), output: stream(BoardEvent), priority: 1 }),
 
   /** Where the participant points. It may be lost: the next one is on its way. */
-  point: notify({ input: z.object({ x: X, y: Y }), delivery: "datagram" }),
+  point: notify({ input: z.object({ room: Room, x: X, y: Y }), delivery: "datagram" }),
 
-  /** The chat, from the message after `after` on. */
-  messages: rpc({ input: z.object({ after: z.int().min(0).default(0) }), output: stream(ChatMessage) }),
+  /** What is said in a room. */
+  chat: topic("chat.{room}", ChatMessage, { history: true }),
 
-  say: rpc({ input: z.object({ text: z.string().regex(/\S/).max(1000) }), output: z.object({ id: z.int() }) }),
-
-  /** Shares a file: first what it is, then its bytes in parts. It becomes a message of the chat. */
-  upload: rpc({
-    input: stream(
-      z.discriminatedUnion("type", [
-        z.object({ type: z.literal("file"), file: SharedFile.omit({ id: true }) }),
-        z.object({ type: z.literal("part"), bytes: z.instanceof(Uint8Array) }),
-      ]),
-    ),
-    output: SharedFile,
+  /** Says something. */
+  say: rpc({
+    input: z.object({ room: Room, id: Id, name: Person.shape.name, text: z.string().regex(/\S/).max(1000) }),
+    idempotent: true,
   }),
 
-  /** Of a file that was shared. */
-  download: rpc({ input: z.object({ id: z.string() }), output: bytes() }),
+  /** Shares a file, which becomes a message of the chat. */
+  share: rpc({
+    input: z.object({
+      room: Room,
+      id: Id,
+      name: Person.shape.name,
+      file: blob({ maxBytes: 32 * 1024 * 1024 }),
+    }),
+    idempotent: true,
+  }),
+
+  /** A file that was shared. */
+  download: rpc({ input: z.object({ id: z.string() }), output: z.object({ file: blob() }), readOnly: true }),
 });
 
 /** What each page serves to the server, on the session that it made. */
 export const Page = service("whiteboard.v1.Page", {
-  /** Where someone else points. `count` counts from 0 for each page, so that it knows how many were lost. */
+  /** Where someone else points. `count` counts from 0 for each visit, so that the page knows how many were lost. */
   cursor: notify({ input: z.object({ by: z.string(), x: X, y: Y, count: z.int() }), delivery: "datagram" }),
+});
+
+/** What servers tell each other, and no page is served. */
+export const Servers = service("whiteboard.v1.Servers", {
+  /** Who is in a room. It is said again and again: who is not heard of any more is gone. */
+  visits: topic(
+    "visits.{room}",
+    z.object({ type: z.enum(["came", "here", "left"]), visit: z.string(), person: Person }),
+  ),
+  /** Where someone points. */
+  pointers: topic("pointers.{room}", z.object({ by: z.string(), x: X, y: Y })),
 });

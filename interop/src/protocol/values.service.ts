@@ -21,7 +21,7 @@ const Values = z.object({
   maybe: z.string().optional(),
 });
 
-/** What a client in another language calls. */
+/** Methods that a client in another language calls. */
 export const Protocol = service("interop.v1.Protocol", {
   echo: rpc({ input: Values, output: Values }),
   nested: rpc({ input: z.unknown(), output: z.int() }),

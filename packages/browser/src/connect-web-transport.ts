@@ -1,6 +1,6 @@
 import { type ClientSessionOptions, type Credentials, publicUrl, withCredentials } from "@quicrpc/core/transport";
 import { createClientSession, type Session } from "@quicrpc/core";
-import { type BrowserConnection, heal, type HealingOptions, httpsUrl, type Way } from "./heal.js";
+import { type BrowserConnection, heal, type HealingOptions, pageUrl, type Way } from "./heal.js";
 import { inTime } from "./in-time.js";
 import type { BrowserTransport, CertificateHash, TransportInUse } from "./transport.js";
 import { usualVia } from "./usual-via.js";
@@ -9,10 +9,10 @@ import { webTransportProvider } from "./web-transport.js";
 
 /** Options of `connectWebTransport`. */
 export interface WebTransportConnectOptions
-  extends Omit<ClientSessionOptions, "credentials">,
+  extends Omit<ClientSessionOptions, "credentials" | "renewCredentials">,
     Omit<HealingOptions, "limits"> {
   /**
-   * Credentials of this page over any transport: a token, or a function that returns one for each session. They go in the
+   * Credentials of this page over any transport: a token, or a function that returns one, for each session and before it expires. They go in the
    * session's greeting, and `authenticate` of the server gets them as `Peer.credentials`. Sessions that `session` makes do not
    * send them. Default: none.
    */
@@ -34,7 +34,7 @@ export async function connectWebTransport(
   url: string | URL,
   options: WebTransportConnectOptions = {},
 ): Promise<BrowserConnection> {
-  const target = httpsUrl(url);
+  const target = pageUrl(url);
   const { serverCertificateHashes } = options;
   const open = (signal: AbortSignal): Promise<BrowserTransport> =>
     ifAllowed(target, () => webTransportProvider.open(target, signal, { serverCertificateHashes }));

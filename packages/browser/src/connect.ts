@@ -1,7 +1,7 @@
 import { createClientSession, type Session, type SessionOptions } from "@quicrpc/core";
 import { type Credentials, withCredentials } from "@quicrpc/core/transport";
 import { type DialOptions, waysTo } from "./dial.js";
-import { type BrowserConnection, heal, type HealingOptions, httpsUrl } from "./heal.js";
+import { type BrowserConnection, heal, type HealingOptions } from "./heal.js";
 import { Ladder } from "./ladder.js";
 import { Memory } from "./memory.js";
 import { type BrowserTransport, isClient, type Reached } from "./transport.js";
@@ -17,7 +17,7 @@ export interface ConnectOptions<Context = unknown>
 
 /**
  * Connects to `https://host:port/path`: over the browser's own WebTransport, or over a WebSocket on the same host and port
- * where that does not work. Resolves when the first session is ready, and makes another whenever one is lost, unless
+ * where that does not work. A URL that begins with `wss://`, or `ws://`, is of a WebSocket and nothing else. Resolves when the first session is ready, and makes another whenever one is lost, unless
  * `reconnect` is false. Rejects with a `TransportError` that says what became of each transport when `timeoutMs` is
  * over, and with `TypeError` for a URL of another scheme.
  */
@@ -29,7 +29,7 @@ export async function connect<Context = unknown>(
   const { retry, rememberMs = DEFAULT_REMEMBER_MS } = fallback === false ? {} : (fallback ?? {});
   const ways = waysTo(url, options);
   const named = { peer: ways.url, ...usualVia(), ...options };
-  const ladder = new Ladder({ ...ways, retry, memory: new Memory(httpsUrl(url), rememberMs) });
+  const ladder = new Ladder({ ...ways, retry, memory: new Memory(new URL(ways.url), rememberMs) });
   return heal(ladder, async (reached) => run(reached, named), named);
 }
 

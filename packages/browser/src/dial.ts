@@ -6,7 +6,7 @@ import {
   withCredentials,
 } from "@quicrpc/core/transport";
 import { createSession, type Session, type SessionOptions } from "@quicrpc/core";
-import { DEFAULT_TIMEOUT_MS, httpsUrl } from "./heal.js";
+import { DEFAULT_TIMEOUT_MS, pageUrl } from "./heal.js";
 import { type Candidate, type OpenOptions, openFirst } from "./open.js";
 import {
   type BrowserTransport,
@@ -32,7 +32,7 @@ export interface FallbackOptions {
   /** Default: `wss:` for a WebSocket, with the same host, port and path. */
   readonly url?: string | URL;
   /**
-   * What carries calls where neither the first nor the fallback works, as behind proxies that let pass nothing but requests: `httpTransport()` of
+   * Carries calls where neither the first nor the fallback works, as behind proxies that let pass nothing but requests: `httpTransport()` of
    * `@quicrpc/http`, or a function that loads it then. The page is not called there, and has no datagrams. Default: none.
    */
   readonly http?: HttpProvider | (() => Promise<HttpProvider>);
@@ -70,7 +70,7 @@ export interface ReachOptions {
 /** Options of `dial`. */
 export interface DialOptions<Context = unknown> extends Omit<SessionOptions<Context>, "credentials">, ReachOptions {
   /**
-   * Credentials of this page over any transport: a token, or a function that returns one for each session. They go in the
+   * Credentials of this page over any transport: a token, or a function that returns one, for each session and before it expires. They go in the
    * session's greeting, and `authenticate` of the server gets them as `Peer.credentials`. Default: none.
    */
   readonly credentials?: Credentials;
@@ -101,7 +101,7 @@ export function waysTo(
   options: ReachOptions & HttpSettings,
 ): Pick<OpenOptions<Reached>, "url" | "candidates" | "afterMs"> {
   const { serverCertificateHashes, transport = webTransportProvider, fallback = {}, credentials, limits } = options;
-  const target = httpsUrl(url);
+  const target = pageUrl(url, "https://, wss:// or ws://");
   const candidate = (transport: PageTransportProvider, own?: string | URL): Candidate<Reached> => {
     const { kind, name, scheme } = transport;
     const url = new URL(own ?? target);
@@ -112,8 +112,15 @@ export function waysTo(
       open: (signal) => ifAllowed(url, () => transport.open(url, signal, { serverCertificateHashes })),
     };
   };
+  const ways = { url: publicUrl(target), afterMs: DEFAULT_FALLBACK_MS };
+  if (target.protocol !== "https:") {
+    if (options.transport ?? (options.fallback || serverCertificateHashes)) {
+      throw new TypeError(`${target.protocol}// takes no transport, fallback or serverCertificateHashes`);
+    }
+    return { ...ways, candidates: [candidate(webSocketProvider, target)] };
+  }
   const candidates = [candidate(transport)];
-  const { afterMs = DEFAULT_FALLBACK_MS, http, httpUrl = target, ...next } = fallback === false ? {} : fallback;
+  const { afterMs = ways.afterMs, http, httpUrl = target, ...next } = fallback === false ? {} : fallback;
   if (fallback !== false) candidates.push(candidate(next.transport ?? webSocketProvider, next.url));
   if (http !== undefined) {
     const url = new URL(httpUrl, target);
@@ -123,5 +130,5 @@ export function waysTo(
       open: async (signal) => (await import("./loaded-later.js")).openHttp(url, http, { credentials, limits }, signal),
     });
   }
-  return { url: publicUrl(target), candidates, afterMs };
+  return { ...ways, candidates, afterMs };
 }

@@ -64,11 +64,12 @@ export async function heal<R extends Reached>(
   return Object.defineProperty(connection, "transport", { get: () => way.inUse }) as BrowserConnection;
 }
 
-/** `url`, which may be relative to the page's. Throws `TypeError` for one of another scheme. */
-export function httpsUrl(url: string | URL): URL {
+/** `url`, which may be relative to the page's. Throws `TypeError` for one of another scheme, which `schemes` says in messages too. */
+export function pageUrl(url: string | URL, schemes = "https://"): URL {
   const target = new URL(url, globalThis.location?.href);
-  // Neither transport takes a fragment.
+  // No transport takes a fragment.
   target.hash = "";
-  if (target.protocol === "https:") return target;
-  throw new TypeError(`connect takes a URL that begins with https://, not ${target.protocol}//`);
+  const scheme = `${target.protocol}//`;
+  if (` ${schemes}`.includes(` ${scheme}`)) return target;
+  throw new TypeError(`connect takes a URL that begins with ${schemes}, not ${scheme}`);
 }

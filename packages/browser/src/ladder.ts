@@ -104,6 +104,9 @@ export class Ladder implements Way {
 
   hurry(): void {
     this.attempts = 0;
+    // Those of the network before.
+    this.losses = 0;
+    this.avoided = undefined;
     this.options.memory?.forget();
     this.wake();
   }

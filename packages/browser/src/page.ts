@@ -9,8 +9,8 @@ export const NO_ANSWER = 1;
 /** A connection that follows the page's events: its transports can be closed at once. */
 type Followed = Connection<Session<BrowserTransport>>;
 
-/** The part of a window's or a worker's global scope that is used. */
-export type Scope = Pick<EventTarget, "addEventListener" | "removeEventListener">;
+/** The part of a window's or a worker's global scope that is used. React Native's has no events. */
+export type Scope = Partial<Pick<EventTarget, "addEventListener" | "removeEventListener">>;
 
 /**
  * Follows the events of a connection's page: a session that the network or a sleep has cut off is noticed at once rather
@@ -54,10 +54,10 @@ export class PageLife {
         connection.connect();
       },
     };
-    for (const [type, listener] of Object.entries(listeners)) this.scope.addEventListener(type, listener);
+    for (const [type, listener] of Object.entries(listeners)) this.scope.addEventListener?.(type, listener);
     void connection.closed.then(() => {
       this.onBack();
-      for (const [type, listener] of Object.entries(listeners)) this.scope.removeEventListener(type, listener);
+      for (const [type, listener] of Object.entries(listeners)) this.scope.removeEventListener?.(type, listener);
     });
   }
 

@@ -146,6 +146,24 @@ describe("connect", () => {
     expect(network.log.filter((line) => line.startsWith("websocket"))).toEqual([]);
   });
 
+  it("takes a WebSocket alone where the URL is of one, and comes back over it", async () => {
+    given("accept");
+    const connecting = connect("ws://rpc.test:8080/api");
+    await pass(10_000);
+    const connection = await connecting;
+    open.push(connection);
+    expect(connection.transport).toEqual({ kind: "websocket", reason: undefined });
+    expect(await connection.unary(methods.echo, "there")).toBe("there");
+    void network.sessions[0]?.close({ closeCode: 9, reason: "restart" });
+    await pass(60_000);
+    expect(await connection.unary(methods.echo, "again")).toBe("again");
+    expect(network.log).toEqual(["websocket ws://rpc.test:8080/api", "websocket ws://rpc.test:8080/api"]);
+    const hashes = { serverCertificateHashes: [] };
+    for (const options of [hashes, { fallback: {} }]) {
+      await expect(connect("wss://rpc.test", options)).rejects.toThrow("wss:// takes no transport, fallback or server");
+    }
+  });
+
   it("rejects a URL of another scheme", async () => {
     given("accept");
     await expect(connect("quic://rpc.test")).rejects.toThrow(TypeError);

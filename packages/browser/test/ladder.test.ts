@@ -296,6 +296,20 @@ describe("what a browser remembers of the way to a server", () => {
     expect(network.stored.size).toBe(1);
   });
 
+  it("does not blame WebTransport for networks that change within a minute, again and again", async () => {
+    given("accept");
+    await connected();
+    for (let change = 1; change <= 3; change++) {
+      await pass(10_000);
+      network.stall();
+      for (const type of ["offline", "online"]) network.page.dispatchEvent(new Event(type));
+      await pass(3500);
+      expect(network.sessions).toHaveLength(1 + change);
+      expect(connection.transport).toEqual({ kind: "webtransport", reason: undefined });
+    }
+    expect(network.stored.size).toBe(0);
+  });
+
   it("takes the fallback when a session over WebTransport stops carrying anything, unless the page is hidden", async () => {
     given("accept");
     await connected();

@@ -11,6 +11,7 @@ import {
   type Session,
 } from "@quicrpc/core";
 import { type AnyMethod, bytesCodec } from "@quicrpc/core/generated";
+import { type CallTimings, callTimings } from "@quicrpc/core/measure";
 import { Command, InvalidArgumentError } from "commander";
 import { type FoundMethod, findMethod, parseInput, parseMethod } from "./find-method.js";
 import { colorsFor } from "./report.js";
@@ -99,7 +100,11 @@ class CallRun {
     { timeout, metadata, retry: attempts }: CallCommandOptions,
     trace: CallTrace | undefined,
   ) {
-    this.caller = attempts === undefined ? session : interceptCaller(session, [retry({ maxAttempts: attempts })]);
+    // Timings stand last: of each attempt.
+    this.caller = interceptCaller(session, [
+      ...(attempts === undefined ? [] : [retry({ maxAttempts: attempts })]),
+      ...(trace === undefined ? [] : [callTimings((timings) => trace.timings(timings))]),
+    ]);
     this.method = method;
     this.toInput = toInput;
     this.out = out;
@@ -179,6 +184,15 @@ class CallTrace {
     }
   }
 
+  /** Tells where the time of an attempt went. */
+  timings({ waitMs, encodeMs, answerMs, decodeMs, itemsMs, totalMs }: CallTimings): void {
+    const parts = { waited: waitMs, encoded: encodeMs, "wire and server": answerMs, decoded: decodeMs, items: itemsMs };
+    const told = Object.entries(parts).flatMap(([name, ms]) =>
+      ms === undefined ? [] : [`${name} ${ms.toFixed(3)} ms`],
+    );
+    this.line(`took ${totalMs.toFixed(3)} ms: ${told.join(", ")}`);
+  }
+
   end(): void {
     const { rttMs } = this.session;
     this.line(`over${rttMs === undefined ? "" : `, round trip ${rttMs.toFixed(3)} ms`}`);
@@ -191,7 +205,10 @@ class CallTrace {
 }
 
 /** A failure on the way is also the call's, and told there. */
-async function sendAll(items: AsyncIterable<unknown>, writable: WritableStream<unknown>): Promise<void> {
+export async function sendAll(
+  items: AsyncIterable<unknown> | Iterable<unknown>,
+  writable: WritableStream<unknown>,
+): Promise<void> {
   const writer = writable.getWriter();
   try {
     for await (const item of items) await writer.write(item);

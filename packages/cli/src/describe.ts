@@ -1,9 +1,9 @@
 import { printable, type Session } from "@quicrpc/core";
-import type { MethodDescription, MethodDetails, ServiceDescription } from "@quicrpc/services";
+import { type MethodDescription, type MethodDetails, schemaText, type ServiceDescription } from "@quicrpc/services";
 import { Command } from "commander";
 import { detailsOf, findService, listServices } from "./find-method.js";
 import { type Colors, colorsFor } from "./report.js";
-import { schemaText } from "./schema-text.js";
+
 import { EXIT, printJson, TARGET_HELP, type TargetOptions, withIdentity, withSession, withTarget } from "./target.js";
 
 /** The `describe` command. */
@@ -58,7 +58,7 @@ function format({ service, methods }: Described): string {
 }
 
 function methodText(method: Described["methods"][number], colors: Colors): string {
-  const { name, kind, takes, gives, docs, idempotent } = method;
+  const { name, kind, takes, gives, docs, idempotent, readOnly } = method;
   const [streamsIn, streamsOut] = [
     kind === "client_stream" || kind === "duplex",
     kind === "server_stream" || kind === "duplex",
@@ -72,7 +72,7 @@ function methodText(method: Described["methods"][number], colors: Colors): strin
           .split("\n")
           .map((line) => `  ${colors.dim(`// ${printable(line)}`)}\n`)
           .join("");
-  return `${comment}  ${colors.bold(printable(name))}(${input}): ${output}${idempotent ? colors.dim(" // idempotent") : ""}\n`;
+  return `${comment}  ${colors.bold(printable(name))}(${input}): ${output}${colors.dim(readOnly === true ? " // read-only" : idempotent ? " // idempotent" : "")}\n`;
 }
 
 function side(form: MethodDescription["takes"], schema: MethodDetails["input"], streams: boolean): string {

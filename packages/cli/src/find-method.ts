@@ -10,6 +10,8 @@ import {
 } from "@quicrpc/services";
 import { InvalidArgumentError } from "commander";
 
+const NO_REFLECTION = "the server has no reflection";
+
 /** A method of a running server, and how JSON becomes what it takes. */
 export interface FoundMethod {
   readonly method: AnyMethod;
@@ -24,7 +26,18 @@ export async function findMethod(
   name: string,
   options: CallOptions,
 ): Promise<FoundMethod> {
-  const service = await findService(session, serviceName, options);
+  let service: ServiceDescription;
+  try {
+    service = await findService(session, serviceName, options);
+  } catch (error) {
+    if (!isWithoutReflection(error)) throw error;
+    const own = await methodOfProject(serviceName, name);
+    if (own === undefined) {
+      throw new RpcError("unimplemented", `${error.message}; or run this in the project whose schemas it serves`);
+    }
+    process.stderr.write("The server has no reflection: the method is that of this project's schemas.\n");
+    return own;
+  }
   const method = service.methods.find((one) => one.name === name);
   if (method === undefined) {
     const served = service.methods.map((one) => one.name).join(", ");
@@ -36,6 +49,21 @@ export async function findMethod(
     method: describedMethod(service, method),
     toInput: schema === undefined ? (json) => json : (json) => valueOf(json, schema),
   };
+}
+
+/** Returns a method of the project that the command is run in; undefined where it has none of this name, or its schemas are wrong. */
+async function methodOfProject(service: string, name: string): Promise<FoundMethod | undefined> {
+  const { loadProjectServices } = await import("./project-services.js");
+  const { services = [] } = await loadProjectServices([], process.cwd());
+  const method = services.find(({ schema }) => schema.name === service)?.methods[name];
+  if (method === undefined) return undefined;
+  const schema = (await method.service.tooling?.())?.methods[name]?.input;
+  return { method, toInput: schema === undefined ? (json) => json : (json) => valueOf(json, schema) };
+}
+
+/** Whether an error says that a server has no reflection. */
+function isWithoutReflection(error: unknown): error is RpcError {
+  return error instanceof RpcError && error.message.startsWith(NO_REFLECTION);
 }
 
 /** Returns a service of a running server. Rejects with `RpcError` where it serves no such, or has no reflection. */
@@ -55,7 +83,7 @@ export async function listServices(session: Session, options: CallOptions): Prom
     const { code, message } = RpcError.from(error);
     if (code !== "unimplemented") throw error;
     const advice = "mount it: serve({ routers: [...routers, createReflection(routers)] }), of @quicrpc/services";
-    throw new RpcError(code, `the server has no reflection, which says what it serves (${advice})`, {
+    throw new RpcError(code, `${NO_REFLECTION}, which says what it serves (${advice})`, {
       cause: new Error(message),
     });
   }

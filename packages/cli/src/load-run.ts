@@ -1,6 +1,7 @@
 import { createHistogram, type RecordableHistogram } from "node:perf_hooks";
 import { setImmediate } from "node:timers/promises";
 import { RpcError, type Session } from "@quicrpc/core";
+import { LoadSeries, type Second } from "./load-series.js";
 import { Pace } from "./pace.js";
 
 /** One call. Resolves with the items of its answer, 0 where that is no stream; with nothing where nothing answers. */
@@ -20,11 +21,14 @@ export interface Load {
   readonly rate?: number | undefined;
   /** Ends it early; what is in flight is waited for. */
   readonly signal: AbortSignal;
+  /** Whether each second is noted by itself. Default false. */
+  readonly series?: boolean | undefined;
 }
 
 /** Result of a load. Latencies are in nanoseconds, and count calls that succeeded. */
 export interface Outcome {
-  readonly seconds: number;
+  /** How long it took, in seconds. */
+  readonly took: number;
   readonly calls: number;
   readonly items: number;
   readonly latency: RecordableHistogram;
@@ -32,6 +36,8 @@ export interface Outcome {
   readonly failed: ReadonlyMap<string, { count: number; readonly message: string }>;
   /** CPU time of this process, user and system, in microseconds. */
   readonly cpuMicros: number;
+  /** Each second by itself, where that was asked for. */
+  readonly seconds: readonly Second[];
 }
 
 /** A load under way. */
@@ -45,6 +51,7 @@ export class LoadRun {
   private over: boolean;
   private readonly lost = new Set<Session>();
   private readonly pace: Pace | undefined;
+  private series: LoadSeries | undefined = undefined;
 
   constructor(load: Load) {
     this.load = load;
@@ -69,6 +76,7 @@ export class LoadRun {
     };
     const timer = setTimeout(end, seconds * 1000);
     signal.addEventListener("abort", end);
+    if (this.load.series === true) this.series = new LoadSeries(this);
     const cpu = process.cpuUsage();
     for (const session of sessions) void session.closed.then(() => this.lose(session));
     const began = performance.now();
@@ -78,8 +86,9 @@ export class LoadRun {
     clearTimeout(timer);
     signal.removeEventListener("abort", end);
     const { user, system } = process.cpuUsage(cpu);
-    const { calls, items, latency, failed } = this;
-    return { seconds: took, calls, items, latency, failed, cpuMicros: user + system };
+    const { calls, items, latency, failed, series } = this;
+    series?.end();
+    return { took, calls, items, latency, failed, cpuMicros: user + system, seconds: series?.seconds ?? [] };
   }
 
   private async work(session: Session, call: OneCall): Promise<void> {
@@ -91,7 +100,9 @@ export class LoadRun {
         const items = await call(session);
         if (items === undefined) continue;
         this.items += items;
-        this.latency.record(Math.max(1, Math.round((performance.now() - began) * 1e6)));
+        const nanos = Math.max(1, Math.round((performance.now() - began) * 1e6));
+        this.latency.record(nanos);
+        this.series?.record(nanos);
       } catch (error) {
         this.note(RpcError.from(error));
         // Without a pause, calls that fail at once would keep the loop busy and the timer would never fire.

@@ -1,8 +1,10 @@
+import { readFileSync, writeFileSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import type { AnyMethod, Via } from "@quicrpc/core/generated";
 import { type CallOptions, printable, RpcError, type Session } from "@quicrpc/core";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { findMethod, parseInput, parseMethod } from "./find-method.js";
+import { sendAll } from "./call.js";
 import { LoadRun, type OneCall, type Outcome } from "./load-run.js";
 import { colorsFor } from "./report.js";
 import { EXIT, parseCount, printJson, TARGET_HELP, type TargetOptions, withSessions, withTarget } from "./target.js";
@@ -15,6 +17,8 @@ interface LoadOptions extends TargetOptions {
   readonly calls?: number;
   readonly rate?: number;
   readonly via: Via;
+  readonly inputs?: readonly unknown[];
+  readonly report?: string;
 }
 
 /** Quantiles that are shown, in percent. */
@@ -26,13 +30,15 @@ export function loadCommand(): Command {
     new Command("load")
       .description("Call a method as often as a server takes it, and measure rate and latency.")
       .argument("<url>", "the server")
-      .argument("<method>", "service/method: unary, a notification, or a server stream", parseMethod)
-      .argument("[input]", "JSON, @file or - for stdin; the same for every call", parseInput)
+      .argument("<method>", "service/method", parseMethod)
+      .argument("[input]", "JSON, @file or - for stdin; a list of the items where the caller streams", parseInput)
+      .option("--inputs <file>", "inputs instead, one line of JSON each: calls take one after the other", parseLines)
       .option("-c, --connections <n>", "sessions", parseCount, 1)
       .option("-p, --in-flight <n>", "calls at once on each session", parseCount, 64)
       .option("-r, --rate <n>", "begin so many calls a second, whether or not those before are over", parseCount)
       .option("-d, --duration <s>", "seconds", parseSeconds, 10)
       .option("-n, --calls <n>", "end after so many calls", parseCount)
+      .option("--report <file>", "write a page with plots")
       .option("--warm-up <s>", "seconds that do not count, before", parseSeconds, 1)
       .addOption(new Option("--via <way>", "how calls travel").choices(["auto", "lane", "stream"]).default("auto")),
   )
@@ -42,6 +48,8 @@ export function loadCommand(): Command {
 Examples:
   $ quicrpc load quic://localhost:4433 demo.v1.Arith/multiply '{"a":9,"b":2}' --dev
   $ quicrpc load quic://localhost:4433 demo.v1.Arith/multiply '{"a":9,"b":2}' --dev -c 8 -p 1 -d 30 --json
+  $ quicrpc load quic://localhost:4433 demo.v1.Arith/sum '[1,2,3]' --dev --rate 500 --report load.html
+  $ quicrpc load quic://localhost:4433 shop.v1.Orders/get --inputs orders.jsonl --dev
 
 Each of the calls in flight is followed by the next when it is over, which measures how much a server can do. With --rate calls begin
 at even times, and latency counts from when a call should have begun: what users see at that rate. It calls for real: choose a method that may be called
@@ -52,10 +60,12 @@ ${TARGET_HELP}`,
       process.exitCode = await withSessions(url, options, options.connections, async (sessions) => {
         const [first] = sessions;
         const { method, toInput } = await findMethod(first, service, name, { timeoutMs: options.timeout });
-        const call = callOf(method, toInput(input), { timeoutMs: options.timeout, via: options.via });
+        const next = inputsOf(method, options.inputs ?? [input], toInput);
+        const call = callOf(method, next, { timeoutMs: options.timeout, via: options.via });
         // One call first: a wrong method or input is reported here, once.
         await call(first);
         const outcome = await load(sessions, call, options);
+        if (options.report !== undefined) await writeReport(options.report, `${service}/${name}`, outcome, options);
         if (options.json === true) printJson(summary(outcome));
         else process.stdout.write(table(outcome, `${service}/${name}`, options));
         return outcome.failed.size === 0 && outcome.calls > 0 ? EXIT.ok : EXIT.failed;
@@ -71,7 +81,7 @@ async function load(sessions: readonly Session[], call: OneCall, options: LoadOp
   try {
     const common = { inFlight, rate, signal: interrupted.signal };
     await new LoadRun({ ...common, calls: Number.POSITIVE_INFINITY, seconds: warmUp }).run(sessions, call);
-    const run = new LoadRun({ ...common, calls, seconds: duration });
+    const run = new LoadRun({ ...common, calls, seconds: duration, series: options.report !== undefined });
     const stop = showProgress(run);
     try {
       return await run.run(sessions, call);
@@ -83,30 +93,72 @@ async function load(sessions: readonly Session[], call: OneCall, options: LoadOp
   }
 }
 
+/** Returns what gives each call its input, one after the other, and the first again after the last. Throws `RpcError` where there is no list of items for a stream. */
+function inputsOf(method: AnyMethod, inputs: readonly unknown[], toInput: (json: unknown) => unknown): () => unknown {
+  const takesItems = method.kind === "client_stream" || method.kind === "duplex";
+  const converted = inputs.map((input) => {
+    if (!takesItems) return toInput(input);
+    if (Array.isArray(input)) return input.map(toInput);
+    throw new RpcError("invalid_argument", `${method.name} takes a stream: give a list of its items, as in '[1,2,3]'`);
+  });
+  let next = 0;
+  return () => converted[next++ % converted.length];
+}
+
 /** One call of a method whose kind was given by the peer: the descriptor was made for it. */
-function callOf(method: AnyMethod, input: unknown, options: CallOptions): OneCall {
+function callOf(method: AnyMethod, next: () => unknown, options: CallOptions): OneCall {
   switch (method.kind) {
     case "unary":
       return async (session) => {
-        await session.start(method, input, options);
+        await session.start(method, next(), options);
         return 0;
       };
     case "notify":
       return async (session) => {
-        await session.start(method, input, options);
+        await session.start(method, next(), options);
         // Nothing answers: a turn of the event loop for each in flight.
         await setImmediate();
         return undefined;
       };
     case "server_stream":
+      return async (session) => countOf(session.start(method, next(), options));
+    case "client_stream":
       return async (session) => {
-        let items = 0;
-        for await (const _ of session.start(method, input, options)) items++;
+        await session.start(method, next() as readonly unknown[], options);
+        return 0;
+      };
+    case "duplex":
+      return async (session) => {
+        const { readable, writable } = session.start(method, undefined, options);
+        const [items] = await Promise.all([countOf(readable), sendAll(next() as readonly unknown[], writable)]);
         return items;
       };
-    default:
-      throw new RpcError("invalid_argument", `${method.name} takes a stream; load calls methods that take one message`);
   }
+}
+
+async function countOf(items: AsyncIterable<unknown>): Promise<number> {
+  let count = 0;
+  for await (const _ of items) count++;
+  return count;
+}
+
+async function writeReport(file: string, method: string, outcome: Outcome, options: LoadOptions): Promise<void> {
+  const { reportHtml } = await import("./load-report.js");
+  const { connections, inFlight, rate } = options;
+  const asked = {
+    sessions: connections,
+    "in flight on each": inFlight,
+    ...(rate !== undefined && { "calls begun a second": rate }),
+  };
+  const { latencyMs, failed, ...rest } = summary(outcome);
+  const parts = Object.entries({ ...asked, ...rest, ...prefixed("failed ", failed), ...prefixed("ms ", latencyMs) });
+  const rows = parts.map(([name, value]) => [name, String(value)] as const);
+  const { seconds, latency } = outcome;
+  writeFileSync(file, reportHtml({ title: method, rows, seconds, latency }));
+}
+
+function prefixed(prefix: string, values: unknown): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(values ?? {}).map(([name, value]) => [`${prefix}${name}`, value]));
 }
 
 /** On a terminal, a line a second. Returns what ends it. */
@@ -125,14 +177,14 @@ function showProgress(run: LoadRun): () => void {
   };
 }
 
-function summary({ seconds, calls, items, latency, failed, cpuMicros }: Outcome): Record<string, unknown> {
+function summary({ took, calls, items, latency, failed, cpuMicros }: Outcome): Record<string, unknown> {
   const ms = (nanos: number): number => Math.round(nanos / 1000) / 1000;
   const succeeded = latency.count > 0;
   return {
-    seconds: Math.round(seconds * 1000) / 1000,
+    seconds: Math.round(took * 1000) / 1000,
     calls,
-    callsPerSecond: Math.round(calls / seconds),
-    ...(items > 0 && { items, itemsPerSecond: Math.round(items / seconds) }),
+    callsPerSecond: Math.round(calls / took),
+    ...(items > 0 && { items, itemsPerSecond: Math.round(items / took) }),
     failed: Object.fromEntries(Array.from(failed, ([code, { count: failures }]) => [code, failures])),
     latencyMs: succeeded
       ? {
@@ -142,19 +194,19 @@ function summary({ seconds, calls, items, latency, failed, cpuMicros }: Outcome)
           max: ms(latency.max),
         }
       : null,
-    clientCpu: Math.round(cpuMicros / seconds / 1e4) / 100,
+    clientCpu: Math.round(cpuMicros / took / 1e4) / 100,
   };
 }
 
 function table(outcome: Outcome, method: string, { connections, inFlight }: LoadOptions): string {
-  const { seconds, calls, items, latency, failed, cpuMicros } = outcome;
+  const { took, calls, items, latency, failed, cpuMicros } = outcome;
   const colors = colorsFor(process.stdout, process.env);
   const ms = (nanos: number): string => `${(nanos / 1e6).toFixed(3)} ms`;
   const sessions = connections === 1 ? "1 session" : `${connections} sessions`;
-  const rate = (what: number): string => `${count(what)}   ${colors.bold(`${count(what / seconds)}/s`)}`;
+  const rate = (what: number): string => `${count(what)}   ${colors.bold(`${count(what / took)}/s`)}`;
   const quantiles = QUANTILES.map((percent) => `p${percent} ${ms(latency.percentile(percent))}`);
   const lines = [
-    `${colors.bold(method)}: ${sessions}, ${inFlight} in flight on each, ${seconds.toFixed(1)} s`,
+    `${colors.bold(method)}: ${sessions}, ${inFlight} in flight on each, ${took.toFixed(1)} s`,
     `  calls    ${rate(calls)}`,
     ...(items > 0 ? [`  items    ${rate(items)}`] : []),
     ...Array.from(
@@ -162,13 +214,26 @@ function table(outcome: Outcome, method: string, { connections, inFlight }: Load
       ([code, one]) => `  ${colors.red("failed")}   ${count(one.count)}   ${code}: ${printable(one.message)}`,
     ),
     ...(latency.count > 0 ? [`  latency  ${quantiles.join("   ")}   max ${ms(latency.max)}`] : []),
-    `  client   ${Math.round(cpuMicros / seconds / 1e4)}% CPU`,
+    `  client   ${Math.round(cpuMicros / took / 1e4)}% CPU`,
   ];
   return `${lines.join("\n")}\n`;
 }
 
 function count(value: number): string {
   return Math.round(value).toLocaleString("en");
+}
+
+/** An argument that is a file with JSON in each of its lines. */
+function parseLines(file: string): readonly unknown[] {
+  try {
+    const lines = readFileSync(file, "utf8")
+      .split("\n")
+      .filter((line) => line.trim() !== "");
+    if (lines.length === 0) throw new Error("it has no lines");
+    return lines.map((line) => JSON.parse(line) as unknown);
+  } catch (error) {
+    throw new InvalidArgumentError(`It takes a file with JSON in each line: ${(error as Error).message}.`);
+  }
 }
 
 function parseSeconds(text: string): number {

@@ -33,11 +33,12 @@ function format({ name, methods }: ServiceDescription): string {
   return `${colors.bold(printable(name))}\n${lines.join("")}`;
 }
 
-function describe({ kind, takes, gives, idempotent, once, fingerprint, meta }: MethodDescription): string {
+function describe({ kind, takes, gives, idempotent, readOnly, once, fingerprint, meta }: MethodDescription): string {
   const parts: string[] = [kind];
   if (takes === "bytes" || gives === "bytes") parts.push("raw bytes");
   if (takes === "nothing") parts.push("no input");
-  if (idempotent) parts.push("idempotent");
+  if (readOnly === true) parts.push("read-only");
+  else if (idempotent) parts.push("idempotent");
   if (once === true) parts.push("once");
   if (fingerprint !== undefined) parts.push(fingerprint.toString(16).padStart(8, "0"));
   if (meta !== undefined) parts.push(printable(JSON.stringify(meta)));

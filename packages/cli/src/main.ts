@@ -6,14 +6,19 @@ import { breakingCommand } from "./breaking.js";
 import { callCommand } from "./call.js";
 import { certCommand } from "./cert/command.js";
 import { addCompletion } from "./completion.js";
+import { devCommand } from "./dev/command.js";
+import { initCommand } from "./init/command.js";
 import { describeCommand } from "./describe.js";
+import { doctorCommand } from "./doctor/command.js";
 import { genCommand } from "./gen.js";
 import { healthCommand } from "./health.js";
 import { loadCommand } from "./load.js";
 import { lsCommand } from "./ls.js";
 import { mcpCommand } from "./mcp.js";
+import { mockCommand } from "./mock/command.js";
 import { pingCommand } from "./ping.js";
 import { renameCommand } from "./rename.js";
+import { studioCommand } from "./studio.js";
 
 const USAGE = 2;
 
@@ -37,7 +42,10 @@ const program = new Command("quicrpc")
 
 // Settings are inherited by a command that is made by `command()`, not by one that is added.
 const commands = [
+  initCommand(version),
   genCommand(),
+  devCommand(),
+  mockCommand(),
   breakingCommand(),
   renameCommand(),
   lsCommand(),
@@ -46,8 +54,10 @@ const commands = [
   certCommand(),
   healthCommand(),
   pingCommand(),
+  doctorCommand(),
   loadCommand(),
   mcpCommand(version),
+  studioCommand(),
 ];
 for (const command of commands) {
   program.addCommand(command.copyInheritedSettings(program).exitOverride());

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { type Connection, printable, RpcError, type Session } from "@quicrpc/core";
 import type { UnsharedBytes } from "@quicrpc/core/transport";
-import type { DialOptions } from "@quicrpc/node";
+import type { DevCertificate, DialOptions } from "@quicrpc/node";
 import { type Command, InvalidArgumentError } from "commander";
 import { colorsFor } from "./report.js";
 
@@ -107,10 +107,23 @@ export async function dialTarget(url: string, options: TargetOptions): Promise<S
   return dial(url, await dialOptionsOf(options));
 }
 
-async function dialOptionsOf(options: TargetOptions): Promise<DialOptions> {
-  const { ca, hash, dev, timeout, credentialsFrom, header } = options;
+/** Hashes of the certificates that a command's options trust. */
+async function certificateHashes({
+  hash,
+  dev,
+}: Pick<TargetOptions, "hash" | "dev">): Promise<DevCertificate["hash"][]> {
   const hashes = hash === undefined ? [] : [{ algorithm: "sha-256", value: hash } as const];
-  if (dev === true) hashes.push((await (await import("@quicrpc/node")).devCertificate()).hash);
+  return dev === true ? [...hashes, (await (await import("@quicrpc/node")).devCertificate()).hash] : hashes;
+}
+
+/** The same in hex. */
+export async function trustedHashes(options: TargetOptions): Promise<string[]> {
+  return (await certificateHashes(options)).map(({ value }) => Buffer.from(value).toString("hex"));
+}
+
+async function dialOptionsOf(options: TargetOptions): Promise<DialOptions> {
+  const { ca, timeout, credentialsFrom, header } = options;
+  const hashes = await certificateHashes(options);
   const credentials = credentialsFrom === undefined ? undefined : process.env[credentialsFrom];
   if (credentialsFrom !== undefined && credentials === undefined) {
     throw new Error(`the environment variable ${credentialsFrom}, of --credentials-from, is not set`);

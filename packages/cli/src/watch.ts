@@ -8,19 +8,35 @@ const SETTLE_MS = 50;
 const SOURCE = /\.(?:[cm]?[jt]sx?|json)$/;
 const IGNORED = /(?:^|[\\/])(?:node_modules|dist|\.[^\\/]+)(?:[\\/]|$)/;
 
-/** Runs `generate`, and again whenever a source of the project around `cwd` changes, until the process receives a signal to end. */
-export async function watchProject(cwd: string, generate: () => Promise<{ readonly run: SchemaRun }>): Promise<void> {
-  let last = await generate().then(({ run }) => run);
-  const runOnce = async (): Promise<void> => {
-    last = (await generate()).run;
-  };
-  const { root } = last;
+/** A file of a project that changed: its event of chokidar, and its path. */
+export interface Change {
+  readonly event: string;
+  readonly path: string;
+}
 
+/** Watches the sources of a project until it is closed. */
+export interface SourceWatcher {
+  /** Resolves when the call of `onChanges` in progress is over; none begins from then on. */
+  close(): Promise<void>;
+}
+
+/**
+ * Calls `onChanges` with sources below `root` that changed and that `matters` says to matter: with all of a moment at once, and not again before it is done. Resolves when
+ * it watches.
+ */
+export async function watchSources(
+  root: string,
+  matters: (change: Change) => boolean,
+  onChanges: (changes: readonly Change[]) => Promise<void>,
+): Promise<SourceWatcher> {
+  let changes: Change[] = [];
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;
   const start = (): void => {
     if (running !== undefined) return settle();
-    running = runOnce().then(() => {
+    const taken = changes;
+    changes = [];
+    running = onChanges(taken).finally(() => {
       running = undefined;
     });
   };
@@ -28,7 +44,6 @@ export async function watchProject(cwd: string, generate: () => Promise<{ readon
     clearTimeout(timer);
     timer = setTimeout(start, SETTLE_MS);
   };
-
   const watcher = watch(root, {
     ignoreInitial: true,
     ignored: (path, stats) => {
@@ -37,12 +52,38 @@ export async function watchProject(cwd: string, generate: () => Promise<{ readon
     },
   });
   watcher.on("all", (event, path) => {
-    if (isReason(event, path, last)) settle();
+    const change = { event, path };
+    if (!matters(change)) return;
+    changes.push(change);
+    settle();
   });
   await once(watcher, "ready");
+  return {
+    async close() {
+      clearTimeout(timer);
+      await watcher.close();
+      await running;
+    },
+  };
+}
+
+/** Runs `generate`, and again whenever a source of the project around `cwd` changes, until the process receives a signal to end. */
+export async function watchProject(cwd: string, generate: () => Promise<{ readonly run: SchemaRun }>): Promise<void> {
+  let last = (await generate()).run;
+  const { root } = last;
+  const watcher = await watchSources(
+    root,
+    ({ event, path }) => isReason(event, path, last),
+    async () => {
+      last = (await generate()).run;
+    },
+  );
   process.stdout.write(`watching ${relative(cwd, root) || "."} for changes\n`);
-  await Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
-  clearTimeout(timer);
+  await ended();
   await watcher.close();
-  await running;
+}
+
+/** Resolves when the process receives a signal to end. */
+export async function ended(): Promise<void> {
+  await Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
 }

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -48,6 +48,21 @@ describe("quicrpc cert", () => {
     expect(authority).not.toHaveProperty("key");
     expect(certificate).toMatchObject({ issuer: authority.name });
     expect(readFileSync(join(directory, "authority.crt"), "utf8")).not.toContain("PRIVATE KEY");
+  });
+
+  it("makes no authority to have it no longer trusted, and names the one there is whatever the hosts", () => {
+    const profile = ["--dry-run", "--nss", join(directory, "profile")];
+    expect(quicrpc("untrust", ...profile)).toMatchObject({
+      status: 0,
+      stdout: "There is no authority for development: nothing is trusted.\n",
+    });
+    const { stdout } = quicrpc("untrust", "--json");
+    expect(JSON.parse(stdout)).toEqual({ authority: null, stores: [] });
+    expect(readdirSync(directory)).toEqual([]);
+    expect(quicrpc("trust", ...profile).status).toBe(0);
+    const authority = readFileSync(join(directory, "authority.crt"), "utf8");
+    expect(quicrpc("untrust", "--host", "other.example", ...profile).stdout).toMatch(/^certutil -D -d sql:.*profile/);
+    expect(readFileSync(join(directory, "authority.crt"), "utf8")).toBe(authority);
   });
 
   it("refuses options that it does not know", () => {

@@ -73,7 +73,8 @@ interface Outcome {
 
 /** Asynchronous, since the server is in this process. */
 function quicrpc(args: readonly string[], stdin = ""): Promise<Outcome> {
-  const child = spawn(process.execPath, [main, ...args], { env: { ...process.env, NO_COLOR: "1" } });
+  // In no project of schemas.
+  const child = spawn(process.execPath, [main, ...args], { cwd: tmpdir(), env: { ...process.env, NO_COLOR: "1" } });
   let stdout = "";
   let stderr = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
@@ -183,6 +184,8 @@ describe("commands that call a server", () => {
     expect(JSON.parse(stdout)).toEqual({ tenant: "north", tag: ["a", "b"], key: "AQI=" });
     expect(stderr).toContain("metadata served-by: eu-1");
     expect(stderr).toContain("trailers cost: 3");
+    const timed = await quicrpc(["call", url, "demo.v1.Shop/echo", '{"a":1}', "-v"]);
+    expect(timed.stderr).toMatch(/took [\d.]+ ms: waited .* wire and server [\d.]+ ms/);
     expect((await quicrpc(["call", url, "demo.v1.Shop/meta", "-m", "nothing"])).code).toBe(2);
   });
 
@@ -197,6 +200,7 @@ describe("commands that call a server", () => {
       const { code, stderr } = await quicrpc(["call", other.urls[0] ?? "", "demo.v1.Shop/echo", "1"]);
       expect(code).toBe(1);
       expect(stderr).toContain("createReflection(routers)");
+      expect(stderr).toContain("or run this in the project whose schemas it serves");
     } finally {
       await other.close();
     }
@@ -260,9 +264,32 @@ describe("commands that call a server", () => {
     expect(JSON.parse(items.stdout)).toMatchObject({ calls: 300, items: 900 });
     const notified = await load("log", "1", "--json");
     expect(JSON.parse(notified.stdout)).toMatchObject({ calls: 300, latencyMs: null });
+    const summed = await load("sum", "[1,2]", "--json", "--calls", "10");
+    expect(JSON.parse(summed.stdout)).toMatchObject({ calls: 10, failed: {} });
     expect((await load("echo", "1")).stdout).toMatch(
       /demo.v1.Shop\/echo: 1 session, 64 in flight on each.*\n {2}calls {4}300 /,
     );
+  });
+
+  it("load writes a page with plots, of inputs in a file, which loads nothing from elsewhere", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "quicrpc-load-"));
+    try {
+      const [inputs, report] = [join(folder, "inputs.jsonl"), join(folder, "load.html")];
+      await writeFile(inputs, '1\n\n"</script>"\n');
+      const options = ["--inputs", inputs, "--report", report, "--warm-up", "0", "--calls", "100"];
+      expect(await quicrpc(["load", url, "demo.v1.Shop/echo", ...options])).toMatchObject({ code: 0 });
+      const page = await readFile(report, "utf8");
+      expect(page).toContain("default-src 'none'");
+      expect(page).not.toMatch(/(?:src|href)=|@import|url\(/);
+      const [, data = ""] = /<script type="application\/json" id="data">(.*?)<\/script>/.exec(page) ?? [];
+      const { seconds, quantiles } = JSON.parse(data);
+      expect(seconds.reduce((sum: number, { calls }: { calls: number }) => sum + calls, 0)).toBe(100);
+      expect(quantiles.at(-1)[1]).toBeGreaterThanOrEqual(quantiles[0][1]);
+      await writeFile(inputs, "nothing\n");
+      expect(await quicrpc(["load", url, "demo.v1.Shop/echo", ...options])).toMatchObject({ code: 2 });
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 
   it("load begins calls at a rate", async () => {
@@ -292,7 +319,7 @@ describe("commands that call a server", () => {
     expect(failing.stderr).toContain("out_of_range too far");
     const streaming = await quicrpc(["load", url, "demo.v1.Shop/sum"]);
     expect(streaming).toMatchObject({ code: 1, stdout: "" });
-    expect(streaming.stderr).toContain("sum takes a stream; load calls methods that take one message");
+    expect(streaming.stderr).toContain("sum takes a stream: give a list of its items, as in '[1,2,3]'");
     const endless = await quicrpc(["load", url, "demo.v1.Shop/echo", "1", "--duration", "for ever"]);
     expect(endless).toMatchObject({ code: 2 });
   });

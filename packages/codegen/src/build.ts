@@ -1,11 +1,12 @@
 import { CodecBuilder } from "./codec/build.js";
-import { itemCursor } from "@quicrpc/core/generated";
+import { type BlobFields, itemCursor } from "@quicrpc/core/generated";
+import { blobsOf } from "./blobs.js";
 import { jsonProblem } from "@quicrpc/http/openapi";
 import { describeNode } from "./codec/form.js";
 import { CodecPlan, type Use } from "./codec/plan.js";
 import type { FoundMethod, FoundService } from "./discover.js";
 import type { IdAssigner } from "./lock/ids.js";
-import type { PayloadPart } from "./methods.js";
+import type { MethodShape, PayloadPart } from "./methods.js";
 import type { FileModel, MessageModel, MethodModel, Reexport, ServiceModel } from "./model.js";
 import { errorTypeName, generatedNames, NameScope } from "./names.js";
 import { CORE_IMPORTS } from "./print/core-imports.js";
@@ -101,6 +102,10 @@ function serviceModel(
       received: branded(types.typeOf(part.schema, "output"), brands, "output"),
       codec: codecs.payload(node, label, usesOf(sender, target), brands.length > 0),
       jsonProblem() {
+        const [blob] = blobsOf(part.schema);
+        if (blob !== undefined) {
+          return { path: `${part.path}.${blob.name}`, reason: "a blob, which needs a session", node: part.node };
+        }
         const problem = jsonProblem(node, describeNode);
         if (problem === undefined) return undefined;
         const { reason, part: place } = problem;
@@ -114,6 +119,7 @@ function serviceModel(
     const taken = snapshot.methods[method.name];
     if (shape === undefined || taken === undefined) return [];
     const { priority, via, meta } = method.schema;
+    const resumable = "resumable" in method.schema && (method.schema.resumable ?? false);
     const cursor = "cursor" in method.schema ? method.schema.cursor : undefined;
     return [
       {
@@ -124,11 +130,14 @@ function serviceModel(
         topic: method.topic,
         docs: method.docs,
         idempotent: taken.idempotent === true,
+        readOnly: taken.readOnly === true,
         once: taken.once === true,
         priority,
         via,
         cursor: cursor === undefined ? undefined : itemCursor(cursor),
+        resumable,
         delivery: taken.delivery,
+        blobs: blobFields(shape),
         input: message(method, shape.input, "client"),
         output: message(method, shape.output, "server"),
         errors: shape.errors.map(({ name, code, details }) => ({
@@ -158,4 +167,10 @@ function serviceModel(
 function usesOf(sender: Sender, target: Target): readonly Use[] {
   if (target === "both") return ["write", "read"];
   return (sender === "client") === isClient(target) ? ["write"] : ["read"];
+}
+
+function blobFields({ input, output }: MethodShape): BlobFields | undefined {
+  const fields = { input: blobsOf(input?.schema), output: blobsOf(output?.schema) };
+  const used = Object.entries(fields).filter(([, blobs]) => blobs.length > 0);
+  return used.length === 0 ? undefined : Object.fromEntries(used);
 }

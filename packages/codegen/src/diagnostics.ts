@@ -34,6 +34,8 @@ export type DiagnosticCode =
   | "unknown-delivery"
   | "unknown-via"
   | "invalid-cursor"
+  | "invalid-blob"
+  | "resumable-kind"
   | "unknown-code"
   | "invalid-meta"
   | "no-json";

@@ -26,6 +26,7 @@ export { parseSnapshot } from "./shape/snapshot.js";
 export { removeStale } from "./prune.js";
 export { writeGenerated } from "./write.js";
 export type { Config } from "./project/config.js";
+export { findSchemaFiles } from "./project/files.js";
 export { findProject, lockOf, type Project } from "./project/project.js";
 export { isReason } from "./project/reason.js";
 export { type ProjectOptions, runProject, type SchemaRun } from "./project/run-project.js";

@@ -1,4 +1,5 @@
 import type { Code } from "@quicrpc/core";
+import { blobProblem } from "./blobs.js";
 import { cursorProblem } from "./cursor.js";
 import { isBytesSchema, isCode, isStreamSchema, nearest, type Payload } from "@quicrpc/core/generated";
 import { type Expression, type SourceNode, ts } from "./source/compiler.js";
@@ -97,6 +98,8 @@ export function shapeOfMethod(
     if (isStream(input) || isBytes(input)) {
       return problem("input", "notify-stream", "A notification takes one message.", "Use rpc for a stream or bytes.");
     }
+    const misplacedBlob = blobProblem("notify", false, input);
+    if (misplacedBlob !== undefined) return problem("input", "invalid-blob", misplacedBlob.message, misplacedBlob.help);
     return { kind: "notify", input: part(method, "input", input, "Input"), output: undefined, errors: [] };
   }
 
@@ -119,10 +122,18 @@ export function shapeOfMethod(
     const help = "Leave out once, or make its input and output single messages.";
     return problem("once", "once-stream", "A call that takes effect once has one message each way.", help);
   }
+  if (options["resumable"] === true && (kind === "unary" || options["cursor"] !== undefined)) {
+    const help = "Leave out resumable: a single message is retried, and items with cursors go on by those.";
+    return problem("resumable", "resumable-kind", "Only streams whose items have no cursors are resumable.", help);
+  }
   // Where the output alone streams, an item can only be one of it.
   const item = kind === "server_stream" ? "Item" : "OutputItem";
   const misplaced = cursorProblem(options["cursor"], kind, output);
   if (misplaced !== undefined) return problem("cursor", "invalid-cursor", misplaced.message, misplaced.help);
+  for (const [option, payload] of Object.entries({ input, output })) {
+    const wrong = blobProblem(kind, options["once"], payload);
+    if (wrong !== undefined) return problem(option, "invalid-blob", wrong.message, wrong.help);
+  }
   return {
     kind,
     input: part(method, "input", input, streams[0] ? "InputItem" : "Input"),
@@ -135,10 +146,12 @@ const RPC_OPTIONS: readonly string[] = [
   "input",
   "output",
   "idempotent",
+  "readOnly",
   "once",
   "priority",
   "via",
   "cursor",
+  "resumable",
   "errors",
   "meta",
 ];

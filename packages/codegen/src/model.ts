@@ -1,5 +1,13 @@
 import type { Code } from "@quicrpc/core";
-import type { ItemCursor, MethodKind, MethodSchema, MethodTooling, TopicOfMethod, Via } from "@quicrpc/core/generated";
+import type {
+  BlobFields,
+  ItemCursor,
+  MethodKind,
+  MethodSchema,
+  MethodTooling,
+  TopicOfMethod,
+  Via,
+} from "@quicrpc/core/generated";
 import type { SourceNode } from "./source/compiler.js";
 import type { CodecPlan } from "./codec/plan.js";
 import type { ServiceSnapshot } from "./shape/shape.js";
@@ -46,6 +54,8 @@ export interface MethodModel {
   readonly topic: TopicOfMethod | undefined;
   readonly docs: string | undefined;
   readonly idempotent: boolean;
+  /** Whether its calls change nothing. */
+  readonly readOnly: boolean;
   /** Whether a call that is made again does not run again. */
   readonly once: boolean;
   readonly priority: number | undefined;
@@ -53,6 +63,10 @@ export interface MethodModel {
   readonly via: Via | undefined;
   /** Where its items have their cursors; undefined where they have none. */
   readonly cursor: ItemCursor | undefined;
+  /** The fields of its messages that are blobs. */
+  readonly blobs: BlobFields | undefined;
+  /** Whether its calls outlive the sessions that carry them. */
+  readonly resumable: boolean;
   readonly input: MessageModel | undefined;
   readonly output: MessageModel | undefined;
   readonly errors: readonly ErrorModel[];

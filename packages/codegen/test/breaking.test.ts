@@ -521,6 +521,8 @@ describe("messages", () => {
 
 describe("methods and services", () => {
   const A = (methods: string, name = "a.A"): string => `export const A = service("${name}", { ${methods} });`;
+  const items = (cursor: string): string =>
+    `m: rpc({ output: stream(z.object({ id: z.int(), at: z.int() }))${cursor} })`;
   const kept = "keep: rpc()";
 
   test.each([
@@ -556,9 +558,36 @@ describe("methods and services", () => {
       A("m: rpc({ output: bytes() })"),
       ["wire type-changed output"],
     ],
+    ["read-only", A("m: rpc({ idempotent: true })"), A("m: rpc({ readOnly: true })"), ["safe read-only-added"]],
     ["idempotent", A("m: rpc()"), A("m: rpc({ idempotent: true })"), ["safe idempotent-added"]],
     ["once", A("m: rpc()"), A("m: rpc({ once: true })"), ["wire once-added"]],
     ["no longer once", A("m: rpc({ once: true })"), A("m: rpc()"), ["wire once-removed"]],
+    [
+      "cursor added",
+      A(items("")),
+      A(items(', cursor: "id"')),
+      ["safe cursor-added", "safe error-added errors.CURSOR_EXPIRED", "safe error-added errors.CURSOR_GAP"],
+    ],
+    [
+      "cursor removed",
+      A(items(', cursor: "id"')),
+      A(items("")),
+      ["wire cursor-removed", "source error-removed errors.CURSOR_EXPIRED", "source error-removed errors.CURSOR_GAP"],
+    ],
+    ["another cursor", A(items(', cursor: "id"')), A(items(', cursor: "at"')), ["wire cursor-changed"]],
+    [
+      "another predecessor",
+      A(items(', cursor: "id"')),
+      A(items(', cursor: { field: "id", predecessor: "at" }')),
+      ["wire cursor-changed"],
+    ],
+    ["the same cursor, said in another way", A(items(', cursor: "id"')), A(items(', cursor: { field: "id" }')), []],
+    [
+      "no longer read-only",
+      A("m: rpc({ readOnly: true })"),
+      A("m: rpc({ idempotent: true })"),
+      ["wire read-only-removed"],
+    ],
     ["no longer idempotent", A("m: rpc({ idempotent: true })"), A("m: rpc()"), ["wire idempotent-removed"]],
     ["input added", A("m: rpc()"), A("m: rpc({ input: z.int() })"), ["wire input-added input"]],
     ["input removed", A("m: rpc({ input: z.int() })"), A("m: rpc()"), ["source input-removed input"]],

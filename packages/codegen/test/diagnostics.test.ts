@@ -131,6 +131,7 @@ describe("methods", () => {
     ["a stream that is once", "  ping: rpc({ output: stream(z.string()), once: true }),"],
     ["unknown way to travel", '  ping: rpc({ via: "train" as never }),'],
     ["a cursor that is no field", "  ping: rpc({ output: stream(z.object({ id: z.int() })), cursor: 7 as never }),"],
+    ["a resumable call that does not stream", "  ping: rpc({ resumable: true }),"],
     ["a cursor without a stream", '  ping: rpc({ output: z.object({ id: z.int() }), cursor: "id" }),'],
     [
       "a cursor that some items lack",
@@ -184,5 +185,24 @@ describe("schemas", () => {
   test("in a constant, shown where it is written", async () => {
     const text = `${IMPORTS}const User = z.object({\n  avatar: z.file(),\n});\nexport const Bad = service("test.v1.Bad", { ping: rpc({ input: z.array(User) }) });\n`;
     expect(await diagnose(text)).toMatchSnapshot();
+  });
+});
+
+describe("blobs", () => {
+  const blobs = (text: string): Promise<string> =>
+    diagnose(
+      `import { blob } from "@quicrpc/core/blobs";\n${IMPORTS}export const Bad = service("test.v1.Bad", {\n${text}\n});\n`,
+    );
+  test.each([
+    ["in a list", "put: rpc({ input: z.object({ files: z.array(blob()) }) })", "the object that is the whole message"],
+    ["as a whole", "put: rpc({ input: blob() })", "the object that is the whole message"],
+    ["that may be null", "put: rpc({ input: z.object({ file: blob().nullable() }) })", "may be left out"],
+    ["in a stream", "put: rpc({ input: stream(z.object({ file: blob() })) })", "one message each way"],
+    ["in a notification", "put: notify({ input: z.object({ file: blob() }) })", "one message each way"],
+    ["in a call that takes effect once", "put: rpc({ input: z.object({ file: blob() }), once: true })", "no blobs"],
+  ])("%s", async (_, text, message) => {
+    const told = await blobs(text);
+    expect(told).toContain("[invalid-blob] test.v1.Bad put");
+    expect(told).toContain(message);
   });
 });

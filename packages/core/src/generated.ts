@@ -4,6 +4,10 @@ export type { Caller, DuplexStream } from "./call/caller.js";
 export { bytesCodec, type Issue, uncheckedCodec, zodCodec, type ZodCodecOptions } from "./call/messages/codec.js";
 export type { StreamSource } from "./call/items/item-source.js";
 export type { ItemStream } from "./call/items/item-stream.js";
+export { blobCalls } from "./blobs/blob-calls.js";
+export type { ReceivedBlob } from "./blobs/received-blob.js";
+export type { BlobSource } from "./blobs/source.js";
+export { type BlobFields, blobOptionsOf } from "./contract/blob-code.js";
 export { onceCalls } from "./call/once-key.js";
 export type { CallOptions } from "./call/options.js";
 export { clientStreamCalls } from "./client/client-stream.js";
@@ -18,6 +22,11 @@ export {
   foreignUnaryCalls,
 } from "./client/foreign-calls.js";
 export { datagramCalls, notifyCalls } from "./client/notify.js";
+export {
+  resumableClientStreamCalls,
+  resumableDuplexCalls,
+  resumableServerStreamCalls,
+} from "./client/resumable-calls.js";
 export { serverStreamCalls } from "./client/server-stream.js";
 export { unaryCalls } from "./client/unary.js";
 export {

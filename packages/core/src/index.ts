@@ -6,6 +6,7 @@ export type { ItemStream } from "./call/items/item-stream.js";
 export { json } from "./call/messages/json.js";
 export type { CallOptions } from "./call/options.js";
 export { msgpack, raw } from "./call/messages/session-codecs.js";
+export { hash } from "./balance/keyed.js";
 export { createPool, type Pool, type PoolOptions } from "./balance/pool.js";
 export { createLocalCaller, type LocalCallerOptions } from "./connection/local-caller.js";
 export { type Connection, type ConnectionOptions, createConnection } from "./connection/connection.js";

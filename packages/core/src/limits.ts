@@ -39,8 +39,13 @@ export interface Limits {
   readonly maxOutliveMs: number;
   /** Milliseconds that a call waits for a session, where its own timeout is not shorter. */
   readonly maxQueuedMs: number;
-  /** Milliseconds that a stream whose items have cursors goes on trying after the loss of its session, unless its caller says so. */
+  /**
+   * Milliseconds that a stream whose items have cursors, and a resumable call, goes on trying after the loss of its session, unless its
+   * caller says so; and the longest time that a callee keeps a resumable call.
+   */
   readonly maxResumeMs: number;
+  /** Resumable calls of one router that wait for a session; of more, the oldest of whoever has most are given up. */
+  readonly maxSuspendedCalls: number;
   /** Milliseconds that a drain waits for the calls in progress, unless it says so itself. */
   readonly maxDrainMs: number;
   /**
@@ -52,6 +57,8 @@ export interface Limits {
   readonly maxGreetingBytes: number;
   /** Calls of `authenticate` of `serve` at once, until they have settled; other sessions wait for their turn. */
   readonly maxAuthentications: number;
+  /** Bytes of a blob that a peer sends, where the schema does not say. A larger one is refused before any of it is read. */
+  readonly maxBlobBytes: number;
   /** Largest timeout, of both sides; larger ones are lowered to it. 2^31-1 is the largest delay of a timer. */
   readonly maxTimeoutMs: number;
 }
@@ -65,9 +72,20 @@ export const MAX_DEPTH = 100;
 /** Characters of a cursor. Not a setting: whoever keeps cursors must know what fits. */
 export const MAX_CURSOR_LENGTH = 1024;
 
+const maxFrameBytes = 4_194_304;
+const maxMetadataBytes = 16_384;
+const maxResumeMs = 300_000;
+const maxTimeoutMs = 2_147_483_647;
+
+/** Limits that a caller goes by who makes no session. */
+export type CallerLimits = Pick<Limits, "maxFrameBytes" | "maxMetadataBytes" | "maxResumeMs" | "maxTimeoutMs">;
+
+/** Their defaults: a page that calls over HTTP alone loads no others. */
+export const CALLER_LIMITS: CallerLimits = { maxFrameBytes, maxMetadataBytes, maxResumeMs, maxTimeoutMs };
+
 /** Default limits. */
 export const DEFAULT_LIMITS: Limits = {
-  maxFrameBytes: 4_194_304,
+  maxFrameBytes,
   maxDecompressedBytes: 4_194_304,
   maxSessionBytes: 33_554_432,
   maxServerBytes: 100_663_296,
@@ -76,19 +94,21 @@ export const DEFAULT_LIMITS: Limits = {
   maxCallsPerLane: 65_536,
   maxStreams: 4096,
   maxErrorMessageBytes: 65_536,
-  maxMetadataBytes: 16_384,
+  maxMetadataBytes,
   maxCloseMs: 1000,
   maxAcknowledgeMs: 5000,
   maxQueuedCalls: 10_000,
   maxQueuedBytes: 67_108_864,
   maxOutliveMs: 10_000,
   maxQueuedMs: 10_000,
-  maxResumeMs: 300_000,
+  maxResumeMs,
+  maxSuspendedCalls: 4096,
   maxDrainMs: 30_000,
   maxHandshakeMs: 10_000,
-  maxGreetingBytes: 16 * 1024,
+  maxGreetingBytes: 16_384,
   maxAuthentications: 256,
-  maxTimeoutMs: 2_147_483_647,
+  maxBlobBytes: 1_073_741_824,
+  maxTimeoutMs,
 };
 
 /**

@@ -4,6 +4,8 @@ import { RpcError } from "./errors.js";
 export const CALL_BYTES = 2048;
 /** Bytes that a stream of the peer's counts beside the bytes that wait on it. */
 export const STREAM_BYTES = 4096;
+/** Bytes that a resumable call counts beside the call itself: its stream, and what carries that from session to session. */
+export const RESUMABLE_BYTES = 6144;
 /** Bytes that a decoded value counts beside its encoded bytes: the size of an empty object, say. */
 export const VALUE_BYTES = 32;
 
@@ -26,6 +28,8 @@ export interface ServerBudget {
   readonly setting: string;
   /** Beyond its maximum: returns whether `asking` may hold what it asks for. */
   makeRoomFor(asking: MemoryBudget): boolean;
+  /** Another budget is part of it, and `close` gives back what that holds. Returns what takes it out. */
+  enter?(budget: MemoryBudget, close: () => void): () => void;
 }
 
 /**
@@ -47,6 +51,12 @@ export class MemoryBudget {
     this.max = max;
     this.setting = setting;
     this.server = server;
+  }
+
+  /** Another budget of the same server; `close` gives back what it holds where others need it. */
+  beside(max: number, setting: string, close: () => void): { budget: MemoryBudget; leave: (() => void) | undefined } {
+    const budget = new MemoryBudget(max, setting, this.server);
+    return { budget, leave: this.server?.enter?.(budget, close) };
   }
 
   /** Bytes that may still be held. */

@@ -1,6 +1,7 @@
 // The entry of calls that take effect once: apart, since few applications name a key or a store.
 
 export { createOnceKey } from "./call/once-key.js";
+export { createOutbox, type Outbox, type OutboxOptions } from "./call/outbox.js";
 export type { OnceIdentity } from "./server/context.js";
 export { MemoryOnceStore, type MemoryOnceStoreOptions } from "./server/once/memory-once-store.js";
 export { type OnceFailure, onceFailure } from "./server/once/once-failure.js";

@@ -25,10 +25,12 @@ export { publicUrl, type TransportErrorInit } from "./transport-error.js";
 export type { UnsharedBytes } from "./platform-types.js";
 export type { ItemReceiver } from "./call/items/item-receiver.js";
 export type { ItemFlow } from "./call/items/send-items.js";
+export { listed } from "./server/listed.js";
 export { inputFingerprint } from "./server/once/fingerprint.js";
 export { decodedBytes, decodeWithin } from "./call/messages/payload.js";
-export { expiries } from "./call/expiries.js";
-export { completeLimits } from "./limits.js";
+export { expiries, type Expiry } from "./call/expiries.js";
+export { cutText } from "./wire/text.js";
+export { CALLER_LIMITS, type CallerLimits, completeLimits } from "./limits.js";
 export { MemoryBudget } from "./memory-budget.js";
 export { Admission, guardedShedder, type LoadShedder } from "./server/admission.js";
 export { type Applicant, Authentications } from "./server/authentications.js";
@@ -44,9 +46,12 @@ export { runNotification } from "./server/notification.js";
 export { type Awaitable, combineRouters } from "./server/router.js";
 export type { ClientSessionOptions } from "./session/create-client-session.js";
 export { createCallerSession, type ForeignClient } from "./session/caller-session.js";
-export { type Credentials, withCredentials } from "./session/credentials.js";
+export { type Credentials, type OwnCredentials, withCredentials } from "./session/credentials.js";
 export { SESSION_OPTIONS } from "./session/option-names.js";
-export type { CloseOptions, DrainOptions, SessionEnd, Unacknowledged } from "./session/options.js";
+export type { DemandOptions, RenewalOptions, RenewedConnection } from "./session/server-renewal.js";
+export type { CloseOptions, DrainOptions, SessionDrainOptions, SessionEnd, Unacknowledged } from "./session/options.js";
+export type { Departure } from "./wire/departure.js";
+export { Route, type RouteOptions, type TrustedAddresses } from "./connection/route.js";
 export {
   byteStreamTransport,
   type ByteStream,
@@ -62,7 +67,7 @@ export type {
   TopicLog,
   TopicReceiver,
 } from "./topics/bus.js";
-export { expiredPosition } from "./topics/memory-log.js";
+export { expiredPosition, type Journal, type LogEntry, MemoryLog } from "./topics/memory-log.js";
 export { refusalCode, SessionCode } from "./transport/close-codes.js";
 export { type Greeting, type GreetingOptions, receiveGreeting } from "./transport/greeting.js";
 export { messagePortTransport, type MessagePortLike } from "./transport/message-port.js";

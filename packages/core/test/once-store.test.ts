@@ -75,6 +75,24 @@ describe("a store in memory", () => {
     expect(await store.claim("r-3", claimOf("ann"))).toEqual({ state: "claimed" });
   });
 
+  it("does not look at all that runs each time that it has no room", async () => {
+    const store = new MemoryOnceStore({ maxEntriesPerPrincipal: 4000 });
+    for (let i = 0; i < 4000; i++) await store.claim(`r-${i}`, claimOf("ann", { leaseMs: 60_000 }));
+    const get = vi.spyOn(Map.prototype, "get");
+    for (let i = 0; i < 100; i++) await store.claim(`n-${i}`, claimOf("ann")).catch(() => {});
+    expect(get.mock.calls.length).toBeLessThan(10_000);
+    get.mockRestore();
+  });
+
+  it("makes room by what has ended, also where somebody else's calls are more and all run", async () => {
+    const store = new MemoryOnceStore({ maxEntries: 30, maxEntriesPerPrincipal: 20 });
+    for (let i = 0; i < 20; i++) await store.claim(`m-${i}`, claimOf("mallory", { leaseMs: 60_000 }));
+    for (let i = 0; i < 10; i++) await done(store, `p-${i}`, `p-${i}`);
+    await done(store, "ann", "ann");
+    expect(await store.find("ann")).toMatchObject({ state: "done" });
+    expect(await store.find("m-0")).toMatchObject({ state: "running" });
+  });
+
   it("lets go of what is over, bit by bit, without anybody asking for it", async () => {
     const store = new MemoryOnceStore();
     for (let i = 0; i < 100; i++) await done(store, "ann", `a-${i}`);

@@ -144,6 +144,27 @@ describe("a call of a method that is once", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  it("runs where the one that it joined on another server was refused", async () => {
+    const store = new MemoryOnceStore();
+    const [here, there] = [new Shop({ store }), new Shop({ store })];
+    let refuse = (): void => {};
+    here.do = () =>
+      new Promise<void>((_, reject) => {
+        refuse = () => reject(new RpcError("unavailable", "nothing ran", { refused: true }));
+      });
+    const onceKey = createOnceKey();
+    const first = failure(here.connect().client.unary(methods.charge, { amount: 7 }, { onceKey }));
+    await vi.advanceTimersByTimeAsync(1);
+    const second = there.connect().client.unary(methods.charge, { amount: 7 }, { onceKey });
+    await vi.advanceTimersByTimeAsync(1000);
+    refuse();
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(await first).toMatchObject({ code: "unavailable" });
+    expect(await second).toMatchObject({ number: 1 });
+    expect(there.effects).toEqual([7]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
   it("fails alone where it joined and its own caller leaves", async () => {
     const shop = new Shop();
     let finish = (): void => {};

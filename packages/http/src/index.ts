@@ -3,7 +3,13 @@ export { createFetchHandler, type FetchHandler, type RequestInfo } from "./serve
 export { docsPage, type DocsPageOptions } from "./server/docs-page.js";
 export type { ExtensionAnswer, ExtensionHost, ExtensionRequest, HttpExtension } from "./server/extension.js";
 export type { HttpPeer, HttpServiceOptions } from "./server/http-options.js";
-export { type NodeHandler, type NodeRequest, type NodeResponse, toNodeHandler } from "./server/to-node-handler.js";
+export {
+  type Http3Request,
+  type NodeHandler,
+  type NodeRequest,
+  type NodeResponse,
+  toNodeHandler,
+} from "./server/to-node-handler.js";
 
 export type { OpenApiOptions } from "./openapi/source.js";
 

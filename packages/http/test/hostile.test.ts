@@ -1,11 +1,12 @@
 // Whatever a client sends gets an answer of the protocol, and leaves nothing behind.
 import { connect as connectH2 } from "node:http2";
-import { connect, type Socket } from "node:net";
+import { createServer } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
 import { once } from "node:events";
 import { ServerLoad } from "@quicrpc/core";
 import fc from "fast-check";
-import { expect, it } from "vitest";
-import { createFetchHandler } from "@quicrpc/http";
+import { describe, expect, it } from "vitest";
+import { createFetchHandler, type HttpExtension, toNodeHandler } from "@quicrpc/http";
 import { newRouter, type Seen, serveHttp } from "./service.js";
 
 const RUNS = 300;
@@ -26,6 +27,8 @@ async function answered(request: Request): Promise<void> {
   const answer = await handler(request);
   await answer.arrayBuffer();
   expect(STATUSES).toContain(answer.status);
+  // The call may end one promise reaction after its answer has.
+  await new Promise((resolve) => setImmediate(resolve));
   expect([errors, load.held, load.handlers]).toEqual([[], 0, 0]);
 }
 
@@ -154,11 +157,50 @@ it("answers that are not read count until they are sent, or their client is gone
   const { port, close } = await serveHttp({ load: own });
   // More than two sockets' buffers hold.
   const text = JSON.stringify({ text: "x".repeat(1_900_000) });
-  const socket = lazy(port, "echo", "application/json", Buffer.from(text), 12);
+  const socket = lazy(port, "echo", "application/json", Buffer.from(text), 30);
   await becomes(() => own.held > text.length && own.handlers === 0);
   socket.destroy();
   await becomes(() => own.held === 0);
   await close();
+});
+
+describe("answers that are not of methods", () => {
+  const page = "x".repeat(8_000_000);
+  const extension: HttpExtension = { path: "/page", start: () => async () => Promise.resolve(new Response(page)) };
+  const endless: HttpExtension = {
+    path: "/endless",
+    start: () => async () => {
+      const body = new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(100_000)) });
+      return Promise.resolve(new Response(body, { headers: { "content-type": "text/event-stream" } }));
+    },
+  };
+  const paths = { "/page": page.length, "/endless": 1, "/openapi.json": page.length };
+
+  it.each(Object.entries(paths))("at %s count until they are sent, or their client is gone", async (path, bytes) => {
+    const own = new ServerLoad();
+    const openApi = { info: { title: "T", version: "1", description: page } };
+    const { port, close } = await serveHttp({ load: own, openApi, extensions: [extension, endless] });
+    const socket = connect(port, "127.0.0.1").pause();
+    socket.write(`GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`);
+    await becomes(() => own.held >= bytes);
+    socket.destroy();
+    await becomes(() => own.held === 0);
+    await close();
+  });
+
+  it.each(["/page", "/endless"])("at %s are waited for by a drain", async (path) => {
+    const { port, handler, close } = await serveHttp({ extensions: [extension, endless], limits: { maxCloseMs: 50 } });
+    const socket = connect(port, "127.0.0.1").pause();
+    socket.write(`GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`);
+    await once(socket, "readable");
+    let drained = false;
+    const drain = handler.drain({ timeoutMs: 50 }).then(() => (drained = true));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(drained).toBe(false);
+    await drain;
+    socket.destroy();
+    await close();
+  });
 });
 
 it("an answer that is not read goes where others need its memory", async () => {
@@ -196,6 +238,54 @@ it("a request over HTTP/2 that is late is answered, and its stream ended", async
   expect(stream.rstCode).toBe(0);
   session.close();
   await server.close();
+});
+
+it("a request whose host is none is answered, and is no failure of the server", async () => {
+  const told: unknown[] = [];
+  const page: HttpExtension = {
+    path: "/page",
+    start:
+      () =>
+      ({ request }) =>
+        Promise.resolve(new Response(new URL(request.url).pathname)),
+  };
+  const own = toNodeHandler(
+    createFetchHandler({ routers: [], extensions: [page], onError: (error) => told.push(error) }),
+  );
+  // Behind TLS nobody looks at the name.
+  const server = createServer((request, response) => {
+    Object.assign(request.socket, { encrypted: true });
+    own(request, response);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  for (const host of ["[", "a b", "%", "x:99999"]) {
+    const socket = connect((server.address() as AddressInfo).port, "127.0.0.1").setEncoding("latin1");
+    socket.write(`GET /page HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`);
+    let answer = "";
+    for await (const text of socket) answer += String(text);
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+    expect(answer).toContain("/page");
+  }
+  expect(told).toEqual([]);
+  await new Promise((resolve) => server.close(resolve));
+});
+
+it("an answer before the request's end closes its connection, and no other", async () => {
+  const server = createServer(toNodeHandler(createFetchHandler({ routers: [] }))).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const answerOf = async (length: number): Promise<string> => {
+    const socket = connect(port, "127.0.0.1").setEncoding("latin1");
+    socket.write(
+      `POST /nothing HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`,
+    );
+    const [answer] = (await once(socket, "data")) as [string];
+    socket.destroy();
+    return answer.toLowerCase();
+  };
+  expect(await answerOf(10)).toContain("connection: close");
+  expect(await answerOf(0)).toContain("connection: keep-alive");
+  await new Promise((resolve) => server.close(resolve));
 });
 
 it.each(["cross-site", "same-site"])("a GET that a %s page causes is refused", async (site) => {

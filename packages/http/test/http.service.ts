@@ -8,14 +8,14 @@ const Item = z.object({ i: z.int(), pad: z.string().optional() });
 
 /** One method of each kind and habit. */
 export const Http = service("test.v1.Http", {
-  echo: rpc({ input: Text, output: Text, idempotent: true }),
+  echo: rpc({ input: Text, output: Text, readOnly: true }),
   change: rpc({ input: Text, output: Text }),
   nothing: rpc({}),
   kinds: rpc({ input: Kinds, output: Kinds }),
   fail: rpc({ errors: { EMPTY: { details: z.object({ left: z.int(), at: z.date() }) } } }),
   crash: rpc({}),
   wait: rpc({}),
-  items: rpc({ input: Count, output: stream(Item), idempotent: true }),
+  items: rpc({ input: Count, output: stream(Item), readOnly: true }),
   sum: rpc({ input: stream(z.number()), output: z.number() }),
   chat: rpc({ input: stream(z.string()), output: stream(z.string()) }),
   note: notify({ input: Text }),
@@ -25,9 +25,9 @@ export const Http = service("test.v1.Http", {
     input: z.object({ upTo: z.int(), breakAfter: z.int().optional() }),
     output: stream(Item),
     cursor: "i",
-    idempotent: true,
+    readOnly: true,
   }),
-  endless: rpc({ output: stream(Item), idempotent: true }),
+  endless: rpc({ output: stream(Item), readOnly: true }),
   /** Doubles what comes, and counts. */
   charge: rpc({
     input: z.object({ amount: z.bigint(), at: z.date() }),

@@ -137,11 +137,18 @@ describe("a unary call", () => {
 });
 
 describe("a wrong request", () => {
-  it("to an unknown path gets a text that helps", async () => {
+  it("to an unknown path is told what is missing: a caller by an error, a browser by a text", async () => {
     const { url } = await served();
     const answer = await post(`${url}missing`, "{}");
     expect(answer.status).toBe(404);
-    expect(await answer.text()).toMatch(/Nothing is served at \/test.v1.Http\/missing/);
+    const message = "service test.v1.Http has no method missing here";
+    expect(await answer.json()).toEqual({ code: "unimplemented", message });
+    expect(await (await fetch(`${url}missing`)).text()).toBe(`${message}\n`);
+    const elsewhere = await post(new URL("/test.v1.None/a", url).href, "{}");
+    expect(await elsewhere.json()).toMatchObject({ message: "no service test.v1.None is served here" });
+    expect(await (await fetch(new URL("/a", url))).text()).toBe(
+      "nothing is served at /a: calls go to /package.Service/method\n",
+    );
     for (const path of ["__proto__", "constructor", "%zz", "..%2f"]) {
       expect((await post(`${url}${path}`, "{}")).status).toBe(404);
     }
@@ -210,13 +217,18 @@ describe("limits", () => {
   it("of the message, as it is sent and once it is decompressed", async () => {
     const { url } = await served({ limits: { maxFrameBytes: 1000, maxDecompressedBytes: 2000 } });
     const large = JSON.stringify({ text: "x".repeat(1500) });
-    for (const [body, headers] of [
-      [large, {}],
-      [gzipSync(JSON.stringify({ text: "x".repeat(1_000_000) })).subarray(0), { "content-encoding": "gzip" }],
+    for (const [body, headers, limit] of [
+      [large, {}, "1000 bytes (limits.maxFrameBytes)"],
+      [
+        gzipSync(JSON.stringify({ text: "x".repeat(100_000) })).subarray(0),
+        { "content-encoding": "gzip" },
+        "2000 bytes (limits.maxDecompressedBytes)",
+      ],
     ] as const) {
       const answer = await post(`${url}echo`, body, headers);
       expect(answer.status).toBe(429);
-      expect(await answer.json()).toMatchObject({ code: "resource_exhausted" });
+      const message = expect.stringContaining(limit);
+      expect(await answer.json()).toMatchObject({ code: "resource_exhausted", message });
     }
     // Small when sent, and small enough once it is not.
     const fits = await post(`${url}change`, gzipSync(JSON.stringify({ text: "" })), { "content-encoding": "gzip" });

@@ -4,10 +4,8 @@ export interface McpTool {
   readonly name?: string;
   /** A name for people. Default: `meta.summary`. */
   readonly title?: string;
-  /** What the tool does, for the model. Default: `meta.description`, or the method's comment. */
+  /** Says to the model what the tool does. Default: `meta.description`, or the method's comment. */
   readonly description?: string;
-  /** Calls change nothing. */
-  readonly readOnly?: boolean;
   /** Calls may overwrite or delete something. */
   readonly destructive?: boolean;
   /** Calls reach beyond the services' own data, such as the web. */
@@ -40,7 +38,6 @@ const FIELDS: ReadonlyMap<string, string> = new Map<keyof McpTool, string>([
   ["name", "string"],
   ["title", "string"],
   ["description", "string"],
-  ["readOnly", "boolean"],
   ["destructive", "boolean"],
   ["openWorld", "boolean"],
   ["maxItems", "number"],

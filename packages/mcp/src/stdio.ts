@@ -6,7 +6,7 @@ import { createToolServer, type ToolServerInfo } from "./tool-server.js";
 
 /** Options of `serveToolsOverStdio`. */
 export interface StdioOptions extends ToolServerInfo {
-  /** Of the calls that ask for the tools. */
+  /** Options of the calls that ask for the tools. */
   readonly reflection?: CallOptions;
   /** Bytes of the items of a stream that one result holds, about. Default: 4 MiB. */
   readonly maxResultBytes?: number;

@@ -61,7 +61,7 @@ export function toolsOf(sources: readonly ToolSource[]): ReadonlyMap<string, Too
 
 function toolOf(source: ToolSource, mark: McpTool): Tool {
   const { method, docs, input, output } = source;
-  const { service, name, idempotent, kind } = method;
+  const { service, name, idempotent, readOnly, kind } = method;
   const said = (method.meta ?? {}) as { readonly summary?: unknown; readonly description?: unknown };
   const title = mark.title ?? textOf(said.summary);
   const description = mark.description ?? textOf(said.description) ?? docs;
@@ -81,7 +81,7 @@ function toolOf(source: ToolSource, mark: McpTool): Tool {
       ...(output !== undefined && { outputSchema: outputSchemaOf(method, output, wraps.output) }),
       annotations: {
         ...(title !== undefined && { title }),
-        ...(mark.readOnly !== undefined && { readOnlyHint: mark.readOnly }),
+        ...(readOnly && { readOnlyHint: true }),
         ...(mark.destructive !== undefined && { destructiveHint: mark.destructive }),
         ...(mark.openWorld !== undefined && { openWorldHint: mark.openWorld }),
         idempotentHint: idempotent,

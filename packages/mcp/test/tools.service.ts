@@ -16,8 +16,8 @@ export const Shop = service("test.v1.Shop", {
     input: z.object({ id: z.string().max(20) }),
     output: Article,
     errors: { GONE: { code: "not_found", details: z.object({ since: z.date() }) } },
-    idempotent: true,
-    meta: { mcp: { title: "Find an article", readOnly: true } },
+    readOnly: true,
+    meta: { mcp: { title: "Find an article" } },
   }),
   /** Adds an article. */
   add: rpc({ input: Article, output: Article, meta: { mcp: true } }),

@@ -107,8 +107,9 @@ export class JetStreamLog implements TopicLog {
     return log;
   }
 
-  async append(topic: string, message: Uint8Array): Promise<void> {
-    const msgID = `${this.life}-${++this.sent}`;
+  async append(topic: string, message: Uint8Array, id?: string): Promise<void> {
+    // The server knows the ids of all topics alike.
+    const msgID = id === undefined ? `${this.life}-${++this.sent}` : `${topic} ${encodeURIComponent(id)}`;
     const end = performance.now() + this.timeoutMs;
     for (;;) {
       try {

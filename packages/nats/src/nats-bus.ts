@@ -4,13 +4,13 @@ import type { BusSubscription, TopicBus, TopicLog, TopicReceiver } from "@quicrp
 
 /** Settings of a bus on NATS. */
 export interface NatsBusSettings {
-  /** What subjects begin with, with its dot. */
+  /** The beginning of all subjects, with its dot. */
   readonly prefix: string;
   readonly timeoutMs: number;
   readonly maxUnconfirmedBytes: number;
 }
 
-/** What interrupts subscriptions once the server has not been there for a while, or is there again. */
+/** A time without the server: it interrupts subscriptions when it has lasted for a while, or is over. */
 interface Outage {
   readonly timer: ReturnType<typeof setTimeout>;
   /** Those that were subscribed when it began. */
@@ -103,7 +103,7 @@ export class NatsBus implements TopicBus {
     return this.confirming;
   }
 
-  /** What was sent while the connection was lost is lost: nobody knows what. */
+  /** Messages that were sent while the connection was lost are lost: nobody knows which. */
   private async watch(): Promise<void> {
     for await (const { type } of this.nats.status()) {
       if (type === "disconnect") this.lost();

@@ -12,7 +12,7 @@ export interface NatsTopicsOptions extends Omit<TopicsOptions, "bus"> {
   readonly connection?: Omit<NodeConnectionOptions, "servers" | "noEcho"> | undefined;
   /** Keeps topics with history in a stream of JetStream, which takes the package `@nats-io/jetstream`. Default: such topics are refused. */
   readonly history?: true | NatsHistory | undefined;
-  /** What the names of topics begin with on the NATS server, as `"app.topics"`. Default: nothing. */
+  /** The beginning of topics' names on the NATS server, as `"app.topics"`. Default: nothing. */
   readonly prefix?: string | undefined;
   /**
    * Milliseconds that the server has to confirm a message, after which `publish` fails, and that it may be out of reach before subscriptions are

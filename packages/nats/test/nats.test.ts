@@ -159,6 +159,21 @@ describe("topics over NATS", () => {
     expect(await logged(whole, COUNT)).toEqual(received);
   });
 
+  it("know a message by its id, whichever process published it", async () => {
+    const processes = [await openLog(nats.url), await openLog(nats.url)];
+    const items = await processes[0]?.subscribe({ id: "1" });
+    for (const n of [1, 2]) {
+      for (const log of processes) await log.publish({ id: "1", message: { n, text: "" } }, { id: `é ${n}\n` });
+    }
+    // Of another topic it is another message.
+    await processes[1]?.publish({ id: "2", message: { n: 3, text: "" } }, { id: "é 1\n" });
+    await processes[1]?.publish({ id: "1", message: { n: 4, text: "" } });
+    const received = await logged(items as AsyncIterator<LogItem>, 4);
+    expect(received.map(({ message }) => message?.n)).toEqual([undefined, 1, 2, 4]);
+    const other = await processes[0]?.subscribe({ id: "2" }, "0");
+    expect((await logged(other as AsyncIterator<LogItem>, 1))[0]?.message?.n).toBe(3);
+  });
+
   it("say when a position is older than what the stream keeps", async () => {
     const log = await openLog(nats.url, { maxMessages: 3, stream: "short" });
     const items = await log.subscribe({ id: "1" });

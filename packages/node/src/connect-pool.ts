@@ -32,7 +32,7 @@ export async function connectPool<Context = unknown>(
 ): Promise<Pool> {
   const note = noteOpen("pool");
   checkOptions("connectPool()", options, OPTIONS);
-  const { balance, sessionsPerTarget, outliers, health, refreshMs, backoff, signal, ...rest } = options;
+  const { balance, sessionsPerTarget, subset, outliers, health, refreshMs, backoff, signal, ...rest } = options;
   const { timeoutMs = DEFAULT_TIMEOUT_MS, limits } = rest;
   const isDns = "serverName" in targets;
   const dialOptions = { ...rest, timeoutMs };
@@ -46,6 +46,7 @@ export async function connectPool<Context = unknown>(
       isPermanent,
       ...(balance !== undefined && { balance }),
       ...(sessionsPerTarget !== undefined && { sessionsPerTarget }),
+      ...(subset !== undefined && { subset }),
       ...(outliers !== undefined && { outliers }),
       ...(health !== undefined && { health }),
       ...(refreshMs !== undefined && { refreshMs }),

@@ -5,7 +5,15 @@ import {
   interceptCaller,
   type Session,
 } from "@quicrpc/core";
-import { checkOptions, CONNECTION_OPTIONS, errorHook, type OptionNames, publicUrl } from "@quicrpc/core/transport";
+import {
+  checkOptions,
+  CONNECTION_OPTIONS,
+  errorHook,
+  type OptionNames,
+  publicUrl,
+  Route,
+  type TrustedAddresses,
+} from "@quicrpc/core/transport";
 import type { QuicSession } from "@quicrpc/quic";
 import { type DialOnce, FallbackDialler, type FallbackOptions } from "./dial/fallback.js";
 import { DIAL_OPTIONS, type DialOptions, dialSession, wayTo } from "./dial.js";
@@ -19,6 +27,11 @@ export interface ConnectOptions<Context = unknown> extends DialOptions<Context>,
    * that blocks UDP. Early data and QUIC's `transport` are left out there. Default: none.
    */
   readonly fallback?: FallbackOptions;
+  /**
+   * Where a server that drains may send this client (`Server.drain({ to })`), credentials and all: URLs, or a test of one. Other addresses are
+   * passed over, and `onError` receives which. Default: none.
+   */
+  readonly mayMoveTo?: TrustedAddresses;
 }
 
 const FALLBACK_OPTIONS: OptionNames<FallbackOptions> = {
@@ -27,7 +40,12 @@ const FALLBACK_OPTIONS: OptionNames<FallbackOptions> = {
   rememberMs: true,
   url: true,
 };
-const OPTIONS: OptionNames<ConnectOptions> = { ...CONNECTION_OPTIONS, ...DIAL_OPTIONS, fallback: FALLBACK_OPTIONS };
+const OPTIONS: OptionNames<ConnectOptions> = {
+  ...CONNECTION_OPTIONS,
+  ...DIAL_OPTIONS,
+  fallback: FALLBACK_OPTIONS,
+  mayMoveTo: true,
+};
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 
@@ -49,11 +67,28 @@ export async function connect<Context = unknown>(
 ): Promise<Connection> {
   const note = noteOpen("connection");
   checkOptions("connect()", options, OPTIONS);
-  const { reconnect, backoff, fallback, signal, timeoutMs = DEFAULT_TIMEOUT_MS, interceptors = [], ...own } = options;
+  const {
+    reconnect,
+    backoff,
+    fallback,
+    mayMoveTo,
+    signal,
+    timeoutMs = DEFAULT_TIMEOUT_MS,
+    interceptors = [],
+    ...own
+  } = options;
   const dialOptions = { ...own, timeoutMs };
   const byUrl: DialOnce = (given) => dialSession(url, { ...dialOptions, signal: given });
   const dial = fallback === undefined ? byUrl : withFallback(byUrl, fallback, dialOptions);
-  const connection = createConnection(dial, {
+  const onError = errorHook(options.onError);
+  const route = new Route({
+    own: url,
+    dial,
+    dialTo: (to, given) => dialSession(to, { ...usableAt(to, url, dialOptions), signal: given }),
+    mayMoveTo,
+    onError: (error) => onError(error, { method: "connect" }),
+  });
+  const connection = createConnection((given, left?: Session) => route.dial(given, left), {
     isPermanent,
     peer: URL.canParse(url) ? publicUrl(new URL(url)) : undefined,
     ...(reconnect !== undefined && { reconnect }),
@@ -69,6 +104,13 @@ export async function connect<Context = unknown>(
   void connection.closed.finally(note(String(url)));
   // Around the connection, not each of its sessions: what retries gets another session.
   return interceptCaller(connection, interceptors);
+}
+
+/** The options for another address: what only QUIC has is left out over another transport. */
+function usableAt<Context>(to: string, from: string | URL, options: DialOptions<Context>): DialOptions<Context> {
+  if (new URL(to).protocol === new URL(from).protocol) return options;
+  const { earlyData: _, transport: __, ...rest } = options;
+  return rest;
 }
 
 /** Dials by the URL given first, or else by its fallback. Throws `TypeError` where that cannot be used. */

@@ -57,15 +57,29 @@ export async function devAuthority(options: DevAuthorityOptions = {}): Promise<D
   return shown(authority);
 }
 
+/** Returns the authority for development of this user that `devAuthority` made, valid or not; undefined where there is none. */
+export async function keptDevAuthority(
+  options: Pick<DevAuthorityOptions, "directory"> = {},
+): Promise<DevAuthority | undefined> {
+  const kept = await readKept(options.directory ?? cacheDirectory());
+  return kept && shown(kept);
+}
+
 /** The authority that is kept in a folder; undefined where there is none that is valid. */
 export async function readAuthority(directory: string): Promise<KeptAuthority | undefined> {
+  const kept = await readKept(directory);
+  if (kept === undefined) return undefined;
+  const validFrom = Date.parse(new X509Certificate(kept.cert).validFrom);
+  return validFrom <= Date.now() && kept.validTo.getTime() - Date.now() > RENEW_BEFORE ? kept : undefined;
+}
+
+async function readKept(directory: string): Promise<KeptAuthority | undefined> {
   try {
     const text = await readFile(authorityFile(directory), "utf8");
     const { cert, key } = splitPem(text);
     const certificate = new X509Certificate(cert);
     const validTo = new Date(certificate.validTo);
-    const isValid = Date.parse(certificate.validFrom) <= Date.now() && validTo.getTime() - Date.now() > RENEW_BEFORE;
-    if (!isValid || !certificate.checkPrivateKey(createPrivateKey(key))) return undefined;
+    if (!certificate.checkPrivateKey(createPrivateKey(key))) return undefined;
     const hosts = HOSTS_LINE.exec(text)?.[1]?.split(" ") ?? [];
     const name = certificate.subject.replace(/^CN=/, "");
     return { cert, key, file: certificateFile(directory), name, hosts, validTo };

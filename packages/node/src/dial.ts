@@ -28,7 +28,7 @@ export interface DialOptions<Context = unknown>
   /** Timeouts, windows and stream limits of a QUIC connection. */
   readonly transport?: QuicOptions;
   /**
-   * Credentials of this client over any transport: a token, or a function that returns one for each session. They go in the
+   * Credentials of this client over any transport: a token, or a function that returns one, for each session and before it expires. They go in the
    * session's greeting, and `authenticate` of the server gets them as `Peer.credentials`. Default: none.
    */
   readonly credentials?: Credentials;

@@ -51,6 +51,13 @@ export function greetedPeer(
   };
 }
 
+/** The same peer with the greeting that it renewed. */
+export function renewedPeer(peer: Peer, { credentials, metadata }: Greeting): Peer {
+  const { transport, listener, remoteAddress, headers, path, origin, certificate, earlyData, handshake } = peer;
+  const known = { transport, listener, remoteAddress, headers, path, origin, certificate, earlyData, handshake };
+  return { ...known, credentials: Promise.resolve(credentials), metadata: Promise.resolve(metadata) };
+}
+
 function tooLate(): RpcError {
   const text = "the client's greeting is kept until authenticate has decided";
   return new RpcError("failed_precondition", text, { hint: "put what is needed later into what authenticate returns" });

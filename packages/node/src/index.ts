@@ -11,7 +11,7 @@ export {
 } from "./dns-targets.js";
 export { dial, type DialOptions } from "./dial.js";
 export type { FallbackOptions } from "./dial/fallback.js";
-export { type DevAuthority, devAuthority, type DevAuthorityOptions } from "./dev-authority.js";
+export { type DevAuthority, devAuthority, keptDevAuthority, type DevAuthorityOptions } from "./dev-authority.js";
 export { devCertificate, type DevCertificate, type DevCertificateOptions } from "./dev-certificate.js";
 export { drainOnSignal, type DrainOnSignalOptions } from "./drain-on-signal.js";
 export type { TlsUpdate } from "./listen/listener.js";
@@ -19,7 +19,7 @@ export type { AllowedOrigins, LoadSheddingOptions } from "@quicrpc/core/transpor
 export type { Peer, TransportKind } from "./peer.js";
 export type { TransportAbilities, TransportProvider } from "./transport/provider.js";
 export { serve } from "./serve.js";
-export type { Server, ServerStats, WorkerGroup } from "./server.js";
+export type { Server, ServerDrainOptions, ServerStats, WorkerGroup } from "./server.js";
 export type { HttpOptions } from "./listen/http-package.js";
 export type { HttpListener } from "./listen/http-requests.js";
 export type { Authenticate, ServeOptions } from "./serve-options.js";
@@ -27,3 +27,4 @@ export { childProcessTransport, nodeStreamTransport, type NodeStreams, stdioTran
 export { type CertificateFiles, watchTls, type WatchTlsOptions } from "./watch-tls.js";
 export type { Refusal } from "./refusals.js";
 export { type StillOpen, stillOpen } from "./still-open.js";
+export { fileBlob, type FileBlobOptions, saveBlob } from "./blob-files.js";

@@ -7,7 +7,7 @@ import {
   SESSION_OPTIONS,
   type SessionEnd,
 } from "@quicrpc/core/transport";
-import type { ClientCertificateOptions, ServerCertificateOptions } from "@quicrpc/quic";
+import type { ClientCertificateOptions, ConnectionIdOptions, ServerCertificateOptions } from "@quicrpc/quic";
 import type { DevCertificate } from "./dev-certificate.js";
 import type { HttpOptions } from "./listen/http-package.js";
 import type { HttpListener } from "./listen/http-requests.js";
@@ -20,14 +20,18 @@ export type Authenticate<Context> = (peer: Peer, signal: AbortSignal) => Awaitab
 
 /** Options of `serve`: those of every session it makes, and its own. */
 export interface ServeOptions<Context = unknown>
-  extends Omit<SessionOptions<Context>, "connection" | "credentials" | "load" | "metadata" | "peer"> {
+  extends Omit<
+    SessionOptions<Context>,
+    "connection" | "credentials" | "load" | "metadata" | "peer" | "renewal" | "renewCredentials"
+  > {
   /** UDP port of `quic://`, where `listen` is not given; 0 takes a free one. Default 4433. */
   readonly port?: number;
   /** Address to listen on there. Default: every address. */
   readonly host?: string;
   /**
    * URLs to listen on: `quic://0.0.0.0:4433`, `tls://[::]:4434`, `wss://0.0.0.0:443/rpc`, or without encryption
-   * `tcp://`, `ws://`, `http://` and `unix:/path`. The port 0 takes a free one.
+   * `tcp://`, `ws://`, `http://` and `unix:/path`. The port 0 takes a free one. `systemd:` takes the sockets that systemd has passed, each of which is called by
+   * its scheme (`FileDescriptorName=quic`); `systemd:wss/rpc` those of that name, with a path.
    */
   readonly listen?: string | URL | readonly (string | URL)[];
   /**
@@ -37,7 +41,7 @@ export interface ServeOptions<Context = unknown>
   readonly webSocket?: boolean;
   /**
    * Whether the services are served over plain HTTP too: at `wss://`, `ws://` and `http://`, and on the TCP port beside each `quic://` and
-   * `https://`, HTTP/2 where there is TLS. It needs `@quicrpc/http`. `authenticate`, limits and the other options here hold for each request as for a
+   * `https://`, HTTP/2 where there is TLS, HTTP/3 on the UDP port. It needs `@quicrpc/http`. `authenticate`, limits and the other options here hold for each request as for a
    * session; further ones are given instead of true. A handler, such as `toNodeHandler(createFetchHandler({ routers }))`, has options of its own.
    * The server itself answers `/healthz` and `/readyz` there, and drains it with itself. Default false.
    */
@@ -60,6 +64,11 @@ export interface ServeOptions<Context = unknown>
    * derived from the first certificate's private key, so give it where the key is new after a restart.
    */
   readonly secret?: Uint8Array;
+  /**
+   * Connection ids over UDP by which a balancer finds this server wherever a client is: QUIC-LB, or `QuicServerId` of AWS Network Load Balancers. Each server
+   * has a `serverId` of its own; its workers share it. Default: ids say nothing to a balancer.
+   */
+  readonly connectionIds?: ConnectionIdOptions;
   /** Asks clients for a certificate (mutual TLS): `Peer.certificate`. */
   readonly clientCertificates?: ClientCertificateOptions;
   readonly routers: readonly Router<Context>[];
@@ -112,10 +121,16 @@ export interface ServeOptions<Context = unknown>
    */
   readonly maxSessionAgeMs?: number;
   /**
-   * When what a client proved itself with expires: a date, or milliseconds since the epoch; undefined: never. Its session is drained shortly
-   * before, and a client that heals comes back with new `credentials`. Default: never.
+   * When what a client proved itself with expires: a date, or milliseconds since the epoch; undefined: never. Shortly before, a client whose
+   * `credentials` are a function gives new ones, which `authenticate` decides about; the session goes on, where `subjectOf` says that they are the same
+   * client's. Else it is drained shortly before, and a client that heals comes back with new `credentials`. Default: never.
    */
   readonly expiresAt?: (connection: Context) => Date | number | undefined;
+  /**
+   * Names who a client is, whatever it proved that with: a session has one subject, and new credentials of another are those of another session. Default:
+   * `connection` where it is text; where it is anything else, credentials are not renewed in a session.
+   */
+  readonly subjectOf?: (connection: Context) => string | undefined;
   /** Milliseconds after the expiry that calls in progress still have, streams among them. Default: 10,000. */
   readonly expiryGraceMs?: number;
   /** Called with each new session: to call the client, or to wait for its end. */
@@ -132,6 +147,7 @@ export interface ServeOptions<Context = unknown>
 }
 
 const CLIENT_CERTIFICATES: OptionNames<ClientCertificateOptions> = { ca: true, required: true };
+const CONNECTION_IDS: OptionNames<ConnectionIdOptions> = { config: true, key: true, nonceBytes: true, serverId: true };
 const LOAD_SHEDDING: OptionNames<LoadSheddingOptions> = { maxCalls: true, maxEventLoopDelayMs: true };
 /** A certificate for development may be given as it is. */
 const TLS: OptionNames<ServerCertificateOptions & DevCertificate> = {
@@ -152,6 +168,7 @@ export const SERVE_OPTIONS: OptionNames<ServeOptions> = {
   codec: true,
   codecs: true,
   compression: SESSION_OPTIONS.compression,
+  connectionIds: CONNECTION_IDS,
   earlyData: true,
   engine: true,
   expiresAt: true,
@@ -174,8 +191,10 @@ export const SERVE_OPTIONS: OptionNames<ServeOptions> = {
   onSessionEnd: true,
   port: true,
   prefix: true,
+  principal: true,
   routers: true,
   secret: true,
+  subjectOf: true,
   tls: TLS,
   transport: QUIC_LISTEN_OPTIONS,
   transports: true,

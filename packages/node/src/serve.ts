@@ -3,7 +3,6 @@ import {
   Authentications,
   type CloseOptions,
   combineRouters,
-  type DrainOptions,
   errorHook,
   guarded,
   OnceService,
@@ -25,26 +24,26 @@ import {
   type Session,
   type SessionOptions,
 } from "@quicrpc/core";
+import { announce } from "./announce.js";
 import { greetedPeer } from "./greeted-peer.js";
 import { isEarly, runWhenProven } from "./early-data.js";
-import { isOverUdp, type ProvidedTarget, targetsOf, urlOf } from "./listen/listen.js";
+import { isOverUdp, isPassed, type ProvidedTarget, targetsOf, urlOf } from "./listen/listen.js";
 import { type Arrival, type Listener, type ListenSettings, noRoom, type TlsUpdate } from "./listen/listener.js";
 import { type HttpListener, HttpRequests } from "./listen/http-requests.js";
 import { TrustedProxies } from "./listen/proxy-protocol.js";
 import { addressOf, type Peer } from "./peer.js";
 import { tellRefusal } from "./refusals.js";
 import { SERVE_OPTIONS, type ServeOptions } from "./serve-options.js";
-import type { Server, ServerStats } from "./server.js";
+import { checkDrain, pacedDrain } from "./paced-drain.js";
+import type { Server, ServerDrainOptions, ServerStats } from "./server.js";
 import { limitAge } from "./session-age.js";
-import { endAtExpiry } from "./session-expiry.js";
+import { SessionCredentials } from "./session-credentials.js";
 import { noteOpen } from "./still-open.js";
 import { isMissingEngine, transportError } from "./transport/failure.js";
 import { withKeepAlive } from "./transport/keep-alive.js";
 import { requireListenable } from "./transport/refuse.js";
+import { notifyReady } from "./listen/systemd.js";
 import type { GroupShare } from "./workers/worker.js";
-
-/** Milliseconds that calls in progress have after their session's credentials have expired. */
-const EXPIRY_GRACE_MS = 10_000;
 
 /**
  * Serves `routers`, by default on a UDP port. Rejects with a `TransportError` when it cannot listen (its `code` is
@@ -61,8 +60,8 @@ export async function serve<Context = unknown>(options: ServeOptions<Context>): 
     server.onEnd = note(server.urls.join(", "));
     return server;
   };
-  if (options.workers === undefined) return start();
-  return (await import("./workers/serve-workers.js")).serveWorkers(options, start);
+  if (options.workers === undefined) return announce(await start());
+  return announce(await (await import("./workers/serve-workers.js")).serveWorkers(options, start));
 }
 
 /** An arrival whose peer says what its greeting does. */
@@ -83,6 +82,7 @@ class RpcServer<Context> implements Server {
   private readonly load: ServerLoad;
   private readonly onError: ErrorHook;
   private readonly authentications: Authentications<Peer, Context> | undefined;
+  private readonly credentials: SessionCredentials<Context>;
   private readonly listeners: Listener[] = [];
   private readonly http: HttpRequests | undefined = undefined;
   private settings: ListenSettings;
@@ -116,14 +116,18 @@ class RpcServer<Context> implements Server {
     const { limits, onError } = this;
     const { authenticate } = options;
     this.authentications = authenticate && new Authentications({ authenticate, limits, onError });
-    const { tls, secret, clientCertificates, allowedOrigins, allowedHosts, earlyData = false } = options;
+    this.credentials = new SessionCredentials(options, limits, this.authentications);
+    const { tls, secret, connectionIds, clientCertificates, allowedOrigins, allowedHosts, earlyData = false } = options;
     const transport = withKeepAlive(options.transport, options.keepAlive);
     const { webSocket = false, transports = [] } = options;
-    if (options.http !== undefined && options.http !== false) this.http = new HttpRequests(() => !this.draining);
+    const { http } = options;
+    if (http !== undefined && http !== false) {
+      this.http = new HttpRequests(() => !this.draining, typeof http !== "object" || http.http3 !== false);
+    }
     const web = { webSocket, http: this.http, protocols: transports.flatMap(({ webProtocol }) => webProtocol ?? []) };
     const trustedProxies = options.trustedProxies && new TrustedProxies(options.trustedProxies);
     const pages = new PageGuard({ allowedOrigins, allowedHosts, onError, optionsOf: "serve", warn });
-    const certificates = { tls, secret, clientCertificates };
+    const certificates = { tls, secret, connectionIds, clientCertificates };
     const methods = served.methods.map(({ method }) => method);
     const own = { pages, transport, trustedProxies, earlyData, limits, onError, web, methods };
     const ticketKeys = share === undefined ? [] : [share.ticketKey];
@@ -161,24 +165,26 @@ class RpcServer<Context> implements Server {
         this.listeners.push(...listeners);
       }
       if (missing !== undefined && this.listeners.length === 0) throw missing;
+      if (targets.some(isPassed)) await notifyReady();
     } catch (error) {
       await this.close();
       throw error;
     }
   }
 
-  /** What answers requests over HTTP: as it is given, or by this server's own options. */
+  /** Makes the listener that answers requests over HTTP: the one that is given, or one by this server's own options. */
   private async httpListener(requests: HttpRequests, targets: readonly ProvidedTarget[]): Promise<HttpListener> {
     const { options, authentications, load, onError } = this;
-    const { http, routers, interceptors, limits, allowedOrigins } = options;
+    const { http, routers, interceptors, limits, allowedOrigins, once } = options;
     if (typeof http === "function") return http;
     const { httpListener } = await import("./listen/http-package.js");
-    const shared = { routers, interceptors, limits, load, onError, allowedOrigins };
+    const shared = { routers, interceptors, limits, load, onError, allowedOrigins, once };
     const named = targets.flatMap(({ host }) => (host === undefined || isIP(host) !== 0 ? [] : [host]));
     const allowedHosts = named.length === 0 ? options.allowedHosts : [...(options.allowedHosts ?? []), ...named];
     return httpListener<Context>(typeof http === "object" ? http : {}, {
       ...shared,
       allowedHosts,
+      host: { optionsOf: "serve", addressOf: (request) => requests.addressOf(request) },
       loadShedder: this.guard ?? options.loadShedder,
       authentications: authentications && {
         run: ({ peer, ...rest }) => authentications.run({ ...rest, peer: requests.peerOf(peer) }),
@@ -193,16 +199,18 @@ class RpcServer<Context> implements Server {
     return targets.map((target) => (isOverUdp(target) ? { ...target, member: members.next().value } : target));
   }
 
-  async drain(options?: DrainOptions): Promise<Unacknowledged> {
+  async drain(options: ServerDrainOptions = {}): Promise<Unacknowledged> {
+    checkDrain(options);
     this.draining = true;
+    this.load.end();
     for (const listener of this.listeners) listener.stop();
-    const { timeoutMs = this.limits.maxDrainMs } = options ?? {};
+    const { timeoutMs = this.limits.maxDrainMs } = options;
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(), Math.min(timeoutMs, this.limits.maxTimeoutMs));
     const served = this.http?.listener?.drain?.({ timeoutMs }).catch((error: unknown) => {
       this.onError(error, { method: "http.drain" });
     });
-    const ends = await Promise.all(Array.from(this.sessions, (session) => session.drain(options)));
+    const ends = await pacedDrain(this.sessions, { ...options, timeoutMs });
     await served;
     // Those of sessions that have ended before.
     await Promise.race([this.load.idle, aborted(late.signal)]);
@@ -234,6 +242,7 @@ class RpcServer<Context> implements Server {
 
   close(options?: CloseOptions): Promise<Unacknowledged> {
     this.draining = true;
+    this.load.end();
     this.closing ??= this.end(options);
     return this.closing;
   }
@@ -307,13 +316,19 @@ class RpcServer<Context> implements Server {
   private adopt(arrival: Admitted, connection: Context): void {
     const { transport, peer } = arrival;
     const { onSession, onSessionEnd } = this.options;
-    const expiry = expiryOf(this.options.expiresAt?.(connection));
     const routers = (isEarly(transport) ? this.earlyRouters : undefined) ?? this.sessionOptions.routers;
-    const own = { ...this.sessionOptions, ...(routers && { routers }), connection, peer: addressOf(peer) };
+    const { renewal, follow } = this.credentials.begin(peer, connection);
+    const own = {
+      ...this.sessionOptions,
+      ...(routers && { routers }),
+      ...(renewal && { renewal }),
+      connection,
+      peer: addressOf(peer),
+    };
     const session = createSession(transport, own);
     this.sessions.add(session);
     if (this.options.maxSessionAgeMs !== undefined) limitAge(session, this.options.maxSessionAgeMs);
-    if (expiry !== undefined) endAtExpiry(session, expiry, this.options.expiryGraceMs ?? EXPIRY_GRACE_MS);
+    follow(session);
     void session.closed.then((end) => {
       this.sessions.delete(session);
       this.tell("onSessionEnd", onSessionEnd, end, peer);
@@ -338,12 +353,6 @@ class RpcServer<Context> implements Server {
   private tell<Told>(name: string, hook: ((told: Told, peer: Peer) => void) | undefined, told: Told, peer: Peer): void {
     if (hook !== undefined) guarded(hook, (thrown) => this.onError(thrown, { method: name }))(told, peer);
   }
-}
-
-/** Throws for what is no time: the session is refused, rather than without an end. */
-function expiryOf(given: Date | number | undefined): number | undefined {
-  if (given === undefined || !Number.isNaN(Number(given))) return given && Number(given);
-  throw new TypeError("expiresAt gives no time: a date, or milliseconds since the epoch");
 }
 
 function total(ends: readonly Unacknowledged[]): Unacknowledged {

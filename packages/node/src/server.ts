@@ -1,5 +1,5 @@
 import type { Session } from "@quicrpc/core";
-import type { CloseOptions, DrainOptions, Unacknowledged } from "@quicrpc/core/transport";
+import type { CloseOptions, DrainOptions, SessionDrainOptions, Unacknowledged } from "@quicrpc/core/transport";
 import type { TlsUpdate } from "./listen/listener.js";
 
 /** Counters of a server's present load. */
@@ -15,6 +15,15 @@ export interface ServerStats {
   readonly heldBytes: number;
 }
 
+/** Options of a server's drain. */
+export interface ServerDrainOptions extends DrainOptions, Pick<SessionDrainOptions, "to"> {
+  /**
+   * Milliseconds over which the sessions are told, one after the other, so that not all clients go elsewhere at once. Calls are taken on those that
+   * have not been told. At most `timeoutMs`. Default: as many as there are sessions, and at most a quarter of `timeoutMs`.
+   */
+  readonly spreadMs?: number;
+}
+
 /** A running server. */
 export interface Server {
   /** Address of the first listener that has a port. */
@@ -25,9 +34,9 @@ export interface Server {
   stats(): ServerStats;
   /**
    * Takes no more sessions and calls, lets those in progress and all handlers finish, and closes. Calls that are not over
-   * after `timeoutMs` (default: `limits.maxDrainMs`) fail with `unavailable`.
+   * after `timeoutMs` (default: `limits.maxDrainMs`) fail with `unavailable`. Sessions are told over `spreadMs`, and sent to `to`.
    */
-  drain(options?: DrainOptions): Promise<Unacknowledged>;
+  drain(options?: ServerDrainOptions): Promise<Unacknowledged>;
   /**
    * Takes other certificates, as after a renewal, on every listener, for sessions that begin from now on; those that live
    * stay. Throws, and leaves everything as it is, where one cannot be used or the server is closed. `watchTls` does
@@ -54,7 +63,7 @@ export interface WorkerGroup {
   pids(): readonly number[];
   /**
    * Starts the program anew in one worker after the other, as after an update: the next one serves before another is drained. Rejects where a
-   * new worker cannot serve; those not yet replaced go on.
+   * new worker cannot serve; those not yet replaced go on. The options are of each worker's drain.
    */
-  restart(): Promise<void>;
+  restart(options?: ServerDrainOptions): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import type { Session } from "@quicrpc/core";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { endAtExpiry } from "./session-expiry.js";
+import { SessionExpiry } from "./session-expiry.js";
 
 const HOUR = 3_600_000;
 
@@ -31,12 +31,13 @@ afterEach(() => {
 
 it.each([
   ["a minute early at most", HOUR, 1, 60_000],
+  ["half a minute early at least, of a long time", HOUR, 0, 30_000],
   ["a twentieth early", 100_000, 0, 5000],
   ["up to a tenth early", 100_000, 1, 10_000],
   ["at once, where it has expired", -5, 1, 0],
 ])("drains a session %s", async (_, lifeMs, random, early) => {
   const { session, drains } = expiring();
-  endAtExpiry(session, Date.now() + lifeMs, 2000, () => random);
+  new SessionExpiry(2000, () => random).follow(session, Date.now() + lifeMs);
   await vi.advanceTimersByTimeAsync(Math.max(0, lifeMs - early - 1));
   if (lifeMs > 0) expect(drains).toEqual([]);
   await vi.advanceTimersByTimeAsync(1);
@@ -46,7 +47,7 @@ it.each([
 
 it("waits for longer than a timer can", async () => {
   const { session, drains } = expiring();
-  endAtExpiry(session, Date.now() + 60 * 24 * HOUR, 0, () => 0);
+  new SessionExpiry(0, () => 0).follow(session, Date.now() + 60 * 24 * HOUR);
   await vi.advanceTimersByTimeAsync(59 * 24 * HOUR);
   expect(drains).toEqual([]);
   await vi.advanceTimersByTimeAsync(24 * HOUR);
@@ -55,9 +56,32 @@ it("waits for longer than a timer can", async () => {
 
 it("forgets a session that has ended", async () => {
   const { session, drains, end } = expiring();
-  endAtExpiry(session, Date.now() + HOUR, 0);
+  new SessionExpiry(0).follow(session, Date.now() + HOUR);
   end();
   await vi.advanceTimersByTimeAsync(2 * HOUR);
   expect(drains).toEqual([]);
   expect(vi.getTimerCount()).toBe(0);
+});
+
+it("begins anew when what it follows is renewed", async () => {
+  const { session, drains } = expiring();
+  const expiry = new SessionExpiry(0, () => 0);
+  expiry.follow(session, Date.now() + HOUR);
+  await vi.advanceTimersByTimeAsync(HOUR / 2);
+  expiry.renew(Date.now() + HOUR);
+  await vi.advanceTimersByTimeAsync(HOUR / 2);
+  expect(drains).toEqual([]);
+  await vi.advanceTimersByTimeAsync(HOUR / 2);
+  expect(drains).toHaveLength(1);
+});
+
+it("keeps nothing of the renewals before the last, and tells that one of the session's end", async () => {
+  const { session, end } = expiring();
+  const expiry = new SessionExpiry(0);
+  expiry.follow(session, undefined);
+  const gone: number[] = [];
+  for (let i = 0; i < 3; i++) expiry.onClosed(() => gone.push(i));
+  end();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(gone).toEqual([2]);
 });

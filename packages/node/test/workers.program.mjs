@@ -1,6 +1,9 @@
 // A server of several workers, which does what its parent says.
 import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { drainOnSignal, serve } from "@quicrpc/node";
+import { PortGroup } from "@quicrpc/quic";
+import cluster from "node:cluster";
+import { createServer } from "node:net";
 
 const any = uncheckedCodec();
 const service = { name: "test.v1.Workers", id: 7050 };
@@ -16,7 +19,18 @@ const router = createRouter(methods, {
 });
 
 if (process.env.BROKEN !== undefined) throw new Error("broken");
-const { options } = JSON.parse(process.argv[2]);
+const { options, takesFirst } = JSON.parse(process.argv[2]);
+if (takesFirst && cluster.isPrimary) {
+  // The first port that the system chooses is taken for TCP.
+  const bind = PortGroup.bind.bind(PortGroup);
+  PortGroup.bind = (given) => {
+    PortGroup.bind = bind;
+    const group = bind(given);
+    createServer().listen(group.port).unref();
+    process.send({ taken: group.port });
+    return group;
+  };
+}
 const onError = ({ message }) => process.send?.({ error: message });
 const server = await serve({ ...options, routers: [router], onError }).catch((error) => {
   process.send({ failed: { name: error.name, message: error.message, code: error.code, hint: error.hint } });
@@ -28,6 +42,7 @@ if (server?.group !== undefined) {
   const commands = {
     say,
     restart: () => server.group.restart().then(say),
+    "restart slowly": () => void server.group.restart({ spreadMs: 60_000, timeoutMs: 120_000 }),
     break: () => {
       process.env.BROKEN = "1";
       server.group.restart().catch(({ message }) => process.send({ restart: message }));

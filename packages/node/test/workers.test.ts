@@ -33,10 +33,10 @@ beforeAll(async () => {
 
 const open = closedAfterEach();
 
-function start(options: object): ChildProcess {
+function start(options: object, more: object = {}): ChildProcess {
   const { cert, key } = certificate;
   const all = { tls: { cert, key }, workers: SIZE, ...options };
-  const child = fork(PROGRAM, [JSON.stringify({ options: all })], {
+  const child = fork(PROGRAM, [JSON.stringify({ options: all, ...more })], {
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
   open.push({
@@ -118,8 +118,20 @@ describe.skipIf(process.platform !== "linux")("several workers on one port", () 
     for (const url of said.urls) expect(said.pids).toContain(await (await dialled(url)).unary(pid, undefined));
   });
 
-  it("keep a client whose address changes", async () => {
-    const { said } = await group({ listen: "quic://127.0.0.1:0" });
+  it("take another port where that of the same number is taken over TCP", async () => {
+    const child = start({ listen: "quic://127.0.0.1:0", webSocket: true }, { takesFirst: true });
+    const { taken } = await hear<{ taken: number }>(child, "taken");
+    const { urls, pids } = await hear<Said>(child, "urls");
+    expect(new Set(urls.map((url) => new URL(url).port)).size).toBe(1);
+    expect(urls[0]).not.toBe(`quic://127.0.0.1:${taken}`);
+    for (const url of urls) expect(pids).toContain(await (await dialled(url)).unary(pid, undefined));
+  });
+
+  it.each([
+    ["", {}],
+    [", with ids that a balancer routes by", { connectionIds: { serverId: "0x1122334455667788" } }],
+  ])("keep a client whose address changes%s", async (_, options) => {
+    const { said } = await group({ listen: "quic://127.0.0.1:0", ...options });
     const port = Number(new URL(said.urls[0]).port);
     const clients = await Promise.all(
       Array.from({ length: 8 }, async () => {
@@ -193,6 +205,19 @@ describe.skipIf(process.platform !== "linux")("several workers on one port", () 
     expect(pids.filter((one) => said.pids.includes(one))).toEqual([]);
     const seen = await Promise.all(calling);
     for (const one of seen) expect(one.size).toBeGreaterThan(1);
+  });
+
+  it("tell their clients over the time that a restart is given", async () => {
+    const { child, said } = await group({ listen: "quic://127.0.0.1:0", workers: 1 });
+    const connections = await Promise.all([1, 2].map(() => connected(said.urls[0])));
+    for (const connection of connections) await connection.unary(pid, undefined);
+    const sessions = connections.map(({ session }) => session as Session);
+    child.send("restart slowly");
+    await Promise.race(sessions.map(({ draining }) => draining));
+    const next = sessions.map(({ takesCalls }) => takesCalls);
+    expect(next).toEqual(expect.arrayContaining([false, true]));
+    const answers = await Promise.all(connections.map((connection) => connection.unary(pid, undefined)));
+    for (const [index, stays] of next.entries()) expect(answers[index] === said.pids[0]).toBe(stays);
   });
 
   it("take new clients while one drains, also where there is one alone", async () => {

@@ -1,4 +1,5 @@
 import type { Attributes } from "@opentelemetry/api";
+import type { CallTimings } from "@quicrpc/core/measure";
 import { type Code, type InterceptedCall, RpcError } from "@quicrpc/core";
 
 /** Codes that mean, on the callee's side, that the callee is at fault (OpenTelemetry's RPC conventions, gRPC). */
@@ -21,6 +22,17 @@ export function outcomeAttributes({ side }: InterceptedCall, error: unknown): At
   if (error === undefined) return { "rpc.response.status_code": "ok" };
   const { code } = failureOf(side, error);
   return { "rpc.response.status_code": code, ...(isFailure(side, code) && { "error.type": code }) };
+}
+
+/** Attributes that say where the time of a call went, in milliseconds. */
+export function timingAttributes({ waitMs, encodeMs, answerMs, decodeMs, itemsMs }: CallTimings): Attributes {
+  return {
+    ...(waitMs !== undefined && { "quicrpc.call.wait_ms": waitMs }),
+    ...(encodeMs !== undefined && { "quicrpc.call.encode_ms": encodeMs }),
+    ...(answerMs !== undefined && { "quicrpc.call.answer_ms": answerMs }),
+    ...(decodeMs !== undefined && { "quicrpc.call.decode_ms": decodeMs }),
+    ...(itemsMs !== undefined && { "quicrpc.call.items_ms": itemsMs }),
+  };
 }
 
 /** The error as the caller receives it: what a handler throws beside `RpcError`s is `internal`. */

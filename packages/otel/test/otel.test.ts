@@ -31,6 +31,11 @@ const service = { name: "test.v1.Traced", id: 77 };
 const text = uncheckedCodec<string>();
 const m = {
   echo: defineMethod(service, "unary", "echo", { id: 1, input: text, output: text }),
+  same: defineMethod(service, "unary", "same", {
+    id: 3,
+    input: uncheckedCodec<object>(),
+    output: uncheckedCodec<object>(),
+  }),
   items: defineMethod(service, "server_stream", "items", { id: 2, input: text, output: text }),
 };
 
@@ -44,6 +49,7 @@ function connect(interceptor: Interceptor, inHandler: () => void = () => {}): Ty
       if (input === "crash") throw new Error("the secret");
       return input;
     },
+    same: (input) => input,
     async *items(input) {
       yield input;
       if (input === "fail") throw new RpcError("internal", "after an item");
@@ -66,6 +72,16 @@ describe("tracing", () => {
     const of = (kind: SpanKind): ReadableSpan => finished.find((span) => span.kind === kind) as ReadableSpan;
     return { client: of(SpanKind.CLIENT), server: of(SpanKind.SERVER) };
   };
+
+  it("tells where the time went, if it is asked to", async () => {
+    await connect(tracing({ ...options, timings: true })).unary(m.same, { text: "hi" });
+    const caller = exporter.getFinishedSpans().find(({ kind }) => kind === SpanKind.CLIENT);
+    for (const part of ["wait", "encode", "answer", "decode"]) {
+      expect(caller?.attributes[`quicrpc.call.${part}_ms`]).toBeGreaterThanOrEqual(0);
+    }
+    const callee = exporter.getFinishedSpans().find(({ kind }) => kind === SpanKind.SERVER);
+    expect(Object.keys(callee?.attributes ?? {}).filter((name) => name.endsWith("_ms"))).toEqual([]);
+  });
 
   it("makes a span on each side, the callee's a child of the caller's", async () => {
     let seen: string | undefined;

@@ -52,7 +52,7 @@ async function main() {
       }),
     );
   };
-  // What the first connections load and reserve once is not theirs.
+  // Memory that the first connections load and reserve once is not theirs.
   await grow(100);
   const before = [await server.ask("memory"), await resident()];
   await grow(100 + count);

@@ -1,4 +1,4 @@
-// What the benches share: a certificate, a server in a process of its own, and what the system says about a process.
+// Shared by the benches: a certificate, a server in a process of its own, and what the system says about a process.
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import "reflect-metadata";

@@ -1,4 +1,4 @@
-// What the benches do with a session: through the direct interface, and through the W3C members.
+// Workloads of the benches on a session: through the direct interface, and through the W3C members.
 import { on } from "./pair.mjs";
 
 const SMALL = 32;

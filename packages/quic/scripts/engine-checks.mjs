@@ -1,4 +1,4 @@
-// What is wrong with an engine that is to be published: it needs a newer glibc than it says, or holds paths of the machine
+// Finds faults of an engine that is to be published: it needs a newer glibc than it says, or holds paths of the machine
 // that built it.
 import { readFileSync } from "node:fs";
 import { PLATFORMS } from "./platforms.mjs";
@@ -7,7 +7,7 @@ import { PLATFORMS } from "./platforms.mjs";
 const PATHS = /(?:\/root\/|\/home\/|\/Users\/|\/work\/|\/builds?\/|[A-Z]:\\Users\\|[A-Z]:\\a\\)[\w./\\ -]{0,120}/g;
 const VERSIONS = /GLIBC_(\d+)\.(\d+)/g;
 
-/** What is wrong with the engine of that platform, in words; nothing where all is well. */
+/** Faults of the engine of that platform, in words; none where all is well. */
 export function faultsOf(platform, path) {
   const text = readFileSync(path, "latin1");
   const faults = [...new Set(text.match(PATHS))]

@@ -45,6 +45,6 @@ const runtime = spawnSync("gcc", ["-print-file-name=libasan.so"], { encoding: "u
 const files = process.argv.length > 2 ? process.argv.slice(2) : TESTS.map((name) => `test/${name}`);
 run("npx", ["vitest", "run", "--root", copy, "--testTimeout", "120000", ...files], {
   cwd: root,
-  // What Node never frees is no leak of the engine's; and tests measure memory, so little of what is freed is kept.
+  // Memory that Node never frees is no leak of the engine's; and tests measure memory, so little of what is freed is kept.
   env: { ...process.env, LD_PRELOAD: runtime, ASAN_OPTIONS: "detect_leaks=0:quarantine_size_mb=16" },
 });

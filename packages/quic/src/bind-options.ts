@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { type ConnectionIdOptions, packConnectionIds } from "./connection-ids.js";
 import { invalidOption } from "./errors.js";
 
 /** Options of `Endpoint.bind`. */
@@ -34,6 +35,8 @@ export interface BindOptions {
    * the same take each other's address tokens (§8.1). Default: random.
    */
   secret?: Uint8Array;
+  /** How connection ids are made where a balancer routes by them. Not with `reusePort`. Default: as the engine likes. */
+  connectionIds?: ConnectionIdOptions;
   /**
    * Receives exceptions of `onSession`, `onRequest` and `onHandshakeError`, which cost the peer its session, and of the handlers of sessions and
    * streams. Default: `console.error` for the former; for handlers `uncaughtException`, as of any event listener.
@@ -61,6 +64,7 @@ export interface EngineOptions {
   readonly offload: boolean;
   /** Empty for a random one. */
   readonly secret: Uint8Array;
+  readonly connectionIds: Uint8Array;
 }
 
 export function engineOptions(options: BindOptions = {}): EngineOptions {
@@ -75,6 +79,7 @@ export function engineOptions(options: BindOptions = {}): EngineOptions {
     member,
     offload: flagOf("QUICRPC_OFFLOAD", offload),
     secret,
+    connectionIds: packConnectionIds(options.connectionIds),
   };
 }
 

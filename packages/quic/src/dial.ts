@@ -69,7 +69,7 @@ export async function dial(engine: Engine, options: ConnectOptions, webTransport
     port,
     serverName: options.serverName ?? host,
     tls: encodeClientTls(options.alpn, options.tls),
-    transport: transportNumbers(options.transport, webTransportSessions),
+    transport: transportNumbers(options.transport, { webTransportSessions }),
     earlyData: options.earlyData ?? false,
   };
   signal?.throwIfAborted();

@@ -2,6 +2,7 @@ import { addressOf, type BindOptions, engineOptions, portOf } from "./bind-optio
 import { type ConnectOptions, dial } from "./dial.js";
 import { Engine } from "./engine.js";
 import { invalidOption, QuicError } from "./errors.js";
+import type { HttpRequest } from "./http-request.js";
 import { DEFAULT_WEB_TRANSPORT_SESSIONS, type ListenTransportOptions, transportNumbers } from "./limits.js";
 import { unwrap } from "./native.js";
 import { type CloseInfo, encodeReason, type QuicSession, type SocketAddress } from "./session.js";
@@ -30,6 +31,11 @@ export interface ListenOptions extends ServerTlsOptions {
   alpn?: string[];
   /** Serves WebTransport over HTTP/3 as well (ALPN `h3`). Its sessions go to `onSession` too, as `WebTransportSession`. */
   webTransport?: WebTransportListenOptions;
+  /**
+   * Takes requests of plain HTTP/3 on the connections of `webTransport`, which it needs. A connection counts as a session from its first
+   * request on. Default: such requests are answered with status 404.
+   */
+  onHttpRequest?: (request: HttpRequest) => void;
   transport?: ListenTransportOptions;
   /**
    * Who says that a session is one. "manual": the application, by `session.admit()`. Until then it counts as a handshake, its peer
@@ -99,13 +105,20 @@ export class Endpoint {
     if (this.#listening) {
       throw new QuicError({ source: "usage", code: "ERR_QUIC_LISTENING", message: "the endpoint already listens" });
     }
-    const { alpn = [], webTransport } = options;
+    const { alpn = [], webTransport, onHttpRequest } = options;
+    if (onHttpRequest !== undefined && webTransport === undefined) {
+      throw invalidOption("onHttpRequest needs webTransport, with which HTTP/3 is spoken");
+    }
     const names = webTransport === undefined || alpn.includes(HTTP3_ALPN) ? alpn : [...alpn, HTTP3_ALPN];
     const tls = encodeServerTls(names, options);
     const sessions = webTransport === undefined ? 0 : checkedSessions(webTransport.maxSessionsPerConnection);
-    unwrap(
-      this.#engine.native.listen(tls, transportNumbers(options.transport, sessions, options.admission === "manual")),
-    );
+    const settings = transportNumbers(options.transport, {
+      webTransportSessions: sessions,
+      manualAdmission: options.admission === "manual" ? 1 : 0,
+      plainRequests: onHttpRequest === undefined ? 0 : 1,
+    });
+    unwrap(this.#engine.native.listen(tls, settings));
+    this.#engine.onHttpRequest = onHttpRequest;
     this.#alpn = names;
     if (webTransport !== undefined) {
       this.#engine.webTransports.onRequest = webTransport.onRequest ?? firstOf(webTransport.protocols);
@@ -166,13 +179,15 @@ export class Endpoint {
     return endpointStats(this.#sessions, this.#engine.native.endpointStats());
   }
 
-  /** Closes every session with CONNECTION_CLOSE, then the socket. Fulfils when the socket is closed. */
+  /**
+   * Closes every session with CONNECTION_CLOSE, then the socket. Fulfils when the socket is closed: up to 260 ms later where
+   * streams of pages have just ended, since Chromium must not learn of a session's end at once then.
+   */
   close(info: CloseInfo = {}): Promise<void> {
     if (!this.#closing) {
       this.#closing = true;
       this.#listening = false;
-      this.#engine.kick();
-      this.#engine.native.close(info.closeCode ?? 0, encodeReason(info.reason));
+      this.#engine.close(info.closeCode ?? 0, encodeReason(info.reason));
     }
     return this.#closed;
   }

@@ -3,6 +3,7 @@ import * as nodeModule from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { QuicError } from "./errors.js";
+import { LAYOUT } from "./native-layout.js";
 
 /** Undefined in CommonJS by esbuild. First of the two, since evaluated programs and workers have a global `__filename` that is no path. */
 const moduleUrl: string | undefined = import.meta.url;
@@ -23,11 +24,25 @@ export function loadEngine(): unknown {
   const built = join(root, "prebuilds", `${platform}.node`);
   const path = existsSync(built) ? built : published(platform);
   if (path === undefined) throw unavailable(platform, whyAbsent(platform));
+  const engine = required(path, platform);
+  if (engine.LAYOUT !== LAYOUT) throw unavailable(platform, otherLayout(path, path === built));
+  return engine;
+}
+
+function required(path: string, platform: string): { LAYOUT?: number } {
   try {
-    return requireHere(path);
+    return requireHere(path) as { LAYOUT?: number };
   } catch (cause) {
     throw unavailable(platform, reasonOf(cause), cause);
   }
+}
+
+/** An engine and a package of different versions would not understand each other's numbers, and wait for ever. */
+function otherLayout(path: string, isBuiltHere: boolean): string {
+  const remedy = isBuiltHere
+    ? 'Build both anew with "npm run build"'
+    : "Delete node_modules and install again, so that both have one version; a bundle is made anew";
+  return `the engine in ${path} is of another version than @quicrpc/quic in ${here}. ${remedy}`;
 }
 
 /** Mirrors `platformName` in scripts/platforms.mjs. */

@@ -4,10 +4,14 @@ import { QuicError, reportException } from "./errors.js";
 import { closedOnExit } from "./farewells.js";
 import { fromFailure, loadNative, type NativeEndpoint, packFields, unwrap } from "./native.js";
 import { handleIndex, packHandle, streamGeneration } from "./handles.js";
+import { HttpRequest } from "./http-request.js";
 import * as record from "./native-layout.js";
 import { cleanOr, QuicSession, type SocketAddress } from "./session.js";
 import { QuicStream } from "./stream.js";
 import { WebTransports } from "./web-transports.js";
+
+/** The server could not answer for a reason of its own (RFC 9114 §8.1). */
+const HTTP3_INTERNAL_ERROR = 0x102;
 
 /** Receives the outcome of a dialled connection. */
 export interface Dialling {
@@ -34,6 +38,7 @@ export class Engine {
   readonly streams: (QuicStream | undefined)[] = [];
   readonly webTransports: WebTransports = new WebTransports(this);
   onSession: ((session: QuicSession) => void) | undefined = undefined;
+  onHttpRequest: ((request: HttpRequest) => void) | undefined = undefined;
   onHandshakeError: ((error: QuicError) => void) | undefined = undefined;
   onError: ((error: unknown) => void) | undefined = undefined;
   /** Called whenever the number of sessions, dialling ones included, changes. */
@@ -57,13 +62,14 @@ export class Engine {
 
   readonly #closed: () => void;
 
-  constructor({ host, port, driver, busyPoll, reusePort, member, offload, secret }: EngineOptions) {
+  constructor({ host, port, driver, busyPoll, reusePort, member, offload, secret, connectionIds }: EngineOptions) {
     const dispatch = (count: number, slab: Uint8Array): boolean => this.#dispatch(count, slab);
     const text = new TextEncoder();
     const flag = (set: boolean): Uint8Array => Uint8Array.of(set ? 1 : 0);
     const names = [text.encode(host), text.encode(driver)];
     const flags = [flag(busyPoll), flag(reusePort), flag(offload)];
-    const options = packFields([...names, ...flags, packMember(member), secret, text.encode(hostname())]);
+    const keys = [secret, text.encode(hostname()), connectionIds];
+    const options = packFields([...names, ...flags, packMember(member), ...keys]);
     this.native = unwrap(loadNative().bind(options, port, dispatch, this.#records));
     this.#closed = closedOnExit(this.native);
     this.threaded = this.native.driver() === "thread";
@@ -123,12 +129,35 @@ export class Engine {
     }
   }
 
+  /** Closes every session, then the socket; `onClosed` follows. */
+  close(code: number, reason: Uint8Array): void {
+    this.kick();
+    const waitMs = this.native.closePolitely(code, reason);
+    if (waitMs === 0) this.native.close(code, reason);
+    else setTimeout(() => this.close(code, reason), waitMs);
+  }
+
   /** Server: gives a session to whoever listens; one over which that fails is closed. */
   accepted(session: QuicSession): void {
     try {
       this.onSession?.(session);
     } catch (thrown) {
       session.close({ closeCode: 1, reason: "the server could not take the session" });
+      this.hookFailed(thrown);
+    }
+  }
+
+  /** Server: a request of plain HTTP. */
+  #requested(connection: number, index: number, generation: number): void {
+    const stream = this.#acceptStream(index, generation);
+    const carrier = this.#slots[connection]?.session;
+    const head = this.native.requestHead(packHandle(index, generation));
+    if (carrier === undefined || head === undefined) return;
+    try {
+      this.onHttpRequest?.(new HttpRequest(carrier, stream, head));
+    } catch (thrown) {
+      stream.stopSending(HTTP3_INTERNAL_ERROR);
+      stream.reset(HTTP3_INTERNAL_ERROR);
       this.hookFailed(thrown);
     }
   }
@@ -228,6 +257,12 @@ export class Engine {
               break;
             case record.READY:
               this.#slots[a]?.session?.receiveReady(c !== 0);
+              break;
+            case record.REQUESTED:
+              this.#requested(a, b, c);
+              break;
+            case record.SENT:
+              this.streams[a]?.receiveSent(b !== 0);
               break;
             case record.ASKED:
               this.webTransports.asked(a, b);

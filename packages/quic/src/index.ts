@@ -2,12 +2,14 @@
 export type { BindOptions, GroupMember } from "./bind-options.js";
 export { connect, connectWebTransport } from "./connect.js";
 export { Datagrams, type DatagramStats } from "./datagrams.js";
+export type { ConnectionIdOptions } from "./connection-ids.js";
 export type { ConnectOptions } from "./dial.js";
 export {
   Endpoint,
   type ListenOptions,
   type WebTransportListenOptions,
 } from "./endpoint.js";
+export { HttpRequest } from "./http-request.js";
 export {
   QuicError,
   type QuicErrorInit,
@@ -16,7 +18,7 @@ export {
   type WebTransportErrorOptions,
 } from "./errors.js";
 export { DEFAULT_TRANSPORT, type ListenTransportOptions, type TransportOptions } from "./limits.js";
-export { PortGroup, type PortGroupOptions } from "./port-group.js";
+export { type InheritedPortOptions, PortGroup, type PortGroupOptions } from "./port-group.js";
 export { type CloseInfo, QuicSession, type SessionHandler, type SocketAddress } from "./session.js";
 export type { EndpointStats, SessionStats, WebTransportStats } from "./stats.js";
 export { QuicStream, type StreamHandler } from "./stream.js";

@@ -152,14 +152,20 @@ const RANGES: Readonly<Record<Exclude<keyof ListenTransportOptions, keyof typeof
     retryThreshold: [0, 2 ** 24],
   };
 
-/**
- * The settings as the engine takes them, with the number of WebTransport sessions of one connection where it speaks
- * HTTP/3, and whether JavaScript says when a session is admitted.
- */
+/** Settings of the engine that are no transport's own; flags are 0 or 1. */
+export interface EngineSettings {
+  /** Of one connection, where it speaks HTTP/3. Default 0. */
+  readonly webTransportSessions?: number;
+  /** Whether JavaScript says when a session is admitted. Default 0. */
+  readonly manualAdmission?: number;
+  /** Whether requests of plain HTTP/3 are taken. Default 0. */
+  readonly plainRequests?: number;
+}
+
+/** The settings as the engine takes them. */
 export function transportNumbers(
   options: ListenTransportOptions = {},
-  webTransportSessions = 0,
-  manualAdmission = false,
+  { webTransportSessions = 0, manualAdmission = 0, plainRequests = 0 }: EngineSettings = {},
 ): Float64Array {
   const number = (name: keyof typeof RANGES): number => {
     const value = options[name] ?? DEFAULT_TRANSPORT[name];
@@ -193,7 +199,8 @@ export function transportNumbers(
     congestionControl: choice("congestionControl"),
     redundancy: choice("redundancy"),
     webTransportSessions,
-    manualAdmission: manualAdmission ? 1 : 0,
+    manualAdmission,
+    plainRequests,
   };
   return Float64Array.from(SETTINGS, (name) => settings[name] ?? number(name as keyof typeof RANGES));
 }

@@ -33,6 +33,9 @@ export const INDEX_BITS = 24;
 /** Indices of WebTransport sessions begin here; those of QUIC connections lie below. */
 export const WEB_TRANSPORT = 8388608;
 
+/** Number of these records, flags, lists and functions: an engine is used by TypeScript of the same number only. */
+export const LAYOUT = 4219425537;
+
 /** An accepted bidirectional stream: session index, stream index, stream generation. */
 export const STREAM = 1;
 
@@ -90,6 +93,12 @@ export const SILENT = 18;
 /** An accepted connection failed before it became a session, by TLS: failure number. */
 export const HANDSHAKE_FAILED = 20;
 
+/** A client's request of plain HTTP: connection index, stream index, stream generation. */
+export const REQUESTED = 22;
+
+/** The client has all of an answer: stream index, freed. */
+export const SENT = 23;
+
 /** A session that began early is established: session index, generation, early data taken. */
 export const READY = 21;
 
@@ -119,6 +128,7 @@ export const SETTINGS = [
   "maxHandshakesPerAddress",
   "handshakeTimeoutMs",
   "manualAdmission",
+  "plainRequests",
 ] as const;
 
 /** Counters of a session. In the order in which they are passed. */

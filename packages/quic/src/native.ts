@@ -36,6 +36,7 @@ export interface NativeEndpoint {
     fields: string,
   ): number | NativeFailure;
   close(code: number, reason: Uint8Array): void;
+  closePolitely(code: number, reason: Uint8Array): number;
   closeSession(session: number, code: number, reason: Uint8Array): void;
   closeSessions(code: number, reason: Uint8Array): void;
   connect(
@@ -60,7 +61,11 @@ export interface NativeEndpoint {
   rebind(host: string, port: number): undefined | NativeFailure;
   rejectSession(session: number, status: number, fields: string): void;
   remainingMs(session: number): number;
+  requestHead(
+    stream: number,
+  ): readonly [method: string, authority: string, path: string, fields: readonly string[]] | undefined;
   reset(stream: number, code: number): number;
+  respond(stream: number, status: number, fields: string, bytes: Uint8Array, end: boolean): number;
   sendDatagram(session: number, bytes: Uint8Array): number;
   sessionAnswer(session: number): readonly [protocol: string, fields: readonly string[]] | undefined;
   sessionInfo(session: number): readonly [NativeAddress, string | undefined, string, number] | undefined;
@@ -85,8 +90,15 @@ interface NativeModule {
     dispatch: (count: number, slab: Uint8Array) => void,
     records: Uint32Array,
   ): NativeEndpoint | NativeFailure;
-  bindGroup(host: Uint8Array, port: number, places: number): string | NativeFailure;
-  steerGroup(descriptor: number, places: number, accepting: Uint8Array): undefined | NativeFailure;
+  bindGroup(host: Uint8Array, port: number, places: number, ids: Uint8Array): string | NativeFailure;
+  claimPlaces(descriptors: number[], wanted: number): string | NativeFailure;
+  unclaimPlace(descriptor: number): void;
+  steerGroup(
+    descriptors: number[],
+    accepting: Uint8Array,
+    claimed: Uint8Array,
+    ids: Uint8Array,
+  ): undefined | NativeFailure;
 }
 
 /** Several byte strings as one argument, as native/src/fields.rs reads them: each preceded by its length in four bytes. */

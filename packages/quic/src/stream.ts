@@ -22,6 +22,8 @@ export interface StreamHandler {
   onReset(code: number): void;
   /** The peer asked this side to stop sending (RFC 9000 §19.5); writes are dropped from now on. */
   onStopSending(code: number): void;
+  /** The client has acknowledged the whole answer to its request. Only of streams of an `HttpRequest`. */
+  onSent?(): void;
   /** Less is pending than the high-water mark again. Once per `write` that returned false. */
   onDrain(): void;
   /** The session ended before the stream did; `error` is undefined after a clean close. The last call. */
@@ -109,6 +111,13 @@ export class QuicStream {
     if (flags === 0) return true;
     if ((flags & FLAG_FREED) !== 0) this.#release();
     return (flags & FLAG_ABOVE_HIGH_WATER) === 0;
+  }
+
+  /** @internal Begins the answer to a request of plain HTTP. */
+  respond(status: number, fields: string, bytes: Uint8Array, end: boolean): boolean {
+    if (this.#handle < 0) return true;
+    this.#engine.kick();
+    return (this.#engine.native.respond(this.#handle, status, fields, bytes, end) & FLAG_ABOVE_HIGH_WATER) === 0;
   }
 
   /** Written bytes that neither congestion nor flow control let the connection take yet. */
@@ -278,6 +287,12 @@ export class QuicStream {
   receiveStopped(freed: boolean, code: number): void {
     if (freed) this.#forget();
     this.#tell((handler) => handler.onStopSending(code));
+  }
+
+  /** @internal */
+  receiveSent(freed: boolean): void {
+    if (freed) this.#forget();
+    this.#tell((handler) => handler.onSent?.());
   }
 
   /** @internal */

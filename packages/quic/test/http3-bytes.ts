@@ -68,3 +68,28 @@ export function control(settings: Readonly<Record<number, number>>): number[] {
 export function capsule(kind: number, value: number): number[] {
   return frame(0, frame(kind, varint(value)));
 }
+
+/** An integer with an N-bit prefix (RFC 7541 §5.1), and where it ends. */
+function prefixed(data: Uint8Array, at: number, bits: number): [value: number, end: number] {
+  const mask = 2 ** bits - 1;
+  let value = (data[at] ?? 0) & mask;
+  if (value < mask) return [value, at + 1];
+  for (let shift = 1; ; shift *= 128) {
+    const byte = data[++at] ?? 0;
+    value += (byte & 0x7f) * shift;
+    if (byte < 0x80) return [value, at + 1];
+  }
+}
+
+/** The fields of a section of literal fields without Huffman coding, as this engine writes it. */
+export function readFields(section: Uint8Array): Map<string, string> {
+  const fields = new Map<string, string>();
+  for (let at = 2; at < section.length; ) {
+    const [nameLength, name] = prefixed(section, at, 3);
+    const [length, value] = prefixed(section, name + nameLength, 7);
+    const text = (start: number, end: number): string => Buffer.from(section.subarray(start, end)).toString();
+    fields.set(text(name, name + nameLength), text(value, value + length));
+    at = value + length;
+  }
+  return fields;
+}

@@ -1,11 +1,13 @@
 import type { QuicSession, QuicStream } from "../dist/index.js";
 import { deferred, onSessionEvents, onStreamEvents } from "./harness.js";
-import { capsule, control, headers, readFrames, readVarint, varint } from "./http3-bytes.js";
+import { capsule, control, headers, readFields, readFrames, readVarint, varint } from "./http3-bytes.js";
 
 /** What has arrived on a stream, and a way to wait for more of it. */
 export class Arrivals {
   data = Buffer.alloc(0);
   resetCode: number | undefined;
+  stopCode: number | undefined;
+  ended = false;
   readonly stream: QuicStream;
   #changed = deferred();
 
@@ -19,6 +21,14 @@ export class Arrivals {
       onStreamEvents({
         onData: (chunk) => {
           this.data = Buffer.concat([this.data, chunk]);
+          change();
+        },
+        onEnd: () => {
+          this.ended = true;
+          change();
+        },
+        onStopSending: (code) => {
+          this.stopCode = code;
           change();
         },
         onReset: (code) => {
@@ -39,8 +49,19 @@ export class Arrivals {
   }
 }
 
-/** A CONNECT stream. */
+/** A stream of a request. */
 export class Request extends Arrivals {
+  /** The whole answer: its fields and its body. */
+  async answer(): Promise<{ fields: Map<string, string>; body: Buffer }> {
+    await this.until(({ ended, resetCode }) => {
+      if (resetCode !== undefined) throw new Error(`reset ${resetCode}`);
+      return ended || undefined;
+    });
+    const [head, ...rest] = readFrames(this.data);
+    const body = Buffer.concat(rest.flatMap(([kind, payload]) => (kind === 0 ? [payload] : [])));
+    return { fields: readFields(head?.[1] ?? new Uint8Array(0)), body };
+  }
+
   /** The first frame is HEADERS. */
   answered(): Promise<Uint8Array> {
     return this.until(({ data }) => readFrames(data).find(([kind]) => kind === 1)?.[1]);
@@ -103,10 +124,10 @@ export class Http3Client {
     return this.streams;
   }
 
-  /** Asks for a session. */
-  connect(fields: Record<string, string>): Request {
+  /** Asks for a session, or for anything else, with frames behind its HEADERS. */
+  connect(fields: Record<string, string>, frames: readonly number[] = [], end = false): Request {
     const request = new Request(this.#session.openStream());
-    request.stream.write(Uint8Array.from(headers(fields)));
+    request.stream.write(Uint8Array.from([...headers(fields), ...frames]), end);
     return request;
   }
 

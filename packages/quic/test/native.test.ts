@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -11,16 +11,23 @@ const libc = process.platform !== "linux" ? "" : glibcVersionRuntime === undefin
 const platform = `${process.platform}-${process.arch}${libc}`;
 let copy: string;
 
-/** The error of binding with a copy of the package whose engine is `engine`. */
-function bindWith(engine: string | undefined): { code: string; message: string } {
+/** The error of binding with a copy of the package whose engine is `engine`; undefined where it binds. */
+function bindWith(engine: string | undefined): { code: string; message: string } | undefined {
   if (engine !== undefined) {
     mkdirSync(join(copy, "prebuilds"));
     writeFileSync(join(copy, "prebuilds", `${platform}.node`), engine);
   }
   const program = `
     import { Endpoint } from ${JSON.stringify(pathToFileURL(join(copy, "dist/index.js")).href)};
-    try { Endpoint.bind(); } catch ({ code, message }) { console.log(JSON.stringify({ code, message })); }`;
-  return JSON.parse(spawnSync(process.execPath, ["--input-type=module", "-e", program]).stdout.toString());
+    try { await Endpoint.bind().close(); } catch ({ code, message }) { console.log(JSON.stringify({ code, message })); }`;
+  const said = spawnSync(process.execPath, ["--input-type=module", "-e", program]).stdout.toString();
+  return said === "" ? undefined : JSON.parse(said);
+}
+
+function failureWith(engine: string | undefined): { code: string; message: string } {
+  const error = bindWith(engine);
+  if (error === undefined) throw new Error("it was bound");
+  return error;
 }
 
 beforeEach(() => {
@@ -40,7 +47,7 @@ function publishedWith(...platforms: string[]): void {
 }
 
 test("without an engine in a checkout one error says how to build it", () => {
-  const { code, message } = bindWith(undefined);
+  const { code, message } = failureWith(undefined);
   expect(code).toBe("ERR_QUIC_NATIVE_MISSING");
   expect(message).toContain(`not available on ${platform}: it has not been built`);
   expect(message).toContain('Build it with "npm run build:native -w @quicrpc/quic"');
@@ -48,14 +55,14 @@ test("without an engine in a checkout one error says how to build it", () => {
 
 test("where the package of the platform's engine is not installed, the error names it and says why that may be", () => {
   publishedWith("plan9-x64", platform);
-  const { code, message } = bindWith(undefined);
+  const { code, message } = failureWith(undefined);
   expect(code).toBe("ERR_QUIC_NATIVE_MISSING");
   expect(message).toContain(`@quicrpc/quic-${platform} is not installed. Install with optional dependencies`);
 });
 
 test("on a platform that has none the error says which have, and what works here", () => {
   publishedWith("plan9-x64", "plan9-arm64");
-  const { code, message } = bindWith(undefined);
+  const { code, message } = failureWith(undefined);
   expect(code).toBe("ERR_QUIC_NATIVE_MISSING");
   expect(message).toContain(
     `not available on ${platform}: there is no engine for it (there is one for plan9-x64, plan9-arm64)`,
@@ -69,18 +76,38 @@ test("the engine of the platform's own package is found", () => {
   mkdirSync(installed, { recursive: true });
   writeFileSync(join(installed, "package.json"), '{ "main": "engine.node" }');
   writeFileSync(join(installed, "engine.node"), "no library");
-  expect(bindWith(undefined).message).toContain(`not available on ${platform}: the engine could not be loaded`);
+  expect(failureWith(undefined).message).toContain(`not available on ${platform}: the engine could not be loaded`);
 });
 
 test("in a bundle that has none near, the error says where it is looked for", () => {
   writeFileSync(join(copy, "package.json"), '{ "name": "app", "type": "module" }');
-  const { message } = bindWith(undefined);
+  const { message } = failureWith(undefined);
   expect(message).toContain(`@quicrpc/quic-${platform} is found neither from ${join(copy, "dist/engine-file.js")} nor`);
   expect(message).toContain("tell the bundler that @quicrpc/quic is external");
 });
 
 test("an engine that cannot be loaded is named with the reason", () => {
-  const { code, message } = bindWith("no library");
+  const { code, message } = failureWith("no library");
   expect(code).toBe("ERR_QUIC_NATIVE_MISSING");
   expect(message).toContain(`not available on ${platform}: the engine could not be loaded`);
+});
+
+test.each([
+  ["prebuilds", `${platform}.node`, "npm run build"],
+  [`node_modules/@quicrpc/quic-${platform}`, "index.node", "install again"],
+])("an engine in %s of another layout than the package is not used", (folder, name, remedy) => {
+  const layout = join(copy, "dist/native-layout.js");
+  const path = join(copy, folder, name);
+  publishedWith(platform);
+  mkdirSync(join(copy, folder), { recursive: true });
+  const engine = join(packageRoot, "prebuilds", `${platform}.node`);
+  if (existsSync(engine)) cpSync(engine, path);
+  writeFileSync(join(copy, folder, "package.json"), '{ "main": "index.node" }');
+  expect(bindWith(undefined)).toBeUndefined();
+
+  writeFileSync(layout, readFileSync(layout, "utf8").replace(/ LAYOUT = \d+/, " LAYOUT = 1"));
+  const { code, message } = failureWith(undefined);
+  expect(code).toBe("ERR_QUIC_NATIVE_MISSING");
+  expect(message).toContain(`the engine in ${path} is of another version than @quicrpc/quic in ${copy}`);
+  expect(message).toContain(remedy);
 });

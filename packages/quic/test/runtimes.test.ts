@@ -1,4 +1,8 @@
 import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { certificate, type TestCertificate } from "./certificates.js";
 
@@ -87,6 +91,33 @@ for (const [name, { command, args }] of Object.entries(RUNTIMES)) {
       const { code, out } = await run(`await echo(new Uint8Array(1000)); throw new Error("nobody catches this");`);
       expect(code).toBe(1);
       expect(out).toContain("nobody catches this");
+    });
+
+    // Deno's test runner ends the engine's objects first, and then runs what JavaScript has left to do.
+    if (name !== "deno") return;
+    test("calls that are left when a test runner has ended", async () => {
+      const folder = mkdtempSync(join(tmpdir(), "quicrpc-deno-"));
+      try {
+        const file = join(folder, "left.test.mjs");
+        const body = `
+          console.log(await echo(new Uint8Array(1000)));
+          addEventListener("unload", () => {
+            for (let i = 0; i < 10; i++) session.openStream().write(new Uint8Array(100));
+          });`;
+        const { cert, key, hash } = tls;
+        const [imports, ...world] = WORLD({ cert, key }, [...hash])
+          .trim()
+          .split("\n");
+        const text = `Deno.test({ name: "echo", sanitizeOps: false, sanitizeResources: false, fn: async () => {`;
+        writeFileSync(file, [imports, text, ...world, body, "} });"].join("\n"));
+        const child = spawn(command, ["test", "--allow-all", "--no-lock", file], {
+          env: { ...process.env, QUICRPC_DRIVER: "thread" },
+          stdio: "ignore",
+        });
+        expect(await once(child, "close")).toEqual([0, null]);
+      } finally {
+        rmSync(folder, { recursive: true });
+      }
     });
   });
 }

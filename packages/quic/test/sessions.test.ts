@@ -443,7 +443,10 @@ describe.each(DRIVERS)("sessions, %s driver", (driver) => {
     ] as const;
     const [server, client] = engines;
     const { cert, key, hash } = await certificate();
-    server.native.listen(encodeServerTls([...ALPN, "h3"], { tls: { cert, key } }), transportNumbers({}, 16));
+    server.native.listen(
+      encodeServerTls([...ALPN, "h3"], { tls: { cert, key } }),
+      transportNumbers({}, { webTransportSessions: 16 }),
+    );
     server.onSession = echo;
     const counts = [0, 0];
     engines.forEach((engine, index) => {

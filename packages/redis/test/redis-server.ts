@@ -33,19 +33,25 @@ export class RedisServer {
     const child = spawn(SERVER ?? "redis-server", options, { stdio: ["ignore", "pipe", "inherit"] });
     this.process = child;
     let said = "";
-    for await (const chunk of child.stdout) {
-      said += String(chunk);
-      if (said.includes("eady to accept connections")) break;
-    }
-    if (!said.includes("eady to accept connections")) throw new Error(`redis-server did not start: ${said}`);
+    await new Promise<void>((resolve, reject) => {
+      // It is read on after that: what nobody reads would stop it.
+      child.stdout.on("data", (chunk) => {
+        said = `${said}${String(chunk)}`.slice(-4000);
+        if (said.includes("eady to accept connections")) resolve();
+      });
+      child.once("error", reject);
+      child.once("exit", () => reject(new Error(`redis-server did not start: ${said}`)));
+    });
   }
 
+  /** Kills it, started or not. */
   async kill(): Promise<void> {
     const child = this.process;
     this.process = undefined;
-    if (child === undefined || child.exitCode !== null) return;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, "exit");
     child.kill("SIGKILL");
-    await once(child, "exit");
+    await ended;
   }
 
   async stop(): Promise<void> {

@@ -13,7 +13,7 @@ const HealthState = z.object({ status: HealthStatus });
 /** Says whether services are able to serve. */
 export const Health = service("quicrpc.v1.Health", {
   /** The status now. Fails with `not_found` for a service that is not known. */
-  check: rpc({ input: HealthRequest, output: HealthState, idempotent: true }),
+  check: rpc({ input: HealthRequest, output: HealthState, readOnly: true }),
   /** The status now, then each change. A service that is not known is `unknown`, until it is. */
-  watch: rpc({ input: HealthRequest, output: stream(HealthState), idempotent: true }),
+  watch: rpc({ input: HealthRequest, output: stream(HealthState), readOnly: true }),
 });

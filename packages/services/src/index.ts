@@ -19,3 +19,6 @@ export { createHealth, type Health, type HealthStatuses, watchHealth } from "./h
 export { createReflection, describeServices } from "./reflection.js";
 export { describedMethod } from "./described-method.js";
 export { type JsonSchema, jsonOf, valueOf } from "./json-values.js";
+export { schemaText } from "./schema-text.js";
+export { createTimingsClient, type TimingsClient, timingsMethods } from "./generated/timings.js";
+export { createTimings, type Timings, type TimingsOptions } from "./timings.js";

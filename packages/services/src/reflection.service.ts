@@ -11,6 +11,8 @@ const MethodDescription = z.object({
   id: z.int(),
   kind: z.enum(["unary", "notify", "server_stream", "client_stream", "duplex"]),
   idempotent: z.boolean(),
+  /** Calls change nothing. */
+  readOnly: z.boolean().optional(),
   /** Calls have keys, by which one that is made again does not run again. */
   once: z.boolean().optional(),
   /** The caller's message: one, or many where it streams. */
@@ -37,6 +39,8 @@ const MethodDetails = z.object({
   input: JsonObject.optional(),
   /** The same of what the callee sends. */
   output: JsonObject.optional(),
+  /** The same of the details of each declared error that has such, by the error's name. */
+  errors: z.record(z.string(), JsonObject).optional(),
 });
 
 const ServiceDetails = z.object({
@@ -49,7 +53,7 @@ const ServiceDetails = z.object({
 /** Says what a server serves. */
 export const Reflection = service("quicrpc.v1.Reflection", {
   /** Every service, by name. */
-  list: rpc({ output: z.object({ services: z.array(ServiceDescription) }), idempotent: true }),
+  list: rpc({ output: z.object({ services: z.array(ServiceDescription) }), readOnly: true }),
   /** Comments and JSON Schemas of a service. Fails with `not_found` where there are none, or no such service. */
-  describe: rpc({ input: z.object({ service: z.string() }), output: ServiceDetails, idempotent: true }),
+  describe: rpc({ input: z.object({ service: z.string() }), output: ServiceDetails, readOnly: true }),
 });

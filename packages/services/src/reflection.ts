@@ -42,11 +42,12 @@ async function detailsOf(name: string, routers: readonly Router[]): Promise<Serv
   const tooling = await bound.method.service.tooling?.();
   if (tooling === undefined)
     throw new RpcError("not_found", `the service ${name} has no schemas: its code is not generated`);
-  const methods = Object.entries(tooling.methods).map(([method, { docs, input, output }]) => ({
+  const methods = Object.entries(tooling.methods).map(([method, { docs, input, output, errors }]) => ({
     name: method,
     docs,
     input: input as JsonObject | undefined,
     output: output as JsonObject | undefined,
+    errors: errors as Readonly<Record<string, JsonObject>> | undefined,
   }));
   return { docs: tooling.docs, methods, snapshot: tooling.snapshot as JsonObject };
 }
@@ -56,6 +57,7 @@ function describeMethod({
   id,
   kind,
   idempotent,
+  readOnly,
   once,
   input,
   output,
@@ -64,7 +66,17 @@ function describeMethod({
 }: AnyMethod): MethodDescription {
   const said = meta as JsonObject | undefined;
   const messages = { takes: formOf(input), gives: formOf(output) };
-  return { name, id, kind, idempotent, ...(once && { once: true }), ...messages, fingerprint, meta: said };
+  return {
+    name,
+    id,
+    kind,
+    idempotent,
+    ...(readOnly && { readOnly: true }),
+    ...(once && { once: true }),
+    ...messages,
+    fingerprint,
+    meta: said,
+  };
 }
 
 function formOf(codec: MessageCodec<unknown> | undefined): MethodDescription["takes"] {

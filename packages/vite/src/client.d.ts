@@ -1,4 +1,4 @@
-/** What `@quicrpc/vite` tells pages. Add "@quicrpc/vite/client" to `types` of tsconfig.json. */
+/** The values that `@quicrpc/vite` hands to pages. Add "@quicrpc/vite/client" to `types` of tsconfig.json. */
 declare module "virtual:quicrpc" {
   /**
    * For `connect`: while developing, the hash of the certificate that `devCertificate()` gives the server on this machine; nothing in a

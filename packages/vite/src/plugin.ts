@@ -9,7 +9,7 @@ export interface QuicrpcOptions {
   readonly config?: string;
   /** False: nothing is generated, as where another program does it. Default true. */
   readonly generate?: boolean;
-  /** What the server gives `devCertificate`. Default: nothing. */
+  /** The options that the server gives `devCertificate`. Default: none. */
   readonly certificate?: CertificateOptions;
 }
 

@@ -125,7 +125,13 @@ async function streamSession(
   await transport.ready;
   const client = createStreamSession(transport, { limits: ownLimits, ...(prefix !== undefined && { prefix }) });
   const lacking = (): never => notHere("a stream session neither drains nor pings");
-  return Object.assign(client, { drain: lacking, ping: lacking, rttMs: undefined });
+  return Object.assign(client, {
+    drain: lacking,
+    demandCredentials: lacking,
+    ping: lacking,
+    rttMs: undefined,
+    departure: undefined,
+  });
 }
 
 async function connectedBy(

@@ -51,10 +51,6 @@ const EXCEPTIONS: readonly (readonly [RegExp, string])[] = [
   [/a page, its smaller client.*C15 the server calls the client/, "a client session serves nothing"],
   [/a page, a stream for each call.*(C15 |: a call that calls back)/, "a stream session serves nothing"],
   [/a page, a stream for each call.*(C62 by lane|C65 the peer's)/, "the test is of lanes"],
-  [
-    /killed: a page, (WebTransport|its smaller client) > by stream/,
-    "Chromium 156 itself crashes now and then when a session ends in the middle of calls on streams of their own",
-  ],
 ];
 
 /** The test that runs, as far as it matters to the sessions that it makes. */

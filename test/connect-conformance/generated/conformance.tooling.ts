@@ -164,6 +164,7 @@ export const conformanceTooling: ServiceTooling = {
         id: 2,
         kind: "unary",
         idempotent: true,
+        readOnly: true,
         input: { type: "ref", name: "UnaryRequest" },
         output: { type: "ref", name: "Answer" },
       },

@@ -131,7 +131,7 @@ export const conformanceMethods: {
     id: 2,
     input: unaryRequestCodec,
     output: answerCodec,
-    idempotent: true,
+    readOnly: true,
     fingerprint: 0x269e9d9b,
   }),
   ServerStream: describeMethod(conformanceService, serverStreamCalls, "ServerStream", {
@@ -161,8 +161,8 @@ export const conformanceMethods: {
 };
 
 /**
- * What a server of connectrpc.conformance.v1.ConformanceService implements. `Context` is what the application keeps for
- * a connection.
+ * The methods that a server of connectrpc.conformance.v1.ConformanceService implements. `Context` is what the
+ * application keeps for a connection.
  *
  * The service that the suite calls, in the JSON of Protocol Buffers. Its methods have the names of theirs.
  */

@@ -175,7 +175,7 @@ export const shopMethods: {
     id: 1,
     input: shopGetInputCodec,
     output: articleCodec,
-    idempotent: true,
+    readOnly: true,
     errors: {
       GONE: { code: "failed_precondition", details: shopGetGoneDetailsCodec },
       CLOSED: { code: "unavailable" },
@@ -197,14 +197,14 @@ export const shopMethods: {
   categories: describeMethod(shopService, unaryCalls, "categories", {
     id: 4,
     output: categoryCodec,
-    idempotent: true,
+    readOnly: true,
     fingerprint: 0xc3852eff,
   }),
   watch: describeMethod(shopService, serverStreamCalls, "watch", {
     id: 5,
     input: shopWatchInputCodec,
     output: articleCodec,
-    idempotent: true,
+    readOnly: true,
     fingerprint: 0x6bb6ea7d,
   }),
   upload: describeMethod(shopService, clientStreamCalls, "upload", {
@@ -222,7 +222,7 @@ export const shopMethods: {
 };
 
 /**
- * What a server of shop.v1.Shop implements. `Context` is what the application keeps for a connection.
+ * The methods that a server of shop.v1.Shop implements. `Context` is what the application keeps for a connection.
  *
  * A shop.
  */
@@ -264,7 +264,7 @@ export function createShopRouter<Context = unknown>(handlers: ShopHandlers<Conte
   return createRouter(shopMethods, handlers);
 }
 
-/** What get throws by name; see `isRpcErrorOf`. */
+/** The errors that get throws by name; see `isRpcErrorOf`. */
 export type ShopGetError = RpcErrorOf<(typeof shopMethods)["get"]["errors"]>;
 
 /**

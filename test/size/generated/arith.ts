@@ -114,7 +114,7 @@ export const arithMethods: {
     id: 2,
     input: arithDivideInputCodec,
     output: arithDivideOutputCodec,
-    idempotent: true,
+    readOnly: true,
     fingerprint: 0xbbce2cf4,
   }),
   log: describeMethod(arithService, notifyCalls, "log", {

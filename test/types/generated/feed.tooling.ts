@@ -73,6 +73,7 @@ export const feedTooling: ServiceTooling = {
       watch: {
         id: 2,
         kind: "server_stream",
+        cursor: { field: "id" },
         input: { type: "ref", name: "FeedWatchInput" },
         output: { type: "ref", name: "Post" },
         errors: {

@@ -137,7 +137,7 @@ export const feedMethods: {
 };
 
 /**
- * What a server of types.v1.Feed implements. `Context` is what the application keeps for a connection.
+ * The methods that a server of types.v1.Feed implements. `Context` is what the application keeps for a connection.
  *
  * A method of each kind, to see what TypeScript knows of each.
  */
@@ -161,10 +161,10 @@ export function createFeedRouter<Context = unknown>(handlers: FeedHandlers<Conte
   return createRouter(feedMethods, handlers);
 }
 
-/** What read throws by name; see `isRpcErrorOf`. */
+/** The errors that read throws by name; see `isRpcErrorOf`. */
 export type FeedReadError = RpcErrorOf<(typeof feedMethods)["read"]["errors"]>;
 
-/** What watch throws by name; see `isRpcErrorOf`. */
+/** The errors that watch throws by name; see `isRpcErrorOf`. */
 export type FeedWatchError = RpcErrorOf<(typeof feedMethods)["watch"]["errors"]>;
 
 /**

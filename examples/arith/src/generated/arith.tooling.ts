@@ -85,6 +85,7 @@ export const arithTooling: ServiceTooling = {
         id: 2,
         kind: "unary",
         idempotent: true,
+        readOnly: true,
         input: { type: "ref", name: "ArithDivideInput" },
         output: { type: "ref", name: "ArithDivideOutput" },
       },

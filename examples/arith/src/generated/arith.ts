@@ -132,7 +132,7 @@ export const arithMethods: {
     id: 2,
     input: arithDivideInputCodec,
     output: arithDivideOutputCodec,
-    idempotent: true,
+    readOnly: true,
     fingerprint: 0xbbce2cf4,
   }),
   log: describeMethod(arithService, notifyCalls, "log", {
@@ -149,7 +149,7 @@ export const arithMethods: {
 };
 
 /**
- * What a server of demo.v1.Arith implements. `Context` is what the application keeps for a connection.
+ * The methods that a server of demo.v1.Arith implements. `Context` is what the application keeps for a connection.
  *
  * Integer arithmetic, and a clock.
  */

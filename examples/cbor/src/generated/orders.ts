@@ -57,7 +57,7 @@ export const ordersMethods: {
   }),
 };
 
-/** What a server of shop.v1.Orders implements. `Context` is what the application keeps for a connection. */
+/** The methods that a server of shop.v1.Orders implements. `Context` is what the application keeps for a connection. */
 export interface OrdersHandlers<Context = unknown> {
   /**
    * Gives back the order as it was placed.

@@ -44,6 +44,7 @@ export const greeterTooling: ServiceTooling = {
         id: 1,
         kind: "unary",
         idempotent: true,
+        readOnly: true,
         input: { type: "ref", name: "GreeterGreetInput" },
         output: { type: "ref", name: "GreeterGreetOutput" },
         errors: {
@@ -57,6 +58,7 @@ export const greeterTooling: ServiceTooling = {
         id: 2,
         kind: "server_stream",
         idempotent: true,
+        readOnly: true,
         input: { type: "ref", name: "GreeterCountInput" },
         output: { type: "number", checks: { format: "integer" } },
       },

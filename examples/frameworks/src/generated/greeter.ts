@@ -69,7 +69,7 @@ export const greeterMethods: {
     id: 1,
     input: greeterGreetInputCodec,
     output: greeterGreetOutputCodec,
-    idempotent: true,
+    readOnly: true,
     errors: {
       ASLEEP: { code: "failed_precondition", details: greeterGreetAsleepDetailsCodec },
     },
@@ -79,12 +79,14 @@ export const greeterMethods: {
     id: 2,
     input: greeterCountInputCodec,
     output: greeterCountItemCodec,
-    idempotent: true,
+    readOnly: true,
     fingerprint: 0x02ba20a9,
   }),
 };
 
-/** What a server of demo.v1.Greeter implements. `Context` is what the application keeps for a connection. */
+/**
+ * The methods that a server of demo.v1.Greeter implements. `Context` is what the application keeps for a connection.
+ */
 export interface GreeterHandlers<Context = unknown> {
   /**
    * Greets somebody.
@@ -105,7 +107,7 @@ export function createGreeterRouter<Context = unknown>(handlers: GreeterHandlers
   return createRouter(greeterMethods, handlers);
 }
 
-/** What greet throws by name; see `isRpcErrorOf`. */
+/** The errors that greet throws by name; see `isRpcErrorOf`. */
 export type GreeterGreetError = RpcErrorOf<(typeof greeterMethods)["greet"]["errors"]>;
 
 /** A client of demo.v1.Greeter. */

@@ -17,6 +17,12 @@ import type {
   NotesAttachInputItemChunk,
   NotesAttachOutput,
   NotesAttachTooLargeDetails,
+  NotesUploadInput,
+  NotesUploadInputParsed,
+  NotesUploadOutput,
+  NotesDownloadInput,
+  NotesDownloadOutput,
+  NotesDownloadOutputParsed,
   NotesGetNoSuchNoteDetails,
 } from "./notes.js";
 
@@ -55,6 +61,26 @@ export const notesAttachOutputCodec: MessageCodec<NotesAttachOutput, NotesAttach
 );
 export const notesAttachTooLargeDetailsCodec: MessageCodec<NotesAttachTooLargeDetails, NotesAttachTooLargeDetails> =
   wire.codec(() => notesAttachTooLargeDetailsShape, writeNotesAttachTooLargeDetails, readNotesAttachTooLargeDetails);
+export const notesUploadInputCodec: MessageCodec<NotesUploadInput, NotesUploadInputParsed> = wire.codec(
+  () => notesUploadInputShape,
+  writeNotesUploadInput,
+  readNotesUploadInput,
+);
+export const notesUploadOutputCodec: MessageCodec<NotesUploadOutput, NotesUploadOutput> = wire.codec(
+  () => notesUploadOutputShape,
+  writeNotesUploadOutput,
+  readNotesUploadOutput,
+);
+export const notesDownloadInputCodec: MessageCodec<NotesDownloadInput, NotesDownloadInput> = wire.codec(
+  () => notesDownloadInputShape,
+  writeNotesDownloadInput,
+  readNotesDownloadInput,
+);
+export const notesDownloadOutputCodec: MessageCodec<NotesDownloadOutput, NotesDownloadOutputParsed> = wire.codec(
+  () => notesDownloadOutputShape,
+  writeNotesDownloadOutput,
+  readNotesDownloadOutput,
+);
 
 function writeNotesGetInput(b: Uint8Array, p: number, value: NotesGetInput): number {
   wire.requireObject(value);
@@ -594,6 +620,193 @@ function readNotesAttachTooLargeDetails(r: wire.Reader, p: number): NotesAttachT
 
 const readNotesAttachTooLargeDetailsKeys = /* @__PURE__ */ new wire.Keys(["most"]);
 
+function writeNotesUploadInput(b: Uint8Array, p: number, value: NotesUploadInput): number {
+  wire.requireObject(value);
+  b[p] = 0x82;
+  b[p + 1] = 0xa4;
+  b[p + 2] = 0x6e;
+  b[p + 3] = 0x6f;
+  b[p + 4] = 0x74;
+  b[p + 5] = 0x65;
+  p = wire.writeString(b, p + 6, value.note);
+  b[p] = 0xa4;
+  b[p + 1] = 0x66;
+  b[p + 2] = 0x69;
+  b[p + 3] = 0x6c;
+  b[p + 4] = 0x65;
+  p = writeNotesUploadInputFile(b, p + 5, value.file);
+  return p;
+}
+
+function readNotesUploadInput(r: wire.Reader, p: number): NotesUploadInputParsed {
+  const { bytes, view } = r;
+  let note: string | undefined;
+  let file: ReceivedBlob | undefined;
+  let left = wire.readFieldsHeader(r, p, 2);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa46e6f74 | 0) || bytes[p + 4] !== 0x65) break;
+        note = wire.readString(r, p + 5);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getInt32(p) !== (0xa466696c | 0) || bytes[p + 4] !== 0x65) break;
+        file = readNotesUploadInputFile(r, p + 5);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readNotesUploadInputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (note === undefined || file === undefined) return wire.misfit();
+  return { note, file };
+}
+
+const readNotesUploadInputKeys = /* @__PURE__ */ new wire.Keys(["note", "file"]);
+
+function writeNotesUploadInputFile(b: Uint8Array, p: number, value: BlobSource): number {
+  if (!Array.isArray(value) || value.length !== 4) return wire.misfit();
+  p = wire.writeArrayHeader(b, p, 4);
+  if (value[0] < 0) return wire.misfit();
+  p = wire.writeInt(b, p, value[0]);
+  if (value[1] !== null && value[1] < 0) return wire.misfit();
+  p = value[1] === null ? wire.writeNil(b, p) : wire.writeInt(b, p, value[1]);
+  if (wire.longerThan(value[2], 255)) return wire.misfit();
+  p = wire.writeString(b, p, value[2]);
+  if (wire.longerThan(value[3], 1024)) return wire.misfit();
+  p = wire.writeString(b, p, value[3]);
+  return p;
+}
+
+function readNotesUploadInputFile(r: wire.Reader, p: number): ReceivedBlob {
+  if (wire.readArrayHeader(r, p) !== 4) return wire.misfit();
+  const item1 = wire.readInt(r, r.position);
+  if (item1 < 0) return wire.misfit();
+  const item2 = r.bytes[r.position] === 0xc0 ? wire.readNil(r, r.position) : wire.readInt(r, r.position);
+  if (item2 !== null && item2 < 0) return wire.misfit();
+  const item3 = wire.readString(r, r.position);
+  if (wire.longerThan(item3, 255)) return wire.misfit();
+  const item4 = wire.readString(r, r.position);
+  if (wire.longerThan(item4, 1024)) return wire.misfit();
+  return [item1, item2, item3, item4];
+}
+
+function writeNotesUploadOutput(b: Uint8Array, p: number, value: NotesUploadOutput): number {
+  wire.requireObject(value);
+  b[p] = 0x81;
+  b[p + 1] = 0xa5;
+  b[p + 2] = 0x62;
+  b[p + 3] = 0x79;
+  b[p + 4] = 0x74;
+  b[p + 5] = 0x65;
+  b[p + 6] = 0x73;
+  p = wire.writeInt(b, p + 7, value.bytes);
+  return p;
+}
+
+function readNotesUploadOutput(r: wire.Reader, p: number): NotesUploadOutput {
+  const { view } = r;
+  let bytes_: number | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa5627974 | 0) || view.getInt32(p + 2) !== 0x79746573) break;
+        bytes_ = wire.readInt(r, p + 6);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readNotesUploadOutputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (bytes_ === undefined) return wire.misfit();
+  return { bytes: bytes_ };
+}
+
+const readNotesUploadOutputKeys = /* @__PURE__ */ new wire.Keys(["bytes"]);
+
+function writeNotesDownloadInput(b: Uint8Array, p: number, value: NotesDownloadInput): number {
+  wire.requireObject(value);
+  b[p] = 0x81;
+  b[p + 1] = 0xa4;
+  b[p + 2] = 0x6e;
+  b[p + 3] = 0x6f;
+  b[p + 4] = 0x74;
+  b[p + 5] = 0x65;
+  p = wire.writeString(b, p + 6, value.note);
+  return p;
+}
+
+function readNotesDownloadInput(r: wire.Reader, p: number): NotesDownloadInput {
+  const { bytes, view } = r;
+  let note: string | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa46e6f74 | 0) || bytes[p + 4] !== 0x65) break;
+        note = wire.readString(r, p + 5);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readNotesDownloadInputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (note === undefined) return wire.misfit();
+  return { note };
+}
+
+const readNotesDownloadInputKeys = /* @__PURE__ */ new wire.Keys(["note"]);
+
+function writeNotesDownloadOutput(b: Uint8Array, p: number, value: NotesDownloadOutput): number {
+  wire.requireObject(value);
+  b[p] = 0x81;
+  b[p + 1] = 0xa4;
+  b[p + 2] = 0x66;
+  b[p + 3] = 0x69;
+  b[p + 4] = 0x6c;
+  b[p + 5] = 0x65;
+  p = writeNotesUploadInputFile(b, p + 6, value.file);
+  return p;
+}
+
+function readNotesDownloadOutput(r: wire.Reader, p: number): NotesDownloadOutputParsed {
+  const { bytes, view } = r;
+  let file: ReceivedBlob | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa466696c | 0) || bytes[p + 4] !== 0x65) break;
+        file = readNotesUploadInputFile(r, p + 5);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readNotesDownloadOutputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (file === undefined) return wire.misfit();
+  return { file };
+}
+
+const readNotesDownloadOutputKeys = /* @__PURE__ */ new wire.Keys(["file"]);
+
 const notesGetInputShape: wire.Shape = wire.object({ id: wire.string() });
 const noteShape: wire.Shape = wire.object({
   id: wire.string(),
@@ -626,3 +839,13 @@ const notesAttachInputItemShape: wire.Shape = wire.discriminated("kind", [
 ]);
 const notesAttachOutputShape: wire.Shape = wire.object({ bytes: wire.number(wire.integer()), sha256: wire.string() });
 const notesAttachTooLargeDetailsShape: wire.Shape = wire.object({ most: wire.number(wire.integer()) });
+const notesUploadInputFileShape: wire.Shape = wire.tuple([
+  wire.number(wire.integer(), wire.atLeast(0)),
+  wire.nullable(wire.number(wire.integer(), wire.atLeast(0))),
+  wire.string(wire.maxSize(255)),
+  wire.string(wire.maxSize(1024)),
+]);
+const notesUploadInputShape: wire.Shape = wire.object({ note: wire.string(), file: notesUploadInputFileShape });
+const notesUploadOutputShape: wire.Shape = wire.object({ bytes: wire.number(wire.integer()) });
+const notesDownloadInputShape: wire.Shape = wire.object({ note: wire.string() });
+const notesDownloadOutputShape: wire.Shape = wire.object({ file: notesUploadInputFileShape });

@@ -12,6 +12,32 @@ const part1 = {
   required: ["id", "text", "changed"],
   title: "Note",
 };
+const part2 = {
+  type: "array",
+  prefixItems: [
+    { type: "integer", minimum: 0 },
+    { anyOf: [{ type: "integer", minimum: 0 }, { type: "null" }] },
+    { type: "string", maxLength: 255 },
+    { type: "string", maxLength: 1024 },
+  ],
+  items: false,
+  minItems: 4,
+  maxItems: 4,
+};
+const part3 = {
+  type: "tuple",
+  items: [
+    { type: "number", checks: { format: "integer", min: 0 } },
+    {
+      type: "union",
+      options: [{ type: "number", checks: { format: "integer", min: 0 } }, { type: "null" }],
+    },
+    { type: "string", checks: { max: 255 } },
+    { type: "string", checks: { max: 1024 } },
+  ],
+  required: 4,
+};
+const part4 = { type: "object", fields: { file: part3 } };
 
 /** Descriptions of notes.v1.Notes for tools: comments, JSON Schemas of its messages, and their shapes. */
 export const notesTooling: ServiceTooling = {
@@ -105,6 +131,28 @@ export const notesTooling: ServiceTooling = {
         },
       },
     },
+    upload: {
+      docs: "Keeps a file with a note.",
+      input: {
+        type: "object",
+        properties: { note: { type: "string" }, file: part2 },
+        required: ["note", "file"],
+      },
+      output: {
+        type: "object",
+        properties: { bytes: { type: "integer" } },
+        required: ["bytes"],
+      },
+    },
+    download: {
+      docs: "The file of a note.",
+      input: {
+        type: "object",
+        properties: { note: { type: "string" } },
+        required: ["note"],
+      },
+      output: { type: "object", properties: { file: part2 }, required: ["file"] },
+    },
   },
   snapshot: {
     id: 19692,
@@ -113,6 +161,7 @@ export const notesTooling: ServiceTooling = {
         id: 1,
         kind: "unary",
         idempotent: true,
+        readOnly: true,
         input: { type: "ref", name: "NotesGetInput" },
         output: { type: "ref", name: "Note" },
         errors: {
@@ -126,6 +175,7 @@ export const notesTooling: ServiceTooling = {
         id: 2,
         kind: "unary",
         idempotent: true,
+        readOnly: true,
         input: { type: "ref", name: "NotesListInput" },
         output: { type: "ref", name: "NotesListOutput" },
       },
@@ -133,12 +183,14 @@ export const notesTooling: ServiceTooling = {
         id: 3,
         kind: "server_stream",
         idempotent: true,
+        readOnly: true,
         output: { type: "ref", name: "Note" },
       },
       watch: {
         id: 4,
         kind: "server_stream",
         idempotent: true,
+        readOnly: true,
         output: { type: "ref", name: "Note" },
       },
       save: {
@@ -158,6 +210,19 @@ export const notesTooling: ServiceTooling = {
             details: { type: "ref", name: "NotesAttachTooLargeDetails" },
           },
         },
+      },
+      upload: {
+        id: 7,
+        kind: "unary",
+        input: { type: "ref", name: "NotesUploadInput" },
+        output: { type: "ref", name: "NotesUploadOutput" },
+      },
+      download: {
+        id: 8,
+        kind: "unary",
+        input: { type: "ref", name: "NotesDownloadInput" },
+        output: { type: "ref", name: "NotesDownloadOutput" },
+        result: { type: "ref", name: "NotesDownloadOutputParsed" },
       },
     },
     types: {
@@ -229,6 +294,14 @@ export const notesTooling: ServiceTooling = {
         type: "object",
         fields: { most: { type: "number", checks: { format: "integer" } } },
       },
+      NotesUploadInput: { type: "object", fields: { note: { type: "string" }, file: part3 } },
+      NotesUploadOutput: {
+        type: "object",
+        fields: { bytes: { type: "number", checks: { format: "integer" } } },
+      },
+      NotesDownloadInput: { type: "object", fields: { note: { type: "string" } } },
+      NotesDownloadOutput: part4,
+      NotesDownloadOutputParsed: part4,
     },
   },
 };

@@ -6,13 +6,16 @@ import {
   unaryCalls,
   serverStreamCalls,
   clientStreamCalls,
+  blobCalls,
   type Awaitable,
+  type BlobSource,
   type CallContext,
   type CallOptions,
   type Caller,
   type ErrorDescriptor,
   type ItemStream,
   type MethodDescriptor,
+  type ReceivedBlob,
   type Router,
   type RpcErrorOf,
   type ServiceIdentity,
@@ -28,6 +31,10 @@ import {
   notesAttachInputItemCodec,
   notesAttachOutputCodec,
   notesAttachTooLargeDetailsCodec,
+  notesUploadInputCodec,
+  notesUploadOutputCodec,
+  notesDownloadInputCodec,
+  notesDownloadOutputCodec,
 } from "./notes.codecs.js";
 // Links in comments lead there.
 /* eslint-disable no-unused-vars, @typescript-eslint/no-unused-vars */
@@ -115,6 +122,33 @@ export interface NotesAttachTooLargeDetails {
   most: number;
 }
 
+export interface NotesUploadInput {
+  note: string;
+  file: BlobSource;
+}
+
+export interface NotesUploadInputParsed {
+  note: string;
+  file: ReceivedBlob;
+}
+
+export interface NotesUploadOutput {
+  /** @asType integer */
+  bytes: number;
+}
+
+export interface NotesDownloadInput {
+  note: string;
+}
+
+export interface NotesDownloadOutput {
+  file: BlobSource;
+}
+
+export interface NotesDownloadOutputParsed {
+  file: ReceivedBlob;
+}
+
 const notesService: ServiceIdentity = {
   name: "notes.v1.Notes",
   id: 19692,
@@ -143,12 +177,26 @@ export const notesMethods: {
     NotesAttachOutput,
     { readonly TOO_LARGE: ErrorDescriptor<"resource_exhausted", NotesAttachTooLargeDetails> }
   >;
+  readonly upload: MethodDescriptor<
+    "unary",
+    NotesUploadInput,
+    NotesUploadInputParsed,
+    NotesUploadOutput,
+    NotesUploadOutput
+  >;
+  readonly download: MethodDescriptor<
+    "unary",
+    NotesDownloadInput,
+    NotesDownloadInput,
+    NotesDownloadOutput,
+    NotesDownloadOutputParsed
+  >;
 } = {
   get: describeMethod(notesService, unaryCalls, "get", {
     id: 1,
     input: notesGetInputCodec,
     output: noteCodec,
-    idempotent: true,
+    readOnly: true,
     errors: {
       NO_SUCH_NOTE: { code: "not_found", details: notesGetNoSuchNoteDetailsCodec },
     },
@@ -158,19 +206,19 @@ export const notesMethods: {
     id: 2,
     input: notesListInputCodec,
     output: notesListOutputCodec,
-    idempotent: true,
+    readOnly: true,
     fingerprint: 0x4eeadfd8,
   }),
   all: describeMethod(notesService, serverStreamCalls, "all", {
     id: 3,
     output: noteCodec,
-    idempotent: true,
+    readOnly: true,
     fingerprint: 0xd5e70acd,
   }),
   watch: describeMethod(notesService, serverStreamCalls, "watch", {
     id: 4,
     output: noteCodec,
-    idempotent: true,
+    readOnly: true,
     fingerprint: 0xd5e70acd,
   }),
   save: describeMethod(notesService, unaryCalls, "save", {
@@ -188,9 +236,23 @@ export const notesMethods: {
     },
     fingerprint: 0x217b29a6,
   }),
+  upload: describeMethod(notesService, unaryCalls, "upload", {
+    id: 7,
+    input: notesUploadInputCodec,
+    output: notesUploadOutputCodec,
+    blobs: blobCalls({ input: [{ name: "file", maxBytes: 50000000 }] }),
+    fingerprint: 0x2f17ff1c,
+  }),
+  download: describeMethod(notesService, unaryCalls, "download", {
+    id: 8,
+    input: notesDownloadInputCodec,
+    output: notesDownloadOutputCodec,
+    blobs: blobCalls({ output: [{ name: "file" }] }),
+    fingerprint: 0x9f65eeb6,
+  }),
 };
 
-/** What a server of notes.v1.Notes implements. `Context` is what the application keeps for a connection. */
+/** The methods that a server of notes.v1.Notes implements. `Context` is what the application keeps for a connection. */
 export interface NotesHandlers<Context = unknown> {
   /**
    * One note.
@@ -228,6 +290,18 @@ export interface NotesHandlers<Context = unknown> {
    * @see {@link Notes.methods.attach}
    */
   attach(input: ItemStream<NotesAttachInputItem>, context: CallContext<Context>): Awaitable<NotesAttachOutput>;
+  /**
+   * Keeps a file with a note.
+   *
+   * @see {@link Notes.methods.upload}
+   */
+  upload(input: NotesUploadInputParsed, context: CallContext<Context>): Awaitable<NotesUploadOutput>;
+  /**
+   * The file of a note.
+   *
+   * @see {@link Notes.methods.download}
+   */
+  download(input: NotesDownloadInput, context: CallContext<Context>): Awaitable<NotesDownloadOutput>;
 }
 
 /** Makes the router that serves notes.v1.Notes by `handlers`. */
@@ -235,10 +309,10 @@ export function createNotesRouter<Context = unknown>(handlers: NotesHandlers<Con
   return createRouter(notesMethods, handlers);
 }
 
-/** What get throws by name; see `isRpcErrorOf`. */
+/** The errors that get throws by name; see `isRpcErrorOf`. */
 export type NotesGetError = RpcErrorOf<(typeof notesMethods)["get"]["errors"]>;
 
-/** What attach throws by name; see `isRpcErrorOf`. */
+/** The errors that attach throws by name; see `isRpcErrorOf`. */
 export type NotesAttachError = RpcErrorOf<(typeof notesMethods)["attach"]["errors"]>;
 
 /** A client of notes.v1.Notes. */
@@ -279,6 +353,18 @@ export interface NotesClient {
    * @see {@link Notes.methods.attach}
    */
   attach(source: StreamSource<NotesAttachInputItem>, options?: CallOptions): Promise<NotesAttachOutput>;
+  /**
+   * Keeps a file with a note.
+   *
+   * @see {@link Notes.methods.upload}
+   */
+  upload(input: NotesUploadInput, options?: CallOptions): Promise<NotesUploadOutput>;
+  /**
+   * The file of a note.
+   *
+   * @see {@link Notes.methods.download}
+   */
+  download(input: NotesDownloadInput, options?: CallOptions): Promise<NotesDownloadOutputParsed>;
 }
 
 /** Calls notes.v1.Notes over `caller`, such as a session. */
@@ -290,5 +376,7 @@ export function createNotesClient(caller: Caller): NotesClient {
     watch: (options) => caller.start(notesMethods.watch, undefined, options),
     save: (input, options) => caller.start(notesMethods.save, input, options),
     attach: (source, options) => caller.start(notesMethods.attach, source, options),
+    upload: (input, options) => caller.start(notesMethods.upload, input, options),
+    download: (input, options) => caller.start(notesMethods.download, input, options),
   };
 }

@@ -6,9 +6,9 @@
 import type { MessageCodec } from "@quicrpc/core/generated";
 import * as wire from "@quicrpc/core/generated";
 import type {
-  WhiteboardJoinInput,
-  WhiteboardJoinItem,
-  Person,
+  WhiteboardPublishBoardInput,
+  BoardChange,
+  Commands,
   BoardCommand,
   BoardCommandDraw,
   Piece,
@@ -16,26 +16,58 @@ import type {
   PiecePoint,
   BoardCommandUndo,
   BoardCommandClear,
-  BoardEvent,
-  BoardEventDrawn,
-  BoardEventErased,
-  BoardEventErasedLine,
-  BoardEventShown,
-  WhiteboardMessagesInput,
-  WhiteboardMessagesInputParsed,
+  WhiteboardSubscribeBoardInput,
+  WhiteboardSubscribeBoardItem,
+  WhiteboardChangeInput,
+  WhiteboardJoinInput,
+  WhiteboardJoinItem,
+  Person,
+  WhiteboardPointInput,
+  WhiteboardPublishChatInput,
   ChatMessage,
   SharedFile,
+  WhiteboardSubscribeChatItem,
   WhiteboardSayInput,
-  WhiteboardSayOutput,
-  WhiteboardUploadInputItem,
-  WhiteboardUploadInputItemFile,
-  WhiteboardUploadInputItemFileFile,
-  WhiteboardUploadInputItemPart,
+  WhiteboardShareInput,
+  WhiteboardShareInputParsed,
   WhiteboardDownloadInput,
+  WhiteboardDownloadOutput,
+  WhiteboardDownloadOutputParsed,
   PageCursorInput,
-  WhiteboardPointInput,
+  ServersPublishVisitsInput,
+  ServersPublishVisitsInputMessage,
+  ServersSubscribeVisitsItem,
+  ServersPublishPointersInput,
+  ServersPublishPointersInputMessage,
+  ServersSubscribePointersItem,
+  WhiteboardSubscribeChatInput,
+  ServersSubscribeVisitsInput,
+  ServersSubscribePointersInput,
 } from "./whiteboard.js";
 
+export const whiteboardPublishBoardInputCodec: MessageCodec<WhiteboardPublishBoardInput, WhiteboardPublishBoardInput> =
+  wire.codec(() => whiteboardPublishBoardInputShape, writeWhiteboardPublishBoardInput, readWhiteboardPublishBoardInput);
+export const whiteboardSubscribeBoardInputCodec: MessageCodec<
+  WhiteboardSubscribeBoardInput,
+  WhiteboardSubscribeBoardInput
+> = wire.codec(
+  () => whiteboardSubscribeBoardInputShape,
+  writeWhiteboardSubscribeBoardInput,
+  readWhiteboardSubscribeBoardInput,
+);
+export const whiteboardSubscribeBoardItemCodec: MessageCodec<
+  WhiteboardSubscribeBoardItem,
+  WhiteboardSubscribeBoardItem
+> = wire.codec(
+  () => whiteboardSubscribeBoardItemShape,
+  writeWhiteboardSubscribeBoardItem,
+  readWhiteboardSubscribeBoardItem,
+);
+export const whiteboardChangeInputCodec: MessageCodec<WhiteboardChangeInput, WhiteboardChangeInput> = wire.codec(
+  () => whiteboardChangeInputShape,
+  writeWhiteboardChangeInput,
+  readWhiteboardChangeInput,
+);
 export const whiteboardJoinInputCodec: MessageCodec<WhiteboardJoinInput, WhiteboardJoinInput> = wire.codec(
   () => whiteboardJoinInputShape,
   writeWhiteboardJoinInput,
@@ -46,248 +78,215 @@ export const whiteboardJoinItemCodec: MessageCodec<WhiteboardJoinItem, Whiteboar
   writeWhiteboardJoinItem,
   readWhiteboardJoinItem,
 );
-export const boardCommandCodec: MessageCodec<BoardCommand, BoardCommand> = wire.codec(
-  () => boardCommandShape,
-  writeBoardCommand,
-  readBoardCommand,
-);
-export const boardEventCodec: MessageCodec<BoardEvent, BoardEvent> = wire.codec(
-  () => boardEventShape,
-  writeBoardEvent,
-  readBoardEvent,
-);
 export const whiteboardPointInputCodec: MessageCodec<WhiteboardPointInput, WhiteboardPointInput> = wire.codec(
-  () => piecePointShape,
-  writePiecePoint,
-  readPiecePoint,
+  () => whiteboardPointInputShape,
+  writeWhiteboardPointInput,
+  readWhiteboardPointInput,
 );
-export const whiteboardMessagesInputCodec: MessageCodec<WhiteboardMessagesInput, WhiteboardMessagesInputParsed> =
-  wire.codec(() => whiteboardMessagesInputShape, writeWhiteboardMessagesInput, readWhiteboardMessagesInput);
-export const chatMessageCodec: MessageCodec<ChatMessage, ChatMessage> = wire.codec(
-  () => chatMessageShape,
-  writeChatMessage,
-  readChatMessage,
+export const whiteboardPublishChatInputCodec: MessageCodec<WhiteboardPublishChatInput, WhiteboardPublishChatInput> =
+  wire.codec(() => whiteboardPublishChatInputShape, writeWhiteboardPublishChatInput, readWhiteboardPublishChatInput);
+export const whiteboardSubscribeChatInputCodec: MessageCodec<
+  WhiteboardSubscribeChatInput,
+  WhiteboardSubscribeChatInput
+> = wire.codec(
+  () => whiteboardSubscribeBoardInputShape,
+  writeWhiteboardSubscribeBoardInput,
+  readWhiteboardSubscribeBoardInput,
 );
-export const sharedFileCodec: MessageCodec<SharedFile, SharedFile> = wire.codec(
-  () => sharedFileShape,
-  writeSharedFile,
-  readSharedFile,
-);
+export const whiteboardSubscribeChatItemCodec: MessageCodec<WhiteboardSubscribeChatItem, WhiteboardSubscribeChatItem> =
+  wire.codec(() => whiteboardSubscribeChatItemShape, writeWhiteboardSubscribeChatItem, readWhiteboardSubscribeChatItem);
 export const whiteboardSayInputCodec: MessageCodec<WhiteboardSayInput, WhiteboardSayInput> = wire.codec(
   () => whiteboardSayInputShape,
   writeWhiteboardSayInput,
   readWhiteboardSayInput,
 );
-export const whiteboardSayOutputCodec: MessageCodec<WhiteboardSayOutput, WhiteboardSayOutput> = wire.codec(
-  () => whiteboardSayOutputShape,
-  writeWhiteboardSayOutput,
-  readWhiteboardSayOutput,
+export const whiteboardShareInputCodec: MessageCodec<WhiteboardShareInput, WhiteboardShareInputParsed> = wire.codec(
+  () => whiteboardShareInputShape,
+  writeWhiteboardShareInput,
+  readWhiteboardShareInput,
 );
-export const whiteboardUploadInputItemCodec: MessageCodec<WhiteboardUploadInputItem, WhiteboardUploadInputItem> =
-  wire.codec(() => whiteboardUploadInputItemShape, writeWhiteboardUploadInputItem, readWhiteboardUploadInputItem);
 export const whiteboardDownloadInputCodec: MessageCodec<WhiteboardDownloadInput, WhiteboardDownloadInput> = wire.codec(
   () => whiteboardDownloadInputShape,
   writeWhiteboardDownloadInput,
   readWhiteboardDownloadInput,
 );
+export const whiteboardDownloadOutputCodec: MessageCodec<WhiteboardDownloadOutput, WhiteboardDownloadOutputParsed> =
+  wire.codec(() => whiteboardDownloadOutputShape, writeWhiteboardDownloadOutput, readWhiteboardDownloadOutput);
 export const pageCursorInputCodec: MessageCodec<PageCursorInput, PageCursorInput> = wire.codec(
   () => pageCursorInputShape,
   writePageCursorInput,
   readPageCursorInput,
 );
+export const serversPublishVisitsInputCodec: MessageCodec<ServersPublishVisitsInput, ServersPublishVisitsInput> =
+  wire.codec(() => serversPublishVisitsInputShape, writeServersPublishVisitsInput, readServersPublishVisitsInput);
+export const serversSubscribeVisitsInputCodec: MessageCodec<ServersSubscribeVisitsInput, ServersSubscribeVisitsInput> =
+  wire.codec(
+    () => whiteboardSubscribeBoardInputShape,
+    writeWhiteboardSubscribeBoardInput,
+    readWhiteboardSubscribeBoardInput,
+  );
+export const serversSubscribeVisitsItemCodec: MessageCodec<ServersSubscribeVisitsItem, ServersSubscribeVisitsItem> =
+  wire.codec(() => serversSubscribeVisitsItemShape, writeServersSubscribeVisitsItem, readServersSubscribeVisitsItem);
+export const serversPublishPointersInputCodec: MessageCodec<ServersPublishPointersInput, ServersPublishPointersInput> =
+  wire.codec(() => serversPublishPointersInputShape, writeServersPublishPointersInput, readServersPublishPointersInput);
+export const serversSubscribePointersInputCodec: MessageCodec<
+  ServersSubscribePointersInput,
+  ServersSubscribePointersInput
+> = wire.codec(
+  () => whiteboardSubscribeBoardInputShape,
+  writeWhiteboardSubscribeBoardInput,
+  readWhiteboardSubscribeBoardInput,
+);
+export const serversSubscribePointersItemCodec: MessageCodec<
+  ServersSubscribePointersItem,
+  ServersSubscribePointersItem
+> = wire.codec(
+  () => serversSubscribePointersItemShape,
+  writeServersSubscribePointersItem,
+  readServersSubscribePointersItem,
+);
 
-function writeWhiteboardJoinInput(b: Uint8Array, p: number, value: WhiteboardJoinInput): number {
+function writeWhiteboardPublishBoardInput(b: Uint8Array, p: number, value: WhiteboardPublishBoardInput): number {
   wire.requireObject(value);
   b[p] = 0x82;
   b[p + 1] = 0xa4;
-  b[p + 2] = 0x6e;
-  b[p + 3] = 0x61;
-  b[p + 4] = 0x6d;
-  b[p + 5] = 0x65;
-  if (!regexPattern.test(value.name) || wire.longerThan(value.name, 40)) return wire.misfit();
-  p = wire.writeString(b, p + 6, value.name);
-  b[p] = 0xa6;
-  b[p + 1] = 0x73;
+  b[p + 2] = 0x72;
+  b[p + 3] = 0x6f;
+  b[p + 4] = 0x6f;
+  b[p + 5] = 0x6d;
+  if (value.room.length === 0 || wire.longerThan(value.room, 128)) return wire.misfit();
+  p = wire.writeString(b, p + 6, value.room);
+  b[p] = 0xa7;
+  b[p + 1] = 0x6d;
   b[p + 2] = 0x65;
-  b[p + 3] = 0x63;
-  b[p + 4] = 0x72;
-  b[p + 5] = 0x65;
-  b[p + 6] = 0x74;
-  if (wire.shorterThan(value.secret, 16) || wire.longerThan(value.secret, 64)) return wire.misfit();
-  p = wire.writeString(b, p + 7, value.secret);
+  b[p + 3] = 0x73;
+  b[p + 4] = 0x73;
+  b[p + 5] = 0x61;
+  b[p + 6] = 0x67;
+  b[p + 7] = 0x65;
+  p = writeBoardChange(b, p + 8, value.message);
   return p;
 }
 
-function readWhiteboardJoinInput(r: wire.Reader, p: number): WhiteboardJoinInput {
+function readWhiteboardPublishBoardInput(r: wire.Reader, p: number): WhiteboardPublishBoardInput {
   const { bytes, view } = r;
-  let name: string | undefined;
-  let secret: string | undefined;
+  let room: string | undefined;
+  let message: BoardChange | undefined;
   let left = wire.readFieldsHeader(r, p, 2);
   p = r.position;
   for (let next = 0; ; ) {
     switch (next) {
       case 0:
-        if (left-- === 0 || view.getInt32(p) !== (0xa46e616d | 0) || bytes[p + 4] !== 0x65) break;
-        name = wire.readString(r, p + 5);
-        if (!regexPattern.test(name) || wire.longerThan(name, 40)) return wire.misfit();
+        if (left-- === 0 || view.getInt32(p) !== (0xa4726f6f | 0) || bytes[p + 4] !== 0x6d) break;
+        room = wire.readString(r, p + 5);
+        if (room.length === 0 || wire.longerThan(room, 128)) return wire.misfit();
         p = r.position;
       case 1:
-        if (left-- === 0 || view.getInt32(p) !== (0xa6736563 | 0) || view.getInt32(p + 3) !== 0x63726574) break;
-        secret = wire.readString(r, p + 7);
-        if (wire.shorterThan(secret, 16) || wire.longerThan(secret, 64)) return wire.misfit();
+        if (left-- === 0 || view.getInt32(p) !== (0xa76d6573 | 0) || view.getInt32(p + 4) !== 0x73616765) break;
+        message = readBoardChange(r, p + 8);
         p = r.position;
       default:
         left--;
     }
     if (++left === 0) break;
-    next = readWhiteboardJoinInputKeys.find(r, p, left);
+    next = readWhiteboardPublishBoardInputKeys.find(r, p, left);
     p = r.position;
     left = r.left;
   }
-  if (name === undefined || secret === undefined) return wire.misfit();
-  return { name, secret };
+  if (room === undefined || message === undefined) return wire.misfit();
+  return { room, message };
 }
 
-const readWhiteboardJoinInputKeys = /* @__PURE__ */ new wire.Keys(["name", "secret"]);
+const readWhiteboardPublishBoardInputKeys = /* @__PURE__ */ new wire.Keys(["room", "message"]);
 
-function writeWhiteboardJoinItem(b: Uint8Array, p: number, value: WhiteboardJoinItem): number {
+function writeBoardChange(b: Uint8Array, p: number, value: BoardChange): number {
   wire.requireObject(value);
   b[p] = 0x83;
-  b[p + 1] = 0xa3;
-  b[p + 2] = 0x79;
-  b[p + 3] = 0x6f;
-  b[p + 4] = 0x75;
-  p = wire.writeString(b, p + 5, value.you);
-  b[p] = 0xa6;
-  b[p + 1] = 0x73;
-  b[p + 2] = 0x65;
-  b[p + 3] = 0x72;
-  b[p + 4] = 0x76;
-  b[p + 5] = 0x65;
-  b[p + 6] = 0x72;
-  p = wire.writeString(b, p + 7, value.server);
-  b[p] = 0xa6;
-  b[p + 1] = 0x70;
-  b[p + 2] = 0x65;
-  b[p + 3] = 0x6f;
-  b[p + 4] = 0x70;
-  b[p + 5] = 0x6c;
-  b[p + 6] = 0x65;
-  p = writeWhiteboardJoinItemPeople(b, p + 7, value.people);
+  b[p + 1] = 0xa2;
+  b[p + 2] = 0x62;
+  b[p + 3] = 0x79;
+  p = wire.writeString(b, p + 4, value.by);
+  b[p] = 0xa2;
+  b[p + 1] = 0x69;
+  b[p + 2] = 0x64;
+  if (value.id.length === 0 || wire.longerThan(value.id, 64)) return wire.misfit();
+  p = wire.writeString(b, p + 3, value.id);
+  b[p] = 0xa8;
+  b[p + 1] = 0x63;
+  b[p + 2] = 0x6f;
+  b[p + 3] = 0x6d;
+  b[p + 4] = 0x6d;
+  b[p + 5] = 0x61;
+  b[p + 6] = 0x6e;
+  b[p + 7] = 0x64;
+  b[p + 8] = 0x73;
+  p = writeCommands(b, p + 9, value.commands);
   return p;
 }
 
-function readWhiteboardJoinItem(r: wire.Reader, p: number): WhiteboardJoinItem {
-  const { view } = r;
-  let you: string | undefined;
-  let server: string | undefined;
-  let people: Person[] | undefined;
+function readBoardChange(r: wire.Reader, p: number): BoardChange {
+  const { bytes, view } = r;
+  let by: string | undefined;
+  let id: string | undefined;
+  let commands: Commands | undefined;
   let left = wire.readFieldsHeader(r, p, 3);
   p = r.position;
   for (let next = 0; ; ) {
     switch (next) {
       case 0:
-        if (left-- === 0 || view.getInt32(p) !== (0xa3796f75 | 0)) break;
-        you = wire.readString(r, p + 4);
+        if (left-- === 0 || view.getUint16(p) !== 0xa262 || bytes[p + 2] !== 0x79) break;
+        by = wire.readString(r, p + 3);
         p = r.position;
       case 1:
-        if (left-- === 0 || view.getInt32(p) !== (0xa6736572 | 0) || view.getInt32(p + 3) !== 0x72766572) break;
-        server = wire.readString(r, p + 7);
+        if (left-- === 0 || view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) break;
+        id = wire.readString(r, p + 3);
+        if (id.length === 0 || wire.longerThan(id, 64)) return wire.misfit();
         p = r.position;
       case 2:
-        if (left-- === 0 || view.getInt32(p) !== (0xa670656f | 0) || view.getInt32(p + 3) !== 0x6f706c65) break;
-        people = readWhiteboardJoinItemPeople(r, p + 7);
+        if (
+          left-- === 0 ||
+          view.getInt32(p) !== (0xa8636f6d | 0) ||
+          view.getInt32(p + 4) !== 0x6d616e64 ||
+          bytes[p + 8] !== 0x73
+        ) {
+          break;
+        }
+        commands = readCommands(r, p + 9);
         p = r.position;
       default:
         left--;
     }
     if (++left === 0) break;
-    next = readWhiteboardJoinItemKeys.find(r, p, left);
+    next = readBoardChangeKeys.find(r, p, left);
     p = r.position;
     left = r.left;
   }
-  if (you === undefined || server === undefined || people === undefined) return wire.misfit();
-  return { you, server, people };
+  if (by === undefined || id === undefined || commands === undefined) return wire.misfit();
+  return { by, id, commands };
 }
 
-const readWhiteboardJoinItemKeys = /* @__PURE__ */ new wire.Keys(["you", "server", "people"]);
+const readBoardChangeKeys = /* @__PURE__ */ new wire.Keys(["by", "id", "commands"]);
 
-function writeWhiteboardJoinItemPeople(b: Uint8Array, p: number, value: readonly Person[]): number {
+function writeCommands(b: Uint8Array, p: number, value: Readonly<Commands>): number {
   if (!Array.isArray(value)) return wire.misfit();
+  if (value.length < 1 || value.length > 64) return wire.misfit();
   p = wire.writeArrayHeader(b, p, value.length);
   for (const item of value) {
-    p = writePerson(b, p, item);
+    p = writeBoardCommand(b, p, item);
   }
   return p;
 }
 
-function readWhiteboardJoinItemPeople(r: wire.Reader, p: number): Person[] {
+function readCommands(r: wire.Reader, p: number): Commands {
   let left = wire.readArrayHeader(r, p);
-  const value: Person[] = [];
+  if (left < 1 || left > 64) return wire.misfit();
+  const value: Commands = [];
   for (; left > 0; left--) {
-    const item = readPerson(r, r.position);
+    const item = readBoardCommand(r, r.position);
     value.push(item);
   }
   return value;
 }
-
-function writePerson(b: Uint8Array, p: number, value: Person): number {
-  wire.requireObject(value);
-  b[p] = 0x83;
-  b[p + 1] = 0xa2;
-  b[p + 2] = 0x69;
-  b[p + 3] = 0x64;
-  p = wire.writeString(b, p + 4, value.id);
-  b[p] = 0xa4;
-  b[p + 1] = 0x6e;
-  b[p + 2] = 0x61;
-  b[p + 3] = 0x6d;
-  b[p + 4] = 0x65;
-  p = wire.writeString(b, p + 5, value.name);
-  b[p] = 0xa3;
-  b[p + 1] = 0x68;
-  b[p + 2] = 0x75;
-  b[p + 3] = 0x65;
-  if (value.hue < 0 || value.hue > 359) return wire.misfit();
-  p = wire.writeInt(b, p + 4, value.hue);
-  return p;
-}
-
-function readPerson(r: wire.Reader, p: number): Person {
-  const { bytes, view } = r;
-  let id: string | undefined;
-  let name: string | undefined;
-  let hue: number | undefined;
-  let left = wire.readFieldsHeader(r, p, 3);
-  p = r.position;
-  for (let next = 0; ; ) {
-    switch (next) {
-      case 0:
-        if (left-- === 0 || view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) break;
-        id = wire.readString(r, p + 3);
-        p = r.position;
-      case 1:
-        if (left-- === 0 || view.getInt32(p) !== (0xa46e616d | 0) || bytes[p + 4] !== 0x65) break;
-        name = wire.readString(r, p + 5);
-        p = r.position;
-      case 2:
-        if (left-- === 0 || view.getInt32(p) !== (0xa3687565 | 0)) break;
-        hue = wire.readInt(r, p + 4);
-        if (hue < 0 || hue > 359) return wire.misfit();
-        p = r.position;
-      default:
-        left--;
-    }
-    if (++left === 0) break;
-    next = readPersonKeys.find(r, p, left);
-    p = r.position;
-    left = r.left;
-  }
-  if (id === undefined || name === undefined || hue === undefined) return wire.misfit();
-  return { id, name, hue };
-}
-
-const readPersonKeys = /* @__PURE__ */ new wire.Keys(["id", "name", "hue"]);
 
 function writeBoardCommand(b: Uint8Array, p: number, value: BoardCommand): number {
   switch (value.type) {
@@ -617,307 +616,496 @@ function readBoardCommandClear(r: wire.Reader, p: number): BoardCommandClear {
 
 const readBoardCommandClearKeys = /* @__PURE__ */ new wire.Keys(["type"]);
 
-function writeBoardEvent(b: Uint8Array, p: number, value: BoardEvent): number {
-  switch (value.type) {
-    case "drawn":
-      return writeBoardEventDrawn(b, p, value);
-    case "erased":
-      return writeBoardEventErased(b, p, value);
-    case "shown":
-      return writeBoardEventShown(b, p, value);
-    default:
-      return wire.misfit();
-  }
-}
-
-function readBoardEvent(r: wire.Reader, p: number): BoardEvent {
-  switch (wire.readTag(r, p, "type")) {
-    case "drawn":
-      return readBoardEventDrawn(r, p);
-    case "erased":
-      return readBoardEventErased(r, p);
-    case "shown":
-      return readBoardEventShown(r, p);
-    default:
-      return wire.misfit();
-  }
-}
-
-function writeBoardEventDrawn(b: Uint8Array, p: number, value: BoardEventDrawn): number {
-  wire.requireObject(value);
-  b[p] = 0x83;
-  b[p + 1] = 0xa4;
-  b[p + 2] = 0x74;
-  b[p + 3] = 0x79;
-  b[p + 4] = 0x70;
-  b[p + 5] = 0x65;
-  if (value.type !== "drawn") return wire.misfit();
-  p = wire.writeString(b, p + 6, value.type);
-  b[p] = 0xa2;
-  b[p + 1] = 0x62;
-  b[p + 2] = 0x79;
-  p = wire.writeString(b, p + 3, value.by);
-  b[p] = 0xa5;
-  b[p + 1] = 0x70;
-  b[p + 2] = 0x69;
-  b[p + 3] = 0x65;
-  b[p + 4] = 0x63;
-  b[p + 5] = 0x65;
-  p = writePiece(b, p + 6, value.piece);
-  return p;
-}
-
-function readBoardEventDrawn(r: wire.Reader, p: number): BoardEventDrawn {
-  const { bytes, view } = r;
-  let type: "drawn" | undefined;
-  let by: string | undefined;
-  let piece: Piece | undefined;
-  let left = wire.readFieldsHeader(r, p, 3);
-  p = r.position;
-  for (let next = 0; ; ) {
-    switch (next) {
-      case 0: {
-        if (left-- === 0 || view.getInt32(p) !== (0xa4747970 | 0) || bytes[p + 4] !== 0x65) break;
-        const literal = wire.readString(r, p + 5);
-        if (literal !== "drawn") return wire.misfit();
-        type = literal;
-        p = r.position;
-      }
-      case 1:
-        if (left-- === 0 || view.getUint16(p) !== 0xa262 || bytes[p + 2] !== 0x79) break;
-        by = wire.readString(r, p + 3);
-        p = r.position;
-      case 2:
-        if (left-- === 0 || view.getInt32(p) !== (0xa5706965 | 0) || view.getInt32(p + 2) !== 0x69656365) break;
-        piece = readPiece(r, p + 6);
-        p = r.position;
-      default:
-        left--;
-    }
-    if (++left === 0) break;
-    next = readBoardEventDrawnKeys.find(r, p, left);
-    p = r.position;
-    left = r.left;
-  }
-  if (type === undefined || by === undefined || piece === undefined) return wire.misfit();
-  return { type, by, piece };
-}
-
-const readBoardEventDrawnKeys = /* @__PURE__ */ new wire.Keys(["type", "by", "piece"]);
-
-function writeBoardEventErased(b: Uint8Array, p: number, value: BoardEventErased): number {
-  wire.requireObject(value);
-  b[p] = 0x82;
-  b[p + 1] = 0xa4;
-  b[p + 2] = 0x74;
-  b[p + 3] = 0x79;
-  b[p + 4] = 0x70;
-  b[p + 5] = 0x65;
-  if (value.type !== "erased") return wire.misfit();
-  p = wire.writeString(b, p + 6, value.type);
-  b[p] = 0xa5;
-  b[p + 1] = 0x6c;
-  b[p + 2] = 0x69;
-  b[p + 3] = 0x6e;
-  b[p + 4] = 0x65;
-  b[p + 5] = 0x73;
-  p = writeBoardEventErasedLines(b, p + 6, value.lines);
-  return p;
-}
-
-function readBoardEventErased(r: wire.Reader, p: number): BoardEventErased {
-  const { bytes, view } = r;
-  let type: "erased" | undefined;
-  let lines: BoardEventErasedLine[] | undefined;
-  let left = wire.readFieldsHeader(r, p, 2);
-  p = r.position;
-  for (let next = 0; ; ) {
-    switch (next) {
-      case 0: {
-        if (left-- === 0 || view.getInt32(p) !== (0xa4747970 | 0) || bytes[p + 4] !== 0x65) break;
-        const literal = wire.readString(r, p + 5);
-        if (literal !== "erased") return wire.misfit();
-        type = literal;
-        p = r.position;
-      }
-      case 1:
-        if (left-- === 0 || view.getInt32(p) !== (0xa56c696e | 0) || view.getInt32(p + 2) !== 0x696e6573) break;
-        lines = readBoardEventErasedLines(r, p + 6);
-        p = r.position;
-      default:
-        left--;
-    }
-    if (++left === 0) break;
-    next = readBoardEventErasedKeys.find(r, p, left);
-    p = r.position;
-    left = r.left;
-  }
-  if (type === undefined || lines === undefined) return wire.misfit();
-  return { type, lines };
-}
-
-const readBoardEventErasedKeys = /* @__PURE__ */ new wire.Keys(["type", "lines"]);
-
-function writeBoardEventErasedLines(b: Uint8Array, p: number, value: readonly BoardEventErasedLine[]): number {
-  if (!Array.isArray(value)) return wire.misfit();
-  p = wire.writeArrayHeader(b, p, value.length);
-  for (const item of value) {
-    p = writeBoardEventErasedLine(b, p, item);
-  }
-  return p;
-}
-
-function readBoardEventErasedLines(r: wire.Reader, p: number): BoardEventErasedLine[] {
-  let left = wire.readArrayHeader(r, p);
-  const value: BoardEventErasedLine[] = [];
-  for (; left > 0; left--) {
-    const item = readBoardEventErasedLine(r, r.position);
-    value.push(item);
-  }
-  return value;
-}
-
-function writeBoardEventErasedLine(b: Uint8Array, p: number, value: BoardEventErasedLine): number {
-  wire.requireObject(value);
-  b[p] = 0x82;
-  b[p + 1] = 0xa2;
-  b[p + 2] = 0x62;
-  b[p + 3] = 0x79;
-  p = wire.writeString(b, p + 4, value.by);
-  b[p] = 0xa4;
-  b[p + 1] = 0x6c;
-  b[p + 2] = 0x69;
-  b[p + 3] = 0x6e;
-  b[p + 4] = 0x65;
-  p = wire.writeInt(b, p + 5, value.line);
-  return p;
-}
-
-function readBoardEventErasedLine(r: wire.Reader, p: number): BoardEventErasedLine {
-  const { bytes, view } = r;
-  let by: string | undefined;
-  let line: number | undefined;
-  let left = wire.readFieldsHeader(r, p, 2);
-  p = r.position;
-  for (let next = 0; ; ) {
-    switch (next) {
-      case 0:
-        if (left-- === 0 || view.getUint16(p) !== 0xa262 || bytes[p + 2] !== 0x79) break;
-        by = wire.readString(r, p + 3);
-        p = r.position;
-      case 1:
-        if (left-- === 0 || view.getInt32(p) !== (0xa46c696e | 0) || bytes[p + 4] !== 0x65) break;
-        line = wire.readInt(r, p + 5);
-        p = r.position;
-      default:
-        left--;
-    }
-    if (++left === 0) break;
-    next = readBoardEventErasedLineKeys.find(r, p, left);
-    p = r.position;
-    left = r.left;
-  }
-  if (by === undefined || line === undefined) return wire.misfit();
-  return { by, line };
-}
-
-const readBoardEventErasedLineKeys = /* @__PURE__ */ new wire.Keys(["by", "line"]);
-
-function writeBoardEventShown(b: Uint8Array, p: number, value: BoardEventShown): number {
+function writeWhiteboardSubscribeBoardInput(b: Uint8Array, p: number, value: WhiteboardSubscribeBoardInput): number {
   wire.requireObject(value);
   b[p] = 0x81;
   b[p + 1] = 0xa4;
-  b[p + 2] = 0x74;
-  b[p + 3] = 0x79;
-  b[p + 4] = 0x70;
-  b[p + 5] = 0x65;
-  if (value.type !== "shown") return wire.misfit();
-  p = wire.writeString(b, p + 6, value.type);
+  b[p + 2] = 0x72;
+  b[p + 3] = 0x6f;
+  b[p + 4] = 0x6f;
+  b[p + 5] = 0x6d;
+  if (value.room.length === 0 || wire.longerThan(value.room, 128)) return wire.misfit();
+  p = wire.writeString(b, p + 6, value.room);
   return p;
 }
 
-function readBoardEventShown(r: wire.Reader, p: number): BoardEventShown {
+function readWhiteboardSubscribeBoardInput(r: wire.Reader, p: number): WhiteboardSubscribeBoardInput {
   const { bytes, view } = r;
-  let type: "shown" | undefined;
+  let room: string | undefined;
   let left = wire.readFieldsHeader(r, p, 1);
   p = r.position;
   for (let next = 0; ; ) {
     switch (next) {
-      case 0: {
-        if (left-- === 0 || view.getInt32(p) !== (0xa4747970 | 0) || bytes[p + 4] !== 0x65) break;
-        const literal = wire.readString(r, p + 5);
-        if (literal !== "shown") return wire.misfit();
-        type = literal;
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa4726f6f | 0) || bytes[p + 4] !== 0x6d) break;
+        room = wire.readString(r, p + 5);
+        if (room.length === 0 || wire.longerThan(room, 128)) return wire.misfit();
         p = r.position;
-      }
       default:
         left--;
     }
     if (++left === 0) break;
-    next = readBoardEventShownKeys.find(r, p, left);
+    next = readWhiteboardSubscribeBoardInputKeys.find(r, p, left);
     p = r.position;
     left = r.left;
   }
-  if (type === undefined) return wire.misfit();
-  return { type };
+  if (room === undefined) return wire.misfit();
+  return { room };
 }
 
-const readBoardEventShownKeys = /* @__PURE__ */ new wire.Keys(["type"]);
+const readWhiteboardSubscribeBoardInputKeys = /* @__PURE__ */ new wire.Keys(["room"]);
 
-function writeWhiteboardMessagesInput(b: Uint8Array, p: number, value: WhiteboardMessagesInput): number {
+function writeWhiteboardSubscribeBoardItem(b: Uint8Array, p: number, value: WhiteboardSubscribeBoardItem): number {
   wire.requireObject(value);
-  let count = 0;
-  if (value.after !== undefined) count++;
+  let count = 1;
+  if (value.message !== undefined) count++;
   p = wire.writeMapHeader(b, p, count);
-  if (value.after !== undefined) {
-    b[p] = 0xa5;
-    b[p + 1] = 0x61;
-    b[p + 2] = 0x66;
-    b[p + 3] = 0x74;
-    b[p + 4] = 0x65;
-    b[p + 5] = 0x72;
-    if (value.after < 0) return wire.misfit();
-    p = wire.writeInt(b, p + 6, value.after);
+  if (value.message !== undefined) {
+    b[p] = 0xa7;
+    b[p + 1] = 0x6d;
+    b[p + 2] = 0x65;
+    b[p + 3] = 0x73;
+    b[p + 4] = 0x73;
+    b[p + 5] = 0x61;
+    b[p + 6] = 0x67;
+    b[p + 7] = 0x65;
+    p = writeBoardChange(b, p + 8, value.message);
   }
+  b[p] = 0xa8;
+  b[p + 1] = 0x70;
+  b[p + 2] = 0x6f;
+  b[p + 3] = 0x73;
+  b[p + 4] = 0x69;
+  b[p + 5] = 0x74;
+  b[p + 6] = 0x69;
+  b[p + 7] = 0x6f;
+  b[p + 8] = 0x6e;
+  p = wire.writeString(b, p + 9, value.position);
   return p;
 }
 
-function readWhiteboardMessagesInput(r: wire.Reader, p: number): WhiteboardMessagesInputParsed {
-  const { view } = r;
-  let after: number | undefined;
+function readWhiteboardSubscribeBoardItem(r: wire.Reader, p: number): WhiteboardSubscribeBoardItem {
+  const { bytes, view } = r;
+  let message: BoardChange | undefined;
+  let position: string | undefined;
   let left = wire.readMapHeader(r, p);
   p = r.position;
   for (let next = 0; ; ) {
     switch (next) {
       case 0:
-        if (left > 0 && view.getInt32(p) === (0xa5616674 | 0) && view.getInt32(p + 2) === 0x66746572) {
-          after = wire.readInt(r, p + 6);
-          if (after < 0) return wire.misfit();
+        if (left > 0 && view.getInt32(p) === (0xa76d6573 | 0) && view.getInt32(p + 4) === 0x73616765) {
+          message = readBoardChange(r, p + 8);
           p = r.position;
           left--;
         }
+      case 1:
+        if (
+          left-- === 0 ||
+          view.getInt32(p) !== (0xa8706f73 | 0) ||
+          view.getInt32(p + 4) !== 0x6974696f ||
+          bytes[p + 8] !== 0x6e
+        ) {
+          break;
+        }
+        position = wire.readString(r, p + 9);
+        p = r.position;
       default:
         left--;
     }
     if (++left === 0) break;
-    next = readWhiteboardMessagesInputKeys.find(r, p, left);
+    next = readWhiteboardSubscribeBoardItemKeys.find(r, p, left);
     p = r.position;
     left = r.left;
   }
-  return { after: after === undefined ? 0 : after };
+  if (position === undefined) return wire.misfit();
+  if (message === undefined) {
+    return { position };
+  }
+  return { message, position };
 }
 
-const readWhiteboardMessagesInputKeys = /* @__PURE__ */ new wire.Keys(["after"]);
+const readWhiteboardSubscribeBoardItemKeys = /* @__PURE__ */ new wire.Keys(["message", "position"]);
 
-function writeChatMessage(b: Uint8Array, p: number, value: ChatMessage): number {
+function writeWhiteboardChangeInput(b: Uint8Array, p: number, value: WhiteboardChangeInput): number {
   wire.requireObject(value);
-  let count = 4;
-  if (value.file !== undefined) count++;
-  p = wire.writeMapHeader(b, p, count);
+  b[p] = 0x83;
+  b[p + 1] = 0xa4;
+  b[p + 2] = 0x72;
+  b[p + 3] = 0x6f;
+  b[p + 4] = 0x6f;
+  b[p + 5] = 0x6d;
+  if (!regexPattern.test(value.room)) return wire.misfit();
+  p = wire.writeString(b, p + 6, value.room);
   b[p] = 0xa2;
   b[p + 1] = 0x69;
   b[p + 2] = 0x64;
-  p = wire.writeInt(b, p + 3, value.id);
+  if (value.id.length === 0 || wire.longerThan(value.id, 64)) return wire.misfit();
+  p = wire.writeString(b, p + 3, value.id);
+  b[p] = 0xa8;
+  b[p + 1] = 0x63;
+  b[p + 2] = 0x6f;
+  b[p + 3] = 0x6d;
+  b[p + 4] = 0x6d;
+  b[p + 5] = 0x61;
+  b[p + 6] = 0x6e;
+  b[p + 7] = 0x64;
+  b[p + 8] = 0x73;
+  p = writeCommands(b, p + 9, value.commands);
+  return p;
+}
+
+function readWhiteboardChangeInput(r: wire.Reader, p: number): WhiteboardChangeInput {
+  const { bytes, view } = r;
+  let room: string | undefined;
+  let id: string | undefined;
+  let commands: Commands | undefined;
+  let left = wire.readFieldsHeader(r, p, 3);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa4726f6f | 0) || bytes[p + 4] !== 0x6d) break;
+        room = wire.readString(r, p + 5);
+        if (!regexPattern.test(room)) return wire.misfit();
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) break;
+        id = wire.readString(r, p + 3);
+        if (id.length === 0 || wire.longerThan(id, 64)) return wire.misfit();
+        p = r.position;
+      case 2:
+        if (
+          left-- === 0 ||
+          view.getInt32(p) !== (0xa8636f6d | 0) ||
+          view.getInt32(p + 4) !== 0x6d616e64 ||
+          bytes[p + 8] !== 0x73
+        ) {
+          break;
+        }
+        commands = readCommands(r, p + 9);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readWhiteboardChangeInputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (room === undefined || id === undefined || commands === undefined) return wire.misfit();
+  return { room, id, commands };
+}
+
+const readWhiteboardChangeInputKeys = /* @__PURE__ */ new wire.Keys(["room", "id", "commands"]);
+
+function writeWhiteboardJoinInput(b: Uint8Array, p: number, value: WhiteboardJoinInput): number {
+  wire.requireObject(value);
+  b[p] = 0x82;
+  b[p + 1] = 0xa4;
+  b[p + 2] = 0x72;
+  b[p + 3] = 0x6f;
+  b[p + 4] = 0x6f;
+  b[p + 5] = 0x6d;
+  if (!regexPattern.test(value.room)) return wire.misfit();
+  p = wire.writeString(b, p + 6, value.room);
+  b[p] = 0xa4;
+  b[p + 1] = 0x6e;
+  b[p + 2] = 0x61;
+  b[p + 3] = 0x6d;
+  b[p + 4] = 0x65;
+  if (!regexPattern2.test(value.name) || wire.longerThan(value.name, 40)) return wire.misfit();
+  p = wire.writeString(b, p + 5, value.name);
+  return p;
+}
+
+function readWhiteboardJoinInput(r: wire.Reader, p: number): WhiteboardJoinInput {
+  const { bytes, view } = r;
+  let room: string | undefined;
+  let name: string | undefined;
+  let left = wire.readFieldsHeader(r, p, 2);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa4726f6f | 0) || bytes[p + 4] !== 0x6d) break;
+        room = wire.readString(r, p + 5);
+        if (!regexPattern.test(room)) return wire.misfit();
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getInt32(p) !== (0xa46e616d | 0) || bytes[p + 4] !== 0x65) break;
+        name = wire.readString(r, p + 5);
+        if (!regexPattern2.test(name) || wire.longerThan(name, 40)) return wire.misfit();
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readWhiteboardJoinInputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (room === undefined || name === undefined) return wire.misfit();
+  return { room, name };
+}
+
+const readWhiteboardJoinInputKeys = /* @__PURE__ */ new wire.Keys(["room", "name"]);
+
+function writeWhiteboardJoinItem(b: Uint8Array, p: number, value: WhiteboardJoinItem): number {
+  wire.requireObject(value);
+  b[p] = 0x84;
+  b[p + 1] = 0xa4;
+  b[p + 2] = 0x74;
+  b[p + 3] = 0x75;
+  b[p + 4] = 0x72;
+  b[p + 5] = 0x6e;
+  p = wire.writeString(b, p + 6, value.turn);
+  b[p] = 0xa5;
+  b[p + 1] = 0x76;
+  b[p + 2] = 0x69;
+  b[p + 3] = 0x73;
+  b[p + 4] = 0x69;
+  b[p + 5] = 0x74;
+  p = wire.writeString(b, p + 6, value.visit);
+  b[p] = 0xa3;
+  b[p + 1] = 0x79;
+  b[p + 2] = 0x6f;
+  b[p + 3] = 0x75;
+  p = wire.writeString(b, p + 4, value.you);
+  b[p] = 0xa6;
+  b[p + 1] = 0x70;
+  b[p + 2] = 0x65;
+  b[p + 3] = 0x6f;
+  b[p + 4] = 0x70;
+  b[p + 5] = 0x6c;
+  b[p + 6] = 0x65;
+  p = writeWhiteboardJoinItemPeople(b, p + 7, value.people);
+  return p;
+}
+
+function readWhiteboardJoinItem(r: wire.Reader, p: number): WhiteboardJoinItem {
+  const { bytes, view } = r;
+  let turn: string | undefined;
+  let visit: string | undefined;
+  let you: string | undefined;
+  let people: Person[] | undefined;
+  let left = wire.readFieldsHeader(r, p, 4);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa4747572 | 0) || bytes[p + 4] !== 0x6e) break;
+        turn = wire.readString(r, p + 5);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getInt32(p) !== (0xa5766973 | 0) || view.getInt32(p + 2) !== 0x69736974) break;
+        visit = wire.readString(r, p + 6);
+        p = r.position;
+      case 2:
+        if (left-- === 0 || view.getInt32(p) !== (0xa3796f75 | 0)) break;
+        you = wire.readString(r, p + 4);
+        p = r.position;
+      case 3:
+        if (left-- === 0 || view.getInt32(p) !== (0xa670656f | 0) || view.getInt32(p + 3) !== 0x6f706c65) break;
+        people = readWhiteboardJoinItemPeople(r, p + 7);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readWhiteboardJoinItemKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (turn === undefined || visit === undefined || you === undefined || people === undefined) return wire.misfit();
+  return { turn, visit, you, people };
+}
+
+const readWhiteboardJoinItemKeys = /* @__PURE__ */ new wire.Keys(["turn", "visit", "you", "people"]);
+
+function writeWhiteboardJoinItemPeople(b: Uint8Array, p: number, value: readonly Person[]): number {
+  if (!Array.isArray(value)) return wire.misfit();
+  p = wire.writeArrayHeader(b, p, value.length);
+  for (const item of value) {
+    p = writePerson(b, p, item);
+  }
+  return p;
+}
+
+function readWhiteboardJoinItemPeople(r: wire.Reader, p: number): Person[] {
+  let left = wire.readArrayHeader(r, p);
+  const value: Person[] = [];
+  for (; left > 0; left--) {
+    const item = readPerson(r, r.position);
+    value.push(item);
+  }
+  return value;
+}
+
+function writePerson(b: Uint8Array, p: number, value: Person): number {
+  wire.requireObject(value);
+  b[p] = 0x82;
+  b[p + 1] = 0xa2;
+  b[p + 2] = 0x69;
+  b[p + 3] = 0x64;
+  p = wire.writeString(b, p + 4, value.id);
+  b[p] = 0xa4;
+  b[p + 1] = 0x6e;
+  b[p + 2] = 0x61;
+  b[p + 3] = 0x6d;
+  b[p + 4] = 0x65;
+  if (!regexPattern2.test(value.name) || wire.longerThan(value.name, 40)) return wire.misfit();
+  p = wire.writeString(b, p + 5, value.name);
+  return p;
+}
+
+function readPerson(r: wire.Reader, p: number): Person {
+  const { bytes, view } = r;
+  let id: string | undefined;
+  let name: string | undefined;
+  let left = wire.readFieldsHeader(r, p, 2);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) break;
+        id = wire.readString(r, p + 3);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getInt32(p) !== (0xa46e616d | 0) || bytes[p + 4] !== 0x65) break;
+        name = wire.readString(r, p + 5);
+        if (!regexPattern2.test(name) || wire.longerThan(name, 40)) return wire.misfit();
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readPersonKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (id === undefined || name === undefined) return wire.misfit();
+  return { id, name };
+}
+
+const readPersonKeys = /* @__PURE__ */ new wire.Keys(["id", "name"]);
+
+function writeWhiteboardPointInput(b: Uint8Array, p: number, value: WhiteboardPointInput): number {
+  wire.requireObject(value);
+  b[p] = 0x83;
+  b[p + 1] = 0xa4;
+  b[p + 2] = 0x72;
+  b[p + 3] = 0x6f;
+  b[p + 4] = 0x6f;
+  b[p + 5] = 0x6d;
+  if (!regexPattern.test(value.room)) return wire.misfit();
+  p = wire.writeString(b, p + 6, value.room);
+  b[p] = 0xa1;
+  b[p + 1] = 0x78;
+  if (value.x < 0 || value.x > 1600) return wire.misfit();
+  p = wire.writeInt(b, p + 2, value.x);
+  b[p] = 0xa1;
+  b[p + 1] = 0x79;
+  if (value.y < 0 || value.y > 1000) return wire.misfit();
+  p = wire.writeInt(b, p + 2, value.y);
+  return p;
+}
+
+function readWhiteboardPointInput(r: wire.Reader, p: number): WhiteboardPointInput {
+  const { bytes, view } = r;
+  let room: string | undefined;
+  let x: number | undefined;
+  let y: number | undefined;
+  let left = wire.readFieldsHeader(r, p, 3);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa4726f6f | 0) || bytes[p + 4] !== 0x6d) break;
+        room = wire.readString(r, p + 5);
+        if (!regexPattern.test(room)) return wire.misfit();
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getUint16(p) !== 0xa178) break;
+        x = wire.readInt(r, p + 2);
+        if (x < 0 || x > 1600) return wire.misfit();
+        p = r.position;
+      case 2:
+        if (left-- === 0 || view.getUint16(p) !== 0xa179) break;
+        y = wire.readInt(r, p + 2);
+        if (y < 0 || y > 1000) return wire.misfit();
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readWhiteboardPointInputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (room === undefined || x === undefined || y === undefined) return wire.misfit();
+  return { room, x, y };
+}
+
+const readWhiteboardPointInputKeys = /* @__PURE__ */ new wire.Keys(["room", "x", "y"]);
+
+function writeWhiteboardPublishChatInput(b: Uint8Array, p: number, value: WhiteboardPublishChatInput): number {
+  wire.requireObject(value);
+  b[p] = 0x82;
+  b[p + 1] = 0xa4;
+  b[p + 2] = 0x72;
+  b[p + 3] = 0x6f;
+  b[p + 4] = 0x6f;
+  b[p + 5] = 0x6d;
+  if (value.room.length === 0 || wire.longerThan(value.room, 128)) return wire.misfit();
+  p = wire.writeString(b, p + 6, value.room);
+  b[p] = 0xa7;
+  b[p + 1] = 0x6d;
+  b[p + 2] = 0x65;
+  b[p + 3] = 0x73;
+  b[p + 4] = 0x73;
+  b[p + 5] = 0x61;
+  b[p + 6] = 0x67;
+  b[p + 7] = 0x65;
+  p = writeChatMessage(b, p + 8, value.message);
+  return p;
+}
+
+function readWhiteboardPublishChatInput(r: wire.Reader, p: number): WhiteboardPublishChatInput {
+  const { bytes, view } = r;
+  let room: string | undefined;
+  let message: ChatMessage | undefined;
+  let left = wire.readFieldsHeader(r, p, 2);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa4726f6f | 0) || bytes[p + 4] !== 0x6d) break;
+        room = wire.readString(r, p + 5);
+        if (room.length === 0 || wire.longerThan(room, 128)) return wire.misfit();
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getInt32(p) !== (0xa76d6573 | 0) || view.getInt32(p + 4) !== 0x73616765) break;
+        message = readChatMessage(r, p + 8);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readWhiteboardPublishChatInputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (room === undefined || message === undefined) return wire.misfit();
+  return { room, message };
+}
+
+const readWhiteboardPublishChatInputKeys = /* @__PURE__ */ new wire.Keys(["room", "message"]);
+
+function writeChatMessage(b: Uint8Array, p: number, value: ChatMessage): number {
+  wire.requireObject(value);
+  let count = 3;
+  if (value.file !== undefined) count++;
+  p = wire.writeMapHeader(b, p, count);
   b[p] = 0xa2;
   b[p + 1] = 0x61;
   b[p + 2] = 0x74;
@@ -947,7 +1135,6 @@ function writeChatMessage(b: Uint8Array, p: number, value: ChatMessage): number 
 
 function readChatMessage(r: wire.Reader, p: number): ChatMessage {
   const { bytes, view } = r;
-  let id: number | undefined;
   let at: Date | undefined;
   let from: Person | undefined;
   let text: string | undefined;
@@ -957,22 +1144,18 @@ function readChatMessage(r: wire.Reader, p: number): ChatMessage {
   for (let next = 0; ; ) {
     switch (next) {
       case 0:
-        if (left-- === 0 || view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) break;
-        id = wire.readInt(r, p + 3);
-        p = r.position;
-      case 1:
         if (left-- === 0 || view.getUint16(p) !== 0xa261 || bytes[p + 2] !== 0x74) break;
         at = wire.readDate(r, p + 3);
         p = r.position;
-      case 2:
+      case 1:
         if (left-- === 0 || view.getInt32(p) !== (0xa466726f | 0) || bytes[p + 4] !== 0x6d) break;
         from = readPerson(r, p + 5);
         p = r.position;
-      case 3:
+      case 2:
         if (left-- === 0 || view.getInt32(p) !== (0xa4746578 | 0) || bytes[p + 4] !== 0x74) break;
         text = wire.readString(r, p + 5);
         p = r.position;
-      case 4:
+      case 3:
         if (left > 0 && view.getInt32(p) === (0xa466696c | 0) && bytes[p + 4] === 0x65) {
           file = readSharedFile(r, p + 5);
           p = r.position;
@@ -986,14 +1169,14 @@ function readChatMessage(r: wire.Reader, p: number): ChatMessage {
     p = r.position;
     left = r.left;
   }
-  if (id === undefined || at === undefined || from === undefined || text === undefined) return wire.misfit();
+  if (at === undefined || from === undefined || text === undefined) return wire.misfit();
   if (file === undefined) {
-    return { id, at, from, text };
+    return { at, from, text };
   }
-  return { id, at, from, text, file };
+  return { at, from, text, file };
 }
 
-const readChatMessageKeys = /* @__PURE__ */ new wire.Keys(["id", "at", "from", "text", "file"]);
+const readChatMessageKeys = /* @__PURE__ */ new wire.Keys(["at", "from", "text", "file"]);
 
 function writeSharedFile(b: Uint8Array, p: number, value: SharedFile): number {
   wire.requireObject(value);
@@ -1021,7 +1204,7 @@ function writeSharedFile(b: Uint8Array, p: number, value: SharedFile): number {
   b[p + 2] = 0x69;
   b[p + 3] = 0x7a;
   b[p + 4] = 0x65;
-  if (value.size < 0 || value.size > 33554432) return wire.misfit();
+  if (value.size < 0) return wire.misfit();
   p = wire.writeInt(b, p + 5, value.size);
   return p;
 }
@@ -1053,7 +1236,7 @@ function readSharedFile(r: wire.Reader, p: number): SharedFile {
       case 3:
         if (left-- === 0 || view.getInt32(p) !== (0xa473697a | 0) || bytes[p + 4] !== 0x65) break;
         size = wire.readInt(r, p + 5);
-        if (size < 0 || size > 33554432) return wire.misfit();
+        if (size < 0) return wire.misfit();
         p = r.position;
       default:
         left--;
@@ -1069,30 +1252,138 @@ function readSharedFile(r: wire.Reader, p: number): SharedFile {
 
 const readSharedFileKeys = /* @__PURE__ */ new wire.Keys(["id", "name", "type", "size"]);
 
+function writeWhiteboardSubscribeChatItem(b: Uint8Array, p: number, value: WhiteboardSubscribeChatItem): number {
+  wire.requireObject(value);
+  let count = 1;
+  if (value.message !== undefined) count++;
+  p = wire.writeMapHeader(b, p, count);
+  if (value.message !== undefined) {
+    b[p] = 0xa7;
+    b[p + 1] = 0x6d;
+    b[p + 2] = 0x65;
+    b[p + 3] = 0x73;
+    b[p + 4] = 0x73;
+    b[p + 5] = 0x61;
+    b[p + 6] = 0x67;
+    b[p + 7] = 0x65;
+    p = writeChatMessage(b, p + 8, value.message);
+  }
+  b[p] = 0xa8;
+  b[p + 1] = 0x70;
+  b[p + 2] = 0x6f;
+  b[p + 3] = 0x73;
+  b[p + 4] = 0x69;
+  b[p + 5] = 0x74;
+  b[p + 6] = 0x69;
+  b[p + 7] = 0x6f;
+  b[p + 8] = 0x6e;
+  p = wire.writeString(b, p + 9, value.position);
+  return p;
+}
+
+function readWhiteboardSubscribeChatItem(r: wire.Reader, p: number): WhiteboardSubscribeChatItem {
+  const { bytes, view } = r;
+  let message: ChatMessage | undefined;
+  let position: string | undefined;
+  let left = wire.readMapHeader(r, p);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left > 0 && view.getInt32(p) === (0xa76d6573 | 0) && view.getInt32(p + 4) === 0x73616765) {
+          message = readChatMessage(r, p + 8);
+          p = r.position;
+          left--;
+        }
+      case 1:
+        if (
+          left-- === 0 ||
+          view.getInt32(p) !== (0xa8706f73 | 0) ||
+          view.getInt32(p + 4) !== 0x6974696f ||
+          bytes[p + 8] !== 0x6e
+        ) {
+          break;
+        }
+        position = wire.readString(r, p + 9);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readWhiteboardSubscribeChatItemKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (position === undefined) return wire.misfit();
+  if (message === undefined) {
+    return { position };
+  }
+  return { message, position };
+}
+
+const readWhiteboardSubscribeChatItemKeys = /* @__PURE__ */ new wire.Keys(["message", "position"]);
+
 function writeWhiteboardSayInput(b: Uint8Array, p: number, value: WhiteboardSayInput): number {
   wire.requireObject(value);
-  b[p] = 0x81;
+  b[p] = 0x84;
   b[p + 1] = 0xa4;
-  b[p + 2] = 0x74;
-  b[p + 3] = 0x65;
-  b[p + 4] = 0x78;
-  b[p + 5] = 0x74;
-  if (!regexPattern.test(value.text) || wire.longerThan(value.text, 1000)) return wire.misfit();
-  p = wire.writeString(b, p + 6, value.text);
+  b[p + 2] = 0x72;
+  b[p + 3] = 0x6f;
+  b[p + 4] = 0x6f;
+  b[p + 5] = 0x6d;
+  if (!regexPattern.test(value.room)) return wire.misfit();
+  p = wire.writeString(b, p + 6, value.room);
+  b[p] = 0xa2;
+  b[p + 1] = 0x69;
+  b[p + 2] = 0x64;
+  if (value.id.length === 0 || wire.longerThan(value.id, 64)) return wire.misfit();
+  p = wire.writeString(b, p + 3, value.id);
+  b[p] = 0xa4;
+  b[p + 1] = 0x6e;
+  b[p + 2] = 0x61;
+  b[p + 3] = 0x6d;
+  b[p + 4] = 0x65;
+  if (!regexPattern2.test(value.name) || wire.longerThan(value.name, 40)) return wire.misfit();
+  p = wire.writeString(b, p + 5, value.name);
+  b[p] = 0xa4;
+  b[p + 1] = 0x74;
+  b[p + 2] = 0x65;
+  b[p + 3] = 0x78;
+  b[p + 4] = 0x74;
+  if (!regexPattern2.test(value.text) || wire.longerThan(value.text, 1000)) return wire.misfit();
+  p = wire.writeString(b, p + 5, value.text);
   return p;
 }
 
 function readWhiteboardSayInput(r: wire.Reader, p: number): WhiteboardSayInput {
   const { bytes, view } = r;
+  let room: string | undefined;
+  let id: string | undefined;
+  let name: string | undefined;
   let text: string | undefined;
-  let left = wire.readFieldsHeader(r, p, 1);
+  let left = wire.readFieldsHeader(r, p, 4);
   p = r.position;
   for (let next = 0; ; ) {
     switch (next) {
       case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa4726f6f | 0) || bytes[p + 4] !== 0x6d) break;
+        room = wire.readString(r, p + 5);
+        if (!regexPattern.test(room)) return wire.misfit();
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) break;
+        id = wire.readString(r, p + 3);
+        if (id.length === 0 || wire.longerThan(id, 64)) return wire.misfit();
+        p = r.position;
+      case 2:
+        if (left-- === 0 || view.getInt32(p) !== (0xa46e616d | 0) || bytes[p + 4] !== 0x65) break;
+        name = wire.readString(r, p + 5);
+        if (!regexPattern2.test(name) || wire.longerThan(name, 40)) return wire.misfit();
+        p = r.position;
+      case 3:
         if (left-- === 0 || view.getInt32(p) !== (0xa4746578 | 0) || bytes[p + 4] !== 0x74) break;
         text = wire.readString(r, p + 5);
-        if (!regexPattern.test(text) || wire.longerThan(text, 1000)) return wire.misfit();
+        if (!regexPattern2.test(text) || wire.longerThan(text, 1000)) return wire.misfit();
         p = r.position;
       default:
         left--;
@@ -1102,242 +1393,112 @@ function readWhiteboardSayInput(r: wire.Reader, p: number): WhiteboardSayInput {
     p = r.position;
     left = r.left;
   }
-  if (text === undefined) return wire.misfit();
-  return { text };
+  if (room === undefined || id === undefined || name === undefined || text === undefined) return wire.misfit();
+  return { room, id, name, text };
 }
 
-const readWhiteboardSayInputKeys = /* @__PURE__ */ new wire.Keys(["text"]);
+const readWhiteboardSayInputKeys = /* @__PURE__ */ new wire.Keys(["room", "id", "name", "text"]);
 
-function writeWhiteboardSayOutput(b: Uint8Array, p: number, value: WhiteboardSayOutput): number {
+function writeWhiteboardShareInput(b: Uint8Array, p: number, value: WhiteboardShareInput): number {
   wire.requireObject(value);
-  b[p] = 0x81;
-  b[p + 1] = 0xa2;
-  b[p + 2] = 0x69;
-  b[p + 3] = 0x64;
-  p = wire.writeInt(b, p + 4, value.id);
-  return p;
-}
-
-function readWhiteboardSayOutput(r: wire.Reader, p: number): WhiteboardSayOutput {
-  const { bytes, view } = r;
-  let id: number | undefined;
-  let left = wire.readFieldsHeader(r, p, 1);
-  p = r.position;
-  for (let next = 0; ; ) {
-    switch (next) {
-      case 0:
-        if (left-- === 0 || view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) break;
-        id = wire.readInt(r, p + 3);
-        p = r.position;
-      default:
-        left--;
-    }
-    if (++left === 0) break;
-    next = readWhiteboardSayOutputKeys.find(r, p, left);
-    p = r.position;
-    left = r.left;
-  }
-  if (id === undefined) return wire.misfit();
-  return { id };
-}
-
-const readWhiteboardSayOutputKeys = /* @__PURE__ */ new wire.Keys(["id"]);
-
-function writeWhiteboardUploadInputItem(b: Uint8Array, p: number, value: WhiteboardUploadInputItem): number {
-  switch (value.type) {
-    case "file":
-      return writeWhiteboardUploadInputItemFile(b, p, value);
-    case "part":
-      return writeWhiteboardUploadInputItemPart(b, p, value);
-    default:
-      return wire.misfit();
-  }
-}
-
-function readWhiteboardUploadInputItem(r: wire.Reader, p: number): WhiteboardUploadInputItem {
-  switch (wire.readTag(r, p, "type")) {
-    case "file":
-      return readWhiteboardUploadInputItemFile(r, p);
-    case "part":
-      return readWhiteboardUploadInputItemPart(r, p);
-    default:
-      return wire.misfit();
-  }
-}
-
-function writeWhiteboardUploadInputItemFile(b: Uint8Array, p: number, value: WhiteboardUploadInputItemFile): number {
-  wire.requireObject(value);
-  b[p] = 0x82;
+  b[p] = 0x84;
   b[p + 1] = 0xa4;
-  b[p + 2] = 0x74;
-  b[p + 3] = 0x79;
-  b[p + 4] = 0x70;
-  b[p + 5] = 0x65;
-  if (value.type !== "file") return wire.misfit();
-  p = wire.writeString(b, p + 6, value.type);
+  b[p + 2] = 0x72;
+  b[p + 3] = 0x6f;
+  b[p + 4] = 0x6f;
+  b[p + 5] = 0x6d;
+  if (!regexPattern.test(value.room)) return wire.misfit();
+  p = wire.writeString(b, p + 6, value.room);
+  b[p] = 0xa2;
+  b[p + 1] = 0x69;
+  b[p + 2] = 0x64;
+  if (value.id.length === 0 || wire.longerThan(value.id, 64)) return wire.misfit();
+  p = wire.writeString(b, p + 3, value.id);
+  b[p] = 0xa4;
+  b[p + 1] = 0x6e;
+  b[p + 2] = 0x61;
+  b[p + 3] = 0x6d;
+  b[p + 4] = 0x65;
+  if (!regexPattern2.test(value.name) || wire.longerThan(value.name, 40)) return wire.misfit();
+  p = wire.writeString(b, p + 5, value.name);
   b[p] = 0xa4;
   b[p + 1] = 0x66;
   b[p + 2] = 0x69;
   b[p + 3] = 0x6c;
   b[p + 4] = 0x65;
-  p = writeWhiteboardUploadInputItemFileFile(b, p + 5, value.file);
+  p = writeWhiteboardShareInputFile(b, p + 5, value.file);
   return p;
 }
 
-function readWhiteboardUploadInputItemFile(r: wire.Reader, p: number): WhiteboardUploadInputItemFile {
+function readWhiteboardShareInput(r: wire.Reader, p: number): WhiteboardShareInputParsed {
   const { bytes, view } = r;
-  let type: "file" | undefined;
-  let file: WhiteboardUploadInputItemFileFile | undefined;
-  let left = wire.readFieldsHeader(r, p, 2);
-  p = r.position;
-  for (let next = 0; ; ) {
-    switch (next) {
-      case 0: {
-        if (left-- === 0 || view.getInt32(p) !== (0xa4747970 | 0) || bytes[p + 4] !== 0x65) break;
-        const literal = wire.readString(r, p + 5);
-        if (literal !== "file") return wire.misfit();
-        type = literal;
-        p = r.position;
-      }
-      case 1:
-        if (left-- === 0 || view.getInt32(p) !== (0xa466696c | 0) || bytes[p + 4] !== 0x65) break;
-        file = readWhiteboardUploadInputItemFileFile(r, p + 5);
-        p = r.position;
-      default:
-        left--;
-    }
-    if (++left === 0) break;
-    next = readWhiteboardUploadInputItemFileKeys.find(r, p, left);
-    p = r.position;
-    left = r.left;
-  }
-  if (type === undefined || file === undefined) return wire.misfit();
-  return { type, file };
-}
-
-const readWhiteboardUploadInputItemFileKeys = /* @__PURE__ */ new wire.Keys(["type", "file"]);
-
-function writeWhiteboardUploadInputItemFileFile(
-  b: Uint8Array,
-  p: number,
-  value: WhiteboardUploadInputItemFileFile,
-): number {
-  wire.requireObject(value);
-  b[p] = 0x83;
-  b[p + 1] = 0xa4;
-  b[p + 2] = 0x6e;
-  b[p + 3] = 0x61;
-  b[p + 4] = 0x6d;
-  b[p + 5] = 0x65;
-  if (value.name.length === 0 || wire.longerThan(value.name, 200)) return wire.misfit();
-  p = wire.writeString(b, p + 6, value.name);
-  b[p] = 0xa4;
-  b[p + 1] = 0x74;
-  b[p + 2] = 0x79;
-  b[p + 3] = 0x70;
-  b[p + 4] = 0x65;
-  if (wire.longerThan(value.type, 100)) return wire.misfit();
-  p = wire.writeString(b, p + 5, value.type);
-  b[p] = 0xa4;
-  b[p + 1] = 0x73;
-  b[p + 2] = 0x69;
-  b[p + 3] = 0x7a;
-  b[p + 4] = 0x65;
-  if (value.size < 0 || value.size > 33554432) return wire.misfit();
-  p = wire.writeInt(b, p + 5, value.size);
-  return p;
-}
-
-function readWhiteboardUploadInputItemFileFile(r: wire.Reader, p: number): WhiteboardUploadInputItemFileFile {
-  const { bytes, view } = r;
+  let room: string | undefined;
+  let id: string | undefined;
   let name: string | undefined;
-  let type: string | undefined;
-  let size: number | undefined;
-  let left = wire.readFieldsHeader(r, p, 3);
+  let file: ReceivedBlob | undefined;
+  let left = wire.readFieldsHeader(r, p, 4);
   p = r.position;
   for (let next = 0; ; ) {
     switch (next) {
       case 0:
-        if (left-- === 0 || view.getInt32(p) !== (0xa46e616d | 0) || bytes[p + 4] !== 0x65) break;
-        name = wire.readString(r, p + 5);
-        if (name.length === 0 || wire.longerThan(name, 200)) return wire.misfit();
+        if (left-- === 0 || view.getInt32(p) !== (0xa4726f6f | 0) || bytes[p + 4] !== 0x6d) break;
+        room = wire.readString(r, p + 5);
+        if (!regexPattern.test(room)) return wire.misfit();
         p = r.position;
       case 1:
-        if (left-- === 0 || view.getInt32(p) !== (0xa4747970 | 0) || bytes[p + 4] !== 0x65) break;
-        type = wire.readString(r, p + 5);
-        if (wire.longerThan(type, 100)) return wire.misfit();
+        if (left-- === 0 || view.getUint16(p) !== 0xa269 || bytes[p + 2] !== 0x64) break;
+        id = wire.readString(r, p + 3);
+        if (id.length === 0 || wire.longerThan(id, 64)) return wire.misfit();
         p = r.position;
       case 2:
-        if (left-- === 0 || view.getInt32(p) !== (0xa473697a | 0) || bytes[p + 4] !== 0x65) break;
-        size = wire.readInt(r, p + 5);
-        if (size < 0 || size > 33554432) return wire.misfit();
+        if (left-- === 0 || view.getInt32(p) !== (0xa46e616d | 0) || bytes[p + 4] !== 0x65) break;
+        name = wire.readString(r, p + 5);
+        if (!regexPattern2.test(name) || wire.longerThan(name, 40)) return wire.misfit();
+        p = r.position;
+      case 3:
+        if (left-- === 0 || view.getInt32(p) !== (0xa466696c | 0) || bytes[p + 4] !== 0x65) break;
+        file = readWhiteboardShareInputFile(r, p + 5);
         p = r.position;
       default:
         left--;
     }
     if (++left === 0) break;
-    next = readWhiteboardUploadInputItemFileFileKeys.find(r, p, left);
+    next = readWhiteboardShareInputKeys.find(r, p, left);
     p = r.position;
     left = r.left;
   }
-  if (name === undefined || type === undefined || size === undefined) return wire.misfit();
-  return { name, type, size };
+  if (room === undefined || id === undefined || name === undefined || file === undefined) return wire.misfit();
+  return { room, id, name, file };
 }
 
-const readWhiteboardUploadInputItemFileFileKeys = /* @__PURE__ */ new wire.Keys(["name", "type", "size"]);
+const readWhiteboardShareInputKeys = /* @__PURE__ */ new wire.Keys(["room", "id", "name", "file"]);
 
-function writeWhiteboardUploadInputItemPart(b: Uint8Array, p: number, value: WhiteboardUploadInputItemPart): number {
-  wire.requireObject(value);
-  b[p] = 0x82;
-  b[p + 1] = 0xa4;
-  b[p + 2] = 0x74;
-  b[p + 3] = 0x79;
-  b[p + 4] = 0x70;
-  b[p + 5] = 0x65;
-  if (value.type !== "part") return wire.misfit();
-  p = wire.writeString(b, p + 6, value.type);
-  b[p] = 0xa5;
-  b[p + 1] = 0x62;
-  b[p + 2] = 0x79;
-  b[p + 3] = 0x74;
-  b[p + 4] = 0x65;
-  b[p + 5] = 0x73;
-  p = wire.writeBytes(b, p + 6, value.bytes);
+function writeWhiteboardShareInputFile(b: Uint8Array, p: number, value: BlobSource): number {
+  if (!Array.isArray(value) || value.length !== 4) return wire.misfit();
+  p = wire.writeArrayHeader(b, p, 4);
+  if (value[0] < 0) return wire.misfit();
+  p = wire.writeInt(b, p, value[0]);
+  if (value[1] !== null && value[1] < 0) return wire.misfit();
+  p = value[1] === null ? wire.writeNil(b, p) : wire.writeInt(b, p, value[1]);
+  if (wire.longerThan(value[2], 255)) return wire.misfit();
+  p = wire.writeString(b, p, value[2]);
+  if (wire.longerThan(value[3], 1024)) return wire.misfit();
+  p = wire.writeString(b, p, value[3]);
   return p;
 }
 
-function readWhiteboardUploadInputItemPart(r: wire.Reader, p: number): WhiteboardUploadInputItemPart {
-  const { bytes, view } = r;
-  let type: "part" | undefined;
-  let bytes_: Uint8Array | undefined;
-  let left = wire.readFieldsHeader(r, p, 2);
-  p = r.position;
-  for (let next = 0; ; ) {
-    switch (next) {
-      case 0: {
-        if (left-- === 0 || view.getInt32(p) !== (0xa4747970 | 0) || bytes[p + 4] !== 0x65) break;
-        const literal = wire.readString(r, p + 5);
-        if (literal !== "part") return wire.misfit();
-        type = literal;
-        p = r.position;
-      }
-      case 1:
-        if (left-- === 0 || view.getInt32(p) !== (0xa5627974 | 0) || view.getInt32(p + 2) !== 0x79746573) break;
-        bytes_ = wire.readBytes(r, p + 6);
-        p = r.position;
-      default:
-        left--;
-    }
-    if (++left === 0) break;
-    next = readWhiteboardUploadInputItemPartKeys.find(r, p, left);
-    p = r.position;
-    left = r.left;
-  }
-  if (type === undefined || bytes_ === undefined) return wire.misfit();
-  return { type, bytes: bytes_ };
+function readWhiteboardShareInputFile(r: wire.Reader, p: number): ReceivedBlob {
+  if (wire.readArrayHeader(r, p) !== 4) return wire.misfit();
+  const item1 = wire.readInt(r, r.position);
+  if (item1 < 0) return wire.misfit();
+  const item2 = r.bytes[r.position] === 0xc0 ? wire.readNil(r, r.position) : wire.readInt(r, r.position);
+  if (item2 !== null && item2 < 0) return wire.misfit();
+  const item3 = wire.readString(r, r.position);
+  if (wire.longerThan(item3, 255)) return wire.misfit();
+  const item4 = wire.readString(r, r.position);
+  if (wire.longerThan(item4, 1024)) return wire.misfit();
+  return [item1, item2, item3, item4];
 }
-
-const readWhiteboardUploadInputItemPartKeys = /* @__PURE__ */ new wire.Keys(["type", "bytes"]);
 
 function writeWhiteboardDownloadInput(b: Uint8Array, p: number, value: WhiteboardDownloadInput): number {
   wire.requireObject(value);
@@ -1373,6 +1534,43 @@ function readWhiteboardDownloadInput(r: wire.Reader, p: number): WhiteboardDownl
 }
 
 const readWhiteboardDownloadInputKeys = /* @__PURE__ */ new wire.Keys(["id"]);
+
+function writeWhiteboardDownloadOutput(b: Uint8Array, p: number, value: WhiteboardDownloadOutput): number {
+  wire.requireObject(value);
+  b[p] = 0x81;
+  b[p + 1] = 0xa4;
+  b[p + 2] = 0x66;
+  b[p + 3] = 0x69;
+  b[p + 4] = 0x6c;
+  b[p + 5] = 0x65;
+  p = writeWhiteboardShareInputFile(b, p + 6, value.file);
+  return p;
+}
+
+function readWhiteboardDownloadOutput(r: wire.Reader, p: number): WhiteboardDownloadOutputParsed {
+  const { bytes, view } = r;
+  let file: ReceivedBlob | undefined;
+  let left = wire.readFieldsHeader(r, p, 1);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa466696c | 0) || bytes[p + 4] !== 0x65) break;
+        file = readWhiteboardShareInputFile(r, p + 5);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readWhiteboardDownloadOutputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (file === undefined) return wire.misfit();
+  return { file };
+}
+
+const readWhiteboardDownloadOutputKeys = /* @__PURE__ */ new wire.Keys(["file"]);
 
 function writePageCursorInput(b: Uint8Array, p: number, value: PageCursorInput): number {
   wire.requireObject(value);
@@ -1441,23 +1639,368 @@ function readPageCursorInput(r: wire.Reader, p: number): PageCursorInput {
 
 const readPageCursorInputKeys = /* @__PURE__ */ new wire.Keys(["by", "x", "y", "count"]);
 
-const regexPattern = /\S/;
+function writeServersPublishVisitsInput(b: Uint8Array, p: number, value: ServersPublishVisitsInput): number {
+  wire.requireObject(value);
+  b[p] = 0x82;
+  b[p + 1] = 0xa4;
+  b[p + 2] = 0x72;
+  b[p + 3] = 0x6f;
+  b[p + 4] = 0x6f;
+  b[p + 5] = 0x6d;
+  if (value.room.length === 0 || wire.longerThan(value.room, 128)) return wire.misfit();
+  p = wire.writeString(b, p + 6, value.room);
+  b[p] = 0xa7;
+  b[p + 1] = 0x6d;
+  b[p + 2] = 0x65;
+  b[p + 3] = 0x73;
+  b[p + 4] = 0x73;
+  b[p + 5] = 0x61;
+  b[p + 6] = 0x67;
+  b[p + 7] = 0x65;
+  p = writeServersPublishVisitsInputMessage(b, p + 8, value.message);
+  return p;
+}
 
-const whiteboardJoinInputShape: wire.Shape = wire.object({
-  name: wire.string(wire.pattern(regexPattern, "regex"), wire.maxSize(40)),
-  secret: wire.string(wire.minSize(16), wire.maxSize(64)),
-});
-const personShape: wire.Shape = wire.object({
-  id: wire.string(),
-  name: wire.string(),
-  hue: wire.number(wire.integer(), wire.atLeast(0), wire.atMost(359)),
-});
-const whiteboardJoinItemPeopleShape: wire.Shape = wire.array(personShape);
-const whiteboardJoinItemShape: wire.Shape = wire.object({
-  you: wire.string(),
-  server: wire.string(),
-  people: whiteboardJoinItemPeopleShape,
-});
+function readServersPublishVisitsInput(r: wire.Reader, p: number): ServersPublishVisitsInput {
+  const { bytes, view } = r;
+  let room: string | undefined;
+  let message: ServersPublishVisitsInputMessage | undefined;
+  let left = wire.readFieldsHeader(r, p, 2);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa4726f6f | 0) || bytes[p + 4] !== 0x6d) break;
+        room = wire.readString(r, p + 5);
+        if (room.length === 0 || wire.longerThan(room, 128)) return wire.misfit();
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getInt32(p) !== (0xa76d6573 | 0) || view.getInt32(p + 4) !== 0x73616765) break;
+        message = readServersPublishVisitsInputMessage(r, p + 8);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readServersPublishVisitsInputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (room === undefined || message === undefined) return wire.misfit();
+  return { room, message };
+}
+
+const readServersPublishVisitsInputKeys = /* @__PURE__ */ new wire.Keys(["room", "message"]);
+
+function writeServersPublishVisitsInputMessage(
+  b: Uint8Array,
+  p: number,
+  value: ServersPublishVisitsInputMessage,
+): number {
+  wire.requireObject(value);
+  b[p] = 0x83;
+  b[p + 1] = 0xa4;
+  b[p + 2] = 0x74;
+  b[p + 3] = 0x79;
+  b[p + 4] = 0x70;
+  b[p + 5] = 0x65;
+  if (value.type !== "came" && value.type !== "here" && value.type !== "left") return wire.misfit();
+  p = wire.writeString(b, p + 6, value.type);
+  b[p] = 0xa5;
+  b[p + 1] = 0x76;
+  b[p + 2] = 0x69;
+  b[p + 3] = 0x73;
+  b[p + 4] = 0x69;
+  b[p + 5] = 0x74;
+  p = wire.writeString(b, p + 6, value.visit);
+  b[p] = 0xa6;
+  b[p + 1] = 0x70;
+  b[p + 2] = 0x65;
+  b[p + 3] = 0x72;
+  b[p + 4] = 0x73;
+  b[p + 5] = 0x6f;
+  b[p + 6] = 0x6e;
+  p = writePerson(b, p + 7, value.person);
+  return p;
+}
+
+function readServersPublishVisitsInputMessage(r: wire.Reader, p: number): ServersPublishVisitsInputMessage {
+  const { bytes, view } = r;
+  let type: "came" | "here" | "left" | undefined;
+  let visit: string | undefined;
+  let person: Person | undefined;
+  let left = wire.readFieldsHeader(r, p, 3);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0: {
+        if (left-- === 0 || view.getInt32(p) !== (0xa4747970 | 0) || bytes[p + 4] !== 0x65) break;
+        const literal = wire.readString(r, p + 5);
+        if (literal !== "came" && literal !== "here" && literal !== "left") return wire.misfit();
+        type = literal;
+        p = r.position;
+      }
+      case 1:
+        if (left-- === 0 || view.getInt32(p) !== (0xa5766973 | 0) || view.getInt32(p + 2) !== 0x69736974) break;
+        visit = wire.readString(r, p + 6);
+        p = r.position;
+      case 2:
+        if (left-- === 0 || view.getInt32(p) !== (0xa6706572 | 0) || view.getInt32(p + 3) !== 0x72736f6e) break;
+        person = readPerson(r, p + 7);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readServersPublishVisitsInputMessageKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (type === undefined || visit === undefined || person === undefined) return wire.misfit();
+  return { type, visit, person };
+}
+
+const readServersPublishVisitsInputMessageKeys = /* @__PURE__ */ new wire.Keys(["type", "visit", "person"]);
+
+function writeServersSubscribeVisitsItem(b: Uint8Array, p: number, value: ServersSubscribeVisitsItem): number {
+  wire.requireObject(value);
+  let count = 1;
+  if (value.lost !== undefined) count++;
+  p = wire.writeMapHeader(b, p, count);
+  b[p] = 0xa7;
+  b[p + 1] = 0x6d;
+  b[p + 2] = 0x65;
+  b[p + 3] = 0x73;
+  b[p + 4] = 0x73;
+  b[p + 5] = 0x61;
+  b[p + 6] = 0x67;
+  b[p + 7] = 0x65;
+  p = writeServersPublishVisitsInputMessage(b, p + 8, value.message);
+  if (value.lost !== undefined) {
+    b[p] = 0xa4;
+    b[p + 1] = 0x6c;
+    b[p + 2] = 0x6f;
+    b[p + 3] = 0x73;
+    b[p + 4] = 0x74;
+    if (value.lost < 1) return wire.misfit();
+    p = wire.writeInt(b, p + 5, value.lost);
+  }
+  return p;
+}
+
+function readServersSubscribeVisitsItem(r: wire.Reader, p: number): ServersSubscribeVisitsItem {
+  const { bytes, view } = r;
+  let message: ServersPublishVisitsInputMessage | undefined;
+  let lost: number | undefined;
+  let left = wire.readMapHeader(r, p);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa76d6573 | 0) || view.getInt32(p + 4) !== 0x73616765) break;
+        message = readServersPublishVisitsInputMessage(r, p + 8);
+        p = r.position;
+      case 1:
+        if (left > 0 && view.getInt32(p) === (0xa46c6f73 | 0) && bytes[p + 4] === 0x74) {
+          lost = wire.readInt(r, p + 5);
+          if (lost < 1) return wire.misfit();
+          p = r.position;
+          left--;
+        }
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readServersSubscribeVisitsItemKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (message === undefined) return wire.misfit();
+  if (lost === undefined) {
+    return { message };
+  }
+  return { message, lost };
+}
+
+const readServersSubscribeVisitsItemKeys = /* @__PURE__ */ new wire.Keys(["message", "lost"]);
+
+function writeServersPublishPointersInput(b: Uint8Array, p: number, value: ServersPublishPointersInput): number {
+  wire.requireObject(value);
+  b[p] = 0x82;
+  b[p + 1] = 0xa4;
+  b[p + 2] = 0x72;
+  b[p + 3] = 0x6f;
+  b[p + 4] = 0x6f;
+  b[p + 5] = 0x6d;
+  if (value.room.length === 0 || wire.longerThan(value.room, 128)) return wire.misfit();
+  p = wire.writeString(b, p + 6, value.room);
+  b[p] = 0xa7;
+  b[p + 1] = 0x6d;
+  b[p + 2] = 0x65;
+  b[p + 3] = 0x73;
+  b[p + 4] = 0x73;
+  b[p + 5] = 0x61;
+  b[p + 6] = 0x67;
+  b[p + 7] = 0x65;
+  p = writeServersPublishPointersInputMessage(b, p + 8, value.message);
+  return p;
+}
+
+function readServersPublishPointersInput(r: wire.Reader, p: number): ServersPublishPointersInput {
+  const { bytes, view } = r;
+  let room: string | undefined;
+  let message: ServersPublishPointersInputMessage | undefined;
+  let left = wire.readFieldsHeader(r, p, 2);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa4726f6f | 0) || bytes[p + 4] !== 0x6d) break;
+        room = wire.readString(r, p + 5);
+        if (room.length === 0 || wire.longerThan(room, 128)) return wire.misfit();
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getInt32(p) !== (0xa76d6573 | 0) || view.getInt32(p + 4) !== 0x73616765) break;
+        message = readServersPublishPointersInputMessage(r, p + 8);
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readServersPublishPointersInputKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (room === undefined || message === undefined) return wire.misfit();
+  return { room, message };
+}
+
+const readServersPublishPointersInputKeys = /* @__PURE__ */ new wire.Keys(["room", "message"]);
+
+function writeServersPublishPointersInputMessage(
+  b: Uint8Array,
+  p: number,
+  value: ServersPublishPointersInputMessage,
+): number {
+  wire.requireObject(value);
+  b[p] = 0x83;
+  b[p + 1] = 0xa2;
+  b[p + 2] = 0x62;
+  b[p + 3] = 0x79;
+  p = wire.writeString(b, p + 4, value.by);
+  b[p] = 0xa1;
+  b[p + 1] = 0x78;
+  if (value.x < 0 || value.x > 1600) return wire.misfit();
+  p = wire.writeInt(b, p + 2, value.x);
+  b[p] = 0xa1;
+  b[p + 1] = 0x79;
+  if (value.y < 0 || value.y > 1000) return wire.misfit();
+  p = wire.writeInt(b, p + 2, value.y);
+  return p;
+}
+
+function readServersPublishPointersInputMessage(r: wire.Reader, p: number): ServersPublishPointersInputMessage {
+  const { bytes, view } = r;
+  let by: string | undefined;
+  let x: number | undefined;
+  let y: number | undefined;
+  let left = wire.readFieldsHeader(r, p, 3);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getUint16(p) !== 0xa262 || bytes[p + 2] !== 0x79) break;
+        by = wire.readString(r, p + 3);
+        p = r.position;
+      case 1:
+        if (left-- === 0 || view.getUint16(p) !== 0xa178) break;
+        x = wire.readInt(r, p + 2);
+        if (x < 0 || x > 1600) return wire.misfit();
+        p = r.position;
+      case 2:
+        if (left-- === 0 || view.getUint16(p) !== 0xa179) break;
+        y = wire.readInt(r, p + 2);
+        if (y < 0 || y > 1000) return wire.misfit();
+        p = r.position;
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readServersPublishPointersInputMessageKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (by === undefined || x === undefined || y === undefined) return wire.misfit();
+  return { by, x, y };
+}
+
+const readServersPublishPointersInputMessageKeys = /* @__PURE__ */ new wire.Keys(["by", "x", "y"]);
+
+function writeServersSubscribePointersItem(b: Uint8Array, p: number, value: ServersSubscribePointersItem): number {
+  wire.requireObject(value);
+  let count = 1;
+  if (value.lost !== undefined) count++;
+  p = wire.writeMapHeader(b, p, count);
+  b[p] = 0xa7;
+  b[p + 1] = 0x6d;
+  b[p + 2] = 0x65;
+  b[p + 3] = 0x73;
+  b[p + 4] = 0x73;
+  b[p + 5] = 0x61;
+  b[p + 6] = 0x67;
+  b[p + 7] = 0x65;
+  p = writeServersPublishPointersInputMessage(b, p + 8, value.message);
+  if (value.lost !== undefined) {
+    b[p] = 0xa4;
+    b[p + 1] = 0x6c;
+    b[p + 2] = 0x6f;
+    b[p + 3] = 0x73;
+    b[p + 4] = 0x74;
+    if (value.lost < 1) return wire.misfit();
+    p = wire.writeInt(b, p + 5, value.lost);
+  }
+  return p;
+}
+
+function readServersSubscribePointersItem(r: wire.Reader, p: number): ServersSubscribePointersItem {
+  const { bytes, view } = r;
+  let message: ServersPublishPointersInputMessage | undefined;
+  let lost: number | undefined;
+  let left = wire.readMapHeader(r, p);
+  p = r.position;
+  for (let next = 0; ; ) {
+    switch (next) {
+      case 0:
+        if (left-- === 0 || view.getInt32(p) !== (0xa76d6573 | 0) || view.getInt32(p + 4) !== 0x73616765) break;
+        message = readServersPublishPointersInputMessage(r, p + 8);
+        p = r.position;
+      case 1:
+        if (left > 0 && view.getInt32(p) === (0xa46c6f73 | 0) && bytes[p + 4] === 0x74) {
+          lost = wire.readInt(r, p + 5);
+          if (lost < 1) return wire.misfit();
+          p = r.position;
+          left--;
+        }
+      default:
+        left--;
+    }
+    if (++left === 0) break;
+    next = readServersSubscribePointersItemKeys.find(r, p, left);
+    p = r.position;
+    left = r.left;
+  }
+  if (message === undefined) return wire.misfit();
+  if (lost === undefined) {
+    return { message };
+  }
+  return { message, lost };
+}
+
+const readServersSubscribePointersItemKeys = /* @__PURE__ */ new wire.Keys(["message", "lost"]);
+
+const regexPattern = /^[\w-]{1,40}$/;
+const regexPattern2 = /\S/;
+
 const piecePointShape: wire.Shape = wire.object({
   x: wire.number(wire.integer(), wire.atLeast(0), wire.atMost(1600)),
   y: wire.number(wire.integer(), wire.atLeast(0), wire.atMost(1000)),
@@ -1477,61 +2020,117 @@ const boardCommandShape: wire.Shape = wire.discriminated("type", [
   ["undo", boardCommandUndoShape],
   ["clear", boardCommandClearShape],
 ]);
-const boardEventDrawnShape: wire.Shape = wire.object({
-  type: wire.literal("drawn"),
+const commandsShape: wire.Shape = wire.array(boardCommandShape, wire.minSize(1), wire.maxSize(64));
+const boardChangeShape: wire.Shape = wire.object({
   by: wire.string(),
-  piece: pieceShape,
+  id: wire.string(wire.minSize(1), wire.maxSize(64)),
+  commands: commandsShape,
 });
-const boardEventErasedLineShape: wire.Shape = wire.object({ by: wire.string(), line: wire.number(wire.integer()) });
-const boardEventErasedLinesShape: wire.Shape = wire.array(boardEventErasedLineShape);
-const boardEventErasedShape: wire.Shape = wire.object({
-  type: wire.literal("erased"),
-  lines: boardEventErasedLinesShape,
+const whiteboardPublishBoardInputShape: wire.Shape = wire.object({
+  room: wire.string(wire.minSize(1), wire.maxSize(128)),
+  message: boardChangeShape,
 });
-const boardEventShownShape: wire.Shape = wire.object({ type: wire.literal("shown") });
-const boardEventShape: wire.Shape = wire.discriminated("type", [
-  ["drawn", boardEventDrawnShape],
-  ["erased", boardEventErasedShape],
-  ["shown", boardEventShownShape],
-]);
-const whiteboardMessagesInputShape: wire.Shape = wire.object({
-  after: wire.withDefault(wire.number(wire.integer(), wire.atLeast(0)), () => 0),
+const whiteboardSubscribeBoardInputShape: wire.Shape = wire.object({
+  room: wire.string(wire.minSize(1), wire.maxSize(128)),
+});
+const whiteboardSubscribeBoardItemShape: wire.Shape = wire.object({
+  message: wire.optional(boardChangeShape),
+  position: wire.string(),
+});
+const whiteboardChangeInputShape: wire.Shape = wire.object({
+  room: wire.string(wire.pattern(regexPattern, "regex")),
+  id: wire.string(wire.minSize(1), wire.maxSize(64)),
+  commands: commandsShape,
+});
+const whiteboardJoinInputShape: wire.Shape = wire.object({
+  room: wire.string(wire.pattern(regexPattern, "regex")),
+  name: wire.string(wire.pattern(regexPattern2, "regex"), wire.maxSize(40)),
+});
+const personShape: wire.Shape = wire.object({
+  id: wire.string(),
+  name: wire.string(wire.pattern(regexPattern2, "regex"), wire.maxSize(40)),
+});
+const whiteboardJoinItemPeopleShape: wire.Shape = wire.array(personShape);
+const whiteboardJoinItemShape: wire.Shape = wire.object({
+  turn: wire.string(),
+  visit: wire.string(),
+  you: wire.string(),
+  people: whiteboardJoinItemPeopleShape,
+});
+const whiteboardPointInputShape: wire.Shape = wire.object({
+  room: wire.string(wire.pattern(regexPattern, "regex")),
+  x: wire.number(wire.integer(), wire.atLeast(0), wire.atMost(1600)),
+  y: wire.number(wire.integer(), wire.atLeast(0), wire.atMost(1000)),
 });
 const sharedFileShape: wire.Shape = wire.object({
   id: wire.string(),
   name: wire.string(wire.minSize(1), wire.maxSize(200)),
   type: wire.string(wire.maxSize(100)),
-  size: wire.number(wire.integer(), wire.atLeast(0), wire.atMost(33554432)),
+  size: wire.number(wire.integer(), wire.atLeast(0)),
 });
 const chatMessageShape: wire.Shape = wire.object({
-  id: wire.number(wire.integer()),
   at: wire.date(),
   from: personShape,
   text: wire.string(),
   file: wire.optional(sharedFileShape),
 });
+const whiteboardPublishChatInputShape: wire.Shape = wire.object({
+  room: wire.string(wire.minSize(1), wire.maxSize(128)),
+  message: chatMessageShape,
+});
+const whiteboardSubscribeChatItemShape: wire.Shape = wire.object({
+  message: wire.optional(chatMessageShape),
+  position: wire.string(),
+});
 const whiteboardSayInputShape: wire.Shape = wire.object({
-  text: wire.string(wire.pattern(regexPattern, "regex"), wire.maxSize(1000)),
+  room: wire.string(wire.pattern(regexPattern, "regex")),
+  id: wire.string(wire.minSize(1), wire.maxSize(64)),
+  name: wire.string(wire.pattern(regexPattern2, "regex"), wire.maxSize(40)),
+  text: wire.string(wire.pattern(regexPattern2, "regex"), wire.maxSize(1000)),
 });
-const whiteboardSayOutputShape: wire.Shape = wire.object({ id: wire.number(wire.integer()) });
-const whiteboardUploadInputItemFileFileShape: wire.Shape = wire.object({
-  name: wire.string(wire.minSize(1), wire.maxSize(200)),
-  type: wire.string(wire.maxSize(100)),
-  size: wire.number(wire.integer(), wire.atLeast(0), wire.atMost(33554432)),
-});
-const whiteboardUploadInputItemFileShape: wire.Shape = wire.object({
-  type: wire.literal("file"),
-  file: whiteboardUploadInputItemFileFileShape,
-});
-const whiteboardUploadInputItemPartShape: wire.Shape = wire.object({ type: wire.literal("part"), bytes: wire.bytes() });
-const whiteboardUploadInputItemShape: wire.Shape = wire.discriminated("type", [
-  ["file", whiteboardUploadInputItemFileShape],
-  ["part", whiteboardUploadInputItemPartShape],
+const whiteboardShareInputFileShape: wire.Shape = wire.tuple([
+  wire.number(wire.integer(), wire.atLeast(0)),
+  wire.nullable(wire.number(wire.integer(), wire.atLeast(0))),
+  wire.string(wire.maxSize(255)),
+  wire.string(wire.maxSize(1024)),
 ]);
+const whiteboardShareInputShape: wire.Shape = wire.object({
+  room: wire.string(wire.pattern(regexPattern, "regex")),
+  id: wire.string(wire.minSize(1), wire.maxSize(64)),
+  name: wire.string(wire.pattern(regexPattern2, "regex"), wire.maxSize(40)),
+  file: whiteboardShareInputFileShape,
+});
 const whiteboardDownloadInputShape: wire.Shape = wire.object({ id: wire.string() });
+const whiteboardDownloadOutputShape: wire.Shape = wire.object({ file: whiteboardShareInputFileShape });
 const pageCursorInputShape: wire.Shape = wire.object({
   by: wire.string(),
   x: wire.number(wire.integer(), wire.atLeast(0), wire.atMost(1600)),
   y: wire.number(wire.integer(), wire.atLeast(0), wire.atMost(1000)),
   count: wire.number(wire.integer()),
+});
+const serversPublishVisitsInputMessageShape: wire.Shape = wire.object({
+  type: wire.literal("came", "here", "left"),
+  visit: wire.string(),
+  person: personShape,
+});
+const serversPublishVisitsInputShape: wire.Shape = wire.object({
+  room: wire.string(wire.minSize(1), wire.maxSize(128)),
+  message: serversPublishVisitsInputMessageShape,
+});
+const serversSubscribeVisitsItemShape: wire.Shape = wire.object({
+  message: serversPublishVisitsInputMessageShape,
+  lost: wire.optional(wire.number(wire.integer(), wire.atLeast(1))),
+});
+const serversPublishPointersInputMessageShape: wire.Shape = wire.object({
+  by: wire.string(),
+  x: wire.number(wire.integer(), wire.atLeast(0), wire.atMost(1600)),
+  y: wire.number(wire.integer(), wire.atLeast(0), wire.atMost(1000)),
+});
+const serversPublishPointersInputShape: wire.Shape = wire.object({
+  room: wire.string(wire.minSize(1), wire.maxSize(128)),
+  message: serversPublishPointersInputMessageShape,
+});
+const serversSubscribePointersItemShape: wire.Shape = wire.object({
+  message: serversPublishPointersInputMessageShape,
+  lost: wire.optional(wire.number(wire.integer(), wire.atLeast(1))),
 });

@@ -3,252 +3,346 @@
 import type { ServiceTooling } from "@quicrpc/core/generated";
 
 const part1 = {
+  minItems: 1,
+  maxItems: 64,
+  type: "array",
+  items: {
+    oneOf: [
+      {
+        type: "object",
+        properties: {
+          type: { type: "string", const: "draw" },
+          piece: {
+            type: "object",
+            properties: {
+              line: { type: "integer", minimum: 0 },
+              color: {
+                type: "string",
+                enum: ["ink", "red", "orange", "green", "blue", "violet"],
+              },
+              width: { type: "integer", minimum: 1, maximum: 40 },
+              points: {
+                minItems: 1,
+                maxItems: 256,
+                type: "array",
+                items: {
+                  type: "object",
+                  properties: {
+                    x: { type: "integer", minimum: 0, maximum: 1600 },
+                    y: { type: "integer", minimum: 0, maximum: 1000 },
+                  },
+                  required: ["x", "y"],
+                },
+              },
+            },
+            required: ["line", "color", "width", "points"],
+            title: "Piece",
+          },
+        },
+        required: ["type", "piece"],
+      },
+      {
+        type: "object",
+        properties: { type: { type: "string", const: "undo" } },
+        required: ["type"],
+        description: "Takes back the participant's latest line.",
+      },
+      {
+        type: "object",
+        properties: { type: { type: "string", const: "clear" } },
+        required: ["type"],
+      },
+    ],
+  },
+};
+const part2 = {
+  by: { type: "string" },
+  id: { type: "string", minLength: 1, maxLength: 64 },
+  commands: part1,
+};
+const part3 = {
+  type: "object",
+  properties: { room: { type: "string", minLength: 1, maxLength: 128 } },
+  required: ["room"],
+};
+const part4 = {
   type: "object",
   properties: {
     id: {
       type: "string",
       description: "The same for one participant, whatever becomes of the connection or the server.",
     },
-    name: { type: "string" },
-    hue: { type: "integer", minimum: 0, maximum: 359 },
+    name: { type: "string", maxLength: 40, pattern: "\\S" },
   },
-  required: ["id", "name", "hue"],
+  required: ["id", "name"],
   title: "Person",
 };
-const part2 = {
+const part5 = {
+  at: { type: "string", format: "date-time", "x-quicrpc-type": "date" },
+  from: part4,
+  text: { type: "string" },
+  file: {
+    type: "object",
+    properties: {
+      id: { type: "string" },
+      name: { type: "string", minLength: 1, maxLength: 200 },
+      type: { type: "string", maxLength: 100 },
+      size: { type: "integer", minimum: 0, description: "Bytes." },
+    },
+    required: ["id", "name", "type", "size"],
+    title: "SharedFile",
+  },
+};
+const part6 = {
+  type: "array",
+  prefixItems: [
+    { type: "integer", minimum: 0 },
+    { anyOf: [{ type: "integer", minimum: 0 }, { type: "null" }] },
+    { type: "string", maxLength: 255 },
+    { type: "string", maxLength: 1024 },
+  ],
+  items: false,
+  minItems: 4,
+  maxItems: 4,
+};
+const part7 = {
+  type: "object",
+  fields: {
+    id: { type: "string" },
+    name: { type: "string", checks: { patterns: ["/\\S/"], max: 40 } },
+  },
+};
+const part8 = {
+  type: "tuple",
+  items: [
+    { type: "number", checks: { format: "integer", min: 0 } },
+    {
+      type: "union",
+      options: [{ type: "number", checks: { format: "integer", min: 0 } }, { type: "null" }],
+    },
+    { type: "string", checks: { max: 255 } },
+    { type: "string", checks: { max: 1024 } },
+  ],
+  required: 4,
+};
+const part9 = { type: "object", fields: { file: part8 } };
+const part10 = {
   type: "object",
   properties: {
+    type: { type: "string", enum: ["came", "here", "left"] },
+    visit: { type: "string" },
+    person: part4,
+  },
+  required: ["type", "visit", "person"],
+};
+const part11 = {
+  description: "So many messages before this one were dropped, because this subscriber was too slow for them.",
+  type: "integer",
+  minimum: 1,
+};
+const part12 = {
+  type: "object",
+  properties: {
+    by: { type: "string" },
     x: { type: "integer", minimum: 0, maximum: 1600 },
     y: { type: "integer", minimum: 0, maximum: 1000 },
   },
-  required: ["x", "y"],
-};
-const part3 = {
-  type: "object",
-  properties: {
-    line: { type: "integer", minimum: 0 },
-    color: {
-      type: "string",
-      enum: ["ink", "red", "orange", "green", "blue", "violet"],
-    },
-    width: { type: "integer", minimum: 1, maximum: 40 },
-    points: { minItems: 1, maxItems: 256, type: "array", items: part2 },
-  },
-  required: ["line", "color", "width", "points"],
-  title: "Piece",
-};
-const part4 = {
-  type: "object",
-  properties: {
-    id: { type: "string" },
-    name: { type: "string", minLength: 1, maxLength: 200 },
-    type: { type: "string", maxLength: 100 },
-    size: {
-      type: "integer",
-      minimum: 0,
-      maximum: 33554432,
-      description: "Bytes.",
-    },
-  },
-  required: ["id", "name", "type", "size"],
-  title: "SharedFile",
-};
-const part5 = {
-  type: "object",
-  fields: {
-    x: { type: "number", checks: { format: "integer", min: 0, max: 1600 } },
-    y: { type: "number", checks: { format: "integer", min: 0, max: 1000 } },
-  },
+  required: ["by", "x", "y"],
 };
 
 /** Descriptions of whiteboard.v1.Whiteboard for tools: comments, JSON Schemas of its messages, and their shapes. */
 export const whiteboardTooling: ServiceTooling = {
   docs: "A board that is drawn on together.",
   methods: {
-    join: {
-      docs: "Takes a seat, for as long as the stream is open; tells who else has one. The other methods need a seat.",
+    publishBoard: {
+      docs: "Publishes to the topic. What happened on a room's board.",
       input: {
         type: "object",
         properties: {
-          name: { type: "string", maxLength: 40, pattern: "\\S" },
-          secret: {
-            type: "string",
-            minLength: 16,
-            maxLength: 64,
-            description: "Chosen by the page: the participant's id is made from it.",
+          room: { type: "string", minLength: 1, maxLength: 128 },
+          message: {
+            type: "object",
+            properties: part2,
+            required: ["by", "id", "commands"],
+            title: "BoardChange",
           },
         },
-        required: ["name", "secret"],
-      },
-      output: {
-        type: "object",
-        properties: {
-          you: { type: "string" },
-          server: {
-            type: "string",
-            description: "Differs each time the server starts.",
-          },
-          people: { type: "array", items: part1 },
-        },
-        required: ["you", "server", "people"],
+        required: ["room", "message"],
       },
     },
-    draw: {
-      docs: "What is on the board and happens to it, one way; what this participant does to it, the other.",
+    subscribeBoard: {
+      docs: "Subscribes to the topic: messages from then on. What happened on a room's board.",
+      input: part3,
+      output: {
+        type: "object",
+        properties: {
+          message: {
+            description: "Undefined in the first item, which says that the subscription has begun.",
+            type: "object",
+            properties: part2,
+            required: ["by", "id", "commands"],
+            title: "BoardChange",
+          },
+          position: { type: "string", description: "Where to go on after this item." },
+        },
+        required: ["position"],
+      },
+    },
+    change: {
+      docs: "Does something to the board.",
       input: {
-        oneOf: [
-          {
-            type: "object",
-            properties: { type: { type: "string", const: "draw" }, piece: part3 },
-            required: ["type", "piece"],
-          },
-          {
-            type: "object",
-            properties: { type: { type: "string", const: "undo" } },
-            required: ["type"],
-            description: "Takes back the participant's latest line.",
-          },
-          {
-            type: "object",
-            properties: { type: { type: "string", const: "clear" } },
-            required: ["type"],
-          },
-        ],
+        type: "object",
+        properties: {
+          room: { type: "string", pattern: "^[\\w-]{1,40}$" },
+          id: { type: "string", minLength: 1, maxLength: 64 },
+          commands: part1,
+        },
+        required: ["room", "id", "commands"],
+      },
+    },
+    join: {
+      docs: "Takes part in a room for as long as the stream is open; tells who else does, at first and whenever that changes.",
+      input: {
+        type: "object",
+        properties: {
+          room: { type: "string", pattern: "^[\\w-]{1,40}$" },
+          name: { type: "string", maxLength: 40, pattern: "\\S" },
+        },
+        required: ["room", "name"],
       },
       output: {
-        oneOf: [
-          {
-            type: "object",
-            properties: {
-              type: { type: "string", const: "drawn" },
-              by: { type: "string" },
-              piece: part3,
-            },
-            required: ["type", "by", "piece"],
+        type: "object",
+        properties: {
+          turn: { type: "string" },
+          visit: {
+            type: "string",
+            description: "Another one after each session that was lost.",
           },
-          {
-            type: "object",
-            properties: {
-              type: { type: "string", const: "erased" },
-              lines: {
-                type: "array",
-                items: {
-                  type: "object",
-                  properties: { by: { type: "string" }, line: { type: "integer" } },
-                  required: ["by", "line"],
-                },
-              },
-            },
-            required: ["type", "lines"],
-          },
-          {
-            type: "object",
-            properties: { type: { type: "string", const: "shown" } },
-            required: ["type"],
-            description: "All that was there has been sent; what follows is new.",
-          },
-        ],
+          you: { type: "string" },
+          people: { type: "array", items: part4 },
+        },
+        required: ["turn", "visit", "you", "people"],
       },
     },
     point: {
       docs: "Where the participant points. It may be lost: the next one is on its way.",
-      input: part2,
-    },
-    messages: {
-      docs: "The chat, from the message after `after` on.",
       input: {
         type: "object",
-        properties: { after: { default: 0, type: "integer", minimum: 0 } },
+        properties: {
+          room: { type: "string", pattern: "^[\\w-]{1,40}$" },
+          x: { type: "integer", minimum: 0, maximum: 1600 },
+          y: { type: "integer", minimum: 0, maximum: 1000 },
+        },
+        required: ["room", "x", "y"],
       },
+    },
+    publishChat: {
+      docs: "Publishes to the topic. What is said in a room.",
+      input: {
+        type: "object",
+        properties: {
+          room: { type: "string", minLength: 1, maxLength: 128 },
+          message: {
+            type: "object",
+            properties: part5,
+            required: ["at", "from", "text"],
+            title: "ChatMessage",
+          },
+        },
+        required: ["room", "message"],
+      },
+    },
+    subscribeChat: {
+      docs: "Subscribes to the topic: messages from then on. What is said in a room.",
+      input: part3,
       output: {
         type: "object",
         properties: {
-          id: { type: "integer" },
-          at: { type: "string", format: "date-time", "x-quicrpc-type": "date" },
-          from: part1,
-          text: { type: "string" },
-          file: part4,
+          message: {
+            description: "Undefined in the first item, which says that the subscription has begun.",
+            type: "object",
+            properties: part5,
+            required: ["at", "from", "text"],
+            title: "ChatMessage",
+          },
+          position: { type: "string", description: "Where to go on after this item." },
         },
-        required: ["id", "at", "from", "text"],
-        title: "ChatMessage",
+        required: ["position"],
       },
     },
     say: {
+      docs: "Says something.",
       input: {
         type: "object",
-        properties: { text: { type: "string", maxLength: 1000, pattern: "\\S" } },
-        required: ["text"],
-      },
-      output: {
-        type: "object",
-        properties: { id: { type: "integer" } },
-        required: ["id"],
+        properties: {
+          room: { type: "string", pattern: "^[\\w-]{1,40}$" },
+          id: { type: "string", minLength: 1, maxLength: 64 },
+          name: { type: "string", maxLength: 40, pattern: "\\S" },
+          text: { type: "string", maxLength: 1000, pattern: "\\S" },
+        },
+        required: ["room", "id", "name", "text"],
       },
     },
-    upload: {
-      docs: "Shares a file: first what it is, then its bytes in parts. It becomes a message of the chat.",
+    share: {
+      docs: "Shares a file, which becomes a message of the chat.",
       input: {
-        oneOf: [
-          {
-            type: "object",
-            properties: {
-              type: { type: "string", const: "file" },
-              file: {
-                type: "object",
-                properties: {
-                  name: { type: "string", minLength: 1, maxLength: 200 },
-                  type: { type: "string", maxLength: 100 },
-                  size: {
-                    type: "integer",
-                    minimum: 0,
-                    maximum: 33554432,
-                    description: "Bytes.",
-                  },
-                },
-                required: ["name", "type", "size"],
-              },
-            },
-            required: ["type", "file"],
-          },
-          {
-            type: "object",
-            properties: {
-              type: { type: "string", const: "part" },
-              bytes: {
-                type: "string",
-                contentEncoding: "base64",
-                "x-quicrpc-type": "bytes",
-              },
-            },
-            required: ["type", "bytes"],
-          },
-        ],
+        type: "object",
+        properties: {
+          room: { type: "string", pattern: "^[\\w-]{1,40}$" },
+          id: { type: "string", minLength: 1, maxLength: 64 },
+          name: { type: "string", maxLength: 40, pattern: "\\S" },
+          file: part6,
+        },
+        required: ["room", "id", "name", "file"],
       },
-      output: part4,
     },
     download: {
-      docs: "Of a file that was shared.",
+      docs: "A file that was shared.",
       input: {
         type: "object",
         properties: { id: { type: "string" } },
         required: ["id"],
       },
+      output: { type: "object", properties: { file: part6 }, required: ["file"] },
     },
   },
   snapshot: {
     id: 27706,
     methods: {
+      publishBoard: {
+        id: 8,
+        kind: "unary",
+        input: { type: "ref", name: "WhiteboardPublishBoardInput" },
+      },
+      subscribeBoard: {
+        id: 9,
+        kind: "server_stream",
+        idempotent: true,
+        readOnly: true,
+        cursor: { field: "position" },
+        input: { type: "ref", name: "WhiteboardSubscribeBoardInput" },
+        output: { type: "ref", name: "WhiteboardSubscribeBoardItem" },
+        errors: {
+          CURSOR_EXPIRED: { code: "out_of_range" },
+          CURSOR_GAP: { code: "data_loss" },
+        },
+      },
+      change: {
+        id: 10,
+        kind: "unary",
+        idempotent: true,
+        input: { type: "ref", name: "WhiteboardChangeInput" },
+      },
       join: {
         id: 1,
         kind: "server_stream",
+        cursor: { field: "turn" },
         input: { type: "ref", name: "WhiteboardJoinInput" },
         output: { type: "ref", name: "WhiteboardJoinItem" },
-      },
-      draw: {
-        id: 2,
-        kind: "duplex",
-        input: { type: "ref", name: "BoardCommand" },
-        output: { type: "ref", name: "BoardEvent" },
+        errors: {
+          CURSOR_EXPIRED: { code: "out_of_range" },
+          CURSOR_GAP: { code: "data_loss" },
+        },
       },
       point: {
         id: 3,
@@ -256,55 +350,63 @@ export const whiteboardTooling: ServiceTooling = {
         delivery: "datagram",
         input: { type: "ref", name: "WhiteboardPointInput" },
       },
-      messages: {
-        id: 4,
+      publishChat: {
+        id: 11,
+        kind: "unary",
+        input: { type: "ref", name: "WhiteboardPublishChatInput" },
+      },
+      subscribeChat: {
+        id: 12,
         kind: "server_stream",
-        input: { type: "ref", name: "WhiteboardMessagesInput" },
-        output: { type: "ref", name: "ChatMessage" },
+        idempotent: true,
+        readOnly: true,
+        cursor: { field: "position" },
+        input: { type: "ref", name: "WhiteboardSubscribeChatInput" },
+        output: { type: "ref", name: "WhiteboardSubscribeChatItem" },
+        errors: {
+          CURSOR_EXPIRED: { code: "out_of_range" },
+          CURSOR_GAP: { code: "data_loss" },
+        },
       },
       say: {
         id: 5,
         kind: "unary",
+        idempotent: true,
         input: { type: "ref", name: "WhiteboardSayInput" },
-        output: { type: "ref", name: "WhiteboardSayOutput" },
       },
-      upload: {
-        id: 6,
-        kind: "client_stream",
-        input: { type: "ref", name: "WhiteboardUploadInputItem" },
-        output: { type: "ref", name: "SharedFile" },
+      share: {
+        id: 13,
+        kind: "unary",
+        idempotent: true,
+        input: { type: "ref", name: "WhiteboardShareInput" },
       },
       download: {
         id: 7,
-        kind: "server_stream",
+        kind: "unary",
+        idempotent: true,
+        readOnly: true,
         input: { type: "ref", name: "WhiteboardDownloadInput" },
-        output: { type: "raw" },
+        output: { type: "ref", name: "WhiteboardDownloadOutput" },
+        result: { type: "ref", name: "WhiteboardDownloadOutputParsed" },
       },
     },
     types: {
-      WhiteboardJoinInput: {
+      WhiteboardPublishBoardInput: {
         type: "object",
         fields: {
-          name: { type: "string", checks: { patterns: ["/\\S/"], max: 40 } },
-          secret: { type: "string", checks: { min: 16, max: 64 } },
+          room: { type: "string", checks: { min: 1, max: 128 } },
+          message: { type: "ref", name: "BoardChange" },
         },
       },
-      WhiteboardJoinItem: {
+      BoardChange: {
         type: "object",
         fields: {
-          you: { type: "string" },
-          server: { type: "string" },
-          people: { type: "array", items: { type: "ref", name: "Person" } },
+          by: { type: "string" },
+          id: { type: "string", checks: { min: 1, max: 64 } },
+          commands: { type: "ref", name: "Commands", checks: { min: 1, max: 64 } },
         },
       },
-      Person: {
-        type: "object",
-        fields: {
-          id: { type: "string" },
-          name: { type: "string" },
-          hue: { type: "number", checks: { format: "integer", min: 0, max: 359 } },
-        },
-      },
+      Commands: { type: "array", items: { type: "ref", name: "BoardCommand" } },
       BoardCommand: {
         type: "union",
         options: [
@@ -337,7 +439,13 @@ export const whiteboardTooling: ServiceTooling = {
         type: "literal",
         values: ["ink", "red", "orange", "green", "blue", "violet"],
       },
-      PiecePoint: part5,
+      PiecePoint: {
+        type: "object",
+        fields: {
+          x: { type: "number", checks: { format: "integer", min: 0, max: 1600 } },
+          y: { type: "number", checks: { format: "integer", min: 0, max: 1000 } },
+        },
+      },
       BoardCommandUndo: {
         type: "object",
         fields: { type: { type: "literal", values: ["undo"] } },
@@ -346,53 +454,61 @@ export const whiteboardTooling: ServiceTooling = {
         type: "object",
         fields: { type: { type: "literal", values: ["clear"] } },
       },
-      BoardEvent: {
-        type: "union",
-        options: [
-          { type: "ref", name: "BoardEventDrawn" },
-          { type: "ref", name: "BoardEventErased" },
-          { type: "ref", name: "BoardEventShown" },
-        ],
+      WhiteboardSubscribeBoardInput: {
+        type: "object",
+        fields: { room: { type: "string", checks: { min: 1, max: 128 } } },
       },
-      BoardEventDrawn: {
+      WhiteboardSubscribeBoardItem: {
         type: "object",
         fields: {
-          type: { type: "literal", values: ["drawn"] },
-          by: { type: "string" },
-          piece: { type: "ref", name: "Piece" },
+          message: { type: "ref", name: "BoardChange" },
+          position: { type: "string" },
         },
+        optional: ["message"],
       },
-      BoardEventErased: {
+      WhiteboardChangeInput: {
         type: "object",
         fields: {
-          type: { type: "literal", values: ["erased"] },
-          lines: {
-            type: "array",
-            items: { type: "ref", name: "BoardEventErasedLine" },
-          },
+          room: { type: "string", checks: { patterns: ["/^[\\w-]{1,40}$/"] } },
+          id: { type: "string", checks: { min: 1, max: 64 } },
+          commands: { type: "ref", name: "Commands", checks: { min: 1, max: 64 } },
         },
       },
-      BoardEventErasedLine: {
+      WhiteboardJoinInput: {
         type: "object",
         fields: {
-          by: { type: "string" },
-          line: { type: "number", checks: { format: "integer" } },
+          room: { type: "string", checks: { patterns: ["/^[\\w-]{1,40}$/"] } },
+          name: { type: "string", checks: { patterns: ["/\\S/"], max: 40 } },
         },
       },
-      BoardEventShown: {
+      WhiteboardJoinItem: {
         type: "object",
-        fields: { type: { type: "literal", values: ["shown"] } },
+        fields: {
+          turn: { type: "string" },
+          visit: { type: "string" },
+          you: { type: "string" },
+          people: { type: "array", items: { type: "ref", name: "Person" } },
+        },
       },
-      WhiteboardPointInput: part5,
-      WhiteboardMessagesInput: {
+      Person: part7,
+      WhiteboardPointInput: {
         type: "object",
-        fields: { after: { type: "number", checks: { format: "integer", min: 0 } } },
-        optional: ["after"],
+        fields: {
+          room: { type: "string", checks: { patterns: ["/^[\\w-]{1,40}$/"] } },
+          x: { type: "number", checks: { format: "integer", min: 0, max: 1600 } },
+          y: { type: "number", checks: { format: "integer", min: 0, max: 1000 } },
+        },
+      },
+      WhiteboardPublishChatInput: {
+        type: "object",
+        fields: {
+          room: { type: "string", checks: { min: 1, max: 128 } },
+          message: { type: "ref", name: "ChatMessage" },
+        },
       },
       ChatMessage: {
         type: "object",
         fields: {
-          id: { type: "number", checks: { format: "integer" } },
           at: { type: "date" },
           from: { type: "ref", name: "Person" },
           text: { type: "string" },
@@ -406,55 +522,42 @@ export const whiteboardTooling: ServiceTooling = {
           id: { type: "string" },
           name: { type: "string", checks: { min: 1, max: 200 } },
           type: { type: "string", checks: { max: 100 } },
-          size: {
-            type: "number",
-            checks: { format: "integer", min: 0, max: 33554432 },
-          },
+          size: { type: "number", checks: { format: "integer", min: 0 } },
         },
+      },
+      WhiteboardSubscribeChatInput: {
+        type: "object",
+        fields: { room: { type: "string", checks: { min: 1, max: 128 } } },
+      },
+      WhiteboardSubscribeChatItem: {
+        type: "object",
+        fields: {
+          message: { type: "ref", name: "ChatMessage" },
+          position: { type: "string" },
+        },
+        optional: ["message"],
       },
       WhiteboardSayInput: {
         type: "object",
         fields: {
+          room: { type: "string", checks: { patterns: ["/^[\\w-]{1,40}$/"] } },
+          id: { type: "string", checks: { min: 1, max: 64 } },
+          name: { type: "string", checks: { patterns: ["/\\S/"], max: 40 } },
           text: { type: "string", checks: { patterns: ["/\\S/"], max: 1000 } },
         },
       },
-      WhiteboardSayOutput: {
-        type: "object",
-        fields: { id: { type: "number", checks: { format: "integer" } } },
-      },
-      WhiteboardUploadInputItem: {
-        type: "union",
-        options: [
-          { type: "ref", name: "WhiteboardUploadInputItemFile" },
-          { type: "ref", name: "WhiteboardUploadInputItemPart" },
-        ],
-      },
-      WhiteboardUploadInputItemFile: {
+      WhiteboardShareInput: {
         type: "object",
         fields: {
-          type: { type: "literal", values: ["file"] },
-          file: { type: "ref", name: "WhiteboardUploadInputItemFileFile" },
-        },
-      },
-      WhiteboardUploadInputItemFileFile: {
-        type: "object",
-        fields: {
-          name: { type: "string", checks: { min: 1, max: 200 } },
-          type: { type: "string", checks: { max: 100 } },
-          size: {
-            type: "number",
-            checks: { format: "integer", min: 0, max: 33554432 },
-          },
-        },
-      },
-      WhiteboardUploadInputItemPart: {
-        type: "object",
-        fields: {
-          type: { type: "literal", values: ["part"] },
-          bytes: { type: "bytes" },
+          room: { type: "string", checks: { patterns: ["/^[\\w-]{1,40}$/"] } },
+          id: { type: "string", checks: { min: 1, max: 64 } },
+          name: { type: "string", checks: { patterns: ["/\\S/"], max: 40 } },
+          file: part8,
         },
       },
       WhiteboardDownloadInput: { type: "object", fields: { id: { type: "string" } } },
+      WhiteboardDownloadOutput: part9,
+      WhiteboardDownloadOutputParsed: part9,
     },
   },
 };
@@ -464,7 +567,7 @@ export const pageTooling: ServiceTooling = {
   docs: "What each page serves to the server, on the session that it made.",
   methods: {
     cursor: {
-      docs: "Where someone else points. `count` counts from 0 for each page, so that it knows how many were lost.",
+      docs: "Where someone else points. `count` counts from 0 for each visit, so that the page knows how many were lost.",
       input: {
         type: "object",
         properties: {
@@ -496,6 +599,141 @@ export const pageTooling: ServiceTooling = {
           y: { type: "number", checks: { format: "integer", min: 0, max: 1000 } },
           count: { type: "number", checks: { format: "integer" } },
         },
+      },
+    },
+  },
+};
+
+/** Descriptions of whiteboard.v1.Servers for tools: comments, JSON Schemas of its messages, and their shapes. */
+export const serversTooling: ServiceTooling = {
+  docs: "What servers tell each other, and no page is served.",
+  methods: {
+    publishVisits: {
+      docs: "Publishes to the topic. Who is in a room. It is said again and again: who is not heard of any more is gone.",
+      input: {
+        type: "object",
+        properties: {
+          room: { type: "string", minLength: 1, maxLength: 128 },
+          message: part10,
+        },
+        required: ["room", "message"],
+      },
+    },
+    subscribeVisits: {
+      docs: "Subscribes to the topic: messages from then on. Who is in a room. It is said again and again: who is not heard of any more is gone.",
+      input: part3,
+      output: {
+        type: "object",
+        properties: { message: part10, lost: part11 },
+        required: ["message"],
+      },
+    },
+    publishPointers: {
+      docs: "Publishes to the topic. Where someone points.",
+      input: {
+        type: "object",
+        properties: {
+          room: { type: "string", minLength: 1, maxLength: 128 },
+          message: part12,
+        },
+        required: ["room", "message"],
+      },
+    },
+    subscribePointers: {
+      docs: "Subscribes to the topic: messages from then on. Where someone points.",
+      input: part3,
+      output: {
+        type: "object",
+        properties: { message: part12, lost: part11 },
+        required: ["message"],
+      },
+    },
+  },
+  snapshot: {
+    id: 11407,
+    methods: {
+      publishVisits: {
+        id: 1,
+        kind: "unary",
+        input: { type: "ref", name: "ServersPublishVisitsInput" },
+      },
+      subscribeVisits: {
+        id: 2,
+        kind: "server_stream",
+        idempotent: true,
+        readOnly: true,
+        input: { type: "ref", name: "ServersSubscribeVisitsInput" },
+        output: { type: "ref", name: "ServersSubscribeVisitsItem" },
+      },
+      publishPointers: {
+        id: 3,
+        kind: "unary",
+        input: { type: "ref", name: "ServersPublishPointersInput" },
+      },
+      subscribePointers: {
+        id: 4,
+        kind: "server_stream",
+        idempotent: true,
+        readOnly: true,
+        input: { type: "ref", name: "ServersSubscribePointersInput" },
+        output: { type: "ref", name: "ServersSubscribePointersItem" },
+      },
+    },
+    types: {
+      ServersPublishVisitsInput: {
+        type: "object",
+        fields: {
+          room: { type: "string", checks: { min: 1, max: 128 } },
+          message: { type: "ref", name: "ServersPublishVisitsInputMessage" },
+        },
+      },
+      ServersPublishVisitsInputMessage: {
+        type: "object",
+        fields: {
+          type: { type: "literal", values: ["came", "here", "left"] },
+          visit: { type: "string" },
+          person: { type: "ref", name: "Person" },
+        },
+      },
+      Person: part7,
+      ServersSubscribeVisitsInput: {
+        type: "object",
+        fields: { room: { type: "string", checks: { min: 1, max: 128 } } },
+      },
+      ServersSubscribeVisitsItem: {
+        type: "object",
+        fields: {
+          message: { type: "ref", name: "ServersPublishVisitsInputMessage" },
+          lost: { type: "number", checks: { format: "integer", min: 1 } },
+        },
+        optional: ["lost"],
+      },
+      ServersPublishPointersInput: {
+        type: "object",
+        fields: {
+          room: { type: "string", checks: { min: 1, max: 128 } },
+          message: { type: "ref", name: "ServersPublishPointersInputMessage" },
+        },
+      },
+      ServersPublishPointersInputMessage: {
+        type: "object",
+        fields: {
+          by: { type: "string" },
+          x: { type: "number", checks: { format: "integer", min: 0, max: 1600 } },
+          y: { type: "number", checks: { format: "integer", min: 0, max: 1000 } },
+        },
+      },
+      ServersSubscribePointersInput: {
+        type: "object",
+        fields: { room: { type: "string", checks: { min: 1, max: 128 } } },
+      },
+      ServersSubscribePointersItem: {
+        type: "object",
+        fields: {
+          message: { type: "ref", name: "ServersPublishPointersInputMessage" },
+          lost: { type: "number", checks: { format: "integer", min: 1 } },
+        },
+        optional: ["lost"],
       },
     },
   },

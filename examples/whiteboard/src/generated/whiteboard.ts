@@ -2,90 +2,98 @@
 
 import {
   createRouter,
+  createTopicRouter,
+  serveTopics,
   describeMethod,
-  bytesCodec,
   unaryCalls,
   datagramCalls,
   serverStreamCalls,
-  clientStreamCalls,
-  duplexCalls,
+  cursorStreamCalls,
+  blobCalls,
   type Awaitable,
+  type BlobSource,
   type CallContext,
   type CallOptions,
   type Caller,
-  type DuplexStream,
+  type ErrorDescriptor,
   type ItemStream,
   type MethodDescriptor,
+  type ReceivedBlob,
   type Router,
+  type RpcErrorOf,
+  type ProcessTopics,
+  type ServedTopic,
+  type ServedTopicOptions,
+  type ServedTopics,
   type ServiceIdentity,
   type StreamSource,
 } from "@quicrpc/core/generated";
 import {
+  whiteboardPublishBoardInputCodec,
+  whiteboardSubscribeBoardInputCodec,
+  whiteboardSubscribeBoardItemCodec,
+  whiteboardChangeInputCodec,
   whiteboardJoinInputCodec,
   whiteboardJoinItemCodec,
-  boardCommandCodec,
-  boardEventCodec,
   whiteboardPointInputCodec,
-  whiteboardMessagesInputCodec,
-  chatMessageCodec,
-  sharedFileCodec,
+  whiteboardPublishChatInputCodec,
+  whiteboardSubscribeChatInputCodec,
+  whiteboardSubscribeChatItemCodec,
   whiteboardSayInputCodec,
-  whiteboardSayOutputCodec,
-  whiteboardUploadInputItemCodec,
+  whiteboardShareInputCodec,
   whiteboardDownloadInputCodec,
+  whiteboardDownloadOutputCodec,
   pageCursorInputCodec,
+  serversPublishVisitsInputCodec,
+  serversSubscribeVisitsInputCodec,
+  serversSubscribeVisitsItemCodec,
+  serversPublishPointersInputCodec,
+  serversSubscribePointersInputCodec,
+  serversSubscribePointersItemCodec,
 } from "./whiteboard.codecs.js";
 // Links in comments lead there.
 /* eslint-disable no-unused-vars, @typescript-eslint/no-unused-vars */
 import type {
-  Person as PersonSchema,
+  BoardChange as BoardChangeSchema,
   BoardCommand as BoardCommandSchema,
-  BoardEvent as BoardEventSchema,
+  Person as PersonSchema,
   ChatMessage as ChatMessageSchema,
   SharedFile as SharedFileSchema,
   Whiteboard,
   Page,
+  Servers,
 } from "../whiteboard.service.js";
 /* eslint-enable no-unused-vars, @typescript-eslint/no-unused-vars */
 
-export interface WhiteboardJoinInput {
+export interface WhiteboardPublishBoardInput {
   /**
-   * @maxLength 40
-   * @pattern \S
+   * @minLength 1
+   * @maxLength 128
    */
-  name: string;
-  /**
-   * Chosen by the page: the participant's id is made from it.
-   *
-   * @minLength 16
-   * @maxLength 64
-   */
-  secret: string;
-}
-
-export interface WhiteboardJoinItem {
-  you: string;
-  /** Differs each time the server starts. */
-  server: string;
-  people: Person[];
+  room: string;
+  message: BoardChange;
 }
 
 /**
- * Someone at the board.
+ * What someone did to the board: the board is what all of them come to, in their order.
  *
- * @see {@link PersonSchema}
+ * @see {@link BoardChangeSchema}
  */
-export interface Person {
-  /** The same for one participant, whatever becomes of the connection or the server. */
-  id: string;
-  name: string;
+export interface BoardChange {
+  by: string;
   /**
-   * @asType integer
-   * @minimum 0
-   * @maximum 359
+   * @minLength 1
+   * @maxLength 64
    */
-  hue: number;
+  id: string;
+  /**
+   * @minItems 1
+   * @maxItems 64
+   */
+  commands: Commands;
 }
+
+export type Commands = BoardCommand[];
 
 /**
  * What a participant does to the board.
@@ -147,36 +155,72 @@ export interface BoardCommandClear {
   type: "clear";
 }
 
+export interface WhiteboardSubscribeBoardInput {
+  /**
+   * @minLength 1
+   * @maxLength 128
+   */
+  room: string;
+}
+
+export interface WhiteboardSubscribeBoardItem {
+  /** Undefined in the first item, which says that the subscription has begun. */
+  message?: BoardChange | undefined;
+  /** Where to go on after this item. */
+  position: string;
+}
+
+export interface WhiteboardChangeInput {
+  /** @pattern ^[\w-]{1,40}$ */
+  room: string;
+  /**
+   * @minLength 1
+   * @maxLength 64
+   */
+  id: string;
+  /**
+   * @minItems 1
+   * @maxItems 64
+   */
+  commands: Commands;
+}
+
+export interface WhiteboardJoinInput {
+  /** @pattern ^[\w-]{1,40}$ */
+  room: string;
+  /**
+   * @maxLength 40
+   * @pattern \S
+   */
+  name: string;
+}
+
+export interface WhiteboardJoinItem {
+  turn: string;
+  /** Another one after each session that was lost. */
+  visit: string;
+  you: string;
+  people: Person[];
+}
+
 /**
- * What happens to the board.
+ * Someone at the board.
  *
- * @see {@link BoardEventSchema}
+ * @see {@link PersonSchema}
  */
-export type BoardEvent = BoardEventDrawn | BoardEventErased | BoardEventShown;
-
-export interface BoardEventDrawn {
-  type: "drawn";
-  by: string;
-  piece: Piece;
-}
-
-export interface BoardEventErased {
-  type: "erased";
-  lines: BoardEventErasedLine[];
-}
-
-export interface BoardEventErasedLine {
-  by: string;
-  /** @asType integer */
-  line: number;
-}
-
-/** All that was there has been sent; what follows is new. */
-export interface BoardEventShown {
-  type: "shown";
+export interface Person {
+  /** The same for one participant, whatever becomes of the connection or the server. */
+  id: string;
+  /**
+   * @maxLength 40
+   * @pattern \S
+   */
+  name: string;
 }
 
 export interface WhiteboardPointInput {
+  /** @pattern ^[\w-]{1,40}$ */
+  room: string;
   /**
    * @asType integer
    * @minimum 0
@@ -191,27 +235,17 @@ export interface WhiteboardPointInput {
   y: number;
 }
 
-export interface WhiteboardMessagesInput {
+export interface WhiteboardPublishChatInput {
   /**
-   * @asType integer
-   * @minimum 0
-   * @default 0
+   * @minLength 1
+   * @maxLength 128
    */
-  after?: number | undefined;
-}
-
-export interface WhiteboardMessagesInputParsed {
-  /**
-   * @asType integer
-   * @minimum 0
-   */
-  after: number;
+  room: string;
+  message: ChatMessage;
 }
 
 /** @see {@link ChatMessageSchema} */
 export interface ChatMessage {
-  /** @asType integer */
-  id: number;
   at: Date;
   from: Person;
   text: string;
@@ -237,12 +271,38 @@ export interface SharedFile {
    *
    * @asType integer
    * @minimum 0
-   * @maximum 33554432
    */
   size: number;
 }
 
+export interface WhiteboardSubscribeChatInput {
+  /**
+   * @minLength 1
+   * @maxLength 128
+   */
+  room: string;
+}
+
+export interface WhiteboardSubscribeChatItem {
+  /** Undefined in the first item, which says that the subscription has begun. */
+  message?: ChatMessage | undefined;
+  /** Where to go on after this item. */
+  position: string;
+}
+
 export interface WhiteboardSayInput {
+  /** @pattern ^[\w-]{1,40}$ */
+  room: string;
+  /**
+   * @minLength 1
+   * @maxLength 64
+   */
+  id: string;
+  /**
+   * @maxLength 40
+   * @pattern \S
+   */
+  name: string;
   /**
    * @maxLength 1000
    * @pattern \S
@@ -250,43 +310,48 @@ export interface WhiteboardSayInput {
   text: string;
 }
 
-export interface WhiteboardSayOutput {
-  /** @asType integer */
-  id: number;
-}
-
-export type WhiteboardUploadInputItem = WhiteboardUploadInputItemFile | WhiteboardUploadInputItemPart;
-
-export interface WhiteboardUploadInputItemFile {
-  type: "file";
-  file: WhiteboardUploadInputItemFileFile;
-}
-
-export interface WhiteboardUploadInputItemFileFile {
+export interface WhiteboardShareInput {
+  /** @pattern ^[\w-]{1,40}$ */
+  room: string;
   /**
    * @minLength 1
-   * @maxLength 200
+   * @maxLength 64
+   */
+  id: string;
+  /**
+   * @maxLength 40
+   * @pattern \S
    */
   name: string;
-  /** @maxLength 100 */
-  type: string;
-  /**
-   * Bytes.
-   *
-   * @asType integer
-   * @minimum 0
-   * @maximum 33554432
-   */
-  size: number;
+  file: BlobSource;
 }
 
-export interface WhiteboardUploadInputItemPart {
-  type: "part";
-  bytes: Uint8Array;
+export interface WhiteboardShareInputParsed {
+  /** @pattern ^[\w-]{1,40}$ */
+  room: string;
+  /**
+   * @minLength 1
+   * @maxLength 64
+   */
+  id: string;
+  /**
+   * @maxLength 40
+   * @pattern \S
+   */
+  name: string;
+  file: ReceivedBlob;
 }
 
 export interface WhiteboardDownloadInput {
   id: string;
+}
+
+export interface WhiteboardDownloadOutput {
+  file: BlobSource;
+}
+
+export interface WhiteboardDownloadOutputParsed {
+  file: ReceivedBlob;
 }
 
 export interface PageCursorInput {
@@ -307,6 +372,84 @@ export interface PageCursorInput {
   count: number;
 }
 
+export interface ServersPublishVisitsInput {
+  /**
+   * @minLength 1
+   * @maxLength 128
+   */
+  room: string;
+  message: ServersPublishVisitsInputMessage;
+}
+
+export interface ServersPublishVisitsInputMessage {
+  type: "came" | "here" | "left";
+  visit: string;
+  person: Person;
+}
+
+export interface ServersSubscribeVisitsInput {
+  /**
+   * @minLength 1
+   * @maxLength 128
+   */
+  room: string;
+}
+
+export interface ServersSubscribeVisitsItem {
+  message: ServersPublishVisitsInputMessage;
+  /**
+   * So many messages before this one were dropped, because this subscriber was too slow for them.
+   *
+   * @asType integer
+   * @minimum 1
+   */
+  lost?: number | undefined;
+}
+
+export interface ServersPublishPointersInput {
+  /**
+   * @minLength 1
+   * @maxLength 128
+   */
+  room: string;
+  message: ServersPublishPointersInputMessage;
+}
+
+export interface ServersPublishPointersInputMessage {
+  by: string;
+  /**
+   * @asType integer
+   * @minimum 0
+   * @maximum 1600
+   */
+  x: number;
+  /**
+   * @asType integer
+   * @minimum 0
+   * @maximum 1000
+   */
+  y: number;
+}
+
+export interface ServersSubscribePointersInput {
+  /**
+   * @minLength 1
+   * @maxLength 128
+   */
+  room: string;
+}
+
+export interface ServersSubscribePointersItem {
+  message: ServersPublishPointersInputMessage;
+  /**
+   * So many messages before this one were dropped, because this subscriber was too slow for them.
+   *
+   * @asType integer
+   * @minimum 1
+   */
+  lost?: number | undefined;
+}
+
 const whiteboardService: ServiceIdentity = {
   name: "whiteboard.v1.Whiteboard",
   id: 27706,
@@ -315,107 +458,150 @@ const whiteboardService: ServiceIdentity = {
 
 /** Descriptors of the methods of whiteboard.v1.Whiteboard, for tools and for calls made by hand. */
 export const whiteboardMethods: {
+  readonly publishBoard: MethodDescriptor<
+    "unary",
+    WhiteboardPublishBoardInput,
+    WhiteboardPublishBoardInput,
+    void,
+    void
+  >;
+  readonly subscribeBoard: MethodDescriptor<
+    "server_stream",
+    WhiteboardSubscribeBoardInput,
+    WhiteboardSubscribeBoardInput,
+    WhiteboardSubscribeBoardItem,
+    WhiteboardSubscribeBoardItem,
+    { readonly CURSOR_EXPIRED: ErrorDescriptor<"out_of_range">; readonly CURSOR_GAP: ErrorDescriptor<"data_loss"> }
+  >;
+  readonly change: MethodDescriptor<"unary", WhiteboardChangeInput, WhiteboardChangeInput, void, void>;
   readonly join: MethodDescriptor<
     "server_stream",
     WhiteboardJoinInput,
     WhiteboardJoinInput,
     WhiteboardJoinItem,
-    WhiteboardJoinItem
+    WhiteboardJoinItem,
+    { readonly CURSOR_EXPIRED: ErrorDescriptor<"out_of_range">; readonly CURSOR_GAP: ErrorDescriptor<"data_loss"> }
   >;
-  readonly draw: MethodDescriptor<"duplex", BoardCommand, BoardCommand, BoardEvent, BoardEvent>;
   readonly point: MethodDescriptor<"notify", WhiteboardPointInput, WhiteboardPointInput, void, void>;
-  readonly messages: MethodDescriptor<
+  readonly publishChat: MethodDescriptor<"unary", WhiteboardPublishChatInput, WhiteboardPublishChatInput, void, void>;
+  readonly subscribeChat: MethodDescriptor<
     "server_stream",
-    WhiteboardMessagesInput,
-    WhiteboardMessagesInputParsed,
-    ChatMessage,
-    ChatMessage
+    WhiteboardSubscribeChatInput,
+    WhiteboardSubscribeChatInput,
+    WhiteboardSubscribeChatItem,
+    WhiteboardSubscribeChatItem,
+    { readonly CURSOR_EXPIRED: ErrorDescriptor<"out_of_range">; readonly CURSOR_GAP: ErrorDescriptor<"data_loss"> }
   >;
-  readonly say: MethodDescriptor<
-    "unary",
-    WhiteboardSayInput,
-    WhiteboardSayInput,
-    WhiteboardSayOutput,
-    WhiteboardSayOutput
-  >;
-  readonly upload: MethodDescriptor<
-    "client_stream",
-    WhiteboardUploadInputItem,
-    WhiteboardUploadInputItem,
-    SharedFile,
-    SharedFile
-  >;
+  readonly say: MethodDescriptor<"unary", WhiteboardSayInput, WhiteboardSayInput, void, void>;
+  readonly share: MethodDescriptor<"unary", WhiteboardShareInput, WhiteboardShareInputParsed, void, void>;
   readonly download: MethodDescriptor<
-    "server_stream",
+    "unary",
     WhiteboardDownloadInput,
     WhiteboardDownloadInput,
-    Uint8Array,
-    Uint8Array
+    WhiteboardDownloadOutput,
+    WhiteboardDownloadOutputParsed
   >;
 } = {
-  join: describeMethod(whiteboardService, serverStreamCalls, "join", {
+  publishBoard: describeMethod(whiteboardService, unaryCalls, "publishBoard", {
+    id: 8,
+    input: whiteboardPublishBoardInputCodec,
+    fingerprint: 0x239d8e19,
+  }),
+  subscribeBoard: describeMethod(whiteboardService, cursorStreamCalls, "subscribeBoard", {
+    id: 9,
+    input: whiteboardSubscribeBoardInputCodec,
+    output: whiteboardSubscribeBoardItemCodec,
+    readOnly: true,
+    priority: 1,
+    cursor: { field: "position" },
+    errors: {
+      CURSOR_EXPIRED: { code: "out_of_range" },
+      CURSOR_GAP: { code: "data_loss" },
+    },
+    fingerprint: 0x6593d796,
+  }),
+  change: describeMethod(whiteboardService, unaryCalls, "change", {
+    id: 10,
+    input: whiteboardChangeInputCodec,
+    idempotent: true,
+    fingerprint: 0x56bd626c,
+  }),
+  join: describeMethod(whiteboardService, cursorStreamCalls, "join", {
     id: 1,
     input: whiteboardJoinInputCodec,
     output: whiteboardJoinItemCodec,
-    fingerprint: 0x954a0f7f,
-  }),
-  draw: describeMethod(whiteboardService, duplexCalls, "draw", {
-    id: 2,
-    input: boardCommandCodec,
-    output: boardEventCodec,
-    priority: 1,
-    fingerprint: 0x1f34a67a,
+    cursor: { field: "turn" },
+    errors: {
+      CURSOR_EXPIRED: { code: "out_of_range" },
+      CURSOR_GAP: { code: "data_loss" },
+    },
+    fingerprint: 0x203344e4,
   }),
   point: describeMethod(whiteboardService, datagramCalls, "point", {
     id: 3,
     input: whiteboardPointInputCodec,
     delivery: "datagram",
-    fingerprint: 0xc4249d9e,
+    fingerprint: 0xf200fb5c,
   }),
-  messages: describeMethod(whiteboardService, serverStreamCalls, "messages", {
-    id: 4,
-    input: whiteboardMessagesInputCodec,
-    output: chatMessageCodec,
-    fingerprint: 0x004ff613,
+  publishChat: describeMethod(whiteboardService, unaryCalls, "publishChat", {
+    id: 11,
+    input: whiteboardPublishChatInputCodec,
+    fingerprint: 0xbecc96d2,
+  }),
+  subscribeChat: describeMethod(whiteboardService, cursorStreamCalls, "subscribeChat", {
+    id: 12,
+    input: whiteboardSubscribeChatInputCodec,
+    output: whiteboardSubscribeChatItemCodec,
+    readOnly: true,
+    cursor: { field: "position" },
+    errors: {
+      CURSOR_EXPIRED: { code: "out_of_range" },
+      CURSOR_GAP: { code: "data_loss" },
+    },
+    fingerprint: 0xfd1264a3,
   }),
   say: describeMethod(whiteboardService, unaryCalls, "say", {
     id: 5,
     input: whiteboardSayInputCodec,
-    output: whiteboardSayOutputCodec,
-    fingerprint: 0x8e2abfac,
+    idempotent: true,
+    fingerprint: 0xe89bb8f8,
   }),
-  upload: describeMethod(whiteboardService, clientStreamCalls, "upload", {
-    id: 6,
-    input: whiteboardUploadInputItemCodec,
-    output: sharedFileCodec,
-    fingerprint: 0x12a4e32f,
+  share: describeMethod(whiteboardService, unaryCalls, "share", {
+    id: 13,
+    input: whiteboardShareInputCodec,
+    idempotent: true,
+    blobs: blobCalls({ input: [{ name: "file", maxBytes: 33554432 }] }),
+    fingerprint: 0xcfd88e33,
   }),
-  download: describeMethod(whiteboardService, serverStreamCalls, "download", {
+  download: describeMethod(whiteboardService, unaryCalls, "download", {
     id: 7,
     input: whiteboardDownloadInputCodec,
-    output: bytesCodec,
-    fingerprint: 0xb36100ad,
+    output: whiteboardDownloadOutputCodec,
+    readOnly: true,
+    blobs: blobCalls({ output: [{ name: "file" }] }),
+    fingerprint: 0x66a2b24d,
   }),
 };
 
 /**
- * What a server of whiteboard.v1.Whiteboard implements. `Context` is what the application keeps for a connection.
+ * The methods that a server of whiteboard.v1.Whiteboard implements. `Context` is what the application keeps for a
+ * connection.
  *
  * A board that is drawn on together.
  */
 export interface WhiteboardHandlers<Context = unknown> {
   /**
-   * Takes a seat, for as long as the stream is open; tells who else has one. The other methods need a seat.
+   * Does something to the board.
+   *
+   * @see {@link Whiteboard.methods.change}
+   */
+  change(input: WhiteboardChangeInput, context: CallContext<Context>): Awaitable<void>;
+  /**
+   * Takes part in a room for as long as the stream is open; tells who else does, at first and whenever that changes.
    *
    * @see {@link Whiteboard.methods.join}
    */
   join(input: WhiteboardJoinInput, context: CallContext<Context>): Awaitable<StreamSource<WhiteboardJoinItem>>;
-  /**
-   * What is on the board and happens to it, one way; what this participant does to it, the other.
-   *
-   * @see {@link Whiteboard.methods.draw}
-   */
-  draw(input: ItemStream<BoardCommand>, context: CallContext<Context>): Awaitable<StreamSource<BoardEvent>>;
   /**
    * Where the participant points. It may be lost: the next one is on its way.
    *
@@ -423,31 +609,63 @@ export interface WhiteboardHandlers<Context = unknown> {
    */
   point(input: WhiteboardPointInput, context: CallContext<Context>): Awaitable<void>;
   /**
-   * The chat, from the message after `after` on.
+   * Says something.
    *
-   * @see {@link Whiteboard.methods.messages}
+   * @see {@link Whiteboard.methods.say}
    */
-  messages(input: WhiteboardMessagesInputParsed, context: CallContext<Context>): Awaitable<StreamSource<ChatMessage>>;
-  /** @see {@link Whiteboard.methods.say} */
-  say(input: WhiteboardSayInput, context: CallContext<Context>): Awaitable<WhiteboardSayOutput>;
+  say(input: WhiteboardSayInput, context: CallContext<Context>): Awaitable<void>;
   /**
-   * Shares a file: first what it is, then its bytes in parts. It becomes a message of the chat.
+   * Shares a file, which becomes a message of the chat.
    *
-   * @see {@link Whiteboard.methods.upload}
+   * @see {@link Whiteboard.methods.share}
    */
-  upload(input: ItemStream<WhiteboardUploadInputItem>, context: CallContext<Context>): Awaitable<SharedFile>;
+  share(input: WhiteboardShareInputParsed, context: CallContext<Context>): Awaitable<void>;
   /**
-   * Of a file that was shared.
+   * A file that was shared.
    *
    * @see {@link Whiteboard.methods.download}
    */
-  download(input: WhiteboardDownloadInput, context: CallContext<Context>): Awaitable<StreamSource<Uint8Array>>;
+  download(input: WhiteboardDownloadInput, context: CallContext<Context>): Awaitable<WhiteboardDownloadOutput>;
 }
 
-/** Makes the router that serves whiteboard.v1.Whiteboard by `handlers`. */
-export function createWhiteboardRouter<Context = unknown>(handlers: WhiteboardHandlers<Context>): Router<Context> {
-  return createRouter(whiteboardMethods, handlers);
+/** The topics of whiteboard.v1.Whiteboard, for its server. */
+export interface WhiteboardTopics<Context = unknown> extends ServedTopics<Context> {
+  /** What happened on a room's board. */
+  readonly board: ServedTopic<WhiteboardPublishBoardInput, WhiteboardSubscribeBoardInput, WhiteboardSubscribeBoardItem>;
+  /** What is said in a room. */
+  readonly chat: ServedTopic<WhiteboardPublishChatInput, WhiteboardSubscribeChatInput, WhiteboardSubscribeChatItem>;
 }
+
+/** How a server serves each topic of whiteboard.v1.Whiteboard. */
+export interface WhiteboardTopicsOptions<Context = unknown> {
+  readonly board: ServedTopicOptions<WhiteboardSubscribeBoardInput, Context>;
+  readonly chat: ServedTopicOptions<WhiteboardSubscribeChatInput, Context>;
+}
+
+/** Makes the topics of whiteboard.v1.Whiteboard on `topics`, as createTopics gives them. */
+export function createWhiteboardTopics<Context = unknown>(
+  topics: ProcessTopics,
+  options: WhiteboardTopicsOptions<Context>,
+): WhiteboardTopics<Context> {
+  return serveTopics(whiteboardMethods, { board: "board.{room}", chat: "chat.{room}" }, topics, options);
+}
+
+/** Makes the router that serves whiteboard.v1.Whiteboard by `handlers` and `topics`. */
+export function createWhiteboardRouter<Context = unknown>(
+  handlers: WhiteboardHandlers<Context>,
+  topics: WhiteboardTopics<Context>,
+): Router<Context> {
+  return createTopicRouter(whiteboardMethods, handlers, topics);
+}
+
+/** The errors that subscribeBoard throws by name; see `isRpcErrorOf`. */
+export type WhiteboardSubscribeBoardError = RpcErrorOf<(typeof whiteboardMethods)["subscribeBoard"]["errors"]>;
+
+/** The errors that join throws by name; see `isRpcErrorOf`. */
+export type WhiteboardJoinError = RpcErrorOf<(typeof whiteboardMethods)["join"]["errors"]>;
+
+/** The errors that subscribeChat throws by name; see `isRpcErrorOf`. */
+export type WhiteboardSubscribeChatError = RpcErrorOf<(typeof whiteboardMethods)["subscribeChat"]["errors"]>;
 
 /**
  * A client of whiteboard.v1.Whiteboard.
@@ -456,17 +674,29 @@ export function createWhiteboardRouter<Context = unknown>(handlers: WhiteboardHa
  */
 export interface WhiteboardClient {
   /**
-   * Takes a seat, for as long as the stream is open; tells who else has one. The other methods need a seat.
+   * Publishes to the topic. What happened on a room's board.
+   *
+   * @see {@link Whiteboard.methods.publishBoard}
+   */
+  publishBoard(input: WhiteboardPublishBoardInput, options?: CallOptions): Promise<void>;
+  /**
+   * Subscribes to the topic: messages from then on. What happened on a room's board.
+   *
+   * @see {@link Whiteboard.methods.subscribeBoard}
+   */
+  subscribeBoard(input: WhiteboardSubscribeBoardInput, options?: CallOptions): ItemStream<WhiteboardSubscribeBoardItem>;
+  /**
+   * Does something to the board.
+   *
+   * @see {@link Whiteboard.methods.change}
+   */
+  change(input: WhiteboardChangeInput, options?: CallOptions): Promise<void>;
+  /**
+   * Takes part in a room for as long as the stream is open; tells who else does, at first and whenever that changes.
    *
    * @see {@link Whiteboard.methods.join}
    */
   join(input: WhiteboardJoinInput, options?: CallOptions): ItemStream<WhiteboardJoinItem>;
-  /**
-   * What is on the board and happens to it, one way; what this participant does to it, the other.
-   *
-   * @see {@link Whiteboard.methods.draw}
-   */
-  draw(options?: CallOptions): DuplexStream<BoardCommand, BoardEvent>;
   /**
    * Where the participant points. It may be lost: the next one is on its way.
    *
@@ -474,36 +704,49 @@ export interface WhiteboardClient {
    */
   point(input: WhiteboardPointInput, options?: CallOptions): Promise<void>;
   /**
-   * The chat, from the message after `after` on.
+   * Publishes to the topic. What is said in a room.
    *
-   * @see {@link Whiteboard.methods.messages}
+   * @see {@link Whiteboard.methods.publishChat}
    */
-  messages(input: WhiteboardMessagesInput, options?: CallOptions): ItemStream<ChatMessage>;
-  /** @see {@link Whiteboard.methods.say} */
-  say(input: WhiteboardSayInput, options?: CallOptions): Promise<WhiteboardSayOutput>;
+  publishChat(input: WhiteboardPublishChatInput, options?: CallOptions): Promise<void>;
   /**
-   * Shares a file: first what it is, then its bytes in parts. It becomes a message of the chat.
+   * Subscribes to the topic: messages from then on. What is said in a room.
    *
-   * @see {@link Whiteboard.methods.upload}
+   * @see {@link Whiteboard.methods.subscribeChat}
    */
-  upload(source: StreamSource<WhiteboardUploadInputItem>, options?: CallOptions): Promise<SharedFile>;
+  subscribeChat(input: WhiteboardSubscribeChatInput, options?: CallOptions): ItemStream<WhiteboardSubscribeChatItem>;
   /**
-   * Of a file that was shared.
+   * Says something.
+   *
+   * @see {@link Whiteboard.methods.say}
+   */
+  say(input: WhiteboardSayInput, options?: CallOptions): Promise<void>;
+  /**
+   * Shares a file, which becomes a message of the chat.
+   *
+   * @see {@link Whiteboard.methods.share}
+   */
+  share(input: WhiteboardShareInput, options?: CallOptions): Promise<void>;
+  /**
+   * A file that was shared.
    *
    * @see {@link Whiteboard.methods.download}
    */
-  download(input: WhiteboardDownloadInput, options?: CallOptions): ItemStream<Uint8Array>;
+  download(input: WhiteboardDownloadInput, options?: CallOptions): Promise<WhiteboardDownloadOutputParsed>;
 }
 
 /** Calls whiteboard.v1.Whiteboard over `caller`, such as a session. */
 export function createWhiteboardClient(caller: Caller): WhiteboardClient {
   return {
+    publishBoard: (input, options) => caller.start(whiteboardMethods.publishBoard, input, options),
+    subscribeBoard: (input, options) => caller.start(whiteboardMethods.subscribeBoard, input, options),
+    change: (input, options) => caller.start(whiteboardMethods.change, input, options),
     join: (input, options) => caller.start(whiteboardMethods.join, input, options),
-    draw: (options) => caller.start(whiteboardMethods.draw, undefined, options),
     point: (input, options) => caller.start(whiteboardMethods.point, input, options),
-    messages: (input, options) => caller.start(whiteboardMethods.messages, input, options),
+    publishChat: (input, options) => caller.start(whiteboardMethods.publishChat, input, options),
+    subscribeChat: (input, options) => caller.start(whiteboardMethods.subscribeChat, input, options),
     say: (input, options) => caller.start(whiteboardMethods.say, input, options),
-    upload: (source, options) => caller.start(whiteboardMethods.upload, source, options),
+    share: (input, options) => caller.start(whiteboardMethods.share, input, options),
     download: (input, options) => caller.start(whiteboardMethods.download, input, options),
   };
 }
@@ -527,13 +770,13 @@ export const pageMethods: {
 };
 
 /**
- * What a server of whiteboard.v1.Page implements. `Context` is what the application keeps for a connection.
+ * The methods that a server of whiteboard.v1.Page implements. `Context` is what the application keeps for a connection.
  *
  * What each page serves to the server, on the session that it made.
  */
 export interface PageHandlers<Context = unknown> {
   /**
-   * Where someone else points. `count` counts from 0 for each page, so that it knows how many were lost.
+   * Where someone else points. `count` counts from 0 for each visit, so that the page knows how many were lost.
    *
    * @see {@link Page.methods.cursor}
    */
@@ -552,7 +795,7 @@ export function createPageRouter<Context = unknown>(handlers: PageHandlers<Conte
  */
 export interface PageClient {
   /**
-   * Where someone else points. `count` counts from 0 for each page, so that it knows how many were lost.
+   * Where someone else points. `count` counts from 0 for each visit, so that the page knows how many were lost.
    *
    * @see {@link Page.methods.cursor}
    */
@@ -563,5 +806,150 @@ export interface PageClient {
 export function createPageClient(caller: Caller): PageClient {
   return {
     cursor: (input, options) => caller.start(pageMethods.cursor, input, options),
+  };
+}
+
+const serversService: ServiceIdentity = {
+  name: "whiteboard.v1.Servers",
+  id: 11407,
+  tooling: () => import("./whiteboard.tooling.js").then((tooling) => tooling.serversTooling),
+};
+
+/** Descriptors of the methods of whiteboard.v1.Servers, for tools and for calls made by hand. */
+export const serversMethods: {
+  readonly publishVisits: MethodDescriptor<"unary", ServersPublishVisitsInput, ServersPublishVisitsInput, void, void>;
+  readonly subscribeVisits: MethodDescriptor<
+    "server_stream",
+    ServersSubscribeVisitsInput,
+    ServersSubscribeVisitsInput,
+    ServersSubscribeVisitsItem,
+    ServersSubscribeVisitsItem
+  >;
+  readonly publishPointers: MethodDescriptor<
+    "unary",
+    ServersPublishPointersInput,
+    ServersPublishPointersInput,
+    void,
+    void
+  >;
+  readonly subscribePointers: MethodDescriptor<
+    "server_stream",
+    ServersSubscribePointersInput,
+    ServersSubscribePointersInput,
+    ServersSubscribePointersItem,
+    ServersSubscribePointersItem
+  >;
+} = {
+  publishVisits: describeMethod(serversService, unaryCalls, "publishVisits", {
+    id: 1,
+    input: serversPublishVisitsInputCodec,
+    fingerprint: 0x2e96b4c8,
+  }),
+  subscribeVisits: describeMethod(serversService, serverStreamCalls, "subscribeVisits", {
+    id: 2,
+    input: serversSubscribeVisitsInputCodec,
+    output: serversSubscribeVisitsItemCodec,
+    readOnly: true,
+    fingerprint: 0x5c2a7131,
+  }),
+  publishPointers: describeMethod(serversService, unaryCalls, "publishPointers", {
+    id: 3,
+    input: serversPublishPointersInputCodec,
+    fingerprint: 0x2d47648e,
+  }),
+  subscribePointers: describeMethod(serversService, serverStreamCalls, "subscribePointers", {
+    id: 4,
+    input: serversSubscribePointersInputCodec,
+    output: serversSubscribePointersItemCodec,
+    readOnly: true,
+    fingerprint: 0xba5cab49,
+  }),
+};
+
+/**
+ * The methods that a server of whiteboard.v1.Servers implements. `Context` is what the application keeps for a
+ * connection.
+ *
+ * What servers tell each other, and no page is served.
+ */
+export type ServersHandlers<_Context = unknown> = object;
+
+/** The topics of whiteboard.v1.Servers, for its server. */
+export interface ServersTopics<Context = unknown> extends ServedTopics<Context> {
+  /** Who is in a room. It is said again and again: who is not heard of any more is gone. */
+  readonly visits: ServedTopic<ServersPublishVisitsInput, ServersSubscribeVisitsInput, ServersSubscribeVisitsItem>;
+  /** Where someone points. */
+  readonly pointers: ServedTopic<
+    ServersPublishPointersInput,
+    ServersSubscribePointersInput,
+    ServersSubscribePointersItem
+  >;
+}
+
+/** How a server serves each topic of whiteboard.v1.Servers. */
+export interface ServersTopicsOptions<Context = unknown> {
+  readonly visits: ServedTopicOptions<ServersSubscribeVisitsInput, Context>;
+  readonly pointers: ServedTopicOptions<ServersSubscribePointersInput, Context>;
+}
+
+/** Makes the topics of whiteboard.v1.Servers on `topics`, as createTopics gives them. */
+export function createServersTopics<Context = unknown>(
+  topics: ProcessTopics,
+  options: ServersTopicsOptions<Context>,
+): ServersTopics<Context> {
+  return serveTopics(serversMethods, { visits: "visits.{room}", pointers: "pointers.{room}" }, topics, options);
+}
+
+/** Makes the router that serves whiteboard.v1.Servers by `handlers` and `topics`. */
+export function createServersRouter<Context = unknown>(
+  handlers: ServersHandlers<Context>,
+  topics: ServersTopics<Context>,
+): Router<Context> {
+  return createTopicRouter(serversMethods, handlers, topics);
+}
+
+/**
+ * A client of whiteboard.v1.Servers.
+ *
+ * What servers tell each other, and no page is served.
+ */
+export interface ServersClient {
+  /**
+   * Publishes to the topic. Who is in a room. It is said again and again: who is not heard of any more is gone.
+   *
+   * @see {@link Servers.methods.publishVisits}
+   */
+  publishVisits(input: ServersPublishVisitsInput, options?: CallOptions): Promise<void>;
+  /**
+   * Subscribes to the topic: messages from then on. Who is in a room. It is said again and again: who is not heard of
+   * any more is gone.
+   *
+   * @see {@link Servers.methods.subscribeVisits}
+   */
+  subscribeVisits(input: ServersSubscribeVisitsInput, options?: CallOptions): ItemStream<ServersSubscribeVisitsItem>;
+  /**
+   * Publishes to the topic. Where someone points.
+   *
+   * @see {@link Servers.methods.publishPointers}
+   */
+  publishPointers(input: ServersPublishPointersInput, options?: CallOptions): Promise<void>;
+  /**
+   * Subscribes to the topic: messages from then on. Where someone points.
+   *
+   * @see {@link Servers.methods.subscribePointers}
+   */
+  subscribePointers(
+    input: ServersSubscribePointersInput,
+    options?: CallOptions,
+  ): ItemStream<ServersSubscribePointersItem>;
+}
+
+/** Calls whiteboard.v1.Servers over `caller`, such as a session. */
+export function createServersClient(caller: Caller): ServersClient {
+  return {
+    publishVisits: (input, options) => caller.start(serversMethods.publishVisits, input, options),
+    subscribeVisits: (input, options) => caller.start(serversMethods.subscribeVisits, input, options),
+    publishPointers: (input, options) => caller.start(serversMethods.publishPointers, input, options),
+    subscribePointers: (input, options) => caller.start(serversMethods.subscribePointers, input, options),
   };
 }

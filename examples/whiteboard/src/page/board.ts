@@ -1,25 +1,38 @@
-import type { BoardEvent, Color, Piece, WhiteboardClient } from "../generated/whiteboard.js";
+import { createOutbox, type Outbox } from "@quicrpc/core/once";
+import type { BoardChange, BoardCommand, Color, Piece, WhiteboardClient } from "../generated/whiteboard.js";
 import { byId } from "./dom.js";
-import { Lines } from "./lines.js";
-import { Outbox } from "./outbox.js";
+import { type Line, Lines } from "./lines.js";
 import { Paper } from "./paper.js";
 
-/** Who this participant is, as the server says. */
-export interface Identity {
-  readonly you: string;
-  readonly server: string;
-}
-
-/** The board: what the server says is on it, and what this participant draws, which is shown at once. */
+/** The board: what came of everyone's changes, and above that what this participant draws, which is shown at once. */
 export class Board {
   readonly paper: Paper;
-  private readonly outbox: Outbox = new Outbox();
+  private readonly client: WhiteboardClient;
+  private readonly room: string;
+  private readonly outbox: Outbox<BoardCommand>;
   private lines: Lines = new Lines();
-  private identity: Identity = { you: "", server: "" };
-  private lineCount = 0;
+  /** This participant's lines of which pieces have not come back, and how many. */
+  private readonly ahead: Lines = new Lines();
+  private readonly missing: Map<number, number> = new Map();
+  /** What has left and not come back, by its id. */
+  private readonly sent: Map<string, readonly BoardCommand[]> = new Map();
+  /** No line of a page that is loaded again continues one of before. */
+  private lineCount: number = Date.now();
 
-  constructor() {
-    this.paper = new Paper(byId<HTMLCanvasElement>("canvas"), byId("cursors"), () => this.lines);
+  // #region outbox
+  constructor(client: WhiteboardClient, room: string) {
+    this.client = client;
+    this.room = room;
+    this.outbox = createOutbox({
+      send: (commands, id) => {
+        this.sent.set(id, commands);
+        return client.change({ room, id, commands: [...commands] });
+      },
+      onError: (_, __, id) => this.cameBack(id),
+    });
+    // #endregion outbox
+    const all = (): Line[] => [...this.lines.all(), ...this.ahead.all()];
+    this.paper = new Paper(byId<HTMLCanvasElement>("canvas"), byId("cursors"), all);
   }
 
   /** A new line of this participant; more of its points follow by `draw`. */
@@ -30,53 +43,54 @@ export class Board {
   draw(piece: Piece): void {
     if (this.outbox.full) return;
     this.outbox.add({ type: "draw", piece });
-    this.show(piece);
+    this.missing.set(piece.line, (this.missing.get(piece.line) ?? 0) + 1);
+    this.show(this.ahead.add("me", piece));
   }
 
   tell(type: "undo" | "clear"): void {
-    this.outbox.add({ type });
+    if (!this.outbox.full) this.outbox.add({ type });
   }
 
-  /** Draws with the others until the stream fails or the signal fires. */
-  async follow(client: WhiteboardClient, identity: Identity, signal: AbortSignal): Promise<void> {
-    // A server that was started anew has an empty board: it is told again what was drawn here.
-    if (identity.server !== this.identity.server) {
-      this.outbox.replace([...this.lines.all()].filter(({ by }) => by === this.identity.you));
+  // #region follow
+  /** Shows what happens on the board: over lost sessions, and on whichever server. Fails where changes that it lacks are no longer kept. */
+  async follow(): Promise<void> {
+    this.lines = new Lines();
+    const changes = this.client.subscribeBoard({ room: this.room }, { from: "0", resumeForMs: Infinity });
+    for await (const { message } of changes) if (message !== undefined) this.change(message);
+  }
+  // #endregion follow
+
+  private change({ by, id, commands }: BoardChange): void {
+    const isShown = this.sent.has(id);
+    for (const command of commands) {
+      if (command.type === "draw") {
+        const added = this.lines.add(by, command.piece);
+        if (!isShown) this.show(added);
+        continue;
+      }
+      if (command.type === "undo") this.lines.eraseLatest(by);
+      else this.lines = new Lines();
+      this.repaint();
     }
-    this.identity = identity;
-    const over = new AbortController();
-    const { readable, writable } = client.draw({ signal: AbortSignal.any([signal, over.signal]) });
-    const send = (): void => {
-      // The other direction says why.
-      this.outbox.sendTo(writable.getWriter(), over.signal).catch(() => {});
-    };
-    try {
-      await this.showAll(readable, send);
-    } finally {
-      over.abort();
-    }
+    this.cameBack(id);
   }
 
-  /** `onShown` is called when all that was there is shown. What is sent before would be neither there nor in the outbox. */
-  private async showAll(events: AsyncIterable<BoardEvent>, onShown: () => void): Promise<void> {
-    let arriving: Lines | undefined = new Lines();
-    for await (const event of events) {
-      if (event.type === "shown") {
-        this.lines = arriving ?? this.lines;
-        arriving = undefined;
-        for (const piece of this.outbox.pieces()) this.lines.add(this.identity.you, piece);
-        this.repaint();
-        onShown();
-      } else if (event.type === "erased") {
-        for (const { by, line } of event.lines) (arriving ?? this.lines).erase(by, line);
-        if (arriving === undefined) this.repaint();
-      } else if (arriving !== undefined) arriving.add(event.by, event.piece);
-      else this.show(event.piece, event.by);
+  /** What was sent by this id is among the lines, or nowhere. */
+  private cameBack(id: string): void {
+    for (const command of this.sent.get(id) ?? []) {
+      if (command.type !== "draw") continue;
+      const { line } = command.piece;
+      const missing = (this.missing.get(line) ?? 0) - 1;
+      this.missing.set(line, missing);
+      if (missing > 0) continue;
+      this.missing.delete(line);
+      this.ahead.erase("me", line);
+      this.repaint();
     }
+    this.sent.delete(id);
   }
 
-  private show(piece: Piece, by: string = this.identity.you): void {
-    const { line, from } = this.lines.add(by, piece);
+  private show({ line, from }: { readonly line: Line; readonly from: number }): void {
     this.paper.grow(line, from);
     this.hint();
   }
@@ -87,6 +101,6 @@ export class Board {
   }
 
   private hint(): void {
-    byId("hint").hidden = this.lines.size > 0;
+    byId("hint").hidden = this.lines.size + this.ahead.size > 0;
   }
 }

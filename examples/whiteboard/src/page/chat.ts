@@ -1,9 +1,11 @@
+import { createOnceKey } from "@quicrpc/core/once";
 import type { ChatMessage, WhiteboardClient } from "../generated/whiteboard.js";
-import type { Identity } from "./board.js";
 import { byId, fromTemplate } from "./dom.js";
 import { fileCard } from "./download.js";
+import { keepUp } from "./keep-up.js";
+import type { People } from "./people.js";
 
-/** Messages that are shown at most, as many as the server keeps. */
+/** Messages that are shown at most. */
 const SHOWN = 200;
 /** Pixels from the end of the list that count as its end. */
 const NEAR_END = 40;
@@ -14,11 +16,16 @@ export class Chat {
   private readonly list: HTMLElement = byId("messages");
   /** Nobody looks at what was said before. */
   private atEnd = true;
-  private server = "";
-  private last = 0;
+  private readonly room: string;
+  private readonly people: People;
+  private readonly name: () => string;
+  private me: string | undefined;
 
-  constructor(client: WhiteboardClient) {
+  constructor(client: WhiteboardClient, room: string, people: People, name: () => string) {
     this.client = client;
+    this.room = room;
+    this.people = people;
+    this.name = name;
     const { list } = this;
     list.addEventListener("scroll", () => {
       this.atEnd = list.scrollHeight - list.scrollTop - list.clientHeight < NEAR_END;
@@ -32,13 +39,19 @@ export class Chat {
     });
   }
 
-  /** Shows the messages until the stream fails or the signal fires: from where the last stream ended, where the server is the same. */
-  async follow({ you, server }: Identity, signal: AbortSignal): Promise<void> {
-    if (server !== this.server) this.last = 0;
-    this.server = server;
-    for await (const message of this.client.messages({ after: this.last }, { signal })) {
-      this.last = message.id;
-      this.show(message, message.from.id === you);
+  /** Shows the messages, once it is known who looks at them. */
+  begin(me: string): void {
+    if (this.me !== undefined) return;
+    this.me = me;
+    void keepUp(new AbortController().signal, () => this.follow());
+  }
+
+  /** Over lost sessions, and on whichever server. Fails where messages that it lacks are no longer kept. */
+  private async follow(): Promise<void> {
+    this.list.replaceChildren();
+    const messages = this.client.subscribeChat({ room: this.room }, { from: "0", resumeForMs: Infinity });
+    for await (const { message } of messages) {
+      if (message !== undefined) this.show(message, message.from.id === this.me);
     }
   }
 
@@ -48,7 +61,8 @@ export class Chat {
     field.value = "";
     field.setCustomValidity("");
     try {
-      await this.client.say({ text: value }, { timeoutMs: 10_000 });
+      const said = { room: this.room, id: createOnceKey(), name: this.name(), text: value };
+      await this.client.say(said, { timeoutMs: 60_000 });
     } catch (error) {
       field.value ||= value;
       field.setCustomValidity(error instanceof Error ? error.message : String(error));
@@ -60,7 +74,7 @@ export class Chat {
   private show({ from, at, text, file }: ChatMessage, mine: boolean): void {
     const { root, part } = fromTemplate("message");
     root.classList.toggle("mine", mine);
-    root.style.setProperty("--hue", String(from.hue));
+    root.style.setProperty("--hue", String(this.people.hueOf(from.id)));
     part("b").textContent = from.name;
     part("time").textContent = at.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
     part(".text").textContent = text;

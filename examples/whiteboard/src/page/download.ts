@@ -46,8 +46,7 @@ async function save(client: WhiteboardClient, file: SharedFile): Promise<void> {
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
-async function download(client: WhiteboardClient, { id, type }: SharedFile): Promise<Blob> {
-  const parts: BlobPart[] = [];
-  for await (const bytes of client.download({ id })) parts.push(bytes.slice());
-  return new Blob(parts, { type });
+async function download(client: WhiteboardClient, { id, type, size }: SharedFile): Promise<Blob> {
+  const { file } = await client.download({ id });
+  return new Blob([await file.bytes({ maxBytes: size })], { type });
 }

@@ -17,9 +17,13 @@ export interface Line {
   readonly points: Point[];
 }
 
+/** Points of all lines, at most; beyond them the oldest lines go. */
+const MOST_POINTS = 100_000;
+
 /** Lines by who draws them and their number, in the order they were begun. */
 export class Lines {
   private readonly lines: Map<string, Line> = new Map();
+  private points = 0;
 
   get size(): number {
     return this.lines.size;
@@ -39,10 +43,22 @@ export class Lines {
     }
     const from = found.points.length;
     found.points.push(...points);
+    this.points += points.length;
+    for (const oldest of this.lines.values()) {
+      if (this.points <= MOST_POINTS) break;
+      this.erase(oldest.by, oldest.line);
+    }
     return { line: found, from };
   }
 
   erase(by: string, line: number): void {
-    this.lines.delete(`${by}/${line}`);
+    const key = `${by}/${line}`;
+    this.points -= this.lines.get(key)?.points.length ?? 0;
+    this.lines.delete(key);
+  }
+
+  eraseLatest(by: string): void {
+    const latest = [...this.lines.values()].findLast((line) => line.by === by);
+    if (latest !== undefined) this.erase(by, latest.line);
   }
 }

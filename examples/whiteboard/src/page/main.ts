@@ -1,22 +1,23 @@
 import { connect } from "@quicrpc/browser";
-import { interceptCaller } from "@quicrpc/core";
+import { interceptCaller, retry } from "@quicrpc/core";
 import { createPageRouter, createWhiteboardClient } from "../generated/whiteboard.js";
 import type { ServerInfo } from "../server/site.js";
 import { Board } from "./board.js";
 import { Chat } from "./chat.js";
 import { byId } from "./dom.js";
+import { keepUp } from "./keep-up.js";
+import { myName, mySecret } from "./me.js";
 import { Panel } from "./panel.js";
 import { People } from "./people.js";
 import { takePen } from "./pen.js";
-import { keepUp } from "./retry.js";
 import { acceptFiles } from "./upload.js";
-import { myName } from "./name.js";
+
+/** The room is in the address, behind the #. */
+const room = /^#([\w-]{1,40})$/.exec(location.hash)?.[1] ?? "lobby";
+addEventListener("hashchange", () => location.reload());
 
 const panel = new Panel();
 const people = new People();
-const board = new Board();
-/** Makes the participant's id, which outlives sessions and servers. */
-const secret = crypto.randomUUID();
 
 const connection = await open().catch((error: unknown) => {
   byId("status").dataset["status"] = "closed";
@@ -24,25 +25,33 @@ const connection = await open().catch((error: unknown) => {
   throw error;
 });
 void panel.follow(connection);
-const client = createWhiteboardClient(interceptCaller(connection, [panel.counting]));
-const chat = new Chat(client);
-takePen(board, (point) => {
-  // Nobody waits for a cursor that could not be sent.
-  client.point(point, { waitForReady: false }).catch(() => {});
-});
-acceptFiles(client);
-
-/** Fires when the seat has to be taken anew: with another name, or on another session. */
-let visit = new AbortController();
-/** The session with the seat. */
-let seatedOn: typeof connection.session;
+// #region client
+// As long as the page is there, what was done in it is sent until a server has taken it.
+const patient = retry({ maxAttempts: Infinity, maxTokens: 10_000 });
+const client = createWhiteboardClient(interceptCaller(connection, [panel.counting, patient]));
+// #endregion client
 const field = byId<HTMLInputElement>("name");
 field.value = myName();
+const board = new Board(client, room);
+// For the curious at the browser's console.
+Object.assign(globalThis, { board });
+const chat = new Chat(client, room, people, () => field.value);
+acceptFiles((id, file, signal) => client.share({ room, id, name: field.value, file }, { signal }));
+takePen(board, (point) => {
+  // Nobody waits for a cursor that could not be sent.
+  createWhiteboardClient(connection)
+    .point({ room, ...point }, { waitForReady: false })
+    .catch(() => {});
+});
+
+/** Fires when the room has to be entered anew, by another name. */
+let visit = new AbortController();
 field.addEventListener("change", () => {
   field.value = myName(field.value);
   visit.abort();
 });
-void takeSeatAlong();
+const forever = new AbortController().signal;
+void keepUp(forever, () => board.follow());
 for (;;) {
   visit = new AbortController();
   await keepUp(visit.signal, () => join(visit.signal));
@@ -50,7 +59,6 @@ for (;;) {
 
 async function open(): ReturnType<typeof connect> {
   const { url, fallbackUrl, certificateHash } = (await (await fetch("/server.json")).json()) as ServerInfo;
-  const value = Uint8Array.from(atob(certificateHash), (character) => character.charCodeAt(0));
   const router = createPageRouter({
     cursor: (cursor) => {
       panel.cursorCame(cursor.count);
@@ -58,36 +66,27 @@ async function open(): ReturnType<typeof connect> {
     },
   });
   return connect(url, {
-    serverCertificateHashes: [{ algorithm: "sha-256", value }],
-    fallback: { url: fallbackUrl },
+    credentials: mySecret(),
+    ...(certificateHash !== undefined && {
+      serverCertificateHashes: [{ algorithm: "sha-256", value: bytesOf(certificateHash) }],
+    }),
+    ...(fallbackUrl !== undefined && { fallback: { url: fallbackUrl } }),
     routers: [router],
   });
 }
 
-/** Takes a seat, and takes part for as long as it has one. */
+/** Takes part in the room until the signal fires: over lost sessions, and on whichever server. */
 async function join(signal: AbortSignal): Promise<void> {
-  const seat = new AbortController();
-  const seated = AbortSignal.any([signal, seat.signal]);
-  let begun = false;
-  try {
-    for await (const { people: present, ...identity } of client.join({ name: field.value, secret }, { signal })) {
-      people.show(present);
-      if (begun) continue;
-      begun = true;
-      seatedOn = connection.session;
-      panel.visitBegan();
-      void keepUp(seated, () => board.follow(client, identity, seated));
-      void keepUp(seated, () => chat.follow(identity, seated));
-    }
-  } finally {
-    seatedOn = undefined;
-    seat.abort();
+  let last = "";
+  const turns = client.join({ room, name: field.value }, { signal, resumeForMs: Infinity });
+  for await (const { visit, you, people: present } of turns) {
+    people.show(present);
+    chat.begin(you);
+    if (visit !== last) panel.visitBegan();
+    last = visit;
   }
 }
 
-/** The connection may move to a better session while the seat is on the former, as from a WebSocket to WebTransport. */
-async function takeSeatAlong(): Promise<void> {
-  for await (const { status } of connection.states()) {
-    if (status === "ready" && seatedOn !== undefined && seatedOn !== connection.session) visit.abort();
-  }
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 }

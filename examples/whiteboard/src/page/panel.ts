@@ -3,6 +3,8 @@ import { type Interceptor, observed } from "@quicrpc/core";
 import { byId } from "./dom.js";
 
 const PING_EVERY_MS = 1000;
+/** Milliseconds for which nobody is told that there is no session. */
+const UNNOTICED_MS = 2000;
 /** Round trips in the curve. */
 const SHOWN = 60;
 /** Of the curve, in units of its own. */
@@ -42,9 +44,15 @@ export class Panel {
   /** Until the connection is closed. */
   async follow(connection: BrowserConnection): Promise<void> {
     const timer = setInterval(() => void this.ping(connection), PING_EVERY_MS);
+    let late: ReturnType<typeof setTimeout> | undefined;
     for await (const { status } of connection.states()) {
-      byId("status").dataset["status"] = status;
-      byId("status").textContent = TEXTS[status];
+      clearTimeout(late);
+      const show = (): void => {
+        byId("status").dataset["status"] = status;
+        byId("status").textContent = TEXTS[status];
+      };
+      if (status === "ready" || status === "closed") show();
+      else late = setTimeout(show, UNNOTICED_MS);
       if (status === "ready") this.showTransport(connection);
     }
     clearInterval(timer);

@@ -1,4 +1,4 @@
-import { BOARD, type Line, type Lines, type Point } from "./lines.js";
+import { BOARD, type Line, type Point } from "./lines.js";
 
 /** Milliseconds after which a line that does not grow is painted to its end. */
 const SETTLE_MS = 150;
@@ -7,12 +7,12 @@ const SETTLE_MS = 150;
 export class Paper {
   private readonly canvas: HTMLCanvasElement;
   private readonly overlay: HTMLElement;
-  private readonly lines: () => Lines;
+  private readonly lines: () => readonly Line[];
   private scheduled = false;
   private settling: ReturnType<typeof setTimeout> | undefined;
 
   /** @param overlay is kept where the canvas is */
-  constructor(canvas: HTMLCanvasElement, overlay: HTMLElement, lines: () => Lines) {
+  constructor(canvas: HTMLCanvasElement, overlay: HTMLElement, lines: () => readonly Line[]) {
     this.canvas = canvas;
     this.overlay = overlay;
     this.lines = lines;
@@ -37,7 +37,7 @@ export class Paper {
     requestAnimationFrame(() => {
       this.scheduled = false;
       this.context().clearRect(0, 0, BOARD.width, BOARD.height);
-      for (const line of this.lines().all()) this.paint(line, 0, true);
+      for (const line of this.lines()) this.paint(line, 0, true);
     });
   }
 

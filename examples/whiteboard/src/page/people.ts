@@ -5,6 +5,9 @@ import { BOARD } from "./lines.js";
 /** Milliseconds for which a cursor that does not move is shown. */
 const IDLE_MS = 5000;
 
+/** Degrees between colours. */
+const HUE_STEP = 30;
+
 interface Cursor {
   readonly element: HTMLElement;
   timer: ReturnType<typeof setTimeout> | undefined;
@@ -14,10 +17,25 @@ interface Cursor {
 export class People {
   private people: ReadonlyMap<string, Person> = new Map();
   private readonly cursors: Map<string, Cursor> = new Map();
+  private readonly hues: Map<string, number> = new Map();
+
+  /** The colour of a participant: the one that is told best from those who are there; the id says which of several. */
+  hueOf(id: string): number {
+    const known = this.hues.get(id);
+    if (known !== undefined) return known;
+    const taken = [...this.people.keys()].flatMap((each) => this.hues.get(each) ?? []);
+    const distance = (hue: number): number =>
+      Math.min(180, ...taken.map((other) => 180 - Math.abs(Math.abs(hue - other) - 180)));
+    const first = id.charCodeAt(0) * HUE_STEP;
+    const hues = Array.from({ length: 360 / HUE_STEP }, (_, at) => (first + at * HUE_STEP) % 360);
+    const hue = hues.reduce((best, each) => (distance(each) > distance(best) ? each : best));
+    this.hues.set(id, hue);
+    return hue;
+  }
 
   show(people: readonly Person[]): void {
     this.people = new Map(people.map((person) => [person.id, person]));
-    byId("people").replaceChildren(...people.map(badge));
+    byId("people").replaceChildren(...people.map((person) => badge(person, this.hueOf(person.id))));
     for (const id of this.cursors.keys()) if (!this.people.has(id)) this.hide(id);
   }
 
@@ -28,7 +46,7 @@ export class People {
     const { element } = cursor;
     element.className = "cursor";
     element.textContent = person.name;
-    element.style.setProperty("--hue", String(person.hue));
+    element.style.setProperty("--hue", String(this.hueOf(by)));
     element.style.left = `${(x / BOARD.width) * 100}%`;
     element.style.top = `${(y / BOARD.height) * 100}%`;
     if (!element.isConnected) byId("cursors").append(element);
@@ -46,7 +64,7 @@ export class People {
   }
 }
 
-function badge({ name, hue }: Person): HTMLElement {
+function badge({ name }: Person, hue: number): HTMLElement {
   const element = document.createElement("li");
   element.title = name;
   element.style.setProperty("--hue", String(hue));

@@ -1,15 +1,17 @@
 import { RpcError } from "@quicrpc/core";
-import type { WhiteboardClient, WhiteboardUploadInputItem } from "../generated/whiteboard.js";
+import type { DescribedBlob } from "@quicrpc/core/blobs";
+import { createOnceKey } from "@quicrpc/core/once";
 import { byId, fromTemplate, readableSize } from "./dom.js";
 
-const PART_BYTES = 64 * 1024;
+/** Shares a file by an id. */
+type Share = (id: string, file: DescribedBlob, signal: AbortSignal) => PromiseLike<unknown>;
 
 /** Shares the files that are dropped on the page, or chosen. */
-export function acceptFiles(client: WhiteboardClient): void {
+export function acceptFiles(upload: Share): void {
   const attach = byId<HTMLInputElement>("attach");
   const overlay = byId("drop");
   const shareAll = (files: Iterable<File> | null | undefined): void => {
-    for (const file of files ?? []) void share(client, file);
+    for (const file of files ?? []) void share(upload, file);
   };
   attach.addEventListener("change", () => {
     shareAll(attach.files);
@@ -32,7 +34,7 @@ export function acceptFiles(client: WhiteboardClient): void {
 }
 
 /** Shows how far it is, until it is done or someone has seen why not. */
-async function share(client: WhiteboardClient, file: File): Promise<void> {
+async function share(upload: Share, file: File): Promise<void> {
   const { root, part } = fromTemplate("upload");
   const cancelling = new AbortController();
   const said = part("span");
@@ -48,7 +50,11 @@ async function share(client: WhiteboardClient, file: File): Promise<void> {
   };
   onSent(0);
   try {
-    await client.upload(partsOf(file, onSent), { signal: cancelling.signal });
+    await upload(
+      createOnceKey(),
+      { content: file, name: file.name.slice(-200), onProgress: onSent },
+      cancelling.signal,
+    );
     root.remove();
   } catch (error) {
     if (cancelling.signal.aborted) {
@@ -59,16 +65,5 @@ async function share(client: WhiteboardClient, file: File): Promise<void> {
     said.textContent = RpcError.from(error).message;
     button.textContent = "Dismiss";
     button.addEventListener("click", () => root.remove());
-  }
-}
-
-/** Reads on as the server takes what was read. */
-async function* partsOf(file: File, onSent: (bytes: number) => void): AsyncGenerator<WhiteboardUploadInputItem> {
-  const { name, type, size } = file;
-  yield { type: "file", file: { name: name.slice(-200), type: type.slice(0, 100), size } };
-  for (let at = 0; at < size; at += PART_BYTES) {
-    const bytes = new Uint8Array(await file.slice(at, at + PART_BYTES).arrayBuffer());
-    yield { type: "part", bytes };
-    onSent(at + bytes.length);
   }
 }

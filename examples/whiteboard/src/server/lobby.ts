@@ -1,87 +1,87 @@
-import { createHash, randomUUID } from "node:crypto";
-import { RpcError } from "@quicrpc/core";
+import { randomUUID } from "node:crypto";
 import type {
   PageClient,
   Person,
-  WhiteboardJoinInput,
+  ServersTopics,
   WhiteboardJoinItem,
   WhiteboardPointInput,
 } from "../generated/whiteboard.js";
-import { Audience, type Mailbox } from "./audience.js";
 
-/** Degrees between colours. */
-const HUE_STEP = 30;
+/** Milliseconds after which a visit is told of again, and after which one that is not is over. */
+const TELL_MS = 2000;
+const GONE_MS = 3 * TELL_MS;
 
-/** What the server knows of a session: who has come by it, once somebody has joined. */
-export class Seat {
-  taken: { readonly person: Person; readonly page: PageClient } | undefined;
-  /** Cursors that were sent to the page. */
-  cursors = 0;
-
-  /** Throws where nobody has joined. */
-  get person(): Person {
-    if (this.taken === undefined) throw new RpcError("failed_precondition", "join first");
-    return this.taken.person;
-  }
+/** Someone who comes to a room, and the page by which they do. */
+export interface Visitor {
+  readonly person: Person;
+  readonly room: string;
+  readonly page: PageClient;
+  readonly signal: AbortSignal;
 }
 
-/** Who is there. */
+/** Who is in each room, on whichever server. */
 export class Lobby {
-  private readonly server: string = randomUUID();
-  private readonly seats: Set<Seat> = new Set();
-  private readonly audience: Audience<readonly Person[]> = new Audience();
+  private readonly servers: ServersTopics;
 
-  /** Takes the seat until the stream is left or the signal fires. */
-  async *join(
-    seat: Seat,
-    { name, secret }: WhiteboardJoinInput,
-    page: PageClient,
-    signal: AbortSignal,
-  ): AsyncGenerator<WhiteboardJoinItem> {
-    if (seat.taken !== undefined) throw new RpcError("failed_precondition", "this session has joined already");
-    const presence: Mailbox<readonly Person[]> = this.audience.listen(signal);
-    const id = idOf(secret);
-    const person = { id, name: name.trim(), hue: this.hueFor(id) };
-    seat.taken = { person, page };
-    this.seats.add(seat);
-    this.tell();
+  constructor(servers: ServersTopics) {
+    this.servers = servers;
+  }
+
+  /** Takes part in a room until the stream is left or the signal fires. */
+  async *join(visitor: Visitor): AsyncGenerator<WhiteboardJoinItem> {
+    const { person, room, signal } = visitor;
+    const visit = randomUUID();
+    const tell = (type: "came" | "here" | "left"): void => {
+      this.servers.visits.publish({ room, message: { type, visit, person } }).catch(() => {});
+    };
+    const visits = await this.servers.visits.subscribe({ room });
+    const onAbort = (): unknown => visits.return?.();
+    signal.addEventListener("abort", onAbort);
+    if (signal.aborted) onAbort();
+    const timer = setInterval(() => tell("here"), TELL_MS);
+    // Whatever ends it ends the visits too.
+    this.showPointers(visitor).catch(() => {});
+    const present = new Map<string, { person: Person; until: number }>();
+    let known = "";
+    let turn = 0;
+    tell("came");
     try {
-      for await (const people of presence) yield { you: id, server: this.server, people: [...people] };
+      for await (const { message } of visits) {
+        const now = Date.now();
+        if (message.type === "left") present.delete(message.visit);
+        else present.set(message.visit, { person: message.person, until: now + GONE_MS });
+        // Who has just come knows nobody.
+        if (message.type === "came" && message.visit !== visit) tell("here");
+        for (const [each, { until }] of present) if (until < now) present.delete(each);
+        // A participant whose session was lost may have two visits for a while.
+        const people = [...new Map(Array.from(present.values(), ({ person }) => [person.id, person])).values()];
+        if (JSON.stringify(people) === known) continue;
+        known = JSON.stringify(people);
+        yield { turn: `${visit}.${turn++}`, visit, you: person.id, people };
+      }
     } finally {
-      this.seats.delete(seat);
-      seat.taken = undefined;
-      this.tell();
+      clearInterval(timer);
+      signal.removeEventListener("abort", onAbort);
+      await visits.return?.();
+      tell("left");
+    }
+  }
+
+  /** Shows a participant's page where everyone else points. */
+  private async showPointers({ person, room, page, signal }: Visitor): Promise<void> {
+    const pointers = await this.servers.pointers.subscribe({ room });
+    const onAbort = (): unknown => pointers.return?.();
+    signal.addEventListener("abort", onAbort);
+    if (signal.aborted) onAbort();
+    let count = 0;
+    // A page that is leaving needs no cursor.
+    for await (const { message } of pointers) {
+      if (message.by !== person.id) page.cursor({ ...message, count: count++ }).catch(() => {});
     }
   }
 
   /** Shows everyone else where a participant points. */
-  point(from: Seat, { x, y }: WhiteboardPointInput): void {
-    const by = from.person.id;
-    for (const seat of this.seats) {
-      if (seat === from) continue;
-      // A page that is leaving needs no cursor.
-      seat.taken?.page.cursor({ by, x, y, count: seat.cursors++ }).catch(() => {});
-    }
+  async point(by: string, { room, x, y }: WhiteboardPointInput): Promise<void> {
+    await this.servers.pointers.publish({ room, message: { by, x, y } });
   }
-
-  /** A participant whose connection was replaced may have two seats for a while. */
-  private tell(): void {
-    const people = new Map(Array.from(this.seats, ({ person }) => [person.id, person]));
-    this.audience.tell([...people.values()]);
-  }
-
-  /** The colour that is told best from everyone else's; the id says which of several. */
-  private hueFor(id: string): number {
-    const taken = Array.from(this.seats, ({ person }) => person).filter((person) => person.id !== id);
-    const distance = (hue: number): number =>
-      Math.min(180, ...taken.map((person) => 180 - Math.abs(Math.abs(hue - person.hue) - 180)));
-    const first = (Buffer.from(id)[0] ?? 0) * HUE_STEP;
-    const hues = Array.from({ length: 360 / HUE_STEP }, (_, at) => (first + at * HUE_STEP) % 360);
-    return hues.reduce((best, hue) => (distance(hue) > distance(best) ? hue : best));
-  }
-}
-
-/** One id for everyone who knows the secret, which it does not tell. */
-function idOf(secret: string): string {
-  return createHash("sha256").update(secret).digest().toString("base64url", 0, 12);
 }

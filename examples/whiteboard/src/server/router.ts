@@ -1,45 +1,59 @@
-import type { Router } from "@quicrpc/core";
-import { createPageClient, createWhiteboardRouter } from "../generated/whiteboard.js";
-import { Board } from "./board.js";
-import { Chat } from "./chat.js";
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { RpcError, type Router } from "@quicrpc/core";
+import type { Topics } from "@quicrpc/core/topics";
+import {
+  createPageClient,
+  createServersTopics,
+  createWhiteboardRouter,
+  createWhiteboardTopics,
+} from "../generated/whiteboard.js";
 import { Files } from "./files.js";
-import { Lobby, type Seat } from "./lobby.js";
+import { Lobby } from "./lobby.js";
 
-/** One board with its chat and files; each session has a seat. */
-export function whiteboardRouter(): Router<Seat> {
-  const lobby = new Lobby();
-  const board = new Board();
-  const chat = new Chat();
-  const files = new Files();
-
-  return createWhiteboardRouter<Seat>({
-    join: (input, { connection: seat, session, signal }) => lobby.join(seat, input, createPageClient(session), signal),
-
-    draw: (commands, { connection: seat, signal }) => board.open(seat.person.id, commands, signal),
-
-    point: (where, { connection: seat }) => lobby.point(seat, where),
-
-    messages: ({ after }, { connection: seat, signal }) => {
-      requireSeat(seat);
-      return chat.since(after, signal);
-    },
-
-    say: ({ text }, { connection: seat }) => ({ id: chat.say(seat.person, text.trim()).id }),
-
-    async upload(items, { connection: seat }) {
-      const { person } = seat;
-      const file = await files.receive(items);
-      chat.say(person, "", file);
-      return file;
-    },
-
-    download: ({ id }, { connection: seat }) => {
-      requireSeat(seat);
-      return files.partsOf(id);
-    },
-  });
+/** Whoever knows the secret is the same participant; the id does not tell it. */
+export function participant(secret: string | undefined): string {
+  if (secret === undefined || secret.length < 16) throw new RpcError("unauthenticated", "choose a secret first");
+  return createHash("sha256").update(secret).digest().toString("base64url", 0, 12);
 }
 
-function requireSeat(seat: Seat): void {
-  void seat.person;
+/**
+ * Serves boards with chat and files. What is on them is in the history of `topics`, and in files in `folder`: any number of servers that share both
+ * are one. A session's context is its participant's id.
+ */
+export function whiteboardRouter(topics: Topics, folder: string): Router<string> {
+  const readable = { authorize: (access: string) => access === "subscribe" };
+  const kept = createWhiteboardTopics<string>(topics, { board: readable, chat: readable });
+  const nobody = { authorize: () => false };
+  const lobby = new Lobby(createServersTopics(topics, { visits: nobody, pointers: nobody }));
+  const files = new Files(join(folder, "files"));
+
+  return createWhiteboardRouter<string>(
+    {
+      // #region publish
+      async change({ room, id, commands }, { connection: by }) {
+        await kept.board.publish({ room, message: { by, id, commands } }, { id: `${by}/${id}` });
+      },
+      // #endregion publish
+
+      join: ({ room, name }, { connection: id, session, signal }) =>
+        lobby.join({ person: { id, name: name.trim() }, room, page: createPageClient(session), signal }),
+
+      point: (where, { connection: by }) => lobby.point(by, where),
+
+      async say({ room, id, name, text }, { connection }) {
+        const message = { at: new Date(), from: { id: connection, name }, text: text.trim() };
+        await kept.chat.publish({ room, message }, { id: `${connection}/${id}` });
+      },
+
+      async share({ room, id, name, file }, { connection }) {
+        const shared = await files.receive(connection, id, file);
+        const message = { at: new Date(), from: { id: connection, name }, text: "", file: shared };
+        await kept.chat.publish({ room, message }, { id: `${connection}/${id}` });
+      },
+
+      download: async ({ id }) => ({ file: await files.find(id) }),
+    },
+    kept,
+  );
 }

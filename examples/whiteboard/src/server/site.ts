@@ -7,9 +7,9 @@ import { build } from "esbuild";
 export interface ServerInfo {
   readonly url: string;
   /** SHA-256 of the certificate, in base64. */
-  readonly certificateHash: string;
+  readonly certificateHash?: string;
   /** A WebSocket for browsers without WebTransport. */
-  readonly fallbackUrl: string;
+  readonly fallbackUrl?: string;
 }
 
 /** Serves the page on this machine: elsewhere it would need `https:` to be a secure context (W3C Secure Contexts §3.1). */
@@ -20,7 +20,7 @@ export async function openSite(port: number, info: ServerInfo): Promise<Server> 
     ["/page.js", { type: "text/javascript", body: await bundle() }],
     ["/server.json", { type: "application/json", body: JSON.stringify(info) }],
   ]);
-  const connectTo = [info.url, info.fallbackUrl]
+  const connectTo = [info.url, info.fallbackUrl ?? info.url]
     .map((url) => new URL(url))
     .map(({ protocol, host }) => `${protocol}//${host}`);
   const policy = `default-src 'none'; script-src 'self'; style-src 'self'; img-src blob:; connect-src 'self' ${connectTo.join(" ")}`;

@@ -72,7 +72,7 @@ const part1 = {
 
 /** Descriptions of interop.v1.Protocol for tools: comments, JSON Schemas of its messages, and their shapes. */
 export const protocolTooling: ServiceTooling = {
-  docs: "What a client in another language calls.",
+  docs: "Methods that a client in another language calls.",
   methods: {
     echo: { input: part1, output: part1 },
     nested: { input: {}, output: { type: "integer" } },

@@ -190,9 +190,10 @@ export const protocolMethods: {
 };
 
 /**
- * What a server of interop.v1.Protocol implements. `Context` is what the application keeps for a connection.
+ * The methods that a server of interop.v1.Protocol implements. `Context` is what the application keeps for a
+ * connection.
  *
- * What a client in another language calls.
+ * Methods that a client in another language calls.
  */
 export interface ProtocolHandlers<Context = unknown> {
   /** @see {@link Protocol.methods.echo} */
@@ -226,13 +227,13 @@ export function createProtocolRouter<Context = unknown>(handlers: ProtocolHandle
   return createRouter(protocolMethods, handlers);
 }
 
-/** What refuse throws by name; see `isRpcErrorOf`. */
+/** The errors that refuse throws by name; see `isRpcErrorOf`. */
 export type ProtocolRefuseError = RpcErrorOf<(typeof protocolMethods)["refuse"]["errors"]>;
 
 /**
  * A client of interop.v1.Protocol.
  *
- * What a client in another language calls.
+ * Methods that a client in another language calls.
  */
 export interface ProtocolClient {
   /** @see {@link Protocol.methods.echo} */

@@ -1,4 +1,4 @@
-import type { DevCertificate } from "@quicrpc/node";
+import type { DevAuthority, DevCertificate } from "@quicrpc/node";
 import { Command } from "commander";
 import { colorsFor } from "../report.js";
 import { EXIT, printJson } from "../target.js";
@@ -42,10 +42,23 @@ export function certCommand(): Command {
   const trust = withStores(new Command("trust"))
     .description("Make a certificate authority for localhost alone, and have this user's browsers trust it.")
     .addHelpText("after", EXAMPLES)
-    .action((_: TrustOptions, own: Command) => changeStores("add", own.optsWithGlobals()));
+    .action(async (_: TrustOptions, own: Command) => {
+      const options = own.optsWithGlobals<TrustOptions>();
+      const { devAuthority } = await import("@quicrpc/node");
+      const { host } = options;
+      const authority = await devAuthority({ ...folderOf(options), ...(host !== undefined && { hosts: host }) });
+      await changeStores("add", authority, options);
+    });
   const untrust = withStores(new Command("untrust"))
     .description("Have browsers no longer trust it.")
-    .action((_: TrustOptions, own: Command) => changeStores("remove", own.optsWithGlobals()));
+    .action(async (_: TrustOptions, own: Command) => {
+      const options = own.optsWithGlobals<TrustOptions>();
+      const { keptDevAuthority } = await import("@quicrpc/node");
+      const authority = await keptDevAuthority(folderOf(options));
+      if (authority !== undefined) await changeStores("remove", authority, options);
+      else if (options.json === true) printJson({ authority: null, stores: [] });
+      else process.stdout.write("There is no authority for development: nothing is trusted.\n");
+    });
   for (const each of [rotate, trust, untrust]) command.addCommand(each);
   return command;
 }
@@ -67,14 +80,18 @@ function append(given: string, before: readonly string[] = []): string[] {
   return [...before, given];
 }
 
+function folderOf({ directory }: CertOptions): { directory?: string } {
+  return directory === undefined ? {} : { directory };
+}
+
 async function certificate(options: CertOptions, renew = false): Promise<DevCertificate> {
   // Loaded here, since it brings the native engine: help and usage errors need not wait for it.
   const { devCertificate } = await import("@quicrpc/node");
-  const { directory, host } = options;
+  const { host } = options;
   const hosts = host === undefined ? undefined : ["localhost", "127.0.0.1", "::1", ...host];
   return devCertificate({
     renew,
-    ...(directory !== undefined && { directory }),
+    ...folderOf(options),
     ...(hosts !== undefined && { hosts }),
   });
 }
@@ -95,7 +112,7 @@ async function show(made: DevCertificate, options: CertOptions & { readonly hash
   }
 }
 
-/** What is told of a certificate. */
+/** Describes a certificate, for people and scripts. */
 async function describe({ cert, hash, validTo, file }: DevCertificate) {
   const { X509Certificate } = await import("node:crypto");
   const { subject, issuer, subjectAltName = "" } = new X509Certificate(cert);
@@ -110,20 +127,17 @@ async function describe({ cert, hash, validTo, file }: DevCertificate) {
   };
 }
 
-async function changeStores(what: "add" | "remove", options: TrustOptions): Promise<void> {
-  const { devAuthority } = await import("@quicrpc/node");
-  const { directory, host, nss, dryRun = false, json = false } = options;
-  const given = { ...(directory !== undefined && { directory }), ...(host !== undefined && { hosts: host }) };
-  const authority = await devAuthority(given);
+async function changeStores(what: "add" | "remove", authority: DevAuthority, options: TrustOptions): Promise<void> {
+  const { nss, dryRun = false, json = false } = options;
   const stores = nss === undefined ? storesOf() : nss.map((folder) => nssStore(folder));
   const outcomes = stores.map((store) => change(store, what, authority, dryRun));
-  const told = await describe(await certificate(options));
+  const made = what === "add" ? { certificate: await describe(await certificate(options)) } : {};
   process.exitCode = outcomes.some(({ outcome }) => outcome === "failed" || outcome === "no tool")
     ? EXIT.failed
     : EXIT.ok;
   if (json) {
     const { cert: _, ...shown } = authority;
-    printJson({ authority: shown, certificate: told, stores: outcomes });
+    printJson({ authority: shown, ...made, stores: outcomes });
     return;
   }
   process.stdout.write(outcomes.map((outcome) => `${lineOf(outcome, what)}\n`).join(""));

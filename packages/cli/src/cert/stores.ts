@@ -12,7 +12,7 @@ export interface Trusted {
 
 /** A place where browsers look for authorities, and the commands that change it. */
 export interface TrustStore {
-  /** What people know it by: "Firefox, ~/.mozilla/firefox/x.default". */
+  /** The name that people know it by: "Firefox, ~/.mozilla/firefox/x.default". */
   readonly name: string;
   readonly tool: string;
   /** Arguments of the tool that make an empty store; undefined where there is one. */
@@ -21,12 +21,12 @@ export interface TrustStore {
   readonly remove: (authority: Trusted) => readonly string[];
 }
 
-/** What became of one store. */
+/** The outcome of a change to one store. */
 export interface StoreOutcome {
   readonly store: string;
   readonly command: string;
   readonly outcome: "done" | "shown" | "failed" | "no tool";
-  /** What the tool said. */
+  /** The tool's own words. */
   readonly detail?: string;
 }
 

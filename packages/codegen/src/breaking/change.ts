@@ -52,8 +52,13 @@ export type MethodChangeKind =
   | "method-kind-changed"
   | "idempotent-removed"
   | "idempotent-added"
+  | "read-only-removed"
+  | "read-only-added"
   | "once-removed"
   | "once-added"
+  | "cursor-removed"
+  | "cursor-added"
+  | "cursor-changed"
   | "delivery-changed"
   | "input-added"
   | "input-removed"
@@ -131,8 +136,13 @@ export const METHOD_CHANGES: Readonly<Record<MethodChangeKind, ChangeClass>> = {
   "method-kind-changed": "wire",
   "idempotent-removed": "wire",
   "idempotent-added": "safe",
+  "read-only-removed": "wire",
+  "read-only-added": "safe",
   "once-removed": "wire",
   "once-added": "wire",
+  "cursor-removed": "wire",
+  "cursor-added": "safe",
+  "cursor-changed": "wire",
   "delivery-changed": "safe",
   "input-added": "wire",
   "input-removed": "source",

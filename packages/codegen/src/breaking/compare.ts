@@ -1,3 +1,4 @@
+import type { ItemCursor } from "@quicrpc/core/generated";
 import { CanonicalText } from "../shape/canonical.js";
 import type { MethodSnapshot, SchemaSnapshot, ServiceSnapshot, Shape, ShapeTypes } from "../shape/shape.js";
 import {
@@ -128,6 +129,13 @@ function compareMethods(at: Place, before: VersionedMethod, after: VersionedMeth
   } else if (old.idempotent !== true && now.idempotent === true) {
     changes.push(change("idempotent-added", at, "it is idempotent now"));
   }
+  if (old.readOnly !== now.readOnly) {
+    changes.push(
+      old.readOnly === true
+        ? change("read-only-removed", at, "it is no longer readOnly, and is not answered to GET and server-sent events")
+        : change("read-only-added", at, "it is readOnly now"),
+    );
+  }
   if (old.once !== now.once) {
     const text =
       now.once === true
@@ -135,6 +143,7 @@ function compareMethods(at: Place, before: VersionedMethod, after: VersionedMeth
         : "it is no longer once, and calls that old clients make again run again";
     changes.push(change(now.once === true ? "once-added" : "once-removed", at, text));
   }
+  compareCursors(at, old.cursor, now.cursor, changes);
   if (old.delivery !== now.delivery) {
     const text = (delivery: string | undefined): string => delivery ?? "reliable";
     changes.push(change("delivery-changed", at, `its delivery was ${text(old.delivery)} and is ${text(now.delivery)}`));
@@ -150,6 +159,24 @@ function compareMethods(at: Place, before: VersionedMethod, after: VersionedMeth
   }
   compareResults(at, before, after, changes);
   compareErrors(at, before, after, changes);
+}
+
+/** Old clients go on with the cursors that they have, and check items by the fields that they know. */
+function compareCursors(at: Place, old: ItemCursor | undefined, now: ItemCursor | undefined, changes: Change[]): void {
+  if (old === undefined && now === undefined) return;
+  if (old === undefined) {
+    changes.push(change("cursor-added", at, "its items have cursors now"));
+  } else if (now === undefined) {
+    changes.push(
+      change("cursor-removed", at, "its items have no cursors any more, and streams of old clients cannot go on"),
+    );
+  } else if (old.field !== now.field) {
+    changes.push(change("cursor-changed", at, `the cursor of its items was ${old.field} and is ${now.field}`));
+  } else if (old.predecessor !== now.predecessor) {
+    const text = (field: string | undefined): string => field ?? "not told";
+    const message = `the item before was ${text(old.predecessor)} and is ${text(now.predecessor)}`;
+    changes.push(change("cursor-changed", at, message));
+  }
 }
 
 type Message = readonly [shape: Shape | undefined, types: ShapeTypes];

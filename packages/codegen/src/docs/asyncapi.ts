@@ -49,7 +49,7 @@ function channelOf(service: string, method: MethodModel, id: string, schemas: Re
   };
 }
 
-function operationOf({ kind, docs, idempotent, once, errors, meta }: MethodModel, id: string): object {
+function operationOf({ kind, docs, idempotent, readOnly, once, errors, meta }: MethodModel, id: string): object {
   const channel = { $ref: `#/channels/${id}` };
   const message = (side: string): object => ({ $ref: `#/channels/${id}/messages/${side}` });
   return {
@@ -60,6 +60,7 @@ function operationOf({ kind, docs, idempotent, once, errors, meta }: MethodModel
     ...(kind === "notify" ? {} : { reply: { channel, messages: [message("output")] } }),
     "x-quicrpc-kind": kind,
     ...(idempotent ? { "x-quicrpc-idempotent": true } : {}),
+    ...(readOnly ? { "x-quicrpc-read-only": true } : {}),
     ...(once ? { "x-quicrpc-once": true } : {}),
     ...(meta === undefined ? {} : { "x-quicrpc-meta": meta }),
     ...(errors.length === 0

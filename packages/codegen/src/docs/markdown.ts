@@ -27,11 +27,11 @@ function serviceText({ name, id, docs, methods }: ServiceModel): string {
 }
 
 function methodText(method: MethodModel): string {
-  const { name, id, kind, idempotent, once, delivery, errors, meta = {} } = method;
+  const { name, id, kind, idempotent, readOnly, once, delivery, errors, meta = {} } = method;
   const traits = [
     KINDS[kind],
     `id ${id}`,
-    ...(idempotent ? ["idempotent"] : []),
+    ...(readOnly ? ["read-only"] : idempotent ? ["idempotent"] : []),
     ...(once ? ["once"] : []),
     ...(delivery === undefined ? [] : [`by ${delivery}`]),
   ];

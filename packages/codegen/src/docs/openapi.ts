@@ -51,7 +51,7 @@ function problemOf({ input, output }: MethodModel): JsonPlace | undefined {
 function describe({
   name,
   kind,
-  idempotent,
+  readOnly,
   once,
   docs,
   meta,
@@ -63,7 +63,7 @@ function describe({
   return {
     name,
     kind,
-    idempotent,
+    readOnly,
     once,
     docs,
     meta,

@@ -79,20 +79,31 @@ function descriptor(method: MethodModel, identity: string, names: TypeNames, for
     `id: ${method.id}`,
     ...(method.input === undefined ? [] : [`input: ${codecName(method.input, names)}`]),
     ...(method.output === undefined ? [] : [`output: ${codecName(method.output, names)}`]),
-    ...(method.idempotent ? ["idempotent: true"] : []),
+    ...(method.readOnly ? ["readOnly: true"] : method.idempotent ? ["idempotent: true"] : []),
     ...(method.once ? [`once: ${names.core("onceCalls")}`] : []),
+    ...(method.blobs === undefined ? [] : [["blobs: ", callOf(names.core("blobCalls"), [json(method.blobs)], true)]]),
     ...(method.priority === undefined ? [] : [`priority: ${method.priority}`]),
     ...(method.delivery === undefined ? [] : [`delivery: ${quoted(method.delivery)}`]),
     ...(method.via === undefined ? [] : [`via: ${quoted(method.via)}`]),
     ...(method.cursor === undefined ? [] : [["cursor: ", json(method.cursor)]]),
+    ...(method.resumable ? ["resumable: true"] : []),
     ...(method.errors.length === 0 ? [] : [errorsTable(method, names)]),
     ...(method.meta === undefined ? [] : [["meta: ", json(method.meta)]]),
     `fingerprint: 0x${formatFingerprint(method.fingerprint)}`,
   ];
   const kind = method.cursor === undefined ? camelCase(method.kind) : "cursorStream";
-  const calling = foreign ? `foreign${kind.charAt(0).toUpperCase()}${kind.slice(1)}` : (method.delivery ?? kind);
+  const calling = foreign ? prefixed("foreign", kind) : (method.delivery ?? resumable(method, kind));
   const first = [identity, names.core(`${calling}Calls`), quoted(method.name)];
   return callOf(names.core("describeMethod"), [...first, braced(options, ",", options.length > 2)], true);
+}
+
+function resumable(method: MethodModel, kind: string): string {
+  return method.resumable ? prefixed("resumable", kind) : kind;
+}
+
+/** `name` in camel case with a word before it. */
+function prefixed(word: string, name: string): string {
+  return `${word}${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 }
 
 /** The name of the codec of a message: the file's own, or one of core's. */

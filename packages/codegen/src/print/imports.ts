@@ -31,9 +31,9 @@ export class Imports {
     const path = relative(dirname(this.#outFile), file).replaceAll("\\", "/");
     const dotted = path.startsWith(".") ? path : `./${path}`;
     if (this.#extension === "ts") return dotted;
-    return this.#extension === "none"
-      ? dotted.replace(/\.[cm]?[jt]sx?$/, "")
-      : dotted.replace(/\.([cm]?)tsx?$/, ".$1js");
+    // Endings of .mts and .cts files cannot be left out.
+    const bare = this.#extension === "none" ? dotted.replace(/\.[jt]sx?$/, "") : dotted;
+    return bare.replace(/\.([cm]?)tsx?$/, ".$1js");
   }
 
   /** Asks for `name` of the module `from`, as a type only unless `value`. */

@@ -49,7 +49,7 @@ function printHandlers(service: ServiceModel, names: TypeNames): string {
       const link = methodLink(service, method, names);
       return member(method, link, signature(method.name, parameters, typeLayout(handlerResult(method), names)));
     });
-  const what = `What a server of ${name} implements. \`Context\` is what the application keeps for a connection.`;
+  const what = `The methods that a server of ${name} implements. \`Context\` is what the application keeps for a connection.`;
   const head = `export interface ${prefix}Handlers<Context = unknown>`;
   // Without members there is no use for the context.
   if (members.length === 0)
@@ -175,7 +175,7 @@ function errorTypes(service: ServiceModel, names: TypeNames): string[] {
         generic("RpcErrorOf", type),
         names,
       );
-      return `${jsDoc(`What ${name} throws by name; see \`isRpcErrorOf\`.`)}${render([declaration, ";"])}\n`;
+      return `${jsDoc(`The errors that ${name} throws by name; see \`isRpcErrorOf\`.`)}${render([declaration, ";"])}\n`;
     });
 }
 

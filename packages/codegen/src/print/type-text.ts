@@ -63,6 +63,7 @@ export function typeText(node: TypeNode, names: TypeNames = plainNames): string 
       return `${node.readonly ? "readonly " : ""}[${items.join(", ")}]`;
     }
     case "generic":
+      if (node.args.length === 0) return names.core(node.name);
       return `${names.core(node.name)}<${node.args.map(of).join(", ")}>`;
     case "union":
       return node.options.map((each) => (each.kind === "intersection" ? `(${of(each)})` : of(each))).join(" | ");

@@ -1,3 +1,5 @@
+import type { ItemCursor } from "@quicrpc/core/generated";
+
 /** A value of a literal: JSON, and what JSON lacks. */
 export type LiteralValue = string | number | boolean | null | { readonly bigint: string };
 
@@ -79,8 +81,11 @@ export interface MethodSnapshot {
   readonly id: number;
   readonly kind: string;
   readonly idempotent?: true;
+  readonly readOnly?: true;
   readonly once?: true;
   readonly delivery?: string;
+  /** Where the items of its stream have their cursors. */
+  readonly cursor?: ItemCursor;
   /** The message that the caller sends; of a stream, one item. */
   readonly input?: Shape;
   /** The message that the callee sends; of a stream, one item. */

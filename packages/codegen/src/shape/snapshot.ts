@@ -1,3 +1,4 @@
+import { type CursorOption, itemCursor } from "@quicrpc/core/generated";
 import type { FoundMethod } from "../discover.js";
 import type { ErrorShape, MethodShape, PayloadPart } from "../methods.js";
 import type { Direction } from "../types/zod.js";
@@ -20,10 +21,12 @@ export function snapshotOf(
     const methodId = methodIds.get(method.name);
     if (shape === undefined || methodId === undefined) continue;
     const { kind, input, output, errors } = shape;
-    const { idempotent, once, delivery } = method.schema as {
+    const { idempotent, readOnly, once, delivery, cursor } = method.schema as {
       readonly idempotent?: unknown;
+      readonly readOnly?: unknown;
       readonly once?: unknown;
       readonly delivery?: string;
+      readonly cursor?: CursorOption;
     };
     const message = (part: PayloadPart | undefined, direction: Direction): Shape | undefined =>
       part?.raw ? { type: "raw" } : part && builder.shape(part.schema, direction);
@@ -34,8 +37,10 @@ export function snapshotOf(
       id: methodId,
       kind,
       ...(idempotent === true ? { idempotent } : {}),
+      ...(readOnly === true ? { readOnly } : {}),
       ...(once === true ? { once } : {}),
       ...(delivery === undefined ? {} : { delivery }),
+      ...(cursor === undefined ? {} : { cursor: itemCursor(cursor) }),
       ...(taken === undefined ? {} : { input: taken }),
       ...(sent === undefined ? {} : { output: sent }),
       ...(received === undefined || sameText(sent, received) ? {} : { result: received }),

@@ -4,6 +4,7 @@ import type { Brand } from "../source/brands.js";
 import type { SchemaRoot } from "../source/schema-root.js";
 import { type FieldNode, generic, isText, type NamedType, text, type TypeNode, union } from "./node.js";
 import { isOptional, mayBeUndefined } from "./optional.js";
+import { isBlob } from "../blobs.js";
 import { isCircular } from "./circular.js";
 import { isUint8Array } from "./support.js";
 import {
@@ -53,6 +54,7 @@ export function typeOf(schema: unknown, direction: Direction, context: Conversio
   if (!isZodSchema(schema)) return text("unknown");
   const known = context.known[direction].get(schema);
   if (known !== undefined) return known;
+  if (isBlob(schema)) return generic(direction === "input" ? "BlobSource" : "ReceivedBlob");
   const target = context.named(canonical(schema));
   const type: TypeNode =
     target === undefined ? definitionOf(schema, direction, context) : { kind: "reference", target, direction };

@@ -1,6 +1,7 @@
 import type { SourceNode } from "../source/compiler.js";
 import type { Annotations } from "../source/annotate.js";
 import type { SchemaRoot } from "../source/schema-root.js";
+import { isBlob } from "../blobs.js";
 import { notASchema, type Unsupported, unsupported } from "./support.js";
 import {
   type AnySchema,
@@ -85,6 +86,8 @@ export class SchemaGraph {
       if (this.#open.has(schema)) known.recursive = true;
       return;
     }
+    // Its types are those of core.
+    if (isBlob(schema)) return;
     const problem = unsupported(schema);
     if (problem !== undefined) return report(problem, at.path, node);
     this.entries.set(schema, { schema, met: value, label: at.label, isRoot: at.isRoot, uses: 1, recursive: false });

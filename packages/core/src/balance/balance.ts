@@ -1,3 +1,5 @@
+import type { CallOptions } from "../call/options.js";
+import type { AnyMethod } from "../contract/descriptor.js";
 import { Draw } from "./draw.js";
 
 /** A target as a balancer sees it. */
@@ -10,8 +12,16 @@ export interface BalancedTarget {
   readonly weight: number;
 }
 
-/** Chooses where the next call goes: one of `targets`, of which there is at least one. Every one of them takes calls now. */
-export type Balance = <T extends BalancedTarget>(targets: readonly T[]) => T;
+/**
+ * Chooses where a call goes: one of `targets`, of which there is at least one. Every one of them takes calls now. `input` is undefined where the caller
+ * streams. What it throws is the call's error.
+ */
+export type Balance = <T extends BalancedTarget>(
+  targets: readonly T[],
+  method: AnyMethod,
+  input: unknown,
+  options: CallOptions | undefined,
+) => T;
 
 /** The ways to balance that have a name. */
 export type BalanceName = "roundRobin" | "leastLoaded" | "powerOfTwo";

@@ -3,16 +3,20 @@ import { type ReadyOptions, whenReady } from "../connection/ready.js";
 import { closedError, notReady, SessionCaller } from "../connection/session-caller.js";
 import { type ConnectionState, Watched, withResuming } from "../connection/state.js";
 import { type Deferred, deferred } from "../deferred.js";
+import type { CallOptions } from "../call/options.js";
+import type { AnyMethod } from "../contract/descriptor.js";
 import { DEFAULT_LIMITS } from "../limits.js";
 import type { ItemIterator } from "../platform-types.js";
 import { type CloseOptions, type DrainOptions, totalOf, type Unacknowledged } from "../session/options.js";
 import type { Session } from "../session/session.js";
+import { RetryBudget } from "../retry-budget.js";
 import { publicUrl } from "../transport-error.js";
 import { type Balance, balancer } from "./balance.js";
 import { Discovery, type ResolveTargets, targetSpecs, type TargetSpec } from "./discovery.js";
 import { DEFAULT_OUTLIERS } from "./outliers.js";
 import type { Pool, PoolOptions } from "./pool.js";
 import type { PooledSession } from "./pooled-session.js";
+import { Subset } from "./subset.js";
 import { Target, type TargetOptions } from "./target.js";
 
 const DEFAULT_REFRESH_MS = 30_000;
@@ -25,8 +29,10 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
   private readonly discovery: Discovery | undefined;
   private readonly end: Deferred<void> = deferred();
   private readonly isPermanent: (error: Error) => boolean;
+  private readonly subset: Subset | undefined;
+  private readonly budget: RetryBudget = new RetryBudget();
   private known: readonly Target<S>[] = [];
-  /** Targets of a higher priority are not dialled. */
+  /** Targets of a higher tier are not dialled. */
   private dialled: number = Number.NEGATIVE_INFINITY;
   /** Targets that are no more in the list, while their calls finish. */
   private readonly leaving: Set<Target<S>> = new Set();
@@ -43,9 +49,10 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     options: PoolOptions,
   ) {
     super({ ...DEFAULT_LIMITS, ...options.limits });
-    const { sessionsPerTarget = 1, outliers = {}, refreshMs = DEFAULT_REFRESH_MS, health } = options;
+    const { sessionsPerTarget = 1, outliers = {}, refreshMs = DEFAULT_REFRESH_MS, health, subset } = options;
     const backoff: Backoff = { ...DEFAULT_BACKOFF, ...options.backoff };
     this.balance = balancer(options.balance ?? "powerOfTwo");
+    this.subset = subset && new Subset(subset);
     this.isPermanent = options.isPermanent ?? (() => false);
     const ejectable = outliers === false ? undefined : { ...DEFAULT_OUTLIERS, ...outliers };
     this.targetOptions = {
@@ -55,6 +62,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
       sessions: sessionsPerTarget,
       health,
       outliers: ejectable,
+      onSuccess: () => this.budget.earn(),
       mayEject: () => {
         const inUse = this.known.filter(({ idle }) => !idle).length;
         return ejectable !== undefined && this.ejected + 1 <= inUse * ejectable.maxEjectedShare;
@@ -109,12 +117,22 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
     await this.close();
   }
 
-  protected pick(): PooledSession<S> | undefined {
+  protected pick(method: AnyMethod, input: unknown, options: CallOptions | undefined): PooledSession<S> | undefined {
     const { candidates } = this;
     if (candidates.length === 0) return undefined;
-    const picked = this.balance(candidates).pick();
-    if (picked !== undefined) return picked;
-    for (const target of candidates) {
+    return this.balance(candidates, method, input, options).pick() ?? this.any();
+  }
+
+  protected get takesCalls(): boolean {
+    return this.any() !== undefined;
+  }
+
+  protected mayRepeat(): boolean {
+    return this.budget.spend();
+  }
+
+  private any(): PooledSession<S> | undefined {
+    for (const target of this.candidates) {
       const other = target.pick();
       if (other !== undefined) return other;
     }
@@ -127,6 +145,10 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
 
   protected get heals(): boolean {
     return !this.over;
+  }
+
+  protected get isOneProcess(): boolean {
+    return false;
   }
 
   protected onSuspended(count: number): void {
@@ -173,7 +195,7 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
   private setTargets(specs: readonly Required<TargetSpec>[]): void {
     const before = new Map(this.known.map((each) => [each.target, each]));
     this.setKnown(specs, before);
-    for (const { target } of specs) before.delete(target);
+    for (const target of this.known) if (before.get(target.target) === target) before.delete(target.target);
     for (const gone of before.values()) {
       this.leaving.add(gone);
       void gone.drain().then(({ unacknowledged }) => {
@@ -185,25 +207,32 @@ export class BalancingPool<S extends Session> extends SessionCaller<PooledSessio
   }
 
   private setKnown(specs: readonly Required<TargetSpec>[], before: ReadonlyMap<string, Target<S>>): void {
-    this.known = specs.map((spec) => this.targetOf(spec, before.get(spec.target)));
+    const tiers = tiersOf(specs, this.subset?.places(specs));
+    this.known = specs.map((spec, index) => this.targetOf(spec, tiers[index] ?? 0, before.get(spec.target)));
     this.peer = namesOf(specs);
   }
 
-  private targetOf({ target, priority, weight }: Required<TargetSpec>, before: Target<S> | undefined): Target<S> {
-    const found = before ?? new Target(target, this.targetOptions);
-    return Object.assign(found, { priority, weight });
+  private targetOf(
+    { target, priority, weight }: Required<TargetSpec>,
+    tier: number,
+    before: Target<S> | undefined,
+  ): Target<S> {
+    // Of a subset, one whose place another has taken is left.
+    const keeps = before !== undefined && (this.subset === undefined || before.idle || tier <= this.dialled);
+    const found = keeps ? before : new Target(target, this.targetOptions);
+    return Object.assign(found, { priority, weight, tier });
   }
 
-  /** Dials the targets of the first priority, and those of the next when all before are failing. */
+  /** Dials the targets of the first tier, and those of the next when all before are failing. */
   private dial(): void {
-    const tiers = [...new Set(this.known.map(({ priority }) => priority))].toSorted((a, b) => a - b);
-    const hopeful = (tier: number): boolean =>
-      this.known.some(({ priority, failing }) => priority === tier && !failing);
-    const upTo = tiers.find(hopeful) ?? tiers.at(-1) ?? this.dialled;
+    const hopeful = this.known.filter(({ failing }) => !failing);
+    const tiers = (hopeful.length > 0 ? hopeful : this.known).map(({ tier }) => tier);
+    if (tiers.length === 0) return;
+    const upTo = hopeful.length > 0 ? Math.min(...tiers) : Math.max(...tiers);
     // Each attempt changes something, and so leads here again.
     if (upTo <= this.dialled) return;
     this.dialled = upTo;
-    for (const target of this.known) if (target.priority <= upTo) target.connect();
+    for (const target of this.known) if (target.tier <= upTo) target.connect();
   }
 
   /** A target has changed, or the list has. */
@@ -272,8 +301,25 @@ function namesOf(specs: readonly Required<TargetSpec>[]): string | undefined {
   return names.join(", ") + (more === 0 ? "" : ` and ${more} more`);
 }
 
-/** The targets of the lowest priority. */
-function firstTier<T extends { readonly priority: number }>(targets: readonly T[]): readonly T[] {
-  const first = Math.min(...targets.map(({ priority }) => priority));
-  return targets.filter(({ priority }) => priority === first);
+/** The tier of each target: by priority, and of one priority by its place in the subset. */
+function tiersOf(
+  specs: readonly Required<TargetSpec>[],
+  places: ReadonlyMap<string, number> | undefined,
+): readonly number[] {
+  const placeOf = (spec: Required<TargetSpec>): number => places?.get(spec.target) ?? 0;
+  const inOrder = specs.toSorted((a, b) => a.priority - b.priority || placeOf(a) - placeOf(b));
+  const tiers = new Map<string, number>();
+  let tier = 0;
+  inOrder.forEach((spec, index) => {
+    const before = inOrder[index - 1];
+    if (before !== undefined && (before.priority !== spec.priority || placeOf(before) !== placeOf(spec))) tier++;
+    tiers.set(spec.target, tier);
+  });
+  return specs.map(({ target }) => tiers.get(target) as number);
+}
+
+/** The targets of the lowest tier. */
+function firstTier<T extends { readonly tier: number }>(targets: readonly T[]): readonly T[] {
+  const first = Math.min(...targets.map(({ tier }) => tier));
+  return targets.filter(({ tier }) => tier === first);
 }

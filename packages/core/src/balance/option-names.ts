@@ -13,4 +13,5 @@ export const POOL_OPTIONS: OptionNames<Omit<PoolOptions, "isPermanent">> = {
   outliers: DEFAULT_OUTLIERS,
   refreshMs: true,
   sessionsPerTarget: true,
+  subset: { size: true, client: true },
 };

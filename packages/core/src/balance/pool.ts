@@ -11,12 +11,16 @@ import { BalancingPool } from "./balancing-pool.js";
 import type { ResolveTargets, TargetSpec } from "./discovery.js";
 import type { HealthCheck } from "./health-watch.js";
 import type { OutlierOptions } from "./outliers.js";
+import { isKeyed } from "./keyed.js";
+import type { SubsetOptions } from "./subset.js";
 import type { PoolTarget } from "./target.js";
 
 /** Options of `createPool`. */
 export interface PoolOptions {
   /** Which target gets the next call. Default "powerOfTwo". */
   readonly balance?: BalanceName | Balance;
+  /** For fleets of many targets: the pool keeps sessions with some of them. Default: with all. Not with `hash`, which needs all. */
+  readonly subset?: SubsetOptions;
   /** Sessions with each target; a call takes the one with the fewest calls. Default 1. */
   readonly sessionsPerTarget?: number;
   /** When a target gets no calls for a while because they fail; `false` for never. */
@@ -63,10 +67,18 @@ export function createPool<S extends Session>(
   dial: (target: string, signal: AbortSignal) => Promise<S>,
   options: PoolOptions = {},
 ): Pool<S> {
-  const { sessionsPerTarget = 1 } = options;
+  const { sessionsPerTarget = 1, subset } = options;
   if (typeof targets !== "function" && targets.length === 0) throw new TypeError("a pool needs a target");
   if (!Number.isInteger(sessionsPerTarget) || sessionsPerTarget < 1) {
     throw new TypeError(`sessionsPerTarget is ${sessionsPerTarget}: it takes a whole number from 1 on`);
+  }
+  if (subset !== undefined && !(Number.isInteger(subset.size) && subset.size >= 1)) {
+    throw new TypeError(`subset.size is ${subset.size}: it takes a whole number from 1 on`);
+  }
+  if (subset !== undefined && isKeyed(options.balance)) {
+    throw new TypeError(
+      "hash and subset exclude each other: clients with different targets find different ones by a key",
+    );
   }
   return new BalancingPool(targets, dial, options);
 }

@@ -33,6 +33,8 @@ export interface TargetOptions<S extends Session> extends Omit<LinkOptions<S>, "
   readonly sessions: number;
   readonly health: HealthCheck | undefined;
   readonly outliers: OutlierOptions | undefined;
+  /** Called for each call that succeeded. */
+  readonly onSuccess: () => void;
   /** Whether one more target may be ejected. */
   readonly mayEject: () => boolean;
 }
@@ -42,6 +44,8 @@ export class Target<S extends Session> implements PoolTarget<S> {
   readonly target: string;
   priority = 0;
   weight = 1;
+  /** Targets of a higher tier are dialled, and get calls, only while none of a lower one takes any. */
+  tier = 0;
   ejectedUntil: number | undefined = undefined;
   private readonly slots: readonly Slot<S>[];
   private readonly options: TargetOptions<S>;
@@ -135,6 +139,7 @@ export class Target<S extends Session> implements PoolTarget<S> {
   }
 
   private onCallOver(error: unknown): void {
+    if (error === undefined) this.options.onSuccess();
     if (this.record === undefined || this.ejectedUntil !== undefined) return;
     const failed = speaksAgainst(error);
     if (failed === undefined || !this.record.add(failed) || !this.options.mayEject()) return;

@@ -11,6 +11,13 @@ export type BeginCall = (method: AnyMethod, input: unknown, options: CallOptions
 
 /** Streams that have lost their session and wait to go on, as what carries calls keeps them. */
 export interface Resumption {
+  /**
+   * The caller whose sessions are all to one process, so that it makes the attempts of resumable calls; undefined where another session may
+   * be to another.
+   */
+  readonly owner?: BaseCaller | undefined;
+  /** The peer's name in errors. */
+  readonly peer?: string | undefined;
   /** Milliseconds that a stream goes on trying, unless its caller says so itself. */
   readonly forMs: number;
   /** Adds a stream that waits; `fail` ends it where no more calls are made. Returns what takes it out. */

@@ -101,8 +101,8 @@ export function deliver(call: OutgoingCall, frame: Frame): void {
 
 /** A call the peer made that is in progress, as its carrier sees it. */
 export interface IncomingCall {
-  /** The caller gave up, or is gone: nothing can be sent to it any more if `lost`. */
-  onCancel(code: Code, lost: boolean): void;
+  /** The caller gave up, or is gone: nothing can be sent to it any more if `lost`, because what carries its calls has ended if `withSession`. */
+  onCancel(code: Code, lost: boolean, withSession: boolean): void;
   onCredit(bytes: number): void;
   onItem(frame: Frame): void;
   /** An item that cannot be taken: the call fails with the error. */
@@ -117,6 +117,8 @@ export interface IncomingCall {
 export interface Callee {
   /** Calls and notifications that are being served, and those that wait for it. */
   readonly calls: number;
+  /** The client has proven itself anew: calls that begin from now on have this connection. */
+  identify?(connection: unknown): void;
   /** Takes those on a lane. */
   onLane(channel: Channel): LaneCallee;
   /** Takes one on a stream of its own; absent, such streams are refused. `onOver` is to be called when it is over. */

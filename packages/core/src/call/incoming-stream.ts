@@ -39,7 +39,7 @@ export class IncomingCallStream implements AnswerCarrier, FrameHandler {
   }
 
   enter(_id: number, call: IncomingCall): void {
-    if (this.over) call.onCancel("cancelled", true);
+    if (this.over) call.onCancel("cancelled", true, true);
     else this.call = call;
   }
 
@@ -97,7 +97,7 @@ export class IncomingCallStream implements AnswerCarrier, FrameHandler {
   }
 
   onClosed(): void {
-    this.giveUp("cancelled");
+    this.giveUp("cancelled", true);
   }
 
   /** After the request come only items and their end. */
@@ -108,11 +108,11 @@ export class IncomingCallStream implements AnswerCarrier, FrameHandler {
     else throw new ProtocolError(`frame type ${frame.type} after a call's request`);
   }
 
-  private giveUp(code: Code): void {
+  private giveUp(code: Code, withSession = false): void {
     const { call } = this;
     this.call = undefined;
     this.end();
-    call?.onCancel(code, true);
+    call?.onCancel(code, true, withSession);
   }
 
   private end(): void {

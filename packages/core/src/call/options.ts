@@ -70,15 +70,18 @@ export interface CallOptions {
    */
   readonly waitForReady?: boolean | undefined;
   /**
-   * Of a stream whose items have cursors: the handler goes on after the item with this one. `ItemStream.cursor` has it, so that a page that is
+   * The cursor of the item after which the handler of a stream goes on, where its items have cursors. `ItemStream.cursor` has it, so that a page that is
    * loaded again goes on where it was. Default: the handler begins as it likes.
    */
   readonly from?: string | undefined;
   /**
-   * Of such a stream: milliseconds, from the loss of its session on, in which it goes on by itself; at least one attempt is made. Infinity is
+   * Milliseconds in which a stream whose items have cursors, or a resumable call, goes on by itself after the loss of its session; at least one
+   * attempt is made. Infinity is
    * possible. Default: `limits.maxResumeMs`; of a session alone, which has no other to go on with, 0.
    */
   readonly resumeForMs?: number | undefined;
+  /** @internal The call is an attempt of a resumable one, by this field of its request. */
+  readonly resume?: Uint8Array | undefined;
   /** @internal The call is one attempt of a stream. */
   readonly attempt?: Attempt | undefined;
 }
@@ -87,7 +90,7 @@ export interface CallOptions {
  * The time that is left as it is sent: whole milliseconds, at least 1. Throws `RpcError`: `deadline_exceeded` when none is,
  * `invalid_argument` for NaN and invalid dates. Infinity is no timeout.
  */
-export function timeoutOf(options: CallOptions | undefined, limits: Limits): number | undefined {
+export function timeoutOf(options: CallOptions | undefined, limits: Pick<Limits, "maxTimeoutMs">): number | undefined {
   if (options === undefined) return undefined;
   const { timeoutMs = Infinity, deadline = Infinity, parent } = options;
   const end = Math.min(Number(deadline), parent?.deadline ?? Infinity);

@@ -118,7 +118,7 @@ export class OutgoingCallStream implements Carrier, FrameHandler {
     onEnded?.(received);
   }
 
-  private settle(error: RpcError): void {
+  protected settle(error: RpcError): void {
     const { call } = this;
     this.call = undefined;
     call?.onError(error);

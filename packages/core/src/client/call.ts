@@ -104,7 +104,9 @@ export abstract class Call implements OutgoingCall {
 
   onFault(fault: ReceivedFault): void {
     this.onLastHead(fault.head);
-    this.onError(errorOf(fault, this.method));
+    const error = errorOf(fault, this.method);
+    if (error.code === "unauthenticated") this.host.onUnauthenticated();
+    this.onError(error);
   }
 
   abstract onResponse(frame: Frame): void;

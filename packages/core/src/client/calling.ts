@@ -6,6 +6,7 @@ import type { AnyMethod, CallingCode, MethodKind } from "../contract/descriptor.
 import type { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import type { Datagrams, WebTransportDatagrams } from "../transport/session.js";
+import type { Departure } from "../wire/departure.js";
 import type { LateCall } from "./late-call.js";
 
 /** A session as the calls that it makes see it. */
@@ -17,8 +18,12 @@ export interface CallingHost {
   readonly bulk: Set<AnyMethod> | undefined;
   /** The peer's name in errors, such as its URL. */
   readonly peer: string | undefined;
+  /** What the peer said when it began to drain the session. */
+  readonly departure?: Departure | undefined;
   /** Makes the error of a call whose answer could not be read, and tells the callee. */
   unreadable(method: AnyMethod, error: unknown): RpcError;
+  /** A call has failed with `unauthenticated`. */
+  onUnauthenticated(): void;
   /** Picks what carries a call. Throws `RpcError` when nothing can. */
   carrierFor(method: AnyMethod, options: CallOptions | undefined): Carrier;
   /** The session's datagrams. Throws `RpcError` when the session takes no calls. */

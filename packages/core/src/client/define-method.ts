@@ -11,6 +11,7 @@ import { clientStreamCalls } from "./client-stream.js";
 import { cursorStreamCalls } from "./cursor-stream.js";
 import { duplexCalls } from "./duplex.js";
 import { datagramCalls, notifyCalls } from "./notify.js";
+import { resumableClientStreamCalls, resumableDuplexCalls, resumableServerStreamCalls } from "./resumable-calls.js";
 import { serverStreamCalls } from "./server-stream.js";
 import { unaryCalls } from "./unary.js";
 
@@ -22,7 +23,13 @@ const KINDS: { readonly [Kind in MethodKind]: Calling<Kind> } = {
   duplex: duplexCalls,
 };
 
-/** Makes a method descriptor by hand. Throws `RangeError` for an id that does not fit the wire, `TypeError` for `once` of a stream. */
+const RESUMABLE: { readonly [Kind in MethodKind]?: Calling<Kind> } = {
+  server_stream: resumableServerStreamCalls,
+  client_stream: resumableClientStreamCalls,
+  duplex: resumableDuplexCalls,
+};
+
+/** Makes a method descriptor by hand. Throws `RangeError` for an id that does not fit the wire, `TypeError` for `once` of a stream and `resumable` of what is none. */
 export function defineMethod<
   Kind extends MethodKind,
   Sent = void,
@@ -36,10 +43,15 @@ export function defineMethod<
   name: string,
   options: MethodOptions<Sent, Received, Returned, Result, Errors>,
 ): MethodDescriptor<Kind, Sent, Received, Returned, Result, Errors> {
-  const { delivery, cursor, once } = options;
+  const { delivery, cursor, once, blobs, resumable } = options;
+  if (blobs !== undefined && kind !== "unary")
+    throw new TypeError(`${service.name}/${name} is ${kind}: blobs are for unary methods`);
   if (once !== undefined && kind !== "unary")
     throw new TypeError(`${service.name}/${name} is ${kind}: once is for unary methods`);
-  const streams = cursor === undefined ? KINDS[kind] : cursorStreamCalls;
+  const outliving = resumable === true ? RESUMABLE[kind] : undefined;
+  if (resumable === true && (outliving === undefined || cursor !== undefined))
+    throw new TypeError(`${service.name}/${name} cannot be resumable: that is for streams whose items have no cursors`);
+  const streams = outliving ?? (cursor === undefined ? KINDS[kind] : cursorStreamCalls);
   const calling = delivery === "datagram" ? datagramCalls : streams;
   return describeMethod(service, calling as Calling<Kind>, name, options);
 }

@@ -15,15 +15,15 @@ import * as FrameType from "../wire/frame-type.js";
 /** Returns the head of a request as its caller wants it; undefined where there is nothing to say. */
 export function requestHead(
   timeoutMs: number | undefined,
-  { metadata: given, from }: CallOptions,
+  { metadata: given, from, resume }: CallOptions,
   limits: Limits,
 ): HeadFields | undefined {
   if (from !== undefined) requireCursor(from);
-  if (given === undefined) return timeoutMs === undefined && from === undefined ? undefined : { timeoutMs, from };
+  const isPlain = timeoutMs === undefined && from === undefined && resume === undefined;
+  if (given === undefined) return isPlain ? undefined : { timeoutMs, from, resume };
   try {
     const metadata = encodeMetadata(Metadata.from(given), limits.maxMetadataBytes);
-    if (timeoutMs === undefined && metadata === undefined && from === undefined) return undefined;
-    return { timeoutMs, metadata, from };
+    return isPlain && metadata === undefined ? undefined : { timeoutMs, metadata, from, resume };
   } catch (error) {
     throw RpcError.from(error, "invalid_argument");
   }

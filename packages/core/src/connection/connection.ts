@@ -63,10 +63,11 @@ export interface Connection<S extends Session = Session> extends TypedCaller {
 
 /**
  * A connection over the sessions that `dial` makes. `dial` must settle in bounded time, and give up when its signal
- * fires. It starts idle: the first call dials, or `connect`.
+ * fires. It gets the session that drains, where the new one takes its place: what its peer said is `left.departure`. The connection starts
+ * idle: the first call dials, or `connect`.
  */
 export function createConnection<S extends Session>(
-  dial: (signal: AbortSignal) => Promise<S>,
+  dial: (signal: AbortSignal, left?: S) => Promise<S>,
   options: ConnectionOptions & ImprovingOptions<S> = {},
 ): Connection<S> {
   return new HealingConnection(dial, options);
@@ -75,7 +76,7 @@ export function createConnection<S extends Session>(
 class HealingConnection<S extends Session> extends SessionCaller<S> implements Connection<S> {
   private readonly link: Link<S>;
 
-  constructor(dial: (signal: AbortSignal) => Promise<S>, options: ConnectionOptions & ImprovingOptions<S>) {
+  constructor(dial: (signal: AbortSignal, left?: S) => Promise<S>, options: ConnectionOptions & ImprovingOptions<S>) {
     super(completeLimits(options.limits), options.peer);
     this.link = new Link({
       dial,
@@ -139,12 +140,25 @@ class HealingConnection<S extends Session> extends SessionCaller<S> implements C
     return session?.takesCalls === true ? session : undefined;
   }
 
+  protected get takesCalls(): boolean {
+    return this.pick() !== undefined;
+  }
+
+  /** There is no other session. */
+  protected mayRepeat(): boolean {
+    return false;
+  }
+
   protected drainOf(session: S): Promise<void> {
     return session.draining;
   }
 
   protected get heals(): boolean {
     return this.link.heals;
+  }
+
+  protected get isOneProcess(): boolean {
+    return true;
   }
 
   protected onSuspended(count: number): void {

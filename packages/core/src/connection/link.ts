@@ -14,8 +14,8 @@ const MOST_WHERE_NOBODY_LISTENS_MS = 1000;
 
 /** Options of a link. */
 export interface LinkOptions<S extends Session> {
-  /** Makes a session, or rejects in bounded time; at once when the signal fires. */
-  readonly dial: (signal: AbortSignal) => Promise<S>;
+  /** Makes a session, or rejects in bounded time; at once when the signal fires. `left` is the session that drains, whose place it takes. */
+  readonly dial: (signal: AbortSignal, left: S | undefined) => Promise<S>;
   readonly backoff: Backoff;
   readonly reconnect: boolean;
   /** Looks for a session to take the place of one that is ready, as `ConnectionOptions.improve` says. */
@@ -38,6 +38,8 @@ export class Link<S extends Session> {
   private readonly sessions: Set<S> = new Set();
   /** The latest session, as long as it lasts. */
   private current: S | undefined = undefined;
+  /** The session that began to drain, until the next is there. */
+  private predecessor: S | undefined = undefined;
   private readonly end: Deferred<SessionEnd> = deferred();
   /** Notifications that the peers of sessions which have ended did not acknowledge. */
   private unacknowledged = 0;
@@ -127,7 +129,7 @@ export class Link<S extends Session> {
     this.set(state);
     const abort = new AbortController();
     this.dialling = abort;
-    const dial = async (): Promise<S> => this.options.dial(abort.signal);
+    const dial = async (): Promise<S> => this.options.dial(abort.signal, this.predecessor);
     dial().then(
       (session) => {
         if (this.dialling === abort) this.adopt(session);
@@ -144,6 +146,7 @@ export class Link<S extends Session> {
     this.refusal = undefined;
     this.readyAt = Date.now();
     this.current = session;
+    this.predecessor = undefined;
     this.sessions.add(session);
     void session.closed.then((end) => this.ended(session, end));
     void session.draining.then(() => this.leaves(session));
@@ -212,6 +215,7 @@ export class Link<S extends Session> {
       return;
     }
     this.current = undefined;
+    this.predecessor = session;
     const before = this.leftAt;
     this.leftAt = Date.now();
     if (this.leftAt - before >= this.options.backoff.initialMs) this.attempt({ status: "draining" });

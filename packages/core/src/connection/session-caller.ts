@@ -20,7 +20,7 @@ import { remaining, WaitingCalls } from "./waiting-calls.js";
  */
 export abstract class SessionCaller<C extends Caller> extends BaseCaller {
   protected readonly waiting: WaitingCalls<C>;
-  private readonly moves: Moves<C> = new Moves(() => this.pick() !== undefined);
+  private readonly moves: Moves<C> = new Moves(() => this.takesCalls);
   /** Ends each stream that has lost its session and waits to go on. */
   private readonly suspended: Set<(error: RpcError) => void> = new Set();
   private readonly limits: Limits;
@@ -34,21 +34,29 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
     this.waiting = new WaitingCalls(limits);
   }
 
-  /** The session for the next call; undefined while there is none. */
-  protected abstract pick(): C | undefined;
+  /** The session for a call; undefined while there is none. */
+  protected abstract pick(method: AnyMethod, input: unknown, options: CallOptions | undefined): C | undefined;
+  /** Whether there is a session for the next call. */
+  protected abstract readonly takesCalls: boolean;
+  /** Whether a call that a session refused may be made on another, while the first goes on. */
+  protected abstract mayRepeat(): boolean;
   /** Why there is no session, as far as that is known. */
   protected abstract why(): Error | undefined;
   /** Fulfils when a session begins to drain. */
   protected abstract drainOf(session: C): Promise<void>;
   /** Whether there may be another session after one that was lost. */
   protected abstract readonly heals: boolean;
+  /** Whether all sessions are to one process, as far as this side knows. */
+  protected abstract readonly isOneProcess: boolean;
   /** So many streams wait to go on. */
   protected abstract onSuspended(count: number): void;
   /** A call is about to wait. Throws `RpcError` when there is nothing to wait for. */
   protected abstract beforeWait(): void;
 
   override get resumption(): Resumption | undefined {
-    return this.heals ? { forMs: this.limits.maxResumeMs, suspend: (fail) => this.suspend(fail) } : undefined;
+    if (!this.heals) return undefined;
+    const owner = this.isOneProcess ? this : undefined;
+    return { owner, peer: this.peer, forMs: this.limits.maxResumeMs, suspend: (fail) => this.suspend(fail) };
   }
 
   begin(method: AnyMethod, input: unknown, options: CallOptions | undefined): AnyAnswer {
@@ -62,18 +70,28 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
     }
   }
 
+  /** The session for a call, or the error of whoever chooses it. */
+  private picked(method: AnyMethod, input: unknown, options: CallOptions | undefined): C | RpcError | undefined {
+    try {
+      return this.pick(method, input, options);
+    } catch (error) {
+      return RpcError.from(error, "internal");
+    }
+  }
+
   private unaryCall(method: AnyMethod<"unary">, input: unknown, options: CallOptions | undefined): Promise<unknown> {
     let refusals: Refusals | undefined;
     const send = (session: C, own: CallOptions | undefined): Promise<unknown> => {
       const since = startOf(own);
       return session.start(method, input, own).catch((error: unknown) => {
         refusals ??= new Refusals();
-        const other = this.afterRefusal(error, session, options, refusals);
+        const other = this.afterRefusal(error, session, method, input, options, refusals);
         const left = remaining(own, own?.timeoutMs, since);
         return other === undefined ? this.later(method, input, left, send, refusals) : send(other, left);
       });
     };
-    const session = this.pick();
+    const session = this.picked(method, input, options);
+    if (session instanceof RpcError) return failed(method, this.peer, input, session) as Promise<unknown>;
     if (session !== undefined) return send(session, options);
     refusals = new Refusals();
     return this.later(method, input, options, send, refusals);
@@ -94,7 +112,7 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
       (given.stream ?? stream).orElse((error, resume) => {
         let next: C | undefined;
         try {
-          next = this.afterRefusal(error, session, options, refusals);
+          next = this.afterRefusal(error, session, method, input, options, refusals);
         } catch {
           return false;
         }
@@ -111,7 +129,7 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
 
   /** Sessions may be there again. */
   protected startWaiting(): void {
-    if (this.waiting.size > 0) this.waiting.startAll(() => this.pick());
+    if (this.waiting.size > 0) this.waiting.startAll();
     this.moves.start();
   }
 
@@ -137,7 +155,8 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
     send: Send<C, Result>,
     refusals?: Refusals,
   ): Result {
-    const session = this.pick();
+    const session = this.picked(method, input, options);
+    if (session instanceof RpcError) return failed(method, this.peer, input, session) as Result;
     return session === undefined ? this.later(method, input, options, send, refusals) : send(session, options);
   }
 
@@ -184,10 +203,12 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
       if (options?.waitForReady === false) throw notReady(this.why());
       this.beforeWait();
       const takesInput = method.kind === "client_stream" || method.kind === "duplex";
-      const bytes = takesInput ? 0 : payloadSize(method.input, input, this.limits.maxFrameBytes);
+      const bytes =
+        takesInput || method.blobs !== undefined ? 0 : payloadSize(method.input, input, this.limits.maxFrameBytes);
       refusals.waitingSince ??= Date.now();
       const { waitingSince } = refusals;
-      return this.waiting.add({ ...call, bytes, options, waitingSince }, () => this.why() ?? refusals.last);
+      const pick = (): C | undefined => this.pick(method, input, options);
+      return this.waiting.add({ ...call, pick, bytes, options, waitingSince }, () => this.why() ?? refusals.last);
     } catch (error) {
       call.fail(RpcError.from(error, "invalid_argument"));
       return () => {};
@@ -198,20 +219,32 @@ export abstract class SessionCaller<C extends Caller> extends BaseCaller {
   private afterRefusal(
     error: unknown,
     session: C,
+    method: AnyMethod,
+    input: unknown,
     options: CallOptions | undefined,
     refusals: Refusals,
   ): C | undefined {
     if (!neverRan(error) || options?.waitForReady === false) throw error;
     refusals.last = error;
-    const next = this.pick();
+    const next = this.pick(method, input, options);
     if (isRejectedEarly(error)) return next;
     // The connection may not know yet that the session takes no more.
     if (isEndOfSession(error)) return next === session ? undefined : next;
     // A peer that has too much to do may not be alone, but it is not asked again.
-    if (next === session || refusals.elsewhere) throw error;
+    if (next === session || refusals.elsewhere || !this.mayRepeat()) throw error;
     refusals.elsewhere = true;
     return next;
   }
+}
+
+/** The answer of a call that no session was found for. */
+function failed(method: AnyMethod, peer: string | undefined, input: unknown, error: RpcError): unknown {
+  const calling = method.calling as Calling;
+  const queue: LateCall["queue"] = (call) => {
+    call.fail(error);
+    return () => {};
+  };
+  return calling.startLate({ method, peer, queue }, input);
 }
 
 /** Makes a call on a session. */

@@ -12,16 +12,24 @@ export interface WaitingCall<C extends Caller> {
   readonly options: CallOptions | undefined;
   /** When it first began to wait, in milliseconds since the epoch. */
   readonly waitingSince: number;
+  /** The session that it may go to now. What it throws is the call's error. */
+  pick(): C | undefined;
   /** `options` with the time that is left. */
   start(session: C, options: CallOptions | undefined): void;
   fail(error: RpcError): void;
 }
 
+/** A call in the queue. */
+interface Entry<C> {
+  readonly pick: () => C | undefined;
+  readonly start: (session: C) => void;
+  readonly fail: (error: RpcError) => void;
+}
+
 /** Calls that wait for a session, in the order they were made and within bounds. */
 export class WaitingCalls<C extends Caller> {
   private readonly limits: Limits;
-  private readonly calls: Set<{ readonly start: (session: C) => void; readonly fail: (error: RpcError) => void }> =
-    new Set();
+  private readonly calls: Set<Entry<C>> = new Set();
   private bytes = 0;
 
   constructor(limits: Limits) {
@@ -56,7 +64,8 @@ export class WaitingCalls<C extends Caller> {
       this.bytes -= call.bytes;
       unwatch?.();
     };
-    const entry = {
+    const entry: Entry<C> = {
+      pick: () => call.pick(),
       start: (session: C): void => {
         leave();
         call.start(session, remaining(call.options, timeoutMs, since));
@@ -76,10 +85,16 @@ export class WaitingCalls<C extends Caller> {
     return leave;
   }
 
-  /** Starts every call, until one of them loses the session: `pick` says where each goes. */
-  startAll(pick: () => C | undefined): void {
+  /** Starts every call, until one of them loses the session. */
+  startAll(): void {
     for (const call of this.calls) {
-      const session = pick();
+      let session: C | undefined;
+      try {
+        session = call.pick();
+      } catch (error) {
+        call.fail(RpcError.from(error, "internal"));
+        continue;
+      }
       if (session === undefined) return;
       call.start(session);
     }

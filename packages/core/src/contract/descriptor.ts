@@ -1,3 +1,4 @@
+import type { BlobCode } from "./blob-code.js";
 import type { ItemCursor } from "./cursor.js";
 import type { MethodMeta } from "./meta.js";
 import type { MessageCodec } from "./codec.js";
@@ -58,8 +59,12 @@ export interface MethodDescriptor<
   /** Codec of the result, or of each item. Undefined where the method returns nothing. */
   readonly output: MessageCodec<Returned, Result> | undefined;
   readonly idempotent: boolean;
+  /** Calls change nothing. */
+  readonly readOnly: boolean;
   /** Calls have keys, by which a call that is made again is answered and does not run again. Unary methods only. */
   readonly once?: OnceCode | undefined;
+  /** Fields of its messages are blobs. Unary methods only. */
+  readonly blobs?: BlobCode | undefined;
   /** Priority of a call's own stream, both ways; a method with one has its calls on streams of their own. See `CallOptions`. */
   readonly priority?: number | undefined;
   /** 32 bits that differ between two versions of the method that differ on the wire; undefined where it was given none. */
@@ -70,6 +75,8 @@ export interface MethodDescriptor<
   readonly via?: Via | undefined;
   /** Where the items have their cursors; undefined where they have none. */
   readonly cursor?: ItemCursor | undefined;
+  /** Calls outlive the sessions that carry them, in the process that serves them. */
+  readonly resumable?: boolean | undefined;
   /** Declared errors by name; see `rpcError`. */
   readonly errors: Errors;
   /** Metadata that the schema gives to the application; it is not part of the protocol. */
@@ -119,15 +126,20 @@ export interface MethodOptions<Sent, Received, Returned, Result, Errors extends 
   readonly id: number;
   readonly input?: MessageCodec<Sent, Received>;
   readonly output?: MessageCodec<Returned, Result>;
+  /** Default: as `readOnly`. */
   readonly idempotent?: boolean;
+  readonly readOnly?: boolean;
   /** `onceCalls`, of a unary method whose calls take effect once. */
   readonly once?: OnceCode;
+  /** `blobCalls(…)`, of a unary method whose messages have blobs. */
+  readonly blobs?: BlobCode;
   readonly priority?: number;
   /** 32 bits; see `MethodDescriptor`. */
   readonly fingerprint?: number;
   readonly delivery?: "datagram";
   readonly via?: Via;
   readonly cursor?: ItemCursor;
+  readonly resumable?: boolean;
   readonly errors?: Errors;
   readonly meta?: MethodMeta;
 }
@@ -150,14 +162,17 @@ export function describeMethod<
     id,
     input,
     output,
-    idempotent = false,
+    readOnly = false,
+    idempotent = readOnly,
     once,
+    blobs,
     errors = {} as Errors,
     priority,
     fingerprint,
     delivery,
     via,
     cursor,
+    resumable,
     meta,
   } = options;
   if (!isId(id, 1, 0x3fff) || !isId(service.id, 0, 0xffff)) {
@@ -172,13 +187,16 @@ export function describeMethod<
     input,
     output,
     idempotent,
+    readOnly,
     once,
+    blobs,
     errors: { ...calling.errors, ...errors },
     priority,
     fingerprint,
     delivery,
     via,
     cursor,
+    resumable,
     meta,
     service,
   };

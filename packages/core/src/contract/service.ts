@@ -12,8 +12,13 @@ export interface RpcOptions<
 > {
   readonly input?: Input;
   readonly output?: Output;
-  /** The call may be made again safely when it is not known whether it ran. Default false. */
+  /** The call may be made again safely when it is not known whether it ran. Default: as `readOnly`. */
   readonly idempotent?: boolean;
+  /**
+   * The call changes nothing, and is idempotent therefore. Over HTTP it may be made by GET, so that caches may answer it, and links, pages
+   * and crawlers make it unasked. Of methods that answer. Default false.
+   */
+  readonly readOnly?: boolean;
   /**
    * Each call takes effect once: it has a key, by which a call that is made again gets the first one's answer. Of methods whose input
    * and output are single messages. Default false.
@@ -33,6 +38,11 @@ export interface RpcOptions<
    * after the last item by itself, on any server (docs/durable.md). Also `{ field, predecessor }`: where a gap is to be an error.
    */
   readonly cursor?: CursorOption;
+  /**
+   * Calls that stream outlive the session that carries them: they wait, both sides, until the client is back at the same server process, and go
+   * on where they were, without anything that handlers or callers would have to do (docs/durable.md). Default false.
+   */
+  readonly resumable?: boolean;
   /** Metadata for interceptors on both sides, reflection and documents: plain JSON. */
   readonly meta?: MethodMeta;
 }
@@ -47,11 +57,13 @@ export interface RpcSchema<
   readonly input: Input;
   readonly output: Output;
   readonly idempotent: boolean;
+  readonly readOnly?: boolean;
   readonly once?: boolean;
   readonly priority?: number;
   readonly via?: Via;
   readonly errors: DeclaredErrors<Errors>;
   readonly cursor?: CursorOption;
+  readonly resumable?: boolean;
   readonly meta?: MethodMeta;
 }
 
@@ -140,7 +152,7 @@ export function rpc<
   const Errors extends ErrorSchemas = Readonly<Record<never, never>>,
 >(options: RpcOptions<Input, Output, Errors> = {}): RpcSchema<NoInfer<Input>, NoInfer<Output>, NoInfer<Errors>> {
   // NoInfer: a left out input is undefined, not whatever the surrounding `service` would accept.
-  const { input, output, idempotent = false } = options;
+  const { input, output, readOnly, idempotent = readOnly === true } = options;
   const declared = options.cursor === undefined ? options.errors : { ...CURSOR_ERRORS, ...options.errors };
   const errors = normalErrors((declared ?? {}) as Errors);
   return { ...options, type: "rpc", input: input as Input, output: output as Output, idempotent, errors };

@@ -12,7 +12,7 @@ type ParameterNames<Pattern extends string> = Pattern extends `${string}{${infer
 /** The schemas of those parameters. */
 type Parameters<Pattern extends string> = { readonly [Name in ParameterNames<Pattern>]: z.ZodString };
 
-/** What the message of an item says of itself where the topic has history. */
+/** The comment of an item's message where the topic has history. */
 const FIRST = "Undefined in the first item, which says that the subscription has begun.";
 
 /** Options of `topic`. */
@@ -87,7 +87,7 @@ export function topic<
       ...shared,
       ...(priority !== undefined && { priority }),
       ...(history && { cursor: "position" }),
-      idempotent: true,
+      readOnly: true,
       ...(Object.keys(parameters).length > 0 && { input: z.object(parameters) }),
       output,
     }),

@@ -1,9 +1,9 @@
-import { type AnyMethod, fullName } from "../contract/descriptor.js";
+import { type AnyMethod, fullName, streamsInput, streamsOutput } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import type { Awaitable } from "../server/router.js";
 import type { InterceptedCall, Interceptor } from "./interceptor.js";
 
-/** What a method asks of its callers: nothing, or to be known and to have all of some scopes. */
+/** Who may call a method: everybody, or those who are known and have all of these scopes. */
 export type Permission = "public" | readonly string[];
 
 /** Options of `authorize`. */
@@ -11,26 +11,33 @@ export interface AuthorizeOptions {
   /** Returns the scopes of who calls; undefined where nobody is known. */
   readonly scopesOf: (call: InterceptedCall) => Awaitable<Iterable<string> | undefined>;
   /**
-   * What a method asks for. Default, by its `meta`: `auth: "public"` for everybody, `scopes: ["orders:write"]` for who has them all, neither
-   * for whoever is known.
+   * Returns who may call a method. Default, by its `meta`: everybody for `auth: "public"`, those who have them all for `scopes: ["orders:write"]`,
+   * and whoever is known for neither.
    */
   readonly permissionOf?: (method: AnyMethod) => Permission;
 }
 
 /**
  * Lets calls through that the schema permits their caller. Others fail with `unauthenticated` where nobody is known, or `permission_denied`,
- * which names the scopes that are missing. For callees.
+ * which names the scopes that are missing. Streams are held to it again whenever their client's credentials are renewed. For callees.
  */
 export function authorize({ scopesOf, permissionOf = permissionOfMeta }: AuthorizeOptions): Interceptor {
-  return async (call, next) => {
+  const check = async (call: InterceptedCall): Promise<void> => {
     const permission = permissionOf(call.method);
-    if (permission === "public") return next(call);
+    if (permission === "public") return;
     const scopes = await scopesOf(call);
     const name = fullName(call.method);
     if (scopes === undefined) throw new RpcError("unauthenticated", `${name} is for callers that are known`);
     const had = new Set(scopes);
     const missing = permission.filter((scope) => !had.has(scope));
     if (missing.length > 0) throw new RpcError("permission_denied", `${name} needs ${missing.join(" and ")}`);
+  };
+  return async (call, next) => {
+    await check(call);
+    const { method, context } = call;
+    if (context !== undefined && (streamsInput(method) || streamsOutput(method))) {
+      context.onRenewal((renewed) => check({ ...call, context: renewed }));
+    }
     return next(call);
   };
 }

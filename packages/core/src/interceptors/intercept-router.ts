@@ -17,7 +17,7 @@ export function interceptRouter<Context>(
 }
 
 function intercept<Context>(
-  { method, handler }: BoundMethod<Context>,
+  { method, handler, resumables }: BoundMethod<Context>,
   interceptors: readonly Interceptor[],
 ): BoundMethod<Context> {
   const serve = async (call: InterceptedCall): Promise<InterceptedAnswer> => {
@@ -51,6 +51,7 @@ function intercept<Context>(
       });
       return outputs ?? output;
     },
+    resumables,
   };
 }
 

@@ -1,7 +1,7 @@
-import { onAbort } from "../call/abort.js";
-import { expiries } from "../call/expiries.js";
+import { sleep } from "../call/sleep.js";
 import { noteRepeated } from "../call/once-key.js";
 import { type Code, RpcError } from "../errors.js";
+import { RetryBudget } from "../retry-budget.js";
 import type { InterceptedAnswer, InterceptedCall, Interceptor } from "./interceptor.js";
 import { withOutputs } from "./observed.js";
 
@@ -38,19 +38,18 @@ const PUSH_BACK = "retry-after-ms";
  * callers. `onResponseMetadata` and `onTrailers` are called for each attempt.
  */
 export function retry(options: RetryOptions = {}): Interceptor {
-  const { maxAttempts = 4, maxTokens = 10, tokenRatio = 0.1, codes = ["unavailable"] } = options;
-  let tokens = maxTokens;
+  const { maxAttempts = 4, codes = ["unavailable"] } = options;
+  const budget = new RetryBudget(options);
   const mayRetry = ({ method, signal }: InterceptedCall, error: RpcError, attempt: number): boolean => {
     const repeatable = method.idempotent || method.once !== undefined;
     if (!error.refused && !(repeatable && codes.includes(error.code))) return false;
-    tokens = Math.max(0, tokens - 1);
-    return attempt < maxAttempts && tokens > maxTokens / 2 && !(signal?.aborted ?? false);
+    return budget.spend() && attempt < maxAttempts && !(signal?.aborted ?? false);
   };
   const attempt = async <T>(call: InterceptedCall, once: () => Promise<T>): Promise<T> => {
     for (let count = 1, backoffs = 1; ; count++, backoffs++) {
       try {
         const result = await once();
-        tokens = Math.min(maxTokens, tokens + tokenRatio);
+        budget.earn();
         return result;
       } catch (thrown) {
         const error = RpcError.from(thrown);
@@ -83,22 +82,6 @@ function delayOf(
   n: number,
 ): number {
   return random() * Math.min(maxDelayMs, initialDelayMs * factor ** (n - 1));
-}
-
-/** Rejects when the signal fires. */
-function sleep(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const expiry = expiries.add(delayMs, () => {
-      forget?.();
-      resolve();
-    });
-    const forget =
-      signal &&
-      onAbort(signal, () => {
-        expiries.remove(expiry);
-        reject(RpcError.from(signal.reason, "cancelled"));
-      });
-  });
 }
 
 /** A streamed answer once its first item, its end or its error is known. */

@@ -55,6 +55,10 @@ export class Admission {
     this.settings = settings;
   }
 
+  get load(): ServerLoad {
+    return this.settings.load;
+  }
+
   /** Calls and notifications in progress, those that wait for their turn included. */
   get calls(): number {
     return this.inProgress + this.waiting.size;
@@ -87,6 +91,16 @@ export class Admission {
     this.inProgress++;
     this.settings.load.handlers++;
     this.settings.loadShedder?.onCalls?.(1);
+  }
+
+  /** The session carries a call that runs elsewhere. Returns what is to be called when it does not any more. */
+  attach(): () => void {
+    this.inProgress++;
+    return () => {
+      this.inProgress--;
+      this.startWaiting();
+      this.checkIdle();
+    };
   }
 
   /**

@@ -1,9 +1,11 @@
 import type { TypedCaller } from "../call/base-caller.js";
 import { type AnyMethod, fullName } from "../contract/descriptor.js";
-import type { RpcError } from "../errors.js";
+import { RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import { Metadata } from "../metadata.js";
 import { decodeMetadata, type RawMetadata } from "../wire/metadata.js";
+import type { Awaitable } from "./router.js";
+import type { Identity } from "./identity.js";
 import { AnswerHeads } from "./answer-heads.js";
 import type { OnceSettings } from "./once/once-options.js";
 
@@ -16,8 +18,8 @@ export interface CallContext<Context = unknown> {
   /** Metadata that the caller sent with its request. */
   readonly metadata: Metadata;
   /**
-   * Of a method whose items have cursors: the caller has had all items up to this one, and wants those that follow. Undefined: it has had
-   * none. A handler that does not know it any more throws `CURSOR_EXPIRED`.
+   * The cursor of the last item that the caller has had, of a method whose items have cursors: the caller wants those that follow. Undefined: it
+   * has had none. A handler that does not know it any more throws `CURSOR_EXPIRED`.
    */
   readonly resumeFrom: string | undefined;
   /** Goes to the caller with the answer, or before the first item. */
@@ -40,6 +42,13 @@ export interface CallContext<Context = unknown> {
   readonly session: TypedCaller;
   /** The application's value for the connection, such as the result of `authenticate`. */
   readonly connection: Context;
+  /** The same as the client last proved it: `connection` stays what it was when the call began, this one follows renewals of the credentials. */
+  readonly latestConnection: Context;
+  /**
+   * Has `check` called whenever the client's credentials are renewed during the call, with a context of the latest connection. Where it throws,
+   * or rejects, with an `RpcError`, the call fails with it.
+   */
+  onRenewal(check: (context: CallContext<Context>) => Awaitable<void>): void;
   /**
    * Names the call in a handler of a method that is `once`; undefined in others. Such a handler runs to its end whatever becomes of its
    * caller: its `signal` fires only when the call's lease is lost.
@@ -49,7 +58,7 @@ export interface CallContext<Context = unknown> {
 
 /** The name of a call that takes effect once. */
 export interface OnceIdentity {
-  /** Of principal, method and key: unique. Commit it in the transaction of the effect. */
+  /** Unique for principal, method and key. Commit it in the transaction of the effect. */
   readonly id: string;
   /** The caller's key. */
   readonly key: string;
@@ -58,18 +67,25 @@ export interface OnceIdentity {
 
 /** A call of a method that is `once`. */
 interface OnceCall {
-  /** Of its input. */
+  /** The fingerprint of the call's input. */
   readonly fingerprint: string | undefined;
   /** Set when its handler is entered. */
   identity: OnceIdentity | undefined;
 }
 
+/** Says whose a call is, as a text that no other has. */
+export type PrincipalOf<Context> = (context: CallContext<Context>) => string;
+
 /** Settings that the contexts of a session's calls share. */
 export interface ContextSettings<Context> {
   readonly session: TypedCaller;
   readonly connection: Context;
+  /** Of a session whose client can renew its credentials. */
+  readonly identity?: Identity<Context> | undefined;
   readonly limits: Limits;
   readonly once?: OnceSettings | undefined;
+  /** Whose a call is. */
+  readonly principal?: PrincipalOf<never> | undefined;
   readonly onError: (error: unknown, site: { readonly method: string }) => void;
 }
 
@@ -85,9 +101,14 @@ export class IncomingContext<Context> implements CallContext<Context> {
   /** Metadata that the handler sends beside its answer; undefined until there is some. */
   answerHeads: AnswerHeads | undefined = undefined;
   /** The call's answer; undefined for a notification. */
-  reply: { sendMetadata(): void } | undefined = undefined;
+  reply: { sendMetadata(): void; revoke(error: RpcError): void } | undefined = undefined;
+  /** The call is resumed: interceptors decide about it, and no handler is entered. */
+  resuming = false;
   /** Set of methods that are `once`. */
   onceCall: OnceCall | undefined = undefined;
+  #over = false;
+  /** To be called after renewals. */
+  #checks: (() => void) | undefined = undefined;
   readonly #settings: ContextSettings<Context>;
   #received: ReceivedMetadata;
   #controller: AbortController | undefined;
@@ -113,6 +134,45 @@ export class IncomingContext<Context> implements CallContext<Context> {
 
   get connection(): Context {
     return this.#settings.connection;
+  }
+
+  get latestConnection(): Context {
+    const { identity, connection } = this.#settings;
+    return identity === undefined ? connection : identity.latest;
+  }
+
+  onRenewal(check: (context: CallContext<Context>) => Awaitable<void>): void {
+    const { identity } = this.#settings;
+    if (identity === undefined || this.#over) return;
+    const before = this.#checks;
+    const run = async (): Promise<void> => {
+      try {
+        await check(this.#renewed());
+      } catch (error) {
+        this.reply?.revoke(RpcError.from(error, "internal"));
+      }
+    };
+    const both = (): void => {
+      before?.();
+      void run();
+    };
+    if (before !== undefined) identity.unwatch(before);
+    identity.watch(both);
+    this.#checks = both;
+  }
+
+  /** The call is over: its checks are forgotten. */
+  over(): void {
+    this.#over = true;
+    if (this.#checks !== undefined) this.#settings.identity?.unwatch(this.#checks);
+    this.#checks = undefined;
+  }
+
+  /** This call as its client would make it now. */
+  #renewed(): IncomingContext<Context> {
+    const settings = { ...this.#settings, connection: this.latestConnection };
+    const timeoutMs = this.deadline === undefined ? undefined : this.deadline - Date.now();
+    return new IncomingContext(this.method, timeoutMs, this.#received, settings, this.resumeFrom);
   }
 
   get metadata(): Metadata {

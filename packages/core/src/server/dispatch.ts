@@ -2,6 +2,7 @@ import { type AnswerCarrier, type NotificationCarrier, prioritize, type RequestH
 import { codecIn, decodedBytes, decodePayload } from "../call/messages/payload.js";
 import type { SchemaHandshake } from "../call/messages/schema-handshake.js";
 import type { FormatTable } from "../call/messages/session-format.js";
+import type { BlobCode } from "../contract/blob-code.js";
 import { type AnyMethod, fullName, streamsInput } from "../contract/descriptor.js";
 import { ProtocolError, RpcError } from "../errors.js";
 import type { MemoryBudget } from "../memory-budget.js";
@@ -10,15 +11,18 @@ import type { SessionCompression } from "../transport/compression.js";
 import { type IncomingRequest, readOptionalHead, readRequest } from "../wire/request.js";
 import { type ContextSettings, IncomingContext } from "./context.js";
 import type { Admission } from "./admission.js";
+import type { Identity } from "./identity.js";
 import { Reply } from "./reply.js";
 import { MisfitNotices } from "./misfit-notices.js";
 import { runNotification } from "./notification.js";
 import { callBytes } from "./served-call.js";
+import { serveAttempt } from "./resumable/serve-attempt.js";
 import { requirePositions } from "../contract/cursor.js";
 import { inputFingerprint } from "./once/fingerprint.js";
-import type { BoundMethod, MethodTable } from "./router.js";
+import type { BoundMethod, MethodTable, ReservedMethods } from "./router.js";
 import { MISFIT_NOTICE } from "../wire/misfit-notice.js";
 import * as FrameType from "../wire/frame-type.js";
+import { listed } from "./listed.js";
 
 /** Where a failed call happened. */
 export interface FailureSite {
@@ -36,6 +40,9 @@ export type ErrorHook = (error: unknown, site: FailureSite) => void;
 
 /** Settings of a dispatcher. */
 export interface DispatchSettings<Context> extends ContextSettings<Context> {
+  readonly identity: Identity<Context>;
+  /** The session, for what is served without a router. */
+  readonly host: { readonly reserved: ReservedMethods | undefined };
   readonly table: MethodTable<Context>;
   readonly schemas: SchemaHandshake;
   readonly onError: ErrorHook;
@@ -48,13 +55,19 @@ export interface DispatchSettings<Context> extends ContextSettings<Context> {
 
 /** Serves incoming calls, from request frame to reply. */
 export class Dispatcher<Context> implements RequestHandler {
-  private readonly settings: DispatchSettings<Context>;
+  private settings: DispatchSettings<Context>;
   private misfits: MisfitNotices | undefined = undefined;
-  /** Of the last input of a method that is `once`. */
+  /** The fingerprint of the last input of a method that is `once`. */
   private fingerprint: string | undefined = undefined;
 
   constructor(settings: DispatchSettings<Context>) {
     this.settings = settings;
+  }
+
+  /** Calls that begin from now on have this connection; those in progress keep theirs, and can look at this one. */
+  identify(connection: Context): void {
+    this.settings = { ...this.settings, connection };
+    this.settings.identity.renew(connection);
   }
 
   get formats(): FormatTable {
@@ -64,7 +77,7 @@ export class Dispatcher<Context> implements RequestHandler {
   onRequest(carrier: AnswerCarrier, frame: Frame): void {
     const { callId } = frame;
     const request = readRequest(frame);
-    const bound = this.settings.table.find(request.serviceId, request.methodId);
+    const bound = this.find(request);
     if (bound === undefined) {
       new Reply(carrier, callId, undefined, this.settings).refuse(this.unknownMethod(request));
       return;
@@ -81,6 +94,11 @@ export class Dispatcher<Context> implements RequestHandler {
       const head = readOptionalHead(frame, request.cursor, limits.maxMetadataBytes);
       if (head?.fingerprint !== undefined) differs = schemas.learn(method, head.fingerprint);
       if (head?.codec !== undefined) carrier.readIn(head.codec);
+      if (head?.resume !== undefined) {
+        const request = { carrier, callId, head, resume: head.resume };
+        serveAttempt(request, bound, this.settings, (own) => new Dispatcher(own));
+        return;
+      }
       if (method.kind === "notify") throw wrongKind(method, "a request");
       if (!streamsInput(method)) input = this.decode(carrier, method, frame, request);
       else if (request.cursor.position < request.cursor.end) throw wrongKind(method, "a request with a message");
@@ -97,7 +115,8 @@ export class Dispatcher<Context> implements RequestHandler {
     }
     if (differs) context.tellSchema();
     const reply = new Reply(carrier, callId, context, this.settings, bytes);
-    reply.serve(bound as BoundMethod, input);
+    if (method.blobs === undefined) reply.serve(bound as BoundMethod, input);
+    else reply.serve(withBlobs(bound as BoundMethod, method.blobs, this.settings.host), input);
   }
 
   onNotify(carrier: NotificationCarrier, frame: Frame): void {
@@ -124,6 +143,11 @@ export class Dispatcher<Context> implements RequestHandler {
   onOversized(carrier: AnswerCarrier, { type, callId }: Frame, error: RpcError): void {
     if (type === FrameType.Request) new Reply(carrier, callId, undefined, this.settings).refuse(error);
     else this.settings.onError(error, { method: "a notification that is too large" });
+  }
+
+  private find({ serviceId, methodId }: IncomingRequest): BoundMethod<Context> | undefined {
+    const { table, host } = this.settings;
+    return table.find(serviceId, methodId) ?? host.reserved?.find(serviceId, methodId);
   }
 
   private runNotify(
@@ -176,13 +200,8 @@ export class Dispatcher<Context> implements RequestHandler {
   }
 }
 
-/** Names in a message. */
-const MAX_LISTED = 20;
-
-function listed(names: readonly string[]): string {
-  if (names.length === 0) return "";
-  const more = names.length > MAX_LISTED ? ` and ${names.length - MAX_LISTED} more` : "";
-  return ` (there are ${names.slice(0, MAX_LISTED).join(", ")}${more})`;
+function withBlobs({ method, handler }: BoundMethod, blobs: BlobCode, host: unknown): BoundMethod {
+  return { method, handler: blobs.serve(host, method, handler) } as BoundMethod;
 }
 
 function wrongKind(method: AnyMethod, called: string): RpcError {

@@ -4,6 +4,8 @@ import type { AnyMethod, MethodDescriptor, MethodKind } from "../contract/descri
 import type { CallContext } from "./context.js";
 import { onceHandler } from "./once/once-handler.js";
 import { OnceService } from "./once/once-service.js";
+import { ResumableCalls } from "./resumable/resumable-calls.js";
+import { resumableHandler } from "./resumable/resumable-handler.js";
 
 /** A value or a promise of it. */
 export type Awaitable<T> = T | PromiseLike<T>;
@@ -34,6 +36,8 @@ export interface BoundMethod<Context = unknown> {
   readonly method: AnyMethod;
   // oxlint-disable-next-line typescript/no-explicit-any -- the table holds handlers of all types; the codecs vouch for them
   readonly handler: (input: any, context: CallContext<Context>) => unknown;
+  /** The calls of a resumable method. */
+  readonly resumables?: ResumableCalls | undefined;
 }
 
 /** Handlers of one or more services, for `serve` or a session. */
@@ -47,11 +51,16 @@ export function createRouter<Methods extends Record<string, AnyMethod>, Context 
   handlers: Handlers<Methods, Context>,
 ): Router<Context> {
   let own: OnceService | undefined;
+  let resumables: ResumableCalls | undefined;
   const bound = Object.entries(methods).map(([name, method]) => {
     const handler: unknown = handlers[name];
     if (typeof handler !== "function") throw new TypeError(`${method.service.name}/${name} has no handler`);
     // Called on their own object, so that a class instance can serve.
     const serve = handler.bind(handlers) as BoundMethod["handler"];
+    if (method.resumable === true) {
+      resumables ??= new ResumableCalls();
+      return { method, handler: resumableHandler(method, serve), resumables };
+    }
     if (method.once === undefined) return { method, handler: serve };
     own ??= new OnceService();
     return { method, handler: onceHandler(method, serve, own) };
@@ -137,4 +146,10 @@ export class MethodTable<Context> implements Router<Context> {
 /** Service ids have 16 bits and method ids 14, so a small integer holds both; no method has a larger id (-1). */
 function tableKey(serviceId: number, methodId: number): number {
   return methodId <= 0x3fff ? (serviceId << 14) | methodId : -1;
+}
+
+/** Methods of a session that no router serves, for what the protocol's own code calls. */
+export interface ReservedMethods {
+  /** Undefined for methods of others. */
+  find(serviceId: number, methodId: number): BoundMethod | undefined;
 }

@@ -203,6 +203,11 @@ export abstract class ServedCall implements ItemTarget {
     this.finish();
   }
 
+  /** Ends a call whose caller may no longer make it. What it waits for fails. */
+  revoke(error: RpcError): void {
+    this.giveUp(error, false);
+  }
+
   /** The caller gave up, or is gone: nothing can be sent to it any more if `lost`. */
   onCancel(code: Code, lost: boolean): void {
     this.giveUp(untracedError(code, lost ? "the caller is gone" : "the caller gave the call up"), lost);
@@ -220,6 +225,7 @@ export abstract class ServedCall implements ItemTarget {
 
   protected finish(): void {
     this.over = true;
+    this.context?.over();
     if (this.entered) this.finishEntered();
     else this.onLeft();
   }

@@ -1,4 +1,4 @@
-import type { RpcError } from "../errors.js";
+import type { Code, RpcError } from "../errors.js";
 import { completeLimits, type Limits } from "../limits.js";
 import type { MemoryBudget, ServerBudget } from "../memory-budget.js";
 
@@ -13,6 +13,10 @@ export class ServerLoad implements ServerBudget {
   outliving = 0;
   /** Bytes that all peers make this side hold, by estimate. */
   held = 0;
+  /** The server takes no more sessions: a call that loses its own is not kept for another. */
+  ending = false;
+  /** Resumable calls that no session carries. */
+  readonly suspended: Set<{ giveUp(code: Code): void }> = new Set();
   readonly max: number;
   readonly setting: string = "limits.maxServerBytes";
   /** Functions that close a session whose memory others need, by the session's budget. */
@@ -42,6 +46,12 @@ export class ServerLoad implements ServerBudget {
   enter(budget: MemoryBudget, close: (error: RpcError) => void): () => void {
     this.members.set(budget, close);
     return () => void this.members.delete(budget);
+  }
+
+  /** The server takes no more sessions. */
+  end(): void {
+    this.ending = true;
+    for (const call of this.suspended) call.giveUp("unavailable");
   }
 
   /** Corrects `held` by what can be measured. */

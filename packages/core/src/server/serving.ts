@@ -10,11 +10,13 @@ import type { MemoryBudget } from "../memory-budget.js";
 import type { Channel, FrameHandler } from "../transport/channel.js";
 import type { SessionCompression } from "../transport/compression.js";
 import { Admission, guardedShedder, type LoadShedder } from "./admission.js";
+import type { PrincipalOf } from "./context.js";
 import { DatagramReceiver } from "./datagram-receiver.js";
 import { Dispatcher, type ErrorHook } from "./dispatch.js";
 import { errorHook } from "./error-hook.js";
+import { Identity } from "./identity.js";
 import type { OnceOptions } from "./once/once-options.js";
-import { MethodTable, type Router } from "./router.js";
+import { MethodTable, type ReservedMethods, type Router } from "./router.js";
 import { ServerLoad } from "./server-load.js";
 
 /** The session whose peer's calls are served. */
@@ -22,6 +24,8 @@ export interface ServingHost extends TypedCaller {
   readonly budget: MemoryBudget;
   readonly limits: Limits;
   readonly schemas: SchemaHandshake;
+  /** Methods that the peer may call without a router. */
+  readonly reserved: ReservedMethods | undefined;
   /** Whether the session is being drained. */
   isRefusing(): boolean;
   /** No call is in progress any more. */
@@ -35,6 +39,7 @@ export interface ServingOptions<Context> {
   readonly loadShedder?: LoadShedder | undefined;
   readonly load?: ServerLoad | undefined;
   readonly once?: OnceOptions<Context> | undefined;
+  readonly principal?: PrincipalOf<Context> | undefined;
   readonly onError?: ErrorHook | undefined;
   readonly peer?: string | undefined;
   readonly onForeignDatagram?: ((bytes: Uint8Array) => void) | undefined;
@@ -67,9 +72,12 @@ export class Serving<Context> implements Callee {
     this.dispatcher = new Dispatcher<Context>({
       table: MethodTable.of(options.routers ?? []),
       connection: options.connection as Context,
+      identity: new Identity(options.connection as Context),
       session: host,
+      host,
       limits,
       once,
+      principal: options.principal,
       schemas,
       formats,
       compression,
@@ -85,6 +93,10 @@ export class Serving<Context> implements Callee {
 
   get calls(): number {
     return this.admission.calls;
+  }
+
+  identify(connection: unknown): void {
+    this.dispatcher.identify(connection as Context);
   }
 
   onLane(channel: Channel): LaneCallee {

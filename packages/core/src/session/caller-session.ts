@@ -1,6 +1,9 @@
-import { type AnyAnswer, BaseCaller } from "../call/base-caller.js";
+import { type AnyAnswer, BaseCaller, type BeginCall } from "../call/base-caller.js";
 import type { Caller } from "../call/caller.js";
+import { atMost } from "../call/at-most.js";
 import type { CallOptions } from "../call/options.js";
+import type { Calling } from "../client/calling.js";
+import type { LateCall } from "../client/late-call.js";
 import type { AnyMethod } from "../contract/descriptor.js";
 import { RpcError } from "../errors.js";
 import { DEFAULT_LIMITS } from "../limits.js";
@@ -19,6 +22,10 @@ export interface ForeignClient extends Caller {
   close(info?: CloseInfo): void;
   /** Resolves when the calls in progress are over. Default: nobody waits for them. */
   idle?(): Promise<void>;
+  /** Notifications that the server has not answered. Default: 0, notifications are never answered. */
+  readonly unacknowledged?: number;
+  /** Resolves when there are none of them. Default: nobody waits for them. */
+  acknowledged?(): Promise<void>;
   /** Resolves with the milliseconds that the server took to answer; rejects where it does not, or is another program. Default: it cannot be asked. */
   ping?(): Promise<number>;
 }
@@ -35,45 +42,72 @@ class CallerSession extends BaseCaller implements Session<DirectSession> {
   readonly transport: DirectSession;
   readonly closed: Promise<SessionEnd>;
   readonly draining: Promise<void>;
-  readonly unacknowledged = 0;
   readonly rttMs = undefined;
+  readonly departure = undefined;
   takesCalls = true;
+  /** Why no more calls are made. */
+  private objection: string | undefined = undefined;
   private readonly client: ForeignClient;
-  private stop!: () => void;
+  private stop!: (objection: string) => void;
 
   constructor(client: ForeignClient) {
     super();
     this.client = client;
     this.transport = new NoStreams(client);
     this.draining = new Promise((resolve) => {
-      this.stop = () => {
+      this.stop = (objection) => {
+        this.objection ??= objection;
         this.takesCalls = false;
         resolve();
       };
     });
     this.closed = client.closed.then((end) => {
-      this.stop();
+      this.stop("the session has ended");
       return end;
     });
   }
 
   begin(method: AnyMethod, input: unknown, options: CallOptions | undefined): AnyAnswer {
-    return this.client.start(method, input, options) as AnyAnswer;
+    const { client, objection } = this;
+    if (objection === undefined) {
+      if (options?.resume === undefined) return client.start(method, input, options) as AnyAnswer;
+      const begin: BeginCall = (own, given, rest) => client.start(own, given, rest) as AnyAnswer;
+      (input as { plain(begin: BeginCall): void }).plain(begin);
+      return undefined as never;
+    }
+    options?.attempt?.onMade();
+    const refuse: LateCall["queue"] = (outcome) => {
+      outcome.fail(new RpcError("unavailable", objection, { refused: true }));
+      return () => {};
+    };
+    return (method.calling as Calling).startLate({ method, peer: undefined, queue: refuse }, input) as AnyAnswer;
   }
 
-  async close({ closeCode = 0, reason = "" }: CloseOptions = {}): Promise<ClosedSession> {
-    this.stop();
+  get unacknowledged(): number {
+    return this.client.unacknowledged ?? 0;
+  }
+
+  async close({ closeCode = 0, reason = "", timeoutMs }: CloseOptions = {}): Promise<ClosedSession> {
+    this.stop("the session was closed");
+    if (closeCode === 0) await this.within(timeoutMs ?? DEFAULT_LIMITS.maxAcknowledgeMs, this.client.acknowledged?.());
+    const { unacknowledged } = this;
     this.client.close({ closeCode, reason });
-    return { ...(await this.closed), unacknowledged: 0 };
+    return { ...(await this.closed), unacknowledged };
   }
 
   async drain({ timeoutMs = DEFAULT_LIMITS.maxDrainMs }: DrainOptions = {}): Promise<ClosedSession> {
-    this.stop();
-    const timer =
-      timeoutMs === undefined || timeoutMs === Infinity ? undefined : setTimeout(() => void this.close(), timeoutMs);
-    await Promise.race([this.client.idle?.(), this.closed]);
-    clearTimeout(timer);
-    return this.close();
+    this.stop("the session is being drained");
+    await this.within(timeoutMs, this.client.idle?.());
+    return this.close({ timeoutMs: 0 });
+  }
+
+  /** Waits for `done`, but no longer than `timeoutMs`, or than calls can be made. */
+  private async within(timeoutMs: number, done: Promise<void> | undefined): Promise<void> {
+    if (done !== undefined) await atMost(timeoutMs, done, this.closed);
+  }
+
+  demandCredentials(): void {
+    void this.drain();
   }
 
   ping(): Promise<number> {

@@ -8,8 +8,10 @@ import type { Limits } from "../limits.js";
 import { Metadata, type MetadataInit } from "../metadata.js";
 import { MemoryBudget, type ServerBudget } from "../memory-budget.js";
 import { SessionCompression } from "../transport/compression.js";
+import type { Awaitable } from "../server/router.js";
 import type { RawGreeting } from "../wire/hello.js";
 import { encodeMetadata } from "../wire/metadata.js";
+import { LateRenewal, type RenewalHost } from "./late-renewal.js";
 
 /** Options of a session about how calls are carried. */
 export interface CarrierOptions {
@@ -32,6 +34,11 @@ export interface CarrierOptions {
    * `limits.maxGreetingBytes`. The server's `authenticate`, or `receiveGreeting`, gets them. Default: none.
    */
   readonly credentials?: string;
+  /**
+   * Returns credentials for the session as it goes on: asked shortly before those that it began with expire, where the server demands it, and
+   * after a call failed with `unauthenticated`; never twice at once. Undefined: there are none, and the session ends. Default: none are renewed.
+   */
+  readonly renewCredentials?: (() => Awaitable<string | undefined>) | undefined;
   /**
    * Session metadata of this side, as the client: what it says of itself beside its credentials, such as its version or tenant. It goes
    * with them, and nobody has proven it. Default: none.
@@ -84,15 +91,34 @@ export function carrierSettings(
 /** Bytes of a greeting beside credentials and metadata, at most. */
 const GREETING_OVERHEAD = 512;
 
+/** Options about what a client says of itself. */
+type SaidOptions = Pick<CarrierOptions, "credentials" | "metadata" | "renewCredentials">;
+
+/** Returns what makes the renewal of the client's credentials; undefined where they are not renewed. */
+export function clientRenewalOf(
+  { metadata, renewCredentials: ask }: SaidOptions,
+  limits: Limits,
+): ((host: RenewalHost) => LateRenewal) | undefined {
+  if (ask === undefined) return undefined;
+  const renewed = async (): Promise<RawGreeting | undefined> => {
+    const credentials = await ask();
+    if (credentials === undefined) return undefined;
+    return greetingOf({ credentials, ...(metadata !== undefined && { metadata }) }, limits);
+  };
+  return (host) => new LateRenewal(host, renewed);
+}
+
 /** The greeting of a session; undefined where it says nothing. Throws `RpcError` where it is longer than a server takes. */
 export function greetingOf(
-  { credentials, metadata: given }: Pick<CarrierOptions, "credentials" | "metadata">,
+  { credentials, metadata: given, renewCredentials }: SaidOptions,
   { maxGreetingBytes }: Limits,
 ): RawGreeting | undefined {
-  if (credentials === undefined && given === undefined) return undefined;
+  if (credentials === undefined && given === undefined && renewCredentials === undefined) return undefined;
   const metadata = encodeMetadata(Metadata.from(given), Infinity);
   const bytes = new TextEncoder().encode(credentials).length + (metadata?.length ?? 0);
-  if (bytes + GREETING_OVERHEAD <= maxGreetingBytes) return { credentials, metadata };
+  if (bytes + GREETING_OVERHEAD <= maxGreetingBytes) {
+    return { credentials, metadata, ...(renewCredentials !== undefined && { renews: true }) };
+  }
   const text = `credentials and metadata of ${bytes} bytes do not fit a greeting of ${maxGreetingBytes} (limits.maxGreetingBytes)`;
   throw new RpcError("invalid_argument", text);
 }

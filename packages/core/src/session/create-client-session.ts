@@ -2,8 +2,10 @@ import type { Via } from "../contract/descriptor.js";
 import { unserved } from "../call/lanes/unserved.js";
 import { completeLimits, type Limits } from "../limits.js";
 import type { MetadataInit } from "../metadata.js";
+import type { Awaitable } from "../server/router.js";
 import type { TransportSession } from "../transport/session.js";
-import { greetingOf, plainSettings } from "./carrier-settings.js";
+import { clientRenewalOf, greetingOf, plainSettings } from "./carrier-settings.js";
+import { servesReserved } from "./late-callee.js";
 import { LaneSession } from "./lane-session.js";
 import { takePeerStreams } from "./peer-streams.js";
 import type { Session } from "./session.js";
@@ -13,6 +15,7 @@ export interface ClientSessionOptions {
   readonly limits?: Partial<Limits>;
   readonly prefix?: Uint8Array;
   readonly credentials?: string;
+  readonly renewCredentials?: (() => Awaitable<string | undefined>) | undefined;
   readonly metadata?: MetadataInit;
   readonly via?: Via;
   readonly peer?: string | undefined;
@@ -32,6 +35,8 @@ export function createClientSession<Transport extends TransportSession>(
     via,
     peer,
     callee: () => unserved,
+    lateCallee: servesReserved(prefix),
+    clientRenewal: clientRenewalOf(said, limits),
     peerStreams: takePeerStreams,
   }).open();
 }

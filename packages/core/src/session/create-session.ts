@@ -3,10 +3,12 @@ import { errorHook } from "../server/error-hook.js";
 import { Serving } from "../server/serving.js";
 import { foreignStreams } from "../transport/foreign-stream.js";
 import type { TransportSession } from "../transport/session.js";
-import { carrierSettings } from "./carrier-settings.js";
+import { carrierSettings, clientRenewalOf } from "./carrier-settings.js";
 import { CarrierChooser } from "./carriers/carrier-chooser.js";
+import { sayDeparture } from "./departure.js";
 import type { SessionOptions } from "./options.js";
 import type { SessionParts } from "./parts.js";
+import { type RenewalOptions, ServerRenewal } from "./server-renewal.js";
 import { LaneSession } from "./lane-session.js";
 import { takePeerStreams } from "./peer-streams.js";
 import type { Session } from "./session.js";
@@ -18,13 +20,17 @@ export function createSession<Context = unknown, Transport extends TransportSess
   options: SessionOptions<Context> = {},
 ): Session<Transport> {
   const { via, keepAlive = {}, onForeignStream, peer } = options;
-  const settings = carrierSettings(options, completeLimits(options.limits), options.load);
+  const limits = completeLimits(options.limits);
+  const settings = carrierSettings(options, limits, options.load);
   const { formats, compression, prefix } = settings;
   const parts: SessionParts = {
     settings,
     via,
     peerStreams: takePeerStreams,
     peer,
+    clientRenewal: clientRenewalOf(options, limits),
+    serverRenewal: options.renewal && ((host) => new ServerRenewal(host, options.renewal as RenewalOptions<unknown>)),
+    sayDeparture: (said, lane) => sayDeparture(said, lane, limits),
     callee: (host) => new Serving(host, { ...options, formats, compression, prefix }),
     enter: (close) => options.load?.enter(settings.budget, close),
     onForeign:

@@ -2,6 +2,7 @@ import { unserved } from "../call/lanes/unserved.js";
 import { completeLimits } from "../limits.js";
 import type { DirectStream, WebTransportSession } from "../transport/session.js";
 import { plainSettings } from "./carrier-settings.js";
+import { servesReserved } from "./late-callee.js";
 import type { ClientSessionOptions } from "./create-client-session.js";
 import type { PeerStreamsHost } from "./peer-streams.js";
 import type { ClientSession } from "./session.js";
@@ -14,10 +15,11 @@ import * as ResetCode from "../transport/reset-code.js";
  */
 export function createStreamSession<Transport extends WebTransportSession>(
   transport: Transport,
-  { limits, prefix, peer }: Omit<ClientSessionOptions, "via" | "credentials" | "metadata"> = {},
+  { limits, prefix, peer }: Omit<ClientSessionOptions, "via" | "credentials" | "metadata" | "renewCredentials"> = {},
 ): ClientSession<Transport> {
   const settings = plainSettings(completeLimits(limits), { prefix });
-  return new StreamSession(transport, { settings, peer, callee: () => unserved, peerStreams: loadPeerStreams }).open();
+  const callee = { callee: () => unserved, lateCallee: servesReserved(prefix) };
+  return new StreamSession(transport, { settings, peer, ...callee, peerStreams: loadPeerStreams }).open();
 }
 
 /** The peer of a session that only calls opens few streams: the code that takes them is loaded with the first. */

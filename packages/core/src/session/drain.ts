@@ -53,7 +53,8 @@ export class Drain {
 
   onGoaway(stage: number): void {
     if (stage === GoawayStage.Finished) this.peerFinished = true;
-    else this.refused = true;
+    else if (stage === GoawayStage.Refusing) this.refused = true;
+    else return;
     this.begin();
     this.check();
   }

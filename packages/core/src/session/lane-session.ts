@@ -3,9 +3,14 @@ import { Lane } from "../call/lanes/lane.js";
 import type { AnyMethod, Via } from "../contract/descriptor.js";
 import { SessionCode } from "../transport/close-codes.js";
 import type { TransportSession } from "../transport/session.js";
+import type { PeerLane } from "../call/lanes/peer-lane.js";
+import { type Departure, readDeparture } from "../wire/departure.js";
+import type { Frame } from "../wire/frame.js";
+import type { LateRenewal } from "./late-renewal.js";
+import type { DemandOptions, ServerRenewal } from "./server-renewal.js";
 import { StreamSession } from "./stream-session.js";
 import type { CarrierChooser } from "./carriers/carrier-chooser.js";
-import type { ClosedSession, DrainOptions } from "./options.js";
+import type { ClosedSession, SessionDrainOptions } from "./options.js";
 import type { SessionParts } from "./parts.js";
 import { Pings } from "./pings.js";
 import * as GoawayStage from "../wire/goaway-stage.js";
@@ -19,6 +24,10 @@ export class LaneSession<Transport extends TransportSession>
   private readonly chooser: CarrierChooser | undefined;
   protected readonly pings: Pings = new Pings();
   override readonly bulk: Set<AnyMethod> = new Set();
+  private readonly sayDeparture: SessionParts["sayDeparture"];
+  private readonly clientRenewal: LateRenewal | undefined;
+  private readonly serverRenewal: ServerRenewal | undefined;
+  departure: Departure | undefined = undefined;
   protected ourLane: Lane | undefined = undefined;
   /** Lanes of this side that have not ended, or only by a close. */
   protected readonly lanes: Set<Lane> = new Set();
@@ -36,6 +45,9 @@ export class LaneSession<Transport extends TransportSession>
   constructor(transport: Transport, parts: SessionParts) {
     super(transport, parts);
     this.chooser = this.measured(parts.chooser);
+    this.sayDeparture = parts.sayDeparture;
+    this.clientRenewal = parts.clientRenewal?.(this);
+    this.serverRenewal = parts.serverRenewal?.(this);
   }
 
   override open(): this {
@@ -45,7 +57,10 @@ export class LaneSession<Transport extends TransportSession>
     return this;
   }
 
-  async drain({ timeoutMs = this.limits.maxDrainMs }: DrainOptions = {}): Promise<ClosedSession> {
+  async drain(options: SessionDrainOptions = {}): Promise<ClosedSession> {
+    const { timeoutMs = this.limits.maxDrainMs } = options;
+    // Ahead of the goaway itself, on the same lane.
+    if (!this.drainage.refusing) this.sayDeparture?.({ ...options, timeoutMs }, () => this.openLane());
     const expire = (): void =>
       void this.close({ closeCode: SessionCode.DrainTimeout, reason: "the drain took too long" });
     const timer = setTimeout(expire, Math.min(timeoutMs, this.limits.maxTimeoutMs));
@@ -53,6 +68,29 @@ export class LaneSession<Transport extends TransportSession>
     const end = await this.closed;
     clearTimeout(timer);
     return { ...end, unacknowledged: this.unacknowledged };
+  }
+
+  demandCredentials(options?: DemandOptions): void {
+    if (this.serverRenewal === undefined) void this.drain();
+    else this.serverRenewal.demand(options);
+  }
+
+  override onHello(lane: PeerLane, renews: boolean): void {
+    if (renews) this.serverRenewal?.onHello(lane);
+  }
+
+  override onCredentials(frame: Frame): void {
+    const renewal = this.serverRenewal ?? this.clientRenewal;
+    if (renewal === undefined) super.onCredentials(frame);
+    else renewal.onFrame(frame);
+  }
+
+  override onUnauthenticated(): void {
+    this.clientRenewal?.onUnauthenticated();
+  }
+
+  identify(connection: unknown): void {
+    this.callee.identify?.(connection);
   }
 
   async ping(): Promise<number> {
@@ -83,8 +121,18 @@ export class LaneSession<Transport extends TransportSession>
     this.openLane()?.goaway(stage);
   }
 
+  override onGoaway(stage: number, lane: PeerLane, frame: Frame): void {
+    if (stage === GoawayStage.Departing) this.departure = readDeparture(frame);
+    else super.onGoaway(stage, lane, frame);
+  }
+
   override callsMade(): number {
     return this.ownStreams.made + (this.ourLane?.callsMade ?? 0) + (this.chooser?.callsMade ?? 0);
+  }
+
+  protected override stopRenewals(): void {
+    this.clientRenewal?.stop();
+    this.serverRenewal?.stop();
   }
 
   protected override finishLanes(onFinished: () => void): void {
@@ -144,7 +192,7 @@ export class LaneSession<Transport extends TransportSession>
   }
 
   /** The lane, for what concerns the session; undefined when the session has ended. */
-  private openLane(): Lane | undefined {
+  openLane(): Lane | undefined {
     try {
       return this.lane();
     } catch {

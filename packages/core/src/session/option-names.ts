@@ -3,10 +3,12 @@ import type { CompressionOptions } from "../contract/compression.js";
 import { DEFAULT_LIMITS } from "../limits.js";
 import { ONCE_OPTIONS } from "../server/once/once-options.js";
 import type { KeepAliveOptions } from "./keep-alive.js";
+import type { RenewalOptions } from "./server-renewal.js";
 import type { SessionOptions } from "./options.js";
 
 const KEEP_ALIVE: OptionNames<KeepAliveOptions> = { intervalMs: true, timeoutMs: true };
 const COMPRESSION: OptionNames<CompressionOptions> = { algorithms: true, minBytes: true };
+const RENEWAL: OptionNames<RenewalOptions<unknown>> = { expiresAt: true, renew: true };
 
 /** Names of the options of a session. */
 export const SESSION_OPTIONS: OptionNames<SessionOptions> = {
@@ -26,6 +28,9 @@ export const SESSION_OPTIONS: OptionNames<SessionOptions> = {
   onForeignStream: true,
   peer: true,
   prefix: true,
+  principal: true,
+  renewal: RENEWAL,
+  renewCredentials: true,
   routers: true,
   via: true,
 };

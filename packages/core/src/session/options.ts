@@ -1,5 +1,6 @@
 import type { Via } from "../contract/descriptor.js";
 import type { Limits } from "../limits.js";
+import type { PrincipalOf } from "../server/context.js";
 import type { LoadShedder } from "../server/admission.js";
 import type { ErrorHook } from "../server/dispatch.js";
 import type { OnceOptions } from "../server/once/once-options.js";
@@ -8,6 +9,7 @@ import type { ServerLoad } from "../server/server-load.js";
 import type { CloseInfo, DirectStream } from "../transport/session.js";
 import type { CarrierOptions } from "./carrier-settings.js";
 import type { KeepAliveOptions } from "./keep-alive.js";
+import type { RenewalOptions } from "./server-renewal.js";
 
 /** Options of a session. */
 export interface SessionOptions<Context = unknown> extends CarrierOptions {
@@ -15,11 +17,19 @@ export interface SessionOptions<Context = unknown> extends CarrierOptions {
   readonly routers?: readonly Router<Context>[];
   /** Value of `context.connection` in handlers. */
   readonly connection?: Context;
+  /** Takes new credentials of the client while the session goes on. Default: the session keeps what it began with. */
+  readonly renewal?: RenewalOptions<Context>;
   readonly limits?: Partial<Limits>;
   /** Refuses calls under load. Sessions may share one. */
   readonly loadShedder?: LoadShedder;
   /** How calls of methods that are `once` are remembered. Default: in memory, by each router. Sessions may share one object. */
   readonly once?: OnceOptions<Context>;
+  /**
+   * Whose a call is: a resumable call is resumed by its own principal alone. Default: that of `once`, or `context.connection` where it is
+   * text, and one principal for all where there is no connection value; resumable calls with another value fail until this says whose
+   * they are.
+   */
+  readonly principal?: PrincipalOf<Context>;
   /** Counts what the sessions that share it do. Default: one of its own. */
   readonly load?: ServerLoad;
   /**
@@ -81,8 +91,19 @@ export interface CloseOptions extends CloseInfo {
   readonly timeoutMs?: number | undefined;
 }
 
-/** Options of `Session.drain`. */
+/** Options of a drain. */
 export interface DrainOptions {
   /** Milliseconds that calls in progress still have. */
   readonly timeoutMs?: number;
+}
+
+/** Options of `Session.drain`. */
+export interface SessionDrainOptions extends DrainOptions {
+  /**
+   * URL of a server that takes calls instead, at most 1,024 bytes. A connection that was told to trust it (`mayMoveTo`) goes there; others
+   * go where they would without it.
+   */
+  readonly to?: string | undefined;
+  /** The process ends with the drain: resumable calls that are not over by then fail at once, instead of waiting to be resumed. */
+  readonly final?: boolean | undefined;
 }

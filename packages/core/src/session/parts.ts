@@ -1,11 +1,15 @@
 import type { Callee, CarrierSettings } from "../call/carrier.js";
+import type { PeerLane } from "../call/lanes/peer-lane.js";
 import type { RpcError } from "../errors.js";
 import type { Via } from "../contract/descriptor.js";
 import type { ServingHost } from "../server/serving.js";
 import type { DirectStream } from "../transport/session.js";
 import type { ForeignStreams } from "../transport/stream-sorter.js";
 import type { CarrierChooser, CarrierChooserHost } from "./carriers/carrier-chooser.js";
+import type { LateRenewal, RenewalHost } from "./late-renewal.js";
+import type { SessionDrainOptions } from "./options.js";
 import type { PeerStreamsHost } from "./peer-streams.js";
+import type { ServerRenewal, ServerRenewalHost } from "./server-renewal.js";
 
 /** Parts of a session beside the side that calls. Parts that are not named here stay out of a bundle. */
 export interface SessionParts {
@@ -15,8 +19,16 @@ export interface SessionParts {
   readonly peer?: string | undefined;
   /** Makes what takes the peer's calls. */
   readonly callee: (host: ServingHost) => Callee;
+  /** Loads what takes the peer's calls in its place, once there is something for the peer to call. */
+  readonly lateCallee?: (host: ServingHost) => Promise<Callee>;
   /** Tells the server that the session has begun, and how to close it; returns what tells of its end. */
   readonly enter?: (close: (error: RpcError) => void) => (() => void) | undefined;
+  /** Makes what renews the credentials of this side, the client. */
+  readonly clientRenewal?: ((host: RenewalHost) => LateRenewal) | undefined;
+  /** Makes what takes new credentials of the peer. */
+  readonly serverRenewal?: ((host: ServerRenewalHost) => ServerRenewal) | undefined;
+  /** Says where this side goes when it drains. */
+  readonly sayDeparture?: (options: SessionDrainOptions, lane: () => PeerLane | undefined) => void;
   /** Makes what takes the streams that the peer opens. */
   readonly peerStreams: (host: PeerStreamsHost) => (stream: DirectStream) => void;
   /** Takes the peer's streams of other protocols. */

@@ -1,6 +1,8 @@
 import type { TypedCaller } from "../call/base-caller.js";
 import type { TransportSession } from "../transport/session.js";
-import type { ClosedSession, CloseOptions, DrainOptions, SessionEnd } from "./options.js";
+import type { DemandOptions } from "./server-renewal.js";
+import type { Departure } from "../wire/departure.js";
+import type { ClosedSession, CloseOptions, SessionDrainOptions, SessionEnd } from "./options.js";
 
 /** Calls over one transport session. */
 export interface ClientSession<Transport extends TransportSession = TransportSession> extends TypedCaller {
@@ -30,7 +32,14 @@ export interface Session<Transport extends TransportSession = TransportSession> 
    * new ones of this side too, but for those that a handler still makes. Closes with code 0 when all are over, or with
    * `SessionCode.DrainTimeout` when `timeoutMs` (default: `limits.maxDrainMs`) are.
    */
-  drain(options?: DrainOptions): Promise<ClosedSession>;
+  drain(options?: SessionDrainOptions): Promise<ClosedSession>;
+  /** Where the peer said to go when it began to drain, and how long its calls have; undefined: it said nothing of that. */
+  readonly departure: Departure | undefined;
+  /**
+   * Asks the client to prove itself anew (`renewCredentials`, or `credentials` of `connect`), such as after its permissions have changed. Where it
+   * cannot, or does not within `withinMs`, the session drains, and its next one begins with new credentials.
+   */
+  demandCredentials(options?: DemandOptions): void;
   /** Measures the round-trip time, in milliseconds. Rejects with `unavailable` when the session ends before. */
   ping(): Promise<number>;
   /** The round-trip time that the last ping measured, in milliseconds; undefined before the first. */

@@ -1,5 +1,6 @@
 import type { Carrier } from "../call/carrier.js";
 import type { Lane } from "../call/lanes/lane.js";
+import type { PeerLane } from "../call/lanes/peer-lane.js";
 import type { SoleStream, TransportSession } from "../transport/session.js";
 import type { Frame } from "../wire/frame.js";
 import { readClose } from "../wire/session-frames.js";
@@ -61,9 +62,10 @@ export class SoleSession<Transport extends TransportSession> extends LaneSession
     return this.ourLane as Lane;
   }
 
-  override onHello(): void {
+  override onHello(lane: PeerLane, renews: boolean): void {
     clearTimeout(this.handshake);
     this.stream.greeted();
+    super.onHello(lane, renews);
   }
 
   override onClose(frame: Frame): void {

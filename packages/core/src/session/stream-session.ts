@@ -1,3 +1,4 @@
+import { atMost } from "../call/at-most.js";
 import { type AnyAnswer, BaseCaller } from "../call/base-caller.js";
 import { type Callee, type Carrier, type CarrierSettings, prioritize } from "../call/carrier.js";
 import type { CallOptions } from "../call/options.js";
@@ -9,6 +10,7 @@ import { deferred } from "../deferred.js";
 import { codeNumber, ProtocolError, RpcError } from "../errors.js";
 import type { Limits } from "../limits.js";
 import type { MemoryBudget } from "../memory-budget.js";
+import type { ReservedMethods } from "../server/router.js";
 import type { ServingHost } from "../server/serving.js";
 import { lostCall, neverSent, turnedAway } from "../transport/close-codes.js";
 import type { DirectSession, DirectStream, TransportSession } from "../transport/session.js";
@@ -34,7 +36,9 @@ export class StreamSession<Transport extends TransportSession>
   readonly limits: Limits;
   readonly settings: CarrierSettings;
   readonly budget: MemoryBudget;
-  readonly callee: Callee;
+  callee: Callee;
+  reserved: ReservedMethods | undefined = undefined;
+  private readonly lateCallee: SessionParts["lateCallee"];
   protected readonly drainage: Drain = new Drain(this);
   readonly bulk: Set<AnyMethod> | undefined = undefined;
   readonly peer: string | undefined;
@@ -57,7 +61,7 @@ export class StreamSession<Transport extends TransportSession>
 
   constructor(
     transport: Transport,
-    { settings, via = "auto", callee, onForeign, enter, peer, peerStreams }: SessionParts,
+    { settings, via = "auto", callee, lateCallee, onForeign, enter, peer, peerStreams }: SessionParts,
   ) {
     super();
     this.peer = peer;
@@ -71,6 +75,7 @@ export class StreamSession<Transport extends TransportSession>
     this.via = via;
     this.onForeign = onForeign;
     this.callee = callee(this);
+    this.lateCallee = lateCallee;
     const { promise, resolve } = deferred<SessionEnd>();
     this.closed = promise;
     this.onEnd = resolve;
@@ -78,7 +83,9 @@ export class StreamSession<Transport extends TransportSession>
 
   begin(method: AnyMethod, input: unknown, options: CallOptions | undefined): AnyAnswer {
     const calling = method.calling as Calling;
-    return calling.start(this, method, input, options);
+    const { blobs } = method;
+    if (blobs === undefined) return calling.start(this, method, input, options);
+    return blobs.call(this, input, (sent) => calling.start(this, method, sent, options)) as AnyAnswer;
   }
 
   carrierFor(method: AnyMethod, options: CallOptions | undefined): Carrier {
@@ -101,6 +108,13 @@ export class StreamSession<Transport extends TransportSession>
     const misfits = code === "internal" || code === "failed_precondition";
     if (misfits && this.schemas.isFirstUnreadable(method)) this.tellMisfit(method, message);
     return failure;
+  }
+
+  async serveReserved(): Promise<void> {
+    const { lateCallee, callee } = this;
+    if (lateCallee === undefined) return;
+    const later = await lateCallee(this);
+    if (this.callee === callee) this.callee = later;
   }
 
   get unacknowledged(): number {
@@ -159,9 +173,15 @@ export class StreamSession<Transport extends TransportSession>
     if (this.drainage.hasBegun) this.drainage.check();
   }
 
-  onHello(): void {}
+  onHello(_lane: PeerLane, _renews: boolean): void {}
 
-  onGoaway(stage: number, lane: PeerLane): void {
+  onCredentials(_frame: Frame): void {
+    throw new ProtocolError("credentials are not renewed in this session");
+  }
+
+  onUnauthenticated(): void {}
+
+  onGoaway(stage: number, lane: PeerLane, _frame: Frame): void {
     this.leavingOn = lane;
     this.drainage.onGoaway(stage);
   }
@@ -211,11 +231,14 @@ export class StreamSession<Transport extends TransportSession>
         this.parted = !this.ended && error === undefined;
         this.ended = true;
         leave?.();
+        this.stopRenewals();
         if (error !== undefined) this.lost = lostCall(error);
         this.onEnd({ closeCode, reason, error });
       },
     });
   }
+
+  protected stopRenewals(): void {}
 
   protected requireOpen(): void {
     if (this.ended) throw neverSent(this.lost);
@@ -256,12 +279,7 @@ export class StreamSession<Transport extends TransportSession>
     this.ended = true;
     if (first && this.unacknowledged > 0) this.delivery = this.finishNotifications();
     if (this.delivery === undefined) return;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const timeUp = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, Math.min(timeoutMs, this.limits.maxTimeoutMs));
-    });
-    await Promise.race([this.delivery, timeUp]);
-    clearTimeout(timer);
+    await atMost(Math.min(timeoutMs, this.limits.maxTimeoutMs), this.delivery);
   }
 
   private finishNotifications(): Promise<void> {

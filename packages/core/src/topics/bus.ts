@@ -52,8 +52,12 @@ export interface LogSubscription {
  * and that ends in an integer which grows.
  */
 export interface TopicLog {
-  /** Resolves when the log has the message, once. Throws, or rejects, where it may not. */
-  append(topic: string, message: Uint8Array): Promise<void> | undefined;
+  /**
+   * Resolves when the log has the message, once. Throws, or rejects, where it may not.
+   *
+   * @param id names the message in its topic: one whose id the log has is not appended again
+   */
+  append(topic: string, message: Uint8Array, id?: string): Promise<void> | undefined;
   /** Delivers messages that are appended from now on, in order and without gaps. */
   follow(topic: string, receiver: TopicReceiver): LogSubscription;
   /**
@@ -61,4 +65,6 @@ export interface TopicLog {
    * gone.
    */
   after(topic: string, position: string): AsyncIterable<LoggedMessage>;
+  /** Releases all that it holds; a log of a bus leaves that to the bus. */
+  close?(): void;
 }

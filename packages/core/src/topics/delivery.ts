@@ -1,4 +1,6 @@
+import { decodedBytes, decodeWithin } from "../call/messages/payload.js";
 import type { MessageCodec, PayloadWriter } from "../contract/codec.js";
+import { MemoryBudget } from "../memory-budget.js";
 import { FrameWriter } from "../wire/writer.js";
 
 /** A message as subscribers get it. */
@@ -14,11 +16,16 @@ export interface TopicItem {
 /** A message on its way to the subscribers of this process, decoded once. */
 export interface Delivery {
   readonly item: TopicItem;
-  /** Bytes as it is sent. */
+  /** Bytes that it takes in memory, by estimate. */
   readonly size: number;
   /** Subscriptions that have it in their queues. */
   holders: number;
 }
+
+/** Bytes that a delivery takes beside its message. */
+const DELIVERY_BYTES = 256;
+/** What waits is limited by what it takes in memory, and not by how many values one message has. */
+const unbounded: MemoryBudget = new MemoryBudget(Number.MAX_SAFE_INTEGER, "");
 
 /** The bytes of items that many subscribers get. */
 const encoded = new WeakMap<object, Uint8Array>();
@@ -28,11 +35,12 @@ const encoded = new WeakMap<object, Uint8Array>();
  * does for one that does not fit.
  */
 export function deliveryOf(codec: MessageCodec<unknown>, bytes: Uint8Array, position?: string): Delivery {
-  const given = codec.decode(bytes, 0, bytes.length) as TopicItem;
+  const given = decodeWithin(unbounded, codec, bytes, 0, bytes.length) as TopicItem;
+  const held = decodedBytes() + DELIVERY_BYTES;
   const item = position === undefined ? given : { ...given, position };
   const sent = position === undefined ? bytes : encodedBy(codec, item);
   encoded.set(item, sent);
-  return { item, size: sent.length, holders: 0 };
+  return { item, size: held, holders: 0 };
 }
 
 /** The bytes of an item. Throws what the codec does for one that does not fit. */

@@ -6,9 +6,9 @@ export interface TopicLimits {
   readonly maxMessageBytes: number;
   /** Messages that wait for one subscriber. Whether it then loses the oldest or is ended, its topic's `slow` says. */
   readonly maxQueuedMessages: number;
-  /** Bytes of those messages. One message may be larger. */
+  /** Bytes that those messages take in memory, by estimate. One message may take more. */
   readonly maxQueuedBytes: number;
-  /** Bytes of all messages that wait for anybody, each counted once. Beyond them, whoever is behind loses what waits for it, as above. */
+  /** Bytes of all messages that wait for anybody, each counted once. Beyond them, those for whom most waits lose the older half of it, or are ended, as above. */
   readonly maxHeldBytes: number;
   /** Messages that `createTopics()` keeps in memory of each topic with history. */
   readonly maxHistoryMessages: number;

@@ -2,44 +2,67 @@ import { RpcError } from "../errors.js";
 import type { LoggedMessage, LogSubscription, TopicLog, TopicReceiver } from "./bus.js";
 import type { TopicLimits } from "./limits.js";
 
-/** What an entry takes beside its bytes, about. */
-const ENTRY_BYTES = 256;
+/** Bytes that an entry takes beside its message's, about. */
+const ENTRY_BYTES = 320;
+/** Bytes that a topic takes beside its name and its entries, about. */
+const TOPIC_BYTES = 256;
 
-interface Entry {
+/** A message as a log keeps it. */
+export interface LogEntry {
   readonly topic: string;
   readonly bytes: Uint8Array;
+  /** Names the message in its topic, where its publisher said how. */
+  readonly id: string | undefined;
+}
+
+/** Keeps the messages of a `MemoryLog` beyond its process. */
+export interface Journal {
+  /** Tells the positions of this history from those of another. */
+  readonly life: string;
+  /** Messages that it has, the oldest first, by their numbers. */
+  readonly entries: Iterable<readonly [number: number, entry: LogEntry]>;
+  /** The number after which new messages are numbered. */
+  readonly last: number;
+  /** Notes a message. Throws where it cannot. `kept` are all that are to be found the next time, without it. */
+  append(number: number, entry: LogEntry, kept: ReadonlyMap<number, LogEntry>): void;
+  close(): void;
 }
 
 /** The history of topics in the memory of one process: the newest messages of each, within limits. */
 export class MemoryLog implements TopicLog {
   private readonly limits: TopicLimits;
   /** By number, the oldest first. */
-  private readonly entries: Map<number, Entry> = new Map();
+  private readonly entries: Map<number, LogEntry> = new Map();
   private readonly numbers: Map<string, Set<number>> = new Map();
+  /** Of the messages that are kept. */
+  private readonly ids: Set<string> = new Set();
+  private readonly journal: Journal | undefined;
   private readonly receivers: Map<string, TopicReceiver> = new Map();
   /** Tells the positions of this process's life from those of another. */
-  private readonly life: string = Math.random().toString(36).slice(2, 10);
+  private readonly life: string;
   private last = 0;
   private heldBytes = 0;
 
-  constructor(limits: TopicLimits) {
+  constructor(limits: TopicLimits, journal?: Journal) {
     this.limits = limits;
+    this.journal = journal;
+    this.life = journal?.life ?? Math.random().toString(36).slice(2, 10);
+    for (const [number, entry] of journal?.entries ?? []) this.keep(number, entry);
+    this.last = journal?.last ?? 0;
   }
 
-  append(topic: string, bytes: Uint8Array): undefined {
-    const number = ++this.last;
-    let numbers = this.numbers.get(topic);
-    if (numbers === undefined) this.numbers.set(topic, (numbers = new Set()));
-    numbers.add(number);
-    this.entries.set(number, { topic, bytes });
-    this.heldBytes += bytes.length + ENTRY_BYTES;
-    if (numbers.size > this.limits.maxHistoryMessages) this.drop(topic);
-    while (this.heldBytes > this.limits.maxHistoryBytes) {
-      const oldest = this.entries.values().next().value;
-      if (oldest === undefined) break;
-      this.drop(oldest.topic);
-    }
+  append(topic: string, bytes: Uint8Array, id?: string): undefined {
+    if (id !== undefined && this.ids.has(idIn(topic, id))) return;
+    const number = this.last + 1;
+    const entry = { topic, bytes, id };
+    this.journal?.append(number, entry, this.entries);
+    this.last = number;
+    this.keep(number, entry);
     this.receivers.get(topic)?.message(bytes, this.position(number));
+  }
+
+  close(): void {
+    this.journal?.close();
   }
 
   follow(topic: string, receiver: TopicReceiver): LogSubscription {
@@ -75,20 +98,53 @@ export class MemoryLog implements TopicLog {
     return oldest <= number + 1 && (this.numbers.get(topic)?.size ?? 0) < this.limits.maxHistoryMessages;
   }
 
+  private keep(number: number, entry: LogEntry): void {
+    const { topic, id } = entry;
+    let numbers = this.numbers.get(topic);
+    if (numbers === undefined) {
+      this.numbers.set(topic, (numbers = new Set()));
+      this.heldBytes += TOPIC_BYTES + topic.length;
+    }
+    numbers.add(number);
+    this.entries.set(number, entry);
+    if (id !== undefined) this.ids.add(idIn(topic, id));
+    this.heldBytes += sizeOf(entry);
+    if (numbers.size > this.limits.maxHistoryMessages) this.drop(topic);
+    while (this.heldBytes > this.limits.maxHistoryBytes) {
+      const oldest = this.entries.values().next().value;
+      if (oldest === undefined) break;
+      this.drop(oldest.topic);
+    }
+  }
+
   private drop(topic: string): void {
     const numbers = this.numbers.get(topic);
     const [number] = numbers ?? [];
     if (number !== undefined) numbers?.delete(number);
-    if (numbers?.size === 0) this.numbers.delete(topic);
+    if (numbers?.size === 0) {
+      this.numbers.delete(topic);
+      this.heldBytes -= TOPIC_BYTES + topic.length;
+    }
     const entry = number === undefined ? undefined : this.entries.get(number);
     if (number === undefined || entry === undefined) return;
     this.entries.delete(number);
-    this.heldBytes -= entry.bytes.length + ENTRY_BYTES;
+    if (entry.id !== undefined) this.ids.delete(idIn(topic, entry.id));
+    this.heldBytes -= sizeOf(entry);
   }
 
   private position(number: number): string {
     return `${this.life}-${number}`;
   }
+}
+
+/** Bytes that an entry takes, about. */
+function sizeOf({ bytes, id = "" }: LogEntry): number {
+  return bytes.length + 2 * id.length + ENTRY_BYTES;
+}
+
+/** Names of topics have no spaces. */
+function idIn(topic: string, id: string): string {
+  return `${topic} ${id}`;
 }
 
 /** Makes the error of a caller whose position is older than what is kept. */

@@ -30,10 +30,20 @@ export interface TopicOptions<Parameters, Context = unknown> {
   readonly slow?: "drop" | "end" | undefined;
 }
 
+/** Options of `Topic.publish`. */
+export interface TopicPublishOptions {
+  /**
+   * Names the message in its topic, which has history: one whose id the log has is not published again, whichever server it was published by. So a
+   * call that publishes may be repeated. Memory and files know the ids of the messages that they keep, JetStream those of its stream's
+   * `duplicate_window`, 2 minutes where nobody has set it.
+   */
+  readonly id?: string | undefined;
+}
+
 /** One family of topics, for the server's own code. */
 export interface Topic<Message, Parameters, Item> {
   /** Publishes a message. Resolves when all subscribers of this process have it in their queues, or the bus has taken it. */
-  publish(message: Message): Promise<void>;
+  publish(message: Message, options?: TopicPublishOptions): Promise<void>;
   /**
    * Subscribes this process. Messages that are published once the promise has resolved arrive; those that come faster than they are taken are treated as
    * `slow` says. All subscribers get the same object: it must not be changed.
@@ -125,11 +135,14 @@ class TopicFamily implements AnyTopic {
     this.codec = method.output as MessageCodec<unknown>;
   }
 
-  async publish(input: object): Promise<void> {
+  async publish(input: object, { id }: TopicPublishOptions = {}): Promise<void> {
     const { message } = input as { readonly message: unknown };
-    const { log, codec, hub } = this;
+    const { log, codec, hub, method } = this;
+    if (id !== undefined && log === undefined) {
+      throw new TypeError(`${method.service.name}/${method.name} has no history, which would know a message by its id`);
+    }
     // A log says the position when it has the message.
-    await hub.publish(this.nameOf(input), codec, log === undefined ? { message } : { message, position: "" }, log);
+    await hub.publish(this.nameOf(input), codec, log === undefined ? { message } : { message, position: "" }, log, id);
   }
 
   async subscribe(parameters: object = {}, from?: string): Promise<AsyncIterableIterator<unknown>> {

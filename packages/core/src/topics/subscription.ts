@@ -7,12 +7,14 @@ import type { TopicLimits } from "./limits.js";
 /** Bytes that wait for subscribers of one process. */
 export interface HeldBytes {
   bytes: number;
+  /** Has subscribers lose what waits for them, where there are more than there may be. */
+  relieve(): void;
 }
 
 /** Settings of a subscription. */
 export interface SubscriptionSettings {
   /**
-   * What becomes of a subscriber that is behind: it loses the oldest messages, and hears how many, or is ended with `resource_exhausted`, or with
+   * The fate of a subscriber that is behind: it loses the oldest messages, and is told how many, or is ended with `resource_exhausted`, or with
    * `unavailable`, for it to go on after what it has.
    */
   readonly slow: "drop" | "end" | "resume";
@@ -37,7 +39,8 @@ export class Subscription implements ItemIterator<TopicItem> {
   ready: Promise<string | undefined> = Promise.resolve(undefined);
   private readonly settings: SubscriptionSettings;
   private readonly queue: Fifo<Delivery> = new Fifo();
-  private queuedBytes = 0;
+  /** Bytes that wait. */
+  queuedBytes = 0;
   /** Messages that were dropped before the first that waits. */
   private lost = 0;
   private waiter: Waiter | undefined = undefined;
@@ -65,13 +68,23 @@ export class Subscription implements ItemIterator<TopicItem> {
     this.queuedBytes += delivery.size;
     while (this.queue.length > 1 && this.isFull(limits)) {
       if (slow !== "drop") {
-        this.drop();
-        this.end(tooSlow(slow === "end" ? "resource_exhausted" : "unavailable", limits));
+        this.lose();
         return;
       }
-      this.take();
-      this.lost++;
+      this.loseOne();
     }
+    if (held.bytes > limits.maxHeldBytes) held.relieve();
+  }
+
+  /** Loses the older half of what waits, if that is one message; or all, and ends. */
+  lose(): void {
+    const { slow, limits } = this.settings;
+    if (slow === "drop") {
+      for (let count = Math.ceil(this.queue.length / 2); count > 0; count--) this.loseOne();
+      return;
+    }
+    this.drop();
+    this.end(tooSlow(slow === "end" ? "resource_exhausted" : "unavailable", limits));
   }
 
   next(): Promise<Step> {
@@ -114,12 +127,13 @@ export class Subscription implements ItemIterator<TopicItem> {
     this.settings.onEnd(this);
   }
 
-  private isFull({ maxQueuedMessages, maxQueuedBytes, maxHeldBytes }: TopicLimits): boolean {
-    return (
-      this.queue.length > maxQueuedMessages ||
-      this.queuedBytes > maxQueuedBytes ||
-      this.settings.held.bytes > maxHeldBytes
-    );
+  private isFull({ maxQueuedMessages, maxQueuedBytes }: TopicLimits): boolean {
+    return this.queue.length > maxQueuedMessages || this.queuedBytes > maxQueuedBytes;
+  }
+
+  private loseOne(): void {
+    this.take();
+    this.lost++;
   }
 
   private drop(): void {

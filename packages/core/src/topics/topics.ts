@@ -8,10 +8,15 @@ import { DEFAULT_TOPIC_LIMITS, type TopicLimits } from "./limits.js";
 import { MemoryLog } from "./memory-log.js";
 import { type HeldBytes, Subscription } from "./subscription.js";
 
+/** Share of `maxHeldBytes` that is kept when there is more. */
+const KEPT_SHARE = 15 / 16;
+
 /** Options of `createTopics`. */
 export interface TopicsOptions {
   /** Carries messages to other processes, and from them. Default: none, subscribers are in this process. */
   readonly bus?: TopicBus | undefined;
+  /** Keeps topics with history. Default: the bus's, which may keep none, or where there is no bus the memory of this process. */
+  readonly log?: TopicLog | undefined;
   readonly limits?: Partial<TopicLimits> | undefined;
   /** Called with errors that nobody else receives: a message of the bus that does not fit its schema. Default: the console. */
   readonly onError?: ErrorHook | undefined;
@@ -22,7 +27,7 @@ export interface TopicsStats {
   /** Topics that somebody subscribes to here. */
   readonly topics: number;
   readonly subscriptions: number;
-  /** Bytes of messages that wait for a subscriber, each counted once. */
+  /** Bytes of messages that wait for a subscriber, by estimate, each counted once. */
   readonly heldBytes: number;
 }
 
@@ -94,15 +99,15 @@ export class TopicHub implements Topics {
   private readonly limits: TopicLimits;
   private readonly onError: ErrorHook;
   private readonly rooms: Map<string, Room> = new Map();
-  private readonly held: HeldBytes = { bytes: 0 };
+  private readonly held: HeldBytes = { bytes: 0, relieve: () => this.relieve() };
   private subscriptions = 0;
   private closing: Promise<void> | undefined = undefined;
 
-  constructor({ bus, limits, onError }: TopicsOptions) {
+  constructor({ bus, log, limits, onError }: TopicsOptions) {
     this.bus = bus;
     this.limits = { ...DEFAULT_TOPIC_LIMITS, ...limits };
     this.onError = errorHook(onError);
-    this.log = bus === undefined ? new MemoryLog(this.limits) : bus.log;
+    this.log = log ?? (bus === undefined ? new MemoryLog(this.limits) : bus.log);
   }
 
   stats(): TopicsStats {
@@ -122,7 +127,13 @@ export class TopicHub implements Topics {
    * Publishes an item, which `codec` encodes, by `log` where the topic has history. Throws, or rejects, where it does not fit, or the bus has not
    * taken it.
    */
-  publish(name: string, codec: MessageCodec<unknown>, item: TopicItem, log?: TopicLog): Promise<void> | undefined {
+  publish(
+    name: string,
+    codec: MessageCodec<unknown>,
+    item: TopicItem,
+    log?: TopicLog,
+    id?: string,
+  ): Promise<void> | undefined {
     if (this.closing !== undefined) throw closed();
     const bytes = encodedBy(codec, item);
     const most = Math.min(this.limits.maxMessageBytes, this.bus?.maxMessageBytes ?? Infinity);
@@ -132,7 +143,7 @@ export class TopicHub implements Topics {
         `the message has ${bytes.length} bytes, and ${most} are the most of a topic`,
       );
     }
-    if (log !== undefined) return log.append(name, bytes);
+    if (log !== undefined) return log.append(name, bytes, id);
     if (this.bus !== undefined) return this.bus.publish(name, bytes);
     this.rooms.get(name)?.message(bytes);
     return undefined;
@@ -159,6 +170,20 @@ export class TopicHub implements Topics {
     this.subscriptions++;
     subscription.ready = log === undefined ? this.tap(name, room) : this.follow(name, room, log);
     return subscription;
+  }
+
+  /** Has those for whom most waits lose it, until there is some room: so that it is looked for rarely. */
+  private relieve(): void {
+    const { held } = this;
+    const most = this.limits.maxHeldBytes * KEPT_SHARE;
+    const all = [...this.rooms.values()].flatMap(({ subscribers }) => [...subscribers]);
+    const behind = all.filter(({ queuedBytes }) => queuedBytes > 0).sort((a, b) => b.queuedBytes - a.queuedBytes);
+    while (held.bytes > most && behind.some(({ queuedBytes }) => queuedBytes > 0)) {
+      for (const subscription of behind) {
+        if (held.bytes <= most) return;
+        subscription.lose();
+      }
+    }
   }
 
   private room(name: string, codec: MessageCodec<unknown>): Room {
@@ -202,6 +227,7 @@ export class TopicHub implements Topics {
   private async end(): Promise<void> {
     for (const room of this.rooms.values()) room.end(closed());
     await this.bus?.close();
+    this.log?.close?.();
   }
 }
 

@@ -1,5 +1,8 @@
-/** Milliseconds in which a session's end follows the ends of its streams, where those do not say that they come of it. */
-const END_FOLLOWS_MS = 250;
+/**
+ * Milliseconds in which a session's end follows the ends of its streams, where those do not say that they come of it: servers of this project
+ * leave 250 between the two.
+ */
+const END_FOLLOWS_MS = 600;
 
 /**
  * Calls `tell` with the code of a stream's error: that of a `WebTransportError` (W3C WebTransport §7), or 0 where it has

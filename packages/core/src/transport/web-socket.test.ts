@@ -81,3 +81,10 @@ it("a WebSocket to which nobody attaches holds no more than maxHeldBytes", async
   );
   expect(end?.message).toContain("maxHeldBytes");
 });
+
+it("a WebSocket that does not say what it holds back, as React Native's, is written to at once", () => {
+  const socket = Object.assign(new OpenSocket(), { bufferedAmount: undefined });
+  const session = webSocketTransport(socket, "client");
+  expect(session.sole?.write(new Uint8Array(1 << 20), false)).toBe(true);
+  expect(session.sole?.pendingBytes()).toBe(0);
+});

@@ -19,8 +19,8 @@ export interface WebSocketLike {
   binaryType: string;
   /** 0 connecting, 1 open, 2 closing, 3 closed. */
   readonly readyState: number;
-  /** Bytes given to `send` that have not left yet. */
-  readonly bufferedAmount: number;
+  /** Bytes given to `send` that have not left yet; React Native's has none. */
+  readonly bufferedAmount?: number;
   /** `onSent` is what the ws package offers beyond the standard: called when the data has left. */
   send(data: UnsharedBytes, onSent?: () => void): void;
   /** Stop and resume reading; only sockets of the ws package have them. */
@@ -100,14 +100,14 @@ class SocketByteStream implements ByteStream {
       if (this.early === undefined) this.socket.send(message, this.onSent);
       else this.early.push(message);
     }
-    if (this.socket.bufferedAmount <= HIGH_WATER) return true;
+    if (this.pendingBytes() <= HIGH_WATER) return true;
     this.full = true;
     this.lookLater();
     return false;
   }
 
   pendingBytes(): number {
-    return this.socket.bufferedAmount;
+    return this.socket.bufferedAmount ?? 0;
   }
 
   /** A WebSocket has no half-close: the closing handshake comes after what was sent. */
@@ -182,7 +182,7 @@ class SocketByteStream implements ByteStream {
   }
 
   private look(): void {
-    if (!this.full || this.over !== undefined || this.socket.bufferedAmount > HIGH_WATER) return;
+    if (!this.full || this.over !== undefined || this.pendingBytes() > HIGH_WATER) return;
     this.full = false;
     this.handler?.onDrain();
   }

@@ -27,7 +27,7 @@ export const Cancel = 0x7;
 export const Credit = 0x8;
 /** [head]: what the callee says before its first message, at most once. */
 export const Headers = 0x9;
-/** stage (varint, a `GoawayStage`): no more calls. Lanes only, call id 0. */
+/** stage (varint, a `GoawayStage`), and what the stage says: no more calls. Lanes only, call id 0. */
 export const Goaway = 0xa;
 /** Up to 8 bytes that come back in a pong. Lanes only, call id 0. */
 export const Ping = 0xb;
@@ -36,3 +36,5 @@ export const Pong = 0xc;
 export const Close = 0xd;
 /** The callee's items end well, and its call goes on while the caller sends. */
 export const HalfEnd = 0xe;
+/** kind (varint, a `CredentialsKind`), and what it says: credentials are renewed. Lanes only, call id 0. */
+export const Credentials = 0xf;

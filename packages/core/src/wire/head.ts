@@ -22,6 +22,8 @@ export interface Head {
   fingerprint: number | undefined;
   /** In a request: the handler is to go on after the item with this cursor. */
   from: string | undefined;
+  /** In a request: the call is an attempt of a resumable one, as `decodeResume` reads it. */
+  resume: Uint8Array | undefined;
   /** From the caller in a request, from the callee in its first answer. */
   metadata: RawMetadata | undefined;
   /** From the callee, with its last word. */
@@ -47,6 +49,8 @@ const METADATA = 0x3;
 const FROM = 0x4;
 /** 4 bytes, big-endian */
 const FINGERPRINT = 0x5;
+/** token (16 bytes) and positions: `encodeResume` */
+const RESUME = 0x6;
 /** entries */
 const TRAILERS = 0x7;
 /** nothing, or why: 1 byte */
@@ -66,7 +70,7 @@ const LEAVING = 1;
 
 /** Writes a head with the fields that are set. */
 export function writeHead(out: ByteWriter, head: HeadFields): void {
-  const { timeoutMs, metadata, from, fingerprint, codec, trailers, refused, leaving, reason } = head;
+  const { timeoutMs, metadata, from, resume, fingerprint, codec, trailers, refused, leaving, reason } = head;
   const start = out.position;
   if (timeoutMs !== undefined) {
     out.byte(TIMEOUT);
@@ -77,6 +81,7 @@ export function writeHead(out: ByteWriter, head: HeadFields): void {
   }
   if (metadata !== undefined) writeField(out, METADATA, metadata);
   if (from !== undefined) writeField(out, FROM, encodeText(from, MAX_CURSOR_BYTES));
+  if (resume !== undefined) writeField(out, RESUME, resume);
   if (fingerprint !== undefined) writeField(out, FINGERPRINT, uint32(fingerprint));
   if (codec !== undefined) writeField(out, CODEC, encodeText(codec, MAX_CODEC_BYTES));
   if (trailers !== undefined) writeField(out, TRAILERS, trailers);
@@ -105,6 +110,7 @@ export function readHead(cursor: Cursor, maxMetadataBytes: number): Head {
     timeoutMs: undefined,
     codec: undefined,
     from: undefined,
+    resume: undefined,
     fingerprint: undefined,
     metadata: undefined,
     trailers: undefined,
@@ -120,6 +126,7 @@ export function readHead(cursor: Cursor, maxMetadataBytes: number): Head {
     else if (key === METADATA) head.metadata = checkMetadata(value, maxMetadataBytes);
     else if (key === TRAILERS) head.trailers = checkMetadata(value, maxMetadataBytes);
     else if (key === FROM) head.from = value.text();
+    else if (key === RESUME) head.resume = value.rest();
     else if (key === CODEC) head.codec = value.text();
     else if (key === FINGERPRINT) head.fingerprint = readUint32(value);
     else if (key === REFUSED) {

@@ -14,6 +14,8 @@ export interface Hello {
   readonly compressions: Uint8Array;
   /** The client's greeting, on the session's first lane; `authenticate` has read it there before. */
   readonly greeting?: RawGreeting | undefined;
+  /** The peer can renew its credentials. */
+  readonly renews?: boolean;
 }
 
 /** Greeting of a client, as it is sent. */
@@ -21,6 +23,8 @@ export interface RawGreeting {
   readonly credentials?: string | undefined;
   /** Session metadata, encoded as that of a call. */
   readonly metadata?: RawMetadata | undefined;
+  /** The client can renew its credentials. */
+  readonly renews?: true | undefined;
 }
 
 const Field = {
@@ -32,6 +36,8 @@ const Field = {
   Credentials: 0x3,
   /** entries */
   Metadata: 0x5,
+  /** nothing */
+  Renews: 0x7,
 } as const;
 
 /** Appends the body of a hello. */
@@ -40,12 +46,18 @@ export function writeHello(out: FrameWriter, { codec, compressions, greeting }: 
   if (compressions.length > 0) writeField(out, Field.Compressions, compressions);
   if (codec !== undefined) writeField(out, Field.Codec, encodeText(codec, 64));
   if (greeting === undefined) return;
-  const { credentials, metadata } = greeting;
+  writeGreeting(out, greeting);
+  if (greeting.renews === true) writeField(out, Field.Renews, new Uint8Array(0));
+}
+
+/** Appends the fields of a client's credentials and session metadata. */
+export function writeGreeting(out: FrameWriter, { credentials, metadata }: RawGreeting): void {
   if (credentials !== undefined) writeField(out, Field.Credentials, new TextEncoder().encode(credentials));
   if (metadata !== undefined) writeField(out, Field.Metadata, metadata);
 }
 
-function writeField(out: FrameWriter, key: number, value: Uint8Array): void {
+/** Appends a field with a key below 64: key (varint), length (varint), value. */
+export function writeField(out: FrameWriter, key: number, value: Uint8Array): void {
   out.byte(key);
   out.varint(value.length);
   out.bytes(value);
@@ -56,26 +68,32 @@ export function readHello(frame: Frame): Hello {
   const cursor = fieldsOf(frame);
   let codec: string | undefined;
   let compressions: Uint8Array = new Uint8Array(0);
+  let renews = false;
   while (cursor.position < frame.end) {
     const key = cursor.varint();
     const value = cursor.nested();
     if (key === Field.Compressions) compressions = value.rest();
     else if (key === Field.Codec) codec = value.text();
+    else if (key === Field.Renews) renews = true;
     else if (key % 2 === 0) throw new ProtocolError(`the setting ${key} of a hello is not understood here`);
   }
-  return { codec, compressions };
+  return { codec, compressions, renews };
 }
 
 /** Reads the greeting in a lane's first frame. Throws `ProtocolError` as `readHello` does, `RpcError` for metadata that may not be. */
 export function readGreeting(frame: Frame): RawGreeting {
-  const cursor = fieldsOf(frame);
+  return readGreetingFields(fieldsOf(frame), frame.end);
+}
+
+/** Reads the fields that `writeGreeting` wrote, up to `end`; others are passed over. Throws as `readGreeting` does. */
+export function readGreetingFields(cursor: Cursor, end: number): RawGreeting {
   let credentials: string | undefined;
   let metadata: RawMetadata | undefined;
-  while (cursor.position < frame.end) {
+  while (cursor.position < end) {
     const key = cursor.varint();
     const value = cursor.nested();
     if (key === Field.Credentials) credentials ??= value.text();
-    else if (key === Field.Metadata) metadata ??= checkMetadata(value, frame.end);
+    else if (key === Field.Metadata) metadata ??= checkMetadata(value, end);
   }
   return { credentials, metadata };
 }

@@ -1,4 +1,10 @@
 const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** Returns `text`, cut between characters so that its UTF-8 has at most `maxBytes`. */
+export function cutText(text: string, maxBytes: number): string {
+  return text.length * 3 <= maxBytes ? text : decoder.decode(encodeText(text, maxBytes));
+}
 
 /** UTF-8 of `text`, cut between characters so that it has at most `maxBytes`. */
 export function encodeText(text: string, maxBytes: number = Number.POSITIVE_INFINITY): Uint8Array {

@@ -7,10 +7,13 @@ import { MemoryBudget } from "../memory-budget.js";
 import { isBinaryKey, Metadata } from "../metadata.js";
 import { Cursor } from "./cursor.js";
 import { packDetails, readFault, writeFault } from "./fault.js";
+import { type Departure, readDeparture } from "./departure.js";
 import { FLAG_COMPRESSED, FLAG_HEAD, type Frame } from "./frame.js";
+import * as GoawayStage from "./goaway-stage.js";
 import * as FrameType from "./frame-type.js";
 import { type Head, type HeadFields, writeHead } from "./head.js";
-import { readGreeting, readHello, writeHello } from "./hello.js";
+import { type CredentialsNotice, readNotice, readRenewal, writeNotice, writeRenewal } from "./credentials.js";
+import { type RawGreeting, readGreeting, readHello, writeHello } from "./hello.js";
 import { decodeMetadata, encodeMetadata, type RawMetadata } from "./metadata.js";
 import { pack, unpack } from "../msgpack/message.js";
 import { MISFIT_NOTICE, readMisfitNotice, writeMisfitNotice } from "./misfit-notice.js";
@@ -18,6 +21,7 @@ import { FrameReader } from "./reader.js";
 import { readOptionalHead, readRequest } from "./request.js";
 import { readVarint, varintLength, varintLengthFromFirstByte, writeVarint } from "./varint.js";
 import { closeFrame, readClose, readGoaway, readPing } from "./session-frames.js";
+import { writeDeparture } from "./write-departure.js";
 import { FrameWriter } from "./writer.js";
 
 const types: Readonly<Record<keyof typeof FrameType, number>> = { ...FrameType };
@@ -40,6 +44,9 @@ interface Fields {
   /** Of a hello. */
   compressions?: string;
   credentials?: string;
+  renews?: true;
+  /** Of a server's credentials frame. */
+  notice?: CredentialsNotice;
   /** What stands there compressed. */
   compressed?: string;
   code?: Code;
@@ -48,6 +55,7 @@ interface Fields {
   bytes?: number;
   /** Of a goaway. */
   stage?: number;
+  departure?: Departure;
   /** Of a ping or pong. */
   ping?: string;
   /** Of a notice that an answer does not fit: the method that answered. */
@@ -110,11 +118,14 @@ function write(fields: Fields): Uint8Array {
   const flags = (head === undefined ? 0 : FLAG_HEAD) | (fields.compressed === undefined ? 0 : FLAG_COMPRESSED);
   const mark = out.begin(types[fields.type] | flags, fields.callId);
   if (fields.type === "Hello") {
-    const { codec, compressions = "", credentials, metadata } = fields;
-    const greeting = { credentials, metadata: rawOf(metadata) };
+    const { codec, compressions = "", credentials, metadata, renews } = fields;
+    const greeting = { credentials, metadata: rawOf(metadata), renews };
     writeHello(out, { codec, compressions: bytesOf(compressions), greeting });
   }
-  if (fields.unreadMethodId !== undefined) {
+  if (fields.type === "Credentials") {
+    if (fields.notice !== undefined) writeNotice(out, fields.notice);
+    else writeRenewal(out, { credentials: fields.credentials, metadata: rawOf(fields.metadata) });
+  } else if (fields.unreadMethodId !== undefined) {
     const { serviceId, unreadMethodId: methodId, reasonText: reason } = fields;
     writeMisfitNotice(out, serviceId as number, { methodId, reason: reason as string });
   } else if (fields.serviceId !== undefined) out.methodId(fields.serviceId, fields.methodId as number);
@@ -127,6 +138,7 @@ function write(fields: Fields): Uint8Array {
   if (fields.type === "Cancel") out.byte(codeNumber(fields.code as Code));
   if (fields.bytes !== undefined) out.varint(fields.bytes);
   if (fields.stage !== undefined) out.varint(fields.stage);
+  if (fields.departure !== undefined) writeDeparture(out, fields.departure);
   if (fields.ping !== undefined) out.bytes(bytesOf(fields.ping));
   if (fields.value !== undefined) out.bytes(pack(fields.value));
   if (fields.compressed !== undefined) out.bytes(bytesOf(fields.compressed));
@@ -194,8 +206,12 @@ function fieldsOf(frame: Frame): Fields {
       return { ...fields, code: codeFromNumber(cursor.byte()) };
     case "Credit":
       return { ...fields, bytes: cursor.varint() };
+    case "Credentials": {
+      const notice = readNotice(frame);
+      return { ...fields, ...(notice === undefined ? greetingFields(readRenewal(frame)) : { notice }) };
+    }
     case "Goaway":
-      return { ...fields, stage: readGoaway(frame) };
+      return { ...fields, ...goawayFields(frame) };
     case "Ping":
     case "Pong":
       return { ...fields, ping: hexOf(readPing(frame)) };
@@ -230,17 +246,37 @@ function unexpected(): never {
 }
 
 function settingsOf(frame: Frame): Partial<Fields> {
-  const { codec, compressions } = readHello(frame);
-  const { credentials, metadata } = readGreeting(frame);
+  const { codec, compressions, renews } = readHello(frame);
+  return {
+    ...greetingFields(readGreeting(frame)),
+    ...(renews === true && { renews }),
+    ...(codec !== undefined && { codec }),
+    ...(compressions.length > 0 && { compressions: hexOf(compressions) }),
+  };
+}
+
+function greetingFields({ credentials, metadata }: RawGreeting): Partial<Fields> {
   return {
     ...(credentials !== undefined && { credentials }),
     ...(metadata !== undefined && { metadata: entries(metadata) }),
-    ...(codec !== undefined && { codec }),
-    ...(compressions.length > 0 && { compressions: hexOf(compressions) }),
   };
 }
 
 function payload({ flags }: Frame, { bytes, position, end }: Cursor): { value?: unknown; compressed?: string } {
   if ((flags & FLAG_COMPRESSED) !== 0) return { compressed: hexOf(bytes.subarray(position, end)) };
   return position === end ? {} : { value: unpack(bytes, position, end) };
+}
+
+function goawayFields(frame: Frame): Pick<Fields, "stage" | "departure"> {
+  const stage = readGoaway(frame);
+  if (stage !== GoawayStage.Departing) return { stage };
+  const { to, withinMs, final } = readDeparture(frame);
+  return {
+    stage,
+    departure: {
+      ...(to !== undefined && { to }),
+      ...(withinMs !== undefined && { withinMs }),
+      ...(final && { final }),
+    },
+  };
 }

@@ -19,7 +19,7 @@ const text = zodCodec(z.object({ text: z.string() }));
 const number = zodCodec(z.number());
 const errors = { EMPTY: { code: "invalid_argument", details: zodCodec(z.object({ at: z.date() })) } } as const;
 
-const echo = defineMethod(service, "unary", "echo", { id: 1, input: text, output: text, errors, idempotent: true });
+const echo = defineMethod(service, "unary", "echo", { id: 1, input: text, output: text, errors, readOnly: true });
 const log = defineMethod(service, "notify", "log", { id: 2, input: text });
 const count = defineMethod(service, "server_stream", "count", { id: 3, input: number, output: number });
 const sum = defineMethod(service, "client_stream", "sum", { id: 4, input: number, output: number });
@@ -311,8 +311,8 @@ describe("a server stream", () => {
 
   it.each([
     ["an error after items", [item(1), end(new RpcError("aborted", "enough"))], "aborted", /enough/],
-    ["no end", [item(1)], "internal", /ended before/],
-    ["an end within a message", [item(1), item(2).subarray(0, 3)], "internal", /ended before/],
+    ["no end", [item(1)], "unavailable", /broke off: it ended before/],
+    ["an end within a message", [item(1), item(2).subarray(0, 3)], "unavailable", /broke off: it ended before/],
     ["an end that is none", [item(1), writeEnvelope({ flags: FLAG_END, bytes: jsonBytes([]) })], "internal", /no JSON/],
     ["an item that does not fit", [item(1), item("two"), end()], "internal", /cannot be read/],
     ["unknown flags", [item(1), writeEnvelope({ flags: 8, bytes: jsonBytes({}) })], "internal", /flags 8/],

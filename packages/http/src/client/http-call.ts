@@ -1,10 +1,21 @@
 import { type CallOptions, Metadata, RpcError } from "@quicrpc/core";
 import type { AnyMethod } from "@quicrpc/core/generated";
-import { fullName, guarded, throwIfAborted, timeoutOf, watchCall } from "@quicrpc/core/transport";
+import {
+  expiries,
+  type Expiry,
+  fullName,
+  guarded,
+  throwIfAborted,
+  timeoutOf,
+  watchCall,
+} from "@quicrpc/core/transport";
 import { requireSmall, writeHeaders } from "../protocol/headers.js";
 import { TIMEOUT_HEADER, writeTimeout } from "../protocol/timeout.js";
 import type { FetchInit } from "./options.js";
 import type { HttpClient } from "./http-client.js";
+
+/** Milliseconds that the server has to end a call whose deadline has passed. */
+const LINGER_MS = 1000;
 
 /** One call over HTTP, from its request to its end; what is made of its answer its kind knows. */
 export class HttpCall {
@@ -12,6 +23,8 @@ export class HttpCall {
   readonly method: AnyMethod;
   readonly options: CallOptions | undefined;
   over = false;
+  /** Its deadline has passed, and its request goes on for a moment. */
+  lingers = false;
   /** Called once when the call fails, with its error. */
   onFailed: (error: RpcError) => void;
   /** Called once when the call is over, whichever way. */
@@ -19,6 +32,8 @@ export class HttpCall {
   private readonly controller: AbortController = new AbortController();
   private readonly headers: Headers;
   private unwatch: (() => void) | undefined;
+  /** Ends the request of a call whose deadline has passed. */
+  private expiry: Expiry | undefined = undefined;
 
   /** Throws `RpcError` for options that cannot be carried, and where the call is over before it begins. */
   constructor(
@@ -47,9 +62,14 @@ export class HttpCall {
    */
   fail(error: unknown, progress?: "answered"): void {
     if (this.over) return;
+    // The server's own clock ends the call there too, with an answer: the connection can be used again.
+    this.lingers = error instanceof RpcError && error.code === "deadline_exceeded" && progress !== "answered";
     this.settle();
     this.onFailed(RpcError.from(error, "internal"));
-    if (progress !== "answered") this.controller.abort(error);
+    if (progress === "answered") return;
+    const abort = (): void => this.controller.abort(error);
+    if (this.lingers) this.expiry = expiries.add(LINGER_MS, abort);
+    else abort();
   }
 
   /** The call is over, whichever way. */
@@ -80,6 +100,12 @@ export class HttpCall {
     } catch (error) {
       throw unreached(error, client.peer);
     }
+  }
+
+  /** The server has answered all of the request. */
+  answered(): void {
+    if (this.expiry !== undefined) expiries.remove(this.expiry);
+    this.expiry = undefined;
   }
 
   /** The answer's metadata, or its trailers, have come. */

@@ -1,9 +1,12 @@
-import { type CallOptions, DEFAULT_LIMITS, type Limits, RpcError } from "@quicrpc/core";
+import { type CallOptions, RpcError } from "@quicrpc/core";
 import type { AnyMethod, Caller } from "@quicrpc/core/generated";
 import {
+  CALLER_LIMITS,
+  type CallerLimits,
   type Calling,
   type Credentials,
   type ForeignClient,
+  fullName,
   type LateCall,
   publicUrl,
   type Resumption,
@@ -30,7 +33,7 @@ export class HttpClient implements ForeignClient {
   readonly base: string;
   /** The URL in errors. */
   readonly peer: string;
-  readonly limits: Limits;
+  readonly limits: CallerLimits;
   readonly fetch: Fetch;
   readonly codec: HttpCodec;
   readonly get: boolean;
@@ -43,6 +46,9 @@ export class HttpClient implements ForeignClient {
   private isClosed = false;
   private onClosed!: (end: End) => void;
   private onIdle: (() => void)[] = [];
+  /** Notifications that the server has not answered. */
+  private readonly notifications: Set<unknown> = new Set();
+  private onAcknowledged: (() => void)[] = [];
 
   constructor(url: URL, options: HttpOptions) {
     const {
@@ -58,7 +64,7 @@ export class HttpClient implements ForeignClient {
     const { origin, pathname } = url;
     this.base = `${origin}${pathname.endsWith("/") ? pathname : `${pathname}/`}`;
     this.peer = publicUrl(url);
-    this.limits = { ...DEFAULT_LIMITS, ...limits };
+    this.limits = { ...CALLER_LIMITS, ...limits };
     this.fetch = fetch ?? globalThis.fetch;
     this.codec = codec;
     this.get = get;
@@ -107,6 +113,15 @@ export class HttpClient implements ForeignClient {
     return new Promise((resolve) => this.onIdle.push(resolve));
   }
 
+  get unacknowledged(): number {
+    return this.notifications.size;
+  }
+
+  acknowledged(): Promise<void> {
+    if (this.notifications.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.onAcknowledged.push(resolve));
+  }
+
   async ping(): Promise<number> {
     const { ping } = await import("./ping.js");
     return ping(this);
@@ -115,6 +130,9 @@ export class HttpClient implements ForeignClient {
   /** A call is over, or a stream waits no longer. */
   settled(call: Pick<HttpCall, "fail">): void {
     this.calls.delete(call);
+    if (this.notifications.delete(call) && this.notifications.size === 0) {
+      for (const resolve of this.onAcknowledged.splice(0)) resolve();
+    }
     if (this.calls.size === 0) for (const resolve of this.onIdle.splice(0)) resolve();
   }
 
@@ -144,16 +162,23 @@ export class HttpClient implements ForeignClient {
       else made.fail(error);
     };
     try {
+      if (method.blobs !== undefined) throw blobsNeedSession(method);
       if (this.isClosed) throw new RpcError("unavailable", "the client was closed", { refused: true });
+      if (options?.fallback === "none" && method.kind === "notify") {
+        throw new RpcError("unimplemented", `${fullName(method)} goes by datagram, and this session has none`);
+      }
       const call = new HttpCall(this, method, options, (error) => outcome.fail(error));
       made = call;
+      if (method.kind === "notify") this.notifications.add(call);
       if ((method.kind === "unary" || method.kind === "notify") && options?.from === undefined) {
         const onAnswer = (answer: unknown): void => {
           if (call.over) return;
           call.settle();
           outcome.start(() => answer);
         };
-        callUnary(call, input).then(onAnswer, fail);
+        callUnary(call, input)
+          .then(onAnswer, fail)
+          .finally(() => call.answered());
       } else {
         // A page whose services have no streams has none of their code.
         import("./streams.js").then(({ callStream }) => callStream(call, input, outcome)).catch(fail);
@@ -167,4 +192,9 @@ export class HttpClient implements ForeignClient {
       made.fail(new RpcError("cancelled", "the caller wants no answer"));
     };
   }
+}
+
+function blobsNeedSession(method: AnyMethod): RpcError {
+  const hint = "call it by a session, such as that of connect(), or stream bytes()";
+  return new RpcError("unimplemented", `${fullName(method)} has blobs, which plain HTTP does not carry`, { hint });
 }

@@ -3,6 +3,7 @@ import type { Fetch, FetchInit } from "./options.js";
 /** A stream of `node:http2`, as far as it is used. */
 interface Http2Stream {
   readonly destroyed: boolean;
+  readonly rstCode?: number | undefined;
   write(bytes: Uint8Array): boolean;
   end(bytes?: Uint8Array): unknown;
   close(code: number): void;
@@ -16,7 +17,7 @@ interface Http2Stream {
 interface Http2Session {
   readonly closed: boolean;
   readonly destroyed: boolean;
-  request(headers: Record<string, string>): Http2Stream;
+  request(headers: Record<string, string>, options: { readonly signal: AbortSignal }): Http2Stream;
   close(): void;
   ref(): void;
   unref(): void;
@@ -33,8 +34,9 @@ export interface Http2Fetch extends Fetch {
   close(): void;
 }
 
-const CANCEL = 8;
 const NO_ERROR = 0;
+/** Megabytes of a session's streams. All of them are this side's, which has its own bounds: Node would end some of 10 megabytes. */
+const MAX_SESSION_MB = 1024;
 
 /**
  * Makes a `fetch` over HTTP/2 in Node, for `httpTransport({ fetch, uploads: "full" })`: over TLS, or without it for `http:`. One session for
@@ -49,7 +51,7 @@ export function http2Fetch(
   const sessionOf = (origin: string): Http2Session => {
     const present = sessions.get(origin);
     if (present !== undefined && !present.closed && !present.destroyed) return present;
-    const session = connect(origin, options) as Http2Session;
+    const session = connect(origin, { maxSessionMemory: MAX_SESSION_MB, ...options }) as Http2Session;
     const leave = (): void => {
       if (sessions.get(origin) === session) sessions.delete(origin);
     };
@@ -91,9 +93,13 @@ class Exchange {
   private readonly resolve: (response: Response) => void;
   private readonly reject: (error: unknown) => void;
   private stream!: Http2Stream;
+  /** Cancels the stream. To close it with that code would first end it well, as if all of the request had been sent. */
+  private readonly cancelling: AbortController = new AbortController();
   private body: ReadableStreamDefaultController<Uint8Array> | undefined = undefined;
   private upload: ReadableStreamDefaultReader<Uint8Array> | undefined = undefined;
   private error: unknown;
+  /** Bytes of the answer that are still to come, where its head says how many; else no more than 0. */
+  private awaited = 0;
   private ended = false;
 
   constructor(
@@ -113,22 +119,21 @@ class Exchange {
   start(): void {
     const { url, init, session } = this;
     const { method, headers, body, signal } = init;
-    const stream = session.request({
+    const fields = {
       ":method": method,
       ":path": `${url.pathname}${url.search}`,
       "accept-encoding": "gzip",
       ...Object.fromEntries(headers),
-    });
+    };
+    const stream = session.request(fields, { signal: this.cancelling.signal });
     this.stream = stream;
     inProgress.set(session, (inProgress.get(session) ?? 0) + 1);
     const abort = (): void => this.fail(signal.reason);
     signal.addEventListener("abort", abort);
     stream.on("response", (head: Readonly<Record<string, string | string[]>>) => this.answer(head));
-    stream.on("data", (bytes: Uint8Array) => {
-      this.body?.enqueue(bytes);
-      if ((this.body?.desiredSize ?? 0) <= 0) stream.pause();
-    });
     stream.on("end", () => {
+      // Node ends the body of a stream that was reset like any other: "close" follows.
+      if ((stream.rstCode ?? NO_ERROR) !== NO_ERROR || this.awaited > 0) return;
       this.ended = true;
       if (this.error === undefined) this.body?.close();
       this.body = undefined;
@@ -149,14 +154,14 @@ class Exchange {
   private fail(reason: unknown): void {
     this.upload?.cancel(reason).catch(nothing);
     if (this.ended || this.error !== undefined) {
-      if (!this.stream.destroyed) this.stream.close(this.ended ? NO_ERROR : CANCEL);
+      if (this.ended && !this.stream.destroyed) this.stream.close(NO_ERROR);
       return;
     }
     this.error = reason;
     this.reject(reason);
     this.body?.error(reason);
     this.body = undefined;
-    this.stream.close(CANCEL);
+    this.cancelling.abort();
   }
 
   private answer(head: Readonly<Record<string, string | string[]>>): void {
@@ -166,6 +171,7 @@ class Exchange {
       for (const value of Array.isArray(values) ? values : [values]) headers.append(name, value);
     }
     const status = Number(head[":status"]);
+    this.awaited = Number(headers.get("content-length") ?? 0);
     const isEmpty = status === 204 || status === 304;
     const raw = new ReadableStream<Uint8Array>(
       {
@@ -177,6 +183,12 @@ class Exchange {
       },
       new ByteLengthQueuingStrategy({ highWaterMark: 65_536 }),
     );
+    // Not before: Node tells of the head later than of bytes that came with it.
+    this.stream.on("data", (bytes: Uint8Array) => {
+      this.awaited -= bytes.length;
+      this.body?.enqueue(bytes);
+      if ((this.body?.desiredSize ?? 0) <= 0) this.stream.pause();
+    });
     const isCompressed = headers.get("content-encoding") === "gzip";
     const gunzip = new DecompressionStream("gzip") as unknown as TransformStream<Uint8Array, Uint8Array>;
     const body = isCompressed ? raw.pipeThrough(gunzip) : raw;

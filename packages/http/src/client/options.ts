@@ -31,7 +31,7 @@ export interface HttpOptions {
   readonly uploads?: Uploads | undefined;
   /** Default: MessagePack. */
   readonly codec?: HttpCodec | undefined;
-  /** Calls of idempotent methods are GET requests, which caches may answer, where their URL does not get too long. Default false. */
+  /** Calls of `readOnly` methods are GET requests, which caches may answer, where their URL does not get too long. Default false. */
   readonly get?: boolean | undefined;
   /** A token, or a function that returns one, for each request: it goes as `authorization: Bearer …`. Default: none. */
   readonly credentials?: Credentials | undefined;

@@ -83,12 +83,9 @@ export class ReceivedItems implements AsyncIterableIterator<unknown, undefined> 
       const envelope = attempt(this.call, () => this.envelopes.next());
       if (envelope !== undefined) return this.take(envelope, this.reader);
       const { done, value } = await this.reader.read().catch((error: unknown) => {
-        const why = error instanceof Error ? error.message : String(error);
-        throw new RpcError("unavailable", `the answer of ${fullName(this.call.method)} broke off: ${why}`, {
-          cause: error,
-        });
+        throw brokenOff(this.call, error instanceof Error ? error.message : String(error), error);
       });
-      if (done) throw this.call.unreadable(new Error("it ended before the message that is its end"));
+      if (done) throw brokenOff(this.call, "it ended before the message that is its end");
       this.envelopes.push(value);
     }
   }
@@ -138,6 +135,11 @@ export class ReceivedItems implements AsyncIterableIterator<unknown, undefined> 
     this.onOver?.(undefined);
     return OVER;
   }
+}
+
+/** The error of an answer that is not there to its end: the connection was lost, or the server, or a proxy between the two. */
+function brokenOff({ method }: HttpCall, why: string, cause?: unknown): RpcError {
+  return new RpcError("unavailable", `the answer of ${fullName(method)} broke off: ${why}`, { cause });
 }
 
 /** Nothing may follow the end. The body's own end is read, so that its connection can be used again. */

@@ -85,13 +85,18 @@ export class Upload implements ItemTarget {
   stop(): void {
     if (this.over) return;
     this.over = true;
+    if (!this.call.lingers) this.fault();
+    this.onGivenUp?.();
+    this.resume();
+  }
+
+  /** Ends the request as one that is not complete. */
+  private fault(): void {
     try {
       this.controller.error(new RpcError("cancelled", "the call is over"));
     } catch {
       // It was cancelled.
     }
-    this.onGivenUp?.();
-    this.resume();
   }
 
   private enqueue(flags: number, bytes: Uint8Array): void {

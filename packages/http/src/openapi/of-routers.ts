@@ -49,7 +49,7 @@ function hasJson(codec: MessageCodec<unknown>): boolean {
 }
 
 function describe(method: AnyMethod, tooling: MethodTooling): DescribedMethod {
-  const { name, kind, idempotent, once, meta, input, output, errors } = method;
+  const { name, kind, readOnly, once, meta, input, output, errors } = method;
   const schemaOf = (
     codec: MessageCodec<unknown> | undefined,
     schema: JsonSchema | undefined,
@@ -57,7 +57,7 @@ function describe(method: AnyMethod, tooling: MethodTooling): DescribedMethod {
   return {
     name,
     kind,
-    idempotent,
+    readOnly,
     once: once !== undefined,
     docs: tooling.docs,
     meta,

@@ -23,7 +23,7 @@ export function operationsOf(
   const given = output && components.add(output, `${name}${streamsOutput ? "OutputItem" : "Output"}`);
   const texts = textsOf(service, method);
   const isStream = streamsInput || streamsOutput;
-  const hasGet = method.idempotent && !streamsInput && kind !== "notify";
+  const hasGet = method.readOnly && !streamsInput && kind !== "notify";
   const errors = isStream && !hasGet ? {} : errorResponses(method, name, components);
   const post = {
     operationId: name,

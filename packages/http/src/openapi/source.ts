@@ -15,7 +15,7 @@ export interface DescribedService {
 export interface DescribedMethod {
   readonly name: string;
   readonly kind: MethodKind;
-  readonly idempotent: boolean;
+  readonly readOnly: boolean;
   /** Whether calls have keys, by which one that is made again does not run again. */
   readonly once?: boolean;
   readonly docs?: string | undefined;

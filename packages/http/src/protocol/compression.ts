@@ -1,5 +1,5 @@
 import { RpcError } from "@quicrpc/core";
-import { type ByteBody, readBody } from "./body.js";
+import { type ByteBody, readBody, type SizeLimit } from "./body.js";
 
 /** One way to compress messages, named as HTTP names it: "gzip". */
 export interface ContentCoding {
@@ -8,17 +8,23 @@ export interface ContentCoding {
   /**
    * Throws `RpcError`: `resource_exhausted` as soon as more than `maxBytes` come out, `invalid_argument` for bytes that cannot be read.
    * @param hold told of the bytes of each piece that comes out; what it throws ends the decompression
+   * @param limit the limit that `maxBytes` is, which the error names. Default: "maxFrameBytes"
    */
-  decompress(bytes: Uint8Array, maxBytes: number, hold?: (bytes: number) => void): Promise<Uint8Array>;
+  decompress(
+    bytes: Uint8Array,
+    maxBytes: number,
+    hold?: (bytes: number) => void,
+    limit?: SizeLimit,
+  ): Promise<Uint8Array>;
 }
 
 /** Gzip by the platform's streams, which Node, Bun, Deno, workers and browsers have. */
 export const gzip: ContentCoding = {
   name: "gzip",
   compress: (bytes) => readBody(through(bytes, new CompressionStream("gzip")), Number.POSITIVE_INFINITY),
-  async decompress(bytes, maxBytes, hold) {
+  async decompress(bytes, maxBytes, hold, limit) {
     try {
-      return await readBody(through(bytes, new DecompressionStream("gzip")), maxBytes, hold);
+      return await readBody(through(bytes, new DecompressionStream("gzip")), maxBytes, { hold, limit });
     } catch (error) {
       if (error instanceof RpcError) throw error;
       throw new RpcError("invalid_argument", "a message is not gzip data", { cause: error });

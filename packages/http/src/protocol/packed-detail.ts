@@ -17,15 +17,21 @@ export interface NamedDetails {
 /**
  * Returns an error's name and details as a detail in MessagePack; undefined where it has neither, or they do not fit what the method
  * declares and cannot be carried otherwise. Its name is sent only where the method declares it.
+ * @param onMisfit receives the error of details that do not fit what the method declares
  */
-export function packedDetail({ reason, details }: RpcError, method: AnyMethod | undefined): ErrorDetail | undefined {
+export function packedDetail(
+  { reason, details }: RpcError,
+  method: AnyMethod | undefined,
+  onMisfit?: (error: Error) => void,
+): ErrorDetail | undefined {
   const declared = method === undefined || reason === undefined ? undefined : declaredError(method, reason);
   if (declared !== undefined) {
     try {
       const bytes = encodeMessage(declared.details, details, Number.POSITIVE_INFINITY);
       return { type: PACKED_TYPE, value: unpadded(bytes), reason };
-    } catch {
+    } catch (misfit) {
       // They go without the name.
+      onMisfit?.(misfitOf(reason, misfit));
     }
   }
   if (details === undefined) return undefined;
@@ -38,7 +44,7 @@ export function packedDetail({ reason, details }: RpcError, method: AnyMethod | 
 
 /**
  * Finds and reads the detail that `packedDetail` has made; undefined where there is none. Details that do not fit what the method
- * declares are kept, without the name.
+ * declares, in another version of the schema, are kept without the name.
  */
 export function readPackedDetail(details: readonly ErrorDetail[], method: AnyMethod): NamedDetails | undefined {
   const found = details.find(({ type }) => type === PACKED_TYPE);
@@ -50,10 +56,16 @@ export function readPackedDetail(details: readonly ErrorDetail[], method: AnyMet
     try {
       return { reason, details: declared.details?.decode(bytes, 0, bytes.length) };
     } catch {
-      // Another version of the schema, or another program.
+      return { reason: undefined, details: unpacked(bytes) };
     }
   }
-  return { reason: undefined, details: unpacked(bytes) };
+  // A name that only the server's version of the schema has.
+  return { reason: typeof reason === "string" ? reason : undefined, details: unpacked(bytes) };
+}
+
+/** The error of details that do not fit what their method declares, for the error hook. */
+export function misfitOf(reason: string | undefined, misfit: unknown): Error {
+  return new Error(`the details of ${reason} do not fit their schema: ${String(misfit)}`, { cause: misfit });
 }
 
 /** Details that cannot be read are left out. */

@@ -3,7 +3,7 @@ import type { AnyMethod, MessageCodec } from "@quicrpc/core/generated";
 import { declaredError, toBase64 } from "@quicrpc/core/transport";
 import { readBase64, unpadded } from "./base64.js";
 import type { ErrorDetail } from "./error-json.js";
-import type { NamedDetails } from "./packed-detail.js";
+import { misfitOf, type NamedDetails } from "./packed-detail.js";
 import { type Json, type JsonObject, readStruct, writeStruct } from "./struct.js";
 
 /** The type of a detail that every client of the Connect protocol can read. */
@@ -18,19 +18,22 @@ export interface DetailsJson {
 /**
  * Returns an error's name and details as a detail that any client can read: a struct of `reason` and `details`. Undefined where it has
  * neither, or they cannot be JSON. Its name is sent only where the method declares it.
+ * @param onMisfit receives the error of details that do not fit what the method declares
  */
 export function structDetail(
   { reason, details }: RpcError,
   method: AnyMethod | undefined,
   by: Pick<DetailsJson, "toJson"> = plainJson,
+  onMisfit?: (error: Error) => void,
 ): ErrorDetail | undefined {
   const declared = method === undefined || reason === undefined ? undefined : declaredError(method, reason);
   if (declared !== undefined && reason !== undefined) {
     try {
       const json = declared.details === undefined ? undefined : by.toJson(declared.details, details);
       return detailOf({ reason, ...(json !== undefined && { details: json }) });
-    } catch {
+    } catch (misfit) {
       // They go without the name.
+      onMisfit?.(misfitOf(reason, misfit));
     }
   }
   if (details === undefined) return undefined;
@@ -47,7 +50,7 @@ function detailOf(debug: JsonObject): ErrorDetail {
 
 /**
  * Finds and reads the detail that `structDetail` has made; undefined where there is none. Details that do not fit what the method
- * declares are kept, without the name.
+ * declares, in another version of the schema, are kept without the name.
  */
 export function readStructDetail(
   details: readonly ErrorDetail[],
@@ -67,10 +70,11 @@ export function readStructDetail(
       const read = declared.details === undefined ? undefined : by.fromJson(declared.details, json ?? null);
       return { reason, details: read };
     } catch {
-      // Another version of the schema, or another program.
+      return { reason: undefined, details: json };
     }
   }
-  return { reason: undefined, details: json };
+  // A name that only the server's version of the schema has.
+  return { reason: typeof reason === "string" ? reason : undefined, details: json };
 }
 
 /** Details without a converter of their own: checked by the schema, of which types that JSON has not are spelled for people. */

@@ -1,5 +1,5 @@
 import { RpcError } from "@quicrpc/core";
-import { tooLarge } from "./body.js";
+import { type SizeLimit, tooLarge } from "./body.js";
 import type { ContentCoding } from "./compression.js";
 import { Gathered } from "./gathered.js";
 
@@ -24,11 +24,11 @@ export function zstdBy(library: Partial<ZstdLibrary> | undefined): ContentCoding
   return {
     name: "zstd",
     compress: (bytes) => through(createZstdCompress(), bytes, Number.POSITIVE_INFINITY),
-    async decompress(bytes, maxBytes, hold) {
+    async decompress(bytes, maxBytes, hold, limit) {
       // The library takes what is cut off for all there is.
       if (!isWhole(bytes)) throw new RpcError("invalid_argument", "a message is not zstd data, or not all of it");
       try {
-        return await through(createZstdDecompress(), bytes, maxBytes, hold);
+        return await through(createZstdDecompress(), bytes, maxBytes, hold, limit);
       } catch (error) {
         if (error instanceof RpcError) throw error;
         throw new RpcError("invalid_argument", "a message is not zstd data", { cause: error });
@@ -85,11 +85,12 @@ async function through(
   bytes: Uint8Array,
   maxBytes: number,
   hold?: (bytes: number) => void,
+  limit?: SizeLimit,
 ): Promise<Uint8Array> {
   const gathered = new Gathered();
   stream.end(bytes);
   for await (const piece of stream) {
-    if (gathered.length + piece.length > maxBytes) throw tooLarge(maxBytes);
+    if (gathered.length + piece.length > maxBytes) throw tooLarge(maxBytes, limit);
     hold?.(piece.length);
     gathered.append(piece);
   }

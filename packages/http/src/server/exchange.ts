@@ -70,7 +70,7 @@ export interface HttpExchange {
 export function fieldsWith(
   fields: Readonly<Record<string, string>>,
   added: Readonly<Record<string, string>> | undefined,
-): Record<string, string> {
+): Readonly<Record<string, string>> {
   if (added === undefined) return fields;
   const vary = [added["vary"], fields["vary"]].filter((each) => each !== undefined).join(", ");
   return { ...fields, ...added, ...(vary !== "" && { vary }) };

@@ -3,6 +3,7 @@ import { countJson, type MessageCodec } from "@quicrpc/core/generated";
 import { callBytes, decodedBytes, decodeWithin, type MemoryBudget } from "@quicrpc/core/transport";
 import type { HttpExchange } from "./exchange.js";
 import type { ExtensionRequest } from "./extension.js";
+import type { HeldBytes } from "./held-bytes.js";
 
 /** A request as an extension gets it, charged to its client until it is answered. */
 export class WholeRequest implements ExtensionRequest {
@@ -14,9 +15,10 @@ export class WholeRequest implements ExtensionRequest {
   private held = 0;
 
   constructor(exchange: HttpExchange, body: Uint8Array, budget: MemoryBudget, call: ExtensionRequest["call"]) {
-    const { method, headers, target, authority = "localhost" } = exchange;
-    // Who asks what its URL was gets path and query; which scheme it was is not known here.
-    const url = new URL(target, `http://${authority}`);
+    const { method, headers, target, authority } = exchange;
+    // Who asks what its URL was gets path and query; which scheme it was is not known here, and the host is what the client says.
+    const named = `http://${authority}`;
+    const url = new URL(target, URL.canParse(named) ? named : "http://localhost");
     this.request = new Request(url, { method, headers, signal: this.gone.signal });
     this.body = body;
     this.budget = budget;
@@ -61,15 +63,17 @@ const json: MessageCodec<unknown> = {
   },
 };
 
-/** Answers with a response as of `fetch`. Rejects with what its body fails with before it begins. */
-export async function answerWith(exchange: HttpExchange, response: Response): Promise<void> {
+/**
+ * Answers with a response as of `fetch`. Rejects with what its body fails with before it begins, or where it is too large.
+ * @param unsent holds what the client has not read
+ */
+export async function answerWith(exchange: HttpExchange, response: Response, unsent: HeldBytes): Promise<void> {
   const { status, headers: metadata, body } = response;
   const isStream = metadata.get("content-type")?.startsWith("text/event-stream") === true;
   if (body === null || !isStream) {
-    exchange.respond(
-      { status, fields: {}, metadata },
-      body === null ? undefined : new Uint8Array(await response.arrayBuffer()),
-    );
+    const bytes = body === null ? undefined : new Uint8Array(await response.arrayBuffer());
+    unsent.hold(bytes?.length ?? 0);
+    exchange.respond({ status, fields: {}, metadata }, bytes);
     return;
   }
   const answer = exchange.open({ status, fields: {}, metadata });
@@ -82,7 +86,10 @@ export async function answerWith(exchange: HttpExchange, response: Response): Pr
   try {
     for (let read = await reader.read(); !read.done; read = await reader.read()) {
       answer.write(read.value);
-      if (!answer.ready) await new Promise<void>((resolve) => answer.whenReady(resolve));
+      if (answer.ready) continue;
+      unsent.take(read.value.length);
+      await new Promise<void>((resolve) => answer.whenReady(resolve));
+      unsent.release();
     }
   } finally {
     exchange.onGone = undefined;

@@ -66,7 +66,7 @@ export class FetchExchange implements HttpExchange {
   }
 
   readBody(maxBytes: number, hold: (bytes: number) => void): Promise<Uint8Array> {
-    return readBody(this.request.body, maxBytes, hold, (drop) => (this.drop = drop));
+    return readBody(this.request.body, maxBytes, { hold, droppable: (drop) => (this.drop = drop) });
   }
 
   respond(head: AnswerHead, body?: Uint8Array | string): void {

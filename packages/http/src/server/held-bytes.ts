@@ -22,6 +22,13 @@ export class HeldBytes {
     return this.budget.charge(bytes);
   }
 
+  /** Holds an answer of so many bytes. Throws `RpcError` where that is too much: they are not held then. */
+  hold(bytes: number): void {
+    if (this.take(bytes)) return;
+    this.release();
+    throw this.budget.refusal("the answer");
+  }
+
   /** Holds so many bytes more, or fewer. Throws `RpcError` where that is too much: they are held all the same. */
   change(bytes: number): void {
     if (bytes < 0) {

@@ -1,6 +1,7 @@
 import { Metadata, RpcError } from "@quicrpc/core";
 import type { AnyMethod, MessageCodec } from "@quicrpc/core/generated";
 import {
+  cutText,
   fullName,
   type IncomingContext,
   type ItemReceiver,
@@ -52,8 +53,11 @@ export abstract class HttpCall extends ServedCall {
   protected readonly format: MessageFormat;
   protected readonly shared: HttpCallSettings;
   protected readonly unsent: HeldBytes;
+  /** No handler was entered, and the call may be made again. */
+  protected wasRefused = false;
   private readonly accepts: string | undefined;
   private readonly method: AnyMethod | undefined;
+
   constructor(
     { exchange, format, accepts, method, unsent }: HttpRoute,
     context: IncomingContext<unknown> | undefined,
@@ -72,7 +76,9 @@ export abstract class HttpCall extends ServedCall {
 
   /** Ends a call that no handler was entered for. */
   refuse(error: unknown): void {
-    this.sendError(this.readingFailure(error));
+    const failure = this.readingFailure(error);
+    this.wasRefused = failure.refused;
+    this.sendError(failure);
     this.finish();
   }
 
@@ -171,17 +177,15 @@ export abstract class HttpCall extends ServedCall {
   }
 
   protected errorJson(error: RpcError): ErrorJson {
+    const onMisfit = (misfit: Error): void => this.tellHook(misfit);
     const details = [
       ...connectDetails(error).map(({ value, ...detail }) => ({ ...detail, value: unpadded(value) })),
-      structDetail(error, this.method, detailsJson),
-      this.format.name === "msgpack" ? packedDetail(error, this.method) : undefined,
+      ...(this.format.name === "msgpack"
+        ? [structDetail(error, this.method, detailsJson), packedDetail(error, this.method, onMisfit)]
+        : [structDetail(error, this.method, detailsJson, onMisfit)]),
     ];
     const { maxErrorMessageBytes } = this.settings.limits;
-    // A character has at most three bytes for each unit of its text.
-    const message =
-      error.message.length * 3 > maxErrorMessageBytes
-        ? error.message.slice(0, maxErrorMessageBytes / 3)
-        : error.message;
+    const message = cutText(error.message, maxErrorMessageBytes);
     const cut = message === error.message ? error : new RpcError(error.code, message);
     return errorToJson(
       cut,

@@ -23,6 +23,14 @@ export interface HttpPeer {
   readonly request: unknown;
 }
 
+/** A server that has services over HTTP beside others. */
+interface HttpHost {
+  /** The function that takes the options of both: "serve". */
+  readonly optionsOf: string;
+  /** Returns the address of a request's client, which the request itself does not know where a proxy has passed the connection on. */
+  readonly addressOf: (request: unknown) => string | undefined;
+}
+
 /** Options of what serves calls over HTTP. */
 export interface HttpServiceOptions<Context = unknown> {
   /** Handlers of the services. */
@@ -41,13 +49,15 @@ export interface HttpServiceOptions<Context = unknown> {
    * calls of all clients.
    */
   readonly limits?: Partial<Limits>;
-  /** Refuses calls, as safe to make again elsewhere, rather than serving them late. Default: none. */
   /** How calls of methods that are `once` are remembered, as of `serve`, with which it may share one object. */
   readonly once?: OnceOptions<Context>;
+  /** Refuses calls, as safe to make again elsewhere, rather than serving them late. Default: none. */
   readonly loadShedding?: LoadSheddingOptions;
   readonly loadShedder?: LoadShedder;
   /** Shared with a server for other transports. */
   readonly load?: ServerLoad;
+  /** The server around it, such as `serve` of `@quicrpc/node`, for what its users are told. Default: it stands alone. */
+  readonly host?: HttpHost;
   readonly onError?: ErrorHook;
   /**
    * Origins of pages of other hosts that may call: a list, or a test. Pages of the host that a request names, and programs, always may.

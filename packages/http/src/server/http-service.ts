@@ -8,6 +8,7 @@ import {
   ServerLoad,
   type TypedCaller,
 } from "@quicrpc/core";
+import type { AnyMethod } from "@quicrpc/core/generated";
 import {
   Admission,
   type Applicant,
@@ -18,12 +19,10 @@ import {
   decodedBytes,
   decodeWithin,
   errorHook,
-  expiries,
   fullName,
   guardedShedder,
   IncomingContext,
   inputFingerprint,
-  MemoryBudget,
   type OnceSettings,
   OverloadGuard,
   requirePositions,
@@ -42,13 +41,13 @@ import { type HttpExchange, splitTarget } from "./exchange.js";
 import type { ExtensionAnswer, ExtensionHost, ExtensionRequest } from "./extension.js";
 import { answerWith, WholeRequest } from "./extension-exchange.js";
 import { FetchExchange } from "./fetch-exchange.js";
-import { HeldBytes } from "./held-bytes.js";
 import type { HttpCall, HttpCallSettings } from "./http-call.js";
 import type { HttpPeer, HttpServiceOptions } from "./http-options.js";
 import { PageAccess } from "./page-access.js";
 import { type ReadingLimits, RequestReader } from "./request-reader.js";
+import { RequestsInProgress } from "./requests-in-progress.js";
 import { OWN_METHODS } from "./ping.js";
-import { type Framing, type Match, Routes } from "./routes.js";
+import { type Bound, type Framing, type Match, Routes } from "./routes.js";
 import { StreamCall } from "./stream-call.js";
 import { UnaryCall } from "./unary-call.js";
 
@@ -70,6 +69,8 @@ export class HttpService<Context> {
   private readonly limits: Limits;
   private readonly onError: ErrorHook;
   private readonly admission: Admission;
+  /** Of pings, which do not wait behind calls. */
+  private readonly ownAdmission: Admission;
   private readonly routes: Routes<Context>;
   private readonly shared: HttpCallSettings;
   private readonly calls: Set<HttpCall> = new Set();
@@ -77,15 +78,12 @@ export class HttpService<Context> {
   private readonly guard: OverloadGuard | undefined;
   /** Those that read a request's message. */
   private readonly readers: Set<RequestReader> = new Set();
-  /** Requests of which the answer is not complete. */
-  private answering = 0;
+  private readonly requests: RequestsInProgress;
   private readonly pages: PageAccess;
   private readonly document: OpenApiPage | undefined;
   /** By their paths. */
   private readonly extensions: ReadonlyMap<string, ExtensionAnswer>;
   private draining = false;
-  /** Called when no call is in progress, or an answer is sent. */
-  private readonly onProgress: Set<() => void> = new Set();
 
   constructor(options: HttpServiceOptions<Context>) {
     const { routers, interceptors = [], loadShedding, prefix = "", compressFrom = DEFAULT_COMPRESS_FROM } = options;
@@ -97,6 +95,7 @@ export class HttpService<Context> {
     this.limits = limits;
     this.onError = onError;
     this.load = options.load ?? new ServerLoad(options.limits);
+    this.requests = new RequestsInProgress(this.load, limits);
     const { methods } = combineRouters([interceptRouter(combineRouters(routers), interceptors)]);
     this.routes = new Routes([...methods, ...OWN_METHODS], prefix);
     const described = openApi === true ? {} : openApi;
@@ -109,14 +108,13 @@ export class HttpService<Context> {
     this.guard = loadShedding && new OverloadGuard(loadShedding);
     const loadShedder = this.guard ?? options.loadShedder;
     this.shared = { compressFrom, calls: this.calls };
+    const counted = { limits, load: this.load, onError, onIdle: () => this.requests.progress() };
     this.admission = new Admission({
-      limits,
+      ...counted,
       loadShedder: loadShedder && guardedShedder(loadShedder, onError),
-      load: this.load,
-      onError,
       isRefusing: () => this.draining,
-      onIdle: () => this.progress(),
     });
+    this.ownAdmission = new Admission({ ...counted, loadShedder: undefined, isRefusing: () => this.draining });
   }
 
   /** Whether calls are taken. */
@@ -132,34 +130,14 @@ export class HttpService<Context> {
     this.draining = true;
     const refusal = new RpcError("unavailable", "the server is being drained", { refused: true });
     for (const reader of this.readers) reader.give(refusal);
-    const isIdle = (): boolean => this.admission.calls === 0 && this.answering === 0;
-    if (!(await this.reaches(isIdle, timeoutMs))) {
+    const { requests } = this;
+    const isIdle = (): boolean => this.admission.calls === 0 && requests.none;
+    if (!(await requests.reaches(isIdle, timeoutMs))) {
       for (const call of this.calls) call.abort(new RpcError("unavailable", "the server is being drained"));
       // Handlers that run on keep nobody waiting.
-      await this.reaches(() => this.answering === 0, this.limits.maxCloseMs);
+      await requests.reaches(() => requests.none, this.limits.maxCloseMs);
     }
     this.guard?.stop();
-  }
-
-  /** Fulfils with whether `holds` became true in time, which is asked whenever a call has ended, or an answer is sent. */
-  private async reaches(holds: () => boolean, timeoutMs: number): Promise<boolean> {
-    if (holds()) return true;
-    return new Promise((resolve) => {
-      const end = (reached: boolean): void => {
-        expiries.remove(late);
-        this.onProgress.delete(check);
-        resolve(reached);
-      };
-      const check = (): void => {
-        if (holds()) end(true);
-      };
-      const late = expiries.add(Math.min(timeoutMs, this.limits.maxTimeoutMs), () => end(false));
-      this.onProgress.add(check);
-    });
-  }
-
-  private progress(): void {
-    for (const check of this.onProgress) check();
   }
 
   /** Whether a target is of a method or a page of this service. */
@@ -187,25 +165,25 @@ export class HttpService<Context> {
   }
 
   private async extend(exchange: HttpExchange, answer: ExtensionAnswer): Promise<void> {
-    const budget = new MemoryBudget(this.limits.maxSessionBytes, "limits.maxSessionBytes", this.load);
-    const reader = new RequestReader(exchange, budget, this.readingLimits(undefined), this.readers);
+    if (exchange.isGone) return;
     let whole: WholeRequest | undefined;
-    const leave = this.load.enter(budget, (error) => {
+    const { budget, unsent } = this.requests.enter(exchange, (error, request) => {
       reader.give(error);
       whole?.abort(error);
+      if (request.unsent.some) exchange.cutOff(error);
     });
+    const reader = new RequestReader(exchange, budget, this.readingLimits(undefined), this.readers);
     try {
       await this.authenticate(exchange, DESCRIBE);
       this.admission.requireRoom();
       whole = new WholeRequest(exchange, await reader.read("unary", undefined), budget, this.callFor(exchange));
       const given = whole;
       exchange.onGone = () => given.abort(new RpcError("cancelled", "the caller is gone"));
-      await answerWith(exchange, await answer(given));
+      await answerWith(exchange, await answer(given), unsent);
     } catch (error) {
       if (!reader.gone) this.refuse(exchange, error, splitTarget(exchange.target).path);
     } finally {
       whole?.release();
-      leave();
     }
   }
 
@@ -227,9 +205,11 @@ export class HttpService<Context> {
   }
 
   private async describe(exchange: HttpExchange, document: OpenApiPage): Promise<void> {
+    if (exchange.isGone) return;
+    const { unsent } = this.requests.enter(exchange, (error) => exchange.cutOff(error));
     try {
       await this.authenticate(exchange, DESCRIBE);
-      await document.answer(exchange);
+      await document.answer(exchange, unsent);
     } catch (error) {
       this.refuse(exchange, error, DESCRIBE);
     }
@@ -237,27 +217,19 @@ export class HttpService<Context> {
 
   private async take(exchange: HttpExchange, match: Match<Context>): Promise<void> {
     if (exchange.isGone) return;
-    const { limits, admission, shared } = this;
+    const { limits, shared } = this;
     const { bound, framing, format, query } = match;
+    const admission = OWN_METHODS.includes(bound as Bound<unknown>) ? this.ownAdmission : this.admission;
     const { method } = bound;
-    const budget = new MemoryBudget(limits.maxSessionBytes, "limits.maxSessionBytes", this.load);
-    const settings: ServedCallSettings = { limits, onError: this.errorHookFor(exchange), admission, budget };
-    const unsent = new HeldBytes(budget);
-    const route = { exchange, method, format, accepts: acceptedBy(exchange, match), unsent };
     const arrived = Date.now();
     let reader: RequestReader | undefined;
     let call: HttpCall | undefined;
-    this.answering++;
-    const leave = this.load.enter(budget, (error) => {
+    const { budget, unsent } = this.requests.enter(exchange, (error) => {
       if (call === undefined) reader?.give(error);
       else call.evict(error);
     });
-    exchange.onEnd = () => {
-      leave();
-      unsent.close();
-      this.answering--;
-      this.progress();
-    };
+    const settings: ServedCallSettings = { limits, onError: this.errorHookFor(exchange), admission, budget };
+    const route = { exchange, method, format, accepts: acceptedBy(exchange, match), unsent };
     let input: unknown;
     let fingerprint: string | undefined;
     let bytes: number;
@@ -267,6 +239,7 @@ export class HttpService<Context> {
       const connection = this.authentications && (await this.authenticate(exchange, fullName(method), timeoutMs));
       admission.requireRoom();
       // Before anything is read: throws where messages have no such form.
+      refuseBlobs(method);
       format.codecOf(method.output);
       const codec = format.codecOf(method.input);
       let size = 0;
@@ -313,7 +286,7 @@ export class HttpService<Context> {
     const { authentications } = this;
     if (authentications === undefined) return undefined as Context;
     try {
-      return await authentications.run(applicantOf(exchange, method, timeoutMs, this.limits));
+      return await authentications.run(applicantOf(exchange, this.addressOf(exchange), method, timeoutMs, this.limits));
     } catch (error) {
       if (error instanceof RpcError) throw error;
       this.onError(error, { method: "authenticate" });
@@ -338,18 +311,24 @@ export class HttpService<Context> {
     };
   }
 
-  private errorHookFor({ peer }: HttpExchange): ErrorHook {
+  private addressOf({ request, peer }: HttpExchange): string | undefined {
+    return this.options.host?.addressOf(request) ?? peer;
+  }
+
+  private errorHookFor(exchange: HttpExchange): ErrorHook {
+    const peer = this.addressOf(exchange);
     return peer === undefined ? this.onError : (error, site) => this.onError(error, { peer, ...site });
   }
 }
 
 function applicantOf(
   exchange: HttpExchange,
+  address: string | undefined,
   method: string,
   timeoutMs: number,
   { maxHandshakeMs }: Limits,
 ): Applicant<HttpPeer> {
-  const { headers, target: path, peer: address, request } = exchange;
+  const { headers, target: path, request } = exchange;
   return {
     peer: { headers, path, address, method, request },
     late: () =>
@@ -361,6 +340,14 @@ function applicantOf(
       onGone: (listener) => void (exchange.onGone = listener),
     },
   };
+}
+
+function refuseBlobs(method: AnyMethod): void {
+  if (method.blobs === undefined) return;
+  throw new RpcError(
+    "unimplemented",
+    `${fullName(method)} has blobs, which plain HTTP does not carry: it needs a session`,
+  );
 }
 
 function limited(timeoutMs: number | undefined, maxTimeoutMs: number): number | undefined {

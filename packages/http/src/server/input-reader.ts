@@ -84,7 +84,7 @@ function frameOf(bytes: Uint8Array): Frame {
   return { type: 0, flags: 0, callId: 0, bytes, start: 0, end: length, size: length, oversized: false };
 }
 
-/** The message in an envelope of a request. */
+/** The message in an envelope of a request, of at most `maxBytes` once it is decompressed. */
 export async function messageOf(
   { flags, bytes }: Envelope,
   compression: ContentCoding | undefined,
@@ -96,5 +96,5 @@ export async function messageOf(
   if (compression === undefined) {
     throw new RpcError("internal", "a message is compressed, and connect-content-encoding does not say how");
   }
-  return bytes.length === 0 ? bytes : compression.decompress(bytes, maxBytes, hold);
+  return bytes.length === 0 ? bytes : compression.decompress(bytes, maxBytes, hold, "maxDecompressedBytes");
 }

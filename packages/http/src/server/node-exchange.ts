@@ -17,7 +17,11 @@ export interface NodeRequest {
     readonly encrypted?: boolean | undefined;
   } | null;
   /** The stream of a request over HTTP/2. */
-  readonly stream?: { close?(code: number): void };
+  readonly stream?: {
+    close?(code: number): void;
+    readonly rstCode?: number | undefined;
+    readonly aborted?: boolean | undefined;
+  };
   readonly readableEnded: boolean;
   readonly destroyed: boolean;
   readonly complete: boolean;
@@ -158,6 +162,7 @@ export class NodeExchange implements HttpExchange {
         gathered.append(piece);
       };
       const onEnd = (): void => {
+        if (wasCutOff(request)) return;
         over();
         resolve(gathered.take(gathered.length));
       };
@@ -236,6 +241,11 @@ function cutOff(): RpcError {
   return new RpcError("cancelled", "the request ended before its body did");
 }
 
+/** Whether a body that has ended is not all of it: Node ends that of a stream of HTTP/2 that was reset like any other. */
+function wasCutOff({ httpVersionMajor, complete, stream }: NodeRequest): boolean {
+  return httpVersionMajor === 1 ? !complete : stream?.aborted === true || (stream?.rstCode ?? NO_ERROR) !== NO_ERROR;
+}
+
 function headersOf(fields: NodeRequest["headers"]): Headers {
   const headers = new Headers();
   for (const [name, value] of Object.entries(fields)) {
@@ -252,9 +262,10 @@ function headersOf(fields: NodeRequest["headers"]): Headers {
   return headers;
 }
 
+/** The fields of an answer, which are its own: a head's may be those of many answers. */
 function fieldsOf({ fields, metadata }: AnswerHead, added: HttpExchange["added"]): Record<string, string | string[]> {
   const own = fieldsWith(fields, added);
-  if (metadata === undefined) return own;
+  if (metadata === undefined) return { ...own };
   const all: Record<string, string | string[]> = Object.assign(Object.create(null), own);
   for (const [name, value] of metadata) {
     const before = all[name];
@@ -279,7 +290,7 @@ function bodyOf(request: NodeRequest, response: NodeResponse): ByteBody {
           controller.enqueue(piece);
           if ((controller.desiredSize ?? 0) <= 0) request.pause();
         });
-        request.on("end", () => end(() => controller.close()));
+        request.on("end", () => end(() => (wasCutOff(request) ? controller.error(cutOff()) : controller.close())));
         const cut = (): void => end(() => controller.error(cutOff()));
         request.on("close", cut);
         response.once("close", cut);

@@ -1,6 +1,7 @@
 import type { DescribableRouter } from "../openapi/of-routers.js";
 import type { OpenApiOptions } from "../openapi/source.js";
 import { type HttpExchange, splitTarget } from "./exchange.js";
+import type { HeldBytes } from "./held-bytes.js";
 
 /** The OpenAPI document of a server's services, at `/openapi.json`. It is made when it is first asked for. */
 export class OpenApiPage {
@@ -24,9 +25,12 @@ export class OpenApiPage {
     return isRead && splitTarget(exchange.target).path === this.path;
   }
 
-  async answer(exchange: HttpExchange): Promise<void> {
+  /** @param unsent holds the answer */
+  async answer(exchange: HttpExchange, unsent: HeldBytes): Promise<void> {
     this.text ??= this.make();
+    const text = await this.text;
+    unsent.hold(text.length);
     const fields = { "content-type": "application/json", "cache-control": "no-cache" };
-    exchange.respond({ status: 200, fields }, await this.text);
+    exchange.respond({ status: 200, fields }, text);
   }
 }

@@ -9,6 +9,7 @@ const MAX_AGE = "7200";
 export interface PageAccessOptions {
   readonly allowedOrigins?: AllowedOrigins | undefined;
   readonly allowedHosts?: readonly string[] | undefined;
+  readonly host?: { readonly optionsOf: string } | undefined;
 }
 
 /** Decides which pages may call, and tells their browsers (CORS). */
@@ -18,9 +19,10 @@ export class PageAccess {
   /** The name, with its port, that was found to be this server's last. */
   private ownName: string | undefined = undefined;
 
-  constructor({ allowedOrigins, allowedHosts }: PageAccessOptions, onError: ErrorHook) {
+  constructor({ allowedOrigins, allowedHosts, host }: PageAccessOptions, onError: ErrorHook) {
     this.knowsNames = allowedHosts !== undefined;
-    this.guard = new PageGuard({ allowedOrigins, allowedHosts, onError, optionsOf: "createFetchHandler", warn });
+    const { optionsOf = "createFetchHandler" } = host ?? {};
+    this.guard = new PageGuard({ allowedOrigins, allowedHosts, onError, optionsOf, warn });
   }
 
   /** Whether the request goes on; otherwise it was answered. */

@@ -1,12 +1,9 @@
 import type { AnyMethod } from "@quicrpc/core/generated";
-import { fullName, streamsInput, streamsOutput } from "@quicrpc/core/transport";
+import { fullName, listed, streamsInput, streamsOutput } from "@quicrpc/core/transport";
 import { type HttpExchange, splitTarget } from "./exchange.js";
 
 /** The service of `@quicrpc/services` that describes all others. */
 const REFLECTION = "quicrpc.v1.Reflection";
-
-/** Names in a text. */
-const MAX_LISTED = 20;
 
 /** Explains to whoever opens a method's URL how it is called. */
 export function explainMethod(exchange: HttpExchange, method: AnyMethod): string {
@@ -16,10 +13,10 @@ export function explainMethod(exchange: HttpExchange, method: AnyMethod): string
   const lines = [`${fullName(method)} is a method of kind ${method.kind}.`, ""];
   if (!stream) {
     lines.push("Call it by POST:", "", `  curl ${url} -H 'content-type: application/json' -d '{}'`);
-    if (method.idempotent) {
+    if (method.readOnly) {
       lines.push("", "or, since it changes nothing, by GET:", "", `  ${url}?encoding=json&message=%7B%7D`);
     }
-  } else if (streamsInput(method) || !method.idempotent) {
+  } else if (streamsInput(method) || !method.readOnly) {
     lines.push("Its messages are in envelopes, which a client of the Connect protocol reads and writes.");
   } else {
     lines.push("Listen to it as server-sent events:", "");
@@ -28,13 +25,20 @@ export function explainMethod(exchange: HttpExchange, method: AnyMethod): string
   return `${lines.join("\n")}\n`;
 }
 
-/** Explains a path that names no method. The services are named only where reflection tells them to everybody. */
-export function explainServer(path: string, prefix: string, methods: readonly AnyMethod[]): string {
-  const lines = [`Nothing is served at ${printable(path)}: calls go to ${prefix}/package.Service/method.`];
+/**
+ * Says that a path names no method, and which service or method is missing. Others are named only where reflection tells them to
+ * everybody.
+ */
+export function explainUnserved(path: string, prefix: string, methods: readonly AnyMethod[]): string {
   const names = [...new Set(methods.map(({ service }) => service.name))];
-  if (names.includes(REFLECTION))
-    lines.push("", "There are:", ...names.slice(0, MAX_LISTED).map((name) => `  ${name}`));
-  return `${lines.join("\n")}\n`;
+  const tell = (all: readonly string[]): string => listed(names.includes(REFLECTION) ? all : []);
+  const [service, method, ...more] = path.startsWith(`${prefix}/`) ? path.slice(prefix.length + 1).split("/") : [];
+  if (service === undefined || method === undefined || more.length > 0) {
+    return `nothing is served at ${printable(path)}: calls go to ${prefix}/package.Service/method${tell(names)}`;
+  }
+  if (!names.includes(service)) return `no service ${printable(service)} is served here${tell(names)}`;
+  const own = methods.filter((each) => each.service.name === service).map(({ name }) => name);
+  return `service ${service} has no method ${printable(method)} here${tell(own)}`;
 }
 
 /** Text of a client's, bounded, and without what a terminal acts on. */

@@ -125,7 +125,12 @@ export class RequestReader {
 
   private async expanded(bytes: Uint8Array, coding: ContentCoding | undefined): Promise<Uint8Array> {
     if (coding === undefined || bytes.length === 0) return bytes;
-    return coding.decompress(bytes, this.limits.maxDecompressedBytes, (more) => this.hold(more));
+    return coding.decompress(
+      bytes,
+      this.limits.maxDecompressedBytes,
+      (more) => this.hold(more),
+      "maxDecompressedBytes",
+    );
   }
 
   private hold(change: number): void {

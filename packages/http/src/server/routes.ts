@@ -1,10 +1,12 @@
+import { RpcError } from "@quicrpc/core";
 import type { AnyMethod, Router } from "@quicrpc/core/generated";
 import { fullName, streamsInput, streamsOutput } from "@quicrpc/core/transport";
 import { type ContentType, contentType, readContentType } from "../protocol/content-type.js";
+import { errorToJson, jsonBytes } from "../protocol/error-json.js";
 import { type HttpExchange, splitTarget } from "./exchange.js";
 import { EVENT_STREAM, LAST_EVENT_ID } from "./event-call.js";
 import { FORMAT_NAMES, formatNamed, JSON_FORMAT, type MessageFormat } from "./message-formats.js";
-import { explainMethod, explainServer } from "./pages.js";
+import { explainMethod, explainUnserved } from "./pages.js";
 
 /** Content types as nearly all clients write them, read already. */
 const USUAL: ReadonlyMap<string, ContentType> = new Map(
@@ -81,10 +83,18 @@ export class Routes<Context> {
   }
 
   private answerUnknown(exchange: HttpExchange, path: string): void {
-    const reflected = Array.from(this.byPath.values(), ({ method }) => method);
-    answerText(exchange, 404, explainServer(path, this.prefix, reflected));
+    const methods = Array.from(this.byPath.values(), ({ method }) => method);
+    const text = explainUnserved(path, this.prefix, methods);
+    if (readContentType(exchange.header("content-type")) === undefined) answerText(exchange, 404, `${text}\n`);
+    else
+      exchange.respond(
+        { status: 404, fields: JSON_FIELDS },
+        jsonBytes(errorToJson(new RpcError("unimplemented", text))),
+      );
   }
 }
+
+const JSON_FIELDS = { "content-type": "application/json" };
 
 /** The request's match; or that it was answered, or is to be answered with how to call the method. */
 function matchGet<Context>(
@@ -111,7 +121,7 @@ function matchGet<Context>(
 
 /** Whether calls of the method change nothing, so that caches and pages may make them. */
 function isGettable(method: AnyMethod): boolean {
-  return method.idempotent && !streamsInput(method) && method.kind !== "notify";
+  return method.readOnly && !streamsInput(method) && method.kind !== "notify";
 }
 
 function isStream(method: AnyMethod): boolean {

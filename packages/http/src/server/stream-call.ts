@@ -79,6 +79,6 @@ export class StreamCall extends StreamedCall {
   }
 
   private endOf(error: RpcError | undefined, trailers: Metadata): EndOfStream {
-    return { error: error && this.errorJson(error), trailers, refused: error?.refused === true };
+    return { error: error && this.errorJson(error), trailers, refused: this.wasRefused };
   }
 }

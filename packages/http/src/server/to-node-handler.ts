@@ -1,13 +1,17 @@
 import type { FetchHandler } from "./create-fetch-handler.js";
 import { serviceOf } from "./create-fetch-handler.js";
+import { Http3Exchange, type Http3Request } from "./http3-exchange.js";
 import { NodeExchange, targetOf, type NodeRequest, type NodeResponse } from "./node-exchange.js";
 
+export type { Http3Request } from "./http3-exchange.js";
 export type { NodeRequest, NodeResponse } from "./node-exchange.js";
 
 /** Answers requests of Node's servers. */
 export interface NodeHandler extends Pick<FetchHandler, "drain"> {
   /** @param next receives requests for other paths, where there is anything else to answer them */
   (request: NodeRequest, response: NodeResponse, next?: () => void): void;
+  /** Answers a request of plain HTTP/3, as the engine of `@quicrpc/quic` hands them over (`onHttpRequest`). */
+  readonly http3: (request: Http3Request) => void;
 }
 
 /**
@@ -20,5 +24,6 @@ export function toNodeHandler(handler: FetchHandler): NodeHandler {
     if (next !== undefined && !service.owns(targetOf(request))) next();
     else service.handle(new NodeExchange(request, response));
   };
-  return Object.assign(handle, { drain: handler.drain });
+  const http3 = (request: Http3Request): void => service.handle(new Http3Exchange(request));
+  return Object.assign(handle, { drain: handler.drain, http3 });
 }

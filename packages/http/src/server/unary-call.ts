@@ -25,10 +25,7 @@ export class UnaryCall extends HttpCall {
 
   protected sendResult(value: unknown): void {
     const body = this.encoded(value);
-    if (!this.unsent.take(body.length)) {
-      this.unsent.release();
-      throw this.settings.budget.refusal("the answer");
-    }
+    this.unsent.hold(body.length);
     this.answer(200, contentType({ codec: this.format.name, stream: false }), body, this.metadata());
   }
 
@@ -40,7 +37,7 @@ export class UnaryCall extends HttpCall {
       () => this.metadata(error),
       () => undefined,
     );
-    this.answer(statusOf(error.code), "application/json", body, metadata, error.refused);
+    this.answer(statusOf(error.code), "application/json", body, metadata, this.wasRefused);
   }
 
   /** Response metadata and trailers. Throws `RpcError` for what headers cannot carry. */

@@ -123,6 +123,7 @@ export const httpTooling: ServiceTooling = {
         id: 1,
         kind: "unary",
         idempotent: true,
+        readOnly: true,
         input: { type: "ref", name: "Text" },
         output: { type: "ref", name: "Text" },
       },
@@ -155,6 +156,7 @@ export const httpTooling: ServiceTooling = {
         id: 8,
         kind: "server_stream",
         idempotent: true,
+        readOnly: true,
         input: { type: "ref", name: "Count" },
         output: { type: "ref", name: "Item" },
       },
@@ -180,6 +182,8 @@ export const httpTooling: ServiceTooling = {
         id: 16,
         kind: "server_stream",
         idempotent: true,
+        readOnly: true,
+        cursor: { field: "i" },
         input: { type: "ref", name: "HttpFollowInput" },
         output: { type: "ref", name: "Item" },
         errors: {
@@ -191,6 +195,7 @@ export const httpTooling: ServiceTooling = {
         id: 13,
         kind: "server_stream",
         idempotent: true,
+        readOnly: true,
         output: { type: "ref", name: "Item" },
       },
       charge: {

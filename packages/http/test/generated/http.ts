@@ -150,7 +150,7 @@ export const httpMethods: {
     id: 1,
     input: textCodec,
     output: textCodec,
-    idempotent: true,
+    readOnly: true,
     fingerprint: 0x8f92ac5a,
   }),
   change: describeMethod(httpService, unaryCalls, "change", {
@@ -179,7 +179,7 @@ export const httpMethods: {
     id: 8,
     input: countCodec,
     output: itemCodec,
-    idempotent: true,
+    readOnly: true,
     fingerprint: 0xd8d3c1db,
   }),
   sum: describeMethod(httpService, clientStreamCalls, "sum", {
@@ -208,7 +208,7 @@ export const httpMethods: {
     id: 16,
     input: httpFollowInputCodec,
     output: itemCodec,
-    idempotent: true,
+    readOnly: true,
     cursor: { field: "i" },
     errors: {
       CURSOR_EXPIRED: { code: "out_of_range" },
@@ -219,7 +219,7 @@ export const httpMethods: {
   endless: describeMethod(httpService, serverStreamCalls, "endless", {
     id: 13,
     output: itemCodec,
-    idempotent: true,
+    readOnly: true,
     fingerprint: 0x210fe0ca,
   }),
   charge: describeMethod(httpService, unaryCalls, "charge", {
@@ -241,7 +241,7 @@ export const httpMethods: {
 };
 
 /**
- * What a server of test.v1.Http implements. `Context` is what the application keeps for a connection.
+ * The methods that a server of test.v1.Http implements. `Context` is what the application keeps for a connection.
  *
  * One method of each kind and habit.
  */
@@ -293,13 +293,13 @@ export function createHttpRouter<Context = unknown>(handlers: HttpHandlers<Conte
   return createRouter(httpMethods, handlers);
 }
 
-/** What fail throws by name; see `isRpcErrorOf`. */
+/** The errors that fail throws by name; see `isRpcErrorOf`. */
 export type HttpFailError = RpcErrorOf<(typeof httpMethods)["fail"]["errors"]>;
 
-/** What follow throws by name; see `isRpcErrorOf`. */
+/** The errors that follow throws by name; see `isRpcErrorOf`. */
 export type HttpFollowError = RpcErrorOf<(typeof httpMethods)["follow"]["errors"]>;
 
-/** What charge throws by name; see `isRpcErrorOf`. */
+/** The errors that charge throws by name; see `isRpcErrorOf`. */
 export type HttpChargeError = RpcErrorOf<(typeof httpMethods)["charge"]["errors"]>;
 
 /**

@@ -95,6 +95,7 @@ export const shopTooling: ServiceTooling = {
         id: 1,
         kind: "unary",
         idempotent: true,
+        readOnly: true,
         input: { type: "ref", name: "ShopFindInput" },
         output: { type: "ref", name: "Article" },
         errors: {

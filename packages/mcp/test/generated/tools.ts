@@ -97,11 +97,11 @@ export const shopMethods: {
     id: 1,
     input: shopFindInputCodec,
     output: articleCodec,
-    idempotent: true,
+    readOnly: true,
     errors: {
       GONE: { code: "not_found", details: shopFindGoneDetailsCodec },
     },
-    meta: { mcp: { title: "Find an article", readOnly: true } },
+    meta: { mcp: { title: "Find an article" } },
     fingerprint: 0xa88f78b9,
   }),
   add: describeMethod(shopService, unaryCalls, "add", {
@@ -146,7 +146,7 @@ export const shopMethods: {
 };
 
 /**
- * What a server of test.v1.Shop implements. `Context` is what the application keeps for a connection.
+ * The methods that a server of test.v1.Shop implements. `Context` is what the application keeps for a connection.
  *
  * A shop that language models use.
  */
@@ -202,7 +202,7 @@ export function createShopRouter<Context = unknown>(handlers: ShopHandlers<Conte
   return createRouter(shopMethods, handlers);
 }
 
-/** What find throws by name; see `isRpcErrorOf`. */
+/** The errors that find throws by name; see `isRpcErrorOf`. */
 export type ShopFindError = RpcErrorOf<(typeof shopMethods)["find"]["errors"]>;
 
 /**

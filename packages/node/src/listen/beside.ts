@@ -38,14 +38,27 @@ export async function listenTwice(
   other: Listen,
   ...[target, settings, onArrival]: Parameters<Listen>
 ): Promise<readonly Listener[]> {
-  for (let tries = 1; ; tries++) {
+  // A worker's UDP port is the group's: only who has bound that can choose another.
+  return retryTaken(target.port === 0 && target.member === undefined, async () => {
     const first = await one(target, settings, onArrival);
     try {
       const { port } = first.address ?? target;
-      return [first, await other({ ...target, port, path: target.path || "/" }, settings, onArrival)];
+      const beside = { ...target, port, path: target.path || "/", besideHttp3: first.takesHttp3 === true };
+      return [first, await other(beside, settings, onArrival)];
     } catch (error) {
       await first.close();
-      if (!isTaken(error) || target.port !== 0 || tries === MAX_TRIES) throw error;
+      throw error;
+    }
+  });
+}
+
+/** Tries again where the system chose a port of whose number another is taken, if it `chooses`. */
+export async function retryTaken<T>(chooses: boolean, start: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await start();
+    } catch (error) {
+      if (!chooses || !isTaken(error) || tries === MAX_TRIES) throw error;
     }
   }
 }

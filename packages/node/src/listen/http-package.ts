@@ -1,4 +1,5 @@
 import type { ErrorHook, Interceptor, Limits, Router, ServerLoad } from "@quicrpc/core";
+import type { OnceOptions } from "@quicrpc/core/once";
 import type { AllowedOrigins, Applicant, LoadShedder } from "@quicrpc/core/transport";
 import type { HttpListener } from "./http-requests.js";
 
@@ -10,6 +11,11 @@ export interface HttpOptions {
   readonly openApi?: boolean | object;
   /** Served beside the methods, such as `mcp()` of `@quicrpc/mcp`. Default: none. */
   readonly extensions?: readonly object[];
+  /**
+   * Whether requests over HTTP/3 are taken on UDP ports too, and clients over TCP are told so (`Alt-Svc`). Needs the native engine. Default:
+   * true.
+   */
+  readonly http3?: boolean;
   /** Bytes from which on messages are compressed for clients that can read that. Default: 1024. */
   readonly compressFrom?: number;
   /** Milliseconds that the only message of a request may take to arrive. Default: 60,000. */
@@ -34,6 +40,8 @@ export interface HttpSettings<Context> {
   readonly onError: ErrorHook;
   readonly allowedOrigins: AllowedOrigins | undefined;
   readonly allowedHosts: readonly string[] | undefined;
+  readonly once: OnceOptions<Context> | undefined;
+  readonly host: { readonly optionsOf: string; readonly addressOf: (request: unknown) => string | undefined };
   readonly authentications: { run(applicant: Applicant<HttpCaller>): Promise<Context> } | undefined;
 }
 

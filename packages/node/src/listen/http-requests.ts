@@ -1,11 +1,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+import type { X509Certificate } from "node:crypto";
 import type { Socket } from "node:net";
+import type { HttpRequest } from "@quicrpc/quic";
 import { Metadata } from "@quicrpc/core";
 import type { Peer } from "../peer.js";
 import type { HttpCaller } from "./http-package.js";
 import type { ListenSettings } from "./listener.js";
-import type { Guest } from "./socket-server.js";
+import { MAX_HEADER_FIELDS } from "./limits.js";
+import type { Guest, SocketName } from "./socket-server.js";
 import { certificateRefusal, verifiedCertificate } from "./client-certificate.js";
 
 /** A request of HTTP/1.1, or of HTTP/2. */
@@ -17,17 +20,31 @@ export type AnyResponse = ServerResponse | Http2ServerResponse;
 export interface HttpListener {
   /** Those of HTTP/2 have the same methods (Node's compatibility API). */
   (request: IncomingMessage, response: ServerResponse): void;
+  /** Answers requests of plain HTTP/3. Default: the server takes none. */
+  http3?(request: HttpRequest): void;
   /** Takes no more calls, and fulfils when those in progress are over. Default: nobody waits for them. */
   drain?(options?: { readonly timeoutMs?: number }): Promise<void>;
 }
 
-/** The connection that a request came by. */
+/** The TCP connection that a request came by. */
 export interface RequestOrigin {
   readonly guest: Guest;
   readonly socket: Socket;
   /** The URL of the listener. */
   readonly listener: string;
+  /** Where else the same is served, for clients to be told (RFC 7838). */
+  readonly alternative: string | undefined;
 }
+
+/** The client of a request. */
+interface Caller {
+  readonly remoteAddress: SocketName | undefined;
+  readonly listener: string;
+  readonly certificate: () => X509Certificate | undefined;
+}
+
+/** Error code of HTTP/3 for what is no error (RFC 9114 §8.1). */
+const HTTP3_NO_ERROR = 0x100;
 
 /** Requests of plain HTTP at the listeners of one server, and the probes of whoever runs it. */
 export class HttpRequests {
@@ -36,44 +53,87 @@ export class HttpRequests {
   private readonly isReady: () => boolean;
   /** Connections that have made a request. */
   private readonly known: WeakSet<Guest> = new WeakSet();
-  private readonly origins: WeakMap<object, RequestOrigin> = new WeakMap();
+  private readonly callers: WeakMap<object, Caller> = new WeakMap();
+  private readonly http3: boolean;
 
-  /** @param isReady whether the server takes calls */
-  constructor(isReady: () => boolean) {
+  /**
+   * @param isReady whether the server takes calls
+   * @param http3 whether it is to take requests of HTTP/3 as well
+   */
+  constructor(isReady: () => boolean, http3: boolean) {
     this.isReady = isReady;
+    this.http3 = http3;
+  }
+
+  /** Whether requests of HTTP/3 are taken. */
+  get takesHttp3(): boolean {
+    return this.http3 && this.listener?.http3 !== undefined;
   }
 
   /** Answers a request of a connection, which counts as a session from its first request on. */
   take(origin: RequestOrigin, request: AnyRequest, response: AnyResponse, settings: ListenSettings): void {
-    const { url } = request;
-    const refusal = certificateRefusal(origin.socket, settings);
-    if (url === "/healthz") answer(response, 200, "ok");
-    else if (url === "/readyz") answer(response, this.isReady() ? 200 : 503, this.isReady() ? "ready" : "draining");
+    const { guest, socket, listener, alternative } = origin;
+    if (alternative !== undefined && !this.known.has(guest)) response.setHeader("alt-svc", alternative);
+    const probe = this.probe(request.url);
+    const refusal = certificateRefusal(socket, settings);
+    if (probe !== undefined) answer(response, ...probe);
     else if (refusal !== undefined) answer(response, 401, refusal.message);
-    else if (!this.hasRoom(origin.guest))
+    else if (!this.hasRoom(guest))
       answer(response, 503, "the server has as many sessions as it takes (transport.maxSessions)");
     else {
-      this.origins.set(request, origin);
+      const { remoteAddress } = guest;
+      this.callers.set(request, { remoteAddress, listener, certificate: () => verifiedCertificate(socket) });
       this.listener?.(request as IncomingMessage, response as ServerResponse);
     }
   }
 
+  /**
+   * Answers a request of HTTP/3, whose connection the engine counts.
+   * @param listener its URL
+   */
+  takeHttp3(request: HttpRequest, listener: string): void {
+    const { path, fields, session } = request;
+    const refusal: Answer | undefined = fields.length > MAX_HEADER_FIELDS ? [431, "too many header fields"] : undefined;
+    const own = refusal ?? this.probe(path);
+    if (own !== undefined) {
+      const [status, text] = own;
+      request.respond(status, PROBE_FIELDS, Buffer.from(`${text}\n`), true);
+      request.stream.stopSending(HTTP3_NO_ERROR);
+      return;
+    }
+    const { remoteAddress } = session;
+    this.callers.set(request, { remoteAddress, listener, certificate: () => session.peerCertificate });
+    this.listener?.http3?.(request);
+  }
+
+  /** The address of the client that a request is of: behind a proxy, of the one that it speaks for. */
+  addressOf(request: unknown): string | undefined {
+    return this.callers.get(request as object)?.remoteAddress?.host;
+  }
+
   /** The client that a request is of, as `authenticate` of `serve` decides by it. */
   peerOf({ headers, path, request }: HttpCaller): Peer {
-    const origin = this.origins.get(request as object);
+    const caller = this.callers.get(request as object);
     return {
       transport: "http",
-      listener: origin?.listener ?? "http:",
-      remoteAddress: origin?.guest.remoteAddress,
+      listener: caller?.listener ?? "http:",
+      remoteAddress: caller?.remoteAddress,
       headers,
       path,
       origin: headers.get("origin") ?? undefined,
       credentials: Promise.resolve(/^Bearer +(.+)$/i.exec(headers.get("authorization") ?? "")?.[1]),
       metadata: Promise.resolve(new Metadata()),
-      certificate: origin && verifiedCertificate(origin.socket),
+      certificate: caller?.certificate(),
       earlyData: false,
       handshake: Promise.resolve(),
     };
+  }
+
+  /** The answer to whoever runs the server, where a request is theirs. */
+  private probe(path: string | undefined): Answer | undefined {
+    if (path === "/healthz") return [200, "ok"];
+    if (path !== "/readyz") return undefined;
+    return this.isReady() ? [200, "ready"] : [503, "draining"];
   }
 
   private hasRoom(guest: Guest): boolean {
@@ -84,9 +144,13 @@ export class HttpRequests {
   }
 }
 
+/** Status and text of an answer. */
+type Answer = readonly [status: number, text: string];
+
+const PROBE_FIELDS = { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" };
+
 function answer(response: AnyResponse, status: number, text: string): void {
-  const fields = { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" };
   // The two kinds of answers have it in common, and TypeScript does not see it.
-  (response as ServerResponse).writeHead(status, fields);
+  (response as ServerResponse).writeHead(status, PROBE_FIELDS);
   (response as ServerResponse).end(`${text}\n`);
 }

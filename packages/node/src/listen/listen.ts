@@ -6,6 +6,10 @@ import type { ServeOptions } from "../serve-options.js";
 import { transportUrl } from "../urls.js";
 import type { ListenTarget } from "./listener.js";
 import { listenQuic, listenWebTransport } from "./quic.js";
+import { passedPorts } from "./systemd.js";
+
+/** The scheme of sockets that systemd has passed to this process. */
+const PASSED = "systemd:";
 
 /** A target, and the provider that listens there. */
 export interface ProvidedTarget extends ListenTarget {
@@ -22,10 +26,26 @@ export function targetsOf({
 }: Pick<ServeOptions<never>, "listen" | "host" | "port" | "transports">): readonly ProvidedTarget[] {
   if (listen !== undefined) {
     const urls = typeof listen === "string" || listen instanceof URL ? [listen] : listen;
-    return urls.map((url) => targetOf(transportUrl(url, "listen", transports), transports));
+    return urls.flatMap((url) => {
+      if (String(url).startsWith(PASSED)) return passedTargets(new URL(url));
+      return [targetOf(transportUrl(url, "listen", transports), transports)];
+    });
   }
   const scheme = "quic:";
   return [{ scheme, provider: providerFor(scheme, "listen", transports), host, port, path: "/" }];
+}
+
+/** Whether a target's sockets were passed to this process. */
+export function isPassed({ descriptor, datagramDescriptors }: ProvidedTarget): boolean {
+  return descriptor !== undefined || datagramDescriptors !== undefined;
+}
+
+/** Where sockets listen that systemd has passed to this process. */
+function passedTargets(url: URL): readonly ProvidedTarget[] {
+  return passedPorts(url).map(({ scheme, path, ...sockets }) => {
+    // Transports that are given know of no such sockets.
+    return { scheme, provider: providerFor(scheme, "listen"), host: undefined, port: 0, path, ...sockets };
+  });
 }
 
 /** Whether a target is a UDP port of the engine's, which workers may share. */
@@ -49,7 +69,9 @@ function targetOf(url: URL, transports: readonly TransportProvider[]): ProvidedT
 }
 
 /** A target as the URL that a message names. */
-export function urlOf({ scheme, host = "0.0.0.0", port, path }: ProvidedTarget): string {
+export function urlOf(target: ProvidedTarget): string {
+  const { scheme, host = "0.0.0.0", port, path } = target;
+  if (isPassed(target)) return `${PASSED}${scheme.slice(0, -1)}${path === "/" ? "" : path}`;
   if (scheme === "unix:") return `${scheme}${path}`;
   return `${scheme}//${host.includes(":") ? `[${host}]` : host}:${port}${path === "/" ? "" : path}`;
 }

@@ -8,6 +8,7 @@ import {
 import { type ErrorHook, type Limits, RpcError } from "@quicrpc/core";
 import type {
   ClientCertificateOptions,
+  ConnectionIdOptions,
   GroupMember,
   ListenTransportOptions,
   ServerCertificateOptions,
@@ -24,15 +25,21 @@ export interface ListenTarget {
   readonly port: number;
   /** Path of a Unix socket, or of the URL for WebSocket and WebTransport. */
   readonly path: string;
+  /** Requests of plain HTTP/3 are taken at the UDP port of the same number. Default false. */
+  readonly besideHttp3?: boolean;
   /** The socket of this worker, where the UDP port is that of a group. */
   readonly member?: GroupMember | undefined;
+  /** A stream socket that was passed to this process and listens already: its descriptor. In the place of host, port and a Unix socket's path. */
+  readonly descriptor?: number | undefined;
+  /** The sockets of a UDP port that were passed to this process: their descriptors, of which it takes one. In the place of host and port. */
+  readonly datagramDescriptors?: readonly number[] | undefined;
 }
 
 /** Protocols that a server offers on the TCP port beside each listener over UDP. */
 export interface WebOffer {
   /** WebSocket, over HTTP/1.1. */
   readonly webSocket: boolean;
-  /** Plain HTTP/1.1; undefined where requests are for upgrades only. */
+  /** Plain HTTP; undefined where requests are for upgrades only. */
   readonly http?: HttpRequests | undefined;
   /** Protocols of providers that were given. */
   readonly protocols: readonly WebProtocol[];
@@ -44,6 +51,7 @@ export interface ListenSettings {
   readonly clientCertificates: ClientCertificateOptions | undefined;
   readonly earlyData: boolean;
   readonly secret: Uint8Array | undefined;
+  readonly connectionIds: ConnectionIdOptions | undefined;
   /** Decides which pages may connect. */
   readonly pages: PageGuard;
   /** Receives what hooks threw. */
@@ -121,6 +129,8 @@ export interface Listener {
   /** With the port that it has. */
   readonly url: string;
   readonly address: { readonly host: string; readonly port: number } | undefined;
+  /** Whether it takes requests of plain HTTP/3. Default false. */
+  readonly takesHttp3?: boolean;
   /** Takes no more sessions, as far as the transport can without ending those it has. */
   stop(): void;
   /** Ends what is left of its sessions, and fulfils when the address is free. */

@@ -1,6 +1,7 @@
 import type { Limits } from "@quicrpc/core";
 import {
   Endpoint,
+  PortGroup,
   type QuicSession,
   type ServerTlsOptions,
   type WebTransportAnswer,
@@ -24,16 +25,22 @@ export const listenWebTransport: ListenTransport = (...given) =>
 
 const listen = async (
   scheme: "quic" | "https",
-  ...[{ host, port, path: given, member }, settings, onArrival]: Parameters<Listen>
+  ...[{ host, port, path: given, member: own, datagramDescriptors }, settings, onArrival]: Parameters<Listen>
 ): ReturnType<Listen> => {
-  const { transport, pages, onError, limits } = settings;
+  const { transport, pages, onError, limits, connectionIds } = settings;
+  const { http } = settings.web;
+  const takesHttp3 = http?.takesHttp3 === true;
   const path = given === "" ? "/" : given;
   const secret = settings.secret ?? secretOf(settings.tls);
+  const ids = connectionIds === undefined ? {} : { connectionIds };
+  const passed = datagramDescriptors && PortGroup.inherit({ descriptors: datagramDescriptors, ...ids });
+  const member = own ?? passed?.members[0];
   const endpoint = Endpoint.bind({
     port,
     ...(host !== undefined && { host }),
     ...(member !== undefined && { member }),
     ...(secret !== undefined && { secret }),
+    ...ids,
     onError: (error) => onError(error, { method: `a session over ${scheme}://` }),
   });
   const { address } = endpoint;
@@ -63,6 +70,7 @@ const listen = async (
       {
         alpn: [ALPN],
         webTransport: { onRequest },
+        ...(takesHttp3 && { onHttpRequest: (request) => http.takeHttp3(request, url) }),
         ...tlsOf(settings),
         transport: { ...transport, handshakeTimeoutMs: limits.maxHandshakeMs },
         admission: "manual",
@@ -77,18 +85,24 @@ const listen = async (
       },
       (session) => onArrival({ transport: session, peer: peerOf(session, url), visit: visitOf(session, limits) }),
     );
+    passed?.accept();
   } catch (error) {
     await endpoint.close();
+    passed?.close();
     throw error;
   }
   return {
     url,
     address,
+    takesHttp3,
     stop: () => {
       stopped = true;
       endpoint.drain();
     },
-    close: (info) => endpoint.close(info),
+    close: async (info) => {
+      await endpoint.close(info);
+      passed?.close();
+    },
     updateTls: (settings) => endpoint.updateTls(tlsOf(settings)),
     ref: () => void endpoint.ref(),
     unref: () => void endpoint.unref(),

@@ -1,7 +1,7 @@
 import type { AddressInfo, ListenOptions, Server, Socket } from "node:net";
 import { divert } from "./divert.js";
 import type { Door, Visit } from "./door.js";
-import type { Listener } from "./listener.js";
+import type { Listener, ListenTarget } from "./listener.js";
 import { readProxyHeader, type TrustedProxies } from "./proxy-protocol.js";
 import { tellRefusal } from "../refusals.js";
 
@@ -90,8 +90,14 @@ function nameOf(socket: Socket): string {
   return remoteAddress === undefined ? "" : `${remoteAddress} ${remotePort}`;
 }
 
+/** Where a server over TCP listens, or over any socket that was passed to this process. */
+export function placeOf({ host, port, descriptor }: ListenTarget): ListenOptions | { readonly fd: number } {
+  if (descriptor !== undefined) return { fd: descriptor };
+  return { port, ...(host !== undefined && { host }) };
+}
+
 /** Starts a TCP-like server; rejects with the system's error, such as `EADDRINUSE`. */
-export function startServer(server: Server, options: ListenOptions): Promise<void> {
+export function startServer(server: Server, options: ListenOptions | { readonly fd: number }): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
     server.listen(options, () => {

@@ -7,47 +7,47 @@ import { nodeStreamTransport } from "../stream/node-stream.js";
 import { type Arrival, type Listener, type ListenSettings, type ListenTarget, placed } from "./listener.js";
 import { Door, doorLimits } from "./door.js";
 import { holdReads } from "./held-reads.js";
-import { Guests, socketListener, startServer } from "./socket-server.js";
+import { Guests, placeOf, socketListener, startServer } from "./socket-server.js";
 import { certificateRefusal, verifiedCertificate } from "./client-certificate.js";
 import { ServerTls } from "./tls-settings.js";
 
 /** Listens for `tcp://`: without encryption, for a network that is trusted. */
 export async function listenTcp(
-  { host, port }: ListenTarget,
+  target: ListenTarget,
   settings: ListenSettings,
   onArrival: (arrival: Arrival) => void,
 ): Promise<Listener> {
   const server = createServer({ noDelay: true });
-  return accept("tcp", server, "connection", { port, host }, settings, onArrival);
+  return accept("tcp", server, "connection", target, settings, onArrival);
 }
 
 /** Listens for `tls://`: TLS 1.3 over TCP. */
 export async function listenTls(
-  { host, port }: ListenTarget,
+  target: ListenTarget,
   settings: ListenSettings,
   onArrival: (arrival: Arrival) => void,
 ): Promise<Listener> {
   const tls = new ServerTls(settings);
   const server = createTlsServer({ ...tls.options, ALPNProtocols: [ALPN] });
-  const listener = await accept("tls", server, "secureConnection", { port, host }, settings, onArrival);
+  const listener = await accept("tls", server, "secureConnection", target, settings, onArrival);
   return { ...listener, updateTls: (settings) => tls.update(server, settings) };
 }
 
 /** Listens for `unix:/path`. A socket file that a dead process has left is replaced; its access rights are the umask's. */
 export async function listenUnix(
-  { path }: ListenTarget,
+  target: ListenTarget,
   settings: ListenSettings,
   onArrival: (arrival: Arrival) => void,
 ): Promise<Listener> {
-  if (await isAbandoned(path)) await unlink(path);
-  return accept("unix", createServer(), "connection", { path }, settings, onArrival);
+  if (target.descriptor === undefined && (await isAbandoned(target.path))) await unlink(target.path);
+  return accept("unix", createServer(), "connection", target, settings, onArrival);
 }
 
 async function accept(
   kind: TransportKind & ("tcp" | "tls" | "unix"),
   server: Server,
   event: "connection" | "secureConnection",
-  where: { port: number; host: string | undefined } | { path: string },
+  target: ListenTarget,
   settings: ListenSettings,
   onArrival: (arrival: Arrival) => void,
 ): Promise<Listener> {
@@ -82,12 +82,10 @@ async function accept(
   });
   const door = new Door(doorLimits(transport, limits));
   const guests = new Guests(server, door, settings.trustedProxies, () => listener.url);
-  await startServer(
-    server,
-    "path" in where ? where : { port: where.port, ...(where.host !== undefined && { host: where.host }) },
-  );
+  const { path, descriptor } = target;
+  await startServer(server, kind === "unix" && descriptor === undefined ? { path } : placeOf(target));
   const listener = socketListener(server, guests.sockets, (authority) =>
-    "path" in where ? `unix:${where.path}` : `${kind}://${authority}`,
+    kind === "unix" ? `unix:${path}` : `${kind}://${authority}`,
   );
   return listener;
 }

@@ -8,9 +8,6 @@ import { holdReads } from "./held-reads.js";
 import type { Guest } from "./socket-server.js";
 import { certificateRefusal, verifiedCertificate } from "./client-certificate.js";
 
-/** Header fields of a request. Node drops what is beyond its own limit in silence: the server's is to be one more. */
-export const MAX_HEADER_FIELDS = 100;
-
 /** Makes arrivals of a server's requests to upgrade to WebSocket. */
 export class WebSocketUpgrades {
   private readonly path: string;

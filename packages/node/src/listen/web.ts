@@ -7,10 +7,14 @@ import { Door, doorLimits } from "./door.js";
 import type { Listen } from "./beside.js";
 import type { AnyRequest, AnyResponse } from "./http-requests.js";
 import type { Listener, WebOffer } from "./listener.js";
-import { type Guest, Guests, socketListener, startServer } from "./socket-server.js";
+import { MAX_HEADER_FIELDS } from "./limits.js";
+import { placeOf, type Guest, Guests, socketListener, startServer } from "./socket-server.js";
 import { ServerTls } from "./tls-settings.js";
 import { tellRefusal } from "../refusals.js";
-import { MAX_HEADER_FIELDS, WebSocketUpgrades } from "./web-socket.js";
+import { WebSocketUpgrades } from "./web-socket.js";
+
+/** Seconds for which clients remember that HTTP/3 is served too. */
+const ALTERNATIVE_SECONDS = 86_400;
 
 /** Listens for `ws://`: WebSocket without encryption. */
 export const listenWs: Listen = (...given) =>
@@ -32,8 +36,9 @@ export function listenWeb(offer: WebOffer): Listen {
 const listen = async (
   scheme: "ws" | "http" | "wss" | "https",
   offer: WebOffer,
-  ...[{ host, port, path: given }, settings, onArrival]: Parameters<Listen>
+  ...[target, settings, onArrival]: Parameters<Listen>
 ): Promise<Listener> => {
+  const { host, port, path: given, besideHttp3 = false } = target;
   const path = given || "/";
   const secure = scheme === "wss" || scheme === "https";
   const { limits, transport } = settings;
@@ -54,8 +59,11 @@ const listen = async (
     else if (guest === undefined) socket.destroy();
     else if (refusalOfFields({ rawHeaders }) !== undefined) plain.writeHead(431, { connection: "close" }).end();
     else if (!secure && isRebound(request)) plain.writeHead(421).end();
-    else offer.http.take({ guest, socket, listener: listener.url }, request, response, settings);
+    else offer.http.take({ guest, socket, listener: listener.url, alternative }, request, response, settings);
   };
+  // Whoever came by a proxy does not reach this port by its number.
+  const announces = besideHttp3 && settings.trustedProxies === undefined;
+  const alternative = announces ? `h3=":${port}"; ma=${ALTERNATIVE_SECONDS}` : undefined;
   const takesHttp2 = secure && offer.http !== undefined && !acceptors.some(({ alpn }) => alpn === "h2");
   const { Http2Connections } = takesHttp2 ? await import("./http2-connections.js") : {};
   const http2 = Http2Connections && new Http2Connections(MAX_HEADER_FIELDS, onRequest);
@@ -98,7 +106,7 @@ const listen = async (
     else webSockets?.take(request, head, guest, listener.url, onArrival);
   });
   const guests = new Guests(server, door, settings.trustedProxies, () => listener.url);
-  await startServer(server, { port, ...(host !== undefined && { host }) });
+  await startServer(server, placeOf(target));
   const listener = socketListener(server, guests.sockets, (authority) => `${scheme}://${authority}${path}`);
   return {
     ...listener,

@@ -17,7 +17,7 @@ export function transportError(error: unknown, { doing, url }: Attempted, signal
     error instanceof Error ? (error as NodeJS.ErrnoException) : { code: undefined, message: String(error) };
   const code = typeof given === "string" ? given : "ERR_TRANSPORT";
   const text = `cannot ${doing} ${url}: ${message}`;
-  return new TransportError({ code, url, message: text, hint: hintFor(code, doing), cause: error });
+  return new TransportError({ code, url, message: text, hint: hintFor(code, doing, url), cause: error });
 }
 
 /** Whether an attempt failed because this platform has no native engine, or it was not installed. */
@@ -66,12 +66,15 @@ const LISTENED: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: "no network interface has this address: listen on 0.0.0.0 or [::], or on one of this machine's",
 };
 
+const FOLLOWED =
+  "other processes have all sockets of the port: stop one, or give the .socket unit a ListenDatagram= line more, with ReusePort=yes";
+
 /** OpenSSL's verdicts on a chain of certificates that ends at nobody who is trusted. */
 const UNTRUSTED_CODES = /^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/;
 
-function hintFor(code: string, doing: Attempted["doing"]): string | undefined {
+function hintFor(code: string, doing: Attempted["doing"], url: string): string | undefined {
   if (code === MISSING_ENGINE)
     return "use wss:// or tls://, which need no native engine, or HTTP by @quicrpc/http, or install an engine for this platform";
-  if (doing === "listen on") return LISTENED[code];
+  if (doing === "listen on") return code === "EADDRINUSE" && url.startsWith("systemd:") ? FOLLOWED : LISTENED[code];
   return UNTRUSTED_CODES.test(code) ? UNTRUSTED : DIALLED[code];
 }

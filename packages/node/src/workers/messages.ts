@@ -1,5 +1,5 @@
 import type { Unacknowledged } from "@quicrpc/core/transport";
-import type { ServerStats } from "../server.js";
+import type { ServerDrainOptions, ServerStats } from "../server.js";
 
 /** A worker's environment says in this variable which place of its group it has, as JSON. */
 export const PLACE_VARIABLE = "QUICRPC_WORKER";
@@ -30,7 +30,7 @@ export type ToWorker =
   | { readonly quicrpc: "topicDone"; readonly id: number }
   | { readonly quicrpc: "topicMessage"; readonly name: string; readonly bytes: string }
   | { readonly quicrpc: "topicsInterrupted" }
-  | { readonly quicrpc: "drain"; readonly timeoutMs: number | undefined }
+  | { readonly quicrpc: "drain"; readonly timeoutMs: number; readonly options: ServerDrainOptions }
   | { readonly quicrpc: "close"; readonly closeCode: number | undefined; readonly reason: string | undefined };
 
 /** An error between processes. */

@@ -3,7 +3,8 @@ import { availableParallelism } from "node:os";
 import { errorHook } from "@quicrpc/core/transport";
 import { DEFAULT_LIMITS } from "@quicrpc/core";
 import { PortGroup } from "@quicrpc/quic";
-import { isOverUdp, targetsOf, urlOf } from "../listen/listen.js";
+import { retryTaken } from "../listen/beside.js";
+import { isOverUdp, isPassed, type ProvidedTarget, targetsOf, urlOf } from "../listen/listen.js";
 import type { Server } from "../server.js";
 import type { ServeOptions } from "../serve-options.js";
 import { transportError } from "../transport/failure.js";
@@ -37,6 +38,11 @@ export async function serveWorkers<Context>(
       "serve() with the option workers starts processes itself: call it in the primary of node:cluster",
     );
   }
+  if (targetsOf(options).some(isPassed)) {
+    throw new TypeError(
+      'sockets that systemd passes are for one process: serve() has listen: "systemd:" or the option workers, which restarts without a pause by itself',
+    );
+  }
   const { workerStuckMs: stuckMs = STUCK_MS } = options;
   if (!(stuckMs >= LEAST_STUCK_MS && stuckMs <= MOST_STUCK_MS)) {
     throw new TypeError(`the option workerStuckMs is from ${LEAST_STUCK_MS} to ${MOST_STUCK_MS}, not ${stuckMs}`);
@@ -44,14 +50,22 @@ export async function serveWorkers<Context>(
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const again = (): void => void (begun = false);
   try {
-    const server = new PrimaryServer(bindPorts(options, size + 1), size, errorHook(options.onError), stuckMs, limits);
-    server.onEnd = again;
-    await server.start();
-    return server;
+    return await retryTaken(targetsOf(options).some(isAnyPort), async () => {
+      const ports = bindPorts(options, size + 1);
+      const server = new PrimaryServer(ports, size, errorHook(options.onError), stuckMs, limits);
+      server.onEnd = again;
+      await server.start();
+      return server;
+    });
   } catch (error) {
     again();
     throw error;
   }
+}
+
+/** Whether the system chooses a UDP port, of whose number the TCP port beside it may be taken. */
+function isAnyPort(target: ProvidedTarget): boolean {
+  return target.port === 0 && isOverUdp(target);
 }
 
 function sizeOf(workers: ServeOptions["workers"]): number {
@@ -67,7 +81,15 @@ function bindPorts<Context>(options: ServeOptions<Context>, places: number): rea
     if (!isOverUdp(target)) continue;
     const { host, port } = target;
     try {
-      ports.push(PortGroup.bind({ port, places, ...(host !== undefined && { host }) }));
+      const { connectionIds } = options;
+      ports.push(
+        PortGroup.bind({
+          port,
+          places,
+          ...(host !== undefined && { host }),
+          ...(connectionIds !== undefined && { connectionIds }),
+        }),
+      );
     } catch (error) {
       for (const bound of ports) bound.close();
       throw transportError(error, { doing: "listen on", url: urlOf(target) });

@@ -84,16 +84,12 @@ function followEnd(server: Server): void {
 /** Ends the server as the primary says. */
 function obey(server: Server): void {
   process.on("message", (message: ToWorker | null) => {
-    if (message?.quicrpc === "drain") void server.drain(timeout(message.timeoutMs));
+    if (message?.quicrpc === "drain") void server.drain({ ...message.options, timeoutMs: message.timeoutMs });
     if (message?.quicrpc === "close") {
       const { closeCode, reason } = message;
       void server.close({ ...(closeCode !== undefined && { closeCode }), ...(reason !== undefined && { reason }) });
     }
   });
-}
-
-function timeout(timeoutMs: number | undefined): { timeoutMs?: number } {
-  return timeoutMs === undefined ? {} : { timeoutMs };
 }
 
 async function end(ending: ReturnType<Server["close"]>): Promise<void> {

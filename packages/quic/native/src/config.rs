@@ -66,6 +66,8 @@ pub struct PerConnection {
     pub receive_window_ceiling: u64,
     /// Sessions of one connection when it speaks WebTransport over HTTP/3; 0: it does not.
     pub web_transport_sessions: usize,
+    /// Takes requests of plain HTTP/3.
+    pub plain_requests: bool,
     pub redundancy: Redundancy,
     /// Zero: none.
     pub idle_timeout: Duration,
@@ -80,6 +82,7 @@ impl Settings {
             receive_window: self.receive_window as u64,
             receive_window_ceiling: self.receive_window_ceiling as u64,
             web_transport_sessions: self.web_transport_sessions as usize,
+            plain_requests: self.plain_requests != 0.0,
             redundancy: match self.redundancy as u32 {
                 0 => Redundancy::Off,
                 2 => Redundancy::Always,

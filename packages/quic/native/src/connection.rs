@@ -46,6 +46,8 @@ pub struct Connection {
     pub receive_window: ReceiveWindow,
     /// Streams of each direction that wait for the peer's limit, first come first served.
     waiting: [VecDeque<Handle>; 2],
+    /// Streams to be stopped when what is written to them has left.
+    pub late_stops: Vec<(qp::StreamId, qp::VarInt)>,
     /// HTTP/3, where this connection speaks it.
     pub web: Option<Box<Web>>,
     /// Sessions that were refused a datagram for want of room.
@@ -91,6 +93,7 @@ impl Connection {
             streams: HashMap::default(),
             receive_window: ReceiveWindow::new(settings.receive_window, settings.receive_window_ceiling, now),
             waiting: Default::default(),
+            late_stops: Vec::new(),
             web: None,
             datagrams_wait: Vec::new(),
             dirty: false,
@@ -142,6 +145,15 @@ impl Connection {
         let transmit = self.proto.poll_transmit(now, 1, buffer);
         set_window_open(&self.proto, false);
         transmit
+    }
+
+    /// Stops the streams that waited for what was written to leave. False when there are none.
+    pub fn stop_late(&mut self) -> bool {
+        for &(id, code) in &self.late_stops {
+            // Fails only when the stream has ended.
+            let _ = self.proto.recv_stream(id).stop(code);
+        }
+        !std::mem::take(&mut self.late_stops).is_empty()
     }
 
     pub fn note_protocol(&self) {
@@ -220,6 +232,10 @@ impl Connection {
     /// Doubles the peer's stream limit while it uses half of it, up to the ceiling.
     pub fn raise_stream_limit(&mut self, dir: qp::Dir) {
         if !self.pending.is_open() {
+            return;
+        }
+        // Requests of plain HTTP have the limit of the settings.
+        if self.web.as_ref().is_some_and(|web| web.sessions.is_empty()) {
             return;
         }
         let limit = self.proto.max_concurrent_streams(dir);

@@ -1,16 +1,16 @@
-//! The sockets of one port, one for each worker of a group. The first byte of a connection id is the place of the worker that
+//! The sockets of one port, one for each worker of a group. A byte of a connection id is the place of the worker that
 //! made it, by which the kernel finds that worker's socket wherever the client is. Linux only.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::os::fd::{AsFd, IntoRawFd, RawFd};
+use std::os::fd::{AsRawFd, IntoRawFd, RawFd};
 
-use socket2::SockRef;
+use socket2::{SockRef, Type};
 
 use crate::error::Failure;
-use crate::ffi::steering::{Step, attach, duplicate};
-use crate::members::GROUP_ID_BYTES;
-use crate::socket::{Sharing, bind_any};
+use crate::ffi::steering::{Step, attach, borrow, duplicate, is_claimed, release, try_claim};
+use crate::routing::Layout;
+use crate::socket::{Sharing, bind_any, enlarge_buffers};
 
 /// Places fit in a byte, with room.
 pub const MOST_PLACES: usize = 128;
@@ -24,7 +24,12 @@ const LONG_ID_AT: u32 = 6;
 const SHORT_ID_AT: u32 = 1;
 
 /// Binds one socket for each place. They are the caller's to close.
-pub fn bind(host: Option<IpAddr>, port: u16, places: usize) -> Result<(SocketAddr, Vec<RawFd>), Failure> {
+pub fn bind(
+    host: Option<IpAddr>,
+    port: u16,
+    places: usize,
+    layout: Layout,
+) -> Result<(SocketAddr, Vec<RawFd>), Failure> {
     if places == 0 || places > MOST_PLACES {
         return Err(Failure::option(format!(
             "a group has 1 to {MOST_PLACES} places, not {places}"
@@ -39,14 +44,76 @@ pub fn bind(host: Option<IpAddr>, port: u16, places: usize) -> Result<(SocketAdd
     for _ in 1..places {
         sockets.push(bind_any(Some(address.ip()), address.port(), Sharing::Port)?);
     }
+    sockets.iter().for_each(enlarge_buffers);
     let all: Vec<u8> = (0..places as u8).collect();
-    steer_socket(sockets[0].as_fd(), places, &all).map_err(|error| Failure::system(&error, "steer packets"))?;
+    let descriptors: Vec<RawFd> = sockets.iter().map(AsRawFd::as_raw_fd).collect();
+    steer(&descriptors, &all, &[], layout)?;
     Ok((address, sockets.into_iter().map(IntoRawFd::into_raw_fd).collect()))
 }
 
-/// Has new clients go to these places alone. Those that have a session stay with its worker.
-pub fn steer(descriptor: RawFd, places: usize, accepting: &[u8]) -> Result<(), Failure> {
-    let steered = duplicate(descriptor).and_then(|socket| steer_socket(socket.as_fd(), places, accepting));
+/// Takes so many places of a group whose sockets somebody else has bound, in this order: the first that no process has. They are this
+/// process's until it ends, or closes a descriptor of theirs.
+pub fn claim(descriptors: &[RawFd], wanted: usize) -> Result<(SocketAddr, Vec<u8>), Failure> {
+    let failed = |error: io::Error| Failure::system(&error, "take a socket of the group");
+    if descriptors.is_empty() || descriptors.len() > MOST_PLACES {
+        return Err(Failure::option(format!("a group has 1 to {MOST_PLACES} places")));
+    }
+    let addresses: Result<Vec<SocketAddr>, Failure> = descriptors.iter().map(|fd| datagram_address(*fd)).collect();
+    let addresses = addresses?;
+    if addresses.iter().any(|address| *address != addresses[0]) {
+        return Err(Failure::option("the sockets of a group have one address"));
+    }
+    let mut claimed = Vec::new();
+    for (place, descriptor) in descriptors.iter().enumerate() {
+        if claimed.len() < wanted && try_claim(*descriptor).map_err(failed)? {
+            claimed.push(place as u8);
+        }
+    }
+    if claimed.len() == wanted {
+        return Ok((addresses[0], claimed));
+    }
+    for place in claimed {
+        release(descriptors[usize::from(place)]);
+    }
+    Err(failed(io::Error::from_raw_os_error(libc::EADDRINUSE)))
+}
+
+/// Gives back what `claim` took.
+pub fn unclaim(descriptor: RawFd) {
+    release(descriptor);
+}
+
+/// The places that no process has claimed. Those that this one has are not among the answers of the system, and are passed over.
+pub fn unclaimed(descriptors: &[RawFd], own: &[u8]) -> Vec<u8> {
+    let places = 0..descriptors.len() as u8;
+    places
+        .filter(|place| !own.contains(place) && !is_claimed(descriptors[usize::from(*place)]))
+        .collect()
+}
+
+fn datagram_address(descriptor: RawFd) -> Result<SocketAddr, Failure> {
+    let failed = |error: io::Error| Failure::system(&error, "use the socket that was passed");
+    let socket = borrow(descriptor).map_err(failed)?;
+    let socket = SockRef::from(&socket);
+    let address = socket.local_addr().map_err(failed)?.as_socket();
+    match (socket.r#type().map_err(failed)?, address) {
+        (Type::DGRAM, Some(address)) => Ok(address),
+        _ => Err(Failure::option(format!("descriptor {descriptor} is no UDP socket"))),
+    }
+}
+
+/// Has new clients go to the places that accept alone, and the packets of places that are gone to the first of them: it says that their
+/// sessions are over. Those that have a session stay with its worker.
+pub fn steer(descriptors: &[RawFd], accepting: &[u8], gone: &[u8], layout: Layout) -> Result<(), Failure> {
+    let places = descriptors.len();
+    let is_place = |place: &u8| usize::from(*place) < places;
+    let steered = if accepting.is_empty() || !accepting.iter().chain(gone).all(is_place) {
+        Err(io::Error::from(io::ErrorKind::InvalidInput))
+    } else if places == 1 {
+        Ok(())
+    } else {
+        attach(descriptors[0], &program(places as u32, accepting, gone, layout))
+    };
     steered.map_err(|error| Failure::system(&error, "steer packets"))
 }
 
@@ -62,19 +129,11 @@ fn local_address(socket: &UdpSocket) -> Result<SocketAddr, Failure> {
         .map_err(|error| Failure::system(&error, "find the port"))
 }
 
-fn steer_socket(socket: std::os::fd::BorrowedFd, places: usize, accepting: &[u8]) -> io::Result<()> {
-    if accepting.is_empty() || accepting.iter().any(|place| usize::from(*place) >= places) {
-        return Err(io::Error::from(io::ErrorKind::InvalidInput));
-    }
-    if places == 1 {
-        return Ok(());
-    }
-    attach(socket, &program(places as u32, accepting))
-}
-
 /// The program that finds a packet's place. New clients choose their first connection id at random (§7.2), and so their place.
-fn program(places: u32, accepting: &[u8]) -> Vec<Step> {
-    use libc::{BPF_A, BPF_ABS, BPF_ALU, BPF_B, BPF_JEQ, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_MOD, BPF_RET, BPF_W};
+fn program(places: u32, accepting: &[u8], gone: &[u8], layout: Layout) -> Vec<Step> {
+    use libc::{
+        BPF_A, BPF_ABS, BPF_ALU, BPF_B, BPF_JA, BPF_JEQ, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_MOD, BPF_RET, BPF_W,
+    };
     let step = |code: u32, constant: u32| Step {
         code,
         holds: 0,
@@ -87,18 +146,39 @@ fn program(places: u32, accepting: &[u8]) -> Vec<Step> {
         fails,
         constant,
     };
+    // Comparisons reach 255 steps far, this as far as it takes.
+    let skip = |steps: &[Step]| step(BPF_JMP | BPF_JA, steps.len() as u32);
     let by_id = |at: u32| {
-        [
-            step(BPF_LD | BPF_B | BPF_ABS, at),
+        let mut steps = vec![
+            step(BPF_LD | BPF_B | BPF_ABS, at + layout.place_at as u32),
             step(BPF_ALU | BPF_MOD | BPF_K, places),
-            step(BPF_RET | BPF_A, 0),
-        ]
+        ];
+        for place in gone {
+            steps.push(test(BPF_JEQ, u32::from(*place), 0, 1));
+            steps.push(step(BPF_RET | BPF_K, u32::from(accepting[0])));
+        }
+        steps.push(step(BPF_RET | BPF_A, 0));
+        steps
     };
-    let mut program = vec![step(BPF_LD | BPF_B | BPF_ABS, 0), test(BPF_JSET, LONG_HEADER, 3, 0)];
-    program.extend(by_id(SHORT_ID_AT));
+    let (short, mut long) = (by_id(SHORT_ID_AT), by_id(LONG_ID_AT));
+    if let Some(first) = layout.first {
+        let known = [
+            step(BPF_LD | BPF_B | BPF_ABS, LONG_ID_AT),
+            test(BPF_JEQ, u32::from(first), 1, 0),
+            skip(&long),
+        ];
+        long.splice(0..0, known);
+    }
+    let mut program = vec![
+        step(BPF_LD | BPF_B | BPF_ABS, 0),
+        test(BPF_JSET, LONG_HEADER, 0, 1),
+        skip(&short),
+    ];
+    program.extend(short);
     program.push(step(BPF_LD | BPF_B | BPF_ABS, LENGTH_AT));
-    program.push(test(BPF_JEQ, GROUP_ID_BYTES as u32, 0, 3));
-    program.extend(by_id(LONG_ID_AT));
+    program.push(test(BPF_JEQ, layout.bytes as u32, 1, 0));
+    program.push(skip(&long));
+    program.extend(long);
     program.push(step(BPF_LD | BPF_W | BPF_ABS, LONG_ID_AT));
     program.push(step(BPF_ALU | BPF_MOD | BPF_K, accepting.len() as u32));
     for (index, place) in accepting.iter().enumerate() {
@@ -117,6 +197,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::members::{GROUP_ID_BYTES, GROUP_LAYOUT};
 
     const PLACES: usize = 3;
 
@@ -128,7 +209,7 @@ mod tests {
 
     impl Group {
         fn new() -> Self {
-            let (address, descriptors) = bind(Some(Ipv4Addr::LOCALHOST.into()), 0, PLACES).unwrap();
+            let (address, descriptors) = bind(Some(Ipv4Addr::LOCALHOST.into()), 0, PLACES, GROUP_LAYOUT).unwrap();
             let sockets = descriptors.iter().map(|fd| adopt(*fd).unwrap()).collect();
             Group {
                 address,
@@ -189,17 +270,62 @@ mod tests {
         let places =
             |group: &Group| -> BTreeSet<usize> { (0..60u8).map(|at| group.place_of(&long(&[at; 8]))).collect() };
         assert_eq!(places(&group), BTreeSet::from([0, 1, 2]));
-        steer(group.descriptors[1], PLACES, &[0, 2]).unwrap();
+        steer(&group.descriptors, &[0, 2], &[], GROUP_LAYOUT).unwrap();
         assert_eq!(places(&group), BTreeSet::from([0, 2]));
         assert_eq!(group.place_of(&short(1)), 1);
-        assert!(steer(group.descriptors[0], PLACES, &[]).is_err());
-        assert!(steer(group.descriptors[0], PLACES, &[3]).is_err());
+        assert!(steer(&group.descriptors, &[], &[], GROUP_LAYOUT).is_err());
+        assert!(steer(&group.descriptors, &[3], &[], GROUP_LAYOUT).is_err());
+        assert!(steer(&group.descriptors, &[0], &[3], GROUP_LAYOUT).is_err());
+    }
+
+    #[test]
+    fn ids_that_a_balancer_routes_by_have_the_place_elsewhere() {
+        let layout = Layout {
+            place_at: 9,
+            bytes: 14,
+            first: Some(0x2d),
+        };
+        let group = Group::new();
+        steer(&group.descriptors, &[0], &[], layout).unwrap();
+        for place in 0..PLACES {
+            let mut id = [[0x2d].as_slice(), &[7; 13]].concat();
+            id[9] = place as u8;
+            assert_eq!(group.place_of(&[&[0x40][..], &id, &[0; 30]].concat()), place);
+            assert_eq!(group.place_of(&long(&id)), place);
+            // A client's own id of the same length.
+            id[0] ^= 1;
+            assert_eq!(group.place_of(&long(&id)), 0);
+        }
+    }
+
+    #[test]
+    fn packets_of_places_that_are_gone_go_to_one_that_accepts() {
+        let group = Group::new();
+        steer(&group.descriptors, &[1], &[0], GROUP_LAYOUT).unwrap();
+        for place in 0..PLACES {
+            let expected = if place == 0 { 1 } else { place };
+            assert_eq!(group.place_of(&short(place as u8)), expected);
+            let mut id = [9; GROUP_ID_BYTES];
+            id[0] = place as u8;
+            assert_eq!(group.place_of(&long(&id)), expected);
+        }
+    }
+
+    #[test]
+    fn places_of_sockets_that_are_passed_are_claimed() {
+        let group = Group::new();
+        let (address, places) = claim(&group.descriptors, 2).unwrap();
+        assert_eq!((address, places), (group.address, vec![0, 1]));
+        assert_eq!(unclaimed(&group.descriptors, &[0, 1]), vec![2]);
+        assert_eq!(claim(&group.descriptors, PLACES + 1).unwrap_err().code, "EADDRINUSE");
+        assert!(claim(&[-1], 1).is_err());
+        assert!(claim(&[], 1).is_err());
     }
 
     #[test]
     fn a_port_that_another_group_has_is_taken() {
         let group = Group::new();
-        let again = bind(Some(group.address.ip()), group.address.port(), PLACES);
+        let again = bind(Some(group.address.ip()), group.address.port(), PLACES, GROUP_LAYOUT);
         assert_eq!(again.unwrap_err().code, "EADDRINUSE");
     }
 

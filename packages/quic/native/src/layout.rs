@@ -35,6 +35,9 @@ pub const INDEX_BITS: u32 = 24;
 /// Indices of WebTransport sessions begin here; those of QUIC connections lie below.
 pub const WEB_TRANSPORT: u32 = 8388608;
 
+/// Number of these records, flags, lists and functions: an engine is used by TypeScript of the same number only.
+pub const LAYOUT: u32 = 4219425537;
+
 /// Kinds of records, with their three words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
@@ -77,6 +80,10 @@ pub enum Kind {
     Silent = 18,
     /// An accepted connection failed before it became a session, by TLS: failure number.
     HandshakeFailed = 20,
+    /// A client's request of plain HTTP: connection index, stream index, stream generation.
+    Requested = 22,
+    /// The client has all of an answer: stream index, freed.
+    Sent = 23,
     /// A session that began early is established: session index, generation, early data taken.
     Ready = 21,
 }
@@ -108,6 +115,7 @@ pub struct Settings {
     pub max_handshakes_per_address: f64,
     pub handshake_timeout_ms: f64,
     pub manual_admission: f64,
+    pub plain_requests: f64,
 }
 
 impl Settings {
@@ -138,6 +146,7 @@ impl Settings {
             max_handshakes_per_address,
             handshake_timeout_ms,
             manual_admission,
+            plain_requests,
         ] = numbers
         else {
             return None;
@@ -167,6 +176,7 @@ impl Settings {
             max_handshakes_per_address,
             handshake_timeout_ms,
             manual_admission,
+            plain_requests,
         })
     }
 }

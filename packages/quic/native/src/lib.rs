@@ -11,6 +11,8 @@ mod credit;
 mod driver;
 mod endpoint;
 mod error;
+mod exchange;
+mod farewells;
 #[allow(unsafe_code)]
 mod ffi;
 mod fields;
@@ -30,6 +32,7 @@ mod methods;
 mod receive_window;
 mod recent;
 mod redundancy;
+mod routing;
 mod secret;
 mod silence;
 mod sink;
@@ -43,6 +46,7 @@ use crate::endpoint::Endpoint;
 use crate::error::Failure;
 use crate::ffi::bound::Methods;
 use crate::fields::Fields;
+use crate::routing::Routing;
 use crate::secret::Secret;
 use crate::socket::{Offload, Sharing, Socket};
 
@@ -74,5 +78,11 @@ fn endpoint_for(options: &[u8], port: u16) -> Result<(Endpoint, driver::Options)
         _ => Socket::bind(methods::ip_or_any(&host)?, port, sharing, offload)?,
     };
     let secret = Secret::new(fields.take(), fields.take())?;
-    Ok((Endpoint::new(socket, &secret), driver))
+    let routing = Routing::parse(fields.take())?;
+    if routing.is_some() && sharing == Sharing::Port {
+        return Err(Failure::option(
+            "connectionIds name one server: endpoints of one port are a PortGroup, not reusePort",
+        ));
+    }
+    Ok((Endpoint::new(socket, &secret, routing.as_ref()), driver))
 }

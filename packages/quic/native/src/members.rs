@@ -10,12 +10,18 @@ use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::ffi::process::is_running;
+use crate::routing::Layout;
 
 /// An id is a nonce, its maker under a mask that follows from the nonce, and a keyed hash of both: four bytes each.
 const PART: usize = 4;
 const LENGTH: usize = 3 * PART;
 /// In a group of workers the maker's place goes before that, for the kernel to read.
 pub const GROUP_ID_BYTES: usize = 1 + LENGTH;
+pub const GROUP_LAYOUT: Layout = Layout {
+    place_at: 0,
+    bytes: GROUP_ID_BYTES,
+    first: None,
+};
 
 /// Places for the endpoints of one process, below the process's number.
 const PLACES: u32 = 1 << 10;

@@ -19,6 +19,7 @@ pub const METHODS: Methods = &[
     ("address", address),
     ("close", close),
     ("closeSession", close_session),
+    ("closePolitely", close_politely),
     ("closeSessions", close_sessions),
     ("connect", connect),
     ("counts", counts),
@@ -101,6 +102,12 @@ fn rebind(host: &Rc<Host>, args: &Args) -> Answer {
 fn close(host: &Rc<Host>, args: &Args) -> Answer {
     host.close(args.uint(0), args.bytes(1));
     Answer::Nothing
+}
+
+/// (code, reason bytes) → milliseconds after which to ask again, for pages to know that their sessions are over; 0: they do
+fn close_politely(host: &Rc<Host>, args: &Args) -> Answer {
+    let wait = host.with(|endpoint| endpoint.close_politely(args.uint(0), args.bytes(1)));
+    number(wait.flatten().map_or(0, |wait| wait.as_millis() as u32))
 }
 
 /// (code, reason bytes): of the whole endpoint, with what that sends; the process is about to end

@@ -3,16 +3,27 @@
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use crate::error::Failure;
+use crate::routing::Layout;
 
 fn unsupported() -> Failure {
     Failure::option("a group of workers on one UDP port needs Linux")
 }
 
-pub fn bind(_: Option<IpAddr>, _: u16, _: usize) -> Result<(SocketAddr, Vec<i32>), Failure> {
+pub fn bind(_: Option<IpAddr>, _: u16, _: usize, _: Layout) -> Result<(SocketAddr, Vec<i32>), Failure> {
     Err(unsupported())
 }
 
-pub fn steer(_: i32, _: usize, _: &[u8]) -> Result<(), Failure> {
+pub fn claim(_: &[i32], _: usize) -> Result<(SocketAddr, Vec<u8>), Failure> {
+    Err(unsupported())
+}
+
+pub fn unclaim(_: i32) {}
+
+pub fn unclaimed(_: &[i32], _: &[u8]) -> Vec<u8> {
+    Vec::new()
+}
+
+pub fn steer(_: &[i32], _: &[u8], _: &[u8], _: Layout) -> Result<(), Failure> {
     Err(unsupported())
 }
 

@@ -11,6 +11,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::error::Failure;
 use crate::members::MemberIds;
+use crate::routing::{RoutedIds, Routing};
 use crate::socket::{Sharing, Socket};
 
 const MIN_BYTES: usize = 32;
@@ -62,7 +63,7 @@ impl Secret {
 
     /// Makes the endpoint's configuration. Stateless reset tokens are bound to host and address, so that a server that holds
     /// the same secret elsewhere cannot end this one's live sessions (RFC 9000 §21.11).
-    pub fn endpoint_config(&self, socket: &Socket) -> qp::EndpointConfig {
+    pub fn endpoint_config(&self, socket: &Socket, routing: Option<&Routing>) -> qp::EndpointConfig {
         let address = socket.address().to_string();
         let place = |purpose: &'static [u8]| [purpose, &[0], &self.host, &[0], address.as_bytes()];
         let reset_key = hmac::Key::new(hmac::HMAC_SHA256, &self.derive::<64>(&place(b"stateless reset")));
@@ -73,6 +74,14 @@ impl Secret {
         let _ = config.max_udp_payload_size(MAX_UDP_PAYLOAD);
         // Ids carry a keyed hash; a reset is only sent for an id that this endpoint, or one before it, could have made.
         let id_key: [u8; 32] = self.derive(&place(b"connection id"));
+        if let Some(routing) = routing.cloned() {
+            let place = match socket.sharing() {
+                Sharing::Group(place) => Some(place),
+                _ => None,
+            };
+            config.cid_generator(move || Box::new(RoutedIds::new(&routing, &id_key, place)));
+            return config;
+        }
         match socket.sharing() {
             Sharing::None => {
                 let [a, b, c, d, e, f, g, h, ..] = id_key;

@@ -77,10 +77,13 @@ impl Offload {
 
 impl Socket {
     pub fn bind(host: Option<IpAddr>, port: u16, sharing: Sharing, offload: Offload) -> Result<Self, Failure> {
-        Socket::new(bind_any(host, port, sharing)?, sharing, offload)
+        let io = bind_any(host, port, sharing)?;
+        enlarge_buffers(&io);
+        Socket::new(io, sharing, offload)
     }
 
-    /// The socket of a place in a group of workers.
+    /// The socket of a place in a group of workers. Its buffers are as whoever bound it has made them: what asks again without privileges
+    /// has them cut down to the system's limit.
     pub fn adopt(descriptor: i32, place: u8, offload: Offload) -> Result<Self, Failure> {
         Socket::new(crate::group::adopt(descriptor)?, Sharing::Group(place), offload)
     }
@@ -91,7 +94,6 @@ impl Socket {
         if offload == Offload::None {
             receive_singly(&io);
         }
-        enlarge_buffers(&io);
         let address = io.local_addr().map_err(failed)?;
         Ok(Socket {
             io,
@@ -272,7 +274,7 @@ fn bind(ip: IpAddr, port: u16, sharing: Sharing) -> io::Result<UdpSocket> {
 }
 
 /// Larger buffers only help; what was granted is reported in the stats.
-fn enlarge_buffers(io: &UdpSocket) {
+pub fn enlarge_buffers(io: &UdpSocket) {
     let socket = SockRef::from(io);
     let _ = largest(|bytes| socket.set_recv_buffer_size(bytes));
     let _ = largest(|bytes| socket.set_send_buffer_size(bytes));

@@ -6,7 +6,9 @@ use std::rc::Rc;
 use bytes::Bytes;
 use quinn_proto as qp;
 
+use crate::connection::Connection;
 use crate::credit::DataCredit;
+use crate::exchange::Exchange;
 use crate::handle::Handle;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +58,8 @@ pub struct Stream {
     header_left: usize,
     /// HTTP/3's own, unknown to JavaScript.
     pub internal: bool,
+    /// The request of plain HTTP that it carries.
+    pub exchange: Option<Box<Exchange>>,
     /// Received beyond what HTTP/3 took, and the stream's first bytes.
     pub unread: Bytes,
 }
@@ -93,6 +97,7 @@ impl Stream {
             header: Bytes::new(),
             header_left: 0,
             internal: false,
+            exchange: None,
             unread: Bytes::new(),
         }
     }
@@ -119,7 +124,8 @@ impl Stream {
     }
 
     pub fn finished(&self) -> bool {
-        self.sending == Sending::Done && !self.receiving
+        let delivered = self.exchange.as_ref().is_none_or(|exchange| exchange.delivered);
+        self.sending == Sending::Done && !self.receiving && delivered
     }
 
     /// The stream's first bytes, which are not the application's. `settle` is to follow in this turn.
@@ -279,14 +285,14 @@ impl Stream {
     }
 
     /// Takes the id that became available. What was asked for while waiting happens now.
-    pub fn opened(&mut self, id: qp::StreamId, connection: &mut qp::Connection) {
+    pub fn opened(&mut self, id: qp::StreamId, connection: &mut Connection) {
         self.id = Some(id);
-        self.set_priority(connection, self.priority);
+        self.set_priority(&mut connection.proto, self.priority);
         if let Some(code) = self.early_reset {
-            self.reset_from_header(connection, id, code);
+            self.reset_from_header(&mut connection.proto, id, code);
         }
         if let Some(code) = self.early_stop {
-            let _ = connection.recv_stream(id).stop(code);
+            self.stop_behind_header(connection, id, code);
         }
     }
 
@@ -323,14 +329,24 @@ impl Stream {
         let _ = stream.reset_at(code, self.header.len() as u64);
     }
 
-    pub fn stop(&mut self, connection: &mut qp::Connection, code: qp::VarInt) {
+    pub fn stop(&mut self, connection: &mut Connection, code: qp::VarInt) {
         if !self.receiving {
             return;
         }
         self.receiving = false;
         match self.id {
-            Some(id) => drop(connection.recv_stream(id).stop(code)),
+            Some(id) => self.stop_behind_header(connection, id, code),
             None => self.early_stop = Some(code),
+        }
+    }
+
+    /// STOP_SENDING, and not before the header: QUIC puts it first in a packet, and to a peer that does not know yet whose stream it is, the code
+    /// says nothing.
+    fn stop_behind_header(&self, connection: &mut Connection, id: qp::StreamId, code: qp::VarInt) {
+        if self.header.is_empty() {
+            drop(connection.proto.recv_stream(id).stop(code));
+        } else {
+            connection.late_stops.push((id, code));
         }
     }
 
@@ -355,6 +371,9 @@ impl Stream {
     }
 
     fn drop_pending(&mut self) {
+        if let Some(exchange) = &mut self.exchange {
+            exchange.delivered = true;
+        }
         self.sending = Sending::Done;
         self.gathered.clear();
         self.pending.clear();

@@ -5,6 +5,8 @@ use std::rc::Rc;
 use bytes::Bytes;
 
 use crate::credit::{DataCredit, SessionCredit};
+use crate::exchange::CancelLimit;
+use crate::farewells::Farewells;
 use crate::h3::{Credit, Fields, Http3, Request};
 use crate::handle::Handle;
 use crate::ids::IdMap;
@@ -15,6 +17,11 @@ pub struct Web {
     pub control: Option<Handle>,
     /// By the id of their CONNECT stream.
     pub sessions: IdMap<u64, Handle>,
+    /// Server: what pages have yet to learn.
+    pub farewells: Farewells,
+    /// Server: its first request of plain HTTP made the connection count as a session.
+    pub serves: bool,
+    pub cancels: CancelLimit,
 }
 
 pub struct WebSession {
@@ -29,6 +36,8 @@ pub struct WebSession {
     pub answer: Option<(Option<String>, Fields)>,
     /// A client asked for it.
     incoming: bool,
+    /// Server: a page asked for it.
+    pub of_page: bool,
     /// Server: its streams reach JavaScript, and it counts.
     pub admitted: bool,
     /// Streams that wait for that.
@@ -45,6 +54,7 @@ impl WebSession {
             connection,
             id: None,
             headers: Default::default(),
+            of_page: id.is_some() && request.is_of_page(),
             request: Some(request),
             answer: None,
             incoming: id.is_some(),

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use crate::answer::Answer;
 use crate::ffi::args::Args;
 use crate::ffi::bound::Methods;
-use crate::h3::{Fields, Request};
+use crate::h3::{Fields, PlainRequest, Request};
 use crate::handle::{Handle, Session};
 use crate::host::Host;
 use crate::methods::{number, text};
@@ -19,6 +19,8 @@ pub const METHODS: Methods = &[
     ("maxDatagramSize", max_datagram_size),
     ("remainingMs", remaining_ms),
     ("rejectSession", reject_session),
+    ("requestHead", request_head),
+    ("respond", respond),
     ("sendDatagram", send_datagram),
     ("sessionAnswer", session_answer),
     ("sessionRequest", session_request),
@@ -135,6 +137,31 @@ fn session_answer(host: &Rc<Host>, args: &Args) -> Answer {
     })
     .flatten()
     .unwrap_or(Answer::Nothing)
+}
+
+/// (stream) → [method, authority, path, [name, value…]], once
+fn request_head(host: &Rc<Host>, args: &Args) -> Answer {
+    let stream = Handle::unpack(args.number(0));
+    host.with(|endpoint| endpoint.request_head(stream))
+        .flatten()
+        .map_or(Answer::Nothing, |request| {
+            let PlainRequest {
+                method,
+                authority,
+                path,
+                fields,
+                ..
+            } = request;
+            Answer::List(vec![text(method), text(authority), text(path), flat(fields)])
+        })
+}
+
+/// (stream, status, fields, bytes, end) → flags as of `write`
+fn respond(host: &Rc<Host>, args: &Args) -> Answer {
+    let (stream, status) = (Handle::unpack(args.number(0)), args.uint(1) as u16);
+    let fields = fields(&args.text(2));
+    let flags = host.with(|endpoint| endpoint.respond(stream, status, &fields, args.bytes(3), args.boolean(4)));
+    number(flags.unwrap_or(0))
 }
 
 /// (session, bytes) → 0 sent, 1 no room now, 2 too large, 3 unavailable

@@ -47,20 +47,20 @@ export const healthMethods: {
     id: 1,
     input: healthRequestCodec,
     output: healthStateCodec,
-    idempotent: true,
+    readOnly: true,
     fingerprint: 0xccbfa919,
   }),
   watch: describeMethod(healthService, serverStreamCalls, "watch", {
     id: 2,
     input: healthRequestCodec,
     output: healthStateCodec,
-    idempotent: true,
+    readOnly: true,
     fingerprint: 0xeea6de48,
   }),
 };
 
 /**
- * What a server of quicrpc.v1.Health implements. `Context` is what the application keeps for a connection.
+ * The methods that a server of quicrpc.v1.Health implements. `Context` is what the application keeps for a connection.
  *
  * Says whether services are able to serve.
  */

@@ -207,6 +207,7 @@ function writeMethodDescription(b: Uint8Array, p: number, value: MethodDescripti
   if (depth === 0) return wire.misfit();
   wire.requireObject(value);
   let count = 6;
+  if (value.readOnly !== undefined) count++;
   if (value.once !== undefined) count++;
   if (value.fingerprint !== undefined) count++;
   if (value.meta !== undefined) count++;
@@ -248,6 +249,18 @@ function writeMethodDescription(b: Uint8Array, p: number, value: MethodDescripti
   b[p + 9] = 0x6e;
   b[p + 10] = 0x74;
   p = wire.writeBoolean(b, p + 11, value.idempotent);
+  if (value.readOnly !== undefined) {
+    b[p] = 0xa8;
+    b[p + 1] = 0x72;
+    b[p + 2] = 0x65;
+    b[p + 3] = 0x61;
+    b[p + 4] = 0x64;
+    b[p + 5] = 0x4f;
+    b[p + 6] = 0x6e;
+    b[p + 7] = 0x6c;
+    b[p + 8] = 0x79;
+    p = wire.writeBoolean(b, p + 9, value.readOnly);
+  }
   if (value.once !== undefined) {
     b[p] = 0xa4;
     b[p + 1] = 0x6f;
@@ -305,6 +318,7 @@ function readMethodDescription(r: wire.Reader, p: number, depth = wire.MAX_DEPTH
   let id: number | undefined;
   let kind: MethodDescriptionKind | undefined;
   let idempotent: boolean | undefined;
+  let _readOnly: boolean | undefined;
   let once: boolean | undefined;
   let takes: MessageForm | undefined;
   let gives: MessageForm | undefined;
@@ -349,26 +363,37 @@ function readMethodDescription(r: wire.Reader, p: number, depth = wire.MAX_DEPTH
         idempotent = wire.readBoolean(r, p + 11);
         p = r.position;
       case 4:
+        if (
+          left > 0 &&
+          view.getInt32(p) === (0xa8726561 | 0) &&
+          view.getInt32(p + 4) === 0x644f6e6c &&
+          bytes[p + 8] === 0x79
+        ) {
+          _readOnly = wire.readBoolean(r, p + 9);
+          p = r.position;
+          left--;
+        }
+      case 5:
         if (left > 0 && view.getInt32(p) === (0xa46f6e63 | 0) && bytes[p + 4] === 0x65) {
           once = wire.readBoolean(r, p + 5);
           p = r.position;
           left--;
         }
-      case 5: {
+      case 6: {
         if (left-- === 0 || view.getInt32(p) !== (0xa574616b | 0) || view.getInt32(p + 2) !== 0x616b6573) break;
         const literal = wire.readString(r, p + 6);
         if (literal !== "nothing" && literal !== "value" && literal !== "bytes") return wire.misfit();
         takes = literal;
         p = r.position;
       }
-      case 6: {
+      case 7: {
         if (left-- === 0 || view.getInt32(p) !== (0xa5676976 | 0) || view.getInt32(p + 2) !== 0x69766573) break;
         const literal = wire.readString(r, p + 6);
         if (literal !== "nothing" && literal !== "value" && literal !== "bytes") return wire.misfit();
         gives = literal;
         p = r.position;
       }
-      case 7:
+      case 8:
         if (
           left > 0 &&
           view.getInt32(p) === (0xab66696e | 0) &&
@@ -379,7 +404,7 @@ function readMethodDescription(r: wire.Reader, p: number, depth = wire.MAX_DEPTH
           p = r.position;
           left--;
         }
-      case 8:
+      case 9:
         if (left > 0 && view.getInt32(p) === (0xa46d6574 | 0) && bytes[p + 4] === 0x61) {
           meta = readJsonObject(r, p + 5, depth - 1);
           p = r.position;
@@ -404,6 +429,7 @@ function readMethodDescription(r: wire.Reader, p: number, depth = wire.MAX_DEPTH
     return wire.misfit();
   }
   const result: MethodDescription = { name, id, kind, idempotent, takes, gives };
+  if (_readOnly !== undefined) result.readOnly = _readOnly;
   if (once !== undefined) result.once = once;
   if (fingerprint !== undefined) result.fingerprint = fingerprint;
   if (meta !== undefined) result.meta = meta;
@@ -415,6 +441,7 @@ const readMethodDescriptionKeys = /* @__PURE__ */ new wire.Keys([
   "id",
   "kind",
   "idempotent",
+  "readOnly",
   "once",
   "takes",
   "gives",
@@ -603,6 +630,7 @@ function writeMethodDetails(b: Uint8Array, p: number, value: MethodDetails, dept
   if (value.docs !== undefined) count++;
   if (value.input !== undefined) count++;
   if (value.output !== undefined) count++;
+  if (value.errors !== undefined) count++;
   p = wire.writeMapHeader(b, p, count);
   b[p] = 0xa4;
   b[p + 1] = 0x6e;
@@ -637,6 +665,16 @@ function writeMethodDetails(b: Uint8Array, p: number, value: MethodDetails, dept
     b[p + 6] = 0x74;
     p = writeJsonObject(b, p + 7, value.output, depth - 1);
   }
+  if (value.errors !== undefined) {
+    b[p] = 0xa6;
+    b[p + 1] = 0x65;
+    b[p + 2] = 0x72;
+    b[p + 3] = 0x72;
+    b[p + 4] = 0x6f;
+    b[p + 5] = 0x72;
+    b[p + 6] = 0x73;
+    p = writeMethodDetailsErrors(b, p + 7, value.errors, depth - 1);
+  }
   return p;
 }
 
@@ -647,6 +685,7 @@ function readMethodDetails(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): M
   let docs: string | undefined;
   let input: JsonObject | undefined;
   let output: JsonObject | undefined;
+  let errors: Record<string, JsonObject> | undefined;
   let left = wire.readMapHeader(r, p);
   p = r.position;
   for (let next = 0; ; ) {
@@ -673,6 +712,12 @@ function readMethodDetails(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): M
           p = r.position;
           left--;
         }
+      case 4:
+        if (left > 0 && view.getInt32(p) === (0xa6657272 | 0) && view.getInt32(p + 3) === 0x726f7273) {
+          errors = readMethodDetailsErrors(r, p + 7, depth - 1);
+          p = r.position;
+          left--;
+        }
       default:
         left--;
     }
@@ -686,10 +731,40 @@ function readMethodDetails(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): M
   if (docs !== undefined) result.docs = docs;
   if (input !== undefined) result.input = input;
   if (output !== undefined) result.output = output;
+  if (errors !== undefined) result.errors = errors;
   return result;
 }
 
-const readMethodDetailsKeys = /* @__PURE__ */ new wire.Keys(["name", "docs", "input", "output"]);
+const readMethodDetailsKeys = /* @__PURE__ */ new wire.Keys(["name", "docs", "input", "output", "errors"]);
+
+function writeMethodDetailsErrors(
+  b: Uint8Array,
+  p: number,
+  value: Record<string, JsonObject>,
+  depth = wire.MAX_DEPTH,
+): number {
+  if (depth === 0) return wire.misfit();
+  const entries = wire.entriesOf(value);
+  p = wire.writeMapHeader(b, p, entries.length);
+  for (const [key, item] of entries) {
+    p = wire.writeString(b, p, key);
+    p = writeJsonObject(b, p, item, depth - 1);
+  }
+  return p;
+}
+
+function readMethodDetailsErrors(r: wire.Reader, p: number, depth = wire.MAX_DEPTH): Record<string, JsonObject> {
+  if (depth === 0) return wire.misfit();
+  let left = wire.readMapHeader(r, p);
+  const value: Record<string, JsonObject> = {};
+  for (; left > 0; left--) {
+    const key = wire.readString(r, r.position);
+    if (key === "__proto__") return wire.misfit();
+    const item = readJsonObject(r, r.position, depth - 1);
+    value[key] = item;
+  }
+  return value;
+}
 
 const jsonObjectValueShape: wire.Shape = wire.union(
   wire.string(),
@@ -708,6 +783,7 @@ const methodDescriptionShape: wire.Shape = wire.object({
   id: wire.number(wire.integer()),
   kind: wire.literal("unary", "notify", "server_stream", "client_stream", "duplex"),
   idempotent: wire.boolean(),
+  readOnly: wire.optional(wire.boolean()),
   once: wire.optional(wire.boolean()),
   takes: wire.literal("nothing", "value", "bytes"),
   gives: wire.literal("nothing", "value", "bytes"),
@@ -723,11 +799,13 @@ const serviceDescriptionShape: wire.Shape = wire.object({
 const reflectionListOutputServicesShape: wire.Shape = wire.array(serviceDescriptionShape);
 const reflectionListOutputShape: wire.Shape = wire.object({ services: reflectionListOutputServicesShape });
 const reflectionDescribeInputShape: wire.Shape = wire.object({ service: wire.string() });
+const methodDetailsErrorsShape: wire.Shape = wire.record({}, jsonObjectShape);
 const methodDetailsShape: wire.Shape = wire.object({
   name: wire.string(),
   docs: wire.optional(wire.string()),
   input: wire.optional(jsonObjectShape),
   output: wire.optional(jsonObjectShape),
+  errors: wire.optional(methodDetailsErrorsShape),
 });
 const serviceDetailsMethodsShape: wire.Shape = wire.array(methodDetailsShape);
 const serviceDetailsShape: wire.Shape = wire.object({

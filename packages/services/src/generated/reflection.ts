@@ -43,6 +43,8 @@ export interface MethodDescription {
   id: number;
   kind: MethodDescriptionKind;
   idempotent: boolean;
+  /** Calls change nothing. */
+  readOnly?: boolean | undefined;
   /** Calls have keys, by which one that is made again does not run again. */
   once?: boolean | undefined;
   /** The caller's message: one, or many where it streams. */
@@ -85,6 +87,8 @@ export interface MethodDetails {
   input?: JsonObject | undefined;
   /** The same of what the callee sends. */
   output?: JsonObject | undefined;
+  /** The same of the details of each declared error that has such, by the error's name. */
+  errors?: Record<string, JsonObject> | undefined;
 }
 
 const reflectionService: ServiceIdentity = {
@@ -107,20 +111,21 @@ export const reflectionMethods: {
   list: describeMethod(reflectionService, unaryCalls, "list", {
     id: 1,
     output: reflectionListOutputCodec,
-    idempotent: true,
-    fingerprint: 0x6bd1da53,
+    readOnly: true,
+    fingerprint: 0x1238335c,
   }),
   describe: describeMethod(reflectionService, unaryCalls, "describe", {
     id: 2,
     input: reflectionDescribeInputCodec,
     output: serviceDetailsCodec,
-    idempotent: true,
-    fingerprint: 0x4e7214c3,
+    readOnly: true,
+    fingerprint: 0x9343ee5c,
   }),
 };
 
 /**
- * What a server of quicrpc.v1.Reflection implements. `Context` is what the application keeps for a connection.
+ * The methods that a server of quicrpc.v1.Reflection implements. `Context` is what the application keeps for a
+ * connection.
  *
  * Says what a server serves.
  */

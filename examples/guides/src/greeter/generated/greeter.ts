@@ -85,7 +85,9 @@ export const greeterMethods: {
   }),
 };
 
-/** What a server of hello.v1.Greeter implements. `Context` is what the application keeps for a connection. */
+/**
+ * The methods that a server of hello.v1.Greeter implements. `Context` is what the application keeps for a connection.
+ */
 export interface GreeterHandlers<Context = unknown> {
   /**
    * Greets one person.

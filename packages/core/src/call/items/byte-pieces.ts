@@ -8,7 +8,10 @@ const MAX_PIECE = 64 * 1024;
 const MAX_FRAMING = 16;
 
 /** The most bytes of one item of `codec`; undefined where items are messages, which are never cut. */
-export function bytePieceOf(codec: MessageCodec<unknown> | undefined, { maxFrameBytes }: Limits): number | undefined {
+export function bytePieceOf(
+  codec: MessageCodec<unknown> | undefined,
+  { maxFrameBytes }: Pick<Limits, "maxFrameBytes">,
+): number | undefined {
   return codec?.bytes === true ? Math.min(MAX_PIECE, maxFrameBytes - MAX_FRAMING) : undefined;
 }
 

@@ -20,10 +20,12 @@ export interface LaneHost {
   readonly settings: CarrierSettings;
   /** The last of the calls that were made on the lane is over. */
   onIdle(): void;
-  onHello(): void;
-  /** The peer goes away; the stage is a `GoawayStage`. */
-  onGoaway(stage: number, lane: PeerLane): void;
+  onHello(lane: PeerLane, renews: boolean): void;
+  /** The peer goes away; the stage is a `GoawayStage`, and the frame has what it says. */
+  onGoaway(stage: number, lane: PeerLane, frame: Frame): void;
   onPong(token: number): void;
+  /** Credentials are renewed. Throws `ProtocolError` where this side renews none. */
+  onCredentials(frame: Frame): void;
   /** A close frame. Throws `ProtocolError` where a session ends in another way. */
   onClose(frame: Frame): void;
 }
@@ -60,8 +62,21 @@ export class PeerLane implements FrameHandler {
     this.greet();
   }
 
-  goaway(stage: number): void {
-    this.send(FrameType.Goaway, (out) => out.varint(stage));
+  /** @param write appends what the stage says */
+  goaway(stage: number, write?: (out: FrameWriter) => void): void {
+    this.send(FrameType.Goaway, (out) => {
+      out.varint(stage);
+      write?.(out);
+    });
+  }
+
+  /** Whether it has ended. */
+  get ended(): boolean {
+    return this.over;
+  }
+
+  sendCredentials(write: (out: FrameWriter) => void): void {
+    this.send(FrameType.Credentials, write);
   }
 
   onFrame(frame: Frame): void {
@@ -145,23 +160,25 @@ export class PeerLane implements FrameHandler {
   }
 
   private onHello(frame: Frame): void {
-    const { codec, compressions } = readHello(frame);
+    const { codec, compressions, renews = false } = readHello(frame);
     this.channel.compression?.onPeer(compressions);
     if (codec !== undefined) this.callee.onHello(codec);
     this.greeted = true;
-    this.host.onHello();
+    this.host.onHello(this, renews);
   }
 
   private onSessionFrame(frame: Frame): void {
     const { type, callId, bytes, start, end } = frame;
     if (callId !== 0) throw new ProtocolError(`a frame of type ${type} belongs to no call`);
     if (type === FrameType.Goaway) {
-      this.host.onGoaway(readGoaway(frame), this);
+      this.host.onGoaway(readGoaway(frame), this, frame);
     } else if (type === FrameType.Ping) {
       const answer = readPing(frame).slice();
       this.send(FrameType.Pong, (out) => out.bytes(answer));
     } else if (type === FrameType.Pong) {
       this.onPong(new Cursor(bytes, start, end).varint());
+    } else if (type === FrameType.Credentials) {
+      this.host.onCredentials(frame);
     } else if (type === FrameType.Close) {
       this.host.onClose(frame);
     } else {

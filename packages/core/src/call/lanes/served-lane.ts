@@ -39,7 +39,7 @@ export class ServedLane implements LaneCallee, AnswerCarrier {
   }
 
   enter(id: number, call: IncomingCall): void {
-    if (this.over) call.onCancel("cancelled", true);
+    if (this.over) call.onCancel("cancelled", true, true);
     else this.calls[id >>> 1] = call;
   }
 
@@ -65,7 +65,7 @@ export class ServedLane implements LaneCallee, AnswerCarrier {
         return;
       case FrameType.Cancel: {
         const code = codeFromNumber(new Cursor(frame.bytes, frame.start, frame.end).byte());
-        this.calls[frame.callId >>> 1]?.onCancel(code, false);
+        this.calls[frame.callId >>> 1]?.onCancel(code, false, false);
         return;
       }
       case FrameType.Credit:
@@ -85,7 +85,7 @@ export class ServedLane implements LaneCallee, AnswerCarrier {
 
   end(): void {
     this.over = true;
-    for (const call of this.calls.splice(0)) call?.onCancel("cancelled", true);
+    for (const call of this.calls.splice(0)) call?.onCancel("cancelled", true, true);
   }
 
   /** It costs the call that it belongs to, and no other. */

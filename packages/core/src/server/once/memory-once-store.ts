@@ -22,6 +22,11 @@ const SWEPT = 2;
 /** Share of a principal's entries that make room at once, so that the largest principal is looked for rarely. */
 const EVICTED_SHARE = 1 / 16;
 
+/** Binary digits of numbers below 2^53, and none. */
+const RANKS = 54;
+
+const NEW_ENTRY = { bytes: 0, endedBytes: 0, record: undefined } as const;
+
 interface Entry {
   readonly fingerprint: string | undefined;
   readonly owner: string;
@@ -31,6 +36,8 @@ interface Entry {
   /** By the monotonic clock. */
   leaseUntil: number;
   bytes: number;
+  /** What `bytes` was when it ended. */
+  endedBytes: number;
   record: Uint8Array | undefined;
 }
 
@@ -38,7 +45,14 @@ interface Entry {
 interface Holder {
   readonly principal: string;
   readonly ids: Set<string>;
+  /** Those of them that do not run, and may be forgotten. */
+  readonly ended: Set<string>;
   bytes: number;
+  /** Bytes of what has ended, and how many digits their number has in binary. */
+  endedBytes: number;
+  rank: number;
+  /** Until then nothing ends but by being settled, by the monotonic clock. */
+  runsUntil: number;
   /** Keys made before this may have been evicted. */
   forgottenUntil: number;
 }
@@ -51,6 +65,8 @@ interface Holder {
 export class MemoryOnceStore implements OnceStore {
   private readonly entries: Map<string, Entry> = new Map();
   private readonly holders: Map<string, Holder> = new Map();
+  /** By their ranks: those that have most to be forgotten are found without looking at all. */
+  private readonly ranks: readonly Set<Holder>[] = Array.from({ length: RANKS }, () => new Set<Holder>());
   private readonly bounds: Required<Omit<MemoryOnceStoreOptions, "since">>;
   private forgottenUntil: number;
   private bytes = 0;
@@ -83,9 +99,10 @@ export class MemoryOnceStore implements OnceStore {
     const own = this.holders.get(principal) ?? this.newHolder(principal);
     const leaseUntil = performance.now() + leaseMs;
     const keepUntil = Date.now() + keepMs;
-    const entry = { fingerprint, owner, madeAt, keepUntil, holder: own, leaseUntil, bytes: 0, record: undefined };
+    const entry = { fingerprint, owner, madeAt, keepUntil, holder: own, leaseUntil, ...NEW_ENTRY };
     this.entries.set(id, entry);
     own.ids.add(id);
+    own.runsUntil = Math.min(own.runsUntil, leaseUntil);
     this.grow(entry, bytes);
     return { state: "claimed" };
   }
@@ -109,6 +126,7 @@ export class MemoryOnceStore implements OnceStore {
     if (this.entries.get(id) !== entry) return false;
     entry.record = record;
     this.grow(entry, record.length);
+    this.ended(id, entry);
     return true;
   }
 
@@ -127,7 +145,8 @@ export class MemoryOnceStore implements OnceStore {
   }
 
   private newHolder(principal: string): Holder {
-    const holder: Holder = { principal, ids: new Set(), bytes: 0, forgottenUntil: 0 };
+    const counts = { bytes: 0, endedBytes: 0, rank: 0, runsUntil: 0, forgottenUntil: 0 };
+    const holder: Holder = { principal, ids: new Set(), ended: new Set(), ...counts };
     this.holders.set(principal, holder);
     return holder;
   }
@@ -138,9 +157,33 @@ export class MemoryOnceStore implements OnceStore {
     this.bytes += bytes;
   }
 
+  /** Nothing runs under the entry. */
+  private ended(id: string, entry: Entry): void {
+    // It may have been among them before, when its lease lapsed.
+    this.begun(id, entry);
+    entry.holder.ended.add(id);
+    entry.endedBytes = entry.bytes;
+    this.rank(entry.holder, entry.bytes);
+  }
+
+  /** The entry is not among those that have ended. */
+  private begun(id: string, entry: Entry): void {
+    if (entry.holder.ended.delete(id)) this.rank(entry.holder, -entry.endedBytes);
+  }
+
+  private rank(holder: Holder, endedBytes: number): void {
+    holder.endedBytes += endedBytes;
+    const rank = holder.endedBytes === 0 ? 0 : Math.floor(Math.log2(holder.endedBytes)) + 1;
+    if (rank === holder.rank) return;
+    this.ranks[holder.rank]?.delete(holder);
+    holder.rank = rank;
+    if (rank > 0) this.ranks[rank]?.add(holder);
+  }
+
   private remove(id: string, entry: Entry): void {
     const { holder } = entry;
     this.entries.delete(id);
+    this.begun(id, entry);
     holder.ids.delete(id);
     this.grow(entry, -entry.bytes);
     if (holder.ids.size > 0) return;
@@ -155,6 +198,7 @@ export class MemoryOnceStore implements OnceStore {
       const { done, value } = this.sweep.next();
       if (done === true) this.sweep = undefined;
       else if (this.isOver(value[1])) this.remove(value[0], value[1]);
+      else this.endIfLapsed(value[0], value[1]);
     }
   }
 
@@ -165,32 +209,60 @@ export class MemoryOnceStore implements OnceStore {
     if (own !== undefined) {
       const isFull = (): boolean =>
         own.ids.size + entries > maxEntriesPerPrincipal || own.bytes + bytes > maxBytesPerPrincipal;
-      this.evict(own, isFull, "its principal's calls");
+      this.evict(own, isFull);
+      if (isFull()) this.endLapsed(own);
+      this.evict(own, isFull);
+      if (isFull()) throw crowded("its principal's calls");
     }
     const isFull = (): boolean => this.entries.size + entries > maxEntries || this.bytes + bytes > maxBytes;
-    if (isFull()) this.evict(this.largest(), isFull, "calls");
+    while (isFull()) {
+      const largest = this.largest();
+      if (largest === undefined) throw crowded("calls");
+      this.evict(largest, isFull);
+    }
   }
 
+  /** One of those that have most to be forgotten. */
   private largest(): Holder | undefined {
-    let largest: Holder | undefined;
-    for (const holder of this.holders.values()) if (holder.bytes > (largest?.bytes ?? 0)) largest = holder;
-    return largest;
+    for (let rank = RANKS - 1; rank > 0; rank--) for (const holder of this.ranks[rank] ?? []) return holder;
+    return undefined;
   }
 
-  private evict(holder: Holder | undefined, isFull: () => boolean, whose: string): void {
-    if (!isFull() || holder === undefined) return;
+  private evict(holder: Holder, isFull: () => boolean): void {
+    if (!isFull()) return;
     let spare = Math.ceil(holder.ids.size * EVICTED_SHARE);
-    for (const id of holder.ids) {
+    for (const id of holder.ended) {
       if (spare <= 0 && !isFull()) return;
-      const entry = this.entries.get(id);
-      if (entry === undefined || isRunning(entry)) continue;
+      const entry = this.entries.get(id) as Entry;
+      // Its lease had lapsed, and was renewed.
+      if (isRunning(entry)) {
+        this.begun(id, entry);
+        continue;
+      }
       spare--;
       holder.forgottenUntil = Math.max(holder.forgottenUntil, entry.madeAt + 1);
       this.remove(id, entry);
     }
-    if (!isFull()) return;
-    throw new RpcError("resource_exhausted", `too many of ${whose} that are once are in progress`, { refused: true });
   }
+
+  /** Notes the calls of which the lease has lapsed, and when the next one will have: they are not looked at in vain. */
+  private endLapsed(holder: Holder): void {
+    if (performance.now() < holder.runsUntil) return;
+    holder.runsUntil = Number.POSITIVE_INFINITY;
+    for (const id of holder.ids) {
+      const entry = this.entries.get(id) as Entry;
+      this.endIfLapsed(id, entry);
+      if (isRunning(entry)) holder.runsUntil = Math.min(holder.runsUntil, entry.leaseUntil);
+    }
+  }
+
+  private endIfLapsed(id: string, entry: Entry): void {
+    if (!isRunning(entry) && !entry.holder.ended.has(id)) this.ended(id, entry);
+  }
+}
+
+function crowded(whose: string): RpcError {
+  return new RpcError("resource_exhausted", `too many of ${whose} that are once are in progress`, { refused: true });
 }
 
 function isRunning({ record, leaseUntil }: Entry): boolean {

@@ -2,6 +2,7 @@ import { createOnceKey, readOnceKey, type ReceivedOnceKey } from "../../call/onc
 import { type AnyMethod, fullName } from "../../contract/descriptor.js";
 import { asError, RpcError } from "../../errors.js";
 import type { CallContext, IncomingContext } from "../context.js";
+import { principalOf } from "../principal.js";
 import { mayBeSame } from "./fingerprint.js";
 import { Lease } from "./lease.js";
 import { MemoryOnceStore } from "./memory-once-store.js";
@@ -9,7 +10,8 @@ import type { OnceOptions } from "./once-options.js";
 import { expired, fromTheFuture, mismatch, unknownOutcome } from "./once-failure.js";
 import type { OnceState, OnceStore } from "./once-store.js";
 import { recordAnswer, recordError, replay } from "./record.js";
-import { delayed, untilAborted, within } from "./wait.js";
+import { sleep } from "../../call/sleep.js";
+import { untilAborted, within } from "./wait.js";
 
 const DEFAULTS = { recordForMs: 24 * 60 * 60 * 1000, leaseMs: 10_000, maxRecordBytes: 256 * 1024 } as const;
 /** Milliseconds that records are kept beyond their time, since servers' clocks differ. */
@@ -19,6 +21,8 @@ const FIRST_POLL_MS = 20;
 const MAX_POLL_MS = 500;
 /** Response metadata of an answer that an earlier call with the key has got. */
 const REPLAYED = "idempotent-replayed";
+const UNKNOWN_PRINCIPAL =
+  "whose keys are is not known: give once: { principal: (context) => context.connection.userId }";
 
 /** A handler of any method. */
 export type OnceHandler = (input: unknown, context: CallContext) => unknown;
@@ -29,12 +33,6 @@ interface Keyed extends ReceivedOnceKey {
   readonly principal: string;
 }
 
-/** A call that this process runs. */
-interface Run {
-  readonly fingerprint: string | undefined;
-  readonly outcome: Promise<unknown>;
-}
-
 /** Runs calls of methods that are `once`: each key at most once, however often the call is made. */
 export class OnceService {
   private static readonly services: WeakMap<OnceOptions<never>, OnceService> = new WeakMap();
@@ -43,7 +41,8 @@ export class OnceService {
   private readonly recordForMs: number;
   private readonly leaseMs: number;
   private readonly maxRecordBytes: number;
-  private readonly runs: Map<string, Run> = new Map();
+  /** Outcomes of the calls that run here, by their ids. */
+  private readonly runs: Map<string, Promise<unknown>> = new Map();
 
   /** @param since when the first of its servers began to serve */
   constructor(options: OnceOptions<never> = {}, since: number = Date.now()) {
@@ -89,14 +88,16 @@ export class OnceService {
     }
     for (let delay = FIRST_POLL_MS; state.state === "running"; delay = Math.min(MAX_POLL_MS, delay * 2)) {
       if (!mayBeSame(state.fingerprint, fingerprint)) throw mismatch();
-      const run = this.runs.get(call.id);
-      if (run !== undefined) {
-        const answer = await untilAborted(run.outcome, context.signal);
+      const outcome = this.runs.get(call.id);
+      if (outcome !== undefined) {
+        const answer = await untilAborted(outcome, context.signal);
         context.responseMetadata.set(REPLAYED, "true");
         return answer;
       }
-      await untilAborted(delayed(delay), context.signal);
+      await sleep(delay, context.signal);
       state = await this.asked("find", () => this.store.find(call.id), context);
+      // Whoever had claimed it let it go, since nothing ran: it is this call's turn.
+      if (state.state === "absent") return this.serve(method, handler, input, context);
     }
     return this.known(state, call, fingerprint, method, context);
   }
@@ -129,18 +130,9 @@ export class OnceService {
     const received = readOnceKey(context.metadata);
     const ahead = received.madeAt - Date.now();
     if (ahead > this.recordForMs) throw fromTheFuture(ahead);
-    const principal = this.principalOf(context);
+    const principal = principalOf(this.options.principal, context, UNKNOWN_PRINCIPAL);
     // The key has a fixed length, and the name no more than one slash: no two calls have one id.
     return { ...received, principal, id: `${received.key}/${fullName(method)}/${principal}` };
-  }
-
-  private principalOf(context: CallContext): string {
-    const { principal } = this.options;
-    if (principal !== undefined) return principal(context as CallContext<never>);
-    const { connection } = context;
-    if (connection === undefined) return "";
-    if (typeof connection === "string") return connection;
-    throw new Error("whose keys are is not known: give once: { principal: (context) => context.connection.userId }");
   }
 
   private claim(
@@ -178,7 +170,7 @@ export class OnceService {
       this.runs.delete(id);
       lease.end();
     });
-    this.runs.set(id, { fingerprint: context.onceCall?.fingerprint, outcome });
+    this.runs.set(id, outcome);
     return outcome;
   }
 
@@ -226,7 +218,7 @@ export class OnceService {
         context.report(new Error("the store of once has lost a call: if it is made again, its outcome is unknown"));
         return;
       } catch (error) {
-        if (performance.now() + delay < until) await delayed(delay);
+        if (performance.now() + delay < until) await sleep(delay);
         else {
           const text = "the outcome of a call was not kept: if it is made again, it is unknown";
           context.report(new Error(text, { cause: error }));

@@ -1,4 +1,4 @@
-/** What a server asks of a store when a call of a method that is `once` arrives. */
+/** A server's request to a store when a call of a method that is `once` arrives. */
 export interface OnceClaim {
   /** Whose key it is: stores may bound what each principal makes them keep. */
   readonly principal: string;

@@ -2,11 +2,6 @@ import { onAbort } from "../../call/abort.js";
 import { expiries } from "../../call/expiries.js";
 import { RpcError } from "../../errors.js";
 
-/** Fulfils after `delayMs`. */
-export function delayed(delayMs: number): Promise<void> {
-  return new Promise((resolve) => void expiries.add(delayMs, resolve));
-}
-
 /** Settles as `promise` does, or rejects when the signal fires first. */
 export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   let forget: (() => void) | undefined;

@@ -266,6 +266,7 @@ mod tests {
                 .ok()
                 .unwrap(),
             &secret,
+            None,
         );
         (endpoint.admitted, endpoint.held, endpoint.handshaking) =
             (present.admitted, present.held, present.handshaking);

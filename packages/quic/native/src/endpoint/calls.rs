@@ -1,11 +1,11 @@
 //! The calls JavaScript makes on streams.
 
-use quinn_proto as qp;
 use quinn_proto::Dir;
 
 use super::{Endpoint, wire_code};
-use crate::connection::Phase;
+use crate::connection::{Connection, Phase};
 use crate::error::{Failure, Source};
+use crate::h3;
 use crate::handle::{Handle, Session};
 use crate::layout::{FLAG_ABOVE_HIGH_WATER, FLAG_FREED};
 use crate::stream::Stream;
@@ -51,7 +51,7 @@ impl Endpoint {
     }
 
     /// Runs `act` on a live stream and its connection, then frees the stream if both its sides are done.
-    fn with_stream(&mut self, handle: Handle, act: impl FnOnce(&mut Stream, &mut qp::Connection, usize) -> u32) -> u32 {
+    fn with_stream(&mut self, handle: Handle, act: impl FnOnce(&mut Stream, &mut Connection) -> u32) -> u32 {
         let Some(stream) = self.streams.get_mut(handle) else {
             return 0;
         };
@@ -66,7 +66,7 @@ impl Endpoint {
             silence.wrote();
         }
         let finished_before = stream.finished();
-        let flags = act(stream, &mut connection.proto, connection.settings.high_water_mark);
+        let flags = act(stream, connection);
         // With a Stopped record on its way JavaScript shall hear that first.
         let freed = !finished_before && stream.finished() && !stream.farewell;
         self.mark(index);
@@ -81,6 +81,10 @@ impl Endpoint {
         let Some(stream) = self.streams.remove(handle) else {
             return;
         };
+        self.note_end(stream.session);
+        if stream.exchange.is_some() {
+            self.request_over(stream.connection);
+        }
         if let Some(id) = stream.id
             && let Some(connection) = self.connection(stream.connection)
         {
@@ -89,10 +93,22 @@ impl Endpoint {
     }
 
     pub fn write(&mut self, handle: Handle, data: &[u8], end: bool) -> u32 {
+        let framed = !data.is_empty() && self.streams.get(handle).is_some_and(|stream| stream.exchange.is_some());
+        if framed {
+            return self.write_both(handle, &h3::data_header(data.len()), data, end);
+        }
+        self.write_both(handle, &[], data, end)
+    }
+
+    pub(super) fn write_both(&mut self, handle: Handle, header: &[u8], data: &[u8], end: bool) -> u32 {
         let (mut begun, mut blocked) = (false, None);
-        let flags = self.with_stream(handle, |stream, connection, high_water_mark| {
+        let flags = self.with_stream(handle, |stream, connection| {
             let gathered = stream.gathers();
-            let below = stream.write(connection, data, end, high_water_mark);
+            let high_water_mark = connection.settings.high_water_mark;
+            if !header.is_empty() {
+                stream.write(&mut connection.proto, header, false, high_water_mark);
+            }
+            let below = stream.write(&mut connection.proto, data, end, high_water_mark);
             begun = !gathered && stream.gathers();
             blocked = stream.newly_blocked();
             if below { 0 } else { FLAG_ABOVE_HIGH_WATER }
@@ -111,22 +127,24 @@ impl Endpoint {
     }
 
     pub fn reset(&mut self, handle: Handle, code: u32) -> u32 {
-        self.with_stream(handle, |stream, connection, _| {
+        self.with_stream(handle, |stream, connection| {
             let code = wire_code(stream, code);
-            stream.reset(connection, code);
+            stream.reset(&mut connection.proto, code);
             0
         })
     }
 
     pub fn set_priority(&mut self, handle: Handle, priority: i32) {
-        self.with_stream(handle, |stream, connection, _| {
-            stream.set_priority(connection, priority);
+        self.with_stream(handle, |stream, connection| {
+            stream.set_priority(&mut connection.proto, priority);
             0
         });
     }
 
     pub fn stop_sending(&mut self, handle: Handle, code: u32) -> u32 {
-        self.with_stream(handle, |stream, connection, _| {
+        let session = self.streams.get(handle).and_then(|stream| stream.session);
+        self.note_end(session);
+        self.with_stream(handle, |stream, connection| {
             let code = wire_code(stream, code);
             stream.stop(connection, code);
             0

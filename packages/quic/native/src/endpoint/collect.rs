@@ -2,7 +2,10 @@
 
 use quinn_proto::ReadError;
 
+use super::web::varint;
 use super::{Endpoint, application_code, session_is_gone};
+use crate::exchange::Exchange;
+use crate::h3::Fault;
 use crate::handle::Handle;
 use crate::layout::Kind;
 use crate::sink::{Notice, Sink};
@@ -52,7 +55,7 @@ impl Endpoint {
             };
             let finished = stream.finished();
             match notice.kind {
-                Kind::Stopped => {
+                Kind::Stopped | Kind::Sent => {
                     stream.farewell = false;
                     words[1] = u32::from(finished);
                     if finished {
@@ -85,21 +88,24 @@ impl Endpoint {
         let mut transmit = false;
         let mut more = false;
         let blocked = !connection.waiting(id.dir()).is_empty();
+        let mut fault = None;
         if !stream.unread.is_empty() {
             let part = stream.unread.len().min(sink.room()).min(most);
-            sink.put(&stream.unread.split_to(part));
+            fault = take(&mut stream.exchange, &stream.unread.split_to(part), sink).err();
+            more = !stream.unread.is_empty();
         }
         let mut receiver = connection.proto.recv_stream(id);
         if let Ok(mut chunks) = receiver.read(true) {
-            loop {
+            while fault.is_none() && !more {
                 let room = sink.room().min(most.saturating_sub(sink.used - start));
                 if room == 0 {
                     more = true;
                     break;
                 }
                 match chunks.next(room) {
-                    Ok(Some(chunk)) => sink.put(&chunk.bytes),
+                    Ok(Some(chunk)) => fault = take(&mut stream.exchange, &chunk.bytes, sink).err(),
                     Ok(None) => {
+                        fault = stream.exchange.as_ref().and_then(|it| it.body.finish().err());
                         end = Some((Kind::End, 0));
                         break;
                     }
@@ -122,6 +128,16 @@ impl Endpoint {
             stream.fresh = false;
             sink.push(Kind::Data, [handle.index, start as u32, (sink.used - start) as u32]);
         }
+        if let Some(Fault::Request(code)) = fault {
+            let wire = varint(code);
+            stream.reset(&mut connection.proto, wire);
+            stream.stop(connection, wire);
+            end = Some((Kind::Reset, code as u32));
+            transmit = true;
+        } else if let Some(Fault::Connection(code, why)) = fault {
+            self.violated(index, code, why);
+            return;
+        }
         if let Some((kind, code)) = end {
             if blocked {
                 // The peer may only raise its stream limit when it knows that its reply has arrived. A PING takes the
@@ -132,6 +148,9 @@ impl Endpoint {
             stream.receiving = false;
             let freed = stream.finished() && !stream.farewell;
             sink.push(kind, [handle.index, u32::from(freed), code]);
+            if kind == Kind::Reset && fault.is_none() {
+                self.note_cancelled(index, handle);
+            }
             if freed {
                 self.free(handle);
             }
@@ -141,6 +160,17 @@ impl Endpoint {
         }
         if more {
             self.held_over.push_back(handle);
+        }
+    }
+}
+
+/// Puts received bytes of a stream into the sink: of a request those of its body.
+fn take(exchange: &mut Option<Box<Exchange>>, bytes: &[u8], sink: &mut Sink<'_>) -> Result<(), Fault> {
+    match exchange {
+        Some(exchange) => exchange.collect(bytes, sink),
+        None => {
+            sink.put(bytes);
+            Ok(())
         }
     }
 }

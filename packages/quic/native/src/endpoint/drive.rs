@@ -108,6 +108,7 @@ impl Endpoint {
             qp::Event::Stream(StreamEvent::Stopped { id, error_code }) => {
                 self.stopped(index, id, error_code);
             }
+            qp::Event::Stream(StreamEvent::Finished { id }) => self.delivered(index, id),
             qp::Event::Stream(StreamEvent::Available { dir }) => self.open_waiting(index, dir),
             qp::Event::DatagramReceived => self.receive_datagrams(index),
             qp::Event::DatagramsUnblocked => self.datagrams_unblocked(index),
@@ -261,6 +262,7 @@ impl Endpoint {
             self.internal_stopped(index, handle);
         } else {
             self.tell_stopped(handle);
+            self.note_cancelled(index, handle);
         }
     }
 
@@ -289,7 +291,7 @@ impl Endpoint {
             };
             connection.waiting(dir).pop_front();
             connection.streams.insert(id, handle);
-            stream.opened(id, &mut connection.proto);
+            stream.opened(id, connection);
             let asks = stream.internal;
             self.flush_stream(index, handle);
             if asks {

@@ -10,6 +10,8 @@ mod datagrams;
 mod dial;
 mod drive;
 mod early;
+mod exchanges;
+mod farewell;
 pub mod pending;
 mod receive;
 mod resets;
@@ -36,6 +38,7 @@ use crate::h3;
 use crate::handle::{Handle, Table};
 use crate::layout::Kind;
 use crate::leftovers::Leftovers;
+use crate::routing::Routing;
 use crate::secret::Secret;
 use crate::sink::Notice;
 use crate::socket::Socket;
@@ -96,8 +99,8 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    pub fn new(socket: Socket, secret: &Secret) -> Self {
-        let config = Arc::new(secret.endpoint_config(&socket));
+    pub fn new(socket: Socket, secret: &Secret, routing: Option<&Routing>) -> Self {
+        let config = Arc::new(secret.endpoint_config(&socket, routing));
         let proto = qp::Endpoint::new(config, None, !socket.may_fragment(), None);
         Endpoint {
             socket,

@@ -11,12 +11,15 @@ use crate::connection::Phase;
 use crate::error::Failure;
 use crate::h3::codes;
 use crate::handle::{Handle, Session};
+use crate::web::Web;
 
 /// Bytes that a peer may send ahead of its admission, and streams that it may open in either direction.
 pub const PENDING_WINDOW: u64 = 64 * 1024;
 pub const PENDING_STREAMS: u64 = 16;
 /// How long a connection may stay whose last session has ended: for a session that its client is opening. Browsers leave theirs open.
 const BETWEEN_SESSIONS: Duration = Duration::from_secs(1);
+/// How long a connection may stay whose last request of plain HTTP is over. As of HTTP/2 over TCP.
+const BETWEEN_REQUESTS: Duration = Duration::from_secs(120);
 /// Bytes of datagrams that wait for their session's admission, and what each counts beside its own.
 const HELD_DATAGRAM_BYTES: usize = 16 * 1024;
 const DATAGRAM_OVERHEAD: usize = 64;
@@ -29,6 +32,8 @@ pub struct Pending {
     /// When it must carry one.
     deadline: Option<Instant>,
     allowed: Duration,
+    /// When it is closed if it carries no session and no request by then.
+    idle: Option<Instant>,
     /// Admitted sessions that it carries.
     sessions: usize,
     /// Its streams are accepted and its windows are whole.
@@ -56,6 +61,11 @@ impl Pending {
             allowed,
             ..Pending::default()
         }
+    }
+
+    /// It carries nothing at present.
+    pub fn idle_from(&mut self, now: Instant) {
+        self.idle = Some(now + BETWEEN_REQUESTS);
     }
 
     /// Returns whether it was already.
@@ -190,7 +200,7 @@ impl Endpoint {
         }
     }
 
-    fn count_session(&mut self, index: usize) {
+    pub(super) fn count_session(&mut self, index: usize) {
         let Some(Some(connection)) = self.connections.get_mut(index) else {
             return;
         };
@@ -235,6 +245,7 @@ impl Endpoint {
             return;
         };
         connection.pending.sessions -= 1;
+        connection.pending.idle_from(Instant::now());
         if connection.pending.sessions > 0 || connection.phase != Phase::Live {
             return;
         }
@@ -253,10 +264,11 @@ impl Endpoint {
         let Some(Some(connection)) = self.connections.get_mut(index) else {
             return;
         };
-        // Those of WebTransport end one by one.
-        if connection.web.is_none() {
-            self.admitted -= connection.pending.sessions;
-        }
+        self.admitted -= match &connection.web {
+            None => connection.pending.sessions,
+            // Those of WebTransport end one by one.
+            Some(web) => usize::from(web.serves),
+        };
         self.handshaking -= usize::from(connection.pending.counted);
     }
 
@@ -277,9 +289,15 @@ impl Endpoint {
     /// that is JavaScript's to do.
     pub(super) fn pending_deadline(&self, index: usize) -> Option<Instant> {
         let connection = self.connections.get(index)?.as_ref()?;
-        let bare = connection.web.as_ref().is_some_and(|web| web.sessions.is_empty());
+        let carries_none = |web: &Web| web.sessions.is_empty() && web.http3.plain_requests() == 0;
+        let bare = connection.web.as_deref().is_some_and(carries_none);
         let waits = connection.phase != Phase::Over && (connection.handshaking() || bare);
-        connection.pending.deadline.or(connection.give_up).filter(|_| waits)
+        let pending = &connection.pending;
+        pending
+            .deadline
+            .or(connection.give_up)
+            .or(pending.idle)
+            .filter(|_| waits)
     }
 
     /// How long a session that is not admitted may stay. None: as long as it likes.
@@ -296,7 +314,10 @@ impl Endpoint {
         let (code, reason): (u32, &[u8]) = if connection.handshaking() {
             (0, b"")
         } else {
-            (codes::NO_ERROR as u32, b"no session on this connection in time")
+            (
+                codes::NO_ERROR as u32,
+                b"no session or request on this connection in time",
+            )
         };
         self.close_with(handle, code, reason, Failure::handshake_timeout(remote));
     }

@@ -14,7 +14,7 @@ fn endpoint() -> Endpoint {
 
 fn endpoint_with(offload: Offload) -> Endpoint {
     let socket = Socket::bind(Some(Ipv4Addr::LOCALHOST.into()), 0, Sharing::None, offload);
-    Endpoint::new(socket.ok().unwrap(), &Secret::new(&[], &[]).ok().unwrap())
+    Endpoint::new(socket.ok().unwrap(), &Secret::new(&[], &[]).ok().unwrap(), None)
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn a_blocked_socket_sends_nothing_until_it_is_writable_and_then_everything_in_or
     endpoint.socket.block_with(transmit, b"held");
     let settings = Settings::from_numbers(&[
         3e4, 0., 100., 16., 100., 1e6, 1e6, 1e6, 1e6, 1e5, 333., 0., 0., 0., 0., 1e5, 0., 10., 10., 10., 5., 5., 1e4,
-        0.,
+        0., 0.,
     ]);
     let tls = client(b"\x05\0\0\0\x04test\x01\0\0\0\x02", false).ok().unwrap();
     let connected = endpoint.connect(destination, "localhost", tls, &settings.unwrap());

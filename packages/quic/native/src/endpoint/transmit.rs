@@ -26,6 +26,9 @@ impl Endpoint {
                 buffer.clear();
                 let segments = self.socket.max_segments(connection.proto.current_mtu());
                 let Some(transmit) = connection.poll_transmit(now, segments, &mut buffer) else {
+                    if connection.stop_late() {
+                        continue;
+                    }
                     break;
                 };
                 if connection.phase == Phase::Live && connection.flights.wants_copy(now, &transmit, &connection.proto) {
@@ -75,7 +78,8 @@ impl Endpoint {
             return;
         };
         connection.deadline = connection.proto.poll_timeout();
-        let own = [give_up, connection.leaves, connection.asks()];
+        let farewell = connection.web.as_ref().and_then(|web| web.farewells.due());
+        let own = [give_up, connection.leaves, connection.asks(), farewell];
         connection.deadline = own.into_iter().flatten().chain(connection.deadline).min();
         if let Some(deadline) = connection.deadline
             && connection.scheduled.is_none_or(|at| deadline < at)
@@ -113,6 +117,10 @@ impl Endpoint {
                 continue;
             };
             connection.scheduled = None;
+            self.say_farewells(index, now);
+            let Some(Some(connection)) = self.connections.get_mut(index) else {
+                continue;
+            };
             if give_up.is_some_and(|at| at <= now) {
                 self.give_up_pending(index);
             } else if connection.leaves.is_some_and(|at| at <= now) {

@@ -1,11 +1,15 @@
 //! HTTP/3 on a connection: feeds the state machine and does what it says.
 
+use std::time::Instant;
+
 use quinn_proto as qp;
 use quinn_proto::{Dir, ReadError};
 
 use super::Endpoint;
 use crate::connection::Phase;
 use crate::error::Failure;
+use crate::exchange::CancelLimit;
+use crate::farewells::Farewells;
 use crate::h3::{Action, Http3, Role, codes};
 use crate::handle::{Handle, Session};
 use crate::ids::IdMap;
@@ -13,7 +17,7 @@ use crate::layout::Kind;
 use crate::web::{Web, WebSession};
 
 /// Codes of HTTP/3 and application codes mapped into it are all below 2^62.
-fn varint(code: u64) -> qp::VarInt {
+pub(super) fn varint(code: u64) -> qp::VarInt {
     qp::VarInt::from_u64(code).unwrap_or(qp::VarInt::MAX)
 }
 
@@ -35,7 +39,10 @@ impl Endpoint {
         } else {
             Role::Client
         };
-        let http3 = Http3::new(role, connection.settings.web_transport_sessions);
+        let mut http3 = Http3::new(role, connection.settings.web_transport_sessions);
+        if connection.incoming && connection.settings.plain_requests {
+            http3.take_plain();
+        }
         let preface = http3.preface();
         let handle = connection.handle;
         let control = self.open_internal(handle, Dir::Uni);
@@ -44,6 +51,9 @@ impl Endpoint {
                 http3,
                 control,
                 sessions: IdMap::default(),
+                farewells: Farewells::default(),
+                serves: false,
+                cancels: CancelLimit::new(Instant::now()),
             }));
         }
         if let Some(control) = control {
@@ -205,6 +215,7 @@ impl Endpoint {
                         web.http3.reject(session, 503, &Vec::new());
                     }
                 }
+                Action::Requested { stream, request } => self.take_request(index, stream_id(stream), request),
                 Action::Granted {
                     session,
                     protocol,
@@ -271,7 +282,7 @@ impl Endpoint {
             if reset {
                 stream.reset(&mut connection.proto, varint(code));
             }
-            stream.stop(&mut connection.proto, varint(code));
+            stream.stop(connection, varint(code));
         }
         self.release_internal(handle);
     }
@@ -388,7 +399,7 @@ impl Endpoint {
             }
             let gone = varint(codes::WT_SESSION_GONE);
             stream.reset(&mut connection.proto, gone);
-            stream.stop(&mut connection.proto, gone);
+            stream.stop(connection, gone);
             self.mark(index);
         }
         self.free(handle);

@@ -82,13 +82,21 @@ impl Endpoint {
             self.set_paused(stream, true);
         }
         let text = String::from_utf8_lossy(reason).into_owned();
+        let connection = self.sessions.get(session).map(|state| state.connection);
+        let late = connection.and_then(|connection| self.farewell_held(connection));
+        let mut held = None;
         self.with_http3(session, |http3, id| {
-            http3.close(id, code, reason);
+            match late {
+                None => http3.close(id, code, reason),
+                Some(due) => held = http3.part(id, code, reason).map(|capsule| (due, id, capsule)),
+            }
             for stream in ids {
                 http3.leave(id, stream);
             }
         });
-        let connection = self.sessions.get(session).map(|state| state.connection);
+        if let (Some((due, id, capsule)), Some(connection)) = (held, connection) {
+            self.hold_farewell(connection, due, id, capsule);
+        }
         self.end_web_session(session, Failure::closed(code.into(), text));
         if let Some(connection) = connection {
             self.plan_to_leave(connection);

@@ -1,6 +1,8 @@
 //! Native functions bound to one host: raw Node-API callbacks, because `write` and `openStream` run once per RPC.
 
+use std::cell::RefCell;
 use std::ffi::c_void;
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::rc::Rc;
@@ -10,13 +12,31 @@ use napi::sys;
 use super::args::{Args, to_js};
 use super::env::Env;
 use crate::answer::Answer;
+use crate::handle::{Handle, Table};
 use crate::host::Host;
 
 pub type Method = fn(&Rc<Host>, &Args) -> Answer;
 
+#[derive(Clone)]
 struct Bound {
     host: Rc<Host>,
     method: Method,
+}
+
+thread_local! {
+    /// Each function's data is a handle of this table, not a pointer: `deno test` runs all finalizers when its tests are over, and lets
+    /// JavaScript run on. It is not dropped with the thread, after the environments that it belongs to.
+    static FUNCTIONS: ManuallyDrop<RefCell<Table<Bound>>> = ManuallyDrop::new(RefCell::default());
+}
+
+const _: () = assert!(usize::BITS >= 53, "a handle must fit into a pointer");
+
+fn data_of(handle: Handle) -> *mut c_void {
+    ptr::without_provenance_mut(handle.pack() as usize)
+}
+
+fn handle_of(data: *mut c_void) -> Handle {
+    Handle::unpack(data.addr() as f64)
 }
 
 /// Methods by the names that JavaScript knows them by.
@@ -26,15 +46,13 @@ pub type Methods = &'static [(&'static str, Method)];
 pub(super) fn object(env: Env, host: &Rc<Host>, methods: &[Methods]) -> sys::napi_value {
     let env = env.0;
     let mut object = ptr::null_mut();
-    // SAFETY: `Env`'s promise. Each `Bound` is owned by its function and freed by that function's finalizer.
+    // SAFETY: `Env`'s promise. Each `Bound` is owned by its function and removed by that function's finalizer.
     unsafe {
         sys::napi_create_object(env, &mut object);
         for &(name, method) in methods.iter().copied().flatten() {
-            let data = Box::into_raw(Box::new(Bound {
-                host: host.clone(),
-                method,
-            }))
-            .cast::<c_void>();
+            let host = host.clone();
+            let bound = FUNCTIONS.with(|functions| functions.borrow_mut().insert(Bound { host, method }));
+            let Some(data) = bound.map(data_of) else { continue };
             let mut function = ptr::null_mut();
             sys::napi_create_function(
                 env,
@@ -54,22 +72,26 @@ pub(super) fn object(env: Env, host: &Rc<Host>, methods: &[Methods]) -> sys::nap
 }
 
 unsafe extern "C" fn call(env: sys::napi_env, info: sys::napi_callback_info) -> sys::napi_value {
-    // SAFETY: Node-API calls this with the environment and call info it made the function for; the data pointer is the
-    // `Bound` given at creation and lives as long as the function.
-    let (env, args, bound) = unsafe {
+    // SAFETY: Node-API calls this with the environment and call info it made the function for.
+    let (env, args, data) = unsafe {
         let env = Env::new(env);
         let (args, data) = Args::read(env, info);
-        (env, args, &*data.cast::<Bound>())
+        (env, args, data)
     };
-    let answer = catch_unwind(AssertUnwindSafe(|| (bound.method)(&bound.host, &args)));
+    let bound = FUNCTIONS.with(|functions| functions.borrow().get(handle_of(data)).cloned());
+    let Some(Bound { host, method }) = bound else {
+        return to_js(env, &Answer::Nothing);
+    };
+    let answer = catch_unwind(AssertUnwindSafe(|| method(&host, &args)));
     let answer = answer.unwrap_or_else(|_| {
-        bound.host.break_down();
+        host.break_down();
         Answer::Nothing
     });
     to_js(env, &answer)
 }
 
 unsafe extern "C" fn finalize(_env: sys::napi_env, data: *mut c_void, _hint: *mut c_void) {
-    // SAFETY: the pointer made by Box::into_raw in `object`, given back once.
-    drop(unsafe { Box::from_raw(data.cast::<Bound>()) });
+    let bound = FUNCTIONS.with(|functions| functions.borrow_mut().remove(handle_of(data)));
+    // Here, since the host may be dropped with it.
+    drop(bound);
 }

@@ -1,7 +1,7 @@
 //! Which socket of a shared port gets a packet, decided in the kernel (SO_ATTACH_REUSEPORT_CBPF, socket(7)).
 
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
 
 /// One instruction of classic BPF: its code, where a comparison leads when it holds and when not, and its constant.
 pub struct Step {
@@ -12,7 +12,7 @@ pub struct Step {
 }
 
 /// Has every packet for the socket's port go where the program says, until another program takes its place.
-pub fn attach(socket: BorrowedFd, program: &[Step]) -> io::Result<()> {
+pub fn attach(socket: RawFd, program: &[Step]) -> io::Result<()> {
     let mut filter: Vec<libc::sock_filter> = program
         .iter()
         .map(|step| libc::sock_filter {
@@ -26,10 +26,10 @@ pub fn attach(socket: BorrowedFd, program: &[Step]) -> io::Result<()> {
         len: filter.len() as u16,
         filter: filter.as_mut_ptr(),
     };
-    // SAFETY: the descriptor is open, and the program and its steps outlive the call, in which the kernel copies them.
+    // SAFETY: a descriptor that is not open is refused; the program and its steps outlive the call, in which the kernel copies them.
     let status = unsafe {
         libc::setsockopt(
-            socket.as_raw_fd(),
+            socket,
             libc::SOL_SOCKET,
             libc::SO_ATTACH_REUSEPORT_CBPF,
             std::ptr::from_ref(&program).cast(),
@@ -45,9 +45,50 @@ pub fn attach(socket: BorrowedFd, program: &[Step]) -> io::Result<()> {
 
 /// Another descriptor of an open file. Fails where the number names none.
 pub fn duplicate(descriptor: RawFd) -> io::Result<OwnedFd> {
+    borrow(descriptor)?.try_clone_to_owned()
+}
+
+/// A descriptor for one call, which says so where it is not open.
+pub fn borrow<'fd>(descriptor: RawFd) -> io::Result<BorrowedFd<'fd>> {
     if descriptor < 0 {
         return Err(io::Error::from_raw_os_error(libc::EBADF));
     }
-    // SAFETY: it is borrowed for this call alone, which says so where it is not open.
-    unsafe { BorrowedFd::borrow_raw(descriptor) }.try_clone_to_owned()
+    // SAFETY: it is no end mark, and nothing that is done with it needs it to be open.
+    Ok(unsafe { BorrowedFd::borrow_raw(descriptor) })
+}
+
+/// Has the socket be this process's among those that have descriptors of it; false where another has claimed it. A record lock (fcntl(2)):
+/// it is over when the process ends, or closes any descriptor of the socket.
+pub fn try_claim(descriptor: RawFd) -> io::Result<bool> {
+    match lock(descriptor, libc::F_SETLK, libc::F_WRLCK) {
+        Ok(_) => Ok(true),
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EACCES)) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether another process has claimed the socket.
+pub fn is_claimed(descriptor: RawFd) -> bool {
+    lock(descriptor, libc::F_GETLK, libc::F_WRLCK).is_ok_and(|found| found != libc::F_UNLCK)
+}
+
+pub fn release(descriptor: RawFd) {
+    let _ = lock(descriptor, libc::F_SETLK, libc::F_UNLCK);
+}
+
+/// One call about a lock on all of a file. Returns the kind of lock that the system found.
+fn lock(descriptor: RawFd, command: i32, kind: i32) -> io::Result<i32> {
+    let mut all = libc::flock {
+        l_type: kind as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: 0,
+        l_len: 0,
+        l_pid: 0,
+    };
+    // SAFETY: a descriptor that is not open is refused, and the record outlives the call.
+    if unsafe { libc::fcntl(descriptor, command, &raw mut all) } == 0 {
+        Ok(i32::from(all.l_type))
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use super::credit::Credit;
 use super::fields::Fields;
 use super::held::Held;
+use super::plain::PlainRequest;
 use super::request::Request;
 use super::session::Session;
 use super::settings::{self, Settings};
@@ -67,6 +68,12 @@ pub enum Action {
         session: u64,
         request: Request,
     },
+    /// A client asks for plain HTTP. From here on the stream's bytes are frames of the body, for `Body` to read; `request_over` is to
+    /// follow, or `refuse` or `reject_plain`.
+    Requested {
+        stream: u64,
+        request: PlainRequest,
+    },
     /// A server granted a session.
     Granted {
         session: u64,
@@ -106,6 +113,10 @@ pub enum Action {
 pub struct Http3 {
     pub(super) role: Role,
     pub(super) max_sessions: usize,
+    /// Server: requests of plain HTTP are taken, rather than answered with 404.
+    pub(super) takes_plain: bool,
+    /// Those that are not over.
+    pub(super) plain: usize,
     pub(super) peer: Option<Settings>,
     pub(super) streams: IdMap<u64, Stream>,
     pub(super) sessions: BTreeMap<u64, Box<Session>>,
@@ -129,6 +140,8 @@ impl Http3 {
         Http3 {
             role,
             max_sessions,
+            takes_plain: false,
+            plain: 0,
             peer: None,
             streams: IdMap::default(),
             sessions: BTreeMap::new(),
@@ -141,6 +154,16 @@ impl Http3 {
             failed: false,
             told: false,
         }
+    }
+
+    /// Server: takes requests of plain HTTP.
+    pub fn take_plain(&mut self) {
+        self.takes_plain = true;
+    }
+
+    /// Requests of plain HTTP that are not over.
+    pub fn plain_requests(&self) -> usize {
+        self.plain
     }
 
     /// The first bytes of the control stream. QPACK streams are not needed without a dynamic table (RFC 9204 §4.2).

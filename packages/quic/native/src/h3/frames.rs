@@ -28,6 +28,8 @@ pub enum Piece<'a> {
     Data(&'a [u8]),
     /// A frame of unknown type began; its payload is skipped (RFC 9114 §9).
     Unknown,
+    /// A frame of this known type began, of which a body's reader keeps nothing: its payload is skipped.
+    Skipped(u64),
 }
 
 #[derive(Debug)]
@@ -43,6 +45,8 @@ enum State {
 pub struct FrameReader {
     integer: Partial,
     state: State,
+    /// Keeps no frame.
+    skips: bool,
 }
 
 impl Default for FrameReader {
@@ -50,6 +54,7 @@ impl Default for FrameReader {
         FrameReader {
             integer: Partial::default(),
             state: State::Kind,
+            skips: false,
         }
     }
 }
@@ -60,6 +65,15 @@ impl FrameReader {
         FrameReader {
             integer: Partial::default(),
             state: State::Length(kind),
+            ..FrameReader::default()
+        }
+    }
+
+    /// A reader that passes on the payload of DATA, and skips that of every other frame.
+    pub fn of_body() -> Self {
+        FrameReader {
+            skips: true,
+            ..FrameReader::default()
         }
     }
 
@@ -124,6 +138,10 @@ impl FrameReader {
             HEADERS | CANCEL_PUSH | SETTINGS | PUSH_PROMISE | GOAWAY | MAX_PUSH_ID => {
                 if length > FRAME_BYTES {
                     return Err(codes::EXCESSIVE_LOAD);
+                }
+                if self.skips {
+                    self.state = State::Skipping { left: length };
+                    return Ok(Some(Piece::Skipped(kind)));
                 }
                 self.state = State::Buffering {
                     kind,

@@ -1,19 +1,19 @@
 //! Any peer, any order of events: no panic, nothing unbounded, each session ends once. Inputs are byte strings that
 //! spell events, so that those worth keeping live in `corpus/h3`.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use proptest::prelude::*;
 
 use super::fields::Fields;
 use super::limits::HELD_STREAMS;
-use super::{Action, Credit, Http3, Request, Role, capsule, credit, mutate, settings};
+use super::{Action, Body, Credit, Http3, Request, Role, capsule, credit, mutate, settings};
 
 const MAX_SESSIONS: usize = 4;
 
 /// Phrases that random bytes would rarely spell.
 pub(super) fn phrase(number: u8) -> Vec<u8> {
-    match number % 15 {
+    match number % 18 {
         0 => [&[0][..], &settings::encode(4)].concat(),
         1 => Request {
             authority: "a".to_owned(),
@@ -36,7 +36,36 @@ pub(super) fn phrase(number: u8) -> Vec<u8> {
         }),
         12 => capsule::grant(credit::GRANTED),
         13 => capsule::streams_blocked(true, 9),
-        _ => vec![0x01, 0x80, 0x00, 0x3f, 0xff],
+        14 => vec![0x01, 0x80, 0x00, 0x3f, 0xff],
+        15 => super::fields::headers_frame(&plain(&[])),
+        16 => super::fields::headers_frame(&plain(&[("content-length", "3")])),
+        _ => super::frames::encode(super::frames::DATA, b"abc"),
+    }
+}
+
+/// The fields of a request of plain HTTP.
+fn plain(more: &[(&str, &str)]) -> Fields {
+    let own = [
+        (":method", "POST"),
+        (":scheme", "https"),
+        (":authority", "a"),
+        (":path", "/"),
+    ];
+    let all = own.iter().chain(more);
+    all.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect()
+}
+
+/// A request of plain HTTP gets these bytes. Returns whether it goes on.
+fn read_body(body: &mut Body, bytes: &[u8]) -> bool {
+    let mut input = bytes;
+    loop {
+        let before = input.len();
+        match body.next(&mut input) {
+            Ok(None) => return true,
+            Ok(Some(data)) => assert!(!data.is_empty() && input.len() < before),
+            Err(_) => return false,
+        }
     }
 }
 
@@ -45,8 +74,13 @@ fn run(input: &[u8]) {
     let Some((&role, events)) = input.split_first() else {
         return;
     };
+    let plain_too = role & 2 != 0;
     let role = if role & 1 == 0 { Role::Server } else { Role::Client };
     let mut machine = Http3::new(role, MAX_SESSIONS);
+    if plain_too {
+        machine.take_plain();
+    }
+    let mut bodies: HashMap<u64, Body> = HashMap::new();
     let mut opened = HashSet::new();
     let mut live = HashSet::new();
     let mut failed = false;
@@ -55,6 +89,19 @@ fn run(input: &[u8]) {
         let theirs = stream & 1 == u64::from(role == Role::Client);
         if theirs && opened.insert(stream) {
             machine.opened(stream);
+        }
+        if let Some(body) = bodies.get_mut(&stream) {
+            let goes_on = match what % 11 {
+                0..=2 => read_body(body, &phrase(argument)),
+                3 => read_body(body, &[argument]),
+                4 => body.finish().is_err(),
+                _ => false,
+            };
+            if !goes_on {
+                bodies.remove(&stream);
+                machine.request_over();
+            }
+            continue;
         }
         match what % 11 {
             0..=2 => {
@@ -85,6 +132,9 @@ fn run(input: &[u8]) {
                 Action::Asked { session, .. } => assert!(live.insert(session)),
                 Action::Ended { session, .. } => assert!(live.remove(&session), "{session} ended twice"),
                 Action::Adopt { session, .. } | Action::Datagram { session, .. } => assert!(live.contains(&session)),
+                Action::Requested { stream, request } => {
+                    assert!(plain_too && bodies.insert(stream, Body::new(request.length)).is_none());
+                }
                 Action::Fail { .. } => failed = true,
                 _ => {}
             }
@@ -92,6 +142,7 @@ fn run(input: &[u8]) {
                 live.remove(&stream);
             }
         }
+        assert_eq!(machine.plain_requests(), bodies.len());
         assert!(role == Role::Client || live.len() <= MAX_SESSIONS);
         assert!(machine.held.streams() <= HELD_STREAMS);
     }

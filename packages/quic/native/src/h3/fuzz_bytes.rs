@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::frames::FrameReader;
 use super::fuzz::{corpus, phrase};
 use super::settings::Settings;
-use super::{Action, Http3, Role, capsule, mutate, protocols, qpack, request, varint};
+use super::{Action, Body, Fault, Http3, Role, capsule, mutate, protocols, qpack, request, varint};
 
 /// Feeds `bytes` on a stream to a fresh end of a connection, at most the next of `sizes` at a time; returns its actions and
 /// how many bytes it used.
@@ -47,7 +47,28 @@ fn run(input: &[u8]) {
     if !matches!(whole.0.last(), Some(Action::Fail { .. })) {
         assert_eq!(whole.1, split.1);
     }
+    assert_eq!(body_of(bytes, &[]), body_of(bytes, &sizes));
     parse(bytes);
+}
+
+/// What these bytes say behind a request's head.
+fn body_of(bytes: &[u8], sizes: &[usize]) -> (Vec<u8>, Option<Fault>) {
+    let (mut body, mut whole, mut rest) = (Body::new(Some(9)), Vec::new(), bytes);
+    let mut sizes = sizes.iter().cycle();
+    while !rest.is_empty() {
+        let (part, left) = rest.split_at(rest.len().min(*sizes.next().unwrap_or(&usize::MAX)));
+        rest = left;
+        let mut input = part;
+        loop {
+            match body.next(&mut input) {
+                Ok(Some(data)) => whole.extend_from_slice(data),
+                Ok(None) => break,
+                // Whoever reads in larger pieces has less of what came before the fault.
+                Err(fault) => return (Vec::new(), Some(fault)),
+            }
+        }
+    }
+    (whole, body.finish().err())
 }
 
 /// Every parser of what a peer sends.
@@ -56,7 +77,8 @@ fn parse(bytes: &[u8]) {
     while varint::take(&mut rest).is_some() {}
     let _ = Settings::parse(bytes);
     let _ = qpack::decode(bytes);
-    let _ = request::judge(bytes);
+    let _ = request::judge(bytes, false);
+    let _ = request::judge(bytes, true);
     let text = String::from_utf8_lossy(bytes);
     let _ = protocols::parse_list(&text);
     let _ = protocols::parse_item(&text);

@@ -1,5 +1,5 @@
-//! HTTP/3 (RFC 9114) as far as WebTransport (draft-ietf-webtrans-http3) needs it, sans-IO: bytes of streams and
-//! datagrams in, actions out. Nothing here knows quinn, sockets or JavaScript.
+//! HTTP/3 (RFC 9114) as far as WebTransport (draft-ietf-webtrans-http3) and requests of plain HTTP need it, sans-IO: bytes of
+//! streams and datagrams in, actions out. Nothing here knows quinn, sockets or JavaScript.
 
 mod capsule;
 pub mod codes;
@@ -14,6 +14,7 @@ mod fuzz_bytes;
 mod held;
 #[cfg(test)]
 mod mutate;
+mod plain;
 mod protocols;
 mod qpack;
 mod request;
@@ -29,6 +30,7 @@ mod varint;
 pub use connection::{Action, End, Http3, Role};
 pub use credit::Credit;
 pub use fields::Fields;
+pub use plain::{Body, Fault, PlainRequest, data_header, head};
 pub use request::Request;
 
 /// The ALPN protocol of HTTP/3 (RFC 9114 §3.1).
@@ -43,6 +45,8 @@ pub mod limits {
     pub const FIELD_BYTES: usize = 16 * 1024;
     /// Requests whose HEADERS are still arriving.
     pub const OPENING_REQUESTS: usize = 32;
+    /// Requests of plain HTTP that are not over.
+    pub const REQUESTS: usize = 128;
     /// Streams that arrived before their session.
     pub const HELD_STREAMS: usize = 64;
     /// Bytes of datagrams that arrived before their session.

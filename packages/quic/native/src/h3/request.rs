@@ -1,6 +1,7 @@
 //! Requests: the extended CONNECT that asks for a session (RFC 9220, draft §3.2), and the answer to any other.
 
 use super::fields::{Fields, find, headers_frame, split, with_status};
+use super::plain::PlainRequest;
 use super::qpack::Undecodable;
 use super::{codes, frames, protocols, qpack};
 
@@ -19,15 +20,19 @@ pub struct Request {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Verdict {
     Session(Request),
+    Plain(PlainRequest),
     /// A whole response.
     Answer(Vec<u8>),
     /// To be reset with this code.
     Malformed(u64),
 }
 
+/// Field of a client that goes by draft-02.
+const DRAFT02: &str = "sec-webtransport-http3-draft02";
 const PAGE: &[u8] = b"This port speaks WebTransport over HTTP/3; there are no pages here.\n";
 
-pub fn judge(section: &[u8]) -> Result<Verdict, u64> {
+/// Judges a request by its field section; `plain` says whether those of plain HTTP are taken.
+pub fn judge(section: &[u8], plain: bool) -> Result<Verdict, u64> {
     let fields = match qpack::decode(section) {
         Ok(fields) => fields,
         // Request Header Fields Too Large (RFC 6585 §5).
@@ -49,6 +54,9 @@ pub fn judge(section: &[u8]) -> Result<Verdict, u64> {
     };
     let (scheme, path) = (find(&pseudo, ":scheme"), find(&pseudo, ":path"));
     let authority = find(&pseudo, ":authority").or_else(|| find(&fields, "host"));
+    if method != "CONNECT" && plain {
+        return PlainRequest::of(&pseudo, fields).map_or(malformed, |request| Ok(Verdict::Plain(request)));
+    }
     if method != "CONNECT" {
         return match (scheme, path) {
             (Some(_), Some(path)) if !path.is_empty() => Ok(Verdict::Answer(page(method))),
@@ -87,6 +95,11 @@ fn page(method: &str) -> Vec<u8> {
 }
 
 impl Request {
+    /// Says whether a browser made it that goes by draft-02, as Chromium does.
+    pub fn is_of_page(&self) -> bool {
+        find(&self.fields, DRAFT02).is_some() && find(&self.fields, "origin").is_some()
+    }
+
     /// `recent`: in the words of draft-15 and later.
     pub fn encode(&self, recent: bool) -> Vec<u8> {
         let pseudo = [
@@ -96,7 +109,7 @@ impl Request {
             (":authority", &self.authority),
             (":path", &self.path),
             // Servers of draft-02 look for it.
-            ("sec-webtransport-http3-draft02", "1"),
+            (DRAFT02, "1"),
         ];
         let mut fields: Fields = pseudo.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
         fields.extend_from_slice(&self.fields);

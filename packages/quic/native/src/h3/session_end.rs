@@ -7,25 +7,31 @@ use super::{capsule, codes, frames, varint};
 impl Http3 {
     /// Ends a session from this side: CLOSE_WEBTRANSPORT_SESSION and FIN, or, before it is open, a cancelled request.
     pub fn close(&mut self, session: u64, code: u32, reason: &[u8]) {
-        match self.sessions.get(&session) {
-            None => return,
-            Some(known) if !known.is_open() => {
-                self.sessions.remove(&session);
-                self.abandon(session, codes::REQUEST_CANCELLED);
-                self.check_idle();
-            }
-            Some(_) => {
-                self.sessions.remove(&session);
-                // Read on until the peer's FIN, which tells that it knows.
-                self.streams.insert(session, Stream::Closing);
-                self.actions.push_back(Action::Write {
-                    stream: session,
-                    bytes: capsule::close(code, reason),
-                    end: true,
-                });
-            }
+        if let Some(capsule) = self.part(session, code, reason) {
+            self.say_farewell(session, capsule);
+        }
+    }
+
+    /// The same, but the peer learns of an open session's end only by `say_farewell` with the capsule that this returns.
+    pub fn part(&mut self, session: u64, code: u32, reason: &[u8]) -> Option<Vec<u8>> {
+        let open = self.sessions.remove(&session)?.is_open();
+        if open {
+            // Read on until the peer's FIN, which tells that it knows.
+            self.streams.insert(session, Stream::Closing);
+        } else {
+            self.abandon(session, codes::REQUEST_CANCELLED);
+            self.check_idle();
         }
         self.refuse_held(session, codes::WT_SESSION_GONE);
+        open.then(|| capsule::close(code, reason))
+    }
+
+    pub fn say_farewell(&mut self, session: u64, capsule: Vec<u8>) {
+        self.actions.push_back(Action::Write {
+            stream: session,
+            bytes: capsule,
+            end: true,
+        });
     }
 
     /// A stream of a session that has just been closed: its resets wait until the peer knows of that. They would overtake

@@ -3,7 +3,8 @@
 use super::codes;
 use super::connection::{Action, CONTROL, End, Http3, Role, WT_BIDI, WT_UNI};
 use super::frames::{self, FrameReader, Piece};
-use super::limits::OPENING_REQUESTS;
+use super::limits::{OPENING_REQUESTS, REQUESTS};
+use super::plain::{PlainRequest, head};
 use super::request::{Verdict, judge};
 use super::settings::Settings;
 use super::varint::{self, Partial};
@@ -108,7 +109,7 @@ impl Http3 {
                 Ok(None) => {}
                 Ok(Some(Piece::Data(data))) => self.data(id, data),
                 Ok(Some(Piece::Frame(kind, payload))) => self.message(id, kind, &payload),
-                Ok(Some(Piece::Unknown)) => {}
+                Ok(Some(Piece::Unknown | Piece::Skipped(_))) => {}
                 Err(code) => self.fail(code, "a frame that is not allowed on a request"),
             },
             _ => *input = &[],
@@ -249,7 +250,8 @@ impl Http3 {
     fn message(&mut self, id: u64, kind: u64, payload: &[u8]) {
         let session = self.sessions.get(&id);
         match kind {
-            frames::HEADERS if self.role == Role::Server && session.is_none() => match judge(payload) {
+            frames::HEADERS if self.role == Role::Server && session.is_none() => match judge(payload, self.takes_plain)
+            {
                 Ok(Verdict::Session(request)) => {
                     if let Some(stream) = self.streams.get_mut(&id)
                         && let Stream::Request(reader) = stream
@@ -258,6 +260,7 @@ impl Http3 {
                     }
                     self.asked(id, request);
                 }
+                Ok(Verdict::Plain(request)) => self.requested(id, request),
                 Ok(Verdict::Answer(bytes)) => self.answer(id, bytes),
                 Ok(Verdict::Malformed(code)) => {
                     self.abandon(id, code);
@@ -273,6 +276,40 @@ impl Http3 {
                 "a frame that does not belong on a session's stream",
             ),
         }
+    }
+
+    /// Server: the head of a request of plain HTTP. What follows on the stream is its body's.
+    fn requested(&mut self, stream: u64, request: PlainRequest) {
+        self.streams.remove(&stream);
+        self.refuse_held(stream, codes::WT_BUFFERED_STREAM_REJECTED);
+        if self.plain >= REQUESTS {
+            self.abandon(stream, codes::REQUEST_REJECTED);
+            return;
+        }
+        self.plain += 1;
+        self.actions.push_back(Action::Requested { stream, request });
+    }
+
+    /// Server: a request of plain HTTP is over, by its answer or without.
+    pub fn request_over(&mut self) {
+        self.plain -= 1;
+    }
+
+    /// Server: answers a request of plain HTTP that nobody takes, and which is over by that.
+    pub fn refuse(&mut self, stream: u64, status: u16) {
+        self.request_over();
+        self.answer(stream, head(status, &Vec::new()));
+    }
+
+    /// Server: ends a request of plain HTTP that nobody takes, and which is over by that.
+    pub fn reject_plain(&mut self, stream: u64, code: u64) {
+        self.request_over();
+        self.abandon(stream, code);
+    }
+
+    /// The peer broke the rules on a stream that the driver reads.
+    pub fn violated(&mut self, code: u64, why: &'static str) {
+        self.fail(code, why);
     }
 
     /// The peer's FIN.
@@ -352,5 +389,6 @@ fn owned(piece: Piece<'_>) -> Piece<'static> {
         Piece::Frame(kind, payload) => Piece::Frame(kind, payload),
         Piece::Data(_) => Piece::Data(&[]),
         Piece::Unknown => Piece::Unknown,
+        Piece::Skipped(kind) => Piece::Skipped(kind),
     }
 }

@@ -1,6 +1,7 @@
 //! Two machines joined without a network, and one against a peer that writes its own bytes.
 
 mod credit;
+mod plain;
 mod requests;
 mod sessions;
 mod streams;
@@ -8,8 +9,10 @@ mod violations;
 
 use super::connection::{CONTROL, WT_BIDI, WT_UNI};
 use super::fields::{Fields, headers_frame};
-use super::limits::{HELD_STREAMS, OPENING_REQUESTS};
-use super::{Action, End, Http3, Request, Role, capsule, codes, frames, settings, varint};
+use super::limits::{HELD_STREAMS, OPENING_REQUESTS, REQUESTS};
+use super::{
+    Action, Body, End, Fault, Http3, PlainRequest, Request, Role, capsule, codes, data_header, frames, settings, varint,
+};
 
 const SESSION: u64 = 0;
 

@@ -1,0 +1,182 @@
+// Unary calls in JSON over HTTP/1.1 and HTTP/2, with TLS, 64 in flight: `serve({ http: true })`, connect-es, and a handler of Node's own with `JSON.parse` and
+// `JSON.stringify`, each in a process of its own, in turn: `npm run bench:http [-- --rounds 9 --calls 4000]`. The client is Node's in each case.
+import { fork } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { createSecureServer as createHttp2, connect as connectHttp2 } from "node:http2";
+import { Agent, request as requestHttps } from "node:https";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo, Server } from "node:net";
+import { parseArgs } from "node:util";
+import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { serve as serveQuicrpc } from "@quicrpc/node";
+import { createRouter } from "@quicrpc/core/generated";
+import { type CertificateFiles, temporaryCertificate } from "./certificate.js";
+import { service } from "./contestant.js";
+import { connectBench } from "./contestants/connect.js";
+import { benchMethods } from "./generated/bench.js";
+
+const IN_FLIGHT = 64;
+const CONTESTANTS = ["node", "quicrpc", "connect-es"] as const;
+type Contestant = (typeof CONTESTANTS)[number];
+const VERSIONS = ["HTTP/1.1", "HTTP/2"] as const;
+type Version = (typeof VERSIONS)[number];
+
+const BODY = Buffer.from(JSON.stringify({ a: 9, b: 2 }));
+const HEADERS = { "content-type": "application/json", "content-length": String(BODY.length) };
+/** connect-es names methods as in the .proto file. */
+const pathOf = (name: Contestant): string => `/bench.v1.Bench/${name === "connect-es" ? "Multiply" : "multiply"}`;
+
+function bare(request: IncomingMessage, response: ServerResponse): void {
+  const pieces: Buffer[] = [];
+  request.on("data", (piece: Buffer) => pieces.push(piece));
+  request.on("end", () => {
+    const { a, b } = JSON.parse(Buffer.concat(pieces).toString()) as { a: number; b: number };
+    const body = JSON.stringify({ pro: service.multiply(a, b) });
+    response.writeHead(200, { "content-type": "application/json", "content-length": body.length });
+    response.end(body);
+  });
+}
+
+/** The port of a server of both versions. */
+async function start(name: Contestant, { cert, key }: CertificateFiles): Promise<number> {
+  const tls = { cert: readFileSync(cert), key: readFileSync(key) };
+  if (name === "quicrpc") {
+    const { multiply } = benchMethods;
+    const routers = [createRouter({ multiply }, { multiply: ({ a, b }) => ({ pro: service.multiply(a, b) }) })];
+    const server = await serveQuicrpc({ listen: "wss://127.0.0.1:0", tls, routers, http: true });
+    return server.address.port;
+  }
+  const handlers = { multiply: ({ a, b }: { a: number; b: number }) => ({ pro: service.multiply(a, b) }) };
+  const handler =
+    name === "node"
+      ? bare
+      : connectNodeAdapter({ routes: (router) => void router.service(connectBench(), handlers as never) });
+  const server: Server = createHttp2({ ...tls, minVersion: "TLSv1.3", allowHTTP1: true }, handler as never);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return (server.address() as AddressInfo).port;
+}
+
+/** Makes a call, and returns its answer. */
+type Call = () => Promise<string>;
+
+function caller(version: Version, name: Contestant, port: number): { readonly call: Call; readonly close: () => void } {
+  const path = pathOf(name);
+  if (version === "HTTP/1.1") {
+    const agent = new Agent({ keepAlive: true, maxSockets: IN_FLIGHT, rejectUnauthorized: false });
+    const call: Call = () =>
+      new Promise((resolve, reject) => {
+        const sent = requestHttps({ agent, port, host: "127.0.0.1", method: "POST", path, headers: HEADERS });
+        sent.on("response", (answer) => {
+          let text = "";
+          answer.setEncoding("utf8");
+          answer.on("data", (piece: string) => (text += piece));
+          answer.on("end", () => resolve(text));
+        });
+        sent.on("error", reject);
+        sent.end(BODY);
+      });
+    return { call, close: () => agent.destroy() };
+  }
+  const session = connectHttp2(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
+  const call: Call = () =>
+    new Promise((resolve, reject) => {
+      const stream = session.request({ ":method": "POST", ":path": path, ...HEADERS });
+      let text = "";
+      stream.setEncoding("utf8");
+      stream.on("data", (piece: string) => (text += piece));
+      stream.on("end", () => resolve(text));
+      stream.on("error", reject);
+      stream.end(BODY);
+    });
+  return { call, close: () => session.close() };
+}
+
+async function round(call: Call, calls: number): Promise<void> {
+  let left = calls;
+  const worker = async (): Promise<void> => {
+    while (left-- > 0) {
+      const answer = await call();
+      if (answer !== '{"pro":18}') throw new Error(`an answer was ${answer}`);
+    }
+  };
+  await Promise.all(Array.from({ length: IN_FLIGHT }, worker));
+}
+
+/** A server's process, and the CPU time that it has used, in microseconds. */
+interface ServerProcess {
+  readonly port: number;
+  cpu(): Promise<number>;
+  stop(): void;
+}
+
+async function spawnServer(name: Contestant, { cert, key }: CertificateFiles): Promise<ServerProcess> {
+  const child = fork(import.meta.filename, ["--server", name, "--cert", cert, "--key", key]);
+  const next = (): Promise<number> => new Promise((resolve) => child.once("message", (n) => resolve(n as number)));
+  const port = await next();
+  return {
+    port,
+    cpu() {
+      const answer = next();
+      child.send("cpu");
+      return answer;
+    },
+    stop: () => void child.kill(),
+  };
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+}
+
+async function compare(rounds: number, calls: number): Promise<void> {
+  const certificate = await temporaryCertificate();
+  for (const version of VERSIONS) {
+    const running = await Promise.all(
+      CONTESTANTS.map(async (name) => {
+        const server = await spawnServer(name, certificate);
+        return { name, server, cpu: [] as number[], time: [] as number[], ...caller(version, name, server.port) };
+      }),
+    );
+    for (const { call } of running) await round(call, calls);
+    for (let at = 0; at < rounds; at++) {
+      for (const one of running) {
+        const [cpu, began] = [await one.server.cpu(), performance.now()];
+        await round(one.call, calls);
+        one.time.push((performance.now() - began) / calls);
+        one.cpu.push(((await one.server.cpu()) - cpu) / calls);
+      }
+    }
+    const [node] = running;
+    for (const { name, cpu, time } of running) {
+      const ratio = (own: readonly number[], of: readonly number[] = []): string =>
+        median(own.map((value, at) => (of[at] ?? 0) / value)).toFixed(2);
+      const micros = median(cpu).toFixed(0);
+      console.log(
+        `${version.padEnd(9)} ${name.padEnd(11)} rate ${ratio(time, node?.time)}, server's CPU ${micros} µs for each call, ${ratio(cpu, node?.cpu)} of Node's calls for the same`,
+      );
+    }
+    for (const { close, server } of running) {
+      close();
+      server.stop();
+    }
+  }
+}
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: "string", default: "9" },
+    calls: { type: "string", default: "4000" },
+    server: { type: "string" },
+    cert: { type: "string", default: "" },
+    key: { type: "string", default: "" },
+  },
+});
+if (values.server === undefined) await compare(Number(values.rounds), Number(values.calls));
+else {
+  process.on("message", () => {
+    const { user, system } = process.cpuUsage();
+    process.send?.(user + system);
+  });
+  process.send?.(await start(values.server as Contestant, values));
+}

@@ -1,0 +1,19 @@
+"use client";
+import { httpTransport } from "@quicrpc/http";
+import { createQueries } from "@quicrpc/query";
+import { useQuery } from "@tanstack/react-query";
+import { greeterMethods } from "../generated/greeter.ts";
+
+/** While the page is rendered on the server nothing is called: the data came with it. */
+const origin = typeof window === "undefined" ? "http://localhost" : window.location.origin;
+const greeter = createQueries(greeterMethods, httpTransport().caller(`${origin}/rpc`));
+
+export function Greeting({ name }: { name: string }) {
+  const { data, error, refetch } = useQuery(greeter.greet.queryOptions({ name }));
+  if (error) return <p role="alert">{error.message}</p>;
+  return (
+    <p>
+      {data?.text} <time>{data?.at.toISOString()}</time> <button onClick={() => void refetch()}>again</button>
+    </p>
+  );
+}

@@ -1,0 +1,14 @@
+import { rpcError } from "@quicrpc/core";
+import { createStockRouter, stockMethods } from "./generated/stock.js";
+
+/** Serves what is on the shelf. */
+export function createStock(shelf: Record<string, number>) {
+  return createStockRouter({
+    take({ item, count }) {
+      const left = shelf[item] ?? 0;
+      if (left < count) throw rpcError(stockMethods.take, "SOLD_OUT", { left });
+      shelf[item] = left - count;
+      return { left: shelf[item] };
+    },
+  });
+}

@@ -1,0 +1,3 @@
+import { quicrpc } from "@quicrpc/vite";
+
+export default { plugins: [quicrpc()] };

@@ -1,9 +1,0 @@
-const PAUSE_MS = 400;
-
-/** Runs `work` again whenever it ends, until the signal fires; calls wait by themselves for a session. */
-export async function keepUp(signal: AbortSignal, work: () => Promise<void>): Promise<void> {
-  while (!signal.aborted) {
-    await work().catch(() => {});
-    if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-  }
-}

@@ -1,0 +1,31 @@
+import { networkInterfaces } from "node:os";
+
+const ANY: ReadonlySet<string> = new Set(["0.0.0.0", "[::]"]);
+
+/** Returns the URLs by which clients find what listens on `url`: of all interfaces, where it listens on all. */
+export function reachable(
+  url: string,
+  interfaces: ReturnType<typeof networkInterfaces> = networkInterfaces(),
+): string[] {
+  const { protocol, hostname, host } = new URL(url);
+  if (protocol === "unix:" || !ANY.has(hostname)) return [url];
+  const at = (name: string): string => url.replace(host, host.replace(hostname, name));
+  const others = Object.values(interfaces)
+    .flatMap((addresses) => addresses ?? [])
+    .filter(({ internal, family }) => !internal && (family === "IPv4" || hostname === "[::]"))
+    // Link-local addresses need a zone, which URLs have no place for.
+    .filter(({ address }) => !/^fe80:/i.test(address))
+    .map(({ address, family }) => at(family === "IPv6" ? `[${address}]` : address));
+  return [at("localhost"), ...others];
+}
+
+/** Returns `url` with another port. */
+export function withPort(url: string, port: number): string {
+  const { port: before, host, hostname } = new URL(url);
+  return before === "" ? url : url.replace(host, `${hostname}:${port}`);
+}
+
+/** Returns the port of a URL that names one, and 0 of others, as of `unix:`. */
+export function portOf(url: string): number {
+  return Number(new URL(url).port);
+}

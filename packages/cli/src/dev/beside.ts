@@ -1,0 +1,45 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createRequire } from "node:module";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const MAIN = fileURLToPath(new URL("../main.js", import.meta.url));
+
+/** A process beside the program: a page's development server, or the studio. */
+export class Beside {
+  private readonly child: ChildProcess;
+
+  private constructor(child: ChildProcess) {
+    this.child = child;
+    child.on("error", (error) => process.stderr.write(`${error.message}\n`));
+  }
+
+  /** Starts a command of the project, such as `vite`. */
+  static command([command = "", ...args]: readonly string[], cwd: string): Beside {
+    const path = [join(cwd, "node_modules/.bin"), process.env["PATH"]].join(delimiter);
+    const env = { ...process.env, PATH: path };
+    return new Beside(spawn(command, args, { cwd, env, stdio: "inherit", shell: process.platform === "win32" }));
+  }
+
+  /** Starts the studio for a server; undefined where `@quicrpc/studio` is not installed. */
+  static studio(url: string, cwd: string): Beside | undefined {
+    const isInstalled = [join(cwd, "package.json"), MAIN].some((from) => {
+      try {
+        return createRequire(from).resolve("@quicrpc/studio/package.json") !== "";
+      } catch {
+        return false;
+      }
+    });
+    if (!isInstalled) return undefined;
+    return new Beside(spawn(process.execPath, [MAIN, "studio", url, "--dev"], { cwd, stdio: "inherit" }));
+  }
+
+  async end(): Promise<void> {
+    const { child } = this;
+    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const exit = once(child, "exit");
+    child.kill("SIGTERM");
+    await exit;
+  }
+}

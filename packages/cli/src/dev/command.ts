@@ -1,0 +1,82 @@
+import { Command } from "commander";
+import { colorsFor } from "../report.js";
+import { parseCount } from "../target.js";
+import { ended } from "../watch.js";
+import type { DevOptions } from "./session.js";
+
+/** The port of programs that are given none. */
+const PORT = 4433;
+
+interface DevCommandOptions extends Omit<DevOptions, "network" | "json" | "port"> {
+  readonly port?: number;
+  readonly network?: string;
+  readonly json?: boolean;
+}
+
+/** The `dev` command. */
+export function devCommand(): Command {
+  return new Command("dev")
+    .description("Generate code and run a server, anew whenever a source changes.")
+    .argument("[program]", "the program that serves (default: src/server.ts and the like)")
+    .argument("[command...]", "after --, a command to run beside it, such as a page's development server")
+    .option("-n, --network <description>", "put a network between clients and the server")
+    .option("-p, --port <port>", "the port that the program finds in PORT (default: PORT, or 4433)", parseCount)
+    .option("--seed <n>", "of the network: the same seed loses the same packets", parseCount, 1)
+    .option("--drain <ms>", "time for calls in progress before a restart", parseCount, 1000)
+    .option("-c, --config <file>", "the configuration (default: the nearest quicrpc.config.ts)")
+    .option("--no-studio", "do not open the studio, where @quicrpc/studio is installed")
+    .option("--json", "print events as lines of JSON")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ quicrpc dev
+  $ quicrpc dev src/server.ts -- vite
+  $ quicrpc dev --network "rtt=80 loss=2 down=3mbit"
+  $ quicrpc dev --network flaky-wifi
+  $ quicrpc dev --network "3g offline 5s"
+
+A network is described by rtt=80 and jitter=5 (ms), loss=2, duplicate=1, reorder=1, corrupt=1 (percent), down=3mbit, up=1mbit or
+rate= for both, queue=64 (packets), udp=blocked, offline 5s (in every 30), or by a name: 3g, flaky-wifi, no-udp. With it the program
+gets another port in PORT, and clients find the network at its own.
+
+A restart drains the server first: clients that heal, as those of connect() do, find the next one. Programs in TypeScript need tsx
+in the project, or a version of Node that runs them. Ctrl-C ends it.
+
+Exit codes: 0 ended, 1 it cannot start, 2 wrong usage.`,
+    )
+    .action(
+      async (program: string | undefined, words: readonly string[], given: DevCommandOptions, command: Command) => {
+        process.exitCode = await dev(program, words, given, command);
+      },
+    );
+}
+
+async function dev(
+  program: string | undefined,
+  words: readonly string[],
+  { network, json = false, port = Number(process.env["PORT"]) || PORT, ...options }: DevCommandOptions,
+  command: Command,
+): Promise<number> {
+  // Loaded here, since they bring a compiler and the engine: help and usage errors need not wait for them.
+  const { DevSession, readNetwork } = await import("./session.js");
+  let described: DevOptions["network"];
+  try {
+    described = network === undefined ? undefined : readNetwork(network);
+  } catch (error) {
+    command.error(`error: --network: ${(error as Error).message}`);
+  }
+  let session: InstanceType<typeof DevSession> | undefined;
+  try {
+    const end = ended();
+    session = new DevSession(process.cwd(), program, words, { ...options, port, network: described, json });
+    await session.start();
+    await end;
+    return 0;
+  } catch (error) {
+    process.stderr.write(`${colorsFor(process.stderr, process.env).red("error")} ${(error as Error).message}\n`);
+    return 1;
+  } finally {
+    await session?.end();
+  }
+}

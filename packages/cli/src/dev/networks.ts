@@ -1,0 +1,65 @@
+import { createServer } from "node:net";
+import { type DescribedNetwork, type Link, openNetwork } from "@quicrpc/testing";
+import { portOf, withPort } from "./addresses.js";
+
+/** Networks between clients and the program's ports, which stay when the program is restarted. */
+export class Networks {
+  private readonly described: DescribedNetwork;
+  private readonly seed: number;
+  private readonly links: Map<number, Link> = new Map();
+  /** The port that the program is asked to take, and the one at which clients look for it. */
+  private readonly moved: { readonly from: number; readonly to: number };
+
+  private constructor(described: DescribedNetwork, seed: number, moved: { from: number; to: number }) {
+    this.described = described;
+    this.seed = seed;
+    this.moved = moved;
+  }
+
+  /** Networks whose first one is at `port`; the program has to take another. */
+  static async prepare(described: DescribedNetwork, seed: number, port: number): Promise<Networks> {
+    return new Networks(described, seed, { from: await freePort(), to: port });
+  }
+
+  /** The port that the program is asked to take. */
+  get programPort(): number {
+    return this.moved.from;
+  }
+
+  /** Returns the URL by which clients get to what listens on `url`, through the network; one that has no port is left as it is. */
+  async through(url: string): Promise<string> {
+    const port = portOf(url);
+    if (port === 0) return url;
+    const link = this.links.get(port) ?? (await this.open(url, port));
+    return withPort(url, link.port);
+  }
+
+  close(): void {
+    for (const link of this.links.values()) link.close();
+  }
+
+  private async open(url: string, port: number): Promise<Link> {
+    const host = new URL(url).hostname.replace(/^\[|\]$/g, "");
+    const target = {
+      host: host === "0.0.0.0" || host === "localhost" ? "127.0.0.1" : host === "::" ? "::1" : host,
+      port,
+    };
+    // Beside a program that does not read PORT, the network has a port of its own.
+    const listen = {
+      host: host === "localhost" ? "127.0.0.1" : host,
+      port: port === this.moved.from ? this.moved.to : 0,
+    };
+    const { conditions, outages } = this.described;
+    const link = await openNetwork({ target, listen, conditions, outages, seed: this.seed });
+    this.links.set(port, link);
+    return link;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  const { port } = server.address() as { readonly port: number };
+  await new Promise((closed) => server.close(closed));
+  return port;
+}

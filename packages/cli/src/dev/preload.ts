@@ -1,0 +1,22 @@
+// Runs in the program's process, before the program: tells `quicrpc dev` where its servers listen, and drains them when it is told to.
+import { subscribe } from "node:diagnostics_channel";
+import type { Server } from "@quicrpc/node";
+import { DEV_VARIABLE, type Drain, type Listening } from "./messages.js";
+
+// Processes that the program starts inherit the variable, and this module too.
+if (process.env[DEV_VARIABLE] === String(process.ppid) && process.send !== undefined) {
+  const servers = new Set<Server>();
+  subscribe("quicrpc:serving", (message) => {
+    const server = message as Server;
+    servers.add(server);
+    process.send?.({ quicrpc: "listening", urls: server.urls } satisfies Listening);
+  });
+  process.on("message", (message: Drain | undefined) => {
+    if (message?.quicrpc !== "drain") return;
+    const { timeoutMs } = message;
+    void Promise.all(Array.from(servers, (server) => server.drain({ timeoutMs }))).finally(() => process.exit(0));
+  });
+  // The listener above alone keeps no program alive that has nothing left to do.
+  process.channel?.unref();
+  process.once("disconnect", () => process.kill(process.pid, "SIGTERM"));
+}

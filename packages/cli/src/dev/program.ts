@@ -1,0 +1,97 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, realpathSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { DEV_VARIABLE, type Drain, type Listening } from "./messages.js";
+
+/** Programs that are looked for where none is named. */
+const USUAL = ["server", "main", "index", "app"].flatMap((name) =>
+  ["src/", ""].flatMap((folder) => ["ts", "mts", "js", "mjs"].map((extension) => `${folder}${name}.${extension}`)),
+);
+/** Milliseconds that a program has to end after its drain, or a signal, before it is killed. */
+const KILL_MS = 3000;
+const PRELOAD = new URL("./preload.js", import.meta.url);
+
+/** Returns the program of the project in `cwd` that serves. Throws where there is none. */
+export function findProgram(cwd: string, named: string | undefined): string {
+  const candidates = named === undefined ? USUAL : [named];
+  const found = candidates.map((name) => join(cwd, name)).find((path) => existsSync(path));
+  if (found !== undefined) return found;
+  throw new Error(
+    named === undefined
+      ? "there is no program to run: name it, as in quicrpc dev src/server.ts; src/server.ts and the like need no name"
+      : `there is no ${named} to run`,
+  );
+}
+
+/** Returns what Node needs to run `program`: a loader, where that is TypeScript which this Node does not run. Throws where that is not installed. */
+function loaderFor(program: string, cwd: string): string[] {
+  if (!/\.[cm]?tsx?$/.test(program)) return [];
+  try {
+    return ["--import", pathToFileURL(createRequire(join(cwd, "package.json")).resolve("tsx")).href];
+  } catch {
+    if ((process.features as { typescript?: unknown }).typescript) return [];
+    throw new Error("this version of Node runs no TypeScript by itself: npm install --save-dev tsx");
+  }
+}
+
+/** What a program does, as it happens. */
+export interface ProgramEvents {
+  readonly onListening: (urls: readonly string[]) => void;
+  /** Called when it has ended by itself. */
+  readonly onExit: (code: number | null) => void;
+}
+
+/** A process of the program. */
+export class Program {
+  /** Files of it that have run; none where this Node does not tell. */
+  readonly files: Set<string> = new Set();
+  private readonly child: ChildProcess;
+  private readonly exit: Promise<unknown>;
+  private isServing = false;
+  private isEnding = false;
+
+  constructor(file: string, cwd: string, env: NodeJS.ProcessEnv, events: ProgramEvents) {
+    this.child = fork(file, {
+      cwd,
+      env: { ...process.env, ...env, [DEV_VARIABLE]: String(process.pid), WATCH_REPORT_DEPENDENCIES: "1" },
+      execArgv: [...loaderFor(file, cwd), "--enable-source-maps", "--import", PRELOAD.href],
+    });
+    this.exit = once(this.child, "exit");
+    this.child.on("exit", (code) => {
+      if (!this.isEnding) events.onExit(code);
+    });
+    this.child.on("message", (message: Partial<Listening> & Readonly<Record<string, unknown>>) => {
+      if (message.quicrpc === "listening") {
+        this.isServing = true;
+        events.onListening(message.urls ?? []);
+      }
+      this.note(message["watch:import"]);
+      this.note(message["watch:require"]);
+    });
+  }
+
+  /** Drains its servers, so that their clients come back to the next one, and ends it. */
+  async end(timeoutMs: number): Promise<void> {
+    this.isEnding = true;
+    const { child } = this;
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    if (this.isServing && child.connected) child.send({ quicrpc: "drain", timeoutMs } satisfies Drain);
+    else child.kill("SIGTERM");
+    const timer = setTimeout(() => child.kill("SIGKILL"), timeoutMs + KILL_MS);
+    await this.exit;
+    clearTimeout(timer);
+  }
+
+  /** Notes modules that Node says it has loaded. */
+  private note(modules: unknown): void {
+    if (!Array.isArray(modules)) return;
+    for (const module of modules as readonly unknown[]) {
+      if (typeof module !== "string") continue;
+      const path = module.startsWith("file:") ? fileURLToPath(module.split("?")[0] ?? module) : module;
+      this.files.add(existsSync(path) ? realpathSync(path) : path);
+    }
+  }
+}

@@ -1,0 +1,142 @@
+import { existsSync, realpathSync } from "node:fs";
+import { relative } from "node:path";
+import { isReason, removeStale, runProject, type SchemaRun, writeGenerated } from "@quicrpc/codegen";
+import { devCertificate } from "@quicrpc/node";
+import { type DescribedNetwork, parseNetwork } from "@quicrpc/testing";
+import { colorsFor, formatDiagnostics } from "../report.js";
+import { type Change, type SourceWatcher, watchSources } from "../watch.js";
+import { reachable } from "./addresses.js";
+import { Beside } from "./beside.js";
+import { Networks } from "./networks.js";
+import { findProgram, Program } from "./program.js";
+import { tell } from "./report.js";
+
+/** Options of `quicrpc dev`. */
+export interface DevOptions {
+  readonly config?: string;
+  readonly network?: (DescribedNetwork & { readonly text: string }) | undefined;
+  readonly port: number;
+  readonly seed: number;
+  readonly drain: number;
+  readonly studio: boolean;
+  readonly json: boolean;
+}
+
+/** Reads `--network`. Throws `TypeError` for what describes none. */
+export function readNetwork(text: string): DevOptions["network"] {
+  return { ...parseNetwork(text), text };
+}
+
+/** A project under development: its code is generated and its server runs, anew whenever a source changes. */
+export class DevSession {
+  private readonly cwd: string;
+  private readonly options: DevOptions;
+  private readonly file: string;
+  private readonly command: readonly string[];
+  private networks: Networks | undefined = undefined;
+  private program: Program | undefined = undefined;
+  private watcher: SourceWatcher | undefined = undefined;
+  private besides: Beside[] = [];
+  private last: SchemaRun | undefined = undefined;
+  private hash = "";
+  private hasListened = false;
+
+  constructor(cwd: string, program: string | undefined, command: readonly string[], options: DevOptions) {
+    this.cwd = cwd;
+    this.options = options;
+    this.command = command;
+    this.file = findProgram(cwd, program);
+  }
+
+  /** Resolves when the program has been started for the first time, and sources are watched. */
+  async start(): Promise<void> {
+    const { network, seed, port } = this.options;
+    if (network !== undefined) this.networks = await Networks.prepare(network, seed, port);
+    this.hash = Buffer.from((await devCertificate()).hash.value).toString("hex");
+    this.last = await this.generate();
+    if (this.last.diagnostics.length === 0) this.run();
+    this.watcher = await watchSources(
+      this.last.root,
+      (change) => this.matters(change),
+      (changes) => this.change(changes).catch((error: unknown) => this.problem(error)),
+    );
+    if (this.command.length > 0) this.besides.push(Beside.command(this.command, this.cwd));
+  }
+
+  async end(): Promise<void> {
+    await this.watcher?.close();
+    await Promise.all([this.program?.end(this.options.drain), ...this.besides.map((beside) => beside.end())]);
+    this.networks?.close();
+  }
+
+  private matters(change: Change): boolean {
+    const { last, program } = this;
+    if (last === undefined || isReason(change.event, change.path, last)) return true;
+    if (last.files.some((file) => file.path === change.path)) return false;
+    // What the program has not loaded, such as a page, is none of its business; where it does not tell what it has, all is.
+    return program === undefined || program.files.size === 0 || program.files.has(realPath(change.path));
+  }
+
+  private async change(changes: readonly Change[]): Promise<void> {
+    if (this.last === undefined || changes.some(({ event, path }) => isReason(event, path, this.last as SchemaRun))) {
+      this.last = await this.generate();
+      // The server of the last good schema goes on meanwhile.
+      if (this.last.diagnostics.length > 0) return;
+    }
+    const because = [...new Set(changes.map(({ path }) => relative(this.cwd, path)))];
+    tell({ event: "restarting", because }, this.options.json);
+    await this.program?.end(this.options.drain);
+    this.run();
+  }
+
+  private async generate(): Promise<SchemaRun> {
+    const { config, json } = this.options;
+    const run = await runProject([], { ...(config !== undefined && { config }) }, this.cwd);
+    if (run.diagnostics.length > 0) {
+      if (json) tell({ event: "problem", message: run.diagnostics.map(({ message }) => message).join("\n") }, json);
+      else process.stderr.write(formatDiagnostics(run.diagnostics, this.cwd, colorsFor(process.stderr, process.env)));
+      return run;
+    }
+    writeGenerated(run.files);
+    removeStale(run.stale);
+    const files = run.files.filter(({ changed }) => changed).map(({ path }) => relative(this.cwd, path));
+    tell({ event: "generated", files }, json);
+    return run;
+  }
+
+  private run(): void {
+    const { port, json } = this.options;
+    const started = performance.now();
+    const env = { PORT: String(this.networks?.programPort ?? port) };
+    this.program = new Program(this.file, this.cwd, env, {
+      onListening: (urls) => {
+        const ms = Math.round(performance.now() - started);
+        this.listening(urls, ms).catch((error: unknown) => this.problem(error));
+      },
+      onExit: (code) => tell({ event: "ended", code }, json),
+    });
+  }
+
+  private async listening(listens: readonly string[], ms: number): Promise<void> {
+    const { network, json, studio } = this.options;
+    const urls: string[] = [];
+    for (const url of listens) urls.push(...reachable((await this.networks?.through(url)) ?? url));
+    tell(
+      { event: "listening", urls, ...(network !== undefined && { network: network.text }), hash: this.hash, ms },
+      json,
+    );
+    const [first] = urls;
+    if (this.hasListened || first === undefined) return;
+    this.hasListened = true;
+    const beside = studio ? Beside.studio(first, this.cwd) : undefined;
+    if (beside !== undefined) this.besides.push(beside);
+  }
+
+  private problem(error: unknown): void {
+    tell({ event: "problem", message: error instanceof Error ? error.message : String(error) }, this.options.json);
+  }
+}
+
+function realPath(path: string): string {
+  return existsSync(path) ? realpathSync(path) : path;
+}

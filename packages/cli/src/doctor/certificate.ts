@@ -1,0 +1,97 @@
+import type { PeerCertificate } from "node:tls";
+import { connect } from "node:tls";
+import { type Finding, messageOf, note, ok, problem } from "./finding.js";
+
+const SOON_DAYS = 14;
+const DAY_MS = 86_400_000;
+
+/** What a TLS handshake over TCP shows. */
+export interface Handshake {
+  readonly certificate: Pick<PeerCertificate, "valid_from" | "valid_to" | "subjectaltname">;
+  /** Why the certificate is not trusted; undefined where it is. */
+  readonly untrusted: string | undefined;
+  readonly alpn: string | undefined;
+  /** Names of the chain, the server's first. */
+  readonly chain: readonly string[];
+}
+
+/** Makes a TLS handshake, whoever answers. Rejects where nobody does. */
+export function handshake(
+  host: string,
+  port: number,
+  alpn: readonly string[],
+  ca: Buffer | undefined,
+  timeoutMs: number,
+): Promise<Handshake> {
+  return new Promise((resolve, reject) => {
+    const servername = /^[\d.]+$|:/.test(host) ? {} : { servername: host };
+    const socket = connect({
+      host,
+      port,
+      ...servername,
+      ALPNProtocols: [...alpn],
+      rejectUnauthorized: false,
+      ...(ca && { ca }),
+    });
+    socket.setTimeout(timeoutMs, () => socket.destroy(new Error(`no TLS handshake within ${timeoutMs} ms`)));
+    socket.on("error", reject);
+    socket.on("secureConnect", () => {
+      const certificate = socket.getPeerCertificate(true);
+      const untrusted = socket.authorized ? undefined : messageOf(socket.authorizationError);
+      const protocol = typeof socket.alpnProtocol === "string" ? socket.alpnProtocol : undefined;
+      resolve({ certificate, untrusted, alpn: protocol, chain: chainOf(certificate) });
+      socket.destroy();
+    });
+  });
+}
+
+function chainOf(certificate: PeerCertificate): string[] {
+  const names: string[] = [];
+  let each: (PeerCertificate & { readonly issuerCertificate?: PeerCertificate }) | undefined = certificate;
+  // A root is its own issuer.
+  for (const seen = new Set<string>(); each?.fingerprint256 !== undefined && !seen.has(each.fingerprint256); ) {
+    seen.add(each.fingerprint256);
+    names.push(String(each.subject?.CN ?? each.subject?.O ?? "no name"));
+    each = each.issuerCertificate;
+  }
+  return names;
+}
+
+/** Judges a certificate. One that is pinned by its hash need not be of an authority, nor be for the name. */
+export function judgeCertificate(seen: Handshake, host: string, isPinned: boolean, now: number): Finding[] {
+  const { certificate, untrusted, chain } = seen;
+  const [from, to] = [Date.parse(certificate.valid_from), Date.parse(certificate.valid_to)];
+  const days = Math.floor((to - now) / DAY_MS);
+  const names = certificate.subjectaltname ?? "no names";
+  const findings: Finding[] = [];
+  if (now < from) {
+    findings.push(
+      problem("expiry", `valid only from ${certificate.valid_from}`, "compare the clocks of both machines"),
+    );
+  } else if (days < 0) {
+    findings.push(
+      problem("expiry", `expired on ${certificate.valid_to}`, "renew it; watchTls() has a server take the new one"),
+    );
+  } else if (days < SOON_DAYS && !isPinned) {
+    findings.push(note("expiry", `expires in ${days} days`, "renew it; watchTls() has a server take the new one"));
+  } else findings.push(ok("expiry", `valid for ${days} days more`));
+  const shown = chain.join(" ← ");
+  if (isPinned) findings.push(ok("certificate", `${shown}, trusted by its hash`));
+  else if (untrusted === undefined) findings.push(ok("certificate", `${shown}; for ${names}`));
+  else if (/altname/i.test(untrusted)) {
+    findings.push(
+      problem(
+        "certificate",
+        `is for ${names}, not for ${host}`,
+        "connect by one of these names, or have the certificate made for this one",
+      ),
+    );
+  } else {
+    const fix =
+      chain.length === 1
+        ? "the server sends one certificate alone: give it the whole chain (fullchain.pem), or trust its root by --ca; a development certificate by --dev"
+        : "trust its root by --ca, or a development certificate by --dev";
+    findings.push(problem("certificate", `${shown} is not trusted: ${untrusted}`, fix));
+  }
+  return findings;
+}

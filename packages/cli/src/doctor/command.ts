@@ -1,0 +1,47 @@
+import { printable } from "@quicrpc/core";
+import { Command } from "commander";
+import { colorsFor } from "../report.js";
+import { EXIT, printJson, TARGET_HELP, type TargetOptions, withTarget } from "../target.js";
+import type { Finding } from "./finding.js";
+
+/** The `doctor` command. */
+export function doctorCommand(): Command {
+  return withTarget(
+    new Command("doctor")
+      .description("Find out why sessions do not come about, or are slow: this machine, and the way to a server.")
+      .argument("[url]", "the server (default: this machine alone)"),
+  )
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ quicrpc doctor
+  $ quicrpc doctor quic://localhost:4433 --dev
+  $ quicrpc doctor https://shop.example/rpc --json
+
+It looks at Node, the engine, socket buffers; and with a server at its addresses, certificate, clock and protocols, at each transport at
+its host and port, at UDP, packet sizes, and whether one session after the other is answered. Each line is ok, a problem with what to do,
+or a note of what may be meant so.
+${TARGET_HELP} 1 as well where there is a problem.`,
+    )
+    .action(async (url: string | undefined, options: TargetOptions, command: Command) => {
+      if (url !== undefined && !URL.canParse(url))
+        command.error(`error: ${url} is no URL, such as quic://localhost:4433`);
+      const { examineMachine } = await import("./machine.js");
+      const findings = await examineMachine();
+      if (url !== undefined) {
+        const { examineServer } = await import("./server.js");
+        findings.push(...(await examineServer(url, options)));
+      }
+      if (options.json === true) printJson(findings);
+      else process.stdout.write(findings.map(lineOf).join(""));
+      process.exitCode = findings.some(({ status }) => status === "problem") ? EXIT.failed : EXIT.ok;
+    });
+}
+
+function lineOf({ check, status, text, fix }: Finding): string {
+  const colors = colorsFor(process.stdout, process.env);
+  const color = { ok: colors.green, problem: colors.red, note: colors.yellow }[status];
+  const line = `${color(status.padEnd(7))} ${check.padEnd(11)} ${printable(text)}\n`;
+  return fix === undefined ? line : `${line}${" ".repeat(20)}${colors.green("help:")} ${printable(fix)}\n`;
+}

@@ -1,0 +1,143 @@
+import { readFileSync } from "node:fs";
+import { lookup } from "node:dns/promises";
+import type { Session } from "@quicrpc/core";
+import { dialTarget, type TargetOptions } from "../target.js";
+import { type Handshake, handshake, judgeCertificate } from "./certificate.js";
+import { examineClock } from "./clock.js";
+import { type Finding, messageOf, note, ok, problem } from "./finding.js";
+
+/** Transports that a server may offer at one host and port. */
+const SCHEMES = ["quic:", "https:", "wss:", "tls:"] as const;
+const UDP: ReadonlySet<string> = new Set(["quic:", "https:"]);
+/** Sessions that are made one after the other, to see whether all of them are answered alike. */
+const SESSIONS = 6;
+const LEAST_MTU = 1200;
+
+/** An attempt to make a session by one transport. */
+interface Attempt {
+  readonly url: string;
+  readonly scheme: string;
+  readonly error: unknown;
+  readonly ms: number;
+  readonly rttMs: number | undefined;
+  readonly mtu: number | undefined;
+}
+
+/** Checks the way to a server, and the server's side as far as it is seen from here. */
+export async function examineServer(text: string, options: TargetOptions): Promise<Finding[]> {
+  const url = new URL(text);
+  if (!UDP.has(url.protocol) && !["wss:", "tls:"].includes(url.protocol)) return oneTransport(text, options);
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  const port = Number(url.port === "" ? (url.protocol === "quic:" || url.protocol === "tls:" ? 4433 : 443) : url.port);
+  const addresses = await addressesOf(host);
+  if (addresses.length === 0)
+    return [problem("address", `${host} has no address`, "check the name, and the name server")];
+  const findings = [ok("address", `${host} is ${addresses.join(", ")}`)];
+  const seen = await handshake(host, port, ["quicrpc/1", "h2", "http/1.1"], caOf(options), options.timeout).catch(
+    messageOf,
+  );
+  findings.push(...judgeTcp(seen, host, port, options), ...(await examineClock(seen, host, port, options.timeout)));
+  const attempts: Attempt[] = [];
+  for (const scheme of [url.protocol, ...SCHEMES.filter((each) => each !== url.protocol)]) {
+    attempts.push(await attempt(text.replace(url.protocol, scheme), options));
+  }
+  const [asked, ...others] = attempts as [Attempt, ...Attempt[]];
+  findings.push(judgeAsked(asked), ...others.map(judgeOther), ...judgeUdp(attempts, seen), ...judgeMtu(attempts));
+  if (asked.error === undefined) findings.push(await judgeBalance(text, options));
+  return findings;
+}
+
+async function oneTransport(text: string, options: TargetOptions): Promise<Finding[]> {
+  const made = await attempt(text, options);
+  return [judgeAsked(made), ...(made.error === undefined ? [await judgeBalance(text, options)] : [])];
+}
+
+async function addressesOf(host: string): Promise<string[]> {
+  const found = await lookup(host, { all: true }).catch(() => []);
+  return found.map(({ address }) => address);
+}
+
+function caOf({ ca }: TargetOptions): Buffer | undefined {
+  return ca === undefined ? undefined : readFileSync(ca);
+}
+
+function judgeTcp(seen: Handshake | string, host: string, port: number, { dev, hash }: TargetOptions): Finding[] {
+  if (typeof seen === "string") {
+    return [
+      note("tcp", `nobody answers with TLS at TCP port ${port} (${seen}): the certificate is seen by QUIC alone`),
+    ];
+  }
+  const alpn = ok(
+    "alpn",
+    seen.alpn === undefined ? "no protocol is agreed on over TCP" : `${seen.alpn} is agreed on over TCP`,
+  );
+  return [alpn, ...judgeCertificate(seen, host, dev === true || hash !== undefined, Date.now())];
+}
+
+async function attempt(url: string, options: TargetOptions): Promise<Attempt> {
+  const scheme = new URL(url).protocol;
+  const began = performance.now();
+  let session: Session | undefined;
+  try {
+    session = await dialTarget(url, options);
+    const ms = performance.now() - began;
+    const rttMs = await session.ping();
+    const stats = (session.transport as { stats?: () => { readonly mtu?: number } }).stats?.();
+    return { url, scheme, error: undefined, ms, rttMs, mtu: stats?.mtu };
+  } catch (error) {
+    return { url, scheme, error, ms: performance.now() - began, rttMs: undefined, mtu: undefined };
+  } finally {
+    await session?.close();
+  }
+}
+
+function judgeAsked({ scheme, error, ms, rttMs }: Attempt): Finding {
+  const name = scheme.slice(0, -1);
+  if (error === undefined) return ok(name, `answers in ${ms.toFixed(1)} ms, round trip ${(rttMs ?? 0).toFixed(2)} ms`);
+  const { hint = "see above" } = error as { readonly hint?: string };
+  return problem(name, `no session: ${messageOf(error)}`, hint);
+}
+
+function judgeOther(attempted: Attempt): Finding {
+  const found = judgeAsked(attempted);
+  return found.status === "ok"
+    ? found
+    : note(found.check, `not offered, or not reached: ${messageOf(attempted.error)}`);
+}
+
+/** UDP that nobody answers, beside TCP that somebody does, is what a firewall looks like. */
+function judgeUdp(attempts: readonly Attempt[], seen: Handshake | string): Finding[] {
+  const udp = attempts.filter(({ scheme }) => UDP.has(scheme));
+  if (udp.some(({ error }) => error === undefined)) return [ok("udp", "passes, there and back")];
+  const isSilent = udp.every(({ error }) => (error as { code?: unknown }).code === "ERR_QUIC_HANDSHAKE_TIMEOUT");
+  if (typeof seen === "string" || !isSilent) return [note("udp", "no session over UDP: see quic and https")];
+  const fix =
+    "open the UDP port in firewalls and security groups, publish it as /udp from containers; or serve({ webSocket: true }) and connect with a fallback";
+  return [problem("udp", "TCP passes and UDP does not: packets are lost without an answer", fix)];
+}
+
+function judgeMtu(attempts: readonly Attempt[]): Finding[] {
+  const [mtu] = attempts.flatMap((each) => each.mtu ?? []);
+  if (mtu === undefined) return [];
+  const text = `packets of ${mtu} bytes`;
+  if (mtu > LEAST_MTU) return [ok("mtu", text)];
+  return [
+    note(
+      "mtu",
+      `${text}, the least that QUIC works with`,
+      "a tunnel or VPN makes packets smaller, or a network drops larger ones: raise its MTU",
+    ),
+  ];
+}
+
+/** Sessions that now succeed and now fail are what a balancer before unequal servers looks like. */
+async function judgeBalance(url: string, options: TargetOptions): Promise<Finding> {
+  const attempts: Attempt[] = [];
+  for (let i = 0; i < SESSIONS; i++) attempts.push(await attempt(url, options));
+  const failed = attempts.filter(({ error }) => error !== undefined);
+  if (failed.length === 0) return ok("balance", `${SESSIONS} sessions of ${SESSIONS}`);
+  const text = `${failed.length} sessions of ${SESSIONS} failed: ${messageOf(failed[0]?.error)}`;
+  const fix =
+    "several servers behind one address, of which some do not serve, or whose balancer sends a session's packets to another: docs/deploying.md";
+  return problem("balance", text, fix);
+}

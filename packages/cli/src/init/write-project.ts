@@ -1,0 +1,99 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { findSchemaFiles } from "@quicrpc/codegen";
+import { DEFAULT_PATTERN } from "@quicrpc/codegen/config";
+import { formatManifest, isManifest, type Manifest, templateFiles } from "./templates.js";
+
+/** What became of a project: paths, or parts of a package.json. */
+export interface InitResult {
+  readonly directory: string;
+  readonly template: string;
+  readonly added: readonly string[];
+  /** Left as they were, since they existed. */
+  readonly kept: readonly string[];
+  /** Things that a person has to look at. */
+  readonly notes: readonly string[];
+}
+
+/** Files that show how to use a template, which a project with a schema of its own does not need. */
+const SAMPLE = /\.(?:tsx?|html|md)$/;
+
+/** Writes what `directory` lacks of a template. Nothing that exists is replaced. */
+export function writeProject(directory: string, template: string, version: string): InitResult {
+  const [added, kept, notes]: [string[], string[], string[]] = [[], [], []];
+  const hasSchemas = existsSync(directory) && findSchemaFiles([DEFAULT_PATTERN], directory, []).files.length > 0;
+  const isNew = !existsSync(join(directory, "package.json"));
+  for (const [path, text] of templateFiles(template, packageName(directory), version)) {
+    const target = join(directory, path);
+    if (isManifest(path)) {
+      const merged = mergeManifest(target, path, text, { added, kept });
+      if (merged === undefined) continue;
+      write(target, path === "package.json" && isNew ? named(merged, packageName(directory)) : merged);
+    } else if (existsSync(target)) {
+      kept.push(path);
+    } else if (!hasSchemas || !SAMPLE.test(path)) {
+      write(target, text);
+      added.push(path);
+    }
+  }
+  if (hasSchemas) notes.push("the project has schemas of its own: the template's sample was left out");
+  if (!isNew && readManifest(join(directory, "package.json")).type !== "module") {
+    notes.push('package.json has no "type": "module": set it, or rename what was written to .mts');
+  }
+  return { directory, template, added, kept, notes };
+}
+
+/** Returns the text of a package.json with what it lacks; undefined where it lacks nothing. */
+function mergeManifest(
+  target: string,
+  path: string,
+  text: string,
+  { added, kept }: { readonly added: string[]; readonly kept: string[] },
+): string | undefined {
+  if (!existsSync(target)) {
+    added.push(path);
+    return text;
+  }
+  const wanted = JSON.parse(text) as Manifest;
+  const manifest = readManifest(target);
+  let isChanged = false;
+  for (const field of ["scripts", "dependencies", "devDependencies"] as const) {
+    for (const [name, value] of Object.entries(wanted[field] ?? {})) {
+      const other = field === "dependencies" ? "devDependencies" : "dependencies";
+      if (manifest[field]?.[name] !== undefined || (field !== "scripts" && manifest[other]?.[name] !== undefined)) {
+        kept.push(`${path}: ${field} ${name}`);
+        continue;
+      }
+      manifest[field] = { ...manifest[field], [name]: value };
+      added.push(`${path}: ${field} ${name}`);
+      isChanged = true;
+    }
+  }
+  return isChanged ? formatManifest(manifest) : undefined;
+}
+
+function readManifest(path: string): Manifest {
+  try {
+    return JSON.parse(readFileSync(path, "utf8")) as Manifest;
+  } catch (error) {
+    throw new Error(`${path} is no JSON: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+function named(text: string, name: string): string {
+  return formatManifest({ name, version: "0.0.0", ...(JSON.parse(text) as Manifest) });
+}
+
+/** A directory's name as npm takes it. */
+function packageName(directory: string): string {
+  const name = basename(directory)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9._-]+/g, "-")
+    .replace(/^[._-]+/, "");
+  return name === "" ? "app" : name;
+}
+
+function write(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+}

@@ -1,0 +1,77 @@
+import * as fc from "fast-check";
+import type { Bounds } from "./bounds.js";
+import type { ValueSource } from "./schema.js";
+
+/** Values are from 0 to this, unless a bound says otherwise. */
+const USUAL = 1000;
+const DAY_MS = 86_400_000;
+/** The dates of a schema without bounds are in the year from here: the same in every run. */
+const EPOCH = Date.UTC(2026, 0, 1);
+
+/** Numbers within bounds. */
+export function numberOf({
+  minimum,
+  maximum,
+  exclusiveMinimum,
+  exclusiveMaximum,
+  multipleOf,
+  format = "",
+}: Bounds): ValueSource {
+  const isInteger = format.includes("int");
+  const step = Number(multipleOf ?? (isInteger ? 1 : 0.01));
+  const least = lower(minimum, exclusiveMinimum, step);
+  const most = upper(maximum, exclusiveMaximum, step);
+  const from = least ?? (most === undefined || most >= 0 ? 0 : most - USUAL);
+  // Bounds of a format, such as of every int32, say nothing about what is usual.
+  const low = from < -USUAL && (most === undefined || most > 0) ? 0 : from;
+  const high = Math.min(most ?? low + USUAL, low + USUAL * Math.max(1, step));
+  const [first, last] = [Math.ceil(low / step - 1e-9), Math.floor(high / step + 1e-9)];
+  if (first > last) return fc.double({ min: low, max: high, noNaN: true });
+  const decimals = (/\.(\d+)$/.exec(String(step))?.[1] ?? "").length;
+  return fc.integer({ min: first, max: last }).map((steps) => Number((steps * step).toFixed(decimals)));
+}
+
+/** Big integers within bounds. */
+export function bigintOf({
+  minimum,
+  maximum,
+  exclusiveMinimum,
+  exclusiveMaximum,
+  multipleOf = 1n,
+}: Bounds): ValueSource {
+  const step = multipleOf as bigint;
+  const least =
+    (minimum as bigint | undefined) ?? (exclusiveMinimum === undefined ? undefined : (exclusiveMinimum as bigint) + 1n);
+  const most =
+    (maximum as bigint | undefined) ?? (exclusiveMaximum === undefined ? undefined : (exclusiveMaximum as bigint) - 1n);
+  const low = least ?? (most === undefined || most >= 0n ? 0n : most - 1000n * step);
+  const high = most ?? low + 1_000_000n * step;
+  const first = low >= 0n ? (low + step - 1n) / step : low / step;
+  return fc.bigInt({ min: first, max: high / step < first ? first : high / step }).map((steps) => steps * step);
+}
+
+/** Dates within bounds, to the second. */
+export function dateOf({ minimum, maximum }: Bounds): ValueSource {
+  const least = minimum === undefined ? undefined : new Date(minimum as Date).getTime();
+  const most = maximum === undefined ? undefined : new Date(maximum as Date).getTime();
+  const low = least ?? (most === undefined || most >= EPOCH + DAY_MS ? EPOCH : most - 365 * DAY_MS);
+  const high = most ?? low + 365 * DAY_MS;
+  const round = (ms: number): number => Math.max(low, ms - (ms % 1000));
+  return fc.integer({ min: low, max: high }).map((ms) => new Date(round(ms)));
+}
+
+function lower(minimum: unknown, exclusive: unknown, step: number): number | undefined {
+  const bounds = [
+    ...(minimum === undefined ? [] : [Number(minimum)]),
+    ...(exclusive === undefined ? [] : [Number(exclusive) + step]),
+  ];
+  return bounds.length === 0 ? undefined : Math.max(...bounds);
+}
+
+function upper(maximum: unknown, exclusive: unknown, step: number): number | undefined {
+  const bounds = [
+    ...(maximum === undefined ? [] : [Number(maximum)]),
+    ...(exclusive === undefined ? [] : [Number(exclusive) - step]),
+  ];
+  return bounds.length === 0 ? undefined : Math.min(...bounds);
+}

@@ -1,0 +1,82 @@
+import * as fc from "fast-check";
+import type { Bounds } from "./bounds.js";
+import { MockError, type ValueSource } from "./schema.js";
+
+const WORDS =
+  "amber birch cedar delta ember fjord grove harbor iris juniper kite lagoon maple nova orchid pine quartz river sable tide umber vale willow zephyr".split(
+    " ",
+  );
+const HOSTS = ["example.org", "shop.example", "www.example.com"];
+const word = fc.constantFrom(...WORDS);
+const hex = (length: number): fc.Arbitrary<string> => fc.stringMatching(new RegExp(`^[0-9a-f]{${length}}$`));
+const digits = (least: number, most: number, width = 2): fc.Arbitrary<string> =>
+  fc.integer({ min: least, max: most }).map((value) => String(value).padStart(width, "0"));
+const date = fc.tuple(digits(1, 12), digits(1, 28)).map(([month, day]) => `2026-${month}-${day}`);
+const time = fc.tuple(digits(0, 23), digits(0, 59), digits(0, 59)).map((parts) => parts.join(":"));
+const base64 = fc.uint8Array({ minLength: 3, maxLength: 12 }).map((bytes) => Buffer.from(bytes));
+const ipv4 = fc.integer({ min: 1, max: 254 }).map((last) => `192.0.2.${last}`);
+const ipv6 = fc.integer({ min: 1, max: 0xffff }).map((last) => `2001:db8::${last.toString(16)}`);
+const part = (json: object): string => Buffer.from(JSON.stringify(json)).toString("base64url");
+
+/** Strings of the formats that zod checks by more than a pattern, or by one that is not worth making up. */
+const FORMATS: Readonly<Record<string, ValueSource>> = {
+  email: fc.tuple(word, fc.constantFrom(...HOSTS)).map(([name, host]) => `${name}@${host}`),
+  url: fc.tuple(fc.constantFrom(...HOSTS), word).map(([host, path]) => `https://${host}/${path}`),
+  hostname: fc.constantFrom(...HOSTS),
+  uuid: fc.uuid({ version: 4 }),
+  guid: fc.uuid(),
+  datetime: fc.tuple(date, time).map(([day, hour]) => `${day}T${hour}Z`),
+  date,
+  time,
+  duration: fc.integer({ min: 1, max: 90 }).map((minutes) => `PT${minutes}M`),
+  ipv4,
+  ipv6,
+  cidrv4: fc.constantFrom("192.0.2.0/24", "198.51.100.0/24"),
+  cidrv6: fc.constantFrom("2001:db8::/32", "2001:db8:1::/48"),
+  base64: base64.map((bytes) => bytes.toString("base64")),
+  base64url: base64.map((bytes) => bytes.toString("base64url")),
+  jwt: word.map((name) => `${part({ typ: "JWT", alg: "HS256" })}.${part({ sub: name })}.c2lnbmF0dXJl`),
+  emoji: fc.constantFrom("🙂", "🌊", "🌲", "🚀"),
+  e164: fc.integer({ min: 1000000, max: 9999999 }).map((number) => `+1555${number}`),
+  json_string: word.map((text) => JSON.stringify({ text })),
+  mac: hex(12).map((text) => (text.match(/../g) ?? []).join(":")),
+};
+
+/** Strings of a format, a pattern or a length; without any, some words. */
+export function stringOf({ format, patterns, minimum, maximum, size }: Bounds): ValueSource {
+  const least = Number(size ?? minimum ?? 0);
+  const most = Number(size ?? maximum ?? Number.POSITIVE_INFINITY);
+  const fits = (text: unknown): boolean => String(text).length >= least && String(text).length <= most;
+  const known = format !== undefined && Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined;
+  // A uuid may be of a certain version, and so on: its pattern says more than its format.
+  if (known !== undefined && patterns.every((each) => passes(known, each))) return known;
+  const [first] = patterns;
+  return first === undefined ? wordsBetween(least, most) : matching(first, most).filter(fits);
+}
+
+/** Whether about any value of a format matches a pattern. */
+function passes(source: ValueSource, pattern: RegExp): boolean {
+  return fc
+    .sample(source, { seed: 1, numRuns: 5 })
+    .every((value) => new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, "")).test(String(value)));
+}
+
+function matching(pattern: RegExp, most: number): fc.Arbitrary<string> {
+  try {
+    return fc.stringMatching(
+      new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, "")),
+      Number.isFinite(most) ? { maxLength: most } : {},
+    );
+  } catch (error) {
+    throw new MockError(`no text is made by the pattern ${pattern}: ${(error as Error).message}`);
+  }
+}
+
+function wordsBetween(least: number, most: number): ValueSource {
+  return fc
+    .array(word, { minLength: Math.max(1, Math.ceil(least / 4)), maxLength: Math.max(2, Math.ceil(least / 4)) })
+    .map((words) => {
+      const text = words.join(" ").slice(0, Math.min(most, 1_000_000)).trimEnd();
+      return text.padEnd(least, "e");
+    });
+}

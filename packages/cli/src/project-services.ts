@@ -1,0 +1,75 @@
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { dirname, join, sep } from "node:path";
+import { type Diagnostic, findProject, ModuleLoader, runProject, writeGenerated } from "@quicrpc/codegen";
+import type { Router, ServiceSchema } from "@quicrpc/core";
+import { type AnyMethod, isServiceSchema } from "@quicrpc/core/generated";
+
+/** A service of the project, with the code that is generated for it. */
+export interface ProjectService {
+  readonly schema: ServiceSchema;
+  readonly methods: Readonly<Record<string, AnyMethod>>;
+  readonly createRouter: (handlers: Readonly<Record<string, unknown>>) => Router;
+}
+
+/** The services of the project around `cwd`, or of the schemas that `patterns` names; diagnostics where they are wrong. */
+export type ProjectServices =
+  | { readonly services: readonly ProjectService[]; readonly diagnostics?: never }
+  | { readonly services?: never; readonly diagnostics: readonly Diagnostic[] };
+
+/**
+ * Generates the project's code beside its packages, in their cache, and loads it: ids are those of its lock. Nothing of the project itself is written.
+ */
+export async function loadProjectServices(
+  patterns: readonly string[],
+  cwd: string,
+  config?: string,
+): Promise<ProjectServices> {
+  const project = await findProject(cwd, config);
+  if ("problem" in project) return { diagnostics: [project.problem] };
+  const out = join(cacheOf(project.root), createHash("sha256").update(project.root).digest("hex").slice(0, 12));
+  const options = {
+    out,
+    target: "both",
+    links: false,
+    importExtension: "none",
+    ...(config !== undefined && { config }),
+  } as const;
+  const { diagnostics, files } = await runProject(patterns, options, cwd);
+  if (diagnostics.length > 0) return { diagnostics };
+  const generated = files.filter(({ path }) => path.startsWith(out + sep));
+  writeGenerated(generated);
+  const loader = new ModuleLoader();
+  const services: ProjectService[] = [];
+  for (const { path, schema } of generated) {
+    if (schema === undefined) continue;
+    const [declared, made] = [await loader.load(schema.file), await loader.load(path)];
+    if (declared.problem !== undefined) return { diagnostics: [declared.problem] };
+    if (made.problem !== undefined) return { diagnostics: [made.problem] };
+    services.push(...servicesOf(declared.exports, made.exports));
+  }
+  return { services };
+}
+
+/** The cache folder of the nearest packages. */
+function cacheOf(root: string): string {
+  for (let directory = root; ; directory = dirname(directory)) {
+    const packages = join(directory, "node_modules");
+    if (existsSync(packages)) return join(packages, ".cache/quicrpc");
+    if (directory === dirname(directory)) return join(root, "node_modules/.cache/quicrpc");
+  }
+}
+
+function servicesOf(
+  declared: Readonly<Record<string, unknown>>,
+  made: Readonly<Record<string, unknown>>,
+): ProjectService[] {
+  const named = (name: string): unknown =>
+    Object.entries(made).find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1];
+  return Object.entries(declared).flatMap(([name, schema]) => {
+    if (!isServiceSchema(schema)) return [];
+    const createRouter = named(`create${name}Router`) as ProjectService["createRouter"] | undefined;
+    const methods = named(`${name}Methods`) as ProjectService["methods"] | undefined;
+    return createRouter === undefined || methods === undefined ? [] : [{ schema, methods, createRouter }];
+  });
+}

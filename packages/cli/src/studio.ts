@@ -1,0 +1,83 @@
+import { spawn } from "node:child_process";
+import { Command, InvalidArgumentError } from "commander";
+import {
+  EXIT,
+  TARGET_HELP,
+  type TargetOptions,
+  trustedHashes,
+  withConnection,
+  withIdentity,
+  withTrust,
+} from "./target.js";
+
+interface StudioCommandOptions extends TargetOptions {
+  readonly port?: number;
+  readonly open?: boolean;
+  readonly direct?: boolean;
+}
+
+/** The `studio` command. */
+export function studioCommand(): Command {
+  return withIdentity(
+    withTrust(
+      new Command("studio")
+        .description("Serve a page, on this machine alone, that shows what a server serves and calls it.")
+        .argument("<url>", "the server")
+        .option("--port <port>", "the page's port (default: any that is free)", parsePort)
+        .option(
+          "--direct",
+          "the page connects by itself, to an https:// URL that allows its origin: its network is shown",
+        )
+        .option("--open", "open the page in the browser"),
+    ),
+  )
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ quicrpc studio quic://localhost:4433 --dev --open
+  $ SHOP_TOKEN=… quicrpc studio quic://shop.example --credentials-from SHOP_TOKEN
+
+It needs @quicrpc/studio beside this command: npm install --save-dev @quicrpc/studio. This process carries the page's calls: the
+page's address has a token, and whoever has it may call. It ends with Ctrl-C.
+${TARGET_HELP}`,
+    )
+    .action(async (url: string, options: StudioCommandOptions) => {
+      process.exitCode = await withConnection(url, options, async (connection) => {
+        const { serveStudio } = await import("@quicrpc/studio/command");
+        const studio = await serveStudio({
+          connection,
+          target: url,
+          ...(options.direct === true && { direct: { certificateHashes: await trustedHashes(options) } }),
+          ...(options.port !== undefined && { port: options.port }),
+        });
+        process.stdout.write(`${studio.url}\n`);
+        if (options.open === true) openPage(studio.url);
+        await new Promise<void>((resolve) => {
+          for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
+        });
+        await studio.close();
+        return EXIT.ok;
+      });
+    });
+}
+
+/** Opens a page by what the platform has for it. Where it has nothing, the address was printed. */
+function openPage(url: string): void {
+  const [command = "", ...args] =
+    process.platform === "darwin"
+      ? ["open", url]
+      : process.platform === "win32"
+        ? ["rundll32", "url.dll,FileProtocolHandler", url]
+        : ["xdg-open", url];
+  const opener = spawn(command, args, { stdio: "ignore", detached: true });
+  opener.on("error", () => {});
+  opener.unref();
+}
+
+function parsePort(text: string): number {
+  const port = Number(text);
+  if (!Number.isInteger(port) || port < 1 || port > 65_535)
+    throw new InvalidArgumentError("It takes a port, 1 to 65535.");
+  return port;
+}

@@ -1,0 +1,1 @@
+export { createGreeterClient, createGreeterRouter, type GreeterClient } from "./generated/greeter.js";

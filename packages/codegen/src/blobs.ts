@@ -1,0 +1,64 @@
+import { type BlobFields, blobOptionsOf } from "@quicrpc/core/generated";
+import type { GeneratedKind } from "./model.js";
+import { type AnySchema, canonical, childrenOf, defOf, isZodSchema, shapeOf } from "./types/zod.js";
+
+/** Whether a schema is made by `blob` of `@quicrpc/core/blobs`. */
+export function isBlob(schema: AnySchema): boolean {
+  return blobOptionsOf(canonical(schema)) !== undefined;
+}
+
+/** The fields of a message that are blobs. */
+export function blobsOf(payload: unknown): NonNullable<BlobFields["input"]> {
+  if (!isZodSchema(payload)) return [];
+  return [...shapeOf(canonical(payload))].flatMap(([name, field]) => {
+    const schema = isZodSchema(field) ? withoutOptional(field) : undefined;
+    const options = schema && blobOptionsOf(canonical(schema));
+    if (options === undefined) return [];
+    return [{ name, ...(options.maxBytes !== undefined && { maxBytes: options.maxBytes }) }];
+  });
+}
+
+/** Says what is wrong with the blobs of a method, and what to do; undefined where they fit. */
+export function blobProblem(
+  kind: GeneratedKind,
+  once: unknown,
+  payload: unknown,
+): { readonly message: string; readonly help: string } | undefined {
+  const item = (payload as { readonly item?: unknown } | undefined)?.item;
+  const schema = isZodSchema(payload) ? payload : item;
+  if (!isZodSchema(schema) || !holdsBlob(schema, new Set())) return undefined;
+  if (kind !== "unary") {
+    return {
+      message: "Only the messages of calls with one message each way have blobs.",
+      help: "Make its input and output single messages, or stream bytes().",
+    };
+  }
+  if (once === true) {
+    return {
+      message: "A call that takes effect once has no blobs.",
+      help: "Upload the blob by a method of its own, and refer to it in the call.",
+    };
+  }
+  const direct = new Set(blobsOf(schema).map(({ name }) => name));
+  const isObject = defOf(canonical(schema)).type === "object";
+  const others = [...shapeOf(canonical(schema))].filter(([name]) => !direct.has(name));
+  const nested = others.some(([, field]) => isZodSchema(field) && holdsBlob(field, new Set()));
+  if (isObject && !nested) return undefined;
+  return {
+    message: "A blob is a field of the object that is the whole message.",
+    help: "Write z.object({ file: blob(), … }), or blob().optional() for one that may be left out.",
+  };
+}
+
+function withoutOptional(schema: AnySchema): AnySchema {
+  const def = defOf(schema);
+  return def.type === "optional" ? withoutOptional(def.innerType) : schema;
+}
+
+function holdsBlob(schema: AnySchema, seen: Set<AnySchema>): boolean {
+  const target = canonical(schema);
+  if (seen.has(target)) return false;
+  seen.add(target);
+  if (isBlob(target)) return true;
+  return childrenOf(target).some((child) => isZodSchema(child.schema) && holdsBlob(child.schema, seen));
+}

@@ -1,0 +1,276 @@
+import { ProtocolError } from "../../errors.js";
+import type { DirectStream, DirectStreamHandler } from "../../transport/session.js";
+import type { Cursor } from "../../wire/cursor.js";
+import { type PieceFields, readPiece } from "../../wire/piece.js";
+import type { ReceiveFlow } from "../items/flow.js";
+import type { ItemFlow } from "../items/send-items.js";
+import { RetainedBytes } from "./retained-bytes.js";
+
+/** Bytes that are sent and not acknowledged, from which on a writer is to wait. */
+const WINDOW: number = 256 * 1024;
+/** Bytes that are dealt with before they are acknowledged. */
+const ACKNOWLEDGE_STEP = WINDOW / 4;
+/** Bytes of a piece, at most. */
+const MAX_PIECE = 16 * 1024;
+
+/** One attempt, as the stream that it carries sees it. */
+export interface Pipe {
+  readonly flow: ItemFlow;
+  /** Whether a piece can be written now: no other message is being encoded. */
+  readonly idle: boolean;
+  send(fields: PieceFields, bytes: Uint8Array): void;
+  /** What was sent is to leave. */
+  flush(): void;
+}
+
+/**
+ * The byte stream of one call, which outlives the sessions that carry it: what was sent is kept until the peer has acknowledged it, and is
+ * sent again on the next attempt. A call runs on it as on any other stream. Bytes of items are acknowledged when they are read.
+ */
+export class DurableStream implements DirectStream {
+  /** Bytes of the peer's direction that have arrived, its end counted as one. */
+  received = 0;
+  /** Holds the peer back by what it is not acknowledged. */
+  readonly receiveFlow: ReceiveFlow = {
+    received: (bytes) => void (this.unread += bytes),
+    consumed: (bytes) => this.release(bytes),
+    end: () => this.release(this.unread),
+  };
+  private readonly sent: RetainedBytes = new RetainedBytes();
+  private handler: DirectStreamHandler | undefined = undefined;
+  private pipe: Pipe | undefined = undefined;
+  /** Position of the next byte for the present attempt. */
+  private next = 0;
+  private ended = false;
+  private endAcknowledged = false;
+  private resetBy: number | undefined = undefined;
+  private stoppedBy: number | undefined = undefined;
+  /** The present attempt has been told of the end, the reset, the stop. */
+  private told = { end: false, reset: false, stop: false };
+  private peerOver = false;
+  /** Bytes of items that have arrived and that nobody has read. */
+  private unread = 0;
+  /** Said last. */
+  private acknowledged = 0;
+  private full = false;
+  private waiting = false;
+  /** The present attempt has not said yet where this side stands. */
+  private greets = false;
+  /** The kind that the peer's direction begins with, until it has arrived; the handler does not get it. */
+  private kind: number | undefined;
+  private readonly onChange: () => void;
+
+  /**
+   * @param kind of the stream, which the peer's direction begins with; undefined where this side has opened it
+   * @param onChange called when `settled` may have changed
+   */
+  constructor(kind: number | undefined, onChange: () => void) {
+    this.kind = kind;
+    this.onChange = onChange;
+  }
+
+  /** The peer needs nothing more of this side's direction. */
+  get settled(): boolean {
+    return this.endAcknowledged || (this.resetBy !== undefined && this.told.reset);
+  }
+
+  /** Position of the first byte that can still be sent. */
+  get retained(): number {
+    return this.sent.first;
+  }
+
+  attach(handler: DirectStreamHandler): void {
+    this.handler = handler;
+  }
+
+  write(bytes: Uint8Array, end = false): boolean {
+    if (this.resetBy !== undefined || this.ended) return true;
+    this.sent.write(bytes);
+    this.ended = end;
+    this.pump();
+    this.full = this.sent.length >= WINDOW;
+    return !this.full;
+  }
+
+  pendingBytes(): number {
+    return this.sent.heldBytes;
+  }
+
+  reset(code: number): void {
+    if (this.ended || this.resetBy !== undefined) return;
+    this.resetBy = code;
+    this.sent.trim(this.sent.end);
+    this.next = this.sent.end;
+    this.pump();
+  }
+
+  stopSending(code: number): void {
+    if (this.peerOver || this.stoppedBy !== undefined) return;
+    this.stoppedBy = code;
+    this.pump();
+  }
+
+  // What arrives is bounded by what the peer may send without an acknowledgement.
+  pause(): void {}
+
+  resume(): void {}
+
+  /** Whether `position` is one from which this side can go on: any, where it sends nothing but that it has abandoned its direction. */
+  canSendFrom(position: number): boolean {
+    if (this.resetBy !== undefined) return true;
+    return position >= this.sent.first && position <= this.sent.end + (this.ended ? 1 : 0);
+  }
+
+  /**
+   * `pipe` carries the stream from now on: the peer has what is before `position`. Throws `ProtocolError` where it cannot have.
+   *
+   * @param greets whether the peer waits for a piece that says where this side stands
+   */
+  carriedBy(pipe: Pipe, position: number, greets: boolean): void {
+    if (!this.canSendFrom(position)) throw outOfRange(position);
+    this.pipe = pipe;
+    this.waiting = false;
+    this.greets = greets;
+    this.told = { end: false, reset: false, stop: false };
+    this.acknowledge(position);
+    this.next = Math.max(this.sent.first, Math.min(position, this.sent.end));
+    this.pump();
+  }
+
+  /** Nothing carries it for the time being. */
+  detach(): void {
+    this.pipe = undefined;
+  }
+
+  /** Deals with a piece, whose bytes are valid during the call only. Throws `ProtocolError`. */
+  onPiece(cursor: Cursor): void {
+    const { acknowledged, end, reset, stop } = readPiece(cursor);
+    this.acknowledge(acknowledged);
+    this.onBytes(cursor);
+    if (end && !this.peerOver) {
+      this.peerOver = true;
+      this.received++;
+      this.handler?.onEnd();
+    }
+    if (reset !== undefined && !this.peerOver) {
+      this.peerOver = true;
+      this.handler?.onReset(reset);
+    }
+    if (stop !== undefined && this.resetBy === undefined && !this.endAcknowledged) {
+      // What was written is not wanted any more.
+      this.ended = false;
+      this.handler?.onStopSending(stop);
+    }
+    this.pump();
+  }
+
+  /** Ends it as though the peer had abandoned both directions. */
+  abort(code: number): void {
+    this.handler?.onReset(code);
+    this.lose(undefined);
+  }
+
+  /** Ends it on this side alone. */
+  lose(error: Error | undefined): void {
+    const { handler } = this;
+    this.pipe = undefined;
+    this.handler = undefined;
+    this.resetBy ??= 0;
+    this.sent.trim(this.sent.end);
+    handler?.onClosed(error);
+  }
+
+  private onBytes(cursor: Cursor): void {
+    const { position, end } = cursor;
+    const length = end - position;
+    if (length === 0 || this.peerOver) return;
+    this.received += length;
+    if (this.stoppedBy !== undefined) return;
+    let start = position;
+    if (this.kind !== undefined) {
+      if (cursor.bytes[start++] !== this.kind) throw new ProtocolError("the stream of a call is of another kind");
+      this.kind = undefined;
+    }
+    if (start < end) this.handler?.onData(cursor.bytes.subarray(start, end));
+  }
+
+  private acknowledge(position: number): void {
+    if (this.resetBy !== undefined) return;
+    const { sent } = this;
+    if (position > sent.end + (this.ended ? 1 : 0)) throw outOfRange(position);
+    sent.trim(Math.min(position, sent.end));
+    this.next = Math.max(this.next, sent.first);
+    if (position > sent.end && !this.endAcknowledged) {
+      this.endAcknowledged = true;
+      this.onChange();
+    }
+    if (!this.full || sent.length >= WINDOW) return;
+    this.full = false;
+    this.handler?.onDrain();
+  }
+
+  private release(bytes: number): void {
+    this.unread -= bytes;
+    if (this.acknowledgeable - this.acknowledged >= ACKNOWLEDGE_STEP) this.pump();
+  }
+
+  /** The end is acknowledged at once: nothing follows that anybody would have to be held back for. */
+  private get acknowledgeable(): number {
+    return this.peerOver ? this.received : Math.max(this.acknowledged, this.received - this.unread);
+  }
+
+  private get hasNews(): boolean {
+    const { told } = this;
+    if (this.greets || this.next < this.sent.end || (this.ended && !told.end && !this.endAcknowledged)) return true;
+    if ((this.resetBy !== undefined && !told.reset) || (this.stoppedBy !== undefined && !told.stop)) return true;
+    const due = this.acknowledgeable - this.acknowledged;
+    return due >= ACKNOWLEDGE_STEP || (this.peerOver && due > 0);
+  }
+
+  /** Sends what there is, as far as the attempt takes it. */
+  private pump(): void {
+    const { pipe } = this;
+    if (pipe === undefined || this.waiting || !this.hasNews) return;
+    if (!pipe.idle) {
+      this.waiting = true;
+      queueMicrotask(() => this.goOn(pipe));
+      return;
+    }
+    while (this.pipe === pipe && this.hasNews) {
+      if (!pipe.flow.ready) {
+        this.waiting = true;
+        pipe.flow.wait(() => this.goOn(pipe));
+        break;
+      }
+      this.sendOne(pipe);
+    }
+    if (this.pipe === pipe) pipe.flush();
+  }
+
+  private goOn(pipe: Pipe): void {
+    if (this.pipe !== pipe) return;
+    this.waiting = false;
+    this.pump();
+  }
+
+  private sendOne(pipe: Pipe): void {
+    const { told, sent, resetBy, stoppedBy } = this;
+    const bytes = sent.read(this.next, MAX_PIECE);
+    this.next += bytes.length;
+    const end = this.ended && !told.end && this.next === sent.end;
+    const reset = told.reset ? undefined : resetBy;
+    const stop = told.stop ? undefined : stoppedBy;
+    this.greets = false;
+    told.end ||= end;
+    told.stop ||= stop !== undefined;
+    this.acknowledged = this.acknowledgeable;
+    pipe.send({ acknowledged: this.acknowledged, end, reset, stop }, bytes);
+    if (reset === undefined) return;
+    told.reset = true;
+    this.onChange();
+  }
+}
+
+function outOfRange(position: number): ProtocolError {
+  return new ProtocolError(`position ${position} of a stream is not among those that were sent`);
+}

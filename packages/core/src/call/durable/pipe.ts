@@ -1,0 +1,39 @@
+import type { Channel } from "../../transport/channel.js";
+import { expand, type SessionCompression } from "../../transport/compression.js";
+import { Cursor } from "../../wire/cursor.js";
+import { FLAG_COMPRESSED, type Frame } from "../../wire/frame.js";
+import { type PieceFields, writePiece } from "../../wire/piece.js";
+import { readOptionalHead } from "../../wire/request.js";
+import type { CallChannel } from "../carrier.js";
+import * as FrameType from "../../wire/frame-type.js";
+
+export type { Pipe } from "./durable-stream.js";
+
+/** Sends a piece as an item. Returns its bytes. */
+export function sendPiece(channel: Channel, id: number, fields: PieceFields, bytes: Uint8Array): number {
+  const mark = channel.begin(FrameType.Item, id);
+  const { out } = channel;
+  const start = out.position;
+  writePiece(out, fields, bytes);
+  channel.compression?.shrink(out, mark, start, undefined);
+  return channel.commit(mark);
+}
+
+/** Has pieces leave that were sent. In a lane they wait, as the frames of other calls do, for the end of the turn. */
+export function flushPieces({ single, channel }: CallChannel): void {
+  if (single) channel.flushNow();
+}
+
+/** The piece that an item is, as far as nothing of it is read. Valid while the frame is. */
+export function pieceCursor(
+  frame: Frame,
+  maxMetadataBytes: number,
+  compression: SessionCompression | undefined,
+): Cursor {
+  const { bytes, start, end } = frame;
+  const cursor = new Cursor(bytes, start, end);
+  readOptionalHead(frame, cursor, maxMetadataBytes);
+  if ((frame.flags & FLAG_COMPRESSED) === 0) return cursor;
+  const expanded = expand(compression, bytes, cursor.position, end);
+  return new Cursor(expanded, 0, expanded.length);
+}

@@ -1,0 +1,68 @@
+const NOTHING = new Uint8Array(0);
+/** Bytes of the smallest buffer, which is kept while there is nothing in it. */
+const SMALL = 1024;
+
+/** The bytes of a stream from `first` to `end`, by their positions since its beginning: a ring that grows, and shrinks when little is left. */
+export class RetainedBytes {
+  /** Position of the first byte that is kept. */
+  first = 0;
+  /** Position of the next byte that is written. */
+  end = 0;
+  private ring: Uint8Array = NOTHING;
+
+  get length(): number {
+    return this.end - this.first;
+  }
+
+  /** Bytes of memory that they take; 0 where there are none, whatever is kept for the next. */
+  get heldBytes(): number {
+    return this.length === 0 ? 0 : this.ring.length;
+  }
+
+  /** Appends a copy. */
+  write(bytes: Uint8Array): void {
+    const { length } = bytes;
+    if (length === 0) return;
+    const needed = this.length + length;
+    if (needed > this.ring.length) this.resize(Math.max(SMALL, needed, this.ring.length * 2));
+    const { ring } = this;
+    const at = this.end % ring.length;
+    const room = ring.length - at;
+    if (length <= room) {
+      ring.set(bytes, at);
+    } else {
+      ring.set(bytes.subarray(0, room), at);
+      ring.set(bytes.subarray(room), 0);
+    }
+    this.end += length;
+  }
+
+  /** Returns bytes from `position` on, at most `most` and perhaps fewer than there are; valid until the next write. */
+  read(position: number, most: number): Uint8Array {
+    const { ring } = this;
+    if (position === this.end) return NOTHING;
+    const at = position % ring.length;
+    return ring.subarray(at, Math.min(ring.length, at + most, at + this.end - position));
+  }
+
+  /** Forgets what is before `position`. */
+  trim(position: number): void {
+    if (position <= this.first) return;
+    this.first = position;
+    const { length, ring } = this;
+    if (ring.length === SMALL || length > ring.length / 4) return;
+    // Half of it stays free, so that what is written next finds room.
+    if (length === 0) this.ring = NOTHING;
+    else this.resize(Math.max(SMALL, length * 2));
+  }
+
+  private resize(size: number): void {
+    const other = new Uint8Array(size);
+    for (let from = this.first; from < this.end; ) {
+      const part = this.read(from, size - (from % size));
+      other.set(part, from % size);
+      from += part.length;
+    }
+    this.ring = other;
+  }
+}

@@ -1,0 +1,81 @@
+import { RpcError } from "../errors.js";
+import { createOnceKey } from "./once-key.js";
+
+/** Options of `createOutbox`. */
+export interface OutboxOptions<Item> {
+  /**
+   * Sends items by one call, named by a key of its own: the `onceKey` of a method that is `once`, or a part of the input of one that is
+   * `idempotent`. Let `retry()` repeat the call until it is answered.
+   */
+  readonly send: (items: readonly Item[], key: string) => PromiseLike<unknown>;
+  /** Items of one call, at most. Default 64. */
+  readonly maxItems?: number | undefined;
+  /** Items that wait, at most. Default 10,000. */
+  readonly maxWaiting?: number | undefined;
+  /** Called where `send` fails for good; later items are sent all the same. Default: nobody is. */
+  readonly onError?: ((error: RpcError, items: readonly Item[], key: string) => void) | undefined;
+}
+
+/** Sends items in their order by calls, one after the other. */
+export interface Outbox<Item> {
+  /** Items that no call has answered, those of the call in progress first. */
+  readonly waiting: readonly Item[];
+  /** Whether `add` would throw. */
+  readonly full: boolean;
+  /** Adds an item, to be sent after all others. Throws `RpcError` `resource_exhausted` where too many wait. */
+  add(item: Item): void;
+  /** Resolves when nothing waits. */
+  empty(): Promise<void>;
+}
+
+/**
+ * Makes an outbox: items leave in the order in which they were added, one call at a time, and what is added meanwhile leaves together by the next.
+ * So a call that is repeated overtakes none, and a connection that is slow, or lost for a while, has fewer calls to make rather than a queue of them.
+ */
+export function createOutbox<Item>(options: OutboxOptions<Item>): Outbox<Item> {
+  const { send, maxItems = 64, maxWaiting = 10_000, onError } = options;
+  for (const [name, value] of Object.entries({ maxItems, maxWaiting })) {
+    if (!(Number.isSafeInteger(value) && value > 0)) {
+      throw new TypeError(`createOutbox({ ${name} }) takes a positive integer, not ${String(value)}`);
+    }
+  }
+  const waiting: Item[] = [];
+  let sending: Promise<void> | undefined;
+
+  const sendSome = async (items: readonly Item[]): Promise<void> => {
+    const key = createOnceKey();
+    let failure: RpcError | undefined;
+    try {
+      await send(items, key);
+    } catch (error) {
+      failure = RpcError.from(error);
+    }
+    waiting.splice(0, items.length);
+    if (failure !== undefined) onError?.(failure, items, key);
+  };
+
+  const sendAll = async (): Promise<void> => {
+    // What is added in one turn leaves together.
+    await Promise.resolve();
+    try {
+      while (waiting.length > 0) await sendSome(waiting.slice(0, maxItems));
+    } finally {
+      sending = undefined;
+    }
+  };
+
+  return {
+    waiting,
+    get full() {
+      return waiting.length >= maxWaiting;
+    },
+    add(item) {
+      if (waiting.length >= maxWaiting) {
+        throw new RpcError("resource_exhausted", `${maxWaiting} items wait already, the most of this outbox`);
+      }
+      waiting.push(item);
+      sending ??= sendAll();
+    },
+    empty: async () => sending,
+  };
+}

@@ -1,0 +1,152 @@
+import type { Carrier } from "../call/carrier.js";
+import { flushPieces, type Pipe, pieceCursor, sendPiece } from "../call/durable/pipe.js";
+import type { ItemFlow } from "../call/items/send-items.js";
+import type { ReceiveFlow } from "../call/items/flow.js";
+import type { CallOptions } from "../call/options.js";
+import type { AnyMethod } from "../contract/descriptor.js";
+import { describeMethod } from "../contract/descriptor.js";
+import { RpcError } from "../errors.js";
+import type { Cursor } from "../wire/cursor.js";
+import type { ReceivedFault } from "../wire/fault.js";
+import type { Frame } from "../wire/frame.js";
+import type { PieceFields } from "../wire/piece.js";
+import { Call } from "./call.js";
+import type { Calling, CallingHost } from "./calling.js";
+import { OutgoingItems } from "./outgoing-items.js";
+
+/** A resumable call, as its attempts see it. */
+export interface AttemptOwner {
+  /** The attempt is made on `host`, and its request has been sent. */
+  onAttempt(pipe: AttemptCall, host: CallingHost): void;
+  /** A piece of the call's stream; the cursor is valid during the call only. Throws `ProtocolError`. */
+  onPiece(pipe: AttemptCall, cursor: Cursor): void;
+  /** The attempt waits for a session, until `takeBack` is called. */
+  onQueued(takeBack: () => void): void;
+  /** The attempt is over, or was never made where it is undefined; `told` where the callee said so. */
+  onAttemptOver(pipe: AttemptCall | undefined, error: RpcError | undefined, told: boolean): void;
+}
+
+/** One attempt of a resumable call: carries pieces of its byte stream, both ways. */
+export class AttemptCall extends Call implements Pipe {
+  private readonly owner: AttemptOwner;
+  private receiving: ReceiveFlow | undefined = undefined;
+  /** The callee has said how the attempt ends. */
+  private told = false;
+  private carriedOn: { readonly carrier: Carrier; readonly id: number } | undefined = undefined;
+
+  constructor(host: CallingHost, method: AnyMethod, options: CallOptions | undefined, owner: AttemptOwner) {
+    super(host, method, options);
+    this.owner = owner;
+  }
+
+  get flow(): ItemFlow {
+    return (this.items as OutgoingItems).flow;
+  }
+
+  get idle(): boolean {
+    return this.carriedOn?.carrier.channel.out.idle !== false;
+  }
+
+  send(fields: PieceFields, bytes: Uint8Array): void {
+    if (this.over || this.carriedOn === undefined) return;
+    const { carrier, id } = this.carriedOn;
+    (this.items as OutgoingItems).flow.spend(sendPiece(carrier.channel, id, fields, bytes));
+  }
+
+  flush(): void {
+    if (this.carriedOn !== undefined) flushPieces(this.carriedOn.carrier);
+  }
+
+  begin(): void {
+    this.start(undefined);
+    if (!this.over) this.owner.onAttempt(this, this.host);
+  }
+
+  onItem(frame: Frame): void {
+    this.receiving?.received(frame.size);
+    this.receiving?.consumed(frame.size);
+    try {
+      this.owner.onPiece(
+        this,
+        pieceCursor(frame, this.host.limits.maxMetadataBytes, this.carrier?.channel.compression),
+      );
+    } catch (error) {
+      this.giveUp(new RpcError("internal", `an attempt cannot be read: ${String(error)}`, { cause: error }));
+    }
+  }
+
+  onResponse(): void {
+    this.giveUp(new RpcError("internal", "a response to an attempt of a resumable call"));
+  }
+
+  onItemsEnd(): void {
+    this.onResponse();
+  }
+
+  onDone(): void {
+    this.told = true;
+    this.finish(undefined);
+  }
+
+  override onFault(fault: ReceivedFault): void {
+    this.told = true;
+    super.onFault(fault);
+  }
+
+  onError(error: RpcError): void {
+    this.finish(error);
+  }
+
+  protected override onCarrier(carrier: Carrier, id: number): void {
+    super.onCarrier(carrier, id);
+    this.items = new OutgoingItems(this, carrier, id, this.host.limits, this.options?.compress);
+    this.receiving = carrier.receiveFlow(id);
+    this.carriedOn = { carrier, id };
+  }
+
+  private finish(error: RpcError | undefined): void {
+    if (this.over) return;
+    this.settle();
+    this.receiving?.end();
+    this.owner.onAttemptOver(this, error, this.told);
+  }
+}
+
+/** Makes attempts: the input is the resumable call, and what comes of it is told to that. */
+const attemptCalls: Calling<"duplex"> = {
+  kind: "duplex",
+  start(host, method, owner, options) {
+    new AttemptCall(host, method, options, owner as AttemptOwner).begin();
+    return undefined as never;
+  },
+  startLate(call, given) {
+    const owner = given as AttemptOwner;
+    let over = false;
+    const takeBack = call.queue({
+      start: (make) => {
+        over = true;
+        make();
+      },
+      fail: (error) => {
+        over = true;
+        owner.onAttemptOver(undefined, error, false);
+      },
+    });
+    if (!over) owner.onQueued(takeBack);
+    return undefined as never;
+  },
+};
+
+const attemptMethods = new WeakMap<AnyMethod, AnyMethod>();
+
+/** The method by which attempts of calls of `method` are made: the same on the wire, both sides streaming pieces. */
+export function attemptMethod(method: AnyMethod): AnyMethod {
+  let made = attemptMethods.get(method);
+  if (made === undefined) {
+    const { service, name, id, priority, via, meta } = method;
+    const options = { id, ...(priority !== undefined && { priority }), ...(via && { via }), ...(meta && { meta }) };
+    made = describeMethod(service, attemptCalls, name, options) as AnyMethod;
+    attemptMethods.set(method, made);
+  }
+  return made;
+}

@@ -1,0 +1,342 @@
+import { backoffDelay, DEFAULT_BACKOFF } from "../backoff.js";
+import type { AnyAnswer, BaseCaller, BeginCall, Resumption } from "../call/base-caller.js";
+import type { Carrier, CarrierSettings } from "../call/carrier.js";
+import { DurableStream } from "../call/durable/durable-stream.js";
+import { expiries } from "../call/expiries.js";
+import type { ReceiveFlow } from "../call/items/flow.js";
+import type { CallOptions } from "../call/options.js";
+import { OutgoingCallStream } from "../call/outgoing-stream.js";
+import { watch } from "../call/watch.js";
+import type { AnyMethod, MethodKind } from "../contract/descriptor.js";
+import { RpcError } from "../errors.js";
+import type { Limits } from "../limits.js";
+import { MemoryBudget } from "../memory-budget.js";
+import { isEndOfSession } from "../transport/close-codes.js";
+import type { Cursor } from "../wire/cursor.js";
+import { encodeResume, TOKEN_BYTES } from "../wire/piece.js";
+import { type AttemptCall, attemptMethod, type AttemptOwner } from "./attempt-call.js";
+import type { Calling, CallingHost } from "./calling.js";
+import { clientStreamCalls } from "./client-stream.js";
+import { duplexCalls } from "./duplex.js";
+import type { LateCall } from "./late-call.js";
+import { serverStreamCalls } from "./server-stream.js";
+
+const NOTHING = new Uint8Array(0);
+/** The longest time that a callee is asked to keep a call: it keeps none for ever. */
+const MAX_KEEP_MS = 2 ** 31 - 1;
+
+/** Make calls that outlive the sessions that carry them, by the kind of their methods. */
+export const resumableServerStreamCalls: Calling<"server_stream"> = /* @__PURE__ */ around(serverStreamCalls);
+export const resumableClientStreamCalls: Calling<"client_stream"> = /* @__PURE__ */ around(clientStreamCalls);
+export const resumableDuplexCalls: Calling<"duplex"> = /* @__PURE__ */ around(duplexCalls);
+
+function around<Kind extends MethodKind>(calling: Calling<Kind>): Calling<Kind> {
+  return {
+    ...calling,
+    around(given, method, input, options) {
+      const caller = given as BaseCaller;
+      const own = options as CallOptions | undefined;
+      const { resumption } = caller;
+      if (resumption?.owner !== caller) return caller.begin(method, input, own);
+      return new ResumableCall(caller, resumption, calling, method, input, own).answer;
+    },
+  };
+}
+
+/** The stream of a resumable call, as the call's own. */
+class DurableCallStream extends OutgoingCallStream {
+  private readonly durable: DurableStream;
+
+  constructor(durable: DurableStream, settings: CarrierSettings, onEnded: () => void) {
+    super(durable, settings, onEnded);
+    this.durable = durable;
+  }
+
+  override receiveFlow(): ReceiveFlow {
+    return this.durable.receiveFlow;
+  }
+
+  fail(error: RpcError): void {
+    this.settle(error);
+  }
+}
+
+/** Bytes that the resumable calls of a caller hold. */
+const budgets = new WeakMap<BaseCaller, MemoryBudget>();
+
+function budgetOf(caller: BaseCaller, { maxSessionBytes }: Limits): MemoryBudget {
+  let budget = budgets.get(caller);
+  if (budget === undefined) {
+    budget = new MemoryBudget(maxSessionBytes, "limits.maxSessionBytes");
+    budgets.set(caller, budget);
+  }
+  return budget;
+}
+
+function newToken(): Uint8Array {
+  return crypto.getRandomValues(new Uint8Array(TOKEN_BYTES));
+}
+
+/** Gets a call once it can begin, or its error. */
+interface Late {
+  start(make: () => unknown): void;
+  fail(error: RpcError): void;
+}
+
+/** One call out of as many attempts as it takes, each on another session; the call itself runs on a stream that none of them ends. */
+class ResumableCall implements AttemptOwner {
+  /** The answer of a call of the method's kind. */
+  readonly answer: AnyAnswer;
+  private readonly caller: BaseCaller;
+  private readonly forMs: number;
+  private readonly calling: Calling;
+  private readonly method: AnyMethod;
+  private readonly input: unknown;
+  private readonly options: CallOptions;
+  private readonly since: number = Date.now();
+  private token: Uint8Array = newToken();
+  private readonly durable: DurableStream = new DurableStream(undefined, () => {});
+  private epoch = 0;
+  private failures = 0;
+  private lostAt: number | undefined = undefined;
+  /** The callee may have taken the call: from then on it is resumed, and never begun again. */
+  private begun = false;
+  /** Something of the callee has arrived. */
+  private heard = false;
+  /** The attempt that is being made, and the one that carries the call: it is the same once the callee has said where it stands. */
+  private running: AttemptCall | undefined = undefined;
+  private pipe: AttemptCall | undefined = undefined;
+  /** The session of the latest attempt. */
+  private host: CallingHost | undefined = undefined;
+  private stream: DurableCallStream | undefined = undefined;
+  /** The call is over for its caller. */
+  private over = false;
+  private made: AnyAnswer | undefined = undefined;
+  private late: Late | undefined = undefined;
+  private unsuspend: (() => void) | undefined = undefined;
+  private stopWaiting: (() => void) | undefined = undefined;
+  private takeBack: (() => void) | undefined = undefined;
+
+  constructor(
+    caller: BaseCaller,
+    { forMs, peer }: Resumption,
+    calling: Calling,
+    method: AnyMethod,
+    input: unknown,
+    options: CallOptions = {},
+  ) {
+    this.caller = caller;
+    this.forMs = options.resumeForMs ?? forMs;
+    this.calling = calling;
+    this.method = method;
+    this.input = input;
+    this.options = options;
+    let early: { readonly error: RpcError } | undefined;
+    this.late = { start() {}, fail: (error) => void (early = { error }) };
+    this.attempt();
+    const queue: LateCall["queue"] = (late) => {
+      this.late = late;
+      if (early !== undefined) late.fail(early.error);
+      return () => this.fail(new RpcError("cancelled", "the caller gave the call up"));
+    };
+    this.answer = this.made ?? (calling.startLate({ method, peer, queue }, input) as AnyAnswer);
+  }
+
+  onQueued(takeBack: () => void): void {
+    this.takeBack = takeBack;
+  }
+
+  onAttempt(attempt: AttemptCall, host: CallingHost): void {
+    this.takeBack = undefined;
+    this.running = attempt;
+    this.host = host;
+    if (this.over) {
+      attempt.giveUp(new RpcError("cancelled", "the call is over"));
+      return;
+    }
+    // Where it resumes the call, the callee says first where it stands.
+    if (this.begun) return;
+    this.begun = true;
+    this.pipe = attempt;
+    this.durable.carriedBy(attempt, 0, false);
+    if (this.stream === undefined) this.begin(host);
+  }
+
+  onPiece(attempt: AttemptCall, cursor: Cursor): void {
+    if (attempt !== this.running) return;
+    this.heard = true;
+    this.failures = 0;
+    this.lostAt = undefined;
+    this.unsuspend?.();
+    this.unsuspend = undefined;
+    if (this.pipe !== attempt) {
+      this.pipe = attempt;
+      const { position } = cursor;
+      const received = cursor.varint();
+      cursor.position = position;
+      this.durable.carriedBy(attempt, received, false);
+    }
+    this.durable.onPiece(cursor);
+  }
+
+  onAttemptOver(attempt: AttemptCall | undefined, error: RpcError | undefined, told: boolean): void {
+    if (attempt !== undefined && this.running !== undefined && attempt !== this.running) return;
+    this.running = undefined;
+    this.pipe = undefined;
+    this.durable.detach();
+    if (this.over) this.finish();
+    else
+      this.lost(
+        error ?? new RpcError("internal", "the callee ended the call before its answer"),
+        told,
+        attempt !== undefined,
+      );
+  }
+
+  /** What carries the calls is no session: the call is made as any other. */
+  plain(begin: BeginCall): void {
+    this.over = true;
+    const make = (): AnyAnswer => begin(this.method, this.input, { ...this.options, ...this.remaining() });
+    this.deliver(make);
+    this.finish();
+  }
+
+  /** The call begins, on its stream. */
+  private begin(host: CallingHost): void {
+    const { limits, schemas, peer } = host;
+    const settings: CarrierSettings = {
+      ...host.settings,
+      prefix: NOTHING,
+      greeting: undefined,
+      compression: undefined,
+      traffic: { sentBytes: 0 },
+      budget: budgetOf(this.caller, limits),
+    };
+    const carrierFor = (): Carrier => {
+      this.stream = new DurableCallStream(this.durable, settings, () => this.onEnded());
+      return this.stream;
+    };
+    const own: CallingHost = {
+      limits,
+      settings,
+      schemas,
+      bulk: undefined,
+      peer,
+      unreadable: (method, error) => host.unreadable(method, error),
+      onUnauthenticated: () => host.onUnauthenticated(),
+      carrierFor,
+      datagramsForCalls: () => undefined,
+    };
+    this.deliver(() => this.calling.start(own, this.method, this.input, { ...this.options, ...this.remaining() }));
+  }
+
+  private deliver(make: () => AnyAnswer): void {
+    if (this.answer === undefined) this.made = make();
+    else this.late?.start(make);
+  }
+
+  /** The caller has its answer, or wants none. */
+  private onEnded(): void {
+    this.over = true;
+    // The callee ends an attempt when it knows.
+    if (this.running === undefined) this.finish();
+  }
+
+  private attempt(): void {
+    const { token, options, forMs, durable } = this;
+    const resumes = this.begun;
+    if (resumes) this.epoch++;
+    const keepMs = Math.min(forMs, MAX_KEEP_MS);
+    const { epoch } = this;
+    const { received, retained } = durable;
+    this.running = undefined;
+    // What comes of it is told to this object.
+    void this.caller.begin(attemptMethod(this.method), this, {
+      ...options,
+      ...this.remaining(),
+      // The first has it in the request that it carries.
+      metadata: resumes ? options.metadata : undefined,
+      onceKey: undefined,
+      from: undefined,
+      onResponseMetadata: undefined,
+      onTrailers: undefined,
+      waitForReady: resumes ? undefined : options.waitForReady,
+      resume: encodeResume({ token, epoch, keepMs, received, retained }),
+    });
+  }
+
+  private remaining(): Pick<CallOptions, "timeoutMs"> {
+    const { timeoutMs } = this.options;
+    return { timeoutMs: timeoutMs === undefined ? undefined : timeoutMs - (Date.now() - this.since) };
+  }
+
+  /** @param made whether there was a session for the attempt */
+  private lost(error: RpcError, told: boolean, made: boolean): void {
+    const { resumption } = this.caller;
+    const { idempotent } = this.method;
+    this.lostAt ??= Date.now();
+    // The callee does not have the call: nobody knows whether it ran.
+    const mayRepeat = told && !this.heard && (error.refused ? this.epoch === 0 : idempotent && this.epoch > 0);
+    if (mayRepeat) this.forget();
+    else if (!told && this.begun && this.host?.departure?.final === true) {
+      this.fail(wentWithServer(error));
+      return;
+    }
+    const isRepeated = mayRepeat && !error.refused;
+    const mayHelp = isEndOfSession(error) || isRepeated || (told ? this.begun && error.refused : this.begun || made);
+    const isLate = this.failures > 0 && Date.now() - this.lostAt > this.forMs;
+    if (resumption === undefined || error.code !== "unavailable" || !mayHelp || isLate) {
+      this.fail(error);
+      return;
+    }
+    this.unsuspend ??= resumption.suspend((reason) => this.fail(reason));
+    const expiry = expiries.add(backoffDelay(this.failures++, DEFAULT_BACKOFF), () => {
+      this.stopWaiting?.();
+      this.attempt();
+    });
+    // A call that has begun watches by itself.
+    const fail = (reason: RpcError): void => this.fail(reason);
+    const unwatch = this.stream === undefined ? watch(this.options, this.remaining().timeoutMs, fail) : undefined;
+    this.stopWaiting = () => {
+      this.stopWaiting = undefined;
+      expiries.remove(expiry);
+      unwatch?.();
+    };
+  }
+
+  /** The next attempt begins the call. */
+  private forget(): void {
+    this.begun = false;
+    this.epoch = 0;
+    this.token = newToken();
+  }
+
+  private fail(error: RpcError): void {
+    const { running } = this;
+    this.over = true;
+    this.running = undefined;
+    running?.giveUp(error);
+    if (this.stream === undefined) this.late?.fail(error);
+    else this.stream.fail(error);
+    this.finish();
+  }
+
+  private finish(): void {
+    this.stopWaiting?.();
+    this.takeBack?.();
+    this.takeBack = undefined;
+    this.unsuspend?.();
+    this.unsuspend = undefined;
+    this.durable.lose(undefined);
+  }
+}
+
+/** The error of a call whose server drained and ended before the call did. */
+function wentWithServer(cause: RpcError): RpcError {
+  const hint =
+    "it may have run, as far as it got: let the server's drain take longer, or give the items cursors, by which streams move";
+  return new RpcError("unavailable", "the server drained and has ended: the call can be resumed nowhere", {
+    cause,
+    hint,
+  });
+}

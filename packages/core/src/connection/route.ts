@@ -1,0 +1,149 @@
+import type { Session } from "../session/session.js";
+import { publicUrl, TransportError } from "../transport-error.js";
+
+/** A session that lasted so long ends a chain of goaways: what its peer names is no part of a loop. Servers may be restarted within a second. */
+const LASTING_MS = 250;
+/** The longest chain, and the number of addresses of which the application is told. */
+const MAX_ADDRESSES = 16;
+
+/** Addresses to which a server that drains may send its client: URLs, or a test of one. */
+export type TrustedAddresses = readonly (string | URL)[] | ((url: string) => boolean);
+
+/** Options of a route. */
+export interface RouteOptions<S extends Session> {
+  /** The address that the connection was made with. */
+  readonly own: string | URL;
+  /** Makes a session with it. Settles in bounded time, as `dialTo` does. */
+  readonly dial: (signal: AbortSignal) => Promise<S>;
+  /** Makes a session with another address. */
+  readonly dialTo: (url: string, signal: AbortSignal) => Promise<S>;
+  /** Default: none. */
+  readonly mayMoveTo?: TrustedAddresses | undefined;
+  /** Receives why an address is not followed, or does not answer; of each address once. */
+  readonly onError: (error: Error) => void;
+}
+
+/**
+ * Makes the sessions of a connection whose servers say, when they drain, where to go: `createConnection((signal, left) => route.dial(signal, left))`.
+ * An address is followed where it is trusted, until another goaway names the next. When it does not answer, its session does not last, or it is part
+ * of a loop, the connection's own address is used again.
+ */
+export class Route<S extends Session> {
+  private readonly options: RouteOptions<S>;
+  private readonly own: string;
+  private readonly mayMoveTo: (url: string) => boolean;
+  /** Where the last goaway led; undefined: the own address. */
+  private lead: string | undefined = undefined;
+  /** It is part of a loop: the own address is tried first. */
+  private circles = false;
+  /** When the last session was made. */
+  private madeAt: number = Number.NEGATIVE_INFINITY;
+  /** The last session whose goaway was followed. */
+  private followed: S | undefined = undefined;
+  /** Addresses that were left in a row, of sessions that did not last. */
+  private readonly passed: Set<string> = new Set();
+  private readonly told: Set<string> = new Set();
+
+  constructor(options: RouteOptions<S>) {
+    const { own, mayMoveTo = [] } = options;
+    this.options = options;
+    this.own = addressOf(own) ?? String(own);
+    this.mayMoveTo = typeof mayMoveTo === "function" ? mayMoveTo : isListed(mayMoveTo);
+  }
+
+  /** @param left the session that drains, whose place the next one takes; undefined where a session was lost */
+  async dial(signal: AbortSignal, left: S | undefined): Promise<S> {
+    if (left === undefined) {
+      if (!this.lasted) this.lead = undefined;
+    } else if (left !== this.followed) {
+      this.followed = left;
+      this.follow(left);
+    }
+    const { lead, circles } = this;
+    if (lead === undefined || circles) {
+      try {
+        return await this.dialOwn(signal);
+      } catch (error) {
+        if (lead === undefined || signal.aborted) throw error;
+        return this.dialLead(lead, signal);
+      }
+    }
+    try {
+      return await this.dialLead(lead, signal);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      this.tell("ERR_GOAWAY_UNREACHABLE", lead, `it could not be reached: ${(error as Error).message}`, {
+        cause: error,
+      });
+      return this.dialOwn(signal);
+    }
+  }
+
+  private async dialOwn(signal: AbortSignal): Promise<S> {
+    const session = await this.options.dial(signal);
+    this.lead = undefined;
+    return this.made(session);
+  }
+
+  private async dialLead(lead: string, signal: AbortSignal): Promise<S> {
+    return this.made(await this.options.dialTo(lead, signal));
+  }
+
+  private get lasted(): boolean {
+    return Date.now() - this.madeAt >= LASTING_MS;
+  }
+
+  private made(session: S): S {
+    this.madeAt = Date.now();
+    this.circles = false;
+    return session;
+  }
+
+  private follow({ departure }: S): void {
+    const at = this.lead ?? this.own;
+    const { lasted } = this;
+    if (lasted) this.passed.clear();
+    this.passed.add(at);
+    const to = departure?.to;
+    const url = to === undefined ? at : addressOf(to);
+    // The same address again: another server may answer there, but not for ever.
+    if (url === at && lasted) return;
+    this.lead = undefined;
+    if (url === undefined) this.tell("ERR_GOAWAY_ADDRESS", "", "it is no URL");
+    else if (url === at || url === this.own) return;
+    else if (!this.mayMoveTo(url))
+      this.tell("ERR_GOAWAY_UNTRUSTED", url, "this client was not told to trust it", {
+        hint: "name it in the option mayMoveTo",
+      });
+    else {
+      this.lead = url;
+      this.circles = this.passed.has(url) || this.passed.size >= MAX_ADDRESSES;
+      if (this.circles) this.tell("ERR_GOAWAY_LOOP", url, "servers that drain send this client round in a loop");
+    }
+  }
+
+  private tell(code: string, url: string, why: string, more: { hint?: string; cause?: unknown } = {}): void {
+    const key = `${code} ${url}`;
+    if (this.told.has(key) || this.told.size >= MAX_ADDRESSES) return;
+    this.told.add(key);
+    const named = url === "" ? "" : publicUrl(new URL(url));
+    const message = `the server drains and sends its clients ${named === "" ? "elsewhere" : `to ${named}`}, which is not followed: ${why}`;
+    this.options.onError(new TransportError({ code, url: named, message, ...more }));
+  }
+}
+
+function isListed(addresses: readonly (string | URL)[]): (url: string) => boolean {
+  const listed = new Set(
+    addresses.map((each) => {
+      const url = addressOf(each);
+      if (url === undefined) throw new TypeError(`mayMoveTo takes URLs, not ${JSON.stringify(each)}`);
+      return url;
+    }),
+  );
+  return (url) => listed.has(url);
+}
+
+/** A URL in the form in which addresses are compared; undefined where it is none. */
+function addressOf(url: string | URL): string | undefined {
+  return URL.canParse(url) ? new URL(url).href : undefined;
+}

@@ -1,0 +1,58 @@
+import { type AnyMethod, streamsInput } from "../contract/descriptor.js";
+import type { CallContext } from "../server/context.js";
+import type { BoundMethod, Router } from "../server/router.js";
+import { measuredOutput, Received } from "./measured-output.js";
+
+/** Durations of one call at its callee, in milliseconds. Of a caller that streams, and of messages as JSON over HTTP, only the handler's is known. */
+export interface ServedTimings {
+  /** Decoding and validating the request. */
+  readonly decodeMs: number | undefined;
+  /** From then until the handler was entered: the wait for its turn. */
+  readonly queueMs: number | undefined;
+  /** Until the handler returned, or its promise was settled; of one that streams, until it returned the stream. */
+  readonly handlerMs: number;
+}
+
+/**
+ * Returns a router that tells the durations of each call when its handler is over: `timedRouter(interceptRouter(router, interceptors), show)`.
+ * It stands around all else. What `onTimings` throws is the call's error.
+ */
+export function timedRouter<Context>(
+  router: Router<Context>,
+  onTimings: (timings: ServedTimings, context: CallContext<Context>) => void,
+): Router<Context> {
+  return { methods: router.methods.map((bound) => timed(bound, onTimings)) };
+}
+
+function timed<Context>(
+  { method, handler }: BoundMethod<Context>,
+  onTimings: (timings: ServedTimings, context: CallContext<Context>) => void,
+): BoundMethod<Context> {
+  return {
+    method: measuredInput(method),
+    handler: (given: unknown, context) => {
+      const entered = performance.now();
+      const box = given instanceof Received ? given : undefined;
+      const tell = (): void => {
+        const decodeMs = box && box.decoded - box.arrived;
+        onTimings({ decodeMs, queueMs: box && entered - box.decoded, handlerMs: performance.now() - entered }, context);
+      };
+      let result: unknown;
+      try {
+        result = handler(box === undefined ? given : box.value, context);
+      } catch (error) {
+        tell();
+        throw error;
+      }
+      if (result instanceof Promise) return result.finally(tell);
+      tell();
+      return result;
+    },
+  };
+}
+
+function measuredInput(method: AnyMethod): AnyMethod {
+  const { input } = method;
+  if (input === undefined || input.bytes === true || streamsInput(method)) return method;
+  return { ...method, input: measuredOutput(input) } as AnyMethod;
+}

@@ -1,0 +1,6 @@
+// The entry of those who measure: apart, since most applications leave that to their metrics.
+export { type CallTimings, callTimings } from "./interceptors/call-timings.js";
+export { type ServedTimings, timedRouter } from "./interceptors/served-timings.js";
+export { type ConnectionStats, type MeasuredSession, sessionStats } from "./session/session-stats.js";
+export { describeFrame, type FrameDescription } from "./transport/describe-frame.js";
+export { tapFrames, type TapOptions, type TappedFrame } from "./transport/frame-tap.js";

@@ -1,0 +1,59 @@
+import type { RpcError } from "../../errors.js";
+import { type Measured, MemoryBudget } from "../../memory-budget.js";
+
+/** What one call holds, charged to the budget of whatever has the call: a session, or those that wait for one. */
+export class MovingBudget extends MemoryBudget {
+  private home: MemoryBudget;
+  private readonly parts: Set<Measured> = new Set();
+
+  constructor(home: MemoryBudget) {
+    super(home.max, home.setting);
+    this.home = home;
+  }
+
+  override get room(): number {
+    return this.home.room;
+  }
+
+  override charge(bytes: number): boolean {
+    this.held += bytes;
+    return this.home.charge(bytes);
+  }
+
+  override release(bytes: number): void {
+    this.held -= bytes;
+    this.home.release(bytes);
+  }
+
+  override requireRoom(bytes: number, what: string): void {
+    this.home.requireRoom(bytes, what);
+  }
+
+  override watch(part: Measured): void {
+    this.parts.add(part);
+    this.home.watch(part);
+  }
+
+  override unwatch(part: Measured): void {
+    this.parts.delete(part);
+    this.home.unwatch(part);
+  }
+
+  override refusal(what: string, refused?: boolean): RpcError {
+    return this.home.refusal(what, refused);
+  }
+
+  /** Charges `next` for all of it. Returns whether there is room. */
+  moveTo(next: MemoryBudget): boolean {
+    const { home } = this;
+    if (next === home) return true;
+    for (const part of this.parts) {
+      home.unwatch(part);
+      part.measure();
+    }
+    home.release(this.held);
+    this.home = next;
+    for (const part of this.parts) next.watch(part);
+    return next.charge(this.held);
+  }
+}

@@ -1,0 +1,175 @@
+import { DurableStream } from "../../call/durable/durable-stream.js";
+import { type Expiry, reminders } from "../../call/expiries.js";
+import { IncomingCallStream } from "../../call/incoming-stream.js";
+import type { ReceiveFlow } from "../../call/items/flow.js";
+import type { RequestHandler } from "../../call/carrier.js";
+import { type Code, codeNumber, RpcError } from "../../errors.js";
+import { type MemoryBudget, RESUMABLE_BYTES } from "../../memory-budget.js";
+import { Channel, type ChannelSettings } from "../../transport/channel.js";
+import type { Cursor } from "../../wire/cursor.js";
+import type { ResumeFields } from "../../wire/piece.js";
+import * as StreamKind from "../../wire/stream-kind.js";
+import type { MovingBudget } from "./moving-budget.js";
+import type { AttemptHost, ServedAttempt } from "./served-attempt.js";
+
+/** The calls that one belongs to. */
+export interface ResumedCallHost {
+  /** No session carries the call. Returns the budget that is charged for it from now on; undefined: it is not kept. */
+  onSuspended(call: ResumedCall): MemoryBudget | undefined;
+  onResumed(call: ResumedCall): void;
+  onOver(call: ResumedCall): void;
+}
+
+/** The call's own stream, as it is served. */
+class ResumedStream extends IncomingCallStream {
+  private readonly durable: DurableStream;
+
+  constructor(channel: Channel, requests: RequestHandler, onOver: () => void, durable: DurableStream) {
+    super(channel, requests, onOver);
+    this.durable = durable;
+  }
+
+  override receiveFlow(): ReceiveFlow {
+    return this.durable.receiveFlow;
+  }
+}
+
+/** A resumable call as its callee has it: served on a stream that outlives the attempts which carry it, of which the latest alone counts. */
+export class ResumedCall implements AttemptHost {
+  readonly key: string;
+  /** Whose it is; empty where nobody is told apart. */
+  readonly principal: string;
+  /** The calls among which it waits for a session. */
+  group: unknown = undefined;
+  private readonly durable: DurableStream = new DurableStream(StreamKind.Call, () => this.check());
+  private readonly host: ResumedCallHost;
+  private readonly budget: MovingBudget;
+  private attempt: ServedAttempt | undefined = undefined;
+  private epoch = 0;
+  private keepMs = 0;
+  /** The call is over, and its caller may not know. */
+  private served = false;
+  private over = false;
+  private expiry: Expiry | undefined = undefined;
+
+  constructor(key: string, principal: string, host: ResumedCallHost, budget: MovingBudget) {
+    this.key = key;
+    this.principal = principal;
+    this.host = host;
+    this.budget = budget;
+    budget.charge(RESUMABLE_BYTES);
+  }
+
+  /** Begins to serve the call by `requests`. */
+  begin(attempt: ServedAttempt, fields: ResumeFields, requests: RequestHandler, settings: ChannelSettings): void {
+    const serve = (channel: Channel): ResumedStream =>
+      new ResumedStream(
+        channel,
+        requests,
+        () => {
+          this.served = true;
+          this.check();
+        },
+        this.durable,
+      );
+    this.durable.attach(Channel.accept(this.durable, serve, { ...settings, budget: this.budget }));
+    this.carriedBy(attempt, fields);
+  }
+
+  /** Why `fields` cannot resume the call; undefined where they can. */
+  objection({ epoch, received, retained }: ResumeFields): RpcError | undefined {
+    if (epoch <= this.epoch)
+      return new RpcError("aborted", `the call was resumed by another session (epoch ${this.epoch})`);
+    const { durable } = this;
+    if (durable.canSendFrom(received) && retained <= durable.received) return undefined;
+    return new RpcError("data_loss", "what the caller and the callee still have of the call does not meet");
+  }
+
+  /** The next attempt carries the call. One that still does is fenced. */
+  resume(attempt: ServedAttempt, fields: ResumeFields, budget: MemoryBudget): void {
+    const before = this.attempt;
+    this.attempt = undefined;
+    before?.refuse(new RpcError("aborted", "another session has resumed the call"));
+    this.unsuspend();
+    this.budget.moveTo(budget);
+    this.carriedBy(attempt, fields);
+  }
+
+  onPiece(attempt: ServedAttempt, cursor: Cursor): void {
+    if (attempt !== this.attempt) return;
+    this.durable.onPiece(cursor);
+  }
+
+  onCancel(attempt: ServedAttempt, code: Code): void {
+    if (attempt === this.attempt) this.giveUp(code);
+  }
+
+  onLost(attempt: ServedAttempt): void {
+    if (attempt !== this.attempt) return;
+    this.attempt = undefined;
+    this.durable.detach();
+    const budget = this.host.onSuspended(this);
+    if (budget === undefined) {
+      this.giveUp("cancelled");
+      return;
+    }
+    this.expiry = reminders.add(this.keepMs, () => this.giveUp("cancelled"));
+    if (!this.budget.moveTo(budget)) this.giveUp("resource_exhausted");
+  }
+
+  /** Its caller may not go on: ends the call, unless a session carries it all the same. */
+  forsake(code: Code): void {
+    if (this.attempt === undefined) this.giveUp(code);
+  }
+
+  /** The caller may not go on, as was noticed while `attempt` carries the call. */
+  revoke(attempt: ServedAttempt, error: RpcError): void {
+    if (attempt === this.attempt) this.end(error);
+  }
+
+  /** Ends the call here; its caller is told where it can be. */
+  giveUp(code: Code): void {
+    this.end(new RpcError(code, "the call was given up"));
+  }
+
+  private end(error: RpcError): void {
+    if (this.over) return;
+    const { attempt } = this;
+    this.attempt = undefined;
+    this.durable.detach();
+    attempt?.refuse(error);
+    this.finish(error.code);
+  }
+
+  private carriedBy(attempt: ServedAttempt, { epoch, keepMs, received }: ResumeFields): void {
+    this.attempt = attempt;
+    this.epoch = epoch;
+    this.keepMs = keepMs;
+    attempt.host = this;
+    this.durable.carriedBy(attempt, received, true);
+    this.check();
+  }
+
+  private unsuspend(): void {
+    if (this.expiry !== undefined) reminders.remove(this.expiry);
+    this.expiry = undefined;
+    this.host.onResumed(this);
+  }
+
+  /** Ends the call where it is over and its caller knows. */
+  private check(): void {
+    const { attempt, over, served, durable } = this;
+    if (over || attempt === undefined || !served || !durable.settled) return;
+    this.attempt = undefined;
+    attempt.end();
+    this.finish("cancelled");
+  }
+
+  private finish(code: Code): void {
+    this.over = true;
+    this.unsuspend();
+    this.durable.abort(codeNumber(code));
+    this.host.onOver(this);
+    this.budget.release(RESUMABLE_BYTES);
+  }
+}

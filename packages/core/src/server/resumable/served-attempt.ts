@@ -1,0 +1,157 @@
+import type { AnswerCarrier, IncomingCall } from "../../call/carrier.js";
+import { flushPieces, pieceCursor, type Pipe, sendPiece } from "../../call/durable/pipe.js";
+import { SendFlow } from "../../call/items/flow.js";
+import { sendHead } from "../../call/messages/payload.js";
+import { type AnyMethod, fullName } from "../../contract/descriptor.js";
+import { type Code, RpcError } from "../../errors.js";
+import type { Cursor } from "../../wire/cursor.js";
+import type { Frame } from "../../wire/frame.js";
+import type { PieceFields } from "../../wire/piece.js";
+import { Reply, type ReplySettings } from "../reply.js";
+import * as FrameType from "../../wire/frame-type.js";
+
+/** The call that an attempt carries. */
+export interface AttemptHost {
+  /** Throws where the piece is none. */
+  onPiece(attempt: ServedAttempt, cursor: Cursor): void;
+  /** The caller gave the call up. */
+  onCancel(attempt: ServedAttempt, code: Code): void;
+  /** Its session has ended. */
+  onLost(attempt: ServedAttempt): void;
+}
+
+/** One attempt of a resumable call, as its callee serves it. In this order: `enter`, then `end` or `refuse`. */
+export class ServedAttempt implements IncomingCall, Pipe {
+  readonly flow: SendFlow;
+  host: AttemptHost | undefined = undefined;
+  /** Called once, when the attempt is over. */
+  onOver: (() => void) | undefined = undefined;
+  private readonly carrier: AnswerCarrier;
+  private readonly id: number;
+  private readonly method: string;
+  private readonly settings: ReplySettings;
+  private readonly leave: () => void;
+  private readonly receiving: ReturnType<AnswerCarrier["receiveFlow"]>;
+  private over = false;
+  private deciding = false;
+  /** To be called when the decision has come, where the attempt was over before. */
+  private outlived: (() => void) | undefined = undefined;
+
+  constructor(carrier: AnswerCarrier, id: number, method: AnyMethod, settings: ReplySettings) {
+    this.carrier = carrier;
+    this.id = id;
+    this.method = fullName(method);
+    this.settings = settings;
+    this.flow = new SendFlow(carrier);
+    this.receiving = carrier.receiveFlow(id);
+    this.leave = settings.admission.attach();
+    // Frames of the call and of the attempt are begun at the same time: they need writers of their own.
+    carrier.channel.coalesce();
+  }
+
+  /** From now on what the caller sends arrives. */
+  enter(): void {
+    this.carrier.enter(this.id, this);
+  }
+
+  /**
+   * Somebody decides whether the attempt may go on: it stays in progress until what is returned has been called, however early it is over. So
+   * decisions that take their time are as many as calls may be.
+   */
+  decide(): () => void {
+    this.deciding = true;
+    return () => {
+      this.deciding = false;
+      this.outlived?.();
+      if (this.over) this.leave();
+    };
+  }
+
+  get idle(): boolean {
+    return this.carrier.channel.out.idle;
+  }
+
+  /** Whether nothing can be said on it any more. */
+  get isOver(): boolean {
+    return this.over;
+  }
+
+  send(fields: PieceFields, bytes: Uint8Array): void {
+    if (!this.over) this.flow.spend(sendPiece(this.carrier.channel, this.id, fields, bytes));
+  }
+
+  flush(): void {
+    if (!this.over) flushPieces(this.carrier);
+  }
+
+  /** The call needs no attempt any more. */
+  end(): void {
+    if (this.over) return;
+    const { channel, single } = this.carrier;
+    this.finish();
+    channel.whenIdle(() => {
+      sendHead(channel, FrameType.End, this.id, undefined, single);
+      this.carrier.leave(this.id);
+    });
+  }
+
+  refuse(error: RpcError): void {
+    if (this.over) return;
+    this.finish();
+    this.carrier.channel.whenIdle(() => new Reply(this.carrier, this.id, undefined, this.settings).refuse(error));
+  }
+
+  onItem(frame: Frame): void {
+    this.receiving.received(frame.size);
+    this.receiving.consumed(frame.size);
+    const { channel } = this.carrier;
+    try {
+      this.host?.onPiece(this, pieceCursor(frame, this.settings.limits.maxMetadataBytes, channel.compression));
+    } catch (error) {
+      this.broken(RpcError.from(error, "invalid_argument"));
+    }
+  }
+
+  onBadItem(error: RpcError): void {
+    this.broken(error);
+  }
+
+  onItemsEnd(): void {
+    this.broken(new RpcError("invalid_argument", "an attempt of a resumable call has ended its items"));
+  }
+
+  onFinished(): void {
+    this.onItemsEnd();
+  }
+
+  onCredit(bytes: number): void {
+    this.flow.grant(bytes);
+  }
+
+  onCancel(code: Code, lost: boolean, withSession: boolean): void {
+    if (this.over) return;
+    this.finish();
+    if (lost) this.carrier.leave(this.id);
+    else
+      new Reply(this.carrier, this.id, undefined, this.settings).refuse(
+        new RpcError(code, "the caller gave the call up"),
+      );
+    if (withSession) this.host?.onLost(this);
+    else this.host?.onCancel(this, code);
+  }
+
+  private broken(error: RpcError): void {
+    const { host } = this;
+    this.refuse(error);
+    host?.onCancel(this, error.code);
+  }
+
+  private finish(): void {
+    this.over = true;
+    this.flow.end();
+    this.receiving.end();
+    if (this.deciding) this.outlived = this.settings.admission.outlive(this.method);
+    else this.leave();
+    this.onOver?.();
+  }
+}

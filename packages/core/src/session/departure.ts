@@ -1,0 +1,18 @@
+import type { PeerLane } from "../call/lanes/peer-lane.js";
+import type { Limits } from "../limits.js";
+import { MAX_ADDRESS_BYTES } from "../wire/departure.js";
+import * as GoawayStage from "../wire/goaway-stage.js";
+import { writeDeparture } from "../wire/write-departure.js";
+import type { SessionDrainOptions } from "./options.js";
+
+/** Tells the peer where calls are taken once this side drains, and how long those in progress have. Throws `TypeError` for an address that is too long. */
+export function sayDeparture(
+  { to, final, timeoutMs = Infinity }: SessionDrainOptions,
+  lane: () => PeerLane | undefined,
+  { maxTimeoutMs }: Limits,
+): void {
+  if (to !== undefined && new TextEncoder().encode(to).length > MAX_ADDRESS_BYTES)
+    throw new TypeError(`the address of another server has more than ${MAX_ADDRESS_BYTES} bytes`);
+  const withinMs = timeoutMs > maxTimeoutMs ? undefined : Math.max(0, Math.round(timeoutMs));
+  lane()?.goaway(GoawayStage.Departing, (out) => writeDeparture(out, { to, withinMs, final }));
+}

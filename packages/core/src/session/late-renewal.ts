@@ -1,0 +1,50 @@
+import type { Frame } from "../wire/frame.js";
+import type { RawGreeting } from "../wire/hello.js";
+import type { FrameWriter } from "../wire/writer.js";
+import type { ClientRenewal } from "./client-renewal.js";
+
+/** What the renewal of credentials needs of its session. */
+export interface RenewalHost {
+  /** A lane to send on; undefined when the session has ended. */
+  openLane(): { sendCredentials(write: (out: FrameWriter) => void): void } | undefined;
+}
+
+/** Loads what renews credentials with the first word of a server that takes them: others cost a page nothing. */
+export class LateRenewal {
+  private readonly host: RenewalHost;
+  private readonly ask: () => Promise<RawGreeting | undefined>;
+  private renewal: Promise<ClientRenewal> | undefined = undefined;
+  private over = false;
+
+  constructor(host: RenewalHost, ask: () => Promise<RawGreeting | undefined>) {
+    this.host = host;
+    this.ask = ask;
+  }
+
+  onFrame(frame: Frame): void {
+    // Its bytes are lent.
+    const kept = { ...frame, bytes: frame.bytes.slice() };
+    this.renewal ??= import("./client-renewal.js").then(({ ClientRenewal }) => new ClientRenewal(this.host, this.ask));
+    this.withRenewal((renewal) => renewal.onFrame(kept));
+  }
+
+  onUnauthenticated(): void {
+    this.withRenewal((renewal) => renewal.onUnauthenticated());
+  }
+
+  stop(): void {
+    this.over = true;
+    this.withRenewal((renewal) => renewal.stop());
+  }
+
+  /** Where it cannot be loaded the session ends with its credentials. */
+  private withRenewal(use: (renewal: ClientRenewal) => void): void {
+    this.renewal?.then(
+      (renewal) => {
+        if (this.over) renewal.stop();
+        else use(renewal);
+      },
+      () => {},
+    );
+  }
+}

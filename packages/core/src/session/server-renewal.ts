@@ -1,0 +1,125 @@
+import type { PeerLane } from "../call/lanes/peer-lane.js";
+import { ProtocolError } from "../errors.js";
+import { decodeMetadata } from "../wire/metadata.js";
+import type { Frame } from "../wire/frame.js";
+import { type CredentialsNotice, readRenewal, writeNotice } from "../wire/credentials.js";
+import type { Greeting } from "../transport/greeting.js";
+import type { RenewalHost } from "./late-renewal.js";
+import type { DrainOptions } from "./options.js";
+
+/** Milliseconds that a client has to give credentials that are wanted, unless the server says so. */
+const DEFAULT_WITHIN_MS = 10_000;
+
+/** Milliseconds between the beginnings of two decisions: what a client sends sooner waits, so that it cannot keep the server busy. */
+const PACE_MS = 250;
+
+/** What a client has proven itself to be. */
+export interface RenewedConnection<Context> {
+  /** Value of `context.connection` in the handlers of calls that begin from now on. */
+  readonly connection: Context;
+  /** When it expires, in milliseconds since the epoch; undefined: never. */
+  readonly expiresAt?: number | undefined;
+}
+
+/** How a server takes new credentials of its client while the session goes on. */
+export interface RenewalOptions<Context> {
+  /** When those of the session's beginning expire, in milliseconds since the epoch; undefined: never. */
+  readonly expiresAt?: number | undefined;
+  /** Decides about new ones. Rejects where they are refused, or are another subject's: the session then drains. */
+  readonly renew: (greeting: Greeting) => Promise<RenewedConnection<Context>>;
+}
+
+/** Options of `Session.demandCredentials`. */
+export interface DemandOptions {
+  /** Milliseconds that the client has, the first half of which clients spread over. Default 10,000. */
+  readonly withinMs?: number;
+}
+
+/** What the renewal of a session's identity needs of the session. */
+export interface ServerRenewalHost extends RenewalHost {
+  identify(connection: unknown): void;
+  drain(options?: DrainOptions): unknown;
+  readonly limits: { readonly maxGreetingBytes: number };
+}
+
+/** The server's side of a session whose client can renew its credentials. */
+export class ServerRenewal {
+  private readonly host: ServerRenewalHost;
+  private readonly options: RenewalOptions<unknown>;
+  private expiresAt: number | undefined;
+  /** Where the client said that it renews. */
+  private lane: PeerLane | undefined = undefined;
+  private deciding = false;
+  private decidedAt: number = Number.NEGATIVE_INFINITY;
+  private paced: ReturnType<typeof setTimeout> | undefined = undefined;
+  private deadline: ReturnType<typeof setTimeout> | undefined = undefined;
+
+  constructor(host: ServerRenewalHost, options: RenewalOptions<unknown>) {
+    this.host = host;
+    this.options = options;
+    this.expiresAt = options.expiresAt;
+  }
+
+  /** The client renews its credentials, if it is told when. */
+  onHello(lane: PeerLane): void {
+    if (this.lane !== undefined) return;
+    this.lane = lane;
+    this.tellExpiry();
+  }
+
+  /** Asks for credentials. Where there are none within the time, the session drains, and the client's next one begins with them. */
+  demand({ withinMs = DEFAULT_WITHIN_MS }: DemandOptions = {}): void {
+    clearTimeout(this.deadline);
+    if (this.lane === undefined) {
+      this.host.drain();
+      return;
+    }
+    this.tell({ kind: "wanted", withinMs: Math.floor(withinMs / 2) });
+    this.deadline = setTimeout(() => this.host.drain(), withinMs);
+    (this.deadline as { unref?(): void }).unref?.();
+  }
+
+  onFrame(frame: Frame): void {
+    if (this.lane === undefined || this.deciding) throw new ProtocolError("credentials that nobody has asked for");
+    if (frame.end - frame.start > this.host.limits.maxGreetingBytes) {
+      throw new ProtocolError("credentials longer than a greeting may be (limits.maxGreetingBytes)");
+    }
+    const { credentials, metadata } = readRenewal(frame);
+    const greeting: Greeting = { credentials, metadata: decodeMetadata(metadata) };
+    this.deciding = true;
+    const waitMs = this.decidedAt + PACE_MS - Date.now();
+    if (waitMs <= 0) void this.decide(greeting);
+    else this.paced = setTimeout(() => void this.decide(greeting), Math.min(waitMs, PACE_MS));
+  }
+
+  stop(): void {
+    clearTimeout(this.deadline);
+    clearTimeout(this.paced);
+  }
+
+  private async decide(greeting: Greeting): Promise<void> {
+    this.decidedAt = Date.now();
+    try {
+      const { connection, expiresAt } = await this.options.renew(greeting);
+      this.deciding = false;
+      clearTimeout(this.deadline);
+      this.expiresAt = expiresAt;
+      this.host.identify(connection);
+      this.tellExpiry();
+    } catch {
+      // The next session begins with credentials, and is refused for the reason.
+      this.host.drain();
+    }
+  }
+
+  private tellExpiry(): void {
+    const { expiresAt } = this;
+    const leftMs = expiresAt === undefined ? undefined : Math.max(0, Math.floor(expiresAt - Date.now()));
+    this.tell({ kind: "valid", leftMs });
+  }
+
+  private tell(notice: CredentialsNotice): void {
+    const lane = this.lane?.ended === false ? this.lane : this.host.openLane();
+    lane?.sendCredentials((out) => writeNotice(out, notice));
+  }
+}

@@ -1,0 +1,124 @@
+import { MemoryBudget } from "../memory-budget.js";
+import type { Frame } from "../wire/frame.js";
+import { FrameReader } from "../wire/reader.js";
+import { readVarint, varintLengthFromFirstByte } from "../wire/varint.js";
+import { joined } from "./joined.js";
+import type { DirectSession, DirectSessionHandler, DirectStream, DirectStreamHandler } from "./session.js";
+
+/** One frame, as it passes. */
+export interface TappedFrame {
+  readonly direction: "sent" | "received";
+  /** Number of the stream within the session, in the order in which streams were first used. */
+  readonly stream: number;
+  /** Valid during the call only, its bytes as well. */
+  readonly frame: Frame;
+}
+
+/** Options of `tapFrames`. */
+export interface TapOptions {
+  /** As of the session that runs over the transport. */
+  readonly prefix?: Uint8Array;
+}
+
+/** Kinds of streams that consist of frames: a call's own, and a lane. */
+const KINDS: ReadonlySet<number> = new Set([1, 2]);
+/** Bytes of a frame that is looked at whole; of a larger one only the beginning. */
+const MAX_FRAME = 4 * 1024 * 1024;
+
+/**
+ * Shows the frames of a session as they are sent and received: `createSession(tapFrames(transport, show))`. It reads copies of nothing and changes
+ * nothing; what `onFrame` throws ends the tap of that stream, and no more. A session without it is not looked at, and costs nothing.
+ */
+export function tapFrames(
+  session: DirectSession,
+  onFrame: (tapped: TappedFrame) => void,
+  { prefix = new Uint8Array(0) }: TapOptions = {},
+): DirectSession {
+  let streams = 0;
+  const tap = <S extends DirectStream>(stream: S, isOpener: boolean): S => {
+    const number = streams++;
+    const reader = (direction: TappedFrame["direction"], begins: boolean): FrameSplitter =>
+      new FrameSplitter(begins ? prefix.length : undefined, (frame) => onFrame({ direction, stream: number, frame }));
+    return tappedStream(stream, reader("sent", isOpener), reader("received", !isOpener));
+  };
+  const { sole } = session;
+  const tappedSole = sole && tap(sole, sole.opener);
+  return changed(session, {
+    attach: (handler: DirectSessionHandler) =>
+      session.attach(changed(handler, { onStream: (stream: DirectStream) => handler.onStream(tap(stream, false)) })),
+    openStream: () => tap(session.openStream(), true),
+    ...(tappedSole !== undefined && { sole: tappedSole }),
+  });
+}
+
+function tappedStream<S extends DirectStream>(stream: S, sent: FrameSplitter, received: FrameSplitter): S {
+  return changed<DirectStream>(stream, {
+    attach: (handler: DirectStreamHandler) =>
+      stream.attach(
+        changed(handler, {
+          onData: (chunk: Uint8Array) => {
+            received.push(chunk);
+            handler.onData(chunk);
+          },
+        }),
+      ),
+    write: (bytes: Uint8Array, end?: boolean) => {
+      sent.push(bytes);
+      return stream.write(bytes, end);
+    },
+  }) as S;
+}
+
+/** `target` with other members; all else, private fields included, is its own. */
+function changed<T extends object>(target: T, members: Partial<T>): T {
+  return new Proxy(target, {
+    get(_, name) {
+      const member: unknown = (members as Record<PropertyKey, unknown>)[name];
+      if (member !== undefined) return member;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === "function" ? (value.bind(target) as unknown) : value;
+    },
+    set: (_, name, value) => Reflect.set(target, name, value, target),
+  });
+}
+
+/** Splits one direction of a stream into frames, for as long as it consists of them. */
+class FrameSplitter {
+  private readonly reader: FrameReader = new FrameReader(
+    MAX_FRAME,
+    new MemoryBudget(2 * MAX_FRAME, "the tap of frames"),
+  );
+  private readonly onFrame: (frame: Frame) => void;
+  /** Bytes before the stream's kind; undefined once it has been read, and on the side that does not send it. */
+  private before: number | undefined;
+  private first: Uint8Array = new Uint8Array(0);
+  private isOver = false;
+
+  constructor(before: number | undefined, onFrame: (frame: Frame) => void) {
+    this.before = before;
+    this.onFrame = onFrame;
+  }
+
+  push(chunk: Uint8Array): void {
+    if (this.isOver) return;
+    try {
+      if (this.before === undefined) this.reader.push(chunk, 0, this.onFrame);
+      else this.begin(chunk, this.before);
+    } catch {
+      this.isOver = true;
+      this.reader.stop();
+    }
+  }
+
+  private begin(chunk: Uint8Array, before: number): void {
+    const bytes = this.first.length === 0 ? chunk : joined(this.first, chunk);
+    const kindLength = before < bytes.length ? varintLengthFromFirstByte(bytes[before] as number) : 1;
+    if (bytes.length < before + kindLength) {
+      this.first = bytes.slice();
+      return;
+    }
+    this.before = undefined;
+    this.isOver = !KINDS.has(readVarint(bytes, before));
+    if (!this.isOver) this.reader.push(bytes, before + kindLength, this.onFrame);
+  }
+}

@@ -1,0 +1,54 @@
+import { Cursor } from "./cursor.js";
+import type { Frame } from "./frame.js";
+import { type RawGreeting, readGreetingFields, writeGreeting } from "./hello.js";
+import { ProtocolError } from "../errors.js";
+import type { FrameWriter } from "./writer.js";
+
+/** Kinds of a credentials frame. */
+const Kind = {
+  /** Of the server: milliseconds until what the client has proven expires (varint); absent where nobody knows. It answers `Given`. */
+  Valid: 0x0,
+  /** Of the client: the fields of a greeting. */
+  Given: 0x1,
+  /** Of the server: give credentials anew, at some moment of so many milliseconds (varint). */
+  Wanted: 0x2,
+} as const;
+
+/** What a frame of a server says about its client's credentials. */
+export type CredentialsNotice =
+  | { readonly kind: "valid"; readonly leftMs?: number | undefined }
+  | { readonly kind: "wanted"; readonly withinMs: number };
+
+/** Appends the body of a server's frame. */
+export function writeNotice(out: FrameWriter, notice: CredentialsNotice): void {
+  if (notice.kind === "wanted") {
+    out.varint(Kind.Wanted);
+    out.varint(notice.withinMs);
+  } else {
+    out.varint(Kind.Valid);
+    if (notice.leftMs !== undefined) out.varint(notice.leftMs);
+  }
+}
+
+/** Reads a server's frame; undefined for a kind that is not known here. */
+export function readNotice({ bytes, start, end }: Frame): CredentialsNotice | undefined {
+  const cursor = new Cursor(bytes, start, end);
+  const kind = cursor.varint();
+  if (kind === Kind.Wanted) return { kind: "wanted", withinMs: cursor.varint() };
+  if (kind !== Kind.Valid) return undefined;
+  return cursor.position < end ? { kind: "valid", leftMs: cursor.varint() } : { kind: "valid" };
+}
+
+/** Appends the body of a client's frame. */
+export function writeRenewal(out: FrameWriter, greeting: RawGreeting): void {
+  out.varint(Kind.Given);
+  writeGreeting(out, greeting);
+}
+
+/** Reads a client's frame. Throws `ProtocolError` where it is none, `RpcError` for metadata that may not be. */
+export function readRenewal({ bytes, start, end }: Frame): RawGreeting {
+  const cursor = new Cursor(bytes, start, end);
+  const kind = cursor.varint();
+  if (kind !== Kind.Given) throw new ProtocolError(`a client sends no credentials frame of kind ${kind}`);
+  return readGreetingFields(cursor, end);
+}

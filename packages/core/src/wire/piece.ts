@@ -1,0 +1,91 @@
+import { ProtocolError } from "../errors.js";
+import { Cursor } from "./cursor.js";
+import { FrameWriter } from "./writer.js";
+
+/**
+ * An item of an attempt of a resumable call: a piece of the call's byte stream, and what is to be said of the stream
+ * (docs/protocol.md §11):
+ *
+ *     acknowledged (varint) | flags (1 byte) | [code of the reset (varint)] | [code of the stop (varint)] | bytes
+ */
+export interface PieceFields {
+  /** The sender has dealt with so many bytes of the other direction, its end counted as one more. */
+  acknowledged: number;
+  /** The sender's direction ends after the bytes. */
+  end: boolean;
+  /** The sender has abandoned its direction. */
+  reset: number | undefined;
+  /** The sender wants nothing more of the other direction. */
+  stop: number | undefined;
+}
+
+const END = 0x1;
+const RESET = 0x2;
+const STOP = 0x4;
+const KNOWN = END | RESET | STOP;
+
+export function writePiece(out: FrameWriter, { acknowledged, end, reset, stop }: PieceFields, bytes: Uint8Array): void {
+  out.varint(acknowledged);
+  out.byte((end ? END : 0) | (reset === undefined ? 0 : RESET) | (stop === undefined ? 0 : STOP));
+  if (reset !== undefined) out.varint(reset);
+  if (stop !== undefined) out.varint(stop);
+  out.bytes(bytes);
+}
+
+/** Reads what is before the bytes, and leaves the cursor there. */
+export function readPiece(cursor: Cursor): PieceFields {
+  const acknowledged = cursor.varint();
+  const flags = cursor.byte();
+  if (flags > KNOWN) throw new ProtocolError(`a piece of a stream has the flags ${flags}`);
+  return {
+    acknowledged,
+    end: (flags & END) !== 0,
+    reset: (flags & RESET) === 0 ? undefined : cursor.varint(),
+    stop: (flags & STOP) === 0 ? undefined : cursor.varint(),
+  };
+}
+
+/** Bytes of a token. */
+export const TOKEN_BYTES = 16;
+
+/**
+ * The field of a request that makes its call an attempt of a resumable one (docs/protocol.md §11):
+ *
+ *     token (16 bytes) | epoch (varint) | milliseconds to be kept (varint) | received (varint) | retained (varint)
+ */
+export interface ResumeFields {
+  /** Names the call among all of its principal. */
+  readonly token: Uint8Array;
+  /** 0 for the attempt that begins the call, larger with each that resumes it. */
+  readonly epoch: number;
+  /** How long the callee should keep the call while no session carries it. */
+  readonly keepMs: number;
+  /** Bytes that the caller has received, and its end counted as one. */
+  readonly received: number;
+  /** Position of the first byte that the caller can still send. */
+  readonly retained: number;
+}
+
+export function encodeResume({ token, epoch, keepMs, received, retained }: ResumeFields): Uint8Array {
+  const out = new FrameWriter(64);
+  out.bytes(token);
+  out.varint(epoch);
+  out.varint(keepMs);
+  out.varint(received);
+  out.varint(retained);
+  return out.written();
+}
+
+/** Throws `ProtocolError` where the field ends too soon. */
+export function decodeResume(raw: Uint8Array): ResumeFields {
+  const cursor = new Cursor(raw, 0, raw.length);
+  const at = cursor.take(TOKEN_BYTES);
+  const token = raw.slice(at, at + TOKEN_BYTES);
+  return {
+    token,
+    epoch: cursor.varint(),
+    keepMs: cursor.varint(),
+    received: cursor.varint(),
+    retained: cursor.varint(),
+  };
+}

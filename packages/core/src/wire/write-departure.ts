@@ -1,0 +1,16 @@
+import { type Departure, FINAL, MAX_ADDRESS_BYTES, TO, WITHIN } from "./departure.js";
+import { writeField } from "./hello.js";
+import { encodeText } from "./text.js";
+import { varintLength, writeVarint } from "./varint.js";
+import type { FrameWriter } from "./writer.js";
+
+/** Appends the fields of a goaway of the stage `Departing`; an address has at most `MAX_ADDRESS_BYTES`. */
+export function writeDeparture(out: FrameWriter, { to, withinMs, final }: Departure): void {
+  if (withinMs !== undefined) {
+    const value = new Uint8Array(varintLength(withinMs));
+    writeVarint(value, 0, withinMs);
+    writeField(out, WITHIN, value);
+  }
+  if (to !== undefined) writeField(out, TO, encodeText(to, MAX_ADDRESS_BYTES));
+  if (final === true) writeField(out, FINAL, new Uint8Array(0));
+}

@@ -1,0 +1,85 @@
+import { createConnection, createMemoryPair, createSession, type Session } from "@quicrpc/core";
+import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
+import { expect, it } from "vitest";
+
+const service = { name: "test.v1.Resumable", id: 4720 };
+const methods = {
+  count: defineMethod(service, "server_stream", "count", {
+    id: 1,
+    input: uncheckedCodec<number>(),
+    output: uncheckedCodec<number>(),
+    resumable: true,
+  }),
+  sum: defineMethod(service, "client_stream", "sum", {
+    id: 2,
+    input: uncheckedCodec<number>(),
+    output: uncheckedCodec<number[]>(),
+    resumable: true,
+  }),
+  echo: defineMethod(service, "duplex", "echo", {
+    id: 3,
+    input: uncheckedCodec<number>(),
+    output: uncheckedCodec<number>(),
+    resumable: true,
+  }),
+};
+const router = createRouter(methods, {
+  count: async function* (upTo) {
+    for (let i = 0; i < upTo; i++) yield i;
+  },
+  sum: async (items) => {
+    const all: number[] = [];
+    for await (const item of items) all.push(item);
+    return all;
+  },
+  echo: async function* (items) {
+    for await (const item of items) yield item;
+  },
+});
+
+it("streams outlive their sessions", async () => {
+  const servers: Session[] = [];
+  const connection = createConnection(
+    async () => {
+      const [near, far] = createMemoryPair();
+      servers.push(createSession(far, { routers: [router] }));
+      return createSession(near);
+    },
+    { backoff: { initialMs: 1 } },
+  );
+  const kill = (): void => void servers.at(-1)?.close({ closeCode: 1 });
+  const taken: number[] = [];
+  for await (const item of connection.serverStream(methods.count, 10)) {
+    taken.push(item);
+    if (item % 3 === 0) kill();
+  }
+  expect(taken).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  const sent = (async function* () {
+    for (let i = 0; i < 10; i++) {
+      yield i;
+      if (i % 3 === 0) {
+        await new Promise((resolve) => setTimeout(resolve, 1));
+        kill();
+      }
+    }
+  })();
+  expect(await connection.clientStream(methods.sum, sent)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  const { readable, writable } = connection.duplex(methods.echo);
+  const writer = writable.getWriter();
+  const back: number[] = [];
+  const reading = (async () => {
+    for await (const item of readable) back.push(item);
+  })();
+  for (let i = 0; i < 10; i++) {
+    await writer.write(i);
+    if (i % 3 === 0) {
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      kill();
+    }
+  }
+  await writer.close();
+  await reading;
+  expect(back).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  expect(servers.length).toBeGreaterThan(5);
+  await connection.close();
+});

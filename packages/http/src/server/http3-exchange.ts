@@ -1,0 +1,306 @@
+import { RpcError } from "@quicrpc/core";
+import { type ByteBody, tooLarge } from "../protocol/body.js";
+import { Gathered } from "../protocol/gathered.js";
+import { type AnswerBody, type AnswerHead, fieldsWith, type HttpExchange } from "./exchange.js";
+
+/** A request of plain HTTP/3: `HttpRequest` of `@quicrpc/quic`, as far as it is used. */
+export interface Http3Request {
+  readonly method: string;
+  readonly authority: string;
+  /** Path and query. */
+  readonly path: string;
+  /** Header fields in the client's order, by lower-case names. */
+  readonly fields: readonly (readonly [name: string, value: string])[];
+  readonly session: {
+    readonly remoteAddress: { readonly host: string };
+    readonly localAddress: { readonly host: string };
+  };
+  readonly stream: {
+    attach(handler: Http3Handler): void;
+    pause(): void;
+    resume(): void;
+    /** Returns false when more is waiting than should be; `onDrain` follows. */
+    write(bytes: Uint8Array, end?: boolean): boolean;
+    reset(code: number): void;
+    stopSending(code: number): void;
+  };
+  respond(
+    status: number,
+    fields: Iterable<readonly [name: string, value: string]>,
+    body?: Uint8Array,
+    end?: boolean,
+  ): boolean;
+}
+
+/** Receives the events of a request's stream. */
+interface Http3Handler {
+  /** A chunk is not looked at any more when `onData` has returned. */
+  readonly borrows: true;
+  onData(chunk: Uint8Array): void;
+  onEnd(): void;
+  onReset(): void;
+  onStopSending(): void;
+  onDrain(): void;
+  onSent(): void;
+  onClosed(): void;
+}
+
+/** Receives the body of a request. */
+interface BodyReader {
+  onData(chunk: Uint8Array): void;
+  onEnd(): void;
+  onFailed(error: RpcError): void;
+}
+
+// Error codes of HTTP/3 (RFC 9114 §8.1).
+const NO_ERROR = 0x100;
+const INTERNAL_ERROR = 0x102;
+const REQUEST_CANCELLED = 0x10c;
+
+const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/;
+const UTF8 = new TextEncoder();
+const NOTHING = new Uint8Array(0);
+
+/** A request over HTTP/3. Its body is not read before somebody wants it, so that QUIC's flow control holds the client back. */
+export class Http3Exchange implements HttpExchange {
+  readonly isSecure = true;
+  onGone: (() => void) | undefined = undefined;
+  onEnd: (() => void) | undefined = undefined;
+  added: Readonly<Record<string, string>> | undefined = undefined;
+  readonly request: Http3Request;
+  private made: Headers | undefined = undefined;
+  private reader: BodyReader | undefined = undefined;
+  private answer: Http3Body | undefined = undefined;
+  /** All of the body has arrived. */
+  private whole = false;
+  /** The client has the answer, or is gone. */
+  private closed = false;
+
+  constructor(request: Http3Request) {
+    const { stream } = request;
+    this.request = request;
+    stream.pause();
+    stream.attach({
+      borrows: true,
+      onData: (chunk) => this.reader?.onData(chunk),
+      onEnd: () => {
+        this.whole = true;
+        this.reader?.onEnd();
+      },
+      onReset: () => this.leave(REQUEST_CANCELLED),
+      onStopSending: () => this.leave(REQUEST_CANCELLED),
+      onDrain: () => this.answer?.wake(),
+      onSent: () => this.close(),
+      onClosed: () => this.leave(REQUEST_CANCELLED),
+    });
+  }
+
+  get isGone(): boolean {
+    return this.closed;
+  }
+
+  get method(): string {
+    return this.request.method;
+  }
+
+  get target(): string {
+    return this.request.path;
+  }
+
+  get authority(): string {
+    return this.request.authority;
+  }
+
+  get isLoopback(): boolean {
+    return LOOPBACK.test(this.request.session.localAddress.host);
+  }
+
+  get peer(): string {
+    return this.request.session.remoteAddress.host;
+  }
+
+  header(name: string): string | undefined {
+    let found: string | undefined;
+    for (const [each, value] of this.request.fields) {
+      if (each === name) found = found === undefined ? value : `${found}${name === "cookie" ? "; " : ", "}${value}`;
+    }
+    return found;
+  }
+
+  get headers(): Headers {
+    this.made ??= headersOf(this.request.fields);
+    return this.made;
+  }
+
+  get body(): ByteBody {
+    const { stream } = this.request;
+    return new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.read({
+            onData(chunk) {
+              controller.enqueue(chunk.slice());
+              if ((controller.desiredSize ?? 0) <= 0) stream.pause();
+            },
+            onEnd: () => controller.close(),
+            onFailed: (error) => controller.error(error),
+          });
+        },
+        pull: () => stream.resume(),
+        cancel: () => this.drop(),
+      },
+      { highWaterMark: 64 * 1024, size: (piece) => piece?.length ?? 0 },
+    );
+  }
+
+  readBody(maxBytes: number, hold: (bytes: number) => void): Promise<Uint8Array> {
+    return new Promise((resolve, reject) => {
+      const gathered = new Gathered();
+      this.read({
+        onData: (chunk) => {
+          try {
+            if (gathered.length + chunk.length > maxBytes) throw tooLarge(maxBytes);
+            hold(chunk.length);
+          } catch (error) {
+            this.drop();
+            reject(error instanceof Error ? error : new Error(String(error)));
+            return;
+          }
+          gathered.append(chunk.slice());
+        },
+        onEnd: () => resolve(gathered.take(gathered.length)),
+        onFailed: reject,
+      });
+      this.request.stream.resume();
+    });
+  }
+
+  dropBody(error: RpcError): void {
+    const { reader } = this;
+    this.drop();
+    reader?.onFailed(error);
+  }
+
+  respond(head: AnswerHead, body?: Uint8Array | string): void {
+    this.onGone = undefined;
+    if (this.closed) return;
+    const bytes = typeof body === "string" ? UTF8.encode(body) : body;
+    const fields = fieldsOf(head, this.added);
+    if (bytes !== undefined) fields.push(["content-length", String(bytes.length)]);
+    this.request.respond(head.status, fields, this.method === "HEAD" ? NOTHING : bytes, true);
+    this.refuseRest();
+  }
+
+  open(head: AnswerHead): AnswerBody {
+    const body = new Http3Body(this.request.stream, () => this.refuseRest());
+    this.answer = body;
+    if (this.closed) body.wake(true);
+    else this.request.respond(head.status, fieldsOf(head, this.added));
+    return body;
+  }
+
+  cutOff(): void {
+    this.leave(INTERNAL_ERROR);
+  }
+
+  private read(reader: BodyReader): void {
+    this.reader = reader;
+    if (this.closed) this.fail();
+  }
+
+  /** What still comes of the body is dropped. */
+  private drop(): void {
+    this.reader = undefined;
+    this.request.stream.resume();
+  }
+
+  /** The rest of a request that was answered before its end is not wanted (RFC 9114 §4.1). */
+  private refuseRest(): void {
+    if (!this.whole) this.request.stream.stopSending(NO_ERROR);
+  }
+
+  private fail(): void {
+    const { reader } = this;
+    this.reader = undefined;
+    if (!this.whole) reader?.onFailed(new RpcError("cancelled", "the request ended before its body did"));
+  }
+
+  /** The client is gone, or gets no more. */
+  private leave(code: number): void {
+    if (this.closed) return;
+    const { onGone } = this;
+    this.closed = true;
+    this.onGone = undefined;
+    this.request.stream.stopSending(code);
+    this.request.stream.reset(code);
+    this.fail();
+    onGone?.();
+    this.close();
+  }
+
+  private close(): void {
+    const { onEnd } = this;
+    this.closed = true;
+    this.onEnd = undefined;
+    this.answer?.wake(true);
+    onEnd?.();
+  }
+}
+
+function headersOf(fields: Http3Request["fields"]): Headers {
+  const headers = new Headers();
+  for (const [name, value] of fields) {
+    try {
+      headers.append(name, value);
+    } catch {
+      // A field that WHATWG's headers do not take is no metadata either.
+    }
+  }
+  return headers;
+}
+
+function fieldsOf({ fields, metadata }: AnswerHead, added: HttpExchange["added"]): [name: string, value: string][] {
+  return [...Object.entries(fieldsWith(fields, added)), ...(metadata ?? [])];
+}
+
+/** An answer in pieces. */
+class Http3Body implements AnswerBody {
+  private readonly stream: Http3Request["stream"];
+  private readonly onEnded: () => void;
+  private resume: (() => void) | undefined = undefined;
+  private full = false;
+  private closed = false;
+
+  constructor(stream: Http3Request["stream"], onEnded: () => void) {
+    this.stream = stream;
+    this.onEnded = onEnded;
+  }
+
+  get ready(): boolean {
+    return !this.full || this.closed;
+  }
+
+  write(bytes: Uint8Array): void {
+    if (!this.closed) this.full = !this.stream.write(bytes);
+  }
+
+  whenReady(resume: () => void): void {
+    if (this.ready) resume();
+    else this.resume = resume;
+  }
+
+  end(): void {
+    if (this.closed) return;
+    this.stream.write(NOTHING, true);
+    this.onEnded();
+  }
+
+  /** There is room again, or, where it is `closed`, nobody who reads. */
+  wake(closed: boolean = false): void {
+    const { resume } = this;
+    this.closed ||= closed;
+    this.full = false;
+    this.resume = undefined;
+    resume?.();
+  }
+}

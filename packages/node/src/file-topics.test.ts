@@ -1,0 +1,121 @@
+import { appendFile, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { RpcError } from "@quicrpc/core";
+import { DEFAULT_TOPIC_LIMITS, type TopicLimits, type Topics } from "@quicrpc/core/topics";
+import { MemoryLog } from "@quicrpc/core/transport";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { type LogItem, type Rooms, serveRooms } from "../../../test/rooms.js";
+import { fileTopics } from "./file-topics.js";
+import { TopicJournal } from "./topic-journal.js";
+
+let folder: string;
+let file: string;
+let opened: Topics[];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "quicrpc-topics-"));
+  file = join(folder, "new", "topics");
+  opened = [];
+});
+afterEach(async () => {
+  await Promise.all(opened.map((topics) => topics.close()));
+  await rm(folder, { recursive: true });
+});
+
+/** What a process has that opens the file; the one before need not have closed it. */
+function start(limits: Partial<TopicLimits> = {}): Rooms {
+  const topics = fileTopics({ file, limits });
+  opened.push(topics);
+  return serveRooms(topics);
+}
+
+async function publish({ log }: Rooms, from: number, to: number, id = "1"): Promise<void> {
+  for (let n = from; n <= to; n++) await log.publish({ id, message: { n, text: "é\n" } }, { id: `${n}` });
+}
+
+async function read({ log }: Rooms, count: number, from = "0"): Promise<LogItem[]> {
+  const items: LogItem[] = [];
+  const reading = await log.subscribe({ id: "1" }, from);
+  while (items.length < count) items.push(((await reading.next()) as IteratorYieldResult<LogItem>).value);
+  await reading.return?.();
+  return items;
+}
+
+const numbers = (items: readonly LogItem[]) => items.map(({ message }) => message?.n);
+
+it("history is there after a process that closed nothing, and positions go on", async () => {
+  const first = start();
+  await publish(first, 1, 3);
+  const [, second] = await read(first, 3);
+  const next = start();
+  await publish(next, 4, 4);
+  expect(numbers(await read(next, 2, second?.position))).toEqual([3, 4]);
+  expect((await read(next, 4)).at(3)?.message?.text).toBe("é\n");
+});
+
+it("a message whose id is known is not published again, before and after a start", async () => {
+  const first = start();
+  await publish(first, 1, 2);
+  await publish(first, 2, 2);
+  await publish(first, 1, 1, "another");
+  const next = start();
+  await publish(next, 1, 3);
+  expect(numbers(await read(next, 3))).toEqual([1, 2, 3]);
+});
+
+it("a line that was cut off while it was written is left out, and what follows is whole", async () => {
+  await publish(start(), 1, 2);
+  await appendFile(file, `[3,"test.v1.Rooms.log.1",nu`);
+  await publish(start(), 3, 3);
+  expect(numbers(await read(start(), 3))).toEqual([1, 2, 3]);
+});
+
+it("messages that were lost with their machine leave their positions to no others", async () => {
+  const first = start();
+  await publish(first, 1, 1);
+  const before = await readFile(file);
+  await publish(first, 2, 3);
+  const [, , lost] = await read(first, 3);
+  await writeFile(file, before);
+  const next = start();
+  await publish(next, 4, 4);
+  expect(numbers(await read(next, 1, lost?.position))).toEqual([4]);
+});
+
+it("a position from before what is kept has expired, also after a start", async () => {
+  const limits = { maxHistoryMessages: 2 };
+  const first = start(limits);
+  await publish(first, 1, 1);
+  const [one] = await read(first, 1);
+  await publish(first, 2, 4);
+  await expect(read(start(limits), 1, one?.position)).rejects.toMatchObject({ reason: "CURSOR_EXPIRED" });
+});
+
+it("the file stays in proportion to what is kept", async () => {
+  const rooms = start({ maxHistoryMessages: 10 });
+  const text = "x".repeat(10_000);
+  for (let n = 0; n < 400; n++) await rooms.log.publish({ id: "1", message: { n, text } });
+  expect((await stat(file)).size).toBeLessThan(2_000_000);
+  expect(numbers(await read(start({ maxHistoryMessages: 10 }), 10))).toEqual([
+    390, 391, 392, 393, 394, 395, 396, 397, 398, 399,
+  ]);
+});
+
+it("another file is left as it is", async () => {
+  file = join(folder, "other");
+  await writeFile(file, "{}\n");
+  expect(() => start()).toThrow(`${file} is no file of topics`);
+  expect(await readFile(file, "utf8")).toBe("{}\n");
+});
+
+it("what cannot be written is not kept", async () => {
+  const journal = new TopicJournal(file);
+  const log = new MemoryLog(DEFAULT_TOPIC_LIMITS, journal);
+  log.append("topic", Buffer.from("one"), "1");
+  journal.close();
+  expect(() => log.append("topic", Buffer.from("two"), "2")).toThrow(RpcError);
+  const kept: string[] = [];
+  for await (const { bytes } of log.after("topic", "0")) kept.push(String(bytes));
+  expect(kept).toEqual(["one"]);
+});

@@ -1,0 +1,80 @@
+import type { Authentications, Greeting, RenewalOptions, RenewedConnection } from "@quicrpc/core/transport";
+import { type Limits, RpcError, type Session } from "@quicrpc/core";
+import { renewedPeer } from "./greeted-peer.js";
+import type { Peer } from "./peer.js";
+import type { ServeOptions } from "./serve-options.js";
+import { SessionExpiry } from "./session-expiry.js";
+
+/** Milliseconds that calls in progress have after their session's credentials have expired. */
+const EXPIRY_GRACE_MS = 10_000;
+
+/** The credentials of a session that begins. */
+interface BegunCredentials<Context> {
+  /** How its client renews them; undefined where nobody can tell whether new ones are the same client's. */
+  readonly renewal: RenewalOptions<Context> | undefined;
+  /** Drains the session before they expire, unless they are renewed. */
+  readonly follow: (session: Session) => void;
+}
+
+/** When the credentials of a server's sessions expire, and how their clients renew them. */
+export class SessionCredentials<Context> {
+  private readonly options: ServeOptions<Context>;
+  private readonly limits: Limits;
+  private readonly authentications: Authentications<Peer, Context> | undefined;
+
+  constructor(
+    options: ServeOptions<Context>,
+    limits: Limits,
+    authentications: Authentications<Peer, Context> | undefined,
+  ) {
+    this.options = options;
+    this.limits = limits;
+    this.authentications = authentications;
+  }
+
+  /** A session begins, whose peer has proved itself. Throws for what is no time: the session is refused, rather than without an end. */
+  begin(peer: Peer, connection: Context): BegunCredentials<Context> {
+    const expiresAt = this.expiryOf(connection);
+    const expiry = new SessionExpiry(this.options.expiryGraceMs ?? EXPIRY_GRACE_MS);
+    const renewal = this.renewalOf(peer, connection, expiresAt, expiry);
+    const follow = (session: Session): void => {
+      if (renewal !== undefined || expiresAt !== undefined) expiry.follow(session, expiresAt);
+    };
+    return { renewal, follow };
+  }
+
+  private renewalOf(
+    peer: Peer,
+    connection: Context,
+    expiresAt: number | undefined,
+    expiry: SessionExpiry,
+  ): RenewalOptions<Context> | undefined {
+    const { authentications } = this;
+    const subject = this.subjectOf(connection);
+    if (authentications === undefined || subject === undefined) return undefined;
+    const renew = async (greeting: Greeting): Promise<RenewedConnection<Context>> => {
+      const { maxHandshakeMs } = this.limits;
+      const late = (): string =>
+        `new credentials were not decided about within ${maxHandshakeMs} ms (limits.maxHandshakeMs)`;
+      const visit = { remainingMs: maxHandshakeMs, onGone: (gone: () => void) => expiry.onClosed(gone) };
+      const renewed = await authentications.run({ peer: renewedPeer(peer, greeting), late, visit });
+      if (this.subjectOf(renewed) !== subject) throw new RpcError("permission_denied", "a session has one subject");
+      const newExpiry = this.expiryOf(renewed);
+      expiry.renew(newExpiry);
+      return { connection: renewed, expiresAt: newExpiry };
+    };
+    return { renew, expiresAt };
+  }
+
+  private subjectOf(connection: Context): string | undefined {
+    const { subjectOf } = this.options;
+    if (subjectOf !== undefined) return subjectOf(connection);
+    return typeof connection === "string" ? connection : undefined;
+  }
+
+  private expiryOf(connection: Context): number | undefined {
+    const given = this.options.expiresAt?.(connection);
+    if (given === undefined || !Number.isNaN(Number(given))) return given && Number(given);
+    throw new TypeError("expiresAt gives no time: a date, or milliseconds since the epoch");
+  }
+}

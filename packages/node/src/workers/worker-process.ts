@@ -1,0 +1,58 @@
+import type { Worker } from "node:cluster";
+import { TransportError } from "@quicrpc/core";
+import type { ToldError, ToWorker } from "./messages.js";
+
+/** A worker whose server is over has so many milliseconds to end by itself, and then as long again when it is asked to. */
+export const GRACE_MS = 2000;
+
+/** Sends a message to a worker, unless it is gone. */
+export function send(worker: Worker | undefined, message: ToWorker): void {
+  if (worker?.isConnected() === true) worker.send(message, () => {});
+}
+
+/** Says whether a worker keeps this process alive. */
+export function refer(worker: Worker | undefined, referenced: boolean): void {
+  if (worker === undefined) return;
+  const { process: child } = worker;
+  if (referenced) {
+    child.ref();
+    child.channel?.ref();
+  } else {
+    child.unref();
+    child.channel?.unref();
+  }
+}
+
+/** Ends a worker's process after so many milliseconds, unless it has ended or what this returns is called. */
+export function endAfter(worker: Worker, afterMs: number): () => void {
+  let timer = setTimeout(() => {
+    worker.process.kill("SIGTERM");
+    timer = setTimeout(() => worker.process.kill("SIGKILL"), GRACE_MS);
+  }, afterMs);
+  const stop = (): void => clearTimeout(timer);
+  worker.once("exit", stop);
+  return stop;
+}
+
+/** Calls `ended` with an error that says how a worker's process ended, or why there is none; `onError` with whatever else goes wrong with it. */
+export function watchProcess(
+  worker: Worker,
+  place: number,
+  ended: (error: Error) => void,
+  onError: (error: Error) => void,
+): void {
+  worker.on("error", (error: Error) => {
+    if (worker.process.pid === undefined) ended(error);
+    else onError(error);
+  });
+  worker.once("exit", (code: number | null, signal: string | null) => {
+    const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
+    ended(new Error(`worker ${place} (process ${worker.process.pid}) ended: ${how}`));
+  });
+}
+
+/** The error that a worker has told of. */
+export function errorOf({ name, message, code, url, hint }: ToldError): Error {
+  if (code !== undefined && url !== undefined) return new TransportError({ code, url, message, hint });
+  return name === "TypeError" ? new TypeError(message) : new Error(message);
+}

@@ -1,0 +1,141 @@
+//! Requests of plain HTTP (RFC 9114 §4): the head, and the frames of the body behind it.
+
+use super::fields::{Fields, find, headers_frame, with_status};
+use super::frames::{self, FrameReader, Piece};
+use super::{codes, varint};
+
+/// Request of plain HTTP, without its body.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlainRequest {
+    pub method: String,
+    pub authority: String,
+    /// Path and query, or "*".
+    pub path: String,
+    /// Every other field.
+    pub fields: Fields,
+    /// Bytes of the body, where the client says how many.
+    pub length: Option<u64>,
+}
+
+impl PlainRequest {
+    /// The request of these fields, or None when it is malformed (RFC 9114 §4.1.2 and §4.3.1).
+    pub fn of(pseudo: &Fields, fields: Fields) -> Option<Self> {
+        let method = find(pseudo, ":method").filter(|method| is_token(method))?;
+        let path = find(pseudo, ":path")?;
+        let (authority, host) = (find(pseudo, ":authority"), find(&fields, "host"));
+        let well_formed = matches!(find(pseudo, ":scheme"), Some("https" | "http"))
+            && find(pseudo, ":protocol").is_none()
+            && (path.starts_with('/') || (path == "*" && method == "OPTIONS"))
+            && path.bytes().all(|byte| byte.is_ascii_graphic())
+            && authority.or(host).is_some_and(|name| !name.is_empty())
+            && (authority.is_none() || host.is_none() || authority == host)
+            && fields.iter().all(|(name, value)| name != "te" || value == "trailers");
+        let length = length_of(&fields)?;
+        let authority = authority.or(host).unwrap_or_default().to_owned();
+        well_formed.then(|| PlainRequest {
+            method: method.to_owned(),
+            authority,
+            path: path.to_owned(),
+            fields,
+            length,
+        })
+    }
+}
+
+/// Whether a text can be a method (RFC 9110 §5.6.2).
+fn is_token(text: &str) -> bool {
+    !text.is_empty()
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
+}
+
+/// The content length that a message announces, if any. None for one that is no number, and for several that differ.
+fn length_of(fields: &Fields) -> Option<Option<u64>> {
+    let mut length = None;
+    for (_, value) in fields.iter().filter(|(name, _)| name == "content-length") {
+        let digits = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+        let number = value.parse().ok().filter(|_| digits)?;
+        if length.is_some_and(|before| before != number) {
+            return None;
+        }
+        length = Some(number);
+    }
+    Some(length)
+}
+
+/// The HEADERS frame of an answer.
+pub fn head(status: u16, fields: &Fields) -> Vec<u8> {
+    headers_frame(&with_status(status, fields))
+}
+
+/// The beginning of a DATA frame whose payload has so many bytes.
+pub fn data_header(length: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(9);
+    varint::put(frames::DATA, &mut out);
+    varint::put(length as u64, &mut out);
+    out
+}
+
+/// A violation in the frames of a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The request is malformed: it costs its stream.
+    Request(u64),
+    /// It costs the connection.
+    Connection(u64, &'static str),
+}
+
+/// Takes the body out of the frames that follow a request's HEADERS. Trailers are passed over: without a dynamic table they change nothing.
+#[derive(Debug)]
+pub struct Body {
+    reader: FrameReader,
+    /// Bytes that are announced and have not come.
+    left: Option<u64>,
+    trailers: bool,
+}
+
+impl Body {
+    pub fn new(length: Option<u64>) -> Self {
+        Body {
+            reader: FrameReader::of_body(),
+            left: length,
+            trailers: false,
+        }
+    }
+
+    /// The next bytes of the body, or nothing when `input` is used up.
+    pub fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<&'a [u8]>, Fault> {
+        loop {
+            let piece = self.reader.next(input);
+            match piece.map_err(|code| Fault::Connection(code, "a frame that is not allowed on a request"))? {
+                None => return Ok(None),
+                Some(Piece::Data(data)) if !self.trailers => {
+                    if let Some(left) = &mut self.left {
+                        let rest = left.checked_sub(data.len() as u64);
+                        *left = rest.ok_or(Fault::Request(codes::MESSAGE_ERROR))?;
+                    }
+                    return Ok(Some(data));
+                }
+                Some(Piece::Skipped(frames::HEADERS)) if !self.trailers => self.trailers = true,
+                Some(Piece::Unknown) => {}
+                Some(_) => {
+                    let why = "a frame that does not belong behind a request's head";
+                    return Err(Fault::Connection(codes::FRAME_UNEXPECTED, why));
+                }
+            }
+        }
+    }
+
+    /// The client's FIN.
+    pub fn finish(&self) -> Result<(), Fault> {
+        if !self.reader.at_boundary() {
+            let why = "a stream that ends within a frame";
+            return Err(Fault::Connection(codes::FRAME_ERROR, why));
+        }
+        match self.left {
+            None | Some(0) => Ok(()),
+            Some(_) => Err(Fault::Request(codes::MESSAGE_ERROR)),
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Requests of plain HTTP.
+
+use super::*;
+
+const GET: [(&str, &str); 4] = [
+    (":method", "GET"),
+    (":scheme", "https"),
+    (":authority", "a:1"),
+    (":path", "/x?y"),
+];
+
+fn taking() -> Http3 {
+    let mut server = server();
+    server.take_plain();
+    server
+}
+
+fn asked(machine: &mut Http3, stream: u64, list: &[(&str, &str)]) -> Vec<Action> {
+    said(machine, stream, &headers_frame(&fields(list)))
+}
+
+#[test]
+fn a_request_reaches_the_driver_and_the_rest_of_its_stream_is_not_read() {
+    let mut server = taking();
+    let list = [
+        &GET[..],
+        &[("accept", "*/*"), ("content-length", "3"), ("content-length", "3")],
+    ]
+    .concat();
+    let head = headers_frame(&fields(&list));
+    let wire = [&head[..], &frames::encode(frames::DATA, b"abc")].concat();
+    server.opened(SESSION);
+    assert_eq!(server.receive(SESSION, &wire), head.len());
+    let request = PlainRequest {
+        method: "GET".to_owned(),
+        authority: "a:1".to_owned(),
+        path: "/x?y".to_owned(),
+        fields: fields(&list[4..]),
+        length: Some(3),
+    };
+    let stream = SESSION;
+    assert_eq!(actions(&mut server), [Action::Requested { stream, request }]);
+    assert_eq!(server.appetite(SESSION), 0);
+}
+
+#[test]
+fn the_host_may_stand_in_for_the_authority() {
+    let list = [GET[0], GET[1], GET[3], ("host", "b")];
+    let said = asked(&mut taking(), SESSION, &list);
+    assert!(matches!(&said[..], [Action::Requested { request, .. }] if request.authority == "b"));
+    let options = [(":method", "OPTIONS"), GET[1], GET[2], (":path", "*")];
+    assert!(matches!(
+        asked(&mut taking(), SESSION, &options)[..],
+        [Action::Requested { .. }]
+    ));
+}
+
+#[test]
+fn malformed_requests_cost_their_stream_only() {
+    let with = |extra: (&'static str, &'static str)| [&GET[..], &[extra]].concat();
+    let without = |at: usize| [&GET[..at], &GET[at + 1..]].concat();
+    let instead = |at: usize, value: &'static str| {
+        let mut list = GET.to_vec();
+        list[at].1 = value;
+        list
+    };
+    let bad = [
+        without(0),
+        without(1),
+        without(2),
+        without(3),
+        instead(0, ""),
+        instead(0, "G T"),
+        instead(1, "ftp"),
+        instead(2, ""),
+        instead(3, ""),
+        instead(3, "x"),
+        instead(3, "*"),
+        instead(3, "/a b"),
+        with(("host", "other")),
+        with((":protocol", "webtransport")),
+        with((":status", "200")),
+        with(("te", "gzip")),
+        with(("content-length", "-1")),
+        with(("content-length", "+1")),
+        with(("content-length", "99999999999999999999")),
+        [&GET[..], &[("content-length", "1"), ("content-length", "2")]].concat(),
+    ];
+    for list in bad {
+        let (stream, code) = (SESSION, codes::MESSAGE_ERROR);
+        let mut server = taking();
+        assert_eq!(
+            asked(&mut server, stream, &list),
+            [Action::Abandon { stream, code }],
+            "{list:?}"
+        );
+        assert!(matches!(asked(&mut server, 4, &GET)[..], [Action::Requested { .. }]));
+    }
+}
+
+#[test]
+fn requests_that_are_not_over_are_bounded() {
+    let mut server = taking();
+    for n in 0..REQUESTS as u64 {
+        assert!(matches!(
+            asked(&mut server, 4 * n, &GET)[..],
+            [Action::Requested { .. }]
+        ));
+    }
+    let (stream, code) = (4 * REQUESTS as u64, codes::REQUEST_REJECTED);
+    assert_eq!(asked(&mut server, stream, &GET), [Action::Abandon { stream, code }]);
+    server.request_over();
+    assert!(matches!(
+        asked(&mut server, stream + 4, &GET)[..],
+        [Action::Requested { .. }]
+    ));
+    server.refuse(stream + 4, 503);
+    assert!(matches!(
+        actions(&mut server)[..],
+        [Action::Write { end: true, .. }, Action::Stop { .. }]
+    ));
+    assert!(matches!(
+        asked(&mut server, stream + 8, &GET)[..],
+        [Action::Requested { .. }]
+    ));
+}
+
+#[test]
+fn after_goaway_requests_are_rejected() {
+    let mut server = taking();
+    assert!(matches!(
+        asked(&mut server, SESSION, &GET)[..],
+        [Action::Requested { .. }]
+    ));
+    server.go_away();
+    assert!(matches!(actions(&mut server)[..], [Action::Control(_)]));
+    let (stream, code) = (4, codes::REQUEST_REJECTED);
+    assert_eq!(asked(&mut server, stream, &GET), [Action::Abandon { stream, code }]);
+}
+
+/// What a body of these frames is, and how it ends.
+fn body(length: Option<u64>, wire: &[u8]) -> Result<Vec<u8>, Fault> {
+    let (mut body, mut whole, mut input) = (Body::new(length), Vec::new(), wire);
+    while let Some(data) = body.next(&mut input)? {
+        whole.extend_from_slice(data);
+    }
+    body.finish()?;
+    Ok(whole)
+}
+
+#[test]
+fn a_body_is_what_its_data_frames_carry() {
+    let data = |text: &[u8]| [&data_header(text.len())[..], text].concat();
+    let wire = [data(b"ab"), frames::encode(0x21, b"grease"), data(b""), data(b"cd")].concat();
+    assert_eq!(body(None, &wire), Ok(b"abcd".to_vec()));
+    assert_eq!(body(Some(4), &wire), Ok(b"abcd".to_vec()));
+    let malformed = Err(Fault::Request(codes::MESSAGE_ERROR));
+    assert_eq!(body(Some(3), &wire), malformed);
+    assert_eq!(body(Some(5), &wire), malformed);
+    assert_eq!(body(Some(0), b""), Ok(Vec::new()));
+    let trailers = frames::encode(frames::HEADERS, b"any");
+    assert_eq!(body(None, &[&wire[..], &trailers].concat()), Ok(b"abcd".to_vec()));
+    for more in [
+        &trailers,
+        &data(b"x"),
+        &frames::encode(frames::SETTINGS, b""),
+        &vec![8, 0],
+    ] {
+        let fault = body(None, &[&wire[..], &trailers, more].concat());
+        assert!(
+            matches!(fault, Err(Fault::Connection(codes::FRAME_UNEXPECTED, _))),
+            "{more:?}"
+        );
+    }
+    assert!(matches!(
+        body(None, &wire[..3]),
+        Err(Fault::Connection(codes::FRAME_ERROR, _))
+    ));
+    let large = [1, 0x80, 0, 0x40, 1];
+    assert!(matches!(
+        body(None, &large),
+        Err(Fault::Connection(codes::EXCESSIVE_LOAD, _))
+    ));
+}

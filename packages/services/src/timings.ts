@@ -1,0 +1,46 @@
+import { type Router, RpcError } from "@quicrpc/core";
+import { type ServedTimings, timedRouter } from "@quicrpc/core/measure";
+import { createTimingsRouter } from "./generated/timings.js";
+
+/** Options of `createTimings`. */
+export interface TimingsOptions {
+  /** Calls that are remembered, the last ones. Default 1000. */
+  readonly keep?: number;
+}
+
+/** The durations of a server's calls, for the callers that name them. */
+export interface Timings {
+  /** Mount it beside the others, where callers are authenticated. */
+  readonly router: Router;
+  /** Returns a router whose calls are measured. */
+  measure<Context>(router: Router<Context>): Router<Context>;
+}
+
+/** Characters of a call's name; one with a longer name is not remembered. */
+const MAX_NAME = 64;
+
+/**
+ * Serves quicrpc.v1.Timings: where the time went of calls that carry the metadata `call-name`. Whoever knows the name is told, so callers take names
+ * that nobody guesses. Calls without a name are not remembered.
+ */
+export function createTimings({ keep = 1000 }: TimingsOptions = {}): Timings {
+  const known = new Map<string, ServedTimings>();
+  return {
+    router: createTimingsRouter({
+      of: ({ name }) => {
+        const timings = known.get(name);
+        if (timings === undefined)
+          throw new RpcError("not_found", "no call of this name is known here, or not any more");
+        const { decodeMs, queueMs, handlerMs } = timings;
+        return { handlerMs, ...(decodeMs !== undefined && { decodeMs }), ...(queueMs !== undefined && { queueMs }) };
+      },
+    }),
+    measure: (router) =>
+      timedRouter(router, (timings, { metadata }) => {
+        const name = metadata.get("call-name");
+        if (typeof name !== "string" || name.length > MAX_NAME) return;
+        if (known.size >= keep) known.delete(known.keys().next().value as string);
+        known.set(name, timings);
+      }),
+  };
+}

@@ -1,0 +1,52 @@
+import type { CallContext, Router } from "@quicrpc/core";
+import { type CarrierEvent, watchCarrier } from "./carrier.js";
+import { NetworkWatch, SAMPLE_MS, type WatchedConnection } from "./network-watch.js";
+
+/** Events that wait for a page that does not read them; older ones are dropped. */
+const MAX_WAITING = 1000;
+
+/** One page, as the process that carries its calls sees it. */
+export class CarrierPage {
+  readonly router: Router;
+  private readonly connection: WatchedConnection;
+  private readonly first: CarrierEvent;
+  private waiting: CarrierEvent[] = [];
+  private wake: () => void = () => {};
+
+  constructor(connection: WatchedConnection, first: CarrierEvent) {
+    this.connection = connection;
+    this.first = first;
+    const handler = (_: unknown, { signal }: CallContext): AsyncGenerator<CarrierEvent> => this.watch(signal);
+    this.router = { methods: [{ method: watchCarrier, handler }] };
+  }
+
+  tell(event: CarrierEvent): void {
+    if (this.waiting.length >= MAX_WAITING) this.waiting.shift();
+    this.waiting.push(event);
+    this.wake();
+  }
+
+  private async *watch(signal: AbortSignal): AsyncGenerator<CarrierEvent> {
+    const network = new NetworkWatch(this.connection);
+    yield this.first;
+    const sample = async (): Promise<void> => this.tell({ type: "network", ...(await network.sample()) });
+    const timer = setInterval(() => void sample(), SAMPLE_MS);
+    const end = (): void => this.wake();
+    signal.addEventListener("abort", end);
+    try {
+      await sample();
+      while (!signal.aborted) {
+        const events = this.waiting;
+        this.waiting = [];
+        yield* events;
+        if (this.waiting.length > 0 || signal.aborted) continue;
+        await new Promise<void>((resolve) => {
+          this.wake = resolve;
+        });
+      }
+    } finally {
+      clearInterval(timer);
+      signal.removeEventListener("abort", end);
+    }
+  }
+}

@@ -1,0 +1,29 @@
+import type { CallTimings, ConnectionStats } from "@quicrpc/core/measure";
+import { type AnyMethod, defaultServiceId, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
+
+/** What the process that carries calls tells its page. */
+export type CarrierEvent =
+  | { readonly type: "target"; readonly url: string; readonly network: string }
+  | ({ readonly type: "network" } & NetworkSample)
+  | { readonly type: "timings"; readonly call: string; readonly timings: Partial<CallTimings> };
+
+/** The state of a connection at one time. */
+export interface NetworkSample {
+  /** As `ConnectionState` has it, and why it is not ready. */
+  readonly status: string;
+  readonly error?: string | undefined;
+  /** Sessions that were ready so far. */
+  readonly sessions: number;
+  readonly stats: Partial<ConnectionStats>;
+}
+
+const service = { name: "quicrpc.studio.v1.Carrier", id: defaultServiceId("quicrpc.studio.v1.Carrier") };
+
+/** The events of the process, from the present on: the page's and the process's versions are one. */
+export const watchCarrier: AnyMethod<"server_stream"> = defineMethod(service, "server_stream", "watch", {
+  id: 1,
+  output: uncheckedCodec<CarrierEvent>(),
+});
+
+/** Metadata by which a page names a call, for its timings; it ends at the process. */
+export const CALL_NAME = "studio-call";

@@ -1,0 +1,89 @@
+import { createLocalCaller, createMemoryPair, createSession, type Router, type Session } from "@quicrpc/core";
+import type { CallTimings } from "@quicrpc/core/measure";
+import { createRouter, defineMethod, uncheckedCodec, zodCodec } from "@quicrpc/core/generated";
+import { createReflection, createReflectionClient, describedMethod, type ServiceDescription } from "@quicrpc/services";
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { watchCarrier } from "./carrier.js";
+import { forwardingRouter } from "./forwarding.js";
+
+const service = { name: "demo.v1.Far", id: 77 };
+const value = uncheckedCodec<unknown>();
+const methods = {
+  echo: defineMethod(service, "unary", "echo", { id: 1, input: value, output: value }),
+  headers: defineMethod(service, "unary", "headers", { id: 2, output: value }),
+  keys: defineMethod(service, "unary", "keys", {
+    id: 3,
+    input: zodCodec(z.map(z.number(), z.string())),
+    output: value,
+  }),
+};
+const router = createRouter(methods, {
+  echo: (input) => input,
+  keys: (map) => [...map.keys()],
+  headers: (_, context) => {
+    context.responseMetadata.set("x-head", "1");
+    context.trailers.set("x-tail", "2");
+    return Object.fromEntries(context.metadata);
+  },
+});
+
+async function forwarded(
+  routers: readonly Router[],
+  told: (call: string, timings: CallTimings) => void = () => {},
+): Promise<Session> {
+  const [ours, theirs] = createMemoryPair();
+  createSession(theirs, { routers: [await forwardingRouter(createLocalCaller(routers), told)], onError: () => {} });
+  return createSession(ours);
+}
+
+it("passes on values that JSON has not, metadata and trailers; a call's name ends here, and its timings are told", async () => {
+  const told: [string, CallTimings][] = [];
+  const session = await forwarded([router, createReflection([router])], (...given) => told.push(given));
+  const sent = { at: new Date(0), big: 2n ** 60n, bytes: Uint8Array.of(1, 2) };
+  const map = new Map([[1, "a"]]);
+  const { services } = await createReflectionClient(session).list();
+  const far = services.find(({ name }) => name === "demo.v1.Far") as ServiceDescription;
+  const [echo, headers, keys] = far.methods.map((method) => describedMethod(far, method));
+  expect(await session.start(echo as typeof methods.echo, sent)).toEqual(sent);
+  expect(await session.start(keys as never as typeof methods.keys, map)).toEqual([1]);
+  const seen: string[] = [];
+  const answer = await session.start(headers as typeof methods.headers, undefined, {
+    metadata: { "studio-call": "7", tenant: "north" },
+    onResponseMetadata: (received) => seen.push(String(received.get("x-head"))),
+    onTrailers: (received) => seen.push(String(received.get("x-tail"))),
+  });
+  expect(answer).toEqual({ tenant: "north" });
+  expect(seen).toEqual(["1", "2"]);
+  expect(told).toEqual([["7", expect.objectContaining({ totalMs: expect.any(Number) })]]);
+});
+
+it("of a server without reflection, the caller learns why", async () => {
+  const session = await forwarded([router]);
+  await expect(createReflectionClient(session).list()).rejects.toMatchObject({ code: "unimplemented" });
+});
+
+const described = (id: number, ids: readonly number[], name = "demo.v1.Evil"): ServiceDescription => ({
+  name,
+  id,
+  methods: ids.map((each, index) => ({
+    name: `m${index}`,
+    id: each,
+    kind: "unary",
+    idempotent: false,
+    takes: "value",
+    gives: "value",
+  })),
+});
+
+it.each([
+  ["two methods of one id", described(9, [1, 1])],
+  ["an id that is none", described(70_000, [1])],
+  ["a method's id that is none", described(9, [1 << 20])],
+  ["the id of the process's own service", described(watchCarrier.service.id, [1])],
+])("a server that describes %s is served as far as it can be", async (_, evil) => {
+  const { list } = (await import("@quicrpc/services")).reflectionMethods;
+  const lying = createRouter({ list }, { list: () => ({ services: [evil] }) });
+  const session = await forwarded([lying]);
+  expect((await createReflectionClient(session).list()).services).toEqual([evil]);
+});

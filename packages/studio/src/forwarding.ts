@@ -1,0 +1,134 @@
+import {
+  type CallContext,
+  type CallOptions,
+  type Caller,
+  interceptCaller,
+  Metadata,
+  type Router,
+  RpcError,
+} from "@quicrpc/core";
+import { type CallTimings, callTimings } from "@quicrpc/core/measure";
+import type { AnyMethod, MessageCodec } from "@quicrpc/core/generated";
+import { combineRouters } from "@quicrpc/core/transport";
+import { createReflectionClient, describedMethod, reflectionMethods } from "@quicrpc/services";
+import { CALL_NAME, watchCarrier } from "./carrier.js";
+
+/** Receives the timings of a call that was forwarded, by the name that its page gave it. */
+export type OnTimings = (call: string, timings: CallTimings) => void;
+
+/** Methods of a target that are forwarded at most: a target is a stranger. */
+const MAX_METHODS = 10_000;
+const REFLECT_MS = 5000;
+
+/**
+ * Makes a router that forwards each method that the target's reflection describes; messages pass as they are. Where the target cannot be asked,
+ * reflection alone is forwarded, so that its caller learns why.
+ */
+export async function forwardingRouter(target: Caller, onTimings: OnTimings): Promise<Router> {
+  const methods = await reflectedMethods(target).catch(() => []);
+  const reflection = Object.values(reflectionMethods).map(passing);
+  try {
+    const others = methods.filter(({ service }) => service.id !== watchCarrier.service.id);
+    const isReflected = methods.some(({ service }) => service.name === reflection[0]?.service.name);
+    return forwarding(target, isReflected ? others : [...others, ...reflection], onTimings);
+  } catch {
+    // It describes what no server can serve, such as two methods of one id.
+    return forwarding(target, reflection, onTimings);
+  }
+}
+
+/** Throws `TypeError` for methods that cannot be served together. */
+function forwarding(target: Caller, methods: readonly AnyMethod[], onTimings: OnTimings): Router {
+  return combineRouters([
+    { methods: methods.map((method) => ({ method, handler: forwarder(target, method, onTimings) })) },
+  ]);
+}
+
+async function reflectedMethods(target: Caller): Promise<AnyMethod[]> {
+  const { services } = await createReflectionClient(target).list({ timeoutMs: REFLECT_MS });
+  const all = services.flatMap((service) => service.methods.map((method) => describedMethod(service, method)));
+  return all.slice(0, MAX_METHODS).map(passing);
+}
+
+/** The method with its messages as they are on the wire. Whether a call takes effect once is between the page and the target. */
+function passing(method: AnyMethod): AnyMethod {
+  const side = (codec: MessageCodec<unknown> | undefined): MessageCodec<unknown> | undefined =>
+    codec === undefined || codec.bytes === true ? codec : message;
+  return { ...method, once: undefined, input: side(method.input), output: side(method.output) };
+}
+
+/** A message that nobody looks at: what a decoder makes of it may be less, such as of a map with numbers for keys. */
+const message: MessageCodec<unknown> = {
+  encode(value, out) {
+    const bytes = value as Uint8Array;
+    out.reserve(bytes.length);
+    out.buffer.set(bytes, out.position);
+    out.position += bytes.length;
+  },
+  decode: (bytes, start, end) => bytes.slice(start, end),
+};
+
+function forwarder(target: Caller, method: AnyMethod, onTimings: OnTimings) {
+  return (input: unknown, context: CallContext): unknown => {
+    const { caller, options } = forwarded(target, context, onTimings);
+    switch (method.kind) {
+      case "unary":
+      case "client_stream":
+        return passedOn(caller.start(method, input, options));
+      case "notify":
+        return caller.start(method, input, options);
+      case "server_stream":
+        return streamed(caller.start(method, input, options));
+      case "duplex": {
+        const { readable, writable } = caller.start(method, undefined, options);
+        // A failure on the way is also the call's, and told there.
+        (input as ReadableStream<unknown>).pipeTo(writable).catch(() => {});
+        return streamed(readable);
+      }
+    }
+  };
+}
+
+interface Forwarded {
+  readonly caller: Caller;
+  readonly options: CallOptions;
+}
+
+function forwarded(target: Caller, context: CallContext, onTimings: OnTimings): Forwarded {
+  const metadata = new Metadata(context.metadata);
+  const name = metadata.get(CALL_NAME);
+  metadata.delete(CALL_NAME);
+  const timed = callTimings((timings) => onTimings(String(name), timings));
+  return {
+    caller: name === undefined ? target : interceptCaller(target, [timed]),
+    options: {
+      metadata,
+      parent: context,
+      onResponseMetadata: (received) => {
+        copy(received, context.responseMetadata);
+        context.sendResponseMetadata();
+      },
+      onTrailers: (received) => copy(received, context.trailers),
+    },
+  };
+}
+
+async function passedOn(answer: Promise<unknown>): Promise<unknown> {
+  try {
+    return await answer;
+  } catch (error) {
+    throw RpcError.forward(RpcError.from(error));
+  }
+}
+
+async function* streamed(items: AsyncIterable<unknown>): AsyncGenerator {
+  try {
+    yield* items;
+  } catch (error) {
+    throw RpcError.forward(RpcError.from(error));
+  }
+}
+
+function copy(from: Metadata, to: Metadata): void {
+  for (const [key, value] of from) to.append(key, value);
+}

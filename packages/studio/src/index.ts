@@ -1,0 +1,1 @@
+export { studio, type StudioOptions } from "./studio.js";

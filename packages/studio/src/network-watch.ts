@@ -1,0 +1,38 @@
+import type { Connection } from "@quicrpc/core";
+import { sessionStats } from "@quicrpc/core/measure";
+import type { NetworkSample } from "./carrier.js";
+
+/** The part of a connection that is watched. */
+export type WatchedConnection = Pick<Connection, "state" | "session">;
+
+/** Milliseconds between two samples. */
+export const SAMPLE_MS = 500;
+
+/** Reads a connection's state again and again; a new session counts once. */
+export class NetworkWatch {
+  private readonly connection: WatchedConnection;
+  private sessions = 0;
+  private last: unknown = undefined;
+
+  constructor(connection: WatchedConnection) {
+    this.connection = connection;
+  }
+
+  async sample(): Promise<NetworkSample> {
+    const { state, session } = this.connection;
+    if (session !== undefined && session !== this.last) {
+      this.last = session;
+      this.sessions++;
+    }
+    // Over QUIC the transport measures by itself.
+    const isMeasured = session !== undefined && "stats" in session.transport;
+    if (session !== undefined && !isMeasured) session.ping().catch(() => {});
+    const error = state.status === "connecting" || state.status === "closed" ? state.error?.message : undefined;
+    return {
+      status: state.status,
+      ...(error !== undefined && { error }),
+      sessions: this.sessions,
+      stats: session === undefined ? {} : await sessionStats(session),
+    };
+  }
+}

@@ -1,0 +1,108 @@
+import { type Caller, RpcError } from "@quicrpc/core";
+import type { AnyMethod } from "@quicrpc/core/generated";
+import {
+  createReflectionClient,
+  describedMethod,
+  type JsonSchema,
+  type MessageForm,
+  type MethodDescription,
+  type ServiceDescription,
+  type ServiceDetails,
+} from "@quicrpc/services";
+
+/** A method as the page shows it. */
+export interface ShownMethod {
+  readonly service: string;
+  readonly name: string;
+  readonly kind: MethodDescription["kind"];
+  readonly idempotent: boolean;
+  readonly docs: string | undefined;
+  readonly takes: MessageForm;
+  readonly gives: MessageForm;
+  readonly input: JsonSchema | undefined;
+  readonly output: JsonSchema | undefined;
+  /** The details of declared errors that have such, by the error's name. */
+  readonly errors: Readonly<Record<string, JsonSchema>>;
+  readonly streamsInput: boolean;
+  readonly streamsOutput: boolean;
+  readonly descriptor: AnyMethod;
+}
+
+/** A service as the page shows it. */
+export interface ShownService {
+  readonly name: string;
+  readonly docs: string | undefined;
+  readonly methods: readonly ShownMethod[];
+}
+
+const ASK_MS = 15_000;
+
+/** Asks a server what it serves. Rejects with `RpcError` where it does not say. */
+export async function loadCatalog(caller: Caller): Promise<readonly ShownService[]> {
+  const { services } = await listed(caller);
+  return Promise.all(services.map(async (service) => shownService(service, await detailsOf(caller, service.name))));
+}
+
+async function listed(caller: Caller): Promise<{ readonly services: readonly ServiceDescription[] }> {
+  try {
+    return await createReflectionClient(caller).list({ timeoutMs: ASK_MS });
+  } catch (error) {
+    const { code, message } = RpcError.from(error);
+    if (code !== "unimplemented") throw error;
+    throw new RpcError(
+      code,
+      `the server does not say what it serves. Mount reflection: routers: [...routers, createReflection(routers)], of @quicrpc/services. (${message})`,
+    );
+  }
+}
+
+/** Comments and schemas; undefined where the service's code is not generated. */
+async function detailsOf(caller: Caller, service: string): Promise<ServiceDetails | undefined> {
+  try {
+    return await createReflectionClient(caller).describe({ service }, { timeoutMs: ASK_MS });
+  } catch {
+    return undefined;
+  }
+}
+
+function shownService(service: ServiceDescription, details: ServiceDetails | undefined): ShownService {
+  const byName = new Map(details?.methods.map((each) => [each.name, each]));
+  const methods = service.methods.map((method): ShownMethod => {
+    const { name, kind, idempotent, takes, gives } = method;
+    const { docs, input, output, errors = {} } = byName.get(name) ?? {};
+    return {
+      service: service.name,
+      name,
+      kind,
+      idempotent,
+      docs,
+      takes,
+      gives: kind === "notify" ? "nothing" : gives,
+      input,
+      output,
+      errors,
+      streamsInput: kind === "client_stream" || kind === "duplex",
+      streamsOutput: kind === "server_stream" || kind === "duplex",
+      descriptor: describedMethod(service, method),
+    };
+  });
+  return { name: service.name, docs: details?.docs, methods };
+}
+
+/** The methods whose name, service or comment has each of the words. */
+export function matching(services: readonly ShownService[], search: string): readonly ShownService[] {
+  const words = search
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "");
+  if (words.length === 0) return services;
+  return services
+    .map((service) => ({
+      ...service,
+      methods: service.methods.filter(({ name, docs = "" }) => {
+        const text = `${service.name}/${name} ${docs}`.toLowerCase();
+        return words.every((word) => text.includes(word));
+      }),
+    }))
+    .filter(({ methods }) => methods.length > 0);
+}

@@ -1,0 +1,84 @@
+import type { ShownMethod } from "./catalog.js";
+
+/** A call, in the words of something else that can make it. */
+export interface Copyable {
+  readonly method: ShownMethod;
+  readonly url: string;
+  /** The input as JSON. */
+  readonly input: string;
+  readonly metadata: readonly (readonly [name: string, value: string])[];
+}
+
+/** The call as a line for a shell, by the quicrpc command. */
+export function asCommand({ method, url, input, metadata }: Copyable): string {
+  const name = `${method.service}/${method.name}`;
+  const parts = ["quicrpc", "call", quoted(url), quoted(name)];
+  if (method.takes === "value" && !method.streamsInput) parts.push(quoted(compact(input)));
+  for (const [key, value] of metadata) parts.push("-m", quoted(`${key}: ${value}`));
+  const line = parts.join(" ");
+  return method.streamsInput && method.takes === "value" ? `echo ${quoted(compact(input))} | ${line}` : line;
+}
+
+/** The call by curl, over HTTP; undefined where HTTP needs a client of its own. */
+export function asCurl({ method, url, input, metadata }: Copyable): string | undefined {
+  if (method.kind !== "unary" && method.kind !== "notify") return undefined;
+  if (method.takes === "bytes") return undefined;
+  const base = /^https?:/.test(url)
+    ? url.replace(/\/$/, "")
+    : `https://${/^\w+:\/\/([^/]+)/.exec(url)?.[1] ?? "localhost"}`;
+  const fields = [["content-type", "application/json"], ...metadata].map(
+    ([key, value]) => `-H ${quoted(`${key}: ${value}`)}`,
+  );
+  const body = method.takes === "nothing" ? "{}" : compact(input);
+  return ["curl", quoted(`${base}/${method.service}/${method.name}`), ...fields, "-d", quoted(body)].join(" ");
+}
+
+/** The call in TypeScript, by its generated client. */
+export function asTypeScript({ method, url, input, metadata }: Copyable): string {
+  const service = method.service.split(".").at(-1) ?? method.service;
+  const client = service.charAt(0).toLowerCase() + service.slice(1);
+  const options = metadata.length === 0 ? "" : `{ metadata: ${JSON.stringify(Object.fromEntries(metadata))} }`;
+  const message = method.takes === "value" ? input.trim() : method.takes === "bytes" ? "bytes" : "";
+  const args = (...given: string[]): string => given.filter((each) => each !== "").join(", ");
+  const lines = [
+    `const connection = await connect(${JSON.stringify(url)});`,
+    `const ${client} = create${service}Client(connection);`,
+  ];
+  const call = (given: string): string => `${client}.${method.name}(${args(given, options)})`;
+  switch (method.kind) {
+    case "unary":
+      lines.push(`const answer = await ${call(message)};`);
+      break;
+    case "notify":
+      lines.push(`await ${call(message)};`);
+      break;
+    case "client_stream":
+      lines.push(`const answer = await ${call(`[${message}]`)};`);
+      break;
+    case "server_stream":
+      lines.push(`for await (const item of ${call(message)}) console.log(item);`);
+      break;
+    case "duplex":
+      lines.push(
+        `const { readable, writable } = ${call("")};`,
+        "const writer = writable.getWriter();",
+        `await writer.write(${message});`,
+        "await writer.close();",
+        "for await (const item of readable) console.log(item);",
+      );
+  }
+  return lines.join("\n");
+}
+
+/** A word of a POSIX shell. */
+function quoted(text: string): string {
+  return /^[\w./:=@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+function compact(json: string): string {
+  try {
+    return JSON.stringify(JSON.parse(json));
+  } catch {
+    return json;
+  }
+}

@@ -1,0 +1,54 @@
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { ShownMethod } from "./catalog.js";
+import { asCommand, asCurl, asTypeScript, type Copyable } from "./copy-as.js";
+import { hashOf } from "./place.js";
+import { fieldsOf } from "./request-view.js";
+
+/** Properties of `CopyAs`. */
+export interface CopyAsProps {
+  readonly method: ShownMethod;
+  readonly url: string;
+  readonly input: string;
+  /** Lines of "name: value". */
+  readonly metadata: string;
+}
+
+const FORMS: Readonly<Record<string, (given: Copyable) => string | undefined>> = {
+  TypeScript: asTypeScript,
+  "quicrpc call": asCommand,
+  curl: asCurl,
+  link: ({ method: { service, name }, input }) => new URL(hashOf({ service, method: name, input }), location.href).href,
+};
+
+/** Copies the call in the words of something else. */
+export function CopyAs({ method, url, input, metadata }: CopyAsProps): JSX.Element {
+  const [said, setSaid] = useState("");
+  const copy = async (form: string): Promise<void> => {
+    const text = FORMS[form]?.({ method, url, input, metadata: fieldsOf(metadata) });
+    if (text === undefined) return setSaid("HTTP needs a client for such a call");
+    await navigator.clipboard.writeText(text);
+    setSaid(`copied as ${form}`);
+  };
+  return (
+    <>
+      <select
+        aria-label="Copy as"
+        value=""
+        onChange={(event) => {
+          const form = event.currentTarget.value;
+          event.currentTarget.value = "";
+          copy(form).catch((error: unknown) => setSaid(String(error)));
+        }}
+      >
+        <option value="">Copy as …</option>
+        {Object.keys(FORMS).map((form) => (
+          <option key={form}>{form}</option>
+        ))}
+      </select>
+      <span role="status" class="dim">
+        {said}
+      </span>
+    </>
+  );
+}

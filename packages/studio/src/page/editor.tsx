@@ -1,0 +1,144 @@
+import {
+  autocompletion,
+  type CompletionContext,
+  type CompletionResult,
+  completionKeymap,
+} from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
+import { json, jsonParseLinter } from "@codemirror/lang-json";
+import { bracketMatching, syntaxHighlighting, syntaxTree } from "@codemirror/language";
+import { type Diagnostic, linter, lintKeymap } from "@codemirror/lint";
+import { EditorState, type Extension, Prec } from "@codemirror/state";
+import { drawSelection, EditorView, keymap } from "@codemirror/view";
+import { classHighlighter } from "@lezer/highlight";
+import type { JsonSchema } from "@quicrpc/services";
+import { toBase64 } from "@quicrpc/core/transport";
+import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { misfitsOf } from "./schema/check.js";
+import { proposalsAt } from "./schema/complete.js";
+import { type JsonNode, jsonTree } from "./schema/json-tree.js";
+
+/** Bytes of a file that is dropped at most: more is not edited as text. */
+const MAX_DROPPED = 1024 * 1024;
+
+/** Properties of `JsonEditor`. */
+export interface JsonEditorProps {
+  readonly text: string;
+  readonly label: string;
+  readonly nonce: string;
+  /** The schema of what is typed; undefined where any JSON may be. */
+  readonly schema: JsonSchema | undefined;
+  /** False for plain text, which is neither checked nor completed. */
+  readonly isJson: boolean;
+  readonly onChange: (text: string) => void;
+  readonly onRun: () => void;
+}
+
+/** An editor of JSON that completes and checks by a schema. Another `text` than it has replaces what it has. */
+export function JsonEditor(props: JsonEditorProps): JSX.Element {
+  const { text, label, nonce, schema, isJson } = props;
+  const place = useRef<HTMLDivElement>(null);
+  const view = useRef<EditorView>();
+  const latest = useRef(props);
+  latest.current = props;
+
+  useEffect(() => {
+    const made = new EditorView({
+      parent: place.current as HTMLDivElement,
+      state: EditorState.create({
+        doc: latest.current.text,
+        extensions: [
+          Prec.highest(keymap.of([{ key: "Mod-Enter", run: () => (latest.current.onRun(), true) }])),
+          history(),
+          drawSelection(),
+          bracketMatching(),
+          EditorView.lineWrapping,
+          EditorView.cspNonce.of(nonce),
+          EditorView.contentAttributes.of({ "aria-label": label }),
+          EditorView.updateListener.of(({ docChanged, state }) => {
+            if (docChanged) latest.current.onChange(state.doc.toString());
+          }),
+          EditorView.domEventHandlers({ drop }),
+          ...(isJson ? jsonExtensions(schema) : []),
+          keymap.of([...completionKeymap, ...lintKeymap, ...historyKeymap, ...defaultKeymap]),
+        ],
+      }),
+    });
+    view.current = made;
+    return () => made.destroy();
+  }, [schema, label, nonce, isJson]);
+
+  useEffect(() => {
+    const { state } = view.current ?? {};
+    if (state === undefined || state.doc.toString() === text) return;
+    view.current?.dispatch({ changes: { from: 0, to: state.doc.length, insert: text } });
+  }, [text]);
+
+  return <div class="editor" ref={place} />;
+}
+
+function jsonExtensions(schema: JsonSchema | undefined): Extension[] {
+  return [
+    json(),
+    syntaxHighlighting(classHighlighter),
+    linter((checked) => problemsOf(checked, schema), { delay: 250 }),
+    autocompletion({ override: [(context) => completions(context, schema)], icons: false }),
+  ];
+}
+
+function rootOf({ doc }: EditorState, tree: ReturnType<typeof syntaxTree>): JsonNode | undefined {
+  return jsonTree(tree, doc.toString());
+}
+
+function problemsOf(view: EditorView, schema: JsonSchema | undefined): Diagnostic[] {
+  const problems = jsonParseLinter()(view);
+  if (problems.length > 0 || schema === undefined) return problems;
+  const root = rootOf(view.state, syntaxTree(view.state));
+  if (root === undefined) return [];
+  return misfitsOf(root, schema, schema).map(({ from, to, message }) => ({ from, to, message, severity: "warning" }));
+}
+
+function completions(
+  { state, pos, explicit }: CompletionContext,
+  schema: JsonSchema | undefined,
+): CompletionResult | null {
+  if (schema === undefined) return null;
+  const before = state.sliceDoc(Math.max(0, pos - 1), pos);
+  if (!explicit && !/[\w"{[,: ]/.test(before)) return null;
+  const root = rootOf(state, syntaxTree(state));
+  const found = root && proposalsAt(root, pos, schema, schema);
+  if (found === undefined) return null;
+  // A word that has been begun without quotes is no value yet.
+  const word = /["\w]*$/.exec(state.sliceDoc(Math.max(0, pos - 100), pos))?.[0] ?? "";
+  const options = found.proposals.map(({ label, apply, detail }) => ({
+    label,
+    apply,
+    ...(detail !== undefined && { detail }),
+  }));
+  return {
+    from: found.from < pos ? found.from : pos - word.length,
+    options,
+    filter: word !== "" && !word.startsWith('"'),
+  };
+}
+
+/** A file that is dropped becomes its bytes in base64, in quotes, where it was dropped. */
+function drop(event: DragEvent, view: EditorView): boolean {
+  const file = event.dataTransfer?.files[0];
+  if (file === undefined) return false;
+  event.preventDefault();
+  const at = view.posAtCoords({ x: event.clientX, y: event.clientY }) ?? view.state.doc.length;
+  void insertFile(file, at, view);
+  return true;
+}
+
+async function insertFile(file: File, at: number, view: EditorView): Promise<void> {
+  if (file.size > MAX_DROPPED) return;
+  const text = toBase64(new Uint8Array(await file.arrayBuffer()));
+  const node = syntaxTree(view.state).resolveInner(at, 0);
+  const isText = node.name === "String";
+  view.dispatch({
+    changes: { from: isText ? node.from : at, to: isText ? node.to : at, insert: JSON.stringify(text) },
+  });
+}

@@ -1,0 +1,42 @@
+/** Messages that a person sends on a call, until the call takes them. */
+export class Outbox implements AsyncIterable<unknown> {
+  /** The caller has said that nothing more follows. */
+  closed = false;
+  private readonly waiting: unknown[] = [];
+  private wake: () => void = () => {};
+
+  /** Messages that the call has not taken: the peer holds them back. */
+  get held(): number {
+    return this.waiting.length;
+  }
+
+  push(message: unknown): void {
+    if (this.closed) return;
+    this.waiting.push(message);
+    this.wake();
+  }
+
+  close(): void {
+    this.closed = true;
+    this.wake();
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<unknown, undefined> {
+    return {
+      next: async () => {
+        while (this.waiting.length === 0 && !this.closed) {
+          await new Promise<void>((resolve) => {
+            this.wake = resolve;
+          });
+        }
+        return this.waiting.length > 0
+          ? { done: false, value: this.waiting.shift() }
+          : { done: true, value: undefined };
+      },
+      return: async () => {
+        this.closed = true;
+        return { done: true, value: undefined };
+      },
+    };
+  }
+}

@@ -1,0 +1,200 @@
+import { valueOf } from "@quicrpc/services";
+import type { AnyMethod } from "@quicrpc/core/generated";
+import type { JSX } from "preact";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { CallView } from "./call-view.js";
+import type { ShownMethod } from "./catalog.js";
+import { CopyAs } from "./copy-view.js";
+import { JsonEditor } from "./editor.js";
+import { type KeptRequest, remember } from "./history.js";
+import { useObserved } from "./observed.js";
+import { type CallRequest, RunningCall } from "./running-call.js";
+import { exampleOf } from "./schema/example.js";
+import type { Target } from "./target.js";
+
+/** Properties of `RequestView`. */
+export interface RequestViewProps {
+  readonly method: ShownMethod;
+  readonly target: Target;
+  readonly nonce: string;
+  /** A request to begin with: of a link, or of the history. */
+  readonly given: Partial<KeptRequest> | undefined;
+  readonly onKept: () => void;
+  /** The method by which the server tells durations of calls; undefined where it does not. */
+  readonly served: AnyMethod | undefined;
+}
+
+/** The editor of a method's input, and the call that it makes. */
+export function RequestView({ method, target, nonce, given, onKept, served }: RequestViewProps): JSX.Element {
+  const example = useMemo(
+    () => (method.input === undefined ? "null" : JSON.stringify(exampleOf(method.input, method.input), undefined, 2)),
+    [method],
+  );
+  const [text, setText] = useState(given?.input ?? example);
+  const [metadata, setMetadata] = useState(
+    given?.metadata?.map(([name, value]) => `${name}: ${value}`).join("\n") ?? "",
+  );
+  const [timeoutMs, setTimeoutMs] = useState("");
+  const [file, setFile] = useState<File>();
+  const [problem, setProblem] = useState<string>();
+  const [call, setCall] = useState<RunningCall>();
+  useObserved(call);
+
+  useEffect(() => {
+    if (given?.input !== undefined) setText(given.input);
+  }, [given]);
+  useEffect(() => {
+    target.onTimings = ({ call: name, timings }) => {
+      if (name === call?.name) call.setCarried(timings);
+    };
+  }, [call, target]);
+  // A call ends with the view that shows it.
+  useEffect(() => () => call?.cancel(), [call]);
+
+  const message = async (): Promise<unknown> => {
+    if (method.takes === "nothing") return undefined;
+    if (method.takes === "bytes")
+      return file === undefined ? new TextEncoder().encode(text) : new Uint8Array(await file.arrayBuffer());
+    const json: unknown = JSON.parse(text);
+    return method.input === undefined ? json : valueOf(json, method.input);
+  };
+  const start = async (): Promise<void> => {
+    const fields = fieldsOf(metadata);
+    const request: CallRequest = {
+      input: method.streamsInput ? undefined : await message(),
+      metadata: fields,
+      timeoutMs: timeoutMs === "" ? undefined : Number(timeoutMs),
+      isNamed: target.namesCalls,
+      served,
+    };
+    const made = new RunningCall(target.caller, method, request);
+    setCall(made);
+    const at = Date.now();
+    const stop = made.subscribe(() => {
+      if (made.status === "running") return;
+      stop();
+      const { totalMs: ms = 0, error, status } = made;
+      remember("history", {
+        service: method.service,
+        method: method.name,
+        input: text,
+        at,
+        outcome: error?.code ?? status,
+        ms,
+      });
+      onKept();
+    });
+  };
+  const attempt = (work: () => Promise<void>): void => {
+    setProblem(undefined);
+    work().catch((error: unknown) => setProblem(error instanceof Error ? error.message : String(error)));
+  };
+  const send = async (): Promise<void> => call?.send(await message());
+  const run = (): void => attempt(call?.takesInput === true ? send : start);
+  const keep = (): void => {
+    const name = prompt("Name of the request", method.name);
+    if (name === null || name === "") return;
+    remember("kept", {
+      name,
+      service: method.service,
+      method: method.name,
+      input: text,
+      metadata: fieldsOf(metadata),
+      at: Date.now(),
+    });
+    onKept();
+  };
+  const hasText = method.takes === "value" || (method.takes === "bytes" && file === undefined);
+  return (
+    <div class="request">
+      <section aria-label="Request">
+        {method.takes === "nothing" && <p class="dim">It takes no message.</p>}
+        {hasText && (
+          <JsonEditor
+            text={text}
+            label={method.takes === "value" ? "Message as JSON" : "Message as text"}
+            nonce={nonce}
+            schema={method.input}
+            isJson={method.takes === "value"}
+            onChange={setText}
+            onRun={run}
+          />
+        )}
+        {method.takes === "bytes" && (
+          <label>
+            Or a file <input type="file" onChange={(event) => setFile(event.currentTarget.files?.[0])} />
+          </label>
+        )}
+        <div class="actions">
+          {method.streamsInput && call?.takesInput === true ? (
+            <>
+              <button type="button" class="primary" onClick={run}>
+                Send
+              </button>
+              <button type="button" onClick={() => call.halfClose()}>
+                End of messages
+              </button>
+            </>
+          ) : (
+            <button
+              type="button"
+              class="primary"
+              onClick={run}
+              disabled={call?.status === "running" && method.streamsInput}
+            >
+              {method.streamsInput ? "Begin" : "Call"}
+            </button>
+          )}
+          {method.takes === "value" && (
+            <button type="button" onClick={() => setText(example)}>
+              Example
+            </button>
+          )}
+          <button type="button" onClick={keep}>
+            Keep
+          </button>
+          <CopyAs method={method} url={target.url} input={text} metadata={metadata} />
+        </div>
+        {problem !== undefined && (
+          <p class="failure" role="alert">
+            {problem}
+          </p>
+        )}
+        <details>
+          <summary>Metadata and deadline</summary>
+          <label>
+            Metadata, one "name: value" in each line
+            <textarea
+              rows={3}
+              spellcheck={false}
+              value={metadata}
+              onInput={(event) => setMetadata(event.currentTarget.value)}
+            />
+          </label>
+          <label>
+            Deadline in milliseconds
+            <input
+              type="number"
+              min="1"
+              value={timeoutMs}
+              onInput={(event) => setTimeoutMs(event.currentTarget.value)}
+            />
+          </label>
+        </details>
+      </section>
+      <CallView call={call} target={target} />
+    </div>
+  );
+}
+
+/** Reads lines of "name: value". Throws `TypeError` for another line. */
+export function fieldsOf(text: string): readonly (readonly [string, string])[] {
+  return text
+    .split("\n")
+    .filter((line) => line.trim() !== "")
+    .map((line) => {
+      const at = line.indexOf(":");
+      if (at < 1) throw new TypeError(`metadata is "name: value" in each line, not ${JSON.stringify(line)}`);
+      return [line.slice(0, at).trim(), line.slice(at + 1).trim()] as const;
+    });
+}

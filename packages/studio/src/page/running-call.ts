@@ -1,0 +1,202 @@
+import { type CallOptions, type Caller, interceptCaller, Metadata, RpcError } from "@quicrpc/core";
+import { type CallTimings, callTimings, type ServedTimings } from "@quicrpc/core/measure";
+import type { AnyMethod } from "@quicrpc/core/generated";
+import { CALL_NAME } from "../carrier.js";
+import type { ShownMethod } from "./catalog.js";
+import { ItemLog } from "./item-log.js";
+import { Observed } from "./observed.js";
+import { Outbox } from "./outbox.js";
+
+const ASK_MS = 5000;
+
+/** What a person asks of one call. */
+export interface CallRequest {
+  /** What is sent first, or all that is; undefined where the caller streams. */
+  readonly input: unknown;
+  readonly metadata: readonly (readonly [name: string, value: string])[];
+  readonly timeoutMs: number | undefined;
+  /** The call tells its name to the process that carries it. */
+  readonly isNamed: boolean;
+  /** The server tells durations of calls that are named, by this method. */
+  readonly served: AnyMethod | undefined;
+}
+
+/** A call from its start on, as it is shown. */
+export class RunningCall extends Observed {
+  readonly method: ShownMethod;
+  readonly name: string = crypto.randomUUID();
+  status: "running" | "ok" | "failed" = "running";
+  error: RpcError | undefined = undefined;
+  readonly received: ItemLog = new ItemLog();
+  readonly outbox: Outbox = new Outbox();
+  sent = 0;
+  headers: readonly (readonly [string, string])[] | undefined = undefined;
+  trailers: readonly (readonly [string, string])[] | undefined = undefined;
+  /** Measured here, from click to end. */
+  timings: Partial<CallTimings> | undefined = undefined;
+  /** Measured where the call left this machine, where that is another process. */
+  carried: Partial<CallTimings> | undefined = undefined;
+  /** Measured at the server. */
+  served: Partial<ServedTimings> | undefined = undefined;
+  totalMs: number | undefined = undefined;
+  paused = false;
+  private readonly began = performance.now();
+  private readonly abort = new AbortController();
+  private goOn: () => void = () => {};
+
+  constructor(caller: Caller, method: ShownMethod, request: CallRequest) {
+    super();
+    this.method = method;
+    void this.run(caller, request)
+      .then(
+        () => this.end("ok", undefined),
+        (error: unknown) => this.end("failed", RpcError.from(error)),
+      )
+      .then(() => this.askServer(caller, request.served));
+  }
+
+  get takesInput(): boolean {
+    return this.status === "running" && !this.outbox.closed && this.method.streamsInput;
+  }
+
+  send(message: unknown): void {
+    this.outbox.push(message);
+    this.changed();
+  }
+
+  /** Nothing more follows from this side. */
+  halfClose(): void {
+    this.outbox.close();
+    this.changed();
+  }
+
+  cancel(): void {
+    this.abort.abort(new RpcError("cancelled", "cancelled in the studio"));
+    this.resume();
+  }
+
+  /** Stops reading: the sender goes on until its credit is used up, and waits. */
+  pause(): void {
+    this.paused = true;
+    this.changed();
+  }
+
+  resume(): void {
+    this.paused = false;
+    this.goOn();
+    this.changed();
+  }
+
+  setCarried(timings: Partial<CallTimings>): void {
+    this.carried = timings;
+    this.changed();
+  }
+
+  private async askServer(caller: Caller, method: AnyMethod | undefined): Promise<void> {
+    if (method === undefined) return;
+    try {
+      this.served = (await caller.start(method, { name: this.name }, { timeoutMs: ASK_MS })) as Partial<ServedTimings>;
+      this.changed();
+    } catch {
+      // It did not measure this call.
+    }
+  }
+
+  private async run(caller: Caller, { input, metadata, timeoutMs, isNamed, served }: CallRequest): Promise<void> {
+    const { descriptor: method } = this.method;
+    const measured = interceptCaller(caller, [
+      callTimings((timings) => {
+        this.timings = timings;
+      }),
+    ]);
+    const fields = new Metadata();
+    for (const [name, value] of metadata)
+      fields.append(name, name.endsWith("-bin") ? (bytesOf(value) as never) : value);
+    if (isNamed) fields.set(CALL_NAME, this.name);
+    if (served !== undefined) fields.set("call-name", this.name);
+    const options: CallOptions = {
+      metadata: fields,
+      timeoutMs,
+      signal: this.abort.signal,
+      onResponseMetadata: (received) => {
+        this.headers = shown(received);
+        this.changed();
+      },
+      onTrailers: (received) => {
+        this.trailers = shown(received);
+      },
+    };
+    switch (method.kind) {
+      case "unary":
+        return this.take(await measured.start(method, input, options));
+      case "notify":
+        return measured.start(method, input, options);
+      case "client_stream":
+        return this.take(await measured.start(method, this.counted(), options));
+      case "server_stream":
+        return this.takeAll(measured.start(method, input, options));
+      case "duplex": {
+        const { readable, writable } = measured.start(method, undefined, options);
+        const sending = this.pour(writable);
+        await this.takeAll(readable);
+        await sending;
+      }
+    }
+  }
+
+  private async takeAll(items: AsyncIterable<unknown>): Promise<void> {
+    for await (const item of items) {
+      this.take(item);
+      if (this.paused) {
+        await new Promise<void>((resolve) => {
+          this.goOn = resolve;
+        });
+      }
+    }
+  }
+
+  private take(value: unknown): void {
+    if (this.method.gives === "nothing") return;
+    this.received.push(value, performance.now() - this.began);
+    this.changed();
+  }
+
+  private async *counted(): AsyncGenerator {
+    for await (const message of this.outbox) {
+      this.sent++;
+      this.changed();
+      yield message;
+    }
+  }
+
+  /** A failure on the way is also the call's, and told there. */
+  private async pour(writable: WritableStream<unknown>): Promise<void> {
+    const writer = writable.getWriter();
+    try {
+      for await (const message of this.counted()) await writer.write(message);
+      await writer.close();
+    } catch (error) {
+      await writer.abort(error).catch(() => {});
+    }
+  }
+
+  private end(status: "ok" | "failed", error: RpcError | undefined): void {
+    this.status = status;
+    this.error = error;
+    this.totalMs = performance.now() - this.began;
+    if (error !== undefined && error.metadata.size > 0) this.trailers ??= shown(error.metadata);
+    this.outbox.close();
+    this.changed();
+  }
+}
+
+function shown(metadata: Metadata): readonly (readonly [string, string])[] {
+  return Array.from(metadata.entries(), ([name, value]) => [
+    name,
+    typeof value === "string" ? value : `${value.length} bytes`,
+  ]);
+}
+
+function bytesOf(text: string): Uint8Array {
+  return Uint8Array.from(atob(text), (each) => each.charCodeAt(0));
+}

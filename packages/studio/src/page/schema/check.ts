@@ -1,0 +1,168 @@
+import type { JsonSchema } from "@quicrpc/services";
+import type { JsonNode } from "./json-tree.js";
+import { choicesOf, itemOf, markOf, memberOf, membersOf, partsOf, resolved } from "./schema.js";
+
+/** A place of a JSON text that does not fit its schema. */
+export interface Misfit {
+  readonly from: number;
+  readonly to: number;
+  readonly message: string;
+}
+
+const MAX_MISFITS = 50;
+const MAX_DEPTH = 100;
+
+/** Compares a JSON text with the schema that says what a method takes. */
+export function misfitsOf(node: JsonNode, schema: unknown, root: JsonSchema): readonly Misfit[] {
+  const found: Misfit[] = [];
+  check(node, schema, { root, found, depth: 0 });
+  return found;
+}
+
+interface Search {
+  readonly root: JsonSchema;
+  readonly found: Misfit[];
+  readonly depth: number;
+  /** The schema is a part of several, which name members of their own. */
+  readonly isPart?: boolean;
+}
+
+function check(node: JsonNode, schema: unknown, search: Search): void {
+  const own = resolved(schema, search.root);
+  if (own === undefined || search.depth > MAX_DEPTH || search.found.length >= MAX_MISFITS) return;
+  const inner = { root: search.root, found: search.found, depth: search.depth + 1 };
+  const say = (message: string, { from, to }: { from: number; to: number } = node): void =>
+    void search.found.push({ from, to, message });
+  const choices = choicesOf(own);
+  if (choices !== undefined) return checkChoices(node, choices, inner);
+  for (const part of partsOf(own)) check(node, part, { ...inner, isPart: true });
+  if ("const" in own && !(node.kind === "scalar" && node.value === own["const"])) {
+    return say(`It is ${JSON.stringify(own["const"])}.`);
+  }
+  const values = own["enum"];
+  if (Array.isArray(values) && !(node.kind === "scalar" && values.includes(node.value))) {
+    return say(`It is one of ${values.map((each) => JSON.stringify(each)).join(", ")}.`);
+  }
+  const mark = markOf(own);
+  if (mark !== undefined && mark !== "map" && mark !== "set") {
+    const problem = markProblem(mark, node);
+    return problem === undefined ? undefined : say(problem);
+  }
+  const type = mark === "map" ? "object" : mark === "set" ? "array" : own["type"];
+  if (typeof type === "string" && !isOfType(node, type)) return say(`It takes ${article(type)}.`);
+  if (node.kind === "object") checkMembers(node, own, { ...inner, isPart: search.isPart === true }, say);
+  else if (node.kind === "array") checkItems(node, own, inner, say);
+  else checkScalar(node.value, own, say);
+}
+
+/** The choice with the fewest misfits says what is wrong: of a union by a member, the one whose member fits. */
+function checkChoices(node: JsonNode, choices: readonly unknown[], search: Search): void {
+  let best: { readonly misfits: readonly Misfit[]; readonly cost: number } | undefined;
+  for (const choice of choices) {
+    const found: Misfit[] = [];
+    check(node, choice, { ...search, found });
+    if (found.length === 0) return;
+    const isOther = found.some(({ from, message }) => from === node.from || message.startsWith("It is "));
+    const cost = found.length + (isOther ? 1000 : 0);
+    if (best === undefined || cost < best.cost) best = { misfits: found, cost };
+  }
+  search.found.push(...(best?.misfits ?? []));
+}
+
+type Say = (message: string, at?: { from: number; to: number }) => void;
+
+function checkMembers(node: JsonNode, schema: JsonSchema, search: Search, say: Say): void {
+  const { names, required } = membersOf(schema);
+  const given = new Set(node.properties.map(({ name }) => name));
+  const missing = required.filter((name) => !given.has(name));
+  if (missing.length > 0)
+    say(`${missing.join(", ")} ${missing.length > 1 ? "are" : "is"} missing.`, { from: node.from, to: node.from + 1 });
+  const { additionalProperties: others } = schema;
+  const isClosed =
+    search.isPart !== true &&
+    (others === false || (others === undefined && markOf(schema) === undefined && names.length > 0));
+  const inner = { root: search.root, found: search.found, depth: search.depth };
+  for (const property of node.properties) {
+    if (isClosed && !names.includes(property.name))
+      say(`There is no member ${JSON.stringify(property.name)}.`, property);
+    else if (property.value !== undefined) check(property.value, memberOf(schema, property.name), inner);
+  }
+}
+
+function checkItems(node: JsonNode, schema: JsonSchema, search: Search, say: Say): void {
+  const { minItems, maxItems, prefixItems } = schema;
+  const count = node.items.length;
+  const least = Array.isArray(prefixItems) ? prefixItems.length : minItems;
+  if (typeof least === "number" && count < least) say(`It takes ${least} items or more.`);
+  if (typeof maxItems === "number" && count > maxItems) say(`It takes ${maxItems} items at most.`);
+  for (const [index, item] of node.items.entries()) check(item, itemOf(schema, index), search);
+}
+
+function checkScalar(value: unknown, schema: JsonSchema, say: Say): void {
+  const { minLength, maxLength, pattern, minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
+  if (typeof value === "string") {
+    if (typeof minLength === "number" && value.length < minLength) say(`It takes ${minLength} characters or more.`);
+    if (typeof maxLength === "number" && value.length > maxLength) say(`It takes ${maxLength} characters at most.`);
+    if (typeof pattern === "string" && pattern.length < 200 && !matches(pattern, value))
+      say(`It does not match ${pattern}.`);
+  } else if (typeof value === "number") {
+    if (typeof minimum === "number" && value < minimum) say(`It takes ${minimum} or more.`);
+    if (typeof maximum === "number" && value > maximum) say(`It takes ${maximum} or less.`);
+    if (typeof exclusiveMinimum === "number" && value <= exclusiveMinimum)
+      say(`It takes more than ${exclusiveMinimum}.`);
+    if (typeof exclusiveMaximum === "number" && value >= exclusiveMaximum)
+      say(`It takes less than ${exclusiveMaximum}.`);
+  }
+}
+
+/** A pattern is the server's, and might take for ever on a long text. */
+function matches(pattern: string, value: string): boolean {
+  if (value.length > 1000) return true;
+  try {
+    return new RegExp(pattern, "u").test(value);
+  } catch {
+    return true;
+  }
+}
+
+function markProblem(mark: string, { value }: JsonNode): string | undefined {
+  switch (mark) {
+    case "date":
+      return typeof value === "string" && !Number.isNaN(Date.parse(value))
+        ? undefined
+        : 'It takes a time, as "2026-01-31T12:00:00Z".';
+    case "bigint":
+      return Number.isSafeInteger(value) || (typeof value === "string" && /^-?\d+$/.test(value))
+        ? undefined
+        : "It takes a whole number, in quotes where it is large.";
+    case "bytes":
+      return typeof value === "string" && /^[A-Za-z0-9+/_-]*={0,2}$/.test(value)
+        ? undefined
+        : "It takes bytes in base64: drop a file here.";
+    default:
+      return undefined;
+  }
+}
+
+function isOfType({ kind, value }: JsonNode, type: string): boolean {
+  switch (type) {
+    case "object":
+    case "array":
+      return kind === type;
+    case "null":
+      return kind === "scalar" && value === null;
+    case "integer":
+      return Number.isInteger(value);
+    case "string":
+    case "number":
+    case "boolean":
+      return typeof value === type;
+    default:
+      return true;
+  }
+}
+
+function article(type: string): string {
+  if (type === "null") return type;
+  return `${/^[aeiou]/.test(type) ? "an" : "a"} ${type}`;
+}

@@ -1,0 +1,112 @@
+import type { JsonSchema } from "@quicrpc/services";
+import { exampleOf } from "./example.js";
+import type { JsonNode } from "./json-tree.js";
+import { choicesOf, itemOf, memberOf, membersOf, partsOf, resolved } from "./schema.js";
+
+/** What may be typed at a place of a JSON text. */
+interface Proposal {
+  readonly label: string;
+  /** The text that is put there. */
+  readonly apply: string;
+  readonly detail?: string;
+}
+
+/** The proposals for a place, and where the text begins that one takes the place of. */
+export interface Proposals {
+  readonly from: number;
+  readonly proposals: readonly Proposal[];
+}
+
+/** Proposes members and values for `position`; undefined where the schema has nothing to say. */
+export function proposalsAt(
+  node: JsonNode,
+  position: number,
+  schema: unknown,
+  root: JsonSchema,
+): Proposals | undefined {
+  const own = branches(schema, root);
+  if (node.kind === "array") {
+    const index = node.items.findIndex(({ to }) => to >= position);
+    const item = node.items[index];
+    if (item !== undefined && item.from <= position)
+      return first(own, (each) => proposalsAt(item, position, itemOf(each, index), root));
+    return valuesAt(
+      position,
+      own.map((each) => itemOf(each, Math.max(index, 0))),
+      root,
+    );
+  }
+  if (node.kind === "scalar") return valuesAt(node.from, own, root);
+  const property = node.properties.find(
+    ({ from, to, value }) => from <= position && position <= Math.max(to, value?.to ?? to),
+  );
+  if (property === undefined) {
+    const before = node.properties.findLast(({ to }) => to < position);
+    const isPending = before !== undefined && before.value === undefined;
+    if (isPending)
+      return valuesAt(
+        position,
+        own.map((each) => memberOf(each, before.name)),
+        root,
+      );
+    return namesAt(position, own, root, node);
+  }
+  if (position <= property.to) return namesAt(property.from, own, root, node, property.name);
+  const { name, value } = property;
+  const inner = own.map((each) => memberOf(each, name));
+  if (value === undefined || position < value.from) return valuesAt(position, inner, root);
+  return first(inner, (each) => proposalsAt(value, position, each, root));
+}
+
+function first<T, R>(items: readonly T[], find: (item: T) => R | undefined): R | undefined {
+  for (const item of items) {
+    const found = find(item);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** The schemas that a value may be of: each choice, and each part. */
+function branches(schema: unknown, root: JsonSchema, depth = 0): readonly JsonSchema[] {
+  const own = resolved(schema, root);
+  if (own === undefined || depth > 8) return [];
+  const inner = [...(choicesOf(own) ?? []), ...partsOf(own)];
+  return [own, ...inner.flatMap((each) => branches(each, root, depth + 1))];
+}
+
+function namesAt(
+  from: number,
+  schemas: readonly JsonSchema[],
+  root: JsonSchema,
+  { properties }: JsonNode,
+  own?: string,
+): Proposals | undefined {
+  const given = new Set(properties.map(({ name }) => name).filter((name) => name !== own));
+  const seen = new Map<string, Proposal>();
+  for (const schema of schemas) {
+    const { names, required } = membersOf(schema);
+    for (const name of names) {
+      if (given.has(name) || seen.has(name)) continue;
+      const value = own === undefined ? `: ${JSON.stringify(exampleOf(memberOf(schema, name), root))}` : "";
+      seen.set(name, {
+        label: name,
+        apply: `${JSON.stringify(name)}${value}`,
+        detail: required.includes(name) ? "required" : "optional",
+      });
+    }
+  }
+  return seen.size === 0 ? undefined : { from, proposals: [...seen.values()] };
+}
+
+function valuesAt(from: number, schemas: readonly unknown[], root: JsonSchema): Proposals | undefined {
+  const texts = new Set<string>();
+  for (const schema of schemas.flatMap((each) => branches(each, root))) {
+    const { enum: values, type } = schema;
+    if (Array.isArray(values)) for (const value of values) texts.add(JSON.stringify(value));
+    else if ("const" in schema) texts.add(JSON.stringify(schema["const"]));
+    else if (type === "boolean") texts.add("false").add("true");
+    else if (type === "null") texts.add("null");
+    else if (choicesOf(schema) === undefined) texts.add(JSON.stringify(exampleOf(schema, root)));
+  }
+  return texts.size === 0 ? undefined : { from, proposals: [...texts].map((text) => ({ label: text, apply: text })) };
+}

@@ -1,0 +1,84 @@
+import type { SyntaxNode, Tree } from "@lezer/common";
+
+/** One value of a JSON text, with its place. */
+export interface JsonNode {
+  readonly from: number;
+  readonly to: number;
+  readonly kind: "object" | "array" | "scalar";
+  /** The value of a scalar. */
+  readonly value?: unknown;
+  readonly properties: readonly JsonProperty[];
+  readonly items: readonly JsonNode[];
+}
+
+/** A member of an object; without a value where none has been typed yet. */
+interface JsonProperty {
+  readonly name: string;
+  readonly from: number;
+  readonly to: number;
+  readonly value: JsonNode | undefined;
+}
+
+const MAX_DEPTH = 200;
+
+/** Reads the tree that the editor's parser has made of a text; undefined where there is no value. */
+export function jsonTree(tree: Tree, text: string): JsonNode | undefined {
+  const first = tree.topNode.firstChild;
+  return first === null ? undefined : nodeOf(first, text, 0);
+}
+
+function nodeOf(node: SyntaxNode, text: string, depth: number): JsonNode | undefined {
+  const { from, to } = node;
+  const none = { properties: [], items: [] } as const;
+  if (depth > MAX_DEPTH) return undefined;
+  switch (node.name) {
+    case "Object":
+      return {
+        ...none,
+        from,
+        to,
+        kind: "object",
+        properties: children(node, "Property").map((each) => propertyOf(each, text, depth)),
+      };
+    case "Array": {
+      const items = children(node)
+        .map((each) => nodeOf(each, text, depth + 1))
+        .filter((each) => each !== undefined);
+      return { ...none, from, to, kind: "array", items };
+    }
+    case "String":
+    case "Number":
+    case "True":
+    case "False":
+    case "Null":
+      return { ...none, from, to, kind: "scalar", value: parsed(text.slice(from, to)) };
+    default:
+      return undefined;
+  }
+}
+
+function propertyOf(node: SyntaxNode, text: string, depth: number): JsonProperty {
+  const name = node.getChild("PropertyName");
+  const value = children(node)
+    .map((each) => nodeOf(each, text, depth + 1))
+    .find((each) => each !== undefined);
+  const { from, to } = name ?? node;
+  const key = parsed(text.slice(from, to));
+  return { name: typeof key === "string" ? key : "", from, to, value };
+}
+
+function children(node: SyntaxNode, name?: string): SyntaxNode[] {
+  const found: SyntaxNode[] = [];
+  for (let child = node.firstChild; child !== null; child = child.nextSibling) {
+    if (name === undefined || child.name === name) found.push(child);
+  }
+  return found;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

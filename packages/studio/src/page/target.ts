@@ -1,0 +1,116 @@
+import { connect } from "@quicrpc/browser";
+import { type Caller, createConnection, createSession, type Session } from "@quicrpc/core";
+import { WEBSOCKET_PROTOCOL, webSocketTransport } from "@quicrpc/core/transport";
+import { httpTransport } from "@quicrpc/http";
+import type { PageRoute } from "../assets.js";
+import { type CarrierEvent, type NetworkSample, watchCarrier } from "../carrier.js";
+import { NetworkWatch, SAMPLE_MS, type WatchedConnection } from "../network-watch.js";
+import { Observed } from "./observed.js";
+
+/** Samples of the network that are kept: five minutes. */
+const MAX_SAMPLES = 600;
+
+/** The server that a page shows, and what it knows of the way there. */
+export class Target extends Observed {
+  /** Its URL; "" until it is known. */
+  url: string;
+  /** Whose network is measured. */
+  network: string;
+  readonly samples: { readonly at: number; readonly sample: NetworkSample }[] = [];
+  readonly caller: Caller;
+  /** Calls are named, for the timings that the process in between tells of them. */
+  readonly namesCalls: boolean;
+  onTimings: (event: CarrierEvent & { readonly type: "timings" }) => void = () => {};
+
+  private constructor(url: string, network: string, caller: Caller, namesCalls = false) {
+    super();
+    this.namesCalls = namesCalls;
+    this.url = url;
+    this.network = network;
+    this.caller = caller;
+  }
+
+  /** Opens the way that a page was made for. Rejects where there is none. */
+  static async open(route: PageRoute, token: string | undefined): Promise<Target> {
+    switch (route.via) {
+      case "process":
+        return Target.ofProcess(token);
+      case "connect": {
+        const hashes = route.certificateHashes?.map((hex) => ({
+          algorithm: "sha-256",
+          value: Uint8Array.from(hex.match(/../g) ?? [], (pair) => parseInt(pair, 16)),
+        }));
+        const connection = await connect(route.url, {
+          ...(hashes !== undefined && { serverCertificateHashes: hashes }),
+        });
+        const target = new Target(route.url, "this page's network", connection);
+        target.watch(connection);
+        return target;
+      }
+      case "http": {
+        const url = `${location.origin}${route.prefix}`;
+        return new Target(url, "HTTP requests, of whose connection a page learns nothing", httpTransport().caller(url));
+      }
+    }
+  }
+
+  private static ofProcess(token: string | undefined): Target {
+    const url = `ws://${location.host}/session?token=${encodeURIComponent(token ?? "")}`;
+    const connection = createConnection(async () => sessionOver(url), { peer: "the quicrpc command" });
+    const target = new Target("", "", connection, true);
+    void target.listen(connection);
+    return target;
+  }
+
+  /** Reads the events of the process that carries the calls, for as long as there is one. */
+  private async listen(caller: Caller): Promise<void> {
+    for (;;) {
+      try {
+        const events = caller.start(watchCarrier, undefined) as AsyncIterable<CarrierEvent>;
+        for await (const event of events) this.receive(event);
+      } catch {
+        this.receive({ type: "network", status: "closed", error: "the command has ended", sessions: 0, stats: {} });
+      }
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+    }
+  }
+
+  private receive(event: CarrierEvent): void {
+    if (event.type === "timings") this.onTimings(event);
+    else if (event.type === "network") this.take(event);
+    else {
+      this.url = event.url;
+      this.network = event.network;
+    }
+    this.changed();
+  }
+
+  private watch(connection: WatchedConnection): void {
+    const network = new NetworkWatch(connection);
+    const sample = async (): Promise<void> => {
+      this.take(await network.sample());
+      this.changed();
+    };
+    void sample();
+    setInterval(() => void sample(), SAMPLE_MS);
+  }
+
+  private take(sample: NetworkSample): void {
+    this.samples.push({ at: Date.now() / 1000, sample });
+    if (this.samples.length > MAX_SAMPLES) this.samples.shift();
+  }
+}
+
+function sessionOver(url: string): Promise<Session> {
+  const socket = new WebSocket(url, WEBSOCKET_PROTOCOL);
+  return new Promise((resolve, reject) => {
+    socket.addEventListener("open", () => resolve(createSession(webSocketTransport(socket, "client"))));
+    socket.addEventListener("error", () =>
+      reject(
+        new Error(
+          "the quicrpc command does not answer: is it running, and is this page's address the one that it printed?",
+        ),
+      ),
+    );
+  });
+}

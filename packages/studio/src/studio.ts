@@ -1,0 +1,56 @@
+import { RpcError } from "@quicrpc/core";
+import type { HttpExtension } from "@quicrpc/http";
+import { originsOf, type PageFile, type PageRoute, pageDocument, pageFile } from "./assets.js";
+
+/** Options of `studio`. */
+export interface StudioOptions {
+  /** Where the page is. Default: "/studio". */
+  readonly path?: string;
+  readonly title?: string;
+  /**
+   * The URL at which pages reach this server by `connect`, such as "https://example.org:4433": then calls of every kind go by WebTransport or a
+   * WebSocket. Default: by requests over HTTP, to the server that has the page.
+   */
+  readonly connect?: string;
+}
+
+/**
+ * Serves a page that shows the services and makes calls: for `extensions` of `createFetchHandler`, beside `createReflection` of
+ * `@quicrpc/services`, which tells it what there is. It is given to whom `authenticate` takes for a caller of
+ * `quicrpc.v1.Reflection/describe`. Whoever has it may make every call that they could make without it, and no more.
+ */
+export function studio({ path = "/studio", title = "Services", connect }: StudioOptions = {}): HttpExtension {
+  return {
+    path,
+    start: ({ prefix }) => {
+      const own = `${prefix}${path}`;
+      const route: PageRoute = connect === undefined ? { via: "http", prefix } : { via: "connect", url: connect };
+      const settings = {
+        title,
+        route,
+        script: `${own}?app.js`,
+        style: `${own}?app.css`,
+        connectTo: originsOf(connect),
+      };
+      return async ({ request: { method, url } }) => {
+        if (method !== "GET" && method !== "HEAD") {
+          return new Response(null, { status: 405, headers: { allow: "GET, HEAD" } });
+        }
+        switch (new URL(url).search) {
+          case "":
+            return answer(pageDocument(settings));
+          case "?app.js":
+            return answer(await pageFile("app.js"));
+          case "?app.css":
+            return answer(await pageFile("app.css"));
+          default:
+            throw new RpcError("not_found", "the page has no such part");
+        }
+      };
+    },
+  };
+}
+
+function answer({ type, body, headers }: PageFile): Response {
+  return new Response(body, { headers: { ...headers, "content-type": type } });
+}

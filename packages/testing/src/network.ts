@@ -1,0 +1,122 @@
+import type { Conditions } from "./conditions.js";
+import type { Link, LinkOptions } from "./link.js";
+import { openTcpLink } from "./tcp-link.js";
+import { openUdpLink } from "./udp-link.js";
+
+/** Attempts to find a port that is free for UDP and for TCP. */
+const ATTEMPTS = 20;
+const OUTAGES_EVERY_MS = 30_000;
+
+/** A network that goes away now and then. */
+export interface Outages {
+  /** Milliseconds for which nothing passes. */
+  readonly offlineMs: number;
+  /** Milliseconds from one outage's begin to the next. The first begins after as many, less its own. Default 30,000. */
+  readonly everyMs?: number;
+}
+
+/** Options of `openNetwork`. */
+export interface NetworkOptions extends LinkOptions {
+  /** Default: none. */
+  readonly outages?: Outages | undefined;
+}
+
+/**
+ * Passes on what clients send to one port, by UDP and by TCP, to the server's port of the same number for both, over a network that a test makes bad.
+ * Rejects where the port is taken.
+ */
+export async function openNetwork({ outages, ...options }: NetworkOptions): Promise<Link> {
+  if (outages !== undefined && !(outages.offlineMs > 0 && outages.offlineMs < (outages.everyMs ?? OUTAGES_EVERY_MS))) {
+    throw new TypeError("outages have an offlineMs above 0 and below their everyMs");
+  }
+  const network = await openBoth(options);
+  return outages === undefined ? network : new FailingNetwork(network, outages);
+}
+
+async function openBoth(options: LinkOptions): Promise<Link> {
+  const wanted = options.listen?.port ?? 0;
+  for (let attempt = 1; ; attempt++) {
+    const udp = await openUdpLink(options);
+    try {
+      return new Network(udp, await openTcpLink({ ...options, listen: { ...options.listen, port: udp.port } }));
+    } catch (error) {
+      udp.close();
+      // A port that is free for UDP need not be so for TCP.
+      if (wanted !== 0 || attempt === ATTEMPTS) throw error;
+    }
+  }
+}
+
+class Network implements Link {
+  private readonly links: readonly [Link, Link];
+
+  constructor(udp: Link, tcp: Link) {
+    this.links = [udp, tcp];
+  }
+
+  get port(): number {
+    return this.links[0].port;
+  }
+
+  get conditions(): Conditions {
+    return this.links[0].conditions;
+  }
+
+  set conditions(conditions: Partial<Conditions>) {
+    for (const link of this.links) link.conditions = conditions;
+  }
+
+  move(): void {
+    for (const link of this.links) link.move();
+  }
+
+  close(): void {
+    for (const link of this.links) link.close();
+  }
+}
+
+class FailingNetwork implements Link {
+  private readonly network: Link;
+  private readonly offlineMs: number;
+  private readonly onlineMs: number;
+  private timer: NodeJS.Timeout;
+  /** The conditions that hold while it is online. */
+  private online: Partial<Conditions>;
+  private isOffline = false;
+
+  constructor(network: Link, { offlineMs, everyMs = OUTAGES_EVERY_MS }: Outages) {
+    this.network = network;
+    this.online = network.conditions;
+    this.offlineMs = offlineMs;
+    this.onlineMs = everyMs - offlineMs;
+    this.timer = setTimeout(() => this.turn(), this.onlineMs);
+  }
+
+  get port(): number {
+    return this.network.port;
+  }
+
+  get conditions(): Conditions {
+    return this.network.conditions;
+  }
+
+  set conditions(conditions: Partial<Conditions>) {
+    this.online = conditions;
+    this.network.conditions = this.isOffline ? { ...conditions, blackout: true } : conditions;
+  }
+
+  move(): void {
+    this.network.move();
+  }
+
+  close(): void {
+    clearTimeout(this.timer);
+    this.network.close();
+  }
+
+  private turn(): void {
+    this.isOffline = !this.isOffline;
+    this.conditions = this.online;
+    this.timer = setTimeout(() => this.turn(), this.isOffline ? this.offlineMs : this.onlineMs);
+  }
+}

@@ -1,0 +1,91 @@
+import type { Conditions } from "./conditions.js";
+import type { Outages } from "./network.js";
+
+/** A network as its description says. */
+export interface DescribedNetwork {
+  readonly conditions: Partial<Conditions>;
+  readonly outages?: Outages;
+}
+
+/** Networks that have a name. */
+export const NETWORKS: Readonly<Record<string, string>> = {
+  "3g": "rtt=150 jitter=30 loss=1 down=1.6mbit up=750kbit",
+  "flaky-wifi": "rtt=20 jitter=40 loss=4 reorder=2 down=20mbit up=10mbit",
+  "no-udp": "udp=blocked",
+};
+
+const UNITS: Readonly<Record<string, number>> = { bit: 1, kbit: 1e3, mbit: 1e6, gbit: 1e9 };
+
+/**
+ * Reads the description of a network: words such as `rtt=80` and `jitter=5` (milliseconds), `loss=2`, `duplicate=`, `reorder=`, `corrupt=` (percent), `down=3mbit`,
+ * `up=` and `rate=` (both), `queue=64` (packets of 1200 bytes), `udp=blocked`, `offline 5s` (for 5 s in every 30), and names: `3g`, `flaky-wifi`, `no-udp`.
+ * Later words replace earlier ones. Throws `TypeError` for others.
+ */
+export function parseNetwork(text: string): DescribedNetwork {
+  const conditions: { -readonly [Name in keyof Conditions]?: Conditions[Name] } = {};
+  let outages: Outages | undefined;
+  const words = text.trim().split(/[\s,]+/);
+  for (let index = 0; index < words.length; index++) {
+    const word = words[index] as string;
+    const named = Object.hasOwn(NETWORKS, word) ? NETWORKS[word] : undefined;
+    if (named !== undefined) {
+      Object.assign(conditions, parseNetwork(named).conditions);
+    } else if (word === "offline" || word.startsWith("offline=")) {
+      outages = { offlineMs: milliseconds(word.split("=")[1] ?? words[++index] ?? "") };
+    } else {
+      Object.assign(conditions, conditionOf(word));
+    }
+  }
+  return { conditions, ...(outages !== undefined && { outages }) };
+}
+
+function conditionOf(word: string): Partial<Conditions> {
+  const [name = "", value = ""] = word.split("=");
+  switch (name) {
+    case "rtt":
+      return { delayMs: milliseconds(value) / 2 };
+    case "jitter":
+      return { jitterMs: milliseconds(value) };
+    case "loss":
+    case "duplicate":
+    case "reorder":
+    case "corrupt":
+      return { [name]: percent(value) };
+    case "down":
+      return { downBytesPerSecond: bytesPerSecond(value) };
+    case "up":
+      return { upBytesPerSecond: bytesPerSecond(value) };
+    case "rate":
+      return { downBytesPerSecond: bytesPerSecond(value), upBytesPerSecond: bytesPerSecond(value) };
+    case "queue":
+      return { queueBytes: 1200 * numberOf(value, value) };
+    case "udp":
+      if (value === "blocked") return { udpBlocked: true };
+  }
+  const names = Object.keys(NETWORKS).join(", ");
+  throw new TypeError(
+    `a network is not described by "${word}", but by rtt=80, jitter=5, loss=2, duplicate=1, reorder=1, corrupt=1, down=3mbit, up=1mbit, queue=64, udp=blocked, offline 5s, or one of ${names}`,
+  );
+}
+
+function milliseconds(text: string): number {
+  const [, digits = "", unit = "ms"] = /^([\d.]+)(ms|s)?$/.exec(text) ?? [];
+  return numberOf(digits, text) * (unit === "s" ? 1000 : 1);
+}
+
+function percent(text: string): number {
+  const share = numberOf(text.replace(/%$/, ""), text) / 100;
+  if (share > 1) throw new TypeError(`"${text}" is more than 100%`);
+  return share;
+}
+
+function bytesPerSecond(text: string): number {
+  const [, digits = "", unit = "mbit"] = /^([\d.]+)([kmg]?bit)?$/i.exec(text) ?? [];
+  return (numberOf(digits, text) * (UNITS[unit.toLowerCase()] ?? 1)) / 8;
+}
+
+function numberOf(digits: string, text: string): number {
+  const value = Number(digits);
+  if (digits === "" || !(value >= 0)) throw new TypeError(`"${text}" in the description of a network is no quantity`);
+  return value;
+}

@@ -1,0 +1,129 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { completeConditions, type Conditions } from "./conditions.js";
+import { DelayLine } from "./delay-line.js";
+import { Direction } from "./direction.js";
+import { damaged, type Link, type LinkOptions, listenOf, MAX_CLIENTS, targetOf } from "./link.js";
+import { randomNumbers } from "./random.js";
+
+/** Bytes of a packet of TCP on most networks. */
+const SEGMENT = 1448;
+
+/** Passes the bytes of TCP connections on to a server's port and back, over a network that a test makes bad. */
+export async function openTcpLink(options: LinkOptions): Promise<Link> {
+  const link = new TcpLink(options);
+  await link.open();
+  return link;
+}
+
+class TcpLink implements Link {
+  private state: Conditions;
+  private readonly listen: { readonly host: string; readonly port: number };
+  private readonly server: Server;
+  private readonly ways: Set<Way> = new Set();
+
+  constructor(options: LinkOptions) {
+    this.state = completeConditions(options.conditions ?? {});
+    this.listen = listenOf(options);
+    const { host, port } = targetOf(options);
+    const random = randomNumbers(options.seed ?? 1);
+    const stateOf = (): Conditions => this.state;
+    this.server = createServer({ allowHalfOpen: true, noDelay: true }, (near) => {
+      const far = connect({ host, port, allowHalfOpen: true, noDelay: true });
+      for (const way of [
+        new Way(near, far, random, stateOf, ({ upBytesPerSecond }) => upBytesPerSecond),
+        new Way(far, near, random, stateOf, ({ downBytesPerSecond }) => downBytesPerSecond),
+      ]) {
+        this.ways.add(way);
+        way.from.on("close", () => this.ways.delete(way));
+      }
+    });
+    this.server.maxConnections = MAX_CLIENTS;
+  }
+
+  async open(): Promise<void> {
+    await once(this.server.listen(this.listen.port, this.listen.host), "listening");
+  }
+
+  get port(): number {
+    return (this.server.address() as AddressInfo).port;
+  }
+
+  get conditions(): Conditions {
+    return this.state;
+  }
+
+  /** TCP sends again what a blackout has swallowed: it only comes later. */
+  set conditions(conditions: Partial<Conditions>) {
+    this.state = completeConditions(conditions);
+    for (const way of this.ways) way.adjust();
+  }
+
+  move(): void {
+    for (const { from } of this.ways) from.resetAndDestroy();
+  }
+
+  close(): void {
+    this.server.close();
+    this.move();
+  }
+}
+
+/** Bytes of one direction of a connection. */
+class Way {
+  readonly from: Socket;
+  private readonly to: Socket;
+  private readonly direction: Direction;
+  private readonly stateOf: () => Conditions;
+  private readonly rateOf: (conditions: Conditions) => number;
+  private readonly line: DelayLine = new DelayLine();
+  private isFull = false;
+
+  constructor(
+    from: Socket,
+    to: Socket,
+    random: () => number,
+    stateOf: () => Conditions,
+    rateOf: (conditions: Conditions) => number,
+  ) {
+    this.from = from;
+    this.to = to;
+    this.direction = new Direction(random);
+    this.stateOf = stateOf;
+    this.rateOf = rateOf;
+    from.on("data", (chunk) => this.pass(chunk));
+    from.on("end", () => this.later(Buffer.alloc(0), () => to.end()));
+    from.on("error", () => {});
+    from.on("close", (failed) => {
+      if (failed || !to.writable) this.line.clear();
+      if (failed) to.resetAndDestroy();
+    });
+    to.on("drain", () => this.adjust());
+    this.adjust();
+  }
+
+  /** Reads on, or does not. */
+  adjust(): void {
+    const { queueBytes, blackout } = this.stateOf();
+    this.isFull = this.line.bytes >= queueBytes || this.to.writableNeedDrain;
+    if (blackout || this.isFull) this.from.pause();
+    else this.from.resume();
+  }
+
+  private pass(chunk: Buffer): void {
+    this.later(chunk, (bytes) => {
+      if (this.to.writable) this.to.write(bytes);
+      if (this.isFull) this.adjust();
+    });
+    if (this.line.bytes > 0 || this.to.writableNeedDrain) this.adjust();
+  }
+
+  private later(chunk: Buffer, arrive: (bytes: Buffer) => void): void {
+    const conditions = this.stateOf();
+    const packets = Math.ceil(chunk.length / SEGMENT);
+    const rate = this.rateOf(conditions);
+    const { at, damage } = this.direction.passStream(chunk.length, packets, performance.now(), conditions, rate);
+    const bytes = damaged(chunk, damage);
+    this.line.add(at, bytes.length, () => arrive(bytes));
+  }
+}

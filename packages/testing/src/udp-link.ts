@@ -1,0 +1,111 @@
+import { createSocket, type RemoteInfo, type Socket } from "node:dgram";
+import { once } from "node:events";
+import { completeConditions, type Conditions } from "./conditions.js";
+import { DelayLine } from "./delay-line.js";
+import { Direction } from "./direction.js";
+import {
+  damaged,
+  type Link,
+  type LinkOptions,
+  listenOf,
+  MAX_CLIENTS,
+  MAX_DELAYED,
+  socketType,
+  targetOf,
+} from "./link.js";
+import { randomNumbers } from "./random.js";
+
+/** Passes the packets of UDP on to a server's port and back, over a network that a test makes bad. */
+export async function openUdpLink(options: LinkOptions): Promise<Link> {
+  const link = new UdpLink(options);
+  await link.open();
+  return link;
+}
+
+class UdpLink implements Link {
+  private state: Conditions;
+  private readonly listen: { readonly host: string; readonly port: number };
+  private readonly target: { readonly host: string; readonly port: number };
+  private readonly near: Socket;
+  /** Sockets to the server, by the client's address. */
+  private readonly far: Map<string, Socket> = new Map();
+  private readonly up: Direction;
+  private readonly down: Direction;
+  private readonly line: DelayLine = new DelayLine();
+  private closed = false;
+
+  constructor(options: LinkOptions) {
+    this.state = completeConditions(options.conditions ?? {});
+    this.listen = listenOf(options);
+    this.target = targetOf(options);
+    const { seed = 1 } = options;
+    this.up = new Direction(randomNumbers(seed));
+    this.down = new Direction(randomNumbers(seed + 0x5bd1e995));
+    this.near = createSocket(socketType(this.listen.host));
+  }
+
+  async open(): Promise<void> {
+    this.near.on("message", (packet, client) => {
+      const { host, port } = this.target;
+      this.pass(this.up, this.state.upBytesPerSecond, packet, (bytes) => this.farOf(client).send(bytes, port, host));
+    });
+    this.near.bind(this.listen.port, this.listen.host);
+    await once(this.near, "listening");
+    // From now on: a client that is gone, which ICMP says.
+    this.near.on("error", () => {});
+  }
+
+  get port(): number {
+    return this.near.address().port;
+  }
+
+  get conditions(): Conditions {
+    return this.state;
+  }
+
+  set conditions(conditions: Partial<Conditions>) {
+    this.state = completeConditions(conditions);
+  }
+
+  move(): void {
+    for (const socket of this.far.values()) socket.close();
+    this.far.clear();
+  }
+
+  close(): void {
+    if (this.closed) return;
+    this.closed = true;
+    this.line.clear();
+    this.near.close();
+    this.move();
+  }
+
+  private farOf(client: RemoteInfo): Socket {
+    const key = `${client.address} ${client.port}`;
+    const known = this.far.get(key);
+    if (known !== undefined) return known;
+    const [oldest] = this.far;
+    if (oldest !== undefined && this.far.size >= MAX_CLIENTS) {
+      oldest[1].close();
+      this.far.delete(oldest[0]);
+    }
+    const socket = createSocket(socketType(this.target.host));
+    // A server that is gone: ICMP says so to this socket, and the client receives nothing, as behind a router.
+    socket.on("error", () => {});
+    socket.on("message", (packet) => {
+      const { downBytesPerSecond } = this.state;
+      this.pass(this.down, downBytesPerSecond, packet, (bytes) => this.near.send(bytes, client.port, client.address));
+    });
+    this.far.set(key, socket);
+    return socket;
+  }
+
+  private pass(direction: Direction, bytesPerSecond: number, packet: Buffer, send: (packet: Buffer) => void): void {
+    const { arrivals, damage } = direction.pass(packet.length, performance.now(), this.state, bytesPerSecond);
+    if (arrivals.length === 0) return;
+    const bytes = damaged(packet, damage);
+    for (const at of arrivals) {
+      if (this.line.length < MAX_DELAYED) this.line.add(at, bytes.length, () => this.closed || send(bytes));
+    }
+  }
+}

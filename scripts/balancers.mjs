@@ -1,0 +1,172 @@
+// Runs docs/balancers/*.conf and .cfg: two servers behind nginx and behind HAProxy, where they are installed, and calls through each: `npm run balancers`.
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { createSocket } from "node:dgram";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { get } from "node:https";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { fail, root, setup } from "./setup.mjs";
+
+await setup();
+const HOST = "127.0.0.1";
+const { createRouter, defineMethod, uncheckedCodec } = await import("@quicrpc/core/generated");
+const { connect, devCertificate, serve } = await import("@quicrpc/node");
+
+const text = uncheckedCodec();
+const service = { name: "balancers.v1.Where", id: 7301 };
+const where = defineMethod(service, "unary", "where", { id: 1, idempotent: true, output: text });
+const count = defineMethod(service, "server_stream", "count", { id: 2, output: text });
+
+const { cert, key, hash } = await devCertificate();
+const folder = mkdtempSync(join(tmpdir(), "quicrpc-balancers-"));
+writeFileSync(join(folder, "cert.pem"), cert);
+writeFileSync(join(folder, "key.pem"), key);
+writeFileSync(join(folder, "both.pem"), `${cert}\n${key}`);
+
+const routers = (name) => [
+  createRouter(
+    { where, count },
+    {
+      where: () => name,
+      async *count() {
+        for (let i = 0; i < 20; i++) {
+          yield String(i);
+          await pause(50);
+        }
+      },
+    },
+  ),
+];
+/** Servers of UDP and TLS: TCP connections from the balancer begin with a header of the PROXY protocol. */
+const direct = await Promise.all(
+  ["a", "b"].map((name) =>
+    serve({
+      listen: ["quic://127.0.0.1:0", "tls://127.0.0.1:0"],
+      tls: { cert, key },
+      trustedProxies: [HOST],
+      routers: routers(name),
+    }),
+  ),
+);
+/** Servers behind a proxy that ends TLS. */
+const behind = await Promise.all(
+  ["a", "b"].map((name) =>
+    serve({ listen: "ws://127.0.0.1:0/", http: true, allowedHosts: ["localhost"], routers: routers(name) }),
+  ),
+);
+const servers = { quic: [direct, 0], tls: [direct, 1], web: [behind, 0] };
+
+/** A number of a port that is free for both UDP and TCP a moment ago. */
+async function freePort() {
+  for (;;) {
+    const tcp = createServer().listen(0, HOST);
+    await once(tcp, "listening");
+    const { port } = tcp.address();
+    const udp = createSocket("udp4");
+    const bound = new Promise((resolve) => {
+      udp.once("listening", () => resolve(true)).once("error", () => resolve(false));
+    });
+    udp.bind(port, HOST);
+    const isFree = await bound;
+    tcp.close();
+    udp.close();
+    if (isFree) return port;
+  }
+}
+
+const ports = { udp: await freePort(), tls: await freePort(), web: await freePort() };
+const values = {
+  folder,
+  ...Object.fromEntries(Object.entries(ports).map(([name, port]) => [name, `${HOST}:${port}`])),
+};
+for (const [name, [both, index]] of Object.entries(servers)) {
+  const [a, b] = both.map(({ urls }) => new URL(urls[index].replace(/^\w+/, "http")).host);
+  Object.assign(values, { [`${name}_a`]: a, [`${name}_b`]: b });
+}
+
+/** Starts a balancer with a file of docs/balancers. Undefined where it is not installed. */
+async function start(command, file, args) {
+  if (spawnSync(command, ["-v"]).status !== 0) return undefined;
+  const config = join(folder, file);
+  const template = readFileSync(join(root, "docs/balancers", file), "utf8");
+  writeFileSync(
+    config,
+    template.replaceAll(/\{\{(\w+)\}\}/g, (_, name) => values[name] ?? fail(`no ${name} in ${file}`)),
+  );
+  const child = spawn(command, [...args, config], { stdio: ["ignore", "inherit", "inherit"] });
+  await pause(1500);
+  if (child.exitCode !== null) throw new Error(`${command} ended with ${child.exitCode}`);
+  return child;
+}
+
+/** Calls through the balancer: how many servers answered ten clients, and whether a stream's items come as they are made. */
+async function tried(url) {
+  const answered = new Set();
+  let steady = true;
+  for (let i = 0; i < 10; i++) {
+    const connection = await connect(url, { serverCertificateHashes: [hash], timeoutMs: 5000 });
+    answered.add(await connection.unary(where, undefined));
+    if (i === 0) {
+      const times = [];
+      for await (const _ of connection.serverStream(count, undefined)) times.push(performance.now());
+      // Buffered they would come at once at the end.
+      steady = times.length === 20 && times.at(-1) - times[0] > 700;
+    }
+    await connection.close();
+  }
+  return `${answered.size} of 2 servers answered; items of a stream came ${steady ? "as they were made" : "TOGETHER"}`;
+}
+
+/** The status of a path over HTTPS, whose certificate is this program's own. */
+function status(path) {
+  return new Promise((resolve, reject) => {
+    get({ host: HOST, port: ports.web, path, ca: cert, servername: "localhost" }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    }).once("error", reject);
+  });
+}
+
+const balancers = [
+  {
+    command: "nginx",
+    file: "nginx.conf",
+    args: ["-e", "stderr", "-p", folder, "-c"],
+    urls: [`quic://${HOST}:${ports.udp}`],
+  },
+  { command: "haproxy", file: "haproxy.cfg", args: ["-db", "-f"], urls: [] },
+];
+let missing = 0;
+try {
+  for (const { command, file, args, urls } of balancers) {
+    const child = await start(command, file, args);
+    if (child === undefined) {
+      console.log(`${command} is not installed`);
+      missing++;
+      continue;
+    }
+    try {
+      for (const url of [...urls, `tls://${HOST}:${ports.tls}`, `wss://${HOST}:${ports.web}/`]) {
+        const result = await tried(url);
+        console.log(`${command}: ${new URL(url).protocol}// ${result}`);
+        // Connections over QUIC of one process have one address, and so one server.
+        const wanted = url.startsWith("quic:") ? /^[12] .* as they/ : /^2 .* as they/;
+        if (!wanted.test(result)) throw new Error(`${url} behind ${command}: ${result}`);
+      }
+      const ready = await status("/readyz");
+      console.log(`${command}: GET /readyz ${ready}`);
+      if (ready !== 200) throw new Error(`/readyz behind ${command}: ${ready}`);
+    } finally {
+      const gone = once(child, "exit");
+      child.kill("SIGTERM");
+      await gone;
+    }
+  }
+} finally {
+  await Promise.all([...direct, ...behind].map((server) => server.close()));
+  rmSync(folder, { recursive: true });
+}
+process.exit(missing === balancers.length ? 1 : 0);

@@ -1,0 +1,134 @@
+import {
+  type Connection,
+  createConnection,
+  createMemoryPair,
+  createSession,
+  RpcError,
+  ServerLoad,
+} from "@quicrpc/core";
+import type { Via } from "@quicrpc/core/generated";
+import type { TransportSession } from "@quicrpc/core/transport";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { Handlers, resumable, upTo } from "./resumable-service.js";
+import { stepped } from "./stepped.js";
+
+const UP_TO = 5;
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] }));
+afterEach(() => void vi.useRealTimers());
+
+/** What a call came to: its items, and how it ended. */
+type Outcome = readonly [items: readonly number[], end: string];
+
+const calls: Record<string, (connection: Connection, via: Via) => Promise<Outcome>> = {
+  "server stream": async (connection, via) => {
+    const stream = connection.serverStream(resumable.count, UP_TO, { via });
+    const [items, end] = await read(stream);
+    return [items, `${end} ${stream.responseMetadata.get("asked")} ${stream.trailers.get("sum")}`];
+  },
+  "client stream": async (connection, via) => {
+    try {
+      return [await connection.clientStream(resumable.collect, slowly(), { via }), "end"];
+    } catch (error) {
+      return [[], (error as RpcError).code];
+    }
+  },
+  duplex: async (connection, via) => {
+    const { readable, writable } = connection.duplex(resumable.echo, { via });
+    void (async () => {
+      const writer = writable.getWriter();
+      for (const item of upTo(UP_TO)) await writer.write(item);
+      await writer.close();
+    })().catch(() => {});
+    return read(readable);
+  },
+};
+
+async function* slowly(): AsyncGenerator<number> {
+  for (const item of upTo(UP_TO)) {
+    await Promise.resolve();
+    yield item;
+  }
+}
+
+async function read(stream: AsyncIterable<number>): Promise<Outcome> {
+  const items: number[] = [];
+  try {
+    for await (const item of stream) items.push(item);
+    return [items, "end"];
+  } catch (error) {
+    return [items, (error as RpcError).code];
+  }
+}
+
+/** Makes a call over sessions that end at the given step of each; returns what it came to, and the steps of the last session. */
+async function run(
+  call: (connection: Connection) => Promise<Outcome>,
+  handlers: Handlers,
+  end: number,
+  by: "client" | "server",
+): Promise<[Outcome, number]> {
+  let steps = 0;
+  /** Later sessions live longer, or no call would ever come to its end. */
+  let longer = 0;
+  const load = new ServerLoad();
+  const connection = createConnection(async () => {
+    const pair = createMemoryPair();
+    const at = end + longer++;
+    let passed = 0;
+    const onStep = (): void => {
+      steps = ++passed;
+      if (passed === at) void (by === "client" ? client : server).close({ closeCode: 9 });
+    };
+    const wrapped = (transport: TransportSession): TransportSession => stepped(transport, onStep);
+    const server = createSession(wrapped(pair[1]), { routers: [handlers.router], load, onError: () => {} });
+    const client = createSession(wrapped(pair[0]));
+    return client;
+  });
+  const calling = call(connection);
+  const ended: true[] = [];
+  void calling.then(() => ended.push(true));
+  for (let i = 0; ended.length === 0 && i < 200; i++) await vi.advanceTimersByTimeAsync(100);
+  const outcome = await calling;
+  await vi.advanceTimersByTimeAsync(0);
+  await connection.close({ closeCode: 9 });
+  // Calls whose caller knows that they are over, and could not say so any more, are kept for as long as it asked.
+  await vi.advanceTimersByTimeAsync(300_000);
+  expect(handlers.open, "handlers that were not left").toBe(0);
+  expect(load.suspended.size, "calls that are kept").toBe(0);
+  expect(load.handlers, "handlers that count").toBe(0);
+  load.measure();
+  expect(load.held, "bytes that are held").toBe(0);
+  return [outcome, steps];
+}
+
+const cases = Object.entries(calls).flatMap(([kind, call]) =>
+  (["stream", "lane"] as const).flatMap((via) =>
+    (["client", "server"] as const).flatMap((by) =>
+      [undefined, new RpcError("aborted", "told")].map((failure) => ({
+        kind,
+        call,
+        via,
+        by,
+        failure,
+        end: failure?.code ?? "end",
+      })),
+    ),
+  ),
+);
+
+describe.each(cases)(
+  "a $kind by a $via that the $by loses at every step, to its $end",
+  ({ call, via, by, failure }) => {
+    it("C85 C86 all items and its end arrive once, of one handler", async () => {
+      const make = (): Handlers => Object.assign(new Handlers(), { failure });
+      const [whole, steps] = await run((connection) => call(connection, via), make(), Number.POSITIVE_INFINITY, by);
+      for (let end = 1; end <= steps; end++) {
+        const handlers = make();
+        const [outcome] = await run((connection) => call(connection, via), handlers, end, by);
+        expect(outcome, `ended at step ${end} of ${steps}`).toEqual(whole);
+        expect(handlers.entered).toBe(1);
+      }
+    });
+  },
+);

@@ -1,0 +1,310 @@
+// The studio in Chromium, against real servers: what it shows, how it calls, and who may use the process that carries its calls.
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer, type RequestListener, type Server as HttpServer } from "node:http";
+import { createRequire } from "node:module";
+import { type AddressInfo, connect as connectTcp } from "node:net";
+import type { Connection } from "@quicrpc/core";
+import { createFetchHandler, toNodeHandler } from "@quicrpc/http";
+import { connect, devCertificate, serve, type Server } from "@quicrpc/node";
+import { createReflection, createTimings } from "@quicrpc/services";
+import { studio } from "@quicrpc/studio";
+import { type RunningStudio, serveStudio } from "@quicrpc/studio/command";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { newRouter, type Seen } from "../../packages/http/test/service.js";
+import { Chromium, executablePath } from "./chromium.js";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+const seen: Seen = { aborted: [], notes: [], waiting: 0, given: 0, onChange: undefined };
+const router = newRouter(seen);
+const timings = createTimings();
+const served = [timings.measure(router), timings.router];
+const routers = [...served, createReflection(served)];
+
+let server: Server;
+let connection: Connection;
+let running: RunningStudio;
+
+beforeAll(async () => {
+  server = await serve({ listen: "tcp://127.0.0.1:0", routers });
+  connection = await connect(server.urls[0] as string);
+  running = await serveStudio({ connection, target: "tcp://shop.example:4433" });
+});
+afterAll(async () => {
+  await running?.close();
+  await connection?.close();
+  await server?.close();
+});
+
+/** For what a busy machine makes wait. */
+const PATIENT = { timeout: 10_000 } as const;
+
+/** Sends a request as text, and returns the first line of its answer. */
+function answerTo(lines: readonly string[]): Promise<string> {
+  const { port } = new URL(running.url);
+  const socket = connectTcp(Number(port), "127.0.0.1");
+  socket.end(`${lines.join("\r\n")}\r\n\r\n`);
+  return new Promise((resolve, reject) => {
+    let text = "";
+    socket.setEncoding("utf8").on("data", (data) => (text += data));
+    socket.on("error", reject).on("close", () => resolve(text.split("\r\n")[0] as string));
+  });
+}
+
+describe("the process that carries calls", () => {
+  const upgrade = (fields: Partial<Record<"host" | "origin" | "token" | "protocol", string>>): Promise<string> => {
+    const own = new URL(running.url);
+    const given = {
+      host: own.host,
+      origin: own.origin,
+      token: own.hash.replace("#token=", ""),
+      protocol: "quicrpc.v1",
+      ...fields,
+    };
+    return answerTo([
+      `GET /session?token=${given.token} HTTP/1.1`,
+      `Host: ${given.host}`,
+      `Origin: ${given.origin}`,
+      "Connection: Upgrade",
+      "Upgrade: websocket",
+      "Sec-WebSocket-Version: 13",
+      "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
+      `Sec-WebSocket-Protocol: ${given.protocol}`,
+    ]);
+  };
+
+  it.each([
+    ["a page of another origin", { origin: "https://evil.example" }, 403],
+    ["a page of another port", { origin: "http://127.0.0.1:1" }, 403],
+    ["a page without an origin", { origin: "null" }, 403],
+    ["a page whose name was rebound", { host: "evil.example", origin: "http://evil.example" }, 421],
+    ["whoever has no token", { token: "" }, 403],
+    ["whoever guesses one", { token: "A".repeat(32) }, 403],
+    ["another protocol", { protocol: "other" }, 400],
+  ])("refuses %s", async (_, fields, status) => {
+    expect(await upgrade(fields)).toContain(`HTTP/1.1 ${status}`);
+  });
+
+  it("gives its page to its own address alone, and nothing else", async () => {
+    const { host, origin } = new URL(running.url);
+    expect(await answerTo(["GET / HTTP/1.1", "Host: evil.example", "Connection: close"])).toContain("421");
+    expect(await answerTo([`GET / HTTP/1.1`, `Host: ${host}`, "Connection: close"])).toContain("200");
+    expect((await fetch(`${origin}/../package.json`)).status).toBe(404);
+    expect((await fetch(origin, { method: "POST" })).status).toBe(405);
+    const page = await fetch(origin);
+    expect(page.headers.get("access-control-allow-origin")).toBeNull();
+    expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
+    expect(await page.text()).not.toContain("shop.example");
+  });
+});
+
+describe.skipIf(executablePath === undefined)("the studio in a page", () => {
+  let chromium: Chromium;
+  const problems: string[] = [];
+
+  beforeAll(async () => {
+    chromium = await Chromium.launch();
+  }, 60_000);
+  afterAll(async () => {
+    await chromium?.close();
+  });
+
+  /** A page of the studio at a method, whose errors and requests to elsewhere are problems. */
+  async function opened(method: string, url: string = running.url, options: object = {}): Promise<Page> {
+    const page = await chromium.browser.newPage(options);
+    problems.length = 0;
+    page.on("pageerror", ({ message }) => problems.push(message));
+    page.on("console", (said) => {
+      if (said.type() === "error") problems.push(said.text());
+    });
+    await page.goto(url);
+    await page.getByRole("link", { name: method, exact: true }).click();
+    await page.getByRole("button", { name: /^(Call|Begin)$/ }).waitFor();
+    return page;
+  }
+
+  async function type(page: Page, json: unknown): Promise<void> {
+    const editor = page.getByRole("textbox", { name: /^Message as/ });
+    await editor.fill(JSON.stringify(json));
+  }
+
+  it("finds a method, makes an example of its schema, and calls it", async () => {
+    const page = await opened("kinds");
+    expect(new URL(page.url()).hash).toBe("#/test.v1.Http/kinds");
+    await expect.poll(() => page.locator(".cm-content").innerText(), PATIENT).toContain('"big": "0"');
+    const value = { at: "2026-01-02T03:04:05.000Z", data: "AQL/", big: "9007199254740993" };
+    await type(page, value);
+    await page.keyboard.press("Control+Enter");
+    await page.locator(".status.ok").waitFor();
+    expect(JSON.parse(await page.getByRole("region", { name: "Answer" }).locator("pre").innerText())).toEqual(value);
+    await page.getByRole("tab", { name: "Timing" }).click();
+    await page.getByText("Between the command and tcp://shop.example:4433").waitFor();
+    await page.getByRole("row", { name: /^Server: handler .* ms$/ }).waitFor();
+    expect(problems).toEqual([]);
+    await page.close();
+  });
+
+  it("says what does not fit as one types, and proposes what does", async () => {
+    const page = await opened("items");
+    await type(page, { n: "many", nn: 1 });
+    await expect.poll(() => page.locator(".cm-lintRange").count(), PATIENT).toBe(2);
+    await type(page, {});
+    await page.keyboard.press("ArrowLeft");
+    await page.keyboard.press("Control+Space");
+    await page.locator(".cm-tooltip-autocomplete li", { hasText: "required" }).click();
+    await expect.poll(() => page.locator(".cm-content").innerText(), PATIENT).toContain('{"n": 0}');
+    await page.close();
+  });
+
+  it("shows a declared error with its details, and an answer's headers and trailers", async () => {
+    const page = await opened("fail");
+    await page.getByRole("button", { name: "Call" }).click();
+    await page.getByRole("alert").getByText("none left").waitFor();
+    expect(await page.getByRole("alert").innerText()).toContain('"left": 3');
+    await page.getByRole("link", { name: "metadata", exact: true }).click();
+    await page.getByText("Metadata and deadline").click();
+    await page.getByRole("textbox", { name: /^Metadata/ }).fill("x-mine: <b>1</b>");
+    await page.getByRole("button", { name: "Call" }).click();
+    await page.locator(".status.ok").waitFor();
+    expect(JSON.parse(await page.locator(".message pre").innerText())).toEqual({
+      "call-name": expect.any(String),
+      "x-mine": "<b>1</b>",
+    });
+    await page.getByRole("tab", { name: "Headers" }).click();
+    await page.getByRole("row", { name: "x-cost 7" }).waitFor();
+    await page.close();
+  });
+
+  it("shows a stream as it comes, only the rows that can be seen, and a pause holds the sender back", async () => {
+    const page = await opened("endless");
+    await page.getByRole("button", { name: "Call" }).click();
+    await page.getByRole("button", { name: "Pause" }).click();
+    const given = async (): Promise<number> => {
+      const before = seen.given;
+      await new Promise((resolve) => setTimeout(resolve, 250));
+      return seen.given - before;
+    };
+    await expect.poll(given, PATIENT).toBe(0);
+    expect(await page.locator(".row").count()).toBeLessThan(60);
+    const before = seen.given;
+    await page.getByRole("button", { name: "Resume" }).click();
+    await expect.poll(() => seen.given, PATIENT).toBeGreaterThan(before);
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.locator(".status.failed", { hasText: "cancelled" }).waitFor();
+    await page.close();
+  });
+
+  it("sends the messages of client streams and of duplex calls one by one, to their end", async () => {
+    const page = await opened("chat");
+    await page.getByRole("button", { name: "Begin" }).click();
+    for (const text of ["a", "<i>b"]) {
+      await type(page, text);
+      await page.getByRole("button", { name: "Send" }).click();
+      await page.locator(".row", { hasText: text.toUpperCase() }).waitFor();
+    }
+    await page.getByRole("button", { name: "End of messages" }).click();
+    await page.locator(".status.ok", { hasText: "2 received · 2 sent" }).waitFor();
+    await page.getByRole("link", { name: "sum", exact: true }).click();
+    await page.getByRole("button", { name: "Begin" }).click();
+    for (const number of [4, 5]) {
+      await type(page, number);
+      await page.getByRole("button", { name: "Send" }).click();
+    }
+    await page.getByRole("button", { name: "End of messages" }).click();
+    await page.locator(".status.ok").waitFor();
+    expect(await page.locator(".message pre").innerText()).toBe("9");
+    await page.close();
+  });
+
+  it("remembers what was called, and a link brings its input along", async () => {
+    const page = await opened("echo");
+    await type(page, { text: "again" });
+    await page.getByRole("button", { name: "Call" }).click();
+    await page.locator(".status.ok").waitFor();
+    await page.getByText("Kept requests and history").click();
+    await page.getByRole("region", { name: "History" }).getByRole("button").first().waitFor();
+    const link = `#/test.v1.Http/echo?${new URLSearchParams({ input: '{"text":"linked"}' }).toString()}`;
+    await page.evaluate((hash) => void (location.hash = hash), link);
+    await expect.poll(() => page.locator(".cm-content").innerText(), PATIENT).toContain("linked");
+    await page.reload();
+    await expect.poll(() => page.locator(".cm-content").innerText(), PATIENT).toContain("linked");
+    await page.close();
+  });
+
+  it.each([
+    ["light", 1200],
+    ["dark", 1200],
+    ["dark", 390],
+    ["light", 390],
+  ] as const)("can be used by everybody: %s, %i px wide", async (colorScheme, width) => {
+    const page = await opened("items", running.url, { colorScheme, viewport: { width, height: 800 } });
+    await type(page, { n: 5 });
+    await page.getByRole("button", { name: "Call" }).click();
+    await page.locator(".status.ok").waitFor();
+    await page.locator(".row").first().click();
+    for (const tab of ["Messages", "Timing", "Network"]) {
+      await page.getByRole("tab", { name: tab }).click();
+      expect(await findings(page)).toEqual([]);
+    }
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+    expect(problems).toEqual([]);
+    await page.close();
+  });
+
+  it("connects by itself where it is told to, and shows its own network", async () => {
+    const tls = await devCertificate();
+    const direct = await serve({ listen: "https://127.0.0.1:0", tls, routers, allowedOrigins: () => true });
+    const target = direct.urls[0] as string;
+    const certificateHashes = [Buffer.from(tls.hash.value).toString("hex")];
+    const own = await serveStudio({ connection, target, direct: { certificateHashes } });
+    const page = await opened("chat", own.url);
+    await page.getByRole("button", { name: "Begin" }).click();
+    await type(page, "a");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.locator(".row", { hasText: "A" }).waitFor();
+    await page.getByRole("tab", { name: "Network" }).click();
+    await page.getByText("Measured: this page's network.").waitFor();
+    expect(problems).toEqual([]);
+    await page.close();
+    await own.close();
+    await direct.close();
+  });
+
+  it("is mounted in a server of one's own, where it calls by HTTP", async () => {
+    const handler = createFetchHandler({ routers, prefix: "/api", extensions: [studio({ title: "Shop <1>" })] });
+    const own: HttpServer = createServer(toNodeHandler(handler) as RequestListener).listen(0, "127.0.0.1");
+    await once(own, "listening");
+    const url = `http://127.0.0.1:${(own.address() as AddressInfo).port}/api/studio`;
+    const page = await opened("items", url);
+    expect(await page.title()).toBe("Shop <1>");
+    await type(page, { n: 3 });
+    await page.getByRole("button", { name: "Call" }).click();
+    await page.locator(".status.ok", { hasText: "3 received" }).waitFor();
+    expect(problems).toEqual([]);
+    expect((await fetch(url, { method: "POST" })).status).toBe(405);
+    expect((await fetch(`${url}?other`)).status).toBe(404);
+    await page.close();
+    own.close();
+  });
+});
+
+/** What axe finds that is serious. */
+async function findings(page: Page): Promise<unknown> {
+  // The page's policy lets no script in: the tool's comes in by the debugger.
+  await page.evaluate(axe);
+  return page.evaluate(async () => {
+    const { violations } = await (
+      globalThis as unknown as { axe: { run(): Promise<{ violations: Found[] }> } }
+    ).axe.run();
+    interface Found {
+      readonly id: string;
+      readonly impact: string;
+      readonly nodes: readonly { readonly html: string }[];
+    }
+    return violations
+      .filter(({ impact }) => impact === "serious" || impact === "critical")
+      .map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html }) => html) }));
+  });
+}
