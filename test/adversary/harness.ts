@@ -8,7 +8,7 @@ import type { DirectSession } from "@quicrpc/core/transport";
 import type { Session } from "@quicrpc/core";
 import { devCertificate, dial, type DialOptions } from "@quicrpc/node";
 import type { TransportDialOptions } from "@quicrpc/node/transport";
-import { expect } from "vitest";
+import { afterAll, expect } from "vitest";
 import { dialQuic } from "../../packages/node/dist/dial/quic.js";
 import { dialTcp, dialTls, dialUnix } from "../../packages/node/dist/dial/sockets.js";
 import { dialWebSocket } from "../../packages/node/dist/dial/web-socket.js";
@@ -135,6 +135,16 @@ export class Victim {
     this.child.kill("SIGKILL");
     await ended;
   }
+}
+
+/** Has a victim for the tests of a file: the one before, unless an attack has killed it. */
+export function sharedVictim(): () => Promise<Victim> {
+  let victim: Victim | undefined;
+  afterAll(() => victim?.stop());
+  return async () => {
+    if (victim?.alive !== true) victim = await Victim.start();
+    return victim;
+  };
 }
 
 /** What an attack may cost, beyond what the victim held before it. */

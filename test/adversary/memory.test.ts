@@ -1,5 +1,5 @@
 // What a peer can make a default server hold: by what it does not read, does not finish, or writes small and means large.
-import { afterAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import {
   Attacker,
   type AttackerStream,
@@ -12,21 +12,13 @@ import {
   uint,
 } from "./bytes.js";
 import { methods } from "./contract.js";
-import { MIB, schemes, Victim, withstand } from "./harness.js";
+import { MIB, schemes, sharedVictim, Victim, withstand } from "./harness.js";
 
 /** Half of what a container of 512 MiB has beside the process itself. */
 const PEAK = 200 * MIB;
+const living = sharedVictim();
 
 vi.setConfig({ testTimeout: 120_000 });
-
-let victim: Victim | undefined;
-afterAll(() => victim?.stop());
-
-/** The one before, unless an attack has killed it. */
-async function living(): Promise<Victim> {
-  if (victim?.alive !== true) victim = await Victim.start();
-  return victim;
-}
 
 /** Runs one attacker's program over a scheme. */
 async function attacked(scheme: string, program: (attacker: Attacker) => Promise<void>): Promise<void> {

@@ -1,5 +1,5 @@
 // What a peer can make a server hold by calls that outlive their sessions.
-import { afterAll, describe, it, vi } from "vitest";
+import { describe, it, vi } from "vitest";
 import {
   Attacker,
   type AttackerStream,
@@ -13,19 +13,12 @@ import {
   uint,
 } from "./bytes.js";
 import { methods } from "./contract.js";
-import { MIB, schemes, Victim, withstand } from "./harness.js";
+import { MIB, schemes, sharedVictim, withstand } from "./harness.js";
 
 const PEAK = 200 * MIB;
+const living = sharedVictim();
 
 vi.setConfig({ testTimeout: 120_000 });
-
-let victim: Victim | undefined;
-afterAll(() => victim?.stop());
-
-async function living(): Promise<Victim> {
-  if (victim?.alive !== true) victim = await Victim.start();
-  return victim;
-}
 
 const request = (id: number): Uint8Array =>
   frame(FrameKind.request | FLAG_HEAD, id, attempt(methods.live, { keepMs: 1000 }));

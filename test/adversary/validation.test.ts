@@ -1,22 +1,15 @@
 // What a peer can make a server spend on refusing a message.
 import { defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
 import { json, RpcError, type SessionCodec } from "@quicrpc/core";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { methods } from "./contract.js";
-import { MIB, schemes, Victim, withstand } from "./harness.js";
+import { MIB, schemes, sharedVictim, withstand } from "./harness.js";
 
 const PEAK = 200 * MIB;
+const living = sharedVictim();
 const anything = uncheckedCodec<unknown>();
 /** The victim's method, as a peer calls it that minds no schema. */
 const strict = defineMethod(methods.strict.service, "unary", "strict", { id: 2, input: anything, output: anything });
-
-let victim: Victim | undefined;
-afterAll(() => victim?.stop());
-
-async function living(): Promise<Victim> {
-  if (victim?.alive !== true) victim = await Victim.start();
-  return victim;
-}
 
 /** Writes JSON as it is given, as text. */
 const textAsJson: SessionCodec = {

@@ -1,8 +1,8 @@
-import { createConnection, createMemoryPair, createSession } from "@quicrpc/core";
+import { createConnection } from "@quicrpc/core";
 import { createRouter, defineMethod, uncheckedCodec } from "@quicrpc/core/generated";
-import type { TransportSession } from "@quicrpc/core/transport";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { stepped } from "./stepped.js";
+import { endingSessions } from "./stepped.js";
+import { pass, startVirtualTime } from "../../packages/core/test/virtual-time.js";
 
 const service = { name: "test.v1.Steps", id: 4712 };
 interface Item {
@@ -25,37 +25,23 @@ async function* items(from: string | undefined): AsyncGenerator<Item> {
   }
 }
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] }));
+beforeEach(() => void startVirtualTime());
 afterEach(() => void vi.useRealTimers());
 
 /** Reads the whole stream with sessions that end at the given step of each; returns the items, and the steps of the last session. */
 async function read(end: number, by: "client" | "server", how: "close" | "drain"): Promise<[number[], number]> {
-  let steps = 0;
-  /** Later sessions live longer, or no stream would ever come to its end. */
-  let longer = 0;
-  const connection = createConnection(async () => {
-    const pair = createMemoryPair();
-    const at = end + longer++;
-    let passed = 0;
-    const onStep = (): void => {
-      steps = ++passed;
-      if (passed === at) void (by === "client" ? client : server)[how]();
-    };
-    const wrapped = (transport: TransportSession): TransportSession => stepped(transport, onStep);
-    const server = createSession(wrapped(pair[1]), { routers: [router] });
-    const client = createSession(wrapped(pair[0]));
-    return client;
-  });
+  const sessions = endingSessions({ routers: [router] }, end, (session) => void session[by][how]());
+  const connection = createConnection(sessions.dial);
   const taken: number[] = [];
   const reading = (async () => {
     for await (const { id } of connection.serverStream(follow, undefined)) taken.push(id);
   })();
   const ended: true[] = [];
   void reading.then(() => ended.push(true));
-  for (let i = 0; ended.length === 0 && i < 200; i++) await vi.advanceTimersByTimeAsync(100);
+  for (let i = 0; ended.length === 0 && i < 200; i++) await pass(100);
   await reading;
   await connection.close();
-  return [taken, steps];
+  return [taken, sessions.steps];
 }
 
 describe.each(["client", "server"] as const)("at every step of a session, the %s", (by) => {

@@ -1,20 +1,13 @@
-import {
-  type Connection,
-  createConnection,
-  createMemoryPair,
-  createSession,
-  RpcError,
-  ServerLoad,
-} from "@quicrpc/core";
+import { type Connection, createConnection, RpcError, ServerLoad } from "@quicrpc/core";
 import type { Via } from "@quicrpc/core/generated";
-import type { TransportSession } from "@quicrpc/core/transport";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Handlers, resumable, upTo } from "./resumable-service.js";
-import { stepped } from "./stepped.js";
+import { endingSessions } from "./stepped.js";
+import { pass, startVirtualTime } from "../../packages/core/test/virtual-time.js";
 
 const UP_TO = 5;
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] }));
+beforeEach(() => void startVirtualTime());
 afterEach(() => void vi.useRealTimers());
 
 /** What a call came to: its items, and how it ended. */
@@ -68,38 +61,25 @@ async function run(
   end: number,
   by: "client" | "server",
 ): Promise<[Outcome, number]> {
-  let steps = 0;
-  /** Later sessions live longer, or no call would ever come to its end. */
-  let longer = 0;
   const load = new ServerLoad();
-  const connection = createConnection(async () => {
-    const pair = createMemoryPair();
-    const at = end + longer++;
-    let passed = 0;
-    const onStep = (): void => {
-      steps = ++passed;
-      if (passed === at) void (by === "client" ? client : server).close({ closeCode: 9 });
-    };
-    const wrapped = (transport: TransportSession): TransportSession => stepped(transport, onStep);
-    const server = createSession(wrapped(pair[1]), { routers: [handlers.router], load, onError: () => {} });
-    const client = createSession(wrapped(pair[0]));
-    return client;
-  });
+  const options = { routers: [handlers.router], load, onError: () => {} };
+  const sessions = endingSessions(options, end, (session) => void session[by].close({ closeCode: 9 }));
+  const connection = createConnection(sessions.dial);
   const calling = call(connection);
   const ended: true[] = [];
   void calling.then(() => ended.push(true));
-  for (let i = 0; ended.length === 0 && i < 200; i++) await vi.advanceTimersByTimeAsync(100);
+  for (let i = 0; ended.length === 0 && i < 200; i++) await pass(100);
   const outcome = await calling;
-  await vi.advanceTimersByTimeAsync(0);
+  await pass(0);
   await connection.close({ closeCode: 9 });
   // Calls whose caller knows that they are over, and could not say so any more, are kept for as long as it asked.
-  await vi.advanceTimersByTimeAsync(300_000);
+  await pass(300_000);
   expect(handlers.open, "handlers that were not left").toBe(0);
   expect(load.suspended.size, "calls that are kept").toBe(0);
   expect(load.handlers, "handlers that count").toBe(0);
   load.measure();
   expect(load.held, "bytes that are held").toBe(0);
-  return [outcome, steps];
+  return [outcome, sessions.steps];
 }
 
 const cases = Object.entries(calls).flatMap(([kind, call]) =>

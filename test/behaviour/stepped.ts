@@ -1,3 +1,4 @@
+import { createMemoryPair, createSession, type Session, type SessionOptions } from "@quicrpc/core";
 import type {
   DirectSession,
   DirectStream,
@@ -14,6 +15,39 @@ export type OnStep = (step: string) => void;
 /** A transport session that tells of whatever happens on it: streams, writes, arrivals, ends. */
 export function stepped(transport: TransportSession, onStep: OnStep): TransportSession {
   return "openStream" in transport ? new SteppedDirect(transport, onStep) : steppedWeb(transport, onStep);
+}
+
+/** Sessions that end at a step of each, for a connection to make. */
+export interface EndingSessions {
+  readonly dial: () => Promise<Session>;
+  /** How many steps the last session had. */
+  readonly steps: number;
+}
+
+/** Sessions in memory whose step so many has `end` called; later ones live longer, or no call would ever come to its end. */
+export function endingSessions(
+  serverOptions: SessionOptions,
+  step: number,
+  end: (session: Record<"client" | "server", Session>) => void,
+): EndingSessions {
+  let [steps, longer] = [0, 0];
+  return {
+    dial: async () => {
+      const [ours, theirs] = createMemoryPair();
+      const at = step + longer++;
+      let passed = 0;
+      const onStep = (): void => {
+        steps = ++passed;
+        if (passed === at) end({ client, server });
+      };
+      const server = createSession(stepped(theirs, onStep), serverOptions);
+      const client = createSession(stepped(ours, onStep));
+      return client;
+    },
+    get steps() {
+      return steps;
+    },
+  };
 }
 
 class SteppedDirect implements DirectSession {

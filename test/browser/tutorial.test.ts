@@ -5,12 +5,12 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { quicrpc } from "@quicrpc/vite";
 import { build } from "esbuild";
 import type { Page } from "playwright-core";
-import { createServer, type ViteDevServer } from "vite";
+import type { ViteDevServer } from "vite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Chromium, executablePath } from "./chromium.js";
+import { startVite, urlOf } from "./vite-server.js";
 
 const root = fileURLToPath(new URL("../../examples/tutorial", import.meta.url));
 const cache = join(root, "../../test/.cache");
@@ -43,14 +43,7 @@ describe.skipIf(executablePath === undefined)("the tutorial", () => {
     folder = mkdtempSync(join(cache, "tutorial-"));
     const stock = await start("stock", {});
     process.env["VITE_ORDERS"] = await start("orders", { STOCK: stock });
-    vite = await createServer({
-      root,
-      configFile: false,
-      logLevel: "silent",
-      plugins: [quicrpc({ generate: false })],
-      server: { host: "127.0.0.1", port: 0 },
-    });
-    await vite.listen();
+    vite = await startVite(root, { generate: false });
     chromium = await Chromium.launch();
   }, 60_000);
   afterAll(async () => {
@@ -65,7 +58,7 @@ describe.skipIf(executablePath === undefined)("the tutorial", () => {
 
   async function open(): Promise<Page> {
     const page = await chromium.browser.newPage();
-    await page.goto(vite.resolvedUrls?.local[0] ?? vite.resolvedUrls?.network[0] ?? "");
+    await page.goto(urlOf(vite));
     return page;
   }
 

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { devCertificate, serve, type Server } from "@quicrpc/node";
 import { createHealth } from "@quicrpc/services";
-import { quicrpc } from "@quicrpc/vite";
-import { createServer, type ViteDevServer } from "vite";
+import type { ViteDevServer } from "vite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Chromium, executablePath } from "./chromium.js";
+import { startVite, urlOf } from "./vite-server.js";
 
 const cache = fileURLToPath(new URL("../.cache", import.meta.url));
 
@@ -34,14 +34,7 @@ describe.skipIf(executablePath === undefined)("a page of Vite's dev server", () 
        const { status } = await createHealthClient(connection).check({ service: "" });
        document.title = connection.transport.kind + " " + status;`,
     );
-    vite = await createServer({
-      root,
-      configFile: false,
-      logLevel: "silent",
-      plugins: [quicrpc({ certificate, generate: false })],
-      server: { host: "127.0.0.1", port: 0 },
-    });
-    await vite.listen();
+    vite = await startVite(root, { certificate, generate: false });
     chromium = await Chromium.launch();
   }, 60_000);
   afterAll(async () => {
@@ -53,7 +46,7 @@ describe.skipIf(executablePath === undefined)("a page of Vite's dev server", () 
 
   it("connects over WebTransport, by the development certificate", async () => {
     const page = await chromium.browser.newPage();
-    await page.goto(vite.resolvedUrls?.local[0] ?? vite.resolvedUrls?.network[0] ?? "");
+    await page.goto(urlOf(vite));
     await page.waitForFunction('document.title !== ""');
     expect(await page.title()).toBe("webtransport serving");
     await page.close();

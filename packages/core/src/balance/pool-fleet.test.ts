@@ -9,6 +9,7 @@ import { createMemoryPair } from "../transport/memory.js";
 import { hash } from "./keyed.js";
 import { createPool, type Pool, type PoolOptions } from "./pool.js";
 import type { ResolveTargets, TargetSpec } from "./discovery.js";
+import { pass, startVirtualTime } from "../../test/virtual-time.js";
 
 const service = { name: "test.v1.Fleet", id: 80 };
 const text = uncheckedCodec<string>();
@@ -43,7 +44,7 @@ async function dial(target: string): Promise<Session> {
 }
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] });
+  startVirtualTime();
   [served, down, overloaded] = [[], new Set(), false];
   sessions.clear();
 });
@@ -52,8 +53,6 @@ afterEach(async () => {
   if (vi.getTimerCount() > 0) throw new Error(`${vi.getTimerCount()} timers are left`);
   vi.useRealTimers();
 });
-
-const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
 
 async function pooled(targets: readonly (string | TargetSpec)[] | ResolveTargets, options: PoolOptions): Promise<void> {
   pool = createPool(targets, dial, options);

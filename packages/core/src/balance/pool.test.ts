@@ -10,6 +10,7 @@ import { createMemoryPair } from "../transport/memory.js";
 import { balancer } from "./balance.js";
 import { createPool, type Pool, type PoolOptions } from "./pool.js";
 import type { ResolveTargets, TargetSpec } from "./discovery.js";
+import { pass, startVirtualTime } from "../../test/virtual-time.js";
 
 const service = { name: "test.v1.Pool", id: 78 };
 const text = uncheckedCodec<string>();
@@ -68,7 +69,7 @@ class World {
 let world: World;
 let pool: Pool;
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] });
+  startVirtualTime();
   world = new World();
 });
 afterEach(async () => {
@@ -77,8 +78,6 @@ afterEach(async () => {
   vi.restoreAllMocks();
   vi.useRealTimers();
 });
-
-const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
 
 async function pooled(
   targets: readonly (string | TargetSpec)[] | ResolveTargets,

@@ -10,6 +10,7 @@ import type { Session } from "../session/session.js";
 import { createMemoryPair } from "../transport/memory.js";
 import { type Connection, type ConnectionOptions, createConnection } from "./connection.js";
 import type { ConnectionState } from "./state.js";
+import { pass, startVirtualTime } from "../../test/virtual-time.js";
 
 const service = { name: "test.v1.Connection", id: 77 };
 const text = uncheckedCodec<string>();
@@ -74,7 +75,7 @@ class Peer {
 let peer: Peer;
 let connection: Connection;
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] });
+  startVirtualTime();
   vi.spyOn(Math, "random").mockReturnValue(1);
   peer = new Peer();
 });
@@ -91,8 +92,6 @@ function connected(options: ConnectionOptions = {}): Connection {
 }
 
 /** Runs what is due within so many milliseconds. */
-const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
-
 async function lose(): Promise<void> {
   void peer.latest.close({ closeCode: 9, reason: "lost" });
   await pass(0);

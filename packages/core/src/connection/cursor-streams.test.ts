@@ -9,6 +9,8 @@ import { createSession } from "../session/create-session.js";
 import type { Session } from "../session/session.js";
 import { createMemoryPair } from "../transport/memory.js";
 import { type Connection, type ConnectionOptions, createConnection } from "./connection.js";
+import { LiveLog } from "../../test/live-log.js";
+import { meanwhile, pass, startVirtualTime } from "../../test/virtual-time.js";
 
 const service = { name: "test.v1.Cursors", id: 78 };
 
@@ -30,10 +32,7 @@ class Servers {
   readonly sessions: Session[] = [];
   /** The cursors that handlers were entered with. */
   readonly froms: (string | undefined)[] = [];
-  /** Handlers that have not been left. */
-  open = 0;
-  private length = 0;
-  private readonly wakes: Set<() => void> = new Set();
+  readonly log: LiveLog = new LiveLog();
   /** What becomes of the next items in the handler. */
   readonly skip: Set<number> = new Set();
   readonly dial = async (): Promise<Session> => {
@@ -45,31 +44,14 @@ class Servers {
     return createSession(ours);
   };
 
-  append(count: number): void {
-    this.length += count;
-    for (const wake of this.wakes) wake();
-  }
-
   get latest(): Session {
     return this.sessions.at(-1) as Session;
   }
 
   private async *read(from: string | undefined, signal: AbortSignal): AsyncGenerator<Entry> {
     this.froms.push(from);
-    this.open++;
-    const wake = { now: () => {} };
-    const onWake = (): void => wake.now();
-    this.wakes.add(onWake);
-    signal.addEventListener("abort", onWake);
-    try {
-      for (let id = Number(from ?? 0) + 1; !signal.aborted; id++) {
-        while (id > this.length && !signal.aborted) await new Promise<void>((resolve) => (wake.now = resolve));
-        if (signal.aborted) return;
-        if (!this.skip.has(id)) yield { id, before: id === 1 ? null : id - 1 };
-      }
-    } finally {
-      this.wakes.delete(onWake);
-      this.open--;
+    for await (const id of this.log.read(Number(from ?? 0), signal)) {
+      if (!this.skip.has(id)) yield { id, before: id === 1 ? null : id - 1 };
     }
   }
 }
@@ -77,24 +59,16 @@ class Servers {
 let servers: Servers;
 let connection: Connection;
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] });
+  startVirtualTime();
   servers = new Servers();
 });
 afterEach(async () => {
   await connection.close({ closeCode: 1 });
   await pass(0);
   if (vi.getTimerCount() > 0) throw new Error(`${vi.getTimerCount()} timers are left`);
-  if (servers.open > 0) throw new Error(`${servers.open} handlers are left`);
+  if (servers.log.readers > 0) throw new Error(`${servers.log.readers} handlers are left`);
   vi.useRealTimers();
 });
-
-const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
-
-/** Waits for a promise while time passes: one delivery in many of a pair in memory is by a timer. */
-async function meanwhile<T>(promise: Promise<T>): Promise<T> {
-  await pass(1);
-  return promise;
-}
 
 function connected(options: ConnectionOptions = {}): Connection {
   connection = createConnection(servers.dial, options);
@@ -116,11 +90,11 @@ describe("a stream whose items have cursors", () => {
   it("goes on after the last item on the next session", async () => {
     const stream = connected().serverStream(methods.follow, undefined);
     const items = stream.values();
-    servers.append(3);
+    servers.log.append(3);
     expect(await take(items, 2)).toEqual([1, 2]);
     expect(stream.cursor).toBe("2");
     await lose();
-    servers.append(2);
+    servers.log.append(2);
     await pass(1000);
     expect(await take(items, 3)).toEqual([3, 4, 5]);
     expect(stream.cursor).toBe("5");
@@ -135,14 +109,14 @@ describe("a stream whose items have cursors", () => {
       await lose();
       await pass(1000);
     }
-    servers.append(1);
+    servers.log.append(1);
     expect(await take(items, 1)).toEqual([1]);
     expect(servers.froms).toEqual([undefined, undefined, undefined, undefined]);
     await items.return();
   });
 
   it("begins where the caller says, so that a page goes on after it was loaded again", async () => {
-    servers.append(5);
+    servers.log.append(5);
     const items = connected().serverStream(methods.follow, undefined, { from: "3" }).values();
     expect(await take(items, 2)).toEqual([4, 5]);
     await items.return();
@@ -150,13 +124,13 @@ describe("a stream whose items have cursors", () => {
 
   it("moves when the server drains, as soon as there is another session", async () => {
     const items = connected().serverStream(methods.follow, undefined).values();
-    servers.append(2);
+    servers.log.append(2);
     expect(await take(items, 1)).toEqual([1]);
     const drained = servers.latest.drain();
     await pass(0);
     await drained;
     expect(servers.sessions).toHaveLength(2);
-    servers.append(1);
+    servers.log.append(1);
     expect(await take(items, 2)).toEqual([2, 3]);
     expect(servers.froms).toEqual([undefined, "2"]);
     await items.return();
@@ -165,7 +139,7 @@ describe("a stream whose items have cursors", () => {
   it("fails where items are missing", async () => {
     const stream = connected().serverStream(methods.follow, undefined);
     servers.skip.add(2);
-    servers.append(3);
+    servers.log.append(3);
     const items = stream.values();
     expect(await take(items, 1)).toEqual([1]);
     await expect(items.next()).rejects.toMatchObject({ code: "data_loss", reason: "CURSOR_GAP" });
@@ -173,7 +147,7 @@ describe("a stream whose items have cursors", () => {
 
   it("is shown to wait in the connection's state", async () => {
     const items = connected().serverStream(methods.follow, undefined).values();
-    servers.append(1);
+    servers.log.append(1);
     await take(items, 1);
     await lose();
     expect(connection.state).toMatchObject({ status: "connecting", resuming: 1 });
@@ -223,7 +197,7 @@ describe("a stream whose items have cursors", () => {
     const session = await servers.dial();
     const stream = session.serverStream(methods.follow, undefined);
     const items = stream.values();
-    servers.append(1);
+    servers.log.append(1);
     await take(items, 1);
     void session.close();
     await expect(items.next()).rejects.toMatchObject({ code: "unavailable" });
@@ -240,10 +214,10 @@ describe("a stream whose items have cursors", () => {
       },
     ]);
     const items = caller.serverStream(methods.follow, undefined).values();
-    servers.append(1);
+    servers.log.append(1);
     await take(items, 1);
     await lose();
-    servers.append(1);
+    servers.log.append(1);
     await pass(1000);
     expect(await take(items, 1)).toEqual([2]);
     expect(calls).toBe(2);
@@ -287,7 +261,7 @@ const steps = [
   fc.integer({ min: 1, max: 300 }).map((count) =>
     step(`append ${count}`, async (model) => {
       model.length += count;
-      servers.append(count);
+      servers.log.append(count);
     }),
   ),
   fc.integer({ min: 1, max: 200 }).map((most) => step(`take ${most}`, (model, real) => takeSome(model, real, most))),
@@ -312,7 +286,7 @@ it("whatever becomes of sessions, every item arrives once and in order, and noth
       await meanwhile(items.return());
       await meanwhile(connection.close());
       await pass(100);
-      expect(servers.open).toBe(0);
+      expect(servers.log.readers).toBe(0);
       expect(vi.getTimerCount()).toBe(0);
       expect(connection.state).toEqual({ status: "closed" });
     }),

@@ -11,6 +11,7 @@ import type { Session } from "../session/session.js";
 import { turnedAway } from "../transport/close-codes.js";
 import { createMemoryPair } from "../transport/memory.js";
 import { type Connection, type ConnectionOptions, createConnection } from "./connection.js";
+import { pass, startVirtualTime } from "../../test/virtual-time.js";
 
 const service = { name: "test.v1.Refused", id: 78 };
 const text = uncheckedCodec<string>();
@@ -54,7 +55,7 @@ let made: (Refusing | Session)[];
 let seen: string[];
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] });
+  startVirtualTime();
   vi.spyOn(Math, "random").mockReturnValue(1);
   made = [];
   seen = [];
@@ -65,8 +66,6 @@ afterEach(async () => {
   vi.restoreAllMocks();
   vi.useRealTimers();
 });
-
-const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
 
 function session(): Session {
   const [ours, theirs] = createMemoryPair();

@@ -19,6 +19,7 @@ import type { TransportSession } from "../transport/session.js";
 import { createMemoryPair } from "../transport/memory.js";
 import { encodeResume, type ResumeFields } from "../wire/piece.js";
 import { type Connection, type ConnectionOptions, createConnection } from "./connection.js";
+import { meanwhile, pass, startVirtualTime } from "../../test/virtual-time.js";
 
 const service = { name: "test.v1.Resumable", id: 79 };
 const number = uncheckedCodec<number>();
@@ -137,7 +138,7 @@ class Server {
 let server: Server;
 let connection: Connection;
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] });
+  startVirtualTime();
   server = new Server();
 });
 afterEach(async () => {
@@ -151,14 +152,6 @@ afterEach(async () => {
   const isClean = Object.values(left).every((count) => count === 0);
   if (!isClean) throw new Error(`left: ${JSON.stringify(left)}`);
 });
-
-const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
-
-/** Waits for a promise while time passes: one delivery in many of a pair in memory is by a timer. */
-async function meanwhile<T>(promise: Promise<T>): Promise<T> {
-  await pass(1);
-  return promise;
-}
 
 function connected(options: ConnectionOptions = {}, own: SessionOptions = {}): Connection {
   connection = createConnection(async () => server.dial(own), options);

@@ -14,6 +14,8 @@ import { createMemoryPair } from "../transport/memory.js";
 import type { TransportError } from "../transport-error.js";
 import { type Connection, createConnection } from "./connection.js";
 import { Route, type TrustedAddresses } from "./route.js";
+import { LiveLog } from "../../test/live-log.js";
+import { meanwhile, pass, startVirtualTime } from "../../test/virtual-time.js";
 
 const service = { name: "test.v1.Moves", id: 80 };
 
@@ -57,10 +59,8 @@ class Fleet {
   /** Addresses in the order in which they were dialled. */
   readonly dialled: string[] = [];
   readonly told: string[] = [];
-  length = 0;
-  open = 0;
+  readonly log: LiveLog = new LiveLog();
   release: () => void = () => {};
-  private readonly wakes: Set<() => void> = new Set();
 
   host(address: string): Host {
     return this.hosts.get(address) as Host;
@@ -86,11 +86,6 @@ class Fleet {
     }
   }
 
-  append(count: number): void {
-    this.length += count;
-    for (const wake of this.wakes) wake();
-  }
-
   async dial(address: string, signal?: AbortSignal): Promise<Session> {
     this.dialled.push(address);
     await new Promise((resolve) => setTimeout(resolve, DIAL_MS));
@@ -113,45 +108,21 @@ class Fleet {
   }
 
   private async *read(after: number, signal: AbortSignal): AsyncGenerator<Entry> {
-    this.open++;
-    const wake = { now: () => {} };
-    const onWake = (): void => wake.now();
-    this.wakes.add(onWake);
-    signal.addEventListener("abort", onWake);
-    try {
-      for (let id = after + 1; !signal.aborted; id++) {
-        while (id > this.length && !signal.aborted) await new Promise<void>((resolve) => (wake.now = resolve));
-        if (!signal.aborted) yield { id, before: id - 1 };
-      }
-    } finally {
-      this.wakes.delete(onWake);
-      this.open--;
-    }
+    for await (const id of this.log.read(after, signal)) yield { id, before: id - 1 };
   }
 }
 
 let fleet: Fleet;
 let connection: Connection;
-const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
-
-/** Waits for a promise while time passes. */
-async function meanwhile<T>(promise: Promise<T>): Promise<T> {
-  const over: true[] = [];
-  const end = (): void => void over.push(true);
-  promise.then(end, end);
-  for (let waits = 0; over.length === 0 && waits < 2000; waits++) await pass(10);
-  return promise;
-}
-
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] });
+  startVirtualTime();
   fleet = new Fleet();
 });
 afterEach(async () => {
   await meanwhile(connection.close({ closeCode: 1 }));
   fleet.end();
   await pass(10);
-  const [timers, { open }] = [vi.getTimerCount(), fleet];
+  const [timers, open] = [vi.getTimerCount(), fleet.log.readers];
   vi.useRealTimers();
   if (timers > 0 || open > 0) throw new Error(`${timers} timers and ${open} handlers are left`);
 });
@@ -165,7 +136,7 @@ async function take(items: AsyncIterator<Entry>, first: number, count: number): 
 
 async function followed(): Promise<AsyncIterator<Entry>> {
   const items = connection.serverStream(methods.follow, undefined).values();
-  fleet.append(2);
+  fleet.log.append(2);
   await take(items, 1, 2);
   return items;
 }
@@ -182,11 +153,11 @@ describe("a server that drains and names another", () => {
     const drained = drain(A, { to: B, timeoutMs: 60_000 });
     await pass(DIAL_MS - 1);
     // Make before break: the stream stays until there is a session to go to.
-    fleet.append(1);
+    fleet.log.append(1);
     await take(items, 3, 1);
     await pass(10);
     expect(fleet.dialled).toEqual([A, B]);
-    fleet.append(3);
+    fleet.log.append(3);
     await take(items, 4, 3);
     fleet.release();
     expect(await meanwhile(call)).toBe(7);
@@ -234,7 +205,7 @@ describe("a server that drains and names another", () => {
     await pass(2000);
     void drain(B, { to: A });
     await pass(2000);
-    fleet.append(1);
+    fleet.log.append(1);
     await take(items, 3, 1);
     expect(fleet.dialled).toEqual([A, B, A]);
   });
@@ -256,7 +227,7 @@ describe("a server that drains and names another", () => {
       dialled.push(to);
     }
     await pass(300);
-    fleet.append(1);
+    fleet.log.append(1);
     await take(items, 3, 1);
     expect(fleet.dialled).toEqual(dialled);
     expect(fleet.told).toEqual([]);
@@ -279,11 +250,11 @@ describe("a move that goes wrong", () => {
     void drain(A, { to: B });
     await pass(100);
     // The server that drains serves the stream meanwhile.
-    fleet.append(1);
+    fleet.log.append(1);
     await take(items, 3, 1);
     fleet.host(A).down = false;
     await pass(5000);
-    fleet.append(1);
+    fleet.log.append(1);
     await take(items, 4, 1);
     expect(fleet.told).toEqual(["ERR_GOAWAY_UNREACHABLE"]);
     expect(fleet.host(A).sessions).toHaveLength(2);
@@ -299,7 +270,7 @@ describe("a move that goes wrong", () => {
     fleet.host(B).leaving = { to: C };
     void drain(A, { to: B });
     await pass(2000);
-    fleet.append(2);
+    fleet.log.append(2);
     await take(items, 3, 2);
     expect(fleet.dialled).toEqual([A, B, C]);
     expect(fleet.told).toEqual([]);
@@ -317,7 +288,7 @@ describe("a move that goes wrong", () => {
     expect(fleet.dialled.length).toBeLessThan(40);
     fleet.host(A).leaving = undefined;
     await pass(60_000);
-    fleet.append(1);
+    fleet.log.append(1);
     await take(items, 3, 1);
     expect(connection.session).toBeDefined();
     expect(fleet.dialled.at(-1)).toBe(A);
@@ -333,7 +304,7 @@ describe("a move that goes wrong", () => {
     await pass(10_000);
     fleet.host(A).leaving = undefined;
     await pass(60_000);
-    fleet.append(1);
+    fleet.log.append(1);
     await take(items, 3, 1);
     expect(fleet.dialled.at(-1)).toBe(A);
     expect(fleet.dialled.length).toBeLessThan(60);
@@ -346,7 +317,7 @@ describe("a move that goes wrong", () => {
     await pass(DIAL_MS + 1);
     void fleet.host(B).latest.close({ closeCode: 0x10e, reason: "draining as well" });
     await pass(2000);
-    fleet.append(1);
+    fleet.log.append(1);
     await take(items, 3, 1);
     expect(fleet.dialled).toEqual([A, B, A]);
   });
@@ -356,10 +327,10 @@ describe("a move that goes wrong", () => {
     const items = await followed();
     void drain(A, { to: B });
     await pass(DIAL_MS - 2);
-    fleet.append(1);
+    fleet.log.append(1);
     void fleet.host(A).latest.close({ closeCode: 9, reason: "killed" });
     await pass(2000);
-    fleet.append(1);
+    fleet.log.append(1);
     await take(items, 3, 2);
     expect(fleet.dialled).toEqual([A, B]);
   });
@@ -369,7 +340,7 @@ describe("a move that goes wrong", () => {
     const items = await followed();
     void drain(A, { to: B });
     await pass(DIAL_MS);
-    fleet.append(2);
+    fleet.log.append(2);
     void fleet.host(B).latest.close({ closeCode: 9, reason: "killed" });
     await pass(2000);
     await take(items, 3, 2);
@@ -380,11 +351,11 @@ describe("a move that goes wrong", () => {
     await meanwhile(connection.ready());
     const alone = await meanwhile(fleet.dial(B));
     const items = alone.serverStream(methods.follow, undefined).values();
-    fleet.append(1);
+    fleet.log.append(1);
     await take(items, 1, 1);
     const drained = drain(B, { to: C, timeoutMs: 1000 });
     await pass(999);
-    fleet.append(1);
+    fleet.log.append(1);
     await take(items, 2, 1);
     await pass(1);
     expect(await meanwhile(drained)).toMatchObject({ closeCode: SessionCode.DrainTimeout });
@@ -453,7 +424,7 @@ it("whatever servers say and become, every item arrives once and in order", asyn
       await meanwhile(connection.ready());
       const items = connection.serverStream(methods.follow, undefined, { resumeForMs: Infinity }).values();
       for (const one of happenings) {
-        if (one.kind === "append") fleet.append(one.count);
+        if (one.kind === "append") fleet.log.append(one.count);
         else if (one.kind === "pass") await pass(one.ms);
         else {
           const host = fleet.host(one.at);
@@ -464,7 +435,7 @@ it("whatever servers say and become, every item arrives once and in order", asyn
         }
       }
       for (const host of fleet.hosts.values()) Object.assign(host, { down: false, leaving: undefined });
-      await take(items, 1, fleet.length);
+      await take(items, 1, fleet.log.length);
       void items.return?.();
       await meanwhile(connection.close());
       fleet.end();

@@ -7,15 +7,14 @@ import { createMemoryPair } from "../transport/memory.js";
 import type { DirectSession, DirectStream } from "../transport/session.js";
 import { createSession } from "./create-session.js";
 import type { Session } from "./session.js";
+import { pass, startVirtualTime } from "../../test/virtual-time.js";
 
 const service = { name: "test.v1.Unacknowledged", id: 79 };
 const text = uncheckedCodec<string>();
 const note = defineMethod(service, "notify", "note", { id: 1, input: text });
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] }));
+beforeEach(() => void startVirtualTime());
 afterEach(() => void vi.useRealTimers());
-
-const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
 
 async function notify(session: Session, count: number): Promise<void> {
   for (let i = 0; i < count; i++) await session.notify(note, "x");
