@@ -7,7 +7,7 @@ const HELLO = [0x40, 0x03, 0x00, 0x00, 0x01];
 /** Service 4700. */
 const SERVICE = [0x12, 0x5c];
 
-/** Of a frame's type. */
+/** The bit of a frame's type that says that a head precedes the body. */
 export const FLAG_HEAD = 0x10;
 
 export const FrameKind = { request: 1, notify: 2, item: 5, cancel: 7 } as const;

@@ -153,7 +153,7 @@ export interface Bounds {
   readonly peak: number;
   /** Bytes alive after it is over. Default: 16 MiB: buffers that are kept for the next session. */
   readonly after?: number;
-  /** Of the client that is served meanwhile. Default: that of the first URL. */
+  /** The scheme of the client that is served meanwhile. Default: that of the first URL. */
   readonly witness?: string;
 }
 

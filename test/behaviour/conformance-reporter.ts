@@ -58,7 +58,7 @@ class Shown {
   private readonly failed: Map<string, Set<string>> = new Map();
   /** Why tests were skipped, by behaviour and kind. */
   private readonly reasons: Map<string, string> = new Map();
-  /** Of the pages that ran. */
+  /** Lanes of the pages that ran. */
   readonly lanes: Set<string> = new Set();
 
   add(test: TestCase): void {

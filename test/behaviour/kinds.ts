@@ -40,7 +40,7 @@ export interface PairOptions {
   readonly client?: SessionOptions;
   /** Its routers serve beside the test service. */
   readonly server?: SessionOptions;
-  /** Of the server's handlers. Default: one that remembers all. */
+  /** Sees what the server's handlers do. Default: one that remembers all. */
   readonly witness?: Witness;
   /** Streams that the server lets the client open at once. Default: the transport's own. */
   readonly maxStreams?: number;

@@ -75,7 +75,7 @@ const anyMetadata: Entries = [
   ["key", "\t spaces \n"],
   ["__proto__", "harmless"],
 ];
-/** Of what header fields carry. */
+/** Metadata that header fields carry. */
 const headerMetadata: Entries = [
   ["key", "first"],
   ["other", "plain, and more"],

@@ -9,7 +9,7 @@ import { Firefox, firefoxPath, type FirefoxTab } from "./firefox.js";
 import { Site } from "./site.js";
 import { WhiteboardServer } from "./whiteboard-server.js";
 
-/** Of the folder `test/size`. */
+/** Pages of the folder `test/size`. */
 const SHIPPED = ["one-session", "streams-bare", "web-transport", "fallback"] as const;
 
 describe.skipIf(firefoxPath === undefined)("connect in Firefox", () => {

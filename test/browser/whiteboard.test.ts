@@ -298,7 +298,7 @@ async function move(page: Page): Promise<void> {
   if (box !== null) await page.mouse.move(box.x + Math.random() * box.width, box.y + Math.random() * box.height);
 }
 
-/** Of the cursors, as the panel says. Nearly none on one machine; more than half would be a miscount. */
+/** The share of cursors that is lost, as the panel says. Nearly none on one machine; more than half would be a miscount. */
 async function shareLost(page: Page): Promise<number> {
   const [, lost, sent] = /^(\d+) of (\d+)$/.exec(await page.innerText("#datagrams")) ?? [];
   return Number(lost) / Number(sent);

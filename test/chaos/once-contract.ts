@@ -30,6 +30,6 @@ export const LEASE_MS = 500;
 export interface OnceServerSettings {
   readonly listen: string;
   readonly journal: string;
-  /** Of a Redis; undefined for a store in memory. */
+  /** A Redis's socket; undefined for a store in memory. */
   readonly socket: string | undefined;
 }

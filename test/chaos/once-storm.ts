@@ -25,7 +25,7 @@ export interface OnceAccount {
   answered: number;
   /** Told that the outcome is unknown. */
   unknown: number;
-  /** Of those, how many had taken effect. */
+  /** How many of those had taken effect. */
   unknownEffects: number;
   hung: number;
   /** Answered or failed with something else. */

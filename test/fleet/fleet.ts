@@ -66,9 +66,9 @@ interface Client {
   readonly targets: readonly Target[];
   ready: readonly Target[];
   readonly balance: Balance;
-  /** Of the pool, for calls that were refused. */
+  /** The pool's, for calls that were refused. */
   readonly moves: RetryBudget;
-  /** Of `retry()`. */
+  /** That of `retry()`. */
   readonly retries: RetryBudget;
 }
 

@@ -23,7 +23,7 @@ import type { Target } from "./fuzz.js";
 import type { Random } from "./mutate.js";
 
 const MAX_FRAME = 4096;
-/** Of a frame whose end has not arrived, in a buffer that grows by doubling. */
+/** Bytes held of a frame whose end has not arrived, in a buffer that grows by doubling. */
 const MAX_HELD = 4 * MAX_FRAME;
 const MAX_METADATA = 1024;
 const MAX_EXPANDED = 16_384;

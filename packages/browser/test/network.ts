@@ -20,7 +20,7 @@ export class Network {
   webTransport: Answer = "accept";
   webSocket: Answer = "accept";
   http: "accept" | "refuse" | "silence" = "accept";
-  /** Of the server, in the order that they were made. */
+  /** The server's sessions, in the order that they were made. */
   readonly sessions: Session[] = [];
   /** Each attempt, as "webtransport https://…", and each that was closed before it was open. */
   readonly log: string[] = [];

@@ -154,7 +154,7 @@ const RANGES: Readonly<Record<Exclude<keyof ListenTransportOptions, keyof typeof
 
 /** Settings of the engine that are no transport's own; flags are 0 or 1. */
 export interface EngineSettings {
-  /** Of one connection, where it speaks HTTP/3. Default 0. */
+  /** WebTransport sessions of one connection, where it speaks HTTP/3. Default 0. */
   readonly webTransportSessions?: number;
   /** Whether JavaScript says when a session is admitted. Default 0. */
   readonly manualAdmission?: number;

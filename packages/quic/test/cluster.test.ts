@@ -71,7 +71,7 @@ function ending(session: QuicSession): Promise<Error | undefined> {
   return ended.promise;
 }
 
-/** Of sessions that will not be answered. */
+/** For sessions that will not be answered. */
 const SHORT: TransportOptions = { idleTimeoutMs: 1000 };
 
 const KINDS = { processes: childProcess, "worker threads": thread };

@@ -53,7 +53,7 @@ export const CONNECT = {
   ":authority": "a",
   ":path": "/",
 };
-/** Of the control stream: datagrams and sessions. */
+/** The control stream's settings: datagrams and sessions. */
 export const SETTINGS = frame(4, [8, 1, 0x33, 1]);
 /** The control stream. */
 export const CONTROL = [0, ...SETTINGS];

@@ -26,7 +26,7 @@ import {
 
 const hashOf = (value: Uint8Array) => ({ serverCertificateHashes: [{ algorithm: "sha-256" as const, value }] });
 
-/** Of the first byte (RFC 9000 §17). */
+/** The header form is the first byte's highest bit (RFC 9000 §17). */
 function isLong(packet: Uint8Array): boolean {
   return ((packet[0] ?? 0) & 0x80) !== 0;
 }

@@ -37,7 +37,7 @@ pub struct Outcome {
     pub latency: Option<Latency>,
 }
 
-/// Of single calls, in ms.
+/// Durations of single calls, in ms.
 #[derive(Serialize)]
 pub struct Latency {
     p50: f64,

@@ -7,7 +7,7 @@ const PING_EVERY_MS = 1000;
 const UNNOTICED_MS = 2000;
 /** Round trips in the curve. */
 const SHOWN = 60;
-/** Of the curve, in units of its own. */
+/** The curve's width, in units of its own. */
 const WIDTH = 60;
 const HEIGHT = 20;
 

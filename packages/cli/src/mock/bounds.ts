@@ -7,7 +7,7 @@ export interface Bounds {
   exclusiveMinimum?: number | bigint | Date;
   exclusiveMaximum?: number | bigint | Date;
   multipleOf?: number | bigint;
-  /** Of a list, a text, a set or a map. */
+  /** The exact size of a list, a text, a set or a map. */
   size?: number;
   format?: string;
   patterns: RegExp[];

@@ -80,7 +80,7 @@ export type PrincipalOf<Context> = (context: CallContext<Context>) => string;
 export interface ContextSettings<Context> {
   readonly session: TypedCaller;
   readonly connection: Context;
-  /** Of a session whose client can renew its credentials. */
+  /** The client's identity, where it can renew its credentials on its session. */
   readonly identity?: Identity<Context> | undefined;
   readonly limits: Limits;
   readonly once?: OnceSettings | undefined;

@@ -34,7 +34,7 @@ export class MemoryLog implements TopicLog {
   /** By number, the oldest first. */
   private readonly entries: Map<number, LogEntry> = new Map();
   private readonly numbers: Map<string, Set<number>> = new Map();
-  /** Of the messages that are kept. */
+  /** The ids of the messages that are kept. */
   private readonly ids: Set<string> = new Set();
   private readonly journal: Journal | undefined;
   private readonly receivers: Map<string, TopicReceiver> = new Map();

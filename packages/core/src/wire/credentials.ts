@@ -6,11 +6,11 @@ import type { FrameWriter } from "./writer.js";
 
 /** Kinds of a credentials frame. */
 const Kind = {
-  /** Of the server: milliseconds until what the client has proven expires (varint); absent where nobody knows. It answers `Given`. */
+  /** From the server: milliseconds until what the client has proven expires (varint); absent where nobody knows. It answers `Given`. */
   Valid: 0x0,
-  /** Of the client: the fields of a greeting. */
+  /** From the client: the fields of a greeting. */
   Given: 0x1,
-  /** Of the server: give credentials anew, at some moment of so many milliseconds (varint). */
+  /** From the server: give credentials anew, at some moment of so many milliseconds (varint). */
   Wanted: 0x2,
 } as const;
 

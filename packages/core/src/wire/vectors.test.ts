@@ -41,11 +41,11 @@ interface Fields {
   reason?: string;
   codec?: string;
   fingerprint?: number;
-  /** Of a hello. */
+  /** A hello's. */
   compressions?: string;
   credentials?: string;
   renews?: true;
-  /** Of a server's credentials frame. */
+  /** A server's credentials frame. */
   notice?: CredentialsNotice;
   /** What stands there compressed. */
   compressed?: string;
@@ -53,14 +53,14 @@ interface Fields {
   message?: string;
   details?: unknown;
   bytes?: number;
-  /** Of a goaway. */
+  /** A goaway's. */
   stage?: number;
   departure?: Departure;
-  /** Of a ping or pong. */
+  /** A ping's or pong's. */
   ping?: string;
-  /** Of a notice that an answer does not fit: the method that answered. */
+  /** The method whose answer does not fit, in a notice of that. */
   unreadMethodId?: number;
-  /** Of a close. */
+  /** A close's. */
   closeCode?: number;
   reasonText?: string;
   value?: unknown;

@@ -69,7 +69,7 @@ export class HttpService<Context> {
   private readonly limits: Limits;
   private readonly onError: ErrorHook;
   private readonly admission: Admission;
-  /** Of pings, which do not wait behind calls. */
+  /** Admits pings, which do not wait behind calls. */
   private readonly ownAdmission: Admission;
   private readonly routes: Routes<Context>;
   private readonly shared: HttpCallSettings;

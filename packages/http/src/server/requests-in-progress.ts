@@ -5,7 +5,7 @@ import { HeldBytes } from "./held-bytes.js";
 
 /** A request that is being answered. */
 export interface RequestInProgress {
-  /** Of what the request and its answer take. */
+  /** Charged with what the request and its answer take. */
   readonly budget: MemoryBudget;
   /** Holds of the answer what the client has not read. */
   readonly unsent: HeldBytes;

@@ -20,7 +20,7 @@ interface PassedSocket {
   readonly name: string;
   /** The local address of a socket over UDP, as the system writes it. */
   readonly datagrams: string | undefined;
-  /** Of a Unix socket. */
+  /** A Unix socket's path. */
   readonly path: string | undefined;
 }
 
