@@ -38,17 +38,32 @@ export default class ConformanceReporter implements Reporter {
       console.error(`docs/conformance.md is left alone: without Chromium and Firefox nothing is known of ${names}`);
       return;
     }
+    if (tests.some((test) => test.result().state === "failed")) {
+      // The run fails already, and the page would be missing what failed.
+      console.error("docs/conformance.md is left alone: a test failed");
+      return;
+    }
     const text = render(shown);
     if (process.env["QUICRPC_CONFORMANCE"] !== "check") {
       writeFileSync(page, text);
       return;
     }
-    // The run fails already, and the page would be missing what failed.
-    if (tests.some((test) => test.result().state === "failed")) return;
-    if (readFileSync(page, "utf8") === text) return;
+    const differences = differing(readFileSync(page, "utf8"), text);
+    if (differences.length === 0) return;
     console.error("docs/conformance.md is not what the tests show: npm run conformance writes it");
+    for (const line of differences) console.error(line);
     process.exitCode = 1;
   }
+}
+
+/** The lines that one text has and the other has not. */
+function differing(written: string, shown: string): readonly string[] {
+  const [before, after] = [written.split("\n"), shown.split("\n")];
+  const [had, has] = [new Set(before), new Set(after)];
+  return [
+    ...before.filter((line) => !has.has(line)).map((line) => `- ${line}`),
+    ...after.filter((line) => !had.has(line)).map((line) => `+ ${line}`),
+  ];
 }
 
 /** Which kinds have shown which behaviours. One is shown where every test passed that has its number and was not skipped. */
@@ -56,7 +71,7 @@ class Shown {
   /** For each behaviour the names of kinds. */
   private readonly passed: Map<string, Set<string>> = new Map();
   private readonly failed: Map<string, Set<string>> = new Map();
-  /** Why tests were skipped, by behaviour and kind. */
+  /** Why tests were skipped, by behaviour and kind: of several reasons the first by the alphabet, whichever test ran first. */
   private readonly reasons: Map<string, string> = new Map();
   /** Lanes of the pages that ran. */
   readonly lanes: Set<string> = new Set();
@@ -67,7 +82,7 @@ class Shown {
     if (result.state === "passed") note(this.passed, test.name, kind);
     if (result.state === "failed") note(this.failed, test.name, kind);
     if (result.state === "skipped" && result.note !== undefined) {
-      for (const number of numbersIn(test.name)) this.reasons.set(`${number} ${kind}`, result.note);
+      this.skip(test.name, kind, result.note);
     }
     const { shownInPage } = test.meta();
     if (shownInPage === undefined) return;
@@ -79,8 +94,14 @@ class Shown {
     const kind = pageKinds.find((one) => one.lane === lane)?.name ?? ANY;
     for (const name of passed) note(this.passed, name, kind);
     for (const name of failed) note(this.failed, name, kind);
-    for (const [name, reason] of skipped) {
-      for (const number of numbersIn(name)) this.reasons.set(`${number} ${kind}`, reason);
+    for (const [name, reason] of skipped) this.skip(name, kind, reason);
+  }
+
+  private skip(name: string, kind: string, reason: string): void {
+    for (const number of numbersIn(name)) {
+      const key = `${number} ${kind}`;
+      const known = this.reasons.get(key);
+      if (known === undefined || reason < known) this.reasons.set(key, reason);
     }
   }
 
