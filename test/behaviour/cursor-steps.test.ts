@@ -25,7 +25,7 @@ async function* items(from: string | undefined): AsyncGenerator<Item> {
   }
 }
 
-beforeEach(() => void startVirtualTime());
+beforeEach(() => startVirtualTime());
 afterEach(() => void vi.useRealTimers());
 
 /** Reads the whole stream with sessions that end at the given step of each; returns the items, and the steps of the last session. */

@@ -7,7 +7,7 @@ import { pass, startVirtualTime } from "../../packages/core/test/virtual-time.js
 
 const UP_TO = 5;
 
-beforeEach(() => void startVirtualTime());
+beforeEach(() => startVirtualTime());
 afterEach(() => void vi.useRealTimers());
 
 /** What a call came to: its items, and how it ended. */

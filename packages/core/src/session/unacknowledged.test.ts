@@ -13,7 +13,7 @@ const service = { name: "test.v1.Unacknowledged", id: 79 };
 const text = uncheckedCodec<string>();
 const note = defineMethod(service, "notify", "note", { id: 1, input: text });
 
-beforeEach(() => void startVirtualTime());
+beforeEach(() => startVirtualTime());
 afterEach(() => void vi.useRealTimers());
 
 async function notify(session: Session, count: number): Promise<void> {
