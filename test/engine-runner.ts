@@ -6,6 +6,13 @@ const MISSING = /ERR_QUIC_NATIVE_MISSING|QUIC is not available on|This needs the
 /** As `context.skip(note)` leaves it; the types do not tell of `note`. */
 const SKIPPED = { state: "skip" as const, note: "needs the QUIC engine" };
 
+declare module "vitest" {
+  interface TaskMeta {
+    /** Why a suite that could not be prepared has not run. */
+    skipped?: string;
+  }
+}
+
 /** Runs tests on a machine without the QUIC engine: those that fail because they ask for it count as skipped. */
 export default class EngineRunner extends TestRunner {
   override onAfterRunTask(test: RunnerTestCase): void {
@@ -15,7 +22,9 @@ export default class EngineRunner extends TestRunner {
 
   override async onAfterRunSuite(suite: RunnerTestSuite): Promise<void> {
     await super.onAfterRunSuite(suite);
-    if (skipIfMissing(suite)) skipAll(suite.tasks);
+    if (!skipIfMissing(suite)) return;
+    suite.meta.skipped = SKIPPED.note;
+    skipAll(suite.tasks);
   }
 }
 
@@ -24,7 +33,8 @@ function skipIfMissing(task: RunnerTask): boolean {
   const { result } = task;
   // What fails besides, such as an `afterEach` of what was never made, follows from it.
   if (result?.state !== "fail" || result.errors?.some((error) => MISSING.test(textOf(error))) !== true) return false;
-  task.result = { ...result, ...SKIPPED, errors: [] };
+  const { errors: _, ...rest } = result;
+  task.result = { ...rest, ...SKIPPED };
   task.mode = "skip";
   return true;
 }

@@ -1,6 +1,6 @@
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Reporter, TestModule } from "vitest/node";
+import type { Reporter, TestCase, TestModule } from "vitest/node";
 import { missingChapters, type Ran, skippedLines } from "./chapters.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -23,8 +23,18 @@ export default class SkippedReporter implements Reporter {
 
 function ranOf(module: TestModule): Ran {
   const tests = [...module.children.allTests()].map((test) => {
-    const result = test.result();
-    return { name: test.fullName, state: result.state, note: result.state === "skipped" ? result.note : undefined };
+    const { state } = test.result();
+    return { name: test.fullName, state, note: state === "skipped" ? noteOf(test) : undefined };
   });
   return { file: relative(root, module.moduleId).replaceAll("\\", "/"), tests };
+}
+
+/** Why a test was skipped: it says so itself, or a suite around it that could not be prepared does. */
+function noteOf(test: TestCase): string | undefined {
+  const result = test.result();
+  if (result.state === "skipped" && result.note !== undefined) return result.note;
+  for (let around: TestCase["parent"] | TestModule = test.parent; ; around = around.parent) {
+    const { skipped } = around.meta();
+    if (skipped !== undefined || around.type === "module") return skipped;
+  }
 }

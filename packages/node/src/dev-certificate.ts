@@ -67,7 +67,7 @@ async function keep(path: string, hosts: readonly string[], issuer: Issuer | und
       if (await linked(temporary, path)) return parse(made, path);
       const first = await fresh(path, issuer);
       if (first !== undefined) return first;
-      await removeStale(path, issuer);
+      await replaceStale(path, temporary);
     }
   } finally {
     await rm(temporary, { force: true });
@@ -85,17 +85,41 @@ async function linked(from: string, path: string): Promise<boolean> {
   }
 }
 
-/** Removes a file that is no use, unless another process has just replaced it. */
-async function removeStale(path: string, issuer: Issuer | undefined): Promise<void> {
-  const aside = `${path}.${randomUUID()}`;
+/**
+ * Puts a successor in the place of a file that is no use. Of all who do so at the same time it is the first one's: they find it by a name that is made
+ * of what they replace.
+ */
+async function replaceStale(path: string, made: string): Promise<void> {
+  const stale = await digestOf(path);
+  if (stale === undefined) return;
+  const successor = `${path}.${stale}`;
+  const own = `${path}.${randomUUID()}`;
   try {
-    await rename(path, aside);
-    if ((await fresh(aside, issuer)) !== undefined) await linked(aside, path);
+    await linked(made, successor);
+    await link(successor, own);
+    // As long as the old one is there nobody has removed the first successor, so that this is it.
+    if ((await digestOf(path)) === stale) await rename(own, path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    // Another has replaced it meanwhile.
+    if (!isMissing(error)) throw error;
   } finally {
-    await rm(aside, { force: true });
+    await Promise.all([successor, own].map((file) => rm(file, { force: true })));
   }
+}
+
+async function digestOf(path: string): Promise<string | undefined> {
+  try {
+    return createHash("sha256")
+      .update(await readFile(path))
+      .digest("hex");
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === "ENOENT";
 }
 
 /** Reads a stored certificate; undefined where it is missing, damaged, not valid yet, about to expire, or not by the issuer. */
