@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { parseArgs } from "node:util";
 import { root, setup } from "./setup.mjs";
+import { median } from "./statistics.mjs";
 
 const SESSIONS = 16;
 const CALLS = 16;
@@ -168,9 +169,4 @@ function memory(pid) {
   const text = readFileSync(`/proc/${pid}/smaps_rollup`, "utf8");
   const kib = (name) => Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(text)?.[1] ?? 0);
   return { own: (kib("Private_Clean") + kib("Private_Dirty")) / MIB, resident: kib("Rss") / MIB };
-}
-
-function median(values) {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)];
 }

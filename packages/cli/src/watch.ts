@@ -5,6 +5,8 @@ import { watch } from "chokidar";
 
 /** Changes within this time are one: editors write a file in several steps, and git writes many files. */
 const SETTLE_MS = 50;
+/** The most milliseconds that a timer takes. */
+const MOST_MS = 2 ** 31 - 1;
 const SOURCE = /\.(?:[cm]?[jt]sx?|json)$/;
 const IGNORED = /(?:^|[\\/])(?:node_modules|dist|\.[^\\/]+)(?:[\\/]|$)/;
 
@@ -14,7 +16,7 @@ export interface Change {
   readonly path: string;
 }
 
-/** Watches the sources of a project until it is closed. */
+/** Watches the sources of a project until it is closed. It keeps no process alive. */
 export interface SourceWatcher {
   /** Resolves when the call of `onChanges` in progress is over; none begins from then on. */
   close(): Promise<void>;
@@ -45,6 +47,8 @@ export async function watchSources(
     timer = setTimeout(start, SETTLE_MS);
   };
   const watcher = watch(root, {
+    // One that is opened while it closes keeps no process alive.
+    persistent: false,
     ignoreInitial: true,
     ignored: (path, stats) => {
       const inside = relative(root, path);
@@ -79,11 +83,21 @@ export async function watchProject(cwd: string, generate: () => Promise<{ readon
     },
   );
   process.stdout.write(`watching ${relative(cwd, root) || "."} for changes\n`);
-  await ended();
+  await held(ended());
   await watcher.close();
 }
 
 /** Resolves when the process receives a signal to end. */
 export async function ended(): Promise<void> {
   await Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
+}
+
+/** Keeps the process alive until a promise has settled. */
+export async function held(promise: Promise<void>): Promise<void> {
+  const timer = setInterval(() => {}, MOST_MS);
+  try {
+    await promise;
+  } finally {
+    clearInterval(timer);
+  }
 }

@@ -39,7 +39,7 @@ test.each([
 ])("restarts the server when a source of it changes, and clients come back: %s", async (_name, network) => {
   project();
   const dev = start(["dev", "--json", "--port", "24733", ...network]);
-  onTestFinished(() => void dev.stop());
+  onTestFinished(async () => void (await dev.stop()));
   const url = urlIn(await dev.says(`"ms"`));
   expect(url).toBe("tls://127.0.0.1:24733");
   expect(existsSync(join(cwd, "src/generated/ping.ts"))).toBe(true);
@@ -69,7 +69,7 @@ test("goes on when the program ends, and says so", async () => {
   project();
   write("src/server.mjs", "process.exit(3)");
   const dev = start(["dev", "--json"]);
-  onTestFinished(() => void dev.stop());
+  onTestFinished(async () => void (await dev.stop()));
   await dev.says(`{"event":"ended","code":3}`);
   write("src/server.mjs", SERVER.replace("process.env.PORT", "0"));
   await dev.says(`"event":"listening"`);

@@ -34,7 +34,7 @@ type Call = (method: string, input: unknown) => Promise<unknown>;
 /** Starts a mock. Returns what calls it: the answer, or all items of it. */
 async function mocked(...args: string[]): Promise<Call> {
   const mock = start(["mock", "--json", "--listen", "tls://127.0.0.1:0", ...args]);
-  onTestFinished(() => void mock.stop());
+  onTestFinished(async () => void (await mock.stop()));
   const { hash } = await devCertificate();
   const session = await dial(urlIn(await mock.says("\n")), { serverCertificateHashes: [hash] });
   onTestFinished(() => void session.close());

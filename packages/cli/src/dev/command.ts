@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { colorsFor } from "../report.js";
 import { parseCount } from "../target.js";
-import { ended } from "../watch.js";
+import { ended, held } from "../watch.js";
 import type { DevOptions } from "./session.js";
 
 /** The port of programs that are given none. */
@@ -71,7 +71,7 @@ async function dev(
     const end = ended();
     session = new DevSession(process.cwd(), program, words, { ...options, port, network: described, json });
     await session.start();
-    await end;
+    await held(end);
     return 0;
   } catch (error) {
     process.stderr.write(`${colorsFor(process.stderr, process.env).red("error")} ${(error as Error).message}\n`);
